@@ -21,14 +21,14 @@
 #include <iostream>
 
 #include "controller_interface/chainable_controller_interface.hpp"
-#include "core.h"
+#include "arm_loop.h"
 #include "tf2_ros/buffer.hpp"
 #define PARAMETERS_NAMESPACE harness_parameters
 #include "parameters.hpp"
 
 extern "C" controller_interface::ChainableControllerInterface * create_controller();
 
-static constexpr std::size_t N = ARM_JOINTS;
+static constexpr std::size_t N = CORE_JOINTS;
 static bool is_counted = false;
 static long allocations = 0, locks = 0;
 
@@ -79,7 +79,7 @@ const std::array<const char *, 3> FRAMES = {"camera", "stopped", "elsewhere"};  
 std::string frame_of(double place)
 {
   const std::size_t index = static_cast<std::size_t>(place);
-  return index == 0 ? "" : index <= ARM_LINKS ? core_frames[index - 1] : FRAMES.at(index - ARM_LINKS - 1);
+  return index == 0 ? "" : index <= ARM_LINKS ? arm_frames[index - 1] : FRAMES.at(index - ARM_LINKS - 1);
 }
 
 const std::array<const char *, 5> MIT = {"effort", "position", "velocity", "stiffness", "damping"};
@@ -95,7 +95,7 @@ int main(int count, char ** options)
   const rclcpp_lifecycle::State state;
   for (const std::size_t k : {0, 1}) {
     auto & known = tf2_ros::Buffer::transforms[FRAMES[k]];
-    known.header.frame_id = core_links[0];
+    known.header.frame_id = arm_links[0];
     known.header.stamp.sec = k == 0 ? 0 : 1;
     known.transform = {{0.3, -0.2, 0.5}, {0.0, 0.6, 0.0, 0.8}};
   }
@@ -108,7 +108,7 @@ int main(int count, char ** options)
   if (controller->on_configure(state) != controller_interface::CallbackReturn::SUCCESS) return 3;
   std::vector<hardware_interface::LoanedInterface> lent_states, lent_commands;
   for (std::size_t i = N; i-- > 0;) {  // in another order than the arm's
-    const std::string joint = core_joints[i];
+    const std::string joint = arm_joints[i];
     lent_states.emplace_back(joint + "/velocity", &states[N + i]);
     lent_states.emplace_back(joint + "/position", &states[i]);
     for (std::size_t k = 0; k < kinds; ++k) lent_commands.emplace_back(joint + "/" + MIT[k], &commands[k * N + i]);
@@ -156,7 +156,7 @@ int main(int count, char ** options)
       auto message = std::make_shared<sensor_msgs::msg::JointState>();
       for (std::size_t i = N; i-- > 0;) {
         if (joints[i] == 0.0) continue;
-        message->name.push_back(core_joints[i]);
+        message->name.push_back(arm_joints[i]);
         message->position.push_back(q[i]);
         if (has_velocity) message->velocity.push_back(qd[i]);
         message->effort.push_back(effort[i]);
@@ -169,7 +169,7 @@ int main(int count, char ** options)
       if (!std::isnan(shape[4])) {
         message->header.stamp = rclcpp::Time(nanoseconds + static_cast<std::int64_t>(std::llround(shape[4] * 1e9)));
       }
-      for (const double joint : history.numbers(columns)) message->joint_names.push_back(core_joints[static_cast<int>(joint)]);
+      for (const double joint : history.numbers(columns)) message->joint_names.push_back(arm_joints[static_cast<int>(joint)]);
       for (std::size_t k = 0; k < points; ++k) {
         trajectory_msgs::msg::JointTrajectoryPoint point;
         const auto nanoseconds = std::llround(history.number() * 1e9);
@@ -237,7 +237,7 @@ int main(int count, char ** options)
     if (realtime_tools::RealtimePublisher<WrenchStamped>::published > felt) {
       felt = realtime_tools::RealtimePublisher<WrenchStamped>::published;
       const auto & told = *realtime_tools::RealtimePublisher<WrenchStamped>::latest;
-      if (told.header.frame_id != core_links[2]) return 11;
+      if (told.header.frame_id != arm_links[2]) return 11;
       const auto & [force, torque] = told.wrench;
       wrenches.insert(wrenches.end(), {told.header.stamp.sec + told.header.stamp.nanosec / 1e9, force.x, force.y, force.z,
                                        torque.x, torque.y, torque.z});

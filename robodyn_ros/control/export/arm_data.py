@@ -1,33 +1,39 @@
 """The numbers of one arm as C, for an exported controller: ``arm.h`` and ``arm_data.h``.
 
-``arm.h`` has its sizes and the struct of the parameters. ``arm_data.h`` has what ``core.c`` starts from: the first
-state and settings of the loop, the parameters with their ranges and defaults, and the numbers of the model.
+``arm.h`` has its sizes and the struct of the parameters. ``arm_data.h`` has what ``parameters.c`` starts from: the
+settings of the loop, the parameters with their ranges and defaults, the numbers of the model, and texts.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from robodyn_ros.control.compiled_loop import KINDS, LEVELS, CompiledLoop, structs_for
-from robodyn_ros.control.compiled_step import FLAGS, CompiledStep
+from robodyn_ros.control.compiled_step import CompiledStep
 from robodyn_ros.control.contact.settings import Contact
-from robodyn_ros.control.export.controller_parameters import ExportedParameter, members
-from robodyn_ros.control.faults import holding, plausibility, sampling, supervisor
-from robodyn_ros.control.faults.settings import PHASES, FaultReactions, SafetySettings
+from robodyn_ros.control.core_library import CODES, core_structs
+from robodyn_ros.control.core_settings import LEVELS
+from robodyn_ros.control.export.controller_parameters import PARTINGS, ExportedParameter, members
+from robodyn_ros.control.faults import holding, sampling
+from robodyn_ros.control.faults.active_fault import KINDS
+from robodyn_ros.control.faults.consistency import thresholds_of
+from robodyn_ros.control.faults.problems import PROBLEMS, FaultCause
+from robodyn_ros.control.faults.settings import PHASES, FaultReactions, Feedback, SafetySettings
 from robodyn_ros.control.laws.base import Controller, Efforts, Reference
-from robodyn_ros.control.limits import EFFORT_TOLERANCE, FARTHEST, SPEED_TOLERANCE
+from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.loop_settings import NO_LIMIT, law_feedback
 from robodyn_ros.control.motion import tool_stream
-from robodyn_ros.control.motion.trajectory import GREATEST_EFFORT
-from robodyn_ros.control.reference import manager, stream_velocity
+from robodyn_ros.control.reference.following import Refused
 from robodyn_ros.control.step_numbers import StepMemory, StepSettings, width
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.inertial_parameters import BASIS, moved, to_parameters, to_pseudo
 from robodyn_ros.engine.c_structs import Record
+from robodyn_ros.engine.program import Program
+from robodyn_ros.engine.tracing import Trace, TracedArray, column, elements_of, symbols
 from robodyn_ros.errors import ConfigurationError
 from robodyn_ros.kinematics import so3
 from robodyn_ros.kinematics.workspace import random_positions
@@ -45,6 +51,113 @@ ODD_STEPS = 20
 
 PER_LINE = 4
 """Numbers in a line of a table."""
+
+
+FAULT_TEXTS = {
+    "publisher": "there are several publishers of ~/reference",
+    "rate": "updates stay further apart than state_timeout",
+    "law": "the control law gives efforts that are no numbers",
+}
+"""What is wrong, for the kinds of faults that the core has no numbers for."""
+
+
+class Mark(float):
+    """A number that is written as a mark, in whose place C writes the number itself."""
+
+    def __new__(cls, mark: str) -> Mark:
+        made = super().__new__(cls, 1.0)
+        made.mark = mark
+        return made
+
+    mark: str
+
+    def __format__(self, spec: str) -> str:
+        return self.mark
+
+    def __repr__(self) -> str:
+        return self.mark
+
+    def __neg__(self) -> Mark:
+        return Mark(f"-{self.mark}")
+
+
+def problem_texts(robot: Robot) -> list[list[str]]:
+    """For each problem that the core has numbers for, and each joint: the words (:class:`.FaultCause`)."""
+    kinds = sorted(CODES[name] for name in PROBLEMS)
+    return [
+        [FaultCause(kind, joint, Mark("%1"), Mark("%2")).text(robot) for joint in range(robot.n)] for kind in kinds
+    ]
+
+
+def refusal_texts(robot: Robot) -> list[list[str]]:
+    """For each reason of a refusal (``core.h``) and each joint: the words (:class:`.Refused`)."""
+    rows = [[""] * robot.n for _ in range(CODES["CORE_NO_MEMORY"] + 1)]
+    rows[CODES["CORE_FAULT"]] = ["a fault lasts: the arm follows nothing"] * robot.n
+    rows[CODES["CORE_NOT_HELD"]] = [
+        f"the limits do not hold the arm where it is: joint {joint.name!r} takes %1 {joint.effort_unit} "
+        f"(or as much per s), and %2 is its limit: raise effort_limits.{joint.name} or effort_rate_limits.{joint.name}"
+        for joint in robot.joints
+    ]
+    rows[CODES["CORE_NOT_RISING"]] = ["times must be finite and rise strictly, not %1"] * robot.n
+    for why, row in enumerate(rows):
+        if why != CODES["CORE_OK"] and not row[0]:
+            numbers = Mark("%1"), Mark("%2")
+            row[:] = [str(Refused(why, joint, *numbers).error("", robot)) for joint in range(robot.n)]
+    return [[text.removeprefix(": ").removeprefix(", ") for text in row] for row in rows]
+
+
+class Thresholds:
+    """The thresholds of the consistency of states, traced from Python: they follow from parameters at run time.
+
+    Attributes:
+        program: limits of effort and velocity, gains of the reactions, numbers of safety, and the model → thresholds.
+        copying: the function ``find_thresholds`` in C, which calls it and sets the members of the struct ``Settings``.
+    """
+
+    def __init__(self, law: Controller, names: list[str]) -> None:
+        """
+        Args:
+            law: the control law, with its model.
+            names: of the numbers of safety that parameters give.
+        """
+        dynamics = law.dynamics
+        assert isinstance(dynamics, CompiledDynamics)
+        robot, n = dynamics.robot, dynamics.robot.n
+        inputs = [(name, n) for name in ("effort", "rate", "velocity", "stiffness", "damping")]
+        given = {name: symbols(name, (size,)) for name, size in [*inputs, ("safety", len(names))]}
+        model, trace = symbols("model", (len(dynamics.symbols),)), Trace()
+        trace.name(dynamics.symbols, model)
+        viscous, coulomb = (model[3 + (1 + k) * n : 3 + (2 + k) * n] for k in range(2))
+        stand_in = SimpleNamespace(
+            robot=robot,
+            parameters=SimpleNamespace(viscous=viscous, coulomb=coulomb),
+            mass_matrix=lambda q: dynamics.mass_matrix(TracedArray(elements_of(q))),
+        )
+        settings: Any = SimpleNamespace(
+            controller=SimpleNamespace(dynamics=stand_in, follows=law.follows),
+            limits=SimpleNamespace(**{name: given[name] for name in ("effort", "rate", "velocity")}),
+            feedback=Feedback(given["stiffness"], given["damping"]),
+            safety=SimpleNamespace(**{name: given["safety"][place] for place, name in enumerate(names)}),
+        )
+        with trace.running():
+            found = thresholds_of(settings)
+        sizes = {name: int(np.size(value)) if not isinstance(value, TracedArray) else value.size
+                 for name, value in found.items()}  # fmt: skip
+        values = [column([value]) for value in (*given.values(), model)], [column(list(found.values()))]
+        shapes = tuple((name, value.size) for name, value in given.items())
+        self.program = Program("thresholds", "", shapes, ((sum(sizes.values()),),), lambda: values)
+        copies, place = [], 0
+        for name, size in sizes.items():
+            copies.append(f"  {f'EACH s->{name}[i] = y[{place} + i]' if size > 1 or n == 1 else f's->{name} = y[{place}]'};")
+            place += size
+        told = ",\n    ".join(f"p->{name}" for name in names)
+        self.copying = (
+            "static void find_thresholds(Settings* s, const Parameters* p, const double* model) {\n"
+            f"  const double safety[] = {{{told}}};\n  double y[{place}];\n"
+            "  model_thresholds(s->effort_limit, s->rate_limit, s->velocity_limit, s->stiffness, s->damping, safety, model, y);\n"
+            + "\n".join(copies)
+            + "\n}"
+        )
 
 
 class Arm:
@@ -78,6 +191,8 @@ class Arm:
         assert isinstance(law.dynamics, CompiledDynamics)
         self._dynamics: CompiledDynamics = law.dynamics
         self._members = members(parameters)
+        numbers = [name for name in SafetySettings.__dataclass_fields__ if name in self._members]
+        self.thresholds = Thresholds(law, numbers)
 
     @property
     def contact_link(self) -> str:
@@ -92,7 +207,7 @@ class Arm:
                 "#ifndef ARM_H",
                 "#define ARM_H",
                 "",
-                f"#define ARM_JOINTS {self._robot.n}",
+                f"#define CORE_JOINTS {self._robot.n}",
                 f"#define ARM_LINKS {len(self._robot.links)}",
                 f"#define ARM_TERMS {len(Efforts._fields)} /* of the effort */",
                 f"#define ARM_OLDEST_FRAME {tool_stream.OLDEST_FRAME} /* of tf [s] */",
@@ -116,14 +231,13 @@ class Arm:
         wide |= {name: len(KINDS) for name in self._members if name.startswith("faults_")}
         return [(name, wide.get(name, size if size > 1 else None)) for name, size in self._members.items()]
 
-    def data(self, loop: CompiledLoop) -> str:
+    def data(self, loop: ControlLoop) -> str:
         """``arm_data.h``: the numbers of the arm, and the first state and settings of the loop.
 
         Raises:
             ConfigurationError: the law has no gains that could be set.
         """
         step, dynamics, robot = self._step, self._dynamics, self._robot
-        loop.lend()
         sizes = step.setting_sizes
         places = dict(zip(sizes, np.cumsum([0, *sizes.values()]).tolist(), strict=False))
         wanted = {"kp": "law.kp", "kd": "law.kd", "ki": "law.ki", "model": "law.dynamics.symbols"}
@@ -134,33 +248,27 @@ class Arm:
             name: places[path] for name, path in wanted.items()
         }
         maps = [self._payload_map(link.name) for link in robot.links if link.body >= 0]
-        observer = np.zeros(len(dynamics.symbols)) if self._contact is None else self._contact.observer.parameters
-        structs, fields = structs_for(robot.n), vars(loop.settings.record.fields)
+        structs = core_structs(robot.n)
+        settings = loop.core_settings.record
+        fields = vars(settings.fields)
         safety = [name for name in fields if name in SafetySettings.__dataclass_fields__ and name in self._members]
         scalars = [name for name in StepSettings._fields if name in self._members]
-        settings = loop.settings.record
-        first_settings = initializer(settings, structs.pointers)
         inertia = np.diagonal(dynamics.mass_matrix(robot.home))
         feedback = law_feedback(self._law)
         frequency = np.maximum(np.sqrt(feedback.stiffness / inertia), 0.5 * feedback.damping / inertia)
-        held = round(holding.HELD * holding.POSES)
         poses = np.array([robot.home, *random_positions(robot, holding.POSES - 1)])
+        step_widths = array_widths(step.program, len(step.parameters))
+        observer = None if self._contact is None else self._contact.observer
+        observer_widths, observer_numbers = [1], np.zeros(1)
+        if observer is not None and observer.program is not None:
+            observer_widths, observer_numbers = (
+                array_widths(observer.program, len(observer.parameters)),
+                observer.parameters,
+            )
         numbers = {
             "NO_LIMIT": NO_LIMIT,
-            **{name: getattr(plausibility, name) for name in ("SPEED_ERROR", "UNSURE", "KNOWN", "STUCK", "FAST")},
-            **{name: getattr(plausibility, name) for name in ("MOVES", "BEYOND", "PART")},
-            "LACKING_SPEED": plausibility.SPEED,
-            "FAR_ACCELERATION": supervisor.ACCELERATION,
-            "FAR_EFFORT": supervisor.EFFORT,
             **{name: getattr(holding, name) for name in ("RISE", "START", "NO_WORSE")},
-            "SPEED_TOLERANCE": SPEED_TOLERANCE,
-            "EFFORT_TOLERANCE": EFFORT_TOLERANCE,
-            "FARTHEST": FARTHEST,
-            "GREATEST_EFFORT": GREATEST_EFFORT,
-            "POSITION_ROUNDING": manager.ROUNDING,
-            "AT_REST": manager.AT_REST,
-            **{name: getattr(manager, name) for name in ("TICK", "SET_POINT", "REST", "LEAST_REST")},
-            **{name: getattr(stream_velocity, name) for name in ("SILENCE", "OVERTAKEN", "SILENT_PERIODS")},
+            "PERIODS_IN_TIMEOUT": sampling.PERIODS_IN_TIMEOUT,
             "GREATEST_PERIOD": greatest_period(self._law, robot),
             "SMALL_ANGLE": so3.SERIES,
             "TOOL_FLOOR": self._stream.floor,
@@ -171,37 +279,44 @@ class Arm:
         whole = {
             "LAW_ACCELERATES": int(self._law.feedback == "acceleration"),
             "LAW_WIDTH": len(step.law_memory),
-            "OBSERVER_WIDTH": len(observer),
-            "FLAGS_WIDTH": len(FLAGS),
-            "STEP_WIDTH": len(step.parameters),
+            "STEP_ARRAYS": len(step_widths),
+            "STEP_NUMBERS": sum(step_widths),
+            "OBSERVER_ARRAYS": len(observer_widths),
+            "OBSERVER_NUMBERS": sum(observer_widths),
             "MODEL_WIDTH": len(dynamics.symbols),
             "INERTIAL_WIDTH": len(dynamics.inertial_map),
             "POSES": holding.POSES,
-            "HELD_POSES": held,
+            "HELD_POSES": round(holding.HELD * holding.POSES),
             "TOOL_DIRECTIONS": len(self._stream.axes),
+            **{f"LEAVE_{name.upper()}": place for place, name in enumerate(PARTINGS)},
             **{f"STEP_{name}": place for name, place in own.items()},
         }
         sections = [
             *(f"#define {name} {_number(value)}" for name, value in numbers.items()),
             "",
             "enum {\n" + ",\n".join(f"  {name} = {value}" for name, value in whole.items()) + "\n};",
-            _texts("core_joints", robot.joint_names),
-            _texts("core_terms", Efforts._fields),
-            _texts("core_fault_names", KINDS),
-            _texts("core_frames", [link.name for link in robot.links]),
-            _texts("core_links", (robot.root, self._stream.link, self.contact_link)),
+            _texts("arm_joints", robot.joint_names),
+            _texts("arm_terms", Efforts._fields),
+            _texts("arm_fault_names", KINDS),
+            _texts("arm_frames", [link.name for link in robot.links]),
+            _texts("arm_links", (robot.root, self._stream.link, self.contact_link)),
+            "/* What is refused, and what is wrong, in words, for each joint; %1 and %2 stand for numbers. */",
+            _table_of_texts("REFUSAL_TEXTS", refusal_texts(robot)),
+            _table_of_texts("PROBLEM_TEXTS", problem_texts(robot)),
+            _texts("FAULT_TEXTS", [FAULT_TEXTS.get(kind, "") for kind in KINDS], "static "),
             "/* --- the parameters */",
             self._choices(),
             self._entries(),
             f"static const Parameters FIRST_PARAMETERS = {{\n{self._first()}\n}};",
             "/* --- the loop */",
-            f"static const Settings FIRST_SETTINGS = {{\n{first_settings}\n}};",
-            f"static const State FIRST_STATE = {{\n{initializer(loop.state, structs.pointers)}\n}};",
+            f"static const Settings FIRST_SETTINGS = {{\n{initializer(settings, structs.pointers)}\n}};",
             table("FIRST_LAW_MEMORY", step.law_memory if len(step.law_memory) else np.zeros(1)),
             "/* 1 for what the law goes on with when its settings change. */",
             table("LAW_KEEPS", self._law_keeps if len(step.law_memory) else np.zeros(1)),
             table("FIRST_STEP", step.parameters),
-            table("FIRST_OBSERVER", observer),
+            table("FIRST_OBSERVER", observer_numbers),
+            _widths("STEP_WIDTHS", step_widths),
+            _widths("OBSERVER_WIDTHS", observer_widths),
             "/* For each kind of faults and each answer that may be chosen: the answers of all levels. */",
             _escalation(),
             "static void copy_safety(Settings* s, const Parameters* p) {\n"
@@ -210,6 +325,7 @@ class Arm:
             "static void copy_step(double* y, const Parameters* p) {\n"
             + "\n".join(f"  y[STEP_{name}] = p->{name};" for name in scalars)
             + "\n}",
+            self.thresholds.copying,
             "/* --- the model */",
             "/* Gravity in the base's frame of that in the root link's. */",
             table("ROOT_TO_BASE", dynamics._tree.base.T),
@@ -221,7 +337,6 @@ class Arm:
             + "\n};",
             "/* What a twist of the tool is in the directions that the arm has. */",
             table("TOOL_AXES", self._stream.axes),
-            table("ROBOT_FRICTION", robot.friction),
             table("HOME", robot.home),
             table("FIRST_FREQUENCY", frequency),
             f"static const double POSITIONS[][{robot.n}] = {{\n"
@@ -244,7 +359,7 @@ class Arm:
         for index, item in enumerate(self._parameters):
             if item.choices:
                 texts = "".join(f"{{{_quoted(text)}, {value:g}}}, " for text, value in item.choices)
-                lines.append(f"static const CoreChoice CHOICES_{index}[] = {{{texts}{{0, 0}}}};")
+                lines.append(f"static const ArmChoice CHOICES_{index}[] = {{{texts}{{0, 0}}}};")
         return "\n".join(lines)
 
     def _entries(self) -> str:
@@ -261,7 +376,7 @@ class Arm:
                 f"  {{{_quoted(item.spec.name)}, '{item.kind}', {int(item.fixed)}, {start}, {len(item.numbers)}, "
                 f"{_number(least)}, {_number(greatest)}, {choices}}}"
             )
-        return "static const CoreParameter PARAMETERS[] = {\n" + ",\n".join(lines) + "\n};"
+        return "static const ArmParameter PARAMETERS[] = {\n" + ",\n".join(lines) + "\n};"
 
     def _first(self) -> str:
         values = {name: np.zeros(size or ()) for name, size in self._sized()}
@@ -360,12 +475,27 @@ def _table(values: Array) -> str:
     return ",\n".join("  " + ", ".join(texts[k : k + PER_LINE]) for k in range(0, len(texts), PER_LINE))
 
 
-def _texts(name: str, texts: Iterable[str]) -> str:
-    return f"const char* const {name}[] = {{{', '.join(map(_quoted, texts))}}};"
+def _texts(name: str, texts: Iterable[str], storage: str = "") -> str:
+    return f"{storage}const char* const {name}[] = {{{', '.join(map(_quoted, texts))}}};"
+
+
+def _table_of_texts(name: str, rows: Sequence[Sequence[str]]) -> str:
+    lines = ",\n".join("  {" + ",\n   ".join(map(_quoted, row)) + "}" for row in rows)
+    return f"static const char* const {name}[][{len(rows[0])}] = {{\n{lines}\n}};"
+
+
+def _widths(name: str, widths: Sequence[int]) -> str:
+    return f"static const int {name}[] = {{{', '.join(map(str, widths))}}};"
+
+
+def array_widths(program: Program, parameters: int) -> list[int]:
+    """How many numbers each array of a program has that a loop in C works on, in their order; at least one."""
+    widths_in, widths_out = program.widths
+    return [max(width, 1) for width in (*widths_in, parameters, *widths_out)]
 
 
 def _quoted(text: str) -> str:
-    return json.dumps(text)
+    return json.dumps(text, ensure_ascii=False)
 
 
 def _number(value: float) -> str:

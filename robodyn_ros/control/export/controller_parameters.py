@@ -53,6 +53,18 @@ whose reference is renewed in every period."""
 GIVEN_BY_PARAMETERS = {"law.kp", "law.kd", "law.ki", "law.dynamics.symbols"}
 """Settings of the step besides its limits that the exported code derives from parameters."""
 
+PARTINGS = ("gravity", "zero", "damping")
+"""What may be left on the drives when the controller is deactivated."""
+
+PARTING = ParameterSpec(
+    "on_deactivate",
+    "gravity",
+    "what is left on the drives when the controller is deactivated: the effort that carries the arm where it is, zero "
+    "(where brakes close), or that effort and the drives' own damping (output mit)",
+    choices=PARTINGS,
+)
+"""The parameter that says so; the node, which ends with its process, has none."""
+
 UNBOUNDED = float(np.finfo(float).max)
 """Bound of a number without one."""
 
@@ -133,6 +145,7 @@ def _all_specs(robot: Robot, given: Mapping[str, Any], law: str) -> Iterator[tup
     yield from single([PAYLOAD[0]._replace(choices=links), *PAYLOAD[1:]])
     for settings in (SafetySettings, MitSettings, ReferenceSettings, CompensationSettings):
         yield from single(parameter_specs(settings))
+    yield from single([PARTING])
     yield from single([TOOL], fixed=True)
     yield from single(parameter_specs(StreamSettings, "stream."))
     yield from single(parameter_specs(GoalSettings, "constraints."))

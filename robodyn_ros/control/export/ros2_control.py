@@ -1,8 +1,8 @@
 """A controller of ros2_control for one arm: ``robodyn export --ros2-control``.
 
 The package that is written needs neither Python nor CasADi at run time. It has the files of ``ros2_control/`` beside
-this file, which are the same for all arms, the loop in C (``../loop.c``), and what is the arm's own: the control
-step and the model as C, numbers, names and defaults. In files that end in ``.in`` the words between ``@`` are replaced.
+this file, which are the same for all arms, the core of the control loop (``../core/``), and what is the arm's own: the
+control step and the model as C, numbers, names and defaults. In files that end in ``.in`` the words between ``@`` are replaced.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from robodyn_ros import __version__
-from robodyn_ros.control.compiled_loop import CODE, CompiledLoop
+from robodyn_ros.control.core_library import CORE
 from robodyn_ros.control.export.arm_data import Arm, resumed
 from robodyn_ros.control.export.controller_parameters import (
     exported_parameters,
@@ -33,6 +33,7 @@ from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.symbolic.export.listing import facts, plain
 from robodyn_ros.engine.codegen import scalar_source
+from robodyn_ros.engine.program import Program
 from robodyn_ros.engine.tracing import TraceError
 from robodyn_ros.errors import ConfigurationError, InputError, NotReadyError
 from robodyn_ros.kinematics import Kinematics
@@ -51,6 +52,42 @@ GENERATED = ("src/", "config/parameters.yaml")
 
 QUANTITIES = ("forward", "gravity", "inverse", "mass_matrix")
 """Quantities of the model that the loop asks for."""
+
+MODEL = {*QUANTITIES, "thresholds"}
+"""Functions that take the parameters of the model; others depend on where joints are alone."""
+
+GENERATED_CODE = """/* {what}: as it was generated. */
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#pragma GCC diagnostic ignored "-Wunused-function"
+{code}
+#pragma GCC diagnostic pop
+
+#include "model.h"
+
+"""
+"""A file around generated code, which has the functions ``prepare`` and ``compute``."""
+
+MODEL_HEADER = """/* The arm's model and its control step, each function in a file of its own. `p` are the parameters of the model. A
+   pose (4, 4) is followed by its Jacobian (6, n); matrices are row by row. */
+
+#ifndef MODEL_H
+#define MODEL_H
+
+{functions}
+
+/* The control step, and the observer of what acts from outside, if there is one. x: addresses of the inputs, the settings,
+   the results and a check; `constants`: how many numbers depend on the settings alone, which `prepare` works out. */
+extern const int step_constants;
+void step_prepare(const double* settings, double* constants);
+void step_run(double* const* x, const double* constants);
+extern const int contact_constants;
+void contact_prepare(const double* settings, double* constants);
+void contact_run(double* const* x, const double* constants);
+
+#endif
+"""
 
 KEYWORDS = {
     "alignas", "alignof", "and", "asm", "auto", "bool", "break", "case", "catch", "char", "class", "const",
@@ -113,7 +150,7 @@ def export_package(
     twins = (step_of(make_loop_settings(values, dynamics, law)) for _ in range(2))
     arm = Arm(robot, settings.controller, step, parameters, bare, settings.contact, stream, resumed(*twins))
     try:
-        data = arm.data(CompiledLoop(loop))
+        data = arm.data(loop)
     except NotReadyError as cause:
         raise ConfigurationError(f"{law} cannot be written as C: {cause}") from cause
     comment = "\n".join(["/*", *(f" * {line}".rstrip() for line in facts(dynamics)), " */", ""])
@@ -135,22 +172,65 @@ def export_package(
     found = {
         "src/arm.h": comment + arm.header(),
         "src/arm_data.h": comment + data,
-        "src/step_code.h": scalar_source(step.program),
-        **{f"src/{name}_code.h": scalar_source(dynamics.program(name)) for name in QUANTITIES},
-        "src/contact_code.h": "" if observer is None else scalar_source(observer),
-        "src/contact_link_code.h": scalar_source(kinematics.program(felt)) if felt else "",
-        "src/tool_code.h": scalar_source(kinematics.program(stream.link)),
-        "src/links_code.h": scalar_source(kinematics.poses_program()),
-        "src/loop.c": CODE.read_text(encoding="utf-8"),
+        "src/step.c": run_file("step", step.program),
+        "src/contact.c": run_file("contact", observer),
+        **{f"src/core/{path.name}": path.read_text(encoding="utf-8") for path in sorted(CORE.glob("*.[ch]"))},
         "config/parameters.yaml": parameter_file(parameters, f"{package}_parameters"),
         "description/arm.urdf": with_mock_hardware(urdf, robot) if urdf else "",
     }
+    functions = {name: dynamics.program(name) for name in QUANTITIES} | {
+        "thresholds": arm.thresholds.program,
+        "tool": kinematics.program(stream.link),
+        "links": kinematics.poses_program(),
+        "contact_link": kinematics.program(felt or stream.link),
+    }
+    model = {name: model_file(name, program, has_model=name in MODEL) for name, program in functions.items()}
+    found |= {f"src/{name}.c": code for name, (_, code) in model.items()}
+    found["src/model.h"] = MODEL_HEADER.format(functions="\n".join(f"{head};" for head, _ in model.values()))
+    words["SOURCES"] = " ".join(sorted(f"src/{name}.c" for name in model))
     for path in sorted(TEMPLATES.rglob("*.*")):
         name = path.relative_to(TEMPLATES).as_posix()
         if path.is_file() and "__pycache__" not in name:
             found[name.removesuffix(".in")] = _replaced(path, words)
     found = {name: text for name, text in found.items() if text}
     return ExportedFiles(found, frozen)
+
+
+def model_file(name: str, program: Program, *, has_model: bool) -> tuple[str, str]:
+    """The head of a function of the model, and its C file.
+
+    Args:
+        name: of the function, after ``model_``.
+        program: what it computes.
+        has_model: True if it takes the parameters of the model; else it has none.
+    """
+    inputs = [name for name, _ in program.inputs]
+    results = [f"y{place}" for place in range(len(program.outputs))]
+    given = [f"const double* {name}" for name in (*inputs, *(["p"] if has_model else []))]
+    head = f"void model_{name}({', '.join([*given, *(f'double* {name}' for name in results)])})"
+    none = "" if has_model else "  const double p[3] = {0, 0, 0};\n"
+    body = f"{none}  double k[CONSTANTS], check;\n  prepare(p, k);\n"
+    call = f"  compute({', '.join([*inputs, 'p', 'k', *results])}, &check);\n"
+    return head, f"{GENERATED_CODE.format(what=name, code=scalar_source(program))}{head} {{\n{body}{call}}}\n"
+
+
+def run_file(name: str, program: Program | None) -> str:
+    """The C file of a program that a loop works on, with ``constants``, ``prepare`` and ``run``; empty ones for none."""
+    if program is None:
+        unused = "(void)x;\n  (void)k;\n"
+        return (
+            f'#include "model.h"\n\nconst int {name}_constants = 1;\n\n'
+            f"void {name}_prepare(const double* x, double* k) {{\n  {unused}}}\n\n"
+            f"void {name}_run(double* const* x, const double* k) {{\n  {unused}}}\n"
+        )
+    count = len(program.inputs)
+    places = [f"x[{place}]" for place in range(count + len(program.outputs) + 2)]
+    call = f"compute({', '.join([*places[: count + 1], 'k', *places[count + 1 :]])});"
+    return (
+        f"{GENERATED_CODE.format(what=name, code=scalar_source(program))}const int {name}_constants = CONSTANTS;\n\n"
+        f"void {name}_prepare(const double* p, double* k) {{ prepare(p, k); }}\n\n"
+        f"void {name}_run(double* const* x, const double* k) {{ {call} }}\n"
+    )
 
 
 def _replaced(path: Path, words: Mapping[str, str]) -> str:

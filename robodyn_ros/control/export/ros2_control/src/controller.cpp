@@ -18,6 +18,8 @@ namespace
 {
 
 constexpr double NONE = std::numeric_limits<double>::quiet_NaN();
+constexpr double MOVING = 0.05;  // speed of a joint from which on a deactivation is told [rad/s] or [m/s]
+constexpr int PAUSE = 1000;     // between two warnings of a kind [ms]
 constexpr auto WATCH_PERIOD = std::chrono::milliseconds(50);
 
 const std::array<const char *, 4> MIT_INTERFACES = {"position", "velocity", "stiffness", "damping"};
@@ -35,6 +37,20 @@ template <class I>
 double value_of(const I & interface, long)
 {
   return interface.get_value();
+}
+
+/// False if the interface did not take the value.
+template <class I>
+auto set_value(I & interface, double value, int) -> decltype(static_cast<bool>(interface.set_value(value)))
+{
+  return interface.set_value(value);
+}
+
+template <class I>
+bool set_value(I & interface, double value, long)
+{
+  interface.set_value(value);
+  return true;
 }
 
 template <class P, class M>
@@ -75,7 +91,7 @@ void prepare(P & publisher, M & message, long)
 
 Controller::~Controller()
 {
-  core_settings_destroy(settings_.exchange(nullptr));
+  arm_settings_destroy(settings_.exchange(nullptr));
   core_trajectory_destroy(trajectory_.exchange(nullptr));
   take_back();
 }
@@ -93,7 +109,7 @@ CallbackReturn Controller::on_init()
   const std::string prefix = get_node()->get_parameter("prefix").as_string();
   joints_.clear();
   for (std::size_t i = 0; i < JOINTS; ++i) {
-    joints_.push_back(prefix + core_joints[i]);
+    joints_.push_back(prefix + arm_joints[i]);
   }
   mit_ = get_node()->get_parameter("output").as_string() == "mit";
   has_velocity_ = get_node()->get_parameter("missing_velocity").as_string() == "refuse";
@@ -135,7 +151,7 @@ CallbackReturn Controller::on_configure(const rclcpp_lifecycle::State &)
   std::string problem;
   Settings first = settings_of({}, problem), known = settings_of({}, problem);
   std::array<char, PROBLEM> text{};
-  if (first && known && !core_settings_hold(first.get(), nullptr, nullptr, text.data(), text.size())) {
+  if (first && known && !arm_settings_hold(first.get(), nullptr, nullptr, text.data(), text.size())) {
     problem = text.data();
     first = nullptr;
   }
@@ -144,13 +160,14 @@ CallbackReturn Controller::on_configure(const rclcpp_lifecycle::State &)
     return CallbackReturn::FAILURE;
   }
   known_ = std::move(known);
-  core_settings_destroy(settings_.exchange(nullptr));
+  arm_settings_destroy(settings_.exchange(nullptr));
   core_trajectory_destroy(trajectory_.exchange(nullptr));
-  core_.reset(core_create());
-  if (!core_) {
+  arm_.reset(arm_create());
+  if (!arm_) {
     return CallbackReturn::ERROR;
   }
-  core_apply(core_.get(), first.release());
+  core_ = arm_core(arm_.get());
+  arm_apply(arm_.get(), first.release());
   speed_ = 1.0;
   has_position_ = false;
   core_velocity_reset(&velocity_);
@@ -159,7 +176,7 @@ CallbackReturn Controller::on_configure(const rclcpp_lifecycle::State &)
   topics_.clear();
   messages_.clear();
   for (int k = 0; k <= ARM_TERMS + ARM_OBSERVES; ++k) {
-    const std::string topic = k < ARM_TERMS    ? std::string("~/efforts/") + core_terms[k]
+    const std::string topic = k < ARM_TERMS    ? std::string("~/efforts/") + arm_terms[k]
                               : k == ARM_TERMS ? "~/tracking_error"
                                                : "~/external_efforts";
     JointState message;
@@ -171,7 +188,7 @@ CallbackReturn Controller::on_configure(const rclcpp_lifecycle::State &)
     prepare(*publishers_.back(), messages_.back(), 0);
   }
   if (ARM_FEELS_WRENCH) {
-    wrench_message_.header.frame_id = node->get_parameter("prefix").as_string() + core_links[2];
+    wrench_message_.header.frame_id = node->get_parameter("prefix").as_string() + arm_links[2];
     wrench_topic_ = node->create_publisher<WrenchStamped>("~/external_wrench", rclcpp::SystemDefaultsQoS());
     wrench_publisher_ = std::make_unique<WrenchPublisher>(wrench_topic_);
     prepare(*wrench_publisher_, wrench_message_, 0);
@@ -189,7 +206,7 @@ CallbackReturn Controller::on_configure(const rclcpp_lifecycle::State &)
     const Settings tried = settings_of(changes, result.reason);
     result.successful = tried != nullptr;
     if (tried && has_position_ &&
-      !core_settings_hold(tried.get(), known_.get(), where.data(), why.data(), why.size())) {
+      !arm_settings_hold(tried.get(), known_.get(), where.data(), why.data(), why.size())) {
       result.successful = false;
       result.reason = why.data();
     }
@@ -242,10 +259,12 @@ CallbackReturn Controller::on_activate(const rclcpp_lifecycle::State &)
       return CallbackReturn::ERROR;
     }
   }
-  core_stop(core_.get());
+  arm_stop(arm_.get());
   core_trajectory_destroy(trajectory_.exchange(nullptr));
   forget_streams();
   hold_ = tare_ = stand_still_ = has_time_ = false;
+  is_blind_ = false;
+  has_written_ = true;
   core_velocity_reset(&chained_velocity_);
   std::fill(reference_interfaces_.begin(), reference_interfaces_.end(), NONE);
   is_active_ = true;
@@ -254,19 +273,29 @@ CallbackReturn Controller::on_activate(const rclcpp_lifecycle::State &)
 
 CallbackReturn Controller::on_deactivate(const rclcpp_lifecycle::State &)
 {
-  // Drives keep to their last command: it is the one that carries the arm.
-  if (is_active_ && core_parting(core_.get(), effort_.data())) {
+  // Drives keep to their last command, and no single one is right for an arm in motion: a parameter says what is left.
+  std::array<double, JOINTS> effort{}, damping{};
+  if (is_active_ && (arm_part(arm_.get(), effort.data(), damping.data()) || is_blind_)) {
+    double speed = 0.0;
     for (std::size_t i = 0; i < JOINTS; ++i) {
-      (void)command_interfaces_[effort_place_[i]].set_value(effort_[i]);
-      if (mit_) {
-        for (std::size_t k = 1; k < MIT_INTERFACES.size(); ++k) {
-          (void)command_interfaces_[mit_place_[k][i]].set_value(0.0);
-        }
+      bool is_written = write(effort_place_[i], effort[i]);
+      for (std::size_t k = 1; mit_ && k < MIT_INTERFACES.size(); ++k) {
+        is_written = write(mit_place_[k][i], k == 3 ? damping[i] : 0.0) && is_written;
       }
+      if (!is_written) {
+        RCLCPP_ERROR(get_node()->get_logger(), "joint %s keeps to its last command", joints_[i].c_str());
+      }
+      speed = std::max(speed, std::isfinite(qd_[i]) ? std::abs(qd_[i]) : 0.0);
+    }
+    if (speed > MOVING) {
+      RCLCPP_WARN(
+        get_node()->get_logger(),
+        "deactivated in motion, at %.3g rad/s or m/s: what is left on the drives does not stop it; call ~/hold before",
+        speed);
     }
   }
   is_active_ = false;
-  core_stop(core_.get());
+  arm_stop(arm_.get());
   return CallbackReturn::SUCCESS;
 }
 
@@ -298,10 +327,10 @@ bool Controller::read_parameters(
   const std::vector<rclcpp::Parameter> & changes, Parameters & given, std::string & problem) const
 {
   int count = 0;
-  const CoreParameter * known = core_parameters(&count);
+  const ArmParameter * known = arm_parameters(&count);
   double * numbers = reinterpret_cast<double *>(&given);
   for (int k = 0; k < count; ++k) {
-    const CoreParameter & item = known[k];
+    const ArmParameter & item = known[k];
     const auto changed = std::find_if(
       changes.begin(), changes.end(), [&item](const auto & change) { return change.get_name() == item.name; });
     const rclcpp::Parameter value = changed == changes.end() ? get_node()->get_parameter(item.name) : *changed;
@@ -329,7 +358,7 @@ bool Controller::read_parameters(
             text += (text.empty() ? "" : ", ") + part;
           }
         }
-        const CoreChoice * choice = item.choices;
+        const ArmChoice * choice = item.choices;
         while (choice->text && text != choice->text) {
           ++choice;
         }
@@ -355,23 +384,23 @@ Controller::Settings Controller::settings_of(
 {
   Parameters given{};
   std::array<char, PROBLEM> text{};
-  Settings settings(core_settings_create());
+  Settings settings(arm_settings_create());
   if (!settings || !read_parameters(changes, given, problem)) {
     return nullptr;
   }
-  if (!core_settings_prepare(settings.get(), &given, period_, text.data(), text.size())) {
+  if (!arm_settings_prepare(settings.get(), &given, period_, text.data(), text.size())) {
     problem = text.data();
     return nullptr;
   }
   return settings;
 }
 
-void Controller::hand_over(Settings settings) { core_settings_destroy(settings_.exchange(settings.release())); }
+void Controller::hand_over(Settings settings) { arm_settings_destroy(settings_.exchange(settings.release())); }
 
 void Controller::take_back()
 {
-  while (CoreSettings * settings = used_settings_.take()) {
-    core_settings_destroy(settings);
+  while (ArmSettings * settings = used_settings_.take()) {
+    arm_settings_destroy(settings);
   }
   while (CoreTrajectory * trajectory = used_trajectories_.take()) {
     core_trajectory_destroy(trajectory);
@@ -387,12 +416,22 @@ void Controller::watch()
   std::array<char, PROBLEM> text{};
   take_back();
   if (const CoreRefusal * found = refusal_.take()) {
-    core_refusal_text(found, text.data(), text.size());
+    arm_refusal_text(found, text.data(), text.size());
     refuse("what was asked for", text.data());
   }
-  if (const CoreReport * found = fault_.take()) {
-    core_fault_text(found, text.data(), text.size());
+  if (const ArmReport * found = fault_.take()) {
+    arm_fault_text(found, text.data(), text.size());
     RCLCPP_ERROR(get_node()->get_logger(), "fault %s", text.data());
+  }
+  if (went_blind_.exchange(false)) {
+    RCLCPP_ERROR(
+      get_node()->get_logger(),
+      "no usable state has come since the controller was activated, for longer than state_timeout: the drives get the "
+      "gravity that was known last, or zero");
+  }
+  if (const double late = unwritten_.load(); late > 0.0) {
+    RCLCPP_WARN_THROTTLE(
+      get_node()->get_logger(), *get_node()->get_clock(), PAUSE, "command interfaces have not taken commands for %.3g s", late);
   }
   if (const double gap = gap_.exchange(0.0); gap > 0.0) {
     RCLCPP_WARN(
@@ -417,7 +456,7 @@ void Controller::watch()
 double Controller::passed(const rclcpp::Time & time, const rclcpp::Duration & period)
 {
   const double elapsed = static_cast<double>(period.nanoseconds()) / 1e9;
-  if (has_time_ && elapsed > core_given(core_settings(core_.get()))->state_timeout) {
+  if (has_time_ && elapsed > state_timeout()) {
     gap_ = elapsed;
   }
   nanoseconds_ = has_time_ ? nanoseconds_ + std::max<std::int64_t>(period.nanoseconds(), 0) : time.nanoseconds();
@@ -437,13 +476,13 @@ void Controller::forget_streams()
 
 void Controller::adopt_settings()
 {
-  core_scale_speed(core_.get(), speed_);
+  core_scale_speed(core_, speed_);
   if (!used_settings_.has_room()) {
     return;
   }
-  if (CoreSettings * next = settings_.exchange(nullptr)) {
-    CoreSettings * before = const_cast<CoreSettings *>(core_settings(core_.get()));
-    core_apply(core_.get(), next);
+  if (ArmSettings * next = settings_.exchange(nullptr)) {
+    ArmSettings * before = arm_settings(arm_.get());
+    arm_apply(arm_.get(), next);
     (void)used_settings_.put(before);
   }
 }
@@ -459,7 +498,7 @@ void Controller::note(const CoreRefusal & refusal)
 void Controller::track(double t, const StreamedReference & reference)
 {
   const CoreRefusal refusal = core_track(
-    core_.get(), t, reference.joints.data(), reference.q.data(), reference.qd.data(), reference.qdd.data(),
+    core_, t, reference.joints.data(), reference.q.data(), reference.qd.data(), reference.qdd.data(),
     reference.effort.data());
   // The controller in front begins in the same update as this one, which has no state before its end.
   if (refusal.why != CORE_NOT_STARTED || !is_in_chained_mode()) {
@@ -473,32 +512,32 @@ controller_interface::return_type Controller::update_reference_from_subscribers(
   const double t = passed(time, period);
   adopt_settings();
   while (used_trajectories_.has_room()) {
-    CoreTrajectory * back = core_returned(core_.get());
+    CoreTrajectory * back = core_returned(core_);
     if (!back) {
       break;
     }
     (void)used_trajectories_.put(back);
   }
   if (hold_.exchange(false)) {
-    note(core_hold(core_.get(), t));
+    note(core_hold(core_, t, nullptr));
   }
   if (used_trajectories_.has_room()) {
     if (CoreTrajectory * next = trajectory_.exchange(nullptr)) {
-      note(core_follow(core_.get(), next));
+      note(arm_follow(arm_.get(), next));
     }
   }
   const bool stands_still = stand_still_.exchange(false);
   if (const StreamedReference * next = reference_.take()) {
     track(t, *next);
   } else if (stands_still) {
-    core_stand_still(core_.get());
+    core_stand_still(core_);
   }
   for (std::size_t what = 0; what < tool_.size(); ++what) {
     if (const ToolMessage * next = tool_[what].take()) {
-      note(core_tool(core_.get(), static_cast<int>(what), next->frame, t, next->numbers.data()));
+      note(arm_tool(arm_.get(), static_cast<int>(what), next->frame, t, next->numbers.data()));
     }
   }
-  note(core_tool_renew(core_.get(), t));
+  note(arm_tool_renew(arm_.get(), t));
   return controller_interface::return_type::OK;
 }
 
@@ -523,7 +562,7 @@ controller_interface::return_type Controller::update_and_write_commands(
   if (is_in_chained_mode()) {
     adopt_settings();
     if (hold_.exchange(false)) {
-      core_acknowledge(core_.get());  // whoever is in front says where the arm should be
+      core_acknowledge(core_);  // whoever is in front says where the arm should be
     }
     StreamedReference reference;
     bool is_given = false;
@@ -536,9 +575,9 @@ controller_interface::return_type Controller::update_and_write_commands(
       reference.effort[i] = std::isnan(part(3)) ? 0.0 : part(3);
     }
     if (is_given) {
-      if (core_given(core_settings(core_.get()))->missing_reference_velocity == 0.0) {
+      if (arm_given(arm_settings(arm_.get()))->missing_reference_velocity == 0.0) {
         core_velocity_update(
-          &chained_velocity_, core_settings(core_.get()), t, reference.joints.data(), reference.q.data(),
+          &chained_velocity_, core_settings(core_), t, reference.joints.data(), reference.q.data(),
           reference.qd.data());
       }
       for (std::size_t i = 0; i < JOINTS; ++i) {
@@ -549,14 +588,14 @@ controller_interface::return_type Controller::update_and_write_commands(
       std::fill(reference_interfaces_.begin(), reference_interfaces_.end(), NONE);  // each counts once
     }
   }
-  core_conflict(core_.get(), conflict_ && !is_in_chained_mode());
+  core_set_conflict(core_, conflict_ && !is_in_chained_mode());
   if (tare_.exchange(false)) {
-    core_tare(core_.get());
+    core_tare(core_, nullptr);
   }
   const bool is_finite = read_states();
-  const int what = core_update(core_.get(), t, q_.data(), has_velocity_ ? qd_.data() : nullptr, effort_.data(), &report_);
+  const int what = arm_update(arm_.get(), t, q_.data(), has_velocity_ ? qd_.data() : nullptr, &report_);
   has_position_ = has_position_ || is_finite;
-  if (report_.state == CORE_STATE_NOT_HELD) {
+  if (report_.code == CORE_STATE_NOT_HELD) {
     note(report_.refusal);
   }
   if (report_.fault >= 0 && report_.faults != faults_) {
@@ -564,42 +603,56 @@ controller_interface::return_type Controller::update_and_write_commands(
     fault_.next() = report_;
     fault_.hand_over();
   }
-  write_commands(t, what);
-  if (what == CORE_SEND) {
+  const bool is_written = write_commands(t, what);
+  if (what == ARM_SEND) {
     publish(time);
   }
-  return controller_interface::return_type::OK;
+  if (what == ARM_BLIND && !is_blind_) {
+    is_blind_ = went_blind_ = true;
+  }
+  return is_written && what != ARM_BLIND ? controller_interface::return_type::OK : controller_interface::return_type::ERROR;
 }
 
-void Controller::write_commands(double t, int what)
+/// False if commands could not be written for longer than drives may keep to an old one.
+bool Controller::write_commands(double t, int what)
 {
-  if (what == CORE_KEEP) {
-    return;
+  if (what == ARM_KEEP) {
+    return true;
   }
   std::array<std::array<double, JOINTS>, 4> mit{};
-  std::array<double, JOINTS> effort = effort_;
-  if (mit_ && what == CORE_SEND) {
-    core_mit(
-      core_.get(), t, q_.data(), effort_.data(), mit[0].data(), mit[1].data(), mit[2].data(), mit[3].data(),
+  std::array<double, JOINTS> effort{};
+  std::copy(report_.effort, report_.effort + JOINTS, effort.begin());
+  if (mit_ && what == ARM_SEND) {
+    arm_mit(
+      arm_.get(), t, q_.data(), report_.effort, mit[0].data(), mit[1].data(), mit[2].data(), mit[3].data(),
       effort.data());
   }
+  bool is_written = true;
   for (std::size_t i = 0; i < JOINTS; ++i) {
-    (void)command_interfaces_[effort_place_[i]].set_value(effort[i]);
+    is_written = write(effort_place_[i], effort[i]) && is_written;
     for (std::size_t k = 0; mit_ && k < MIT_INTERFACES.size(); ++k) {
-      const bool is_position = k == 0 && what != CORE_SEND;
+      const bool is_position = k == 0 && what != ARM_SEND;
       if (!is_position) {
-        (void)command_interfaces_[mit_place_[k][i]].set_value(mit[k][i]);
+        is_written = write(mit_place_[k][i], mit[k][i]) && is_written;
       }
     }
   }
+  written_ = is_written || has_written_ ? t : written_;  // the first failure counts from the update before
+  has_written_ = is_written;
+  unwritten_ = is_written ? 0.0 : std::max(t - written_, 1e-9);
+  return unwritten_ <= state_timeout();
 }
+
+bool Controller::write(std::size_t place, double value) { return set_value(command_interfaces_[place], value, 0); }
+
+double Controller::state_timeout() const { return arm_given(arm_settings(arm_.get()))->state_timeout; }
 
 void Controller::publish(const rclcpp::Time & time)
 {
   // During a fault there are no terms of the law, but what acts from outside is observed all the same, by states.
-  const bool is_observed = report_.state == CORE_STATE_USED;
+  const bool is_observed = report_.code == CORE_SEND || report_.code == CORE_SILENT;
   const std::size_t end = is_observed ? publishers_.size() : ARM_TERMS + 1;
-  for (std::size_t k = report_.from_law ? 0 : ARM_TERMS + 1; k < end; ++k) {
+  for (std::size_t k = report_.fault < 0 ? 0 : ARM_TERMS + 1; k < end; ++k) {
     if (!has_subscribers_[k]) {
       continue;
     }
@@ -613,7 +666,7 @@ void Controller::publish(const rclcpp::Time & time)
   }
   if (is_wrench_wanted_ && is_observed) {
     std::array<double, 6> found{};
-    core_wrench(core_.get(), found.data());
+    arm_wrench(arm_.get(), found.data());
     geometry_msgs::msg::Wrench & wrench = wrench_message_.wrench;
     wrench_message_.header.stamp = time;
     wrench.force.x = found[0];

@@ -1,4 +1,4 @@
-// A controller of ros2_control for one arm: the control loop of core.h between interfaces and topics.
+// A controller of ros2_control for one arm: the control loop of arm_loop.h between interfaces and topics.
 
 #ifndef CONTROLLER_HPP
 #define CONTROLLER_HPP
@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "arm_loop.h"
 #include "controller_interface/chainable_controller_interface.hpp"
-#include "core.h"
 #include "exchange.hpp"
 #include "frames.hpp"
 #include "geometry_msgs/msg/pose_stamped.hpp"
@@ -38,7 +38,7 @@ using TwistStamped = geometry_msgs::msg::TwistStamped;
 using WrenchStamped = geometry_msgs::msg::WrenchStamped;
 using Trigger = std_srvs::srv::Trigger;
 
-constexpr std::size_t JOINTS = ARM_JOINTS;
+constexpr std::size_t JOINTS = CORE_JOINTS;
 constexpr std::size_t PROBLEM = 400;  // longest message
 
 inline double seconds(const rclcpp::Time & time) { return static_cast<double>(time.nanoseconds()) / 1e9; }
@@ -46,23 +46,23 @@ inline double seconds(const rclcpp::Time & time) { return static_cast<double>(ti
 /// A reference of some joints, JOINTS numbers each.
 struct StreamedReference
 {
-  std::array<int, JOINTS> joints{};
+  std::array<std::int64_t, JOINTS> joints{};
   std::array<double, JOINTS> q{}, qd{}, qdd{}, effort{};
 };
 
-/// What is streamed to the tool, as core_tool takes it: a pose, or a twist or a wrench in the first six.
+/// What is streamed to the tool, as arm_tool takes it: a pose, or a twist or a wrench in the first six.
 using ToolNumbers = std::array<double, 12>;
 
 struct ToolMessage
 {
-  int frame = -1;  // place in core_frames of the link in whose axes it is told; -1 for the root link
+  int frame = -1;  // place in arm_frames of the link in whose axes it is told; -1 for the root link
   ToolNumbers numbers{};
 };
 
 struct Freed
 {
-  void operator()(Core * core) const { core_destroy(core); }
-  void operator()(CoreSettings * settings) const { core_settings_destroy(settings); }
+  void operator()(Arm * arm) const { arm_destroy(arm); }
+  void operator()(ArmSettings * settings) const { arm_settings_destroy(settings); }
 };
 
 class Controller : public controller_interface::ChainableControllerInterface
@@ -89,7 +89,7 @@ protected:
     const rclcpp::Time & time, const rclcpp::Duration & period) override;
 
 private:
-  using Settings = std::unique_ptr<CoreSettings, Freed>;
+  using Settings = std::unique_ptr<ArmSettings, Freed>;
   using Publisher = realtime_tools::RealtimePublisher<JointState>;
   using WrenchPublisher = realtime_tools::RealtimePublisher<WrenchStamped>;
 
@@ -116,7 +116,9 @@ private:
   void track(double t, const StreamedReference & reference);
   void note(const CoreRefusal & refusal);
   bool read_states();
-  void write_commands(double t, int what);
+  double state_timeout() const;
+  bool write(std::size_t place, double value);
+  bool write_commands(double t, int what);
   void publish(const rclcpp::Time & time);
 
   std::shared_ptr<parameters::ParamListener> listener_;
@@ -124,32 +126,37 @@ private:
   bool has_velocity_ = true, mit_ = false;
   double period_ = 0.0;
 
-  std::unique_ptr<Core, Freed> core_;
+  std::unique_ptr<Arm, Freed> arm_;
+  Core * core_ = nullptr;
   Settings known_;         // what others than the thread that updates work with
   std::mutex preparation_;  // of others than the thread that updates
 
-  std::atomic<CoreSettings *> settings_{nullptr};
+  std::atomic<ArmSettings *> settings_{nullptr};
   std::atomic<CoreTrajectory *> trajectory_{nullptr};
-  WayBack<CoreSettings, 16> used_settings_;
+  WayBack<ArmSettings, 16> used_settings_;
   WayBack<CoreTrajectory, 32> used_trajectories_;
   Newest<StreamedReference> reference_;
   std::array<Newest<ToolMessage>, 3> tool_;  // poses, twists, wrenches
   Newest<CoreRefusal> refusal_;
-  Newest<CoreReport> fault_;
+  Newest<ArmReport> fault_;
   std::atomic<bool> hold_{false}, tare_{false}, conflict_{false}, stand_still_{false}, is_active_{false};
   std::atomic<double> speed_{1.0};  // of trajectories, as it was asked for
   std::atomic<double> time_{0.0};  // of the latest update
+  std::atomic<bool> went_blind_{false};  // no usable state has come since the activation, and it is not told yet
+  std::atomic<double> unwritten_{0.0};  // how long commands could not be written [s]; 0 if they were
   std::atomic<double> gap_{0.0};  // between two updates, if it was too long; 0 if it was not
   std::array<std::atomic<double>, JOINTS> position_{};
   std::atomic<bool> has_position_{false};
 
   // Of the thread that updates
-  CoreReport report_{};
-  std::array<double, JOINTS> q_{}, qd_{}, effort_{};
+  ArmReport report_{};
+  std::array<double, JOINTS> q_{}, qd_{};
   std::array<std::size_t, JOINTS> position_place_{}, velocity_place_{}, effort_place_{};
   std::array<std::array<std::size_t, JOINTS>, 4> mit_place_{};
   CoreVelocity chained_velocity_{};
-  bool has_time_ = false;
+  bool has_time_ = false, has_written_ = true;
+  bool is_blind_ = false;  // no usable state has come since the controller was activated, for state_timeout
+  double written_ = 0.0;  // when all commands were written [s]
   std::int64_t nanoseconds_ = 0;  // time of the loop
   long long faults_ = 0;
 

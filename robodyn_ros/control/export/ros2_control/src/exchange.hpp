@@ -7,6 +7,12 @@
 #include <atomic>
 #include <cstddef>
 
+#include "package.hpp"
+
+// In the namespace of the package: two packages in one process have other reports, under the same names in C.
+namespace PACKAGE_NAMESPACE
+{
+
 /// The newest value, from one thread that writes to one that reads; neither waits, and none is read twice.
 template <class T>
 class Newest {
@@ -57,5 +63,7 @@ class WayBack {
   std::array<T*, Room> items_{};
   std::atomic<std::size_t> begin_{0}, end_{0};
 };
+
+}  // namespace PACKAGE_NAMESPACE
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "arm.h"
 #include "geometry_msgs/msg/transform.hpp"
+#include "package.hpp"
 #include "rclcpp/rclcpp.hpp"
 
 #if __has_include("tf2_ros/transform_listener.hpp")
@@ -19,6 +20,9 @@
 #include "tf2_ros/transform_listener.h"
 #define HAS_TF
 #endif
+
+namespace PACKAGE_NAMESPACE
+{
 
 #ifdef HAS_TF
 
@@ -82,5 +86,7 @@ public:
 };
 
 #endif
+
+}  // namespace PACKAGE_NAMESPACE
 
 #endif

@@ -1,4 +1,4 @@
-/* Poses, twists and wrenches that are streamed to the tool, as a reference of the joints. A part of core.c.
+/* Poses, twists and wrenches that are streamed to the tool, as a reference of the joints. A part of arm_loop.c.
 
    It is the twin in C of ToolStream in motion/tool_stream.py, which explains it, and of what the node does with it
    (nodes/controller/tool/streams.py); test_control_export.py compares them. The reference is renewed in every update. */
@@ -128,7 +128,7 @@ static void make_orthogonal(double v[FEWER][OTHERS], double turn[FEWER][FEWER]) 
 }
 
 /* ToolStream._resolved: velocities of the joints that move the tool with a twist (6,), as far as they can. */
-static void resolve(const CoreSettings* x, const ToolStream* y, const double* twist, double dt, double* result) {
+static void resolve(const ArmSettings* x, const ToolStream* y, const double* twist, double dt, double* result) {
   double jacobian[6 * N], off[6], wanted[TOOL_DIRECTIONS] = {0}, v[FEWER][OTHERS], turn[FEWER][FEWER], square[FEWER];
   double qd[N] = {0}, drawn[N], least = INFINITY, ratio = 1;
   const int is_wide = TOOL_DIRECTIONS <= N; /* then v are the rows of the weighted Jacobian, else its columns */
@@ -159,11 +159,11 @@ static void resolve(const CoreSettings* x, const ToolStream* y, const double* tw
     if (is_wide) along = square[a] > 0 ? along / square[a] : 0;
     EACH { if (all > 0) qd[i] += right[i] * (asked / all); drawn[i] -= right[i] * along; }
   }
-  EACH { qd[i] += drawn[i]; ratio = greater(ratio, fabs(qd[i]) / (TOOL_SPEED * x->velocity_limit[i])); }
+  EACH { qd[i] += drawn[i]; ratio = greater(ratio, fabs(qd[i]) / (TOOL_SPEED * x->core.loop.velocity_limit[i])); }
   EACH { /* near a position limit a joint becomes as slow as it can brake; near a singular pose no joint jerks */
-    const double steepest = smaller(x->velocity_limit[i], TOOL_FASTEST) / TOOL_RISE, change = steepest * dt;
-    const double below = greater(y->q[i] - (x->loop.lower[i] + TOOL_MARGIN), 0);
-    const double above = greater(x->loop.upper[i] - TOOL_MARGIN - y->q[i], 0);
+    const double steepest = smaller(x->core.loop.velocity_limit[i], TOOL_FASTEST) / TOOL_RISE, change = steepest * dt;
+    const double below = greater(y->q[i] - (x->core.loop.lower[i] + TOOL_MARGIN), 0);
+    const double above = greater(x->core.loop.upper[i] - TOOL_MARGIN - y->q[i], 0);
     const double slowest = -sqrt(TOOL_BRAKING * 2 * steepest * below), fastest = sqrt(TOOL_BRAKING * 2 * steepest * above);
     const double asked = smaller(greater(qd[i] / ratio, slowest), fastest);
     const double smooth = smaller(greater(asked, y->qd[i] - change), y->qd[i] + change);
@@ -196,7 +196,7 @@ static void begin_stream(ToolStream* y, const double* reference) {
 }
 
 /* ToolStream.advance: the reference of the joints (REFERENCES, N) after a period. */
-static void advance_stream(const CoreSettings* x, ToolStream* y, double t, double dt, double* r) {
+static void advance_stream(const ArmSettings* x, ToolStream* y, double t, double dt, double* r) {
   const Parameters* p = &x->given;
   const double part = p->stream_filter_time == 0 ? 1 : 1 - exp(-dt / p->stream_filter_time), none[6] = {0};
   double error[6] = {0}, wanted[6], moved[6], twist[6], jacobian[6 * N], strongest = 0;
@@ -232,11 +232,11 @@ static void advance_stream(const CoreSettings* x, ToolStream* y, double t, doubl
     if (strongest == 0 && fabs(y->wrench[k]) < TOOL_STILL) y->wrench[k] = 0;
     EACH r[3 * N + i] += jacobian[k * N + i] * y->wrench[k];
   }
-  EACH r[3 * N + i] = smaller(greater(r[3 * N + i], -x->loop.effort_limit[i]), x->loop.effort_limit[i]);
+  EACH r[3 * N + i] = smaller(greater(r[3 * N + i], -x->core.loop.effort_limit[i]), x->core.loop.effort_limit[i]);
 }
 
 /* ToolStream.is_over: nothing has come for a while, and the reference has come to rest. */
-static int is_stream_over(const CoreSettings* x, const ToolStream* y, double t) {
+static int is_stream_over(const ArmSettings* x, const ToolStream* y, double t) {
   double away[6] = {0};
   int moves = 0, is_there = 1;
   if (t - greater(y->heard, y->heard_wrench) <= x->given.stream_timeout) return 0;
@@ -249,40 +249,39 @@ static int is_stream_over(const CoreSettings* x, const ToolStream* y, double t) 
   return !moves && (is_there || !y->follows);
 }
 
-void core_to_root(int what, const double* pose, double* numbers) {
+void arm_to_root(int what, const double* pose, double* numbers) {
   double rotation[9], given[12];
-  const size_t count = what == CORE_POSE ? 12 : 6;
+  const size_t count = what == ARM_POSE ? 12 : 6;
   memcpy(given, numbers, count * sizeof *given);
   for (int i = 0; i < 3; ++i) for (int j = 0; j < 3; ++j) rotation[3 * i + j] = pose[4 * i + j];
-  for (int part = 0; part < 6; part += 3) for (int i = 0; i < 3 && (part == 0 || what != CORE_POSE); ++i) {
-    numbers[part + i] = what == CORE_POSE ? pose[4 * i + 3] : 0;
+  for (int part = 0; part < 6; part += 3) for (int i = 0; i < 3 && (part == 0 || what != ARM_POSE); ++i) {
+    numbers[part + i] = what == ARM_POSE ? pose[4 * i + 3] : 0;
     for (int j = 0; j < 3; ++j) numbers[part + i] += rotation[3 * i + j] * given[part + j];
   }
-  if (what == CORE_POSE) multiply3(rotation, given + 3, 0, numbers + 3);
+  if (what == ARM_POSE) multiply3(rotation, given + 3, 0, numbers + 3);
 }
 
-CoreRefusal core_tool(Core* c, int what, int frame, double t, const double* told) {
-  ToolStream* y = &c->stream;
+CoreRefusal arm_tool(Arm* a, int what, int frame, double t, const double* told) {
+  ToolStream* y = &a->stream;
   double numbers[12], poses[16 * ARM_LINKS];
   if (!y->runs) {
     double reference[REFERENCES * N];
-    const CoreRefusal may = may_follow(c);
+    const CoreRefusal may = core_expected(a->core, a->core->state.time, reference);
     if (may.why) return may;
-    sample(&c->settings->loop, &c->state.sources, c->state.time, reference);
     begin_stream(y, reference);
     y->runs = 1;
     y->time = t;
   }
-  memcpy(numbers, told, (what == CORE_POSE ? 12 : 6) * sizeof *numbers);
+  memcpy(numbers, told, (what == ARM_POSE ? 12 : 6) * sizeof *numbers);
   if (frame >= 0) {
-    model_links(c->state.q, poses);
-    core_to_root(what, poses + 16 * frame, numbers);
+    model_links(a->core->state.q, poses);
+    arm_to_root(what, poses + 16 * frame, numbers);
   }
-  if (what == CORE_POSE) {
+  if (what == ARM_POSE) {
     if (!y->has_pose) y->filtered = y->pose;
     memcpy(&y->target, numbers, sizeof y->target);
     y->has_pose = 1; y->heard = t;
-  } else if (what == CORE_TWIST) {
+  } else if (what == ARM_TWIST) {
     if (y->has_pose) for (int k = 0; k < 3; ++k) { y->twist[k] = y->linear.velocity[k]; y->twist[3 + k] = y->angular.velocity[k]; }
     memcpy(y->target_twist, numbers, sizeof y->target_twist);
     y->has_pose = 0; y->heard = t;
@@ -293,20 +292,20 @@ CoreRefusal core_tool(Core* c, int what, int frame, double t, const double* told
   return refusal(CORE_OK, 0, 0, 0);
 }
 
-CoreRefusal core_tool_renew(Core* c, double t) {
-  ToolStream* y = &c->stream;
+CoreRefusal arm_tool_renew(Arm* a, double t) {
+  ToolStream* y = &a->stream;
   const double dt = t - y->time;
   double r[REFERENCES * N];
-  int all[N];
+  int64_t all[N];
   CoreRefusal found = refusal(CORE_OK, 0, 0, 0);
   if (!y->runs || !(dt > 0)) return found;
-  if (y->tracks && c->state.sources.source != STREAM) { y->runs = 0; return found; } /* something else was asked for */
+  if (y->tracks && a->core->state.references.source != STREAM) { y->runs = 0; return found; } /* something else was asked for */
   y->time = t;
-  advance_stream(c->settings, y, t, smaller(dt, TOOL_LONGEST_PERIOD), r);
+  advance_stream(arm_settings(a), y, t, smaller(dt, TOOL_LONGEST_PERIOD), r);
   EACH all[i] = 1;
-  found = track(c, t, all, r, r + N, r + 2 * N, r + 3 * N);
+  found = core_track(a->core, t, all, r, r + N, r + 2 * N, r + 3 * N);
   y->tracks = 1;
   if (found.why) y->runs = 0;
-  else if (is_stream_over(c->settings, y, t)) { y->runs = 0; core_hold(c, t); }
+  else if (is_stream_over(arm_settings(a), y, t)) { y->runs = 0; core_hold(a->core, t, 0); }
   return found;
 }

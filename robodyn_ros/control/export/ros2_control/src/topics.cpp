@@ -17,7 +17,7 @@ constexpr double NONE = std::numeric_limits<double>::quiet_NaN();
 constexpr int PAUSE = 1000;  // between two warnings of a kind [ms]
 constexpr double UNIT_TOLERANCE = 0.01;  // of the length of a quaternion
 
-/// A pose as core_tool takes it; false if its orientation is no quaternion of length 1.
+/// A pose as arm_tool takes it; false if its orientation is no quaternion of length 1.
 template <class Position>
 bool read_pose(const Position & p, const geometry_msgs::msg::Quaternion & o, ToolNumbers & numbers)
 {
@@ -57,13 +57,13 @@ void Controller::listen()
     "~/target_twist", newest, [this](const std::shared_ptr<const TwistStamped> message) {
       const auto & v = message->twist.linear;
       const auto & w = message->twist.angular;
-      on_tool(CORE_TWIST, "target_twist", message->header.frame_id, {v.x, v.y, v.z, w.x, w.y, w.z});
+      on_tool(ARM_TWIST, "target_twist", message->header.frame_id, {v.x, v.y, v.z, w.x, w.y, w.z});
     });
   wrench_subscription_ = node->create_subscription<WrenchStamped>(
     "~/target_wrench", newest, [this](const std::shared_ptr<const WrenchStamped> message) {
       const auto & f = message->wrench.force;
       const auto & m = message->wrench.torque;
-      on_tool(CORE_WRENCH, "target_wrench", message->header.frame_id, {f.x, f.y, f.z, m.x, m.y, m.z});
+      on_tool(ARM_WRENCH, "target_wrench", message->header.frame_id, {f.x, f.y, f.z, m.x, m.y, m.z});
     });
   hold_service_ = node->create_service<Trigger>(
     "~/hold", [this](const std::shared_ptr<Trigger::Request>, std::shared_ptr<Trigger::Response> response) {
@@ -127,7 +127,7 @@ void Controller::on_reference(const JointState & message)
     next.effort[i] = message.effort.empty() ? 0.0 : message.effort[k];
   }
   const double now = seconds(get_node()->now());
-  is_estimated_ = message.velocity.empty() && core_given(known_.get())->missing_reference_velocity == 0.0;
+  is_estimated_ = message.velocity.empty() && arm_given(known_.get())->missing_reference_velocity == 0.0;
   if (is_estimated_) {
     const double stamp =
       static_cast<double>(message.header.stamp.sec) + static_cast<double>(message.header.stamp.nanosec) / 1e9;
@@ -135,7 +135,7 @@ void Controller::on_reference(const JointState & message)
       std::all_of(next.q.begin(), next.q.end(), [](double value) { return std::isfinite(value); });
     if (is_finite) {
       core_velocity_update(
-        &velocity_, known_.get(), stamp > 0.0 ? stamp : now, next.joints.data(), next.q.data(), next.qd.data());
+        &velocity_, arm_core_settings(known_.get()), stamp > 0.0 ? stamp : now, next.joints.data(), next.q.data(), next.qd.data());
     }
   }
   last_time_ = now;
@@ -150,10 +150,10 @@ void Controller::on_trajectory(const JointTrajectory & message)
     hold_ = true;
     return;
   }
-  if (static_cast<double>(points) > core_given(known_.get())->trajectory_points) {
+  if (static_cast<double>(points) > arm_given(known_.get())->trajectory_points) {
     return refuse("trajectory", "it has more points than trajectory_points allows");
   }
-  std::vector<int> joints;
+  std::vector<std::int64_t> joints;
   for (const std::string & name : message.joint_names) {
     const int joint = joint_of(name);
     if (joint < 0 || std::find(joints.begin(), joints.end(), joint) != joints.end()) {
@@ -188,11 +188,13 @@ void Controller::on_trajectory(const JointTrajectory & message)
     start = time_ + (stamp - seconds(get_node()->now()));
   }
   std::array<char, PROBLEM> text{};
+  CoreRefusal why{};
   CoreTrajectory * trajectory = core_trajectory_create(
-    known_.get(), static_cast<int>(points), static_cast<int>(columns), joints.data(), times.data(), positions.data(),
+    arm_core_settings(known_.get()), static_cast<std::int64_t>(points), static_cast<std::int64_t>(columns), joints.data(), times.data(), positions.data(),
     velocities.empty() ? nullptr : velocities.data(), accelerations.empty() ? nullptr : accelerations.data(),
-    efforts.empty() ? nullptr : efforts.data(), start, time_, text.data(), text.size());
+    efforts.empty() ? nullptr : efforts.data(), start, time_, &why);
   if (!trajectory) {
+    arm_refusal_text(&why, text.data(), text.size());
     return refuse("trajectory", text.data());
   }
   core_trajectory_destroy(trajectory_.exchange(trajectory));
@@ -204,7 +206,7 @@ void Controller::on_pose(const PoseStamped & message)
   if (!read_pose(message.pose.position, message.pose.orientation, numbers)) {
     return refuse("target_pose", "its orientation must be a quaternion of length 1");
   }
-  on_tool(CORE_POSE, "target_pose", message.header.frame_id, numbers);
+  on_tool(ARM_POSE, "target_pose", message.header.frame_id, numbers);
 }
 
 void Controller::on_tool(int what, const char * name, const std::string & frame, const ToolNumbers & numbers)
@@ -226,14 +228,14 @@ void Controller::on_tool(int what, const char * name, const std::string & frame,
 /// In which frame something is told: a link of the arm, which the thread that updates finds, or one that tf knows now.
 bool Controller::find_frame(int what, const std::string & name, ToolMessage & message, std::string & problem) const
 {
-  const std::string prefix = get_node()->get_parameter("prefix").as_string(), root = prefix + core_links[0];
+  const std::string prefix = get_node()->get_parameter("prefix").as_string(), root = prefix + arm_links[0];
   if (name.empty() || name == root) {
     return true;
   }
   const auto link = std::find_if(
-    core_frames, core_frames + ARM_LINKS, [&](const char * known) { return name == prefix + known; });
-  if (link != core_frames + ARM_LINKS) {
-    message.frame = static_cast<int>(link - core_frames);
+    arm_frames, arm_frames + ARM_LINKS, [&](const char * known) { return name == prefix + known; });
+  if (link != arm_frames + ARM_LINKS) {
+    message.frame = static_cast<int>(link - arm_frames);
     return true;
   }
   geometry_msgs::msg::Transform told;
@@ -250,7 +252,7 @@ bool Controller::find_frame(int what, const std::string & name, ToolMessage & me
     std::copy(place.begin() + 3 + 3 * i, place.begin() + 6 + 3 * i, pose.begin() + 4 * i);
     pose[4 * i + 3] = place[i];
   }
-  core_to_root(what, pose.data(), message.numbers.data());
+  arm_to_root(what, pose.data(), message.numbers.data());
   return true;
 }
 

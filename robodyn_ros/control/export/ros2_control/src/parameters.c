@@ -1,62 +1,54 @@
-/* The settings of the loop, of parameters: a part of core.c.
+/* The settings of the loop, of the parameters of the controller: a part of arm_loop.c.
 
-   It is the twin in C of what Python does with the parameters of the controller node; test_control_export.py compares
-   them for random parameters:
+   It does at run time what Python does for the node, in these places; test_control_export.py compares the results:
 
-     find_model                CompiledDynamics.apply and Payload.inertial
-     find_gains                laws/gains.py
-     find_thresholds           Thresholds.of in faults/plausibility.py
-     find_contact              ContactThresholds in contact/settings.py, MomentumObserver.parameters
-     find_tolerance            following_tolerance in faults/supervisor.py
-     core_settings_prepare     make_loop_settings and CompiledSettings
-     core_settings_hold        faults/holding.py */
+     find_model             CompiledDynamics.apply and Payload.inertial
+     find_gains             laws/gains.py
+     find_contact           ContactThresholds.of in contact/settings.py, MomentumObserver.parameters
+     find_tolerance         CoreSettings in core_settings.py
+     arm_settings_prepare   make_loop_settings and CoreSettings
+     arm_settings_hold      faults/holding.py
+     check_period           faults/sampling.py, at the period of the package
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+   The thresholds of the consistency of states are no twin: faults/consistency.py is traced (thresholds_run). */
 
-struct CoreSettings {
-  Settings loop;
+struct ArmSettings {
+  CoreSettings core; /* the first member, so that its address is that of the whole */
   Parameters given;
-  double velocity_limit[N], deceleration[N], path[N], goal[N], goal_speed, goal_time, hold_time;
-  double law_stiffness[N], law_damping[N]; /* the law's gains, as effort gains */
-  double model[MODEL_WIDTH], step[STEP_WIDTH], observer[OBSERVER_WIDTH];
-  double *constants, *observer_constants;
+  CoreTolerances tolerances;
+  double model[MODEL_WIDTH];
+  double *step_arrays[STEP_ARRAYS], *observer_arrays[OBSERVER_ARRAYS];
+  double step_numbers[STEP_NUMBERS], observer_numbers[OBSERVER_NUMBERS];
+  double *step_constants, *observer_constants;
 };
 
-const CoreParameter* core_parameters(int* count) {
+const ArmParameter* arm_parameters(int* count) {
   *count = (int)(sizeof PARAMETERS / sizeof *PARAMETERS);
   return PARAMETERS;
 }
 
-CoreSettings* core_settings_create(void) {
-  CoreSettings* x = calloc(1, sizeof *x);
-  if (!x) return 0;
-  x->constants = calloc((size_t)step_constants, sizeof *x->constants);
-  x->observer_constants = calloc((size_t)contact_constants, sizeof *x->constants);
-  if (x->constants && x->observer_constants) return x;
-  core_settings_destroy(x);
-  return 0;
-}
-
-void core_settings_destroy(CoreSettings* x) {
+void arm_settings_destroy(ArmSettings* x) {
   if (!x) return;
-  free(x->constants);
+  free(x->step_constants);
   free(x->observer_constants);
   free(x);
 }
 
-const Parameters* core_given(const CoreSettings* x) { return &x->given; }
-
-double core_velocity_limit(const CoreSettings* x, int joint) { return x->velocity_limit[joint]; }
-
-static double near_turn(const Settings* s, int joint, double reference, double q) {
-  return s->circular[joint] ? q - s->turn * nearbyint((q - reference) / s->turn) : q;
+ArmSettings* arm_settings_create(void) {
+  ArmSettings* x = calloc(1, sizeof *x);
+  if (!x) return 0;
+  x->step_constants = calloc((size_t)step_constants, sizeof(double));
+  x->observer_constants = calloc((size_t)contact_constants, sizeof(double));
+  if (!x->step_constants || !x->observer_constants) { arm_settings_destroy(x); return 0; }
+  double* at = x->step_numbers;
+  for (int k = 0; k < STEP_ARRAYS; at += STEP_WIDTHS[k++]) x->step_arrays[k] = at;
+  at = x->observer_numbers;
+  for (int k = 0; k < OBSERVER_ARRAYS; at += OBSERVER_WIDTHS[k++]) x->observer_arrays[k] = at;
+  return x;
 }
 
-double core_position(const CoreSettings* x, int joint, double near, double q) {
-  return near_turn(&x->loop, joint, near, q);
-}
+const Parameters* arm_given(const ArmSettings* x) { return &x->given; }
+const CoreSettings* arm_core_settings(const ArmSettings* x) { return &x->core; }
 
 static int problem_of(char* text, size_t size, const char* name, const char* what, double value) {
   snprintf(text, size, "%s: %s, not %g", name, what, value);
@@ -65,7 +57,7 @@ static int problem_of(char* text, size_t size, const char* name, const char* wha
 
 static int check_ranges(const Parameters* given, char* problem, size_t size) {
   for (size_t k = 0; k < sizeof PARAMETERS / sizeof *PARAMETERS; ++k) {
-    const CoreParameter* item = PARAMETERS + k;
+    const ArmParameter* item = PARAMETERS + k;
     const double *values = (const double*)given + item->place, *first = (const double*)&FIRST_PARAMETERS + item->place;
     for (int i = 0; i < item->count; ++i) {
       if (!isfinite(values[i])) return problem_of(problem, size, item->name, "must be a finite number", values[i]);
@@ -94,7 +86,7 @@ static int is_positive(double xx, double xy, double xz, double yy, double yz, do
          && minor * zz - yz * (xx * yz - xy * xz) + xz * (xy * yz - yy * xz) >= 0;
 }
 
-static int find_model(CoreSettings* x, char* problem, size_t size) {
+static int find_model(ArmSettings* x, char* problem, size_t size) {
   const Parameters* p = &x->given;
   const double *inertia = p->payload_inertia, *c = p->payload_com, m = p->payload_mass;
   const int link = (int)p->payload_link;
@@ -135,7 +127,7 @@ static int find_model(CoreSettings* x, char* problem, size_t size) {
   return 1;
 }
 
-static void inertia_at(const CoreSettings* x, const double* q, double* inertia) {
+static void inertia_at(const ArmSettings* x, const double* q, double* inertia) {
   double mass[N * N];
   model_mass_matrix(q, x->model, mass);
   EACH inertia[i] = mass[i * N + i];
@@ -156,52 +148,28 @@ static void find_gains(const Parameters* p, const double* inertia, int accelerat
   }
 }
 
-static void find_thresholds(CoreSettings* x, const double* inertia) {
-  Settings* s = &x->loop;
-  const double* coulomb = x->model + 3 + 2 * N;
-  EACH {
-    const double velocity = x->velocity_limit[i], effort = s->effort_limit[i];
-    const double friction = greater(coulomb[i], ROBOT_FRICTION[i]), unknown = x->given.unknown_friction * effort;
-    s->speed_error[i] = smaller(SPEED_ERROR, SPEED_ERROR * velocity);
-    s->lack[i] = smaller(LACKING_SPEED, PART * velocity);
-    s->inertia[i] = inertia[i];
-    s->friction[i] = 2 * UNSURE * friction;
-    s->modelled[i] = 2 * s->static_ratio * coulomb[i];
-    s->doubt[i] = 2 * (friction > 0 ? KNOWN : 1) * unknown;
-    s->least[i] = 2 * KNOWN * unknown;
-    s->pull[i] = s->stiffness[i] > 0 ? STUCK * s->stiffness[i] : INFINITY;
-    s->fast[i] = FAST * velocity;
-    s->moves[i] = s->follows ? MOVES * smaller(1, velocity) : INFINITY;
-    s->beyond[i] = BEYOND * effort;
-  }
-}
-
-static void find_tolerance(CoreSettings* x, const double* inertia, const double* kp) {
-  Settings* s = &x->loop;
-  EACH {
-    const double stiffness = kp[i] * (LAW_ACCELERATES ? inertia[i] : 1);
-    const double soft = smaller(FAR_ACCELERATION * inertia[i], FAR_EFFORT * s->effort_limit[i]) / stiffness;
-    s->tolerance[i] = greater(x->given.following_tolerance, soft);
-    if (x->given.following_tolerance == 0 || !s->follows) s->tolerance[i] = INFINITY;
-  }
+static void find_tolerance(Settings* s, const Parameters* p) {
+  EACH s->tolerance[i] = s->follows && p->following_tolerance > 0 ? p->following_tolerance : INFINITY;
 }
 
 static double bound(double value) { return value > 0 ? value : INFINITY; }
 
-/* ContactThresholds.of in contact/settings.py, and the parameters of the observer */
-static void find_contact(CoreSettings* x) {
-  Settings* s = &x->loop;
+/* What is observed of contacts, and from when on it is too much. */
+static void find_contact(ArmSettings* x) {
+  Settings* s = &x->core.loop;
   const Parameters* p = &x->given;
+  double* numbers = x->observer_arrays[NUMBERS];
   if (!ARM_OBSERVES) return;
   EACH { s->touch[i] = bound(p->contact_touch[i]); s->collision[i] = bound(p->contact_collision[i]); }
   s->touch_wrench[0] = bound(p->contact_touch_force); s->touch_wrench[1] = bound(p->contact_touch_torque);
   s->collision_wrench[0] = bound(p->contact_collision_force); s->collision_wrench[1] = bound(p->contact_collision_torque);
   s->energy = bound(p->contact_energy);
-  memcpy(x->observer, FIRST_OBSERVER, sizeof x->observer);
-  x->observer[0] = p->contact_gain;
-  memcpy(x->observer + OBSERVER_WIDTH - MODEL_WIDTH, x->model, sizeof x->model);
-  contact_prepare(x->observer, x->observer_constants);
+  memcpy(numbers, FIRST_OBSERVER, sizeof FIRST_OBSERVER);
+  numbers[0] = p->contact_gain;
+  memcpy(numbers + OBSERVER_WIDTHS[NUMBERS] - MODEL_WIDTH, x->model, sizeof x->model);
+  contact_prepare(numbers, x->observer_constants);
   s->observer_run = contact_run;
+  s->observer_arrays = x->observer_arrays;
   s->observer_constants = x->observer_constants;
 }
 
@@ -222,68 +190,86 @@ static int check_period(double period, const double* kp, const double* kd, const
   return 0;
 }
 
-int core_settings_prepare(CoreSettings* x, const Parameters* given, double period, char* problem, size_t size) {
-  Settings* s = &x->loop;
+/* What is sent because of each kind of fault. */
+static void find_reactions(Settings* s, const Parameters* p) {
+  for (int k = 0; k < KINDS; ++k) {
+    for (int l = 0; l < LEVELS; ++l) s->answers[k * LEVELS + l] = ESCALATION[k][(int)p->faults_answer[k]][l];
+    s->expiry[k] = p->faults_expiry[k];
+  }
+}
+
+/* The numbers of the control step. */
+static void find_step(ArmSettings* x, const double* kp, const double* kd, const double* ki) {
+  Settings* s = &x->core.loop;
+  double* y = x->step_arrays[SETTINGS];
+  memcpy(y, FIRST_STEP, sizeof FIRST_STEP);
+  copy_step(y, &x->given);
+  copy(y + STEP_effort_limit, s->effort_limit);
+  copy(y + STEP_rate_limit, s->rate_limit);
+  copy(y + STEP_stiffness, s->stiffness);
+  copy(y + STEP_damping, s->damping);
+  copy(y + STEP_kp, kp);
+  copy(y + STEP_kd, kd);
+  copy(y + STEP_ki, ki);
+  memcpy(y + STEP_model, x->model, sizeof x->model);
+  step_prepare(y, x->step_constants);
+  s->step_arrays = x->step_arrays;
+  s->step_constants = x->step_constants;
+}
+
+static double limit_of(double value) { return value < NO_LIMIT ? value : INFINITY; }
+
+int arm_settings_prepare(ArmSettings* x, const Parameters* p, double period, char* problem, size_t size) {
+  Settings* s = &x->core.loop;
   double inertia[N], kp[N], kd[N], ki[N], none[N];
   problem[0] = 0;
-  if (!check_ranges(given, problem, size)) return 0;
-  x->given = *given;
+  if (!check_ranges(p, problem, size)) return 0;
+  x->given = *p;
   if (!find_model(x, problem, size)) return 0;
   inertia_at(x, HOME, inertia);
-  find_gains(given, inertia, LAW_ACCELERATES, kp, kd, ki);
+  find_gains(p, inertia, LAW_ACCELERATES, kp, kd, ki);
   if (period > 0 && !check_period(period, kp, kd, inertia, problem, size)) return 0;
-  if (period > 0 && 1.5 * period > given->state_timeout) {
-    snprintf(problem, size, "state_timeout: a state comes every %g s, too rarely for %g s", period, given->state_timeout);
+  if (period > 0 && PERIODS_IN_TIMEOUT * period > p->state_timeout) {
+    snprintf(problem, size, "state_timeout: a state comes every %g s, too rarely for %g s", period, p->state_timeout);
     return 0;
   }
   *s = FIRST_SETTINGS;
-  s->step_run = step_run; s->gravity = model_gravity; s->inverse = model_inverse; s->forward = model_forward;
-  s->step_constants = x->constants; s->model = x->model;
-  copy_safety(s, given);
-  s->estimates_velocity = given->missing_velocity != 0;
-  for (int k = 0; k < KINDS; ++k) {
-    for (int l = 0; l < LEVELS; ++l) s->answers[k * LEVELS + l] = ESCALATION[k][(int)given->faults_answer[k]][l];
-    s->expiry[k] = given->faults_expiry[k];
-  }
-  find_gains(given, inertia, 0, s->stiffness, s->damping, none);
+  s->step_run = step_run; s->model = x->model;
+  s->gravity = model_gravity; s->mass_matrix = model_mass_matrix; s->inverse = model_inverse; s->forward = model_forward;
+  copy_safety(s, p);
+  s->estimates_velocity = p->missing_velocity != 0;
+  s->reference_velocity_filter = p->reference_velocity_filter;
+  find_reactions(s, p);
+  find_gains(p, inertia, 0, s->stiffness, s->damping, none);
   EACH {
-    s->effort_limit[i] = given->effort_limits[i] < NO_LIMIT ? given->effort_limits[i] : INFINITY;
-    s->rate_limit[i] = given->effort_rate_limits[i] < NO_LIMIT ? given->effort_rate_limits[i] : INFINITY;
-    x->velocity_limit[i] = given->velocity_limits[i] < NO_LIMIT ? given->velocity_limits[i] : INFINITY;
-    s->velocity_limit[i] = x->velocity_limit[i];
-    s->greatest_speed[i] = given->overspeed * x->velocity_limit[i];
-    x->path[i] = given->constraints_trajectory[i] > 0 ? given->constraints_trajectory[i] : INFINITY;
-    x->goal[i] = given->constraints_goal[i] > 0 ? given->constraints_goal[i] : INFINITY;
-    const double deceleration = given->constraints_max_deceleration_on_cancel[i];
-    x->deceleration[i] = deceleration > 0 ? deceleration : INFINITY;
-    x->law_stiffness[i] = s->follows ? (LAW_ACCELERATES ? inertia[i] : 1) * kp[i] : 0;
-    x->law_damping[i] = s->follows ? (LAW_ACCELERATES ? inertia[i] : 1) * kd[i] : 0;
+    s->effort_limit[i] = limit_of(p->effort_limits[i]);
+    s->rate_limit[i] = limit_of(p->effort_rate_limits[i]);
+    s->velocity_limit[i] = limit_of(p->velocity_limits[i]);
+    s->greatest_speed[i] = p->overspeed * s->velocity_limit[i];
+    s->deceleration[i] = bound(p->constraints_max_deceleration_on_cancel[i]);
+    s->law_stiffness[i] = s->follows ? (LAW_ACCELERATES ? inertia[i] : 1) * kp[i] : 0;
+    s->law_damping[i] = s->follows ? (LAW_ACCELERATES ? inertia[i] : 1) * kd[i] : 0;
+    x->tolerances.path[i] = bound(p->constraints_trajectory[i]);
+    x->tolerances.goal[i] = bound(p->constraints_goal[i]);
   }
-  x->goal_speed = given->constraints_stopped_velocity_tolerance > 0 ? given->constraints_stopped_velocity_tolerance : INFINITY;
-  x->goal_time = given->constraints_goal_time > 0 ? given->constraints_goal_time : INFINITY;
-  x->hold_time = given->cmd_timeout > 0 ? given->cmd_timeout : INFINITY;
+  x->tolerances.speed = bound(p->constraints_stopped_velocity_tolerance);
+  x->tolerances.time = bound(p->constraints_goal_time);
   find_contact(x);
-  find_thresholds(x, inertia);
-  find_tolerance(x, inertia, kp);
-  memcpy(x->step, FIRST_STEP, sizeof x->step);
-  copy_step(x->step, given);
-  copy(x->step + STEP_effort_limit, s->effort_limit);
-  copy(x->step + STEP_rate_limit, s->rate_limit);
-  copy(x->step + STEP_stiffness, s->stiffness);
-  copy(x->step + STEP_damping, s->damping);
-  copy(x->step + STEP_kp, kp);
-  copy(x->step + STEP_kd, kd);
-  copy(x->step + STEP_ki, ki);
-  memcpy(x->step + STEP_model, x->model, sizeof x->model);
-  step_prepare(x->step, x->constants);
+  find_thresholds(s, p, x->model);
+  find_tolerance(s, p);
+  find_step(x, kp, kd, ki);
+  if (p->on_deactivate == LEAVE_DAMPING && p->output == 0) {
+    snprintf(problem, size, "on_deactivate: 'damping' is that of drives in MIT mode: set output to 'mit'");
+    return 0;
+  }
   return 1;
 }
 
 /* --- holding */
 
-static int joint_is_held(const CoreSettings* x, int i, double gravity, double rise, double most_effort, double most_rise,
+static int joint_is_held(const ArmSettings* x, int i, double gravity, double rise, double most_effort, double most_rise,
                          const char* where, char* problem, size_t size) {
-  const Settings* s = &x->loop;
+  const Settings* s = &x->core.loop;
   const int carried = x->given.allow_sagging != 0;
   const double effort = gravity == 0 && (s->effort_limit[i] > 0 || carried) ? 0 : gravity / s->effort_limit[i];
   const double rises = rise / (s->rate_limit[i] * RISE);
@@ -292,10 +278,10 @@ static int joint_is_held(const CoreSettings* x, int i, double gravity, double ri
   if (!is_held)
     snprintf(problem, size, "effort_limits.%s: %g is below what holds the arm: gravity takes %g or more %s; raise it, check "
              "gravity and payload, or set allow_sagging if something else carries the arm",
-             core_joints[i], s->effort_limit[i], gravity, where);
+             arm_joints[i], s->effort_limit[i], gravity, where);
   else
     snprintf(problem, size, "effort_rate_limits.%s: %g per s does not hold the arm %s: make it %g per s or more",
-             core_joints[i], s->rate_limit[i], where, rise / RISE);
+             arm_joints[i], s->rate_limit[i], where, rise / RISE);
   return 0;
 }
 
@@ -304,7 +290,7 @@ static int by_size(const void* a, const void* b) {
   return x < y ? -1 : x > y;
 }
 
-int core_settings_hold(const CoreSettings* x, const CoreSettings* now, const double* q, char* problem, size_t size) {
+int arm_settings_hold(const ArmSettings* x, const ArmSettings* now, const double* q, char* problem, size_t size) {
   const int carried = x->given.allow_sagging != 0;
   double weight[N], before[N], inertia[N], weights[N][POSES], least[N];
   if (q) {
@@ -312,12 +298,12 @@ int core_settings_hold(const CoreSettings* x, const CoreSettings* now, const dou
     inertia_at(x, q, inertia);
     if (now) model_gravity(q, now->model, before);
     EACH {
-      const double gravity = carried ? 0 : fabs(weight[i]), rise = x->loop.sent_part[i] * gravity + START * inertia[i];
+      const double gravity = carried ? 0 : fabs(weight[i]), rise = x->core.loop.sent_part[i] * gravity + START * inertia[i];
       double most_effort = 1, most_rise = 1;
       if (now) {
         const double was = now->given.allow_sagging != 0 ? 0 : fabs(before[i]);
-        if (was > 0) most_effort = greater(1, NO_WORSE * was / now->loop.effort_limit[i]);
-        most_rise = greater(1, NO_WORSE * rise / (now->loop.rate_limit[i] * RISE));
+        if (was > 0) most_effort = greater(1, NO_WORSE * was / now->core.loop.effort_limit[i]);
+        most_rise = greater(1, NO_WORSE * rise / (now->core.loop.rate_limit[i] * RISE));
       }
       if (!joint_is_held(x, i, gravity, rise, most_effort, most_rise, "where the arm is", problem, size)) return 0;
     }
@@ -335,7 +321,7 @@ int core_settings_hold(const CoreSettings* x, const CoreSettings* now, const dou
   EACH {
     qsort(weights[i], POSES, sizeof(double), by_size);
     const double gravity = weights[i][HELD_POSES - 1];
-    const double rise = x->loop.sent_part[i] * gravity + START * least[i];
+    const double rise = x->core.loop.sent_part[i] * gravity + START * least[i];
     if (!joint_is_held(x, i, gravity, rise, 1, 1, "in most poses", problem, size)) return 0;
   }
   return 1;

@@ -1,0 +1,177 @@
+/* The control loop of one arm (arm_loop.h), in one text with the core. */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arm_loop.h"
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#include "core/core.c"
+#pragma GCC diagnostic pop
+#include "model.h"
+
+#include "arm_data.h"
+
+#include "parameters.c"
+
+/* What is streamed to the tool; the members are those of ToolStream in motion/tool_stream.py. */
+typedef struct {
+  double position[3], rotation[9]; /* in the root link's frame, row by row */
+} ToolPose;
+
+typedef struct {
+  double velocity[3], acceleration[3];
+} LimitedMotion;
+
+typedef struct {
+  int runs, tracks, has_pose, follows; /* tracks: the loop has kept to its reference */
+  double time, heard, heard_wrench;
+  double q[N], qd[N], begin[N];
+  double twist[6], target_twist[6], wrench[6], target_wrench[6];
+  ToolPose pose, filtered, target;
+  LimitedMotion linear, angular;
+} ToolStream;
+
+struct Arm {
+  Core* core;
+  ToolStream stream;
+  int64_t followed; /* how many trajectories */
+  double since;     /* time of the first update [s]; NAN before it */
+};
+
+ArmSettings* arm_settings(const Arm* a) { return (ArmSettings*)a->core->settings; /* its first member */ }
+
+#include "tool_stream.c"
+
+void arm_destroy(Arm* a) {
+  if (!a) return;
+  if (a->core) arm_settings_destroy(arm_settings(a));
+  core_destroy(a->core);
+  free(a);
+}
+
+Arm* arm_create(void) {
+  Arm* a = calloc(1, sizeof *a);
+  if (a && !(a->core = core_create())) { free(a); return 0; }
+  return a;
+}
+
+Core* arm_core(Arm* a) { return a->core; }
+
+void arm_apply(Arm* a, ArmSettings* next) {
+  const ArmSettings* before = arm_settings(a);
+  double* memory = next->step_arrays[LAW_MEMORY];
+  for (int k = 0; k < LAW_WIDTH; ++k) /* what the law goes on with (Controller.resume) */
+    memory[k] = before && LAW_KEEPS[k] != 0 ? before->step_arrays[LAW_MEMORY][k] : FIRST_LAW_MEMORY[k];
+  core_apply(a->core, &next->core, CORE_CONTINUE);
+}
+
+void arm_stop(Arm* a) {
+  core_stop(a->core);
+  a->stream.runs = 0;
+  a->since = NAN;
+}
+
+CoreRefusal arm_follow(Arm* a, CoreTrajectory* trajectory) {
+  return core_follow(a->core, trajectory, &arm_settings(a)->tolerances, ++a->followed);
+}
+
+/* --- a period */
+
+/* What carries the arm where it was last; zero where nobody knows what that takes. */
+static void last_gravity(const Settings* s, const State* m, double* effort) {
+  EACH effort[i] = m->gravity_known ? within(s->sent_part[i] * m->gravity_last[i], s->effort_limit[i]) : 0;
+}
+
+static void report_fault(const State* m, const Period* p, ArmReport* r) {
+  r->fault = (int)p->kind; r->faults = m->faults;
+  r->latched = (int)m->latched; r->problem = (int)m->problem; r->joint = (int)m->problem_joint;
+  r->value = m->problem_value; r->bound = m->problem_bound;
+}
+
+int arm_update(Arm* a, double t, const double* q, const double* qd, ArmReport* r) {
+  Core* c = a->core;
+  const Settings* s = &c->settings->loop;
+  const State* m = &c->state;
+  const Period* p = &c->period;
+  int code = core_update(c, t, t, q, qd);
+  r->code = code; r->fault = NO_FAULT;
+  if (isnan(a->since)) a->since = t;
+  clear(r->effort);
+  if (code != CORE_SEND && code != CORE_SILENT) { /* that state is not used */
+    if (m->references.source == WAITING) {
+      r->refusal = refusal(CORE_NOT_HELD, m->problem_joint, m->problem_value, m->problem_bound);
+      if (!(t - a->since > s->state_timeout)) return ARM_KEEP;
+      last_gravity(s, m, r->effort);
+      return ARM_BLIND;
+    }
+    if (!(t - m->time > s->state_timeout)) return ARM_KEEP;
+    code = core_watch(c, t);
+  }
+  report_fault(m, p, r);
+  if (code != CORE_SEND) return ARM_SILENT;
+  copy(r->effort, p->rows + EFFORT * N);
+  for (int k = 0; k < ARM_TERMS * N; ++k) r->terms[k] = p->rows[TERMS * N + k];
+  copy(r->error, p->rows + ERROR * N);
+  copy(r->external, p->external);
+  return ARM_SEND;
+}
+
+void arm_mit(const Arm* a, double t, const double* q, const double* effort, double* position, double* velocity,
+             double* stiffness, double* damping, double* feed_forward) {
+  const Parameters* p = &arm_settings(a)->given;
+  const double greatest[2] = {p->mit_stiffness_limit, p->mit_damping_limit};
+  core_mit(a->core, t, q, effort, greatest, position, velocity, stiffness, damping, feed_forward);
+}
+
+int arm_part(Arm* a, double* effort, double* damping) {
+  const ArmSettings* x = arm_settings(a);
+  const Settings* s = &x->core.loop;
+  State* m = &a->core->state;
+  const int what = (int)x->given.on_deactivate, sends = m->memory.is_sending != 0;
+  if (sends) gravity_effort(s, m, m->q, effort);
+  last_gravity(s, m, effort);
+  EACH {
+    if (what == LEAVE_ZERO) effort[i] = 0;
+    damping[i] = what == LEAVE_DAMPING ? smaller(s->damping[i], x->given.mit_damping_limit) : 0;
+  }
+  return sends;
+}
+
+void arm_wrench(const Arm* a, double* wrench) {
+  const State* m = &a->core->state;
+  const double* found = m->external + WRENCH;
+  double pose[16], jacobian[6 * N];
+  model_contact_link(m->q, pose, jacobian);
+  for (int k = 0; k < 3; ++k) for (int half = 0; half < 6; half += 3) {
+    wrench[half + k] = 0;
+    for (int j = 0; j < 3; ++j) wrench[half + k] += pose[4 * j + k] * found[half + j];
+  }
+}
+
+/* --- words */
+
+/* A text with numbers in place of %1 and %2. */
+static void fill_in(char* text, size_t size, const char* said, double value, double bound) {
+  size_t end = 0;
+  for (; *said && end + 1 < size; ++said) {
+    if (*said != '%') { text[end++] = *said; continue; }
+    const int length = snprintf(text + end, size - end, "%.4g", *++said == '1' ? value : bound);
+    end = end + (size_t)length < size ? end + (size_t)length : size - 1;
+  }
+  text[end] = 0;
+}
+
+static int64_t known_joint(int64_t joint) { return joint >= 0 && joint < N ? joint : 0; }
+
+void arm_refusal_text(const CoreRefusal* r, char* text, size_t size) {
+  fill_in(text, size, REFUSAL_TEXTS[r->why][known_joint(r->joint)], r->value, r->limit);
+}
+
+void arm_fault_text(const ArmReport* r, char* text, size_t size) {
+  char what[300];
+  fill_in(what, sizeof what, r->problem ? PROBLEM_TEXTS[r->problem][known_joint(r->joint)] : FAULT_TEXTS[r->fault], r->value, r->bound);
+  snprintf(text, size, "%s: %s%s", arm_fault_names[r->fault], what,
+           r->latched ? " (latched until ~/hold acknowledges it, or it is quiet)" : "");
+}
