@@ -121,6 +121,7 @@ AHEAD = 8
 
 def _compile(jobs: list[Job]) -> Iterator[CompiledEntry]:
     """Compile the functions on all processors, and show the progress on stderr."""
+    from robodyn_ros.cli.progress import progress_bar
     from robodyn_ros.engine.library import Build, begin_library
 
     with progress_bar() as progress:
