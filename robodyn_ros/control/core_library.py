@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from robodyn_ros.engine.c_functions import text_key
-from robodyn_ros.engine.c_structs import CStructs, Record, numbers_at, views_at
+from robodyn_ros.engine.c_structs import CStructs, Record, memory_at, numbers_at, views_at
 from robodyn_ros.engine.kernel import bound_function
 from robodyn_ros.engine.library import loaded, start_library
 from robodyn_ros.errors import NotReadyError
@@ -146,7 +146,7 @@ class Core:
         self.period = views_at(period, place)
         self.numbers = numbers_at(period, place, "q", "rows").reshape(-1, n)
         self.times = numbers_at(period, place, "t", "age")
-        self._itself: Any = np.ndarray((1,), np.int64, (ctypes.c_char * 8).from_address(self.address))
+        self._itself: Any = np.ndarray((1,), np.int64, memory_at(self.address, 8))
         self.run = bound_function(self.library, "core_python", [self._itself])
         self.kept: list[Any] = []
 

@@ -28,7 +28,7 @@ from robodyn_ros.control.step_numbers import StepMemory, StepSettings, joined, s
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.engine.c_functions import run_library, start_library_of
-from robodyn_ros.engine.c_structs import CStructs, Record
+from robodyn_ros.engine.c_structs import CStructs, Record, memory_at
 from robodyn_ros.engine.tracing import TraceError
 from robodyn_ros.errors import NotReadyError
 from robodyn_ros.robot.configuration import ConfigurationSpace
@@ -56,7 +56,7 @@ Ahead = Callable[[float], Reference]
 
 def array_at(address: int, *shape: int) -> Array:
     """An array of doubles somewhere in memory."""
-    found: Array = np.ndarray(shape, np.float64, (ctypes.c_char * (8 * int(np.prod(shape)))).from_address(address))
+    found: Array = np.ndarray(shape, np.float64, memory_at(address, 8 * int(np.prod(shape))))
     return found
 
 

@@ -193,6 +193,7 @@ class ControlLoop:
         robot = controller.dynamics.robot
         self._core = Core(robot.n)
         self.live: Runner | None = None
+        self.settings: LoopSettings
         self._judge = JUDGE(self.judge_rate)
         self._kept = self._core.kept
         self._copy = self._core.structs.make("State")

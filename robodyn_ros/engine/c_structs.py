@@ -95,6 +95,11 @@ class Record:
         self.fields = _views(self.array)
 
 
+def memory_at(address: int, size: int) -> Any:
+    """So many bytes somewhere in memory, for an array; they have to stay."""
+    return (ctypes.c_char * size).from_address(address)
+
+
 def numbers_at(kind: np.dtype[Any], address: int, first: str, last: str) -> Array:
     """The members of a struct from one to another, which have to be doubles, as one array (width,).
 
@@ -106,14 +111,14 @@ def numbers_at(kind: np.dtype[Any], address: int, first: str, last: str) -> Arra
     """
     places: Any = kind.fields
     begin, (number, end) = places[first][1], places[last][:2]
-    memory = (ctypes.c_char * kind.itemsize).from_address(address)
+    memory = memory_at(address, kind.itemsize)
     found: Array = np.ndarray(((end + number.itemsize - begin) // 8,), np.float64, memory, begin)
     return found
 
 
 def views_at(kind: np.dtype[Any], address: int) -> SimpleNamespace:
     """The members of a struct somewhere in memory, as :attr:`Record.fields`; the memory has to stay."""
-    return _views(np.ndarray((), kind, (ctypes.c_char * kind.itemsize).from_address(address)))
+    return _views(np.ndarray((), kind, memory_at(address, kind.itemsize)))
 
 
 def _views(array: Any) -> SimpleNamespace:
