@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from numpy.typing import ArrayLike
-from robodyn_ros.control.reference.manager import Following
+from robodyn_ros.control.reference.following import Following
 
 import robodyn_ros as rd
 from robodyn_ros.control import Command, ControlLoop, GravityCompensation, Reference, SafetySettings, rest_to_rest

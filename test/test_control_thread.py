@@ -1,0 +1,54 @@
+"""The controller's thread under ThreadSanitizer: states, efforts and requests at the same time, and nothing races."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from robodyn_ros.control.core_library import core_text
+from robodyn_ros.engine.library import find_compiler
+
+HERE = Path(__file__).parent
+THREAD = HERE.parent / "robodyn_ros/nodes/controller/realtime/thread.c"
+FLAGS = ("-std=gnu11", "-g", "-O1", "-fsanitize=thread", "-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter")
+
+
+def built(folder: Path, thread: str) -> Path:
+    """The thread with a middleware of a few lines, as a program."""
+    compiler = find_compiler()
+    if compiler is None:
+        pytest.skip("there is no C compiler on this machine")
+    head = "#define _GNU_SOURCE\n#define CORE_JOINTS 2\n"
+    driver = (HERE / "thread_under_sanitizer.c").read_text(encoding="utf-8")
+    (folder / "all.c").write_text(f"{head}{core_text()}\n{thread}\n{driver}", encoding="utf-8")
+    command = [*compiler.command, *FLAGS, str(folder / "all.c"), "-o", str(folder / "all"), "-lm", "-lpthread"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if "cannot find" in done.stderr and "tsan" in done.stderr:
+        pytest.skip("the compiler of this machine has no ThreadSanitizer")
+    assert (done.returncode, done.stderr) == (0, "")
+    return folder / "all"
+
+
+def run(program: Path) -> subprocess.CompletedProcess[str]:
+    """Run it."""
+    done = subprocess.run([str(program)], capture_output=True, text=True, check=False, timeout=100.0)
+    if "unexpected memory mapping" in done.stderr:
+        pytest.skip("this kernel's address layout is none that ThreadSanitizer takes")
+    return done
+
+
+def test_states_and_requests_race_nowhere(tmp_path):
+    done = run(built(tmp_path, THREAD.read_text(encoding="utf-8")))
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    assert " 0 late" in done.stdout and done.stdout.startswith("4000 states, 4000 efforts")
+
+
+def test_a_request_that_is_done_elsewhere_would_be_seen_to_race(tmp_path):
+    """The same with requests done by the thread that asks: so the test above can fail."""
+    text = THREAD.read_text(encoding="utf-8")
+    posted = "  STORE(r->request, request);\n"
+    assert posted in text
+    done = run(built(tmp_path, text.replace(posted, posted + "  core_request(r->core, request);\n")))
+    assert "WARNING: ThreadSanitizer: data race" in done.stderr
