@@ -20,7 +20,7 @@
    2. Effort against motion, over intervals of 10 ms: the residual of the generalized momentum, r = mean of τ over the
       interval less what the model needs for the motion in it. It is explained by
 
-        b_i = masses · Σ_b |τ_i of body b| + payload |J_iᵀ (a - γ)| + push |J_i| + (delay + age) |change of τ_i| / T
+        b_i = masses · Σ_b |τ_i of body b| + payload |J_iᵀ (a - γ)| + push |J_i| + min(delay + age, T) |change of τ_i| / T
 
         S <- shrink(S + r T, b T),      fault: |S| > z √2 σ |M_i| + x (d_i σ)² T / (4 b_i)
 
@@ -62,7 +62,7 @@
 #define MOVES 3               /* noises of a velocity from which on a joint moves */
 #define TINY 1e-9             /* keeps a division by an effort defined [N·m] or [N] */
 #define STATIC 2              /* friction that holds a joint, in residuals of its motion */
-#define LEARN 0.3             /* time of motion that shows its residual [s] */
+#define LEARN 0.1             /* time of motion that shows its residual [s] */
 #define FORGET 10.0           /* time at rest after which it may be another [s] */
 #define AT_STOP 0.01          /* distance from a position limit at which a stop may bear a joint [rad] or [m] */
 
@@ -111,6 +111,9 @@ typedef struct {
   double at, q[N], v[N]; /* the latest state without doubt */
   /* what it remembers */
   int64_t known, contradicts, driven, modelled;
+  int64_t stops;         /* what is wrong if a velocity that jumped is true, and of which joint */
+  int64_t stopped_joint, stopped_setting;
+  double stopped_value, stopped_bound, stopped_v[2]; /* and the velocity before and after that jump */
   double last_t, last_q[N], last_v[N];      /* the latest state, its velocity followed by no more than is possible */
   double raw[2 * N], noise[N];              /* the two velocities before; measured variance of a velocity */
   double begin_t, begin_q[N], begin_v[N];   /* of the interval */
@@ -119,6 +122,7 @@ typedef struct {
   int64_t faulty;                           /* whether S is beyond its bound */
   double stood_at[N], unseen[N];            /* where a joint stands, and w */
   double shown[N];                          /* residual of the latest motion [N·m] or [N]; INFINITY if there was none */
+  double way[N];                            /* of all joints since then [rad] or [m] */
   double contradicted_t;                    /* since when states contradict */
   double inverse_mass[N * N], bias[N], doubt[N]; /* M⁻¹; C q̇ + g + friction; accelerations that may be wrong */
 } Consistency;
@@ -178,8 +182,8 @@ static double velocity_change(const Uncertainty* u, const Consistency* c, double
 /* Of the two sums the smaller one, if both have one sign. */
 static inline double smaller_sum(double a, double b) { return a * b <= 0 ? 0 : fabs(a) < fabs(b) ? a : b; }
 
-/* Residual 1. Gives what is wrong with the state. */
-static int test_positions(const Uncertainty* u, Consistency* c, double dt, const double* q, const double* qd) {
+/* Residual 1. Gives what is wrong with the state, and whether a velocity jumps. */
+static int test_positions(const Uncertainty* u, Consistency* c, double dt, const double* q, const double* qd, int* jumps) {
   const double x = log_chances(u), z = sqrt(2 * x), share = fmin(dt / NOISE_TIME, 1);
   int wrong = CONSISTENT, sure = 1;
   double worst = 1;
@@ -200,6 +204,7 @@ static int test_positions(const Uncertainty* u, Consistency* c, double dt, const
       c->setting = shaken > 0.5 * bound ? BY_POSITION_NOISE : BY_VELOCITY_NOISE;
     }
     sure &= fabs(sum) <= 0.5 * bound;
+    *jumps |= fabs(qd[i] - c->last_v[i]) > 1.5 * z * sigma + fabs(expected);
     if (v != qd[i] && wrong == CONSISTENT) {
       wrong = VELOCITY_OFF; c->joint = i; c->value = qd[i] - before; c->bound = most; c->setting = BY_VELOCITY_NOISE;
     }
@@ -249,13 +254,15 @@ static int is_at_stop(const Uncertainty* u, int i, double q, double residual) {
   return (q > u->upper[i] - AT_STOP && residual > 0) || (q < u->lower[i] + AT_STOP && residual < 0);
 }
 
-/* The unseen speed of a joint that stands, and the effort beyond the model's that it may get. */
+/* The unseen speed of a joint that stands, and the effort beyond the model's that it may get. `dry` is the friction that
+   may hold it, `load` what the model may not know of its load, `way` how far the other joints went in the interval. */
 static void watch_standing(const Uncertainty* u, Consistency* c, int i, double T, double q, int moves, double residual,
-                           double borne, double inertia) {
-  const double still = sqrt(2 * log_chances(u)) * M_SQRT2 * u->position_noise * u->scale[i];
+                           double dry, double load, double way, double inertia) {
+  const double still = sqrt(2 * log_chances(u)) * M_SQRT2 * u->position_noise * u->scale[i], borne = dry + load;
   const double before = fmin(c->shown[i], borne);
   c->shown[i] = moves ? fmax(fabs(residual), before * (1 - T / LEARN)) : before + (borne - before) * T / FORGET;
-  const double most = fmin(borne, STATIC * c->shown[i]);
+  c->way[i] = moves ? 0 : c->way[i] + way;
+  const double most = fmin(borne, STATIC * c->shown[i] + fmin(c->way[i], 1) * load);
   if (fabs(q - c->stood_at[i]) > still) { c->stood_at[i] = q; c->unseen[i] = 0; }
   else c->unseen[i] = fmax(c->unseen[i] + T * (fabs(residual) - most) / inertia, 0);
   const double left = fmax(UNSEEN * u->velocity_limit[i] - c->unseen[i], 0);
@@ -268,7 +275,8 @@ static int test_efforts(const Uncertainty* u, const ConsistencyModel* m, Consist
   double middle[N], mean[N], gained[N], needed[N], mass[N * N], rows[3 * N], allowed[N];
   const double x = log_chances(u), z = sqrt(2 * x);
   int wrong = CONSISTENT;
-  double worst = 1;
+  double worst = 1, way = 0;
+  EACH way += fabs(q[i] - c->begin_q[i]);
   EACH {
     middle[i] = 0.5 * (c->begin_q[i] + q[i]); mean[i] = 0.5 * (c->begin_v[i] + qd[i]);
     gained[i] = (qd[i] - c->begin_v[i]) / T;
@@ -282,7 +290,7 @@ static int test_efforts(const Uncertainty* u, const ConsistencyModel* m, Consist
     const double all = c->impulse[i] / T - needed[i];
     const double friction = friction_in(u, i, fabs(mean[i]) < MOVES * sigma ? 0 : mean[i], all), residual = all - friction;
     const double parts[] = {
-      (u->delay + age) * c->shift[i] / T, fabs(friction), u->masses * rows[i], u->payload * rows[N + i],
+      fmin(u->delay + age, T) * c->shift[i] / T, fabs(friction), u->masses * rows[i], u->payload * rows[N + i],
       u->push * rows[2 * N + i]};
     double size = 0, most = 0, inertia = 0;
     int setting = 0;
@@ -298,8 +306,8 @@ static int test_efforts(const Uncertainty* u, const ConsistencyModel* m, Consist
     const double rattle = u->viscous[i] * sigma, bound = z * M_SQRT2 * sqrt(inertia) + x * rattle * rattle * T / (4 * (size + TINY));
     const double counts = is_at_stop(u, i, q[i], residual) ? 0 : residual;
     c->momentum[i] = shrunk(c->momentum[i] + counts * T, size * T);
-    watch_standing(u, c, i, T, q[i], fabs(mean[i]) >= MOVES * sigma, all, allowed[i] - parts[4],
-                   mass[i * N + i]);
+    watch_standing(u, c, i, T, q[i], fmin(fabs(c->begin_v[i]), fabs(qd[i])) >= MOVES * sigma, all,
+                   allowed[i] - size, size - parts[4], way, mass[i * N + i]);
     if (fabs(c->momentum[i]) > worst * bound) {
       worst = fabs(c->momentum[i]) / bound;
       c->joint = i; c->value = all; c->bound = size + fabs(friction); c->setting = setting;
@@ -315,6 +323,32 @@ static int test_efforts(const Uncertainty* u, const ConsistencyModel* m, Consist
     }
   }
   return wrong;
+}
+
+/* A velocity jumps. If it is true, the effort of that one period has to explain the jump: what is wrong then is kept. */
+static void judge_jump(const Uncertainty* u, const ConsistencyModel* m, Consistency* c, double dt, double age,
+                       const double* q, const double* qd, const double* q_before, const double* v_before) {
+  Consistency trial = *c;
+  c->stops = CONSISTENT;
+  if (!c->driven || !c->modelled || dt > LONGEST) return;
+  EACH {
+    trial.begin_q[i] = q_before[i]; trial.begin_v[i] = v_before[i];
+    trial.impulse[i] = dt * c->effort[i];
+  }
+  c->stops = test_efforts(u, m, &trial, dt, age, q, qd);
+  const int i = (int)trial.joint;
+  c->stopped_joint = i; c->stopped_value = trial.value; c->stopped_bound = trial.bound; c->stopped_setting = trial.setting;
+  c->stopped_v[0] = v_before[i]; c->stopped_v[1] = qd[i];
+}
+
+/* Whether a velocity that jumped has stayed where it jumped to, although no effort explains it. */
+static int is_stop(Consistency* c, const double* qd) {
+  const int found = (int)c->stops;
+  const double v = qd[c->stopped_joint];
+  c->stops = CONSISTENT;
+  if (found == CONSISTENT || fabs(v - c->stopped_v[0]) < fabs(v - c->stopped_v[1])) return CONSISTENT;
+  c->joint = c->stopped_joint; c->value = c->stopped_value; c->bound = c->stopped_bound; c->setting = c->stopped_setting;
+  return found;
 }
 
 /* A state at time t [s], `age` [s] old, with the mean effort on the joints since the state before it, or 0 if nobody knows.
@@ -333,14 +367,19 @@ int consistency_check(const Uncertainty* u, const ConsistencyModel* m, Consisten
     c->effort[i] = effort ? effort[i] : 0;
   }
   if (!effort) c->driven = c->modelled = 0;
-  const int wrong = test_positions(u, c, dt, q, qd);
+  double q_before[N], v_before[N];
+  EACH { q_before[i] = c->last_q[i]; v_before[i] = c->last_v[i]; }
+  int jumps = 0;
+  const int wrong = test_positions(u, c, dt, q, qd, &jumps), stop = wrong == CONSISTENT ? is_stop(c, qd) : CONSISTENT;
   c->last_t = t;
+  if (jumps && wrong != POSITION_OFF_VELOCITY && !c->contradicts) judge_jump(u, m, c, dt, age, q, qd, q_before, v_before);
   if (wrong == VELOCITY_OFF && c->contradicts && t - c->contradicted_t >= u->drop_time) EACH c->last_v[i] = qd[i];
   else if (wrong != CONSISTENT) return drop(u, c, t, wrong);
-  c->contradicts = 0;
-  if (!c->driven) begin_test(c, t, q, qd);
   const double T = t - c->begin_t;
-  if (T >= INTERVAL) {
+  c->contradicts = 0;
+  if (stop != CONSISTENT) { c->faulty = stop; begin_test(c, t, q, qd); }
+  else if (!c->driven) begin_test(c, t, q, qd);
+  else if (T >= INTERVAL) {
     c->faulty = T > LONGEST ? CONSISTENT : test_efforts(u, m, c, T, age, q, qd);
     begin_test(c, t, q, qd);
   }
