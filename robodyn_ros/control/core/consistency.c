@@ -10,7 +10,7 @@
       shrink(x, k) = sign(x) max(|x| - k, 0) is Page's test for both signs in one sum. A constant error of a velocity may be
       as great as its noise σ; |v - v'| dt / 6 is the error of the rule for an acceleration that grows
       linearly from zero. A velocity that lags by d makes the error d (v - v'). So there are two sums, one for a lag of 0,
-      the other for the greatest, `delay`; a lag between them makes sums of opposite signs. O is the smaller one where both
+      the other for the greatest, `velocity_delay`; a lag between them makes sums of opposite signs. O is the smaller one where both
       have one sign, and 0 else. Noise of positions does not add up, and stands in h alone. White noise σ of the velocity
       makes O a random walk with the variance σ² dt per second against a drift -σ, whose maximum is exponential:
       P(O > h) = exp(-2 h / (σ dt)) (Siegmund). So
@@ -20,18 +20,18 @@
    2. Effort against motion, over intervals of 10 ms: the residual of the generalized momentum, r = mean of τ over the
       interval less what the model needs for the motion in it. It is explained by
 
-        b_i = masses · Σ_b |τ_i of body b| + payload |J_iᵀ (a - γ)| + push |J_i| + min(delay + age, T) |change of τ_i| / T
+        b_i = model_error · Σ_b |τ_i of body b| + unknown_payload |J_iᵀ (a - γ)| + push_force |J_i| + min(velocity_delay + age, T) |change of τ_i| / T
 
         S <- shrink(S + r T, b T),      fault: |S| > z √2 σ |M_i| + x (d_i σ)² T / (4 b_i)
 
       after friction has explained what it can. It acts against the motion: of a joint that moves, anything from 0 to known
-      viscous and Coulomb friction and friction · effort limit; of one that stands, Coulomb friction in both directions.
+      viscous and Coulomb friction and unknown_friction · effort limit; of one that stands, Coulomb friction in both directions.
 
       Noise of velocities makes the momentum noisy but does not add up; only the noise of d_i v, with the viscous friction
-      d_i, does. Σ_b |τ_i of body b| is Σ_j |Y_ij| δθ_j of the regressor Y for δθ = masses · θ, body by body, for each
+      d_i, does. Σ_b |τ_i of body b| is Σ_j |Y_ij| δθ_j of the regressor Y for δθ = model_error · θ, body by body, for each
       body's density may be wrong by itself.
 
-   How often chance alone gives an alarm: K = alarm_interval · 1 kHz · 4 n chances; x = ln K makes exp(-x) of a random
+   How often chance alone gives an alarm: K = ALARM_INTERVAL · 1 kHz · 4 n chances; x = ln K makes exp(-x) of a random
    walk, and z = √(2 x) of a Gaussian number, since Q(z) < exp(-z² / 2) / 2, less than one in K.
 
    A velocity that changes by more than M⁻¹ (τ - bias) dt, of either sign, and what may be wrong with that is dropped, and
@@ -39,7 +39,7 @@
    impacts are real; if it is not, the first residual says so.
 
    A contradicting state is dropped; from `drop_time` on the loop is blind. O stays as long as it is beyond h, so that only
-   positions that come back where they belong, or `consistency_reset`, end it. `q`, `v` and `at` are those of the latest
+   positions that come back where they belong, or an acknowledgement, end it. `q`, `v` and `at` are those of the latest
    state of which nothing is in doubt: |O| < h / 2 everywhere.
 
    A joint that stands although it is driven is pushed, stuck by friction, or its encoder is dead. Nothing tells until it
@@ -53,6 +53,9 @@
 
    Nothing here allocates or locks. */
 
+#include "memory.h"
+
+#define ALARM_INTERVAL 1000.0 /* mean time between two false alarms [h] */
 #define UNSEEN 0.5            /* ratio of the velocity limit that an unseen joint may have */
 #define INTERVAL 0.0099       /* between two tests of efforts [s], less the rounding of stamps */
 #define LONG 0.015            /* time between two states in which a motion may be anything [s] */
@@ -66,71 +69,10 @@
 #define FORGET 10.0           /* time at rest after which it may be another [s] */
 #define AT_STOP 0.01          /* distance from a position limit at which a stop may bear a joint [rad] or [m] */
 
-/* what a state is */
-enum { TRUSTED, DROPPED, BLIND, FAULTY };
-/* what is wrong */
-enum { CONSISTENT, NOT_NUMBERS, POSITION_OFF_VELOCITY, VELOCITY_OFF, STANDS_DRIVEN, DRIVE_DISOBEYS };
-/* the setting that bounds most of what was allowed: place in Uncertainty */
-enum { BY_POSITION_NOISE, BY_VELOCITY_NOISE, BY_DELAY, BY_FRICTION, BY_MASSES, BY_PAYLOAD, BY_PUSH };
-
-/* What may be wrong. The first nine are settings; a tenth of a number in rad or rad/s counts for a prismatic joint. */
-typedef struct {
-  double position_noise; /* standard deviation of a position, its resolution / √12 included [rad]; of an encoder's data */
-  double velocity_noise; /* least standard deviation of a velocity [rad/s]; more is measured */
-  double delay;          /* greatest time by which velocities lag behind positions, and efforts behind commands [s] */
-  double friction;       /* friction that the model does not know, ratio of the effort limit */
-  double masses;         /* relative error of each body's mass */
-  double payload;        /* mass at the tool of which the model does not know [kg] */
-  double push;           /* force at the tool with which somebody may push [N] */
-  double drop_time;      /* for which states may contradict [s] */
-  double alarm_interval; /* mean time between two false alarms [h] */
-  /* of the arm */
-  double effort_limit[N], velocity_limit[N], lower[N], upper[N]; /* [N·m] or [N], [rad/s] or [m/s], [rad] or [m] */
-  double coulomb[N], viscous[N];     /* friction that is known or told by the URDF [N·m] or [N], by velocity */
-  double model_coulomb[N], model_viscous[N]; /* friction that `inverse` adds, likewise */
-  double scale[N];                                               /* 1 of a revolute joint, 0.1 of a prismatic one */
-} Uncertainty;
-
-typedef void ModelFunction1(const double*, const double*, double*);
-typedef void ModelFunction3(const double*, const double*, const double*, const double*, double*);
-
-/* The arm's model, and its sensitivities: rows (3, N) of Σ_b |τ of body b| [N·m] or [N], |J_iᵀ (a - γ)| by mass at the tool,
-   and |J_i| by force at it. */
-typedef struct {
-  ModelFunction3* inverse;     /* q, qd, qdd, model */
-  ModelFunction1* mass_matrix; /* q, model */
-  ModelFunction3* sensitivity; /* q, qd, qdd, bodies */
-  const double *model, *bodies;
-} ConsistencyModel;
-
-typedef struct {
-  /* what it says */
-  int64_t verdict, kind, joint, setting, dropped; /* dropped: states so far */
-  double value, bound;                            /* [rad] or [m]; [N·m·s] or [N·s] of a momentum */
-  double unexplained[N]; /* effort beyond what the model needs that each joint may get [N·m] or [N] */
-  double at, q[N], v[N]; /* the latest state without doubt */
-  /* what it remembers */
-  int64_t known, contradicts, driven, modelled;
-  int64_t stops;         /* what is wrong if a velocity that jumped is true, and of which joint */
-  int64_t stopped_joint, stopped_setting;
-  double stopped_value, stopped_bound, stopped_v[2]; /* and the velocity before and after that jump */
-  double last_t, last_q[N], last_v[N];      /* the latest state, its velocity followed by no more than is possible */
-  double raw[2 * N], noise[N];              /* the two velocities before; measured variance of a velocity */
-  double begin_t, begin_q[N], begin_v[N];   /* of the interval */
-  double impulse[N], effort[N], shift[N];   /* ∫ τ dt, the latest τ, and ∫ |dτ| */
-  double offset[2 * N], momentum[N];        /* O for either lag, and S */
-  int64_t faulty;                           /* whether S is beyond its bound */
-  double stood_at[N], unseen[N];            /* where a joint stands, and w */
-  double shown[N];                          /* residual of the latest motion [N·m] or [N]; INFINITY if there was none */
-  double way[N];                            /* of all joints since then [rad] or [m] */
-  double contradicted_t;                    /* since when states contradict */
-  double inverse_mass[N * N], bias[N], doubt[N]; /* M⁻¹; C q̇ + g + friction; accelerations that may be wrong */
-} Consistency;
-
 static inline double shrunk(double x, double by) { return x > by ? x - by : x < -by ? x + by : 0; }
 
 /* ln of how often chance may give an alarm: x. */
-static double log_chances(const Uncertainty* u) { return log(u->alarm_interval * 3.6e6 * 4 * N); }
+static double log_chances(void) { return log(ALARM_INTERVAL * 3.6e6 * 4 * N); }
 
 /* Standard deviation of a joint's velocity: the setting, or what is measured. */
 static double velocity_noise_of(const Uncertainty* u, const Consistency* c, int i) {
@@ -138,9 +80,11 @@ static double velocity_noise_of(const Uncertainty* u, const Consistency* c, int 
   return sqrt(fmax(least * least, c->noise[i]));
 }
 
-void consistency_reset(const Uncertainty* u, Consistency* c) {
+static void reset_consistency(Consistency* c) {
   const Consistency fresh = {0};
+  const int64_t dropped = c->dropped;
   *c = fresh;
+  c->dropped = dropped;
   EACH c->unexplained[i] = c->shown[i] = INFINITY;
 }
 
@@ -156,6 +100,7 @@ static void begin_states(const Uncertainty* u, Consistency* c, double t, const d
     c->noise[i] = fmax(c->noise[i], pow(FIRST_NOISE * u->velocity_noise * u->scale[i], 2));
     c->last_q[i] = c->stood_at[i] = q[i]; c->last_v[i] = c->raw[i] = c->raw[N + i] = v[i];
     c->momentum[i] = c->unseen[i] = 0;
+    if (!c->contradicts) c->offset[i] = c->offset[N + i] = 0;
   }
   begin_test(c, t, q, v);
   c->driven = 0;
@@ -166,7 +111,7 @@ static int drop(const Uncertainty* u, Consistency* c, double t, int kind) {
   c->dropped++;
   if (!c->contradicts) c->contradicted_t = t;
   c->contradicts = 1;
-  c->kind = kind;
+  c->problem = kind;
   return (int)(c->verdict = t - c->contradicted_t < u->drop_time * (1 - 1e-6) && c->verdict != BLIND ? DROPPED : BLIND);
 }
 
@@ -184,8 +129,8 @@ static inline double smaller_sum(double a, double b) { return a * b <= 0 ? 0 : f
 
 /* Residual 1. Gives what is wrong with the state, and whether a velocity jumps. */
 static int test_positions(const Uncertainty* u, Consistency* c, double dt, const double* q, const double* qd, int* jumps) {
-  const double x = log_chances(u), z = sqrt(2 * x), share = fmin(dt / NOISE_TIME, 1);
-  int wrong = CONSISTENT, sure = 1;
+  const double x = log_chances(), z = sqrt(2 * x), share = fmin(dt / NOISE_TIME, 1);
+  int wrong = NO_PROBLEM, sure = 1;
   double worst = 1;
   EACH {
     double expected = 0;
@@ -194,27 +139,27 @@ static int test_positions(const Uncertainty* u, Consistency* c, double dt, const
     const double v = fmin(fmax(qd[i], before - most), before + most);
     const double e = q[i] - c->last_q[i] - 0.5 * dt * (v + c->last_v[i]);
     const double shaken = z * M_SQRT2 * u->position_noise * u->scale[i], bound = shaken + x * sigma * dt / 2;
-    const double sum = smaller_sum(c->offset[i] += e, c->offset[N + i] += e - u->delay * (v - c->last_v[i]));
+    const double sum = smaller_sum(c->offset[i] += e, c->offset[N + i] += e - u->velocity_delay * (v - c->last_v[i]));
     if (fabs(sum) <= bound) {
       const double by = sigma * dt + fabs(v - c->last_v[i]) * (dt > LONG ? dt / 2 : dt / 6) + (dt > LONG ? c->doubt[i] * dt * dt / 8 : 0);
       c->offset[i] = shrunk(c->offset[i], by); c->offset[N + i] = shrunk(c->offset[N + i], by);
     } else if (fabs(sum) > worst * bound) {
       worst = fabs(sum) / bound;
-      wrong = POSITION_OFF_VELOCITY; c->joint = i; c->value = sum; c->bound = bound;
+      wrong = OFF_VELOCITY; c->joint = i; c->value = sum; c->bound = bound;
       c->setting = shaken > 0.5 * bound ? BY_POSITION_NOISE : BY_VELOCITY_NOISE;
     }
     sure &= fabs(sum) <= 0.5 * bound;
     *jumps |= fabs(qd[i] - c->last_v[i]) > 1.5 * z * sigma + fabs(expected);
-    if (v != qd[i] && wrong == CONSISTENT) {
-      wrong = VELOCITY_OFF; c->joint = i; c->value = qd[i] - before; c->bound = most; c->setting = BY_VELOCITY_NOISE;
+    if (v != qd[i] && wrong == NO_PROBLEM) {
+      wrong = VELOCITY_JUMPS; c->joint = i; c->value = qd[i] - before; c->bound = most; c->setting = BY_VELOCITY_NOISE;
     }
     const double bent = qd[i] - 2 * c->raw[i] + c->raw[N + i], most_noise = u->velocity_limit[i] * u->velocity_limit[i];
     c->noise[i] += share * (fmin(bent * bent / 6, most_noise) - c->noise[i]);
     c->raw[N + i] = c->raw[i]; c->raw[i] = qd[i];
     c->last_q[i] = q[i]; c->last_v[i] = v;
   }
-  if (wrong == CONSISTENT && sure) EACH { c->q[i] = q[i]; c->v[i] = qd[i]; }
-  if (wrong == CONSISTENT && sure) c->at = c->last_t + dt;
+  if (wrong == NO_PROBLEM && sure) EACH { c->q[i] = q[i]; c->v[i] = qd[i]; }
+  if (wrong == NO_PROBLEM && sure) c->at = c->last_t + dt;
   return wrong;
 }
 
@@ -245,7 +190,7 @@ static int invert(const double* mass, double* inverse) {
 
 /* The friction of a joint that explains most of an effort; 0 as velocity if it stands. */
 static double friction_in(const Uncertainty* u, int i, double v, double effort) {
-  const double dry = u->coulomb[i] + u->friction * u->effort_limit[i], most = dry + u->viscous[i] * fabs(v);
+  const double dry = u->coulomb[i] + u->unknown_friction * u->effort_limit[i], most = dry + u->viscous[i] * fabs(v);
   return fmin(fmax(effort, v > 0 ? 0 : -most), v < 0 ? 0 : most);
 }
 
@@ -258,7 +203,7 @@ static int is_at_stop(const Uncertainty* u, int i, double q, double residual) {
    may hold it, `load` what the model may not know of its load, `way` how far the other joints went in the interval. */
 static void watch_standing(const Uncertainty* u, Consistency* c, int i, double T, double q, int moves, double residual,
                            double dry, double load, double way, double inertia) {
-  const double still = sqrt(2 * log_chances(u)) * M_SQRT2 * u->position_noise * u->scale[i], borne = dry + load;
+  const double still = sqrt(2 * log_chances()) * M_SQRT2 * u->position_noise * u->scale[i], borne = dry + load;
   const double before = fmin(c->shown[i], borne);
   c->shown[i] = moves ? fmax(fabs(residual), before * (1 - T / LEARN)) : before + (borne - before) * T / FORGET;
   c->way[i] = moves ? 0 : c->way[i] + way;
@@ -270,28 +215,29 @@ static void watch_standing(const Uncertainty* u, Consistency* c, int i, double T
 }
 
 /* Residual 2, at the end of an interval T. Gives what is wrong. */
-static int test_efforts(const Uncertainty* u, const ConsistencyModel* m, Consistency* c, double T, double age,
+static int test_efforts(const Settings* s, Consistency* c, double T, double age,
                         const double* q, const double* qd) {
+  const Uncertainty* u = &s->uncertainty;
   double middle[N], mean[N], gained[N], needed[N], mass[N * N], rows[3 * N], allowed[N];
-  const double x = log_chances(u), z = sqrt(2 * x);
-  int wrong = CONSISTENT;
+  const double x = log_chances(), z = sqrt(2 * x);
+  int wrong = NO_PROBLEM;
   double worst = 1, way = 0;
   EACH way += fabs(q[i] - c->begin_q[i]);
   EACH {
     middle[i] = 0.5 * (c->begin_q[i] + q[i]); mean[i] = 0.5 * (c->begin_v[i] + qd[i]);
     gained[i] = (qd[i] - c->begin_v[i]) / T;
   }
-  m->inverse(middle, mean, gained, m->model, needed);
-  m->mass_matrix(q, m->model, mass);
-  m->sensitivity(middle, mean, gained, m->bodies, rows);
+  s->inverse(middle, mean, gained, s->model, needed);
+  s->mass_matrix(q, s->model, mass);
+  s->sensitivity(middle, mean, gained, s->sensitivity_model, rows);
   EACH {
     const double sigma = velocity_noise_of(u, c, i);
     needed[i] -= u->model_viscous[i] * mean[i] + u->model_coulomb[i] * ((mean[i] > 0) - (mean[i] < 0));
     const double all = c->impulse[i] / T - needed[i];
     const double friction = friction_in(u, i, fabs(mean[i]) < MOVES * sigma ? 0 : mean[i], all), residual = all - friction;
     const double parts[] = {
-      fmin(u->delay + age, T) * c->shift[i] / T, fabs(friction), u->masses * rows[i], u->payload * rows[N + i],
-      u->push * rows[2 * N + i]};
+      fmin(u->velocity_delay + age, T) * c->shift[i] / T, fabs(friction), u->model_error * rows[i], u->unknown_payload * rows[N + i],
+      u->push_force * rows[2 * N + i]};
     double size = 0, most = 0, inertia = 0;
     int setting = 0;
     for (int k = 0; k < 5; ++k) {
@@ -302,7 +248,7 @@ static int test_efforts(const Uncertainty* u, const ConsistencyModel* m, Consist
       const double one = mass[i * N + j] * velocity_noise_of(u, c, j);
       inertia += one * one;
     }
-    allowed[i] = size + u->coulomb[i] + u->friction * u->effort_limit[i] + u->viscous[i] * fabs(mean[i]);
+    allowed[i] = size + u->coulomb[i] + u->unknown_friction * u->effort_limit[i] + u->viscous[i] * fabs(mean[i]);
     const double rattle = u->viscous[i] * sigma, bound = z * M_SQRT2 * sqrt(inertia) + x * rattle * rattle * T / (4 * (size + TINY));
     const double counts = is_at_stop(u, i, q[i], residual) ? 0 : residual;
     c->momentum[i] = shrunk(c->momentum[i] + counts * T, size * T);
@@ -311,7 +257,7 @@ static int test_efforts(const Uncertainty* u, const ConsistencyModel* m, Consist
     if (fabs(c->momentum[i]) > worst * bound) {
       worst = fabs(c->momentum[i]) / bound;
       c->joint = i; c->value = all; c->bound = size + fabs(friction); c->setting = setting;
-      wrong = fabs(qd[i]) < z * sigma ? STANDS_DRIVEN : DRIVE_DISOBEYS;
+      wrong = fabs(qd[i]) < z * sigma ? STANDS_DRIVEN : DISOBEYS;
     }
   }
   c->modelled = invert(mass, c->inverse_mass);
@@ -326,16 +272,16 @@ static int test_efforts(const Uncertainty* u, const ConsistencyModel* m, Consist
 }
 
 /* A velocity jumps. If it is true, the effort of that one period has to explain the jump: what is wrong then is kept. */
-static void judge_jump(const Uncertainty* u, const ConsistencyModel* m, Consistency* c, double dt, double age,
+static void judge_jump(const Settings* s, Consistency* c, double dt, double age,
                        const double* q, const double* qd, const double* q_before, const double* v_before) {
   Consistency trial = *c;
-  c->stops = CONSISTENT;
+  c->stops = NO_PROBLEM;
   if (!c->driven || !c->modelled || dt > LONGEST) return;
   EACH {
     trial.begin_q[i] = q_before[i]; trial.begin_v[i] = v_before[i];
     trial.impulse[i] = dt * c->effort[i];
   }
-  c->stops = test_efforts(u, m, &trial, dt, age, q, qd);
+  c->stops = test_efforts(s, &trial, dt, age, q, qd);
   const int i = (int)trial.joint;
   c->stopped_joint = i; c->stopped_value = trial.value; c->stopped_bound = trial.bound; c->stopped_setting = trial.setting;
   c->stopped_v[0] = v_before[i]; c->stopped_v[1] = qd[i];
@@ -345,44 +291,78 @@ static void judge_jump(const Uncertainty* u, const ConsistencyModel* m, Consiste
 static int is_stop(Consistency* c, const double* qd) {
   const int found = (int)c->stops;
   const double v = qd[c->stopped_joint];
-  c->stops = CONSISTENT;
-  if (found == CONSISTENT || fabs(v - c->stopped_v[0]) < fabs(v - c->stopped_v[1])) return CONSISTENT;
+  c->stops = NO_PROBLEM;
+  if (found == NO_PROBLEM || fabs(v - c->stopped_v[0]) < fabs(v - c->stopped_v[1])) return NO_PROBLEM;
   c->joint = c->stopped_joint; c->value = c->stopped_value; c->bound = c->stopped_bound; c->setting = c->stopped_setting;
   return found;
 }
 
-/* A state at time t [s], `age` [s] old, with the mean effort on the joints since the state before it, or 0 if nobody knows.
-   Velocities q̇ may be measured, or differences of positions. Gives the verdict. */
-int consistency_check(const Uncertainty* u, const ConsistencyModel* m, Consistency* c, double t, double age, const double* q,
-                      const double* qd, const double* effort) {
-  const double dt = t - c->last_t;
-  EACH if (!isfinite(q[i]) || !isfinite(qd[i])) {
-    c->joint = i; c->value = NAN; c->bound = 0;
-    return drop(u, c, t, NOT_NUMBERS);
-  }
-  if (!c->known) { begin_states(u, c, t, q, qd); return TRUSTED; }
-  if (!(dt > 0)) return (int)c->verdict;
-  EACH {
-    if (effort && c->driven) { c->impulse[i] += dt * effort[i]; c->shift[i] += fabs(effort[i] - c->effort[i]); }
-    c->effort[i] = effort ? effort[i] : 0;
-  }
-  if (!effort) c->driven = c->modelled = 0;
-  double q_before[N], v_before[N];
-  EACH { q_before[i] = c->last_q[i]; v_before[i] = c->last_v[i]; }
-  int jumps = 0;
-  const int wrong = test_positions(u, c, dt, q, qd, &jumps), stop = wrong == CONSISTENT ? is_stop(c, qd) : CONSISTENT;
-  c->last_t = t;
-  if (jumps && wrong != POSITION_OFF_VELOCITY && !c->contradicts) judge_jump(u, m, c, dt, age, q, qd, q_before, v_before);
-  if (wrong == VELOCITY_OFF && c->contradicts && t - c->contradicted_t >= u->drop_time) EACH c->last_v[i] = qd[i];
-  else if (wrong != CONSISTENT) return drop(u, c, t, wrong);
+/* Residual 2, where an interval is over or a velocity has jumped. Gives what is wrong. */
+static int judge_efforts(const Settings* s, Consistency* c, double t, double age, const double* q, const double* qd, int stop) {
   const double T = t - c->begin_t;
-  c->contradicts = 0;
-  if (stop != CONSISTENT) { c->faulty = stop; begin_test(c, t, q, qd); }
-  else if (!c->driven) begin_test(c, t, q, qd);
-  else if (T >= INTERVAL) {
-    c->faulty = T > LONGEST ? CONSISTENT : test_efforts(u, m, c, T, age, q, qd);
-    begin_test(c, t, q, qd);
+  if (stop == NO_PROBLEM && c->driven && T < INTERVAL) return (int)c->faulty;
+  if (stop == NO_PROBLEM && c->driven && T <= LONGEST) stop = test_efforts(s, c, T, age, q, qd);
+  begin_test(c, t, q, qd);
+  return stop;
+}
+
+/* Effort on the joints since the state before it, or 0 if nobody knows. */
+static void add_effort(Consistency* c, double dt, const double* effort) {
+  if (!effort) c->driven = c->modelled = 0;
+  EACH {
+    const double now = effort ? effort[i] : 0;
+    c->impulse[i] += dt * now; c->shift[i] += fabs(now - c->effort[i]);
+    c->effort[i] = now;
   }
-  c->kind = c->faulty;
+}
+
+/* A state at time t [s], `age` [s] old, with the mean effort on the joints since the state before it, or 0 if nobody knows.
+   Velocities may be measured, or differences of positions. Gives the verdict. */
+static int check_consistency(const Settings* s, Consistency* c, double t, double age, const double* q, const double* qd,
+                             const double* effort) {
+  const Uncertainty* u = &s->uncertainty;
+  const double dt = t - c->last_t;
+  if (!c->known || !(0 <= dt && dt <= u->silence)) { begin_states(u, c, t, q, qd); return (int)c->verdict; }
+  if (dt == 0) return (int)c->verdict;
+  double q_before[N], v_before[N];
+  copy(q_before, c->last_q); copy(v_before, c->last_v);
+  add_effort(c, dt, effort);
+  int jumps = 0;
+  const int wrong = test_positions(u, c, dt, q, qd, &jumps), stop = wrong == NO_PROBLEM ? is_stop(c, qd) : NO_PROBLEM;
+  c->last_t = t;
+  if (jumps && wrong != OFF_VELOCITY && !c->contradicts) judge_jump(s, c, dt, age, q, qd, q_before, v_before);
+  if (wrong == VELOCITY_JUMPS && c->contradicts && t - c->contradicted_t >= u->drop_time) copy(c->last_v, qd);
+  else if (wrong != NO_PROBLEM) return drop(u, c, t, wrong);
+  c->contradicts = 0;
+  c->problem = c->faulty = s->sensitivity ? judge_efforts(s, c, t, age, q, qd, stop) : NO_PROBLEM;
   return (int)(c->verdict = c->faulty ? FAULTY : TRUSTED);
+}
+
+/* A state of a period. A state that is dropped is refused. Where the loop is blind, the period has the latest state without
+   doubt in its place. */
+static int compare(const Settings* s, State* m, Period* p) {
+  Consistency* c = &m->consistency;
+  if (!s->plausibility) return CORE_SEND;
+  const int known = m->applies && (m->driving || m->active);
+  const int verdict = check_consistency(s, c, p->t, greater(p->age, 0), p->q, p->qd, known ? m->applied : 0);
+  if (verdict == DROPPED || verdict == BLIND) {
+    say(m, (int)(c->problem + PROBLEM_KINDS * c->setting), (int)c->joint, c->value, c->bound);
+    if (verdict == DROPPED) return CORE_JUMPED;
+    copy(p->q, c->q); copy(p->qd, c->v);
+  }
+  return CORE_SEND;
+}
+
+/* The effort beyond what the model needs is limited where it may move a joint that nobody sees. */
+static void limit_unexplained(const Settings* s, State* m, double* rows) {
+  const Consistency* c = &m->consistency;
+  if (!s->plausibility || !c->modelled || !m->applies) return;
+  EACH {
+    const double needed = c->bias[i] - m->memory.added[i], effort = rows[EFFORT * N + i];
+    const double limited = needed + within(effort - needed, c->unexplained[i]);
+    if (limited == effort) continue;
+    rows[EFFORT * N + i] = m->memory.sent[i] = limited;
+    rows[SATURATED * N + i] = 1;
+    m->memory.cut[i] += effort - limited;
+  }
 }

@@ -48,9 +48,10 @@ static int detect(const Settings* s, State* m, double t, const double* qd, int* 
   int joint = -1;
   double most = -INFINITY;
   *present = 1;
-  if (m->doubted) {
-    say(m, (int)m->doubted, (int)m->doubt_problem_joint, m->doubt_value, m->doubt_bound);
-    return SENSOR;
+  const Consistency* c = &m->consistency;
+  if (c->verdict != TRUSTED) {
+    say(m, (int)(c->problem + PROBLEM_KINDS * c->setting), (int)c->joint, c->value, c->bound);
+    return c->problem == DISOBEYS ? FOLLOWING : SENSOR;
   }
   EACH if (!(fabs(qd[i]) <= s->greatest_speed[i])) joint = i;
   if (joint >= 0) {
@@ -71,7 +72,6 @@ static int detect(const Settings* s, State* m, double t, const double* qd, int* 
     else if (judge_contact(m, s->touch, s->touch_wrench)) contact = TOUCH;
   }
   if (contact >= 0) return m->active && m->active_kind == COLLISION ? COLLISION : contact;
-  if (m->strike) { say(m, STRUCK, (int)m->doubt_problem_joint, m->doubt_value, 0); return FOLLOWING; }
   if (!m->active) return -1;
   for (int k = 0; k < KINDS; ++k) {
     m->seen[k] = smaller(m->seen[k], t); /* time may go back */
@@ -206,9 +206,9 @@ static int react(const Settings* s, State* m, Period* p, double t, int kind, int
   m->applies = 0;
   if (m->memory.is_sending == 0) return CORE_SILENT;
   EACH added[i] = m->gravity_known ? (1 - s->sent_part[i]) * m->gravity_last[i] : 0;
-  const int believed = has_state && kind != SENSOR && !m->stunned;
+  const int believed = has_state && kind != SENSOR;
   if (!believed && was_blind) { EACH effort[i] = m->memory.sent[i] + added[i]; reckon(s, m, t, effort); }
-  else if (!believed && has_state) begin_reckoning(s, m, t, m->seems_q, m->seems_qd);
+  else if (!believed && has_state) begin_reckoning(s, m, t, m->consistency.q, m->consistency.v);
   else if (!believed) { /* the drives hold on to the last command */
     begin_reckoning(s, m, t - p->age, m->q, m->qd);
     EACH effort[i] = m->memory.sent[i] + added[i];
