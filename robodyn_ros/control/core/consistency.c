@@ -67,6 +67,7 @@
 #define STATIC 2              /* friction that holds a joint, in residuals of its motion */
 #define LEARN 0.1             /* time of motion that shows its residual [s] */
 #define FORGET 10.0           /* time at rest after which it may be another [s] */
+#define ELSEWHERE 0.1         /* distance from where the arm was that makes it another place [rad]; a tenth of it [m] */
 #define AT_STOP 0.01          /* distance from a position limit at which a stop may bear a joint [rad] or [m] */
 
 static inline double shrunk(double x, double by) { return x > by ? x - by : x < -by ? x + by : 0; }
@@ -297,6 +298,33 @@ static int is_stop(Consistency* c, const double* qd) {
   return found;
 }
 
+/* The first state, or one after silence: it is believed, unless the arm seems to be elsewhere; then states have to be
+   consistent for `drop_time`. */
+static int begin_after_silence(const Uncertainty* u, Consistency* c, double t, const double* q, const double* qd) {
+  int elsewhere = 0;
+  EACH elsewhere |= fabs(q[i] - c->last_q[i]) > ELSEWHERE * u->scale[i];
+  c->unsure = c->known && elsewhere;
+  c->contradicts &= c->known && !elsewhere; /* what contradicted before is forgotten with where the arm was */
+  begin_states(u, c, t, q, qd);
+  c->begun = t;
+  if (c->unsure) { c->verdict = TRUSTED; return drop(u, c, t, OFF_VELOCITY); }
+  copy(c->q, q); copy(c->v, qd); c->at = t;
+  return (int)(c->verdict = c->contradicts ? BLIND : TRUSTED);
+}
+
+/* Whether a state of the same time as the one before it is of another arm. */
+static int is_another(const Uncertainty* u, Consistency* c, const double* q) {
+  const double z = sqrt(2 * log_chances());
+  int found = 0;
+  EACH {
+    const double bound = z * M_SQRT2 * u->position_noise * u->scale[i], away = q[i] - c->last_q[i];
+    if (!(fabs(away) > bound)) continue;
+    found = 1; c->problem = OFF_VELOCITY; c->joint = i; c->value = away; c->bound = bound; c->setting = BY_POSITION_NOISE;
+  }
+  c->dropped += found;
+  return found;
+}
+
 /* Residual 2, where an interval is over or a velocity has jumped. Gives what is wrong. */
 static int judge_efforts(const Settings* s, Consistency* c, double t, double age, const double* q, const double* qd, int stop) {
   const double T = t - c->begin_t;
@@ -322,8 +350,8 @@ static int check_consistency(const Settings* s, Consistency* c, double t, double
                              const double* effort) {
   const Uncertainty* u = &s->uncertainty;
   const double dt = t - c->last_t;
-  if (!c->known || !(0 <= dt && dt <= u->silence)) { begin_states(u, c, t, q, qd); return (int)c->verdict; }
-  if (dt == 0) return (int)c->verdict;
+  if (!c->known || !(0 <= dt && dt <= u->silence)) return begin_after_silence(u, c, t, q, qd);
+  if (dt == 0) return is_another(u, c, q) ? DROPPED : (int)c->verdict;
   double q_before[N], v_before[N];
   copy(q_before, c->last_q); copy(v_before, c->last_v);
   add_effort(c, dt, effort);
@@ -331,6 +359,11 @@ static int check_consistency(const Settings* s, Consistency* c, double t, double
   const int wrong = test_positions(u, c, dt, q, qd, &jumps), stop = wrong == NO_PROBLEM ? is_stop(c, qd) : NO_PROBLEM;
   c->last_t = t;
   if (jumps && wrong != OFF_VELOCITY && !c->contradicts) judge_jump(s, c, dt, age, q, qd, q_before, v_before);
+  if (c->unsure && (wrong != NO_PROBLEM || t - c->begun < u->drop_time * ALMOST)) {
+    if (wrong != NO_PROBLEM) begin_states(u, c, t, q, qd);
+    return drop(u, c, t, OFF_VELOCITY);
+  }
+  c->unsure = 0;
   if (wrong == VELOCITY_JUMPS && c->contradicts && t - c->contradicted_t >= u->drop_time) copy(c->last_v, qd);
   else if (wrong != NO_PROBLEM) return drop(u, c, t, wrong);
   c->contradicts = 0;

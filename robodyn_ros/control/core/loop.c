@@ -27,8 +27,6 @@ static void add_planned(const Settings* s, const double* planned, double* refere
 
 /* --- what a state does to the memory, one part after the other */
 
-#define ELSEWHERE 0.1 /* distance from where the arm was that makes it another one [rad] or [m] */
-
 /* The flow of states was broken, or is the first: the arm is held where it is. The efforts go on from what was sent last,
    unless this is another arm: a simulation that was reset. */
 static void restart(const Settings* s, State* m, double t, const double* q) {

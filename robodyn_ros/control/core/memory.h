@@ -97,7 +97,8 @@ typedef struct {
   double last_t, last_q[N], last_v[N]; /* the latest one, its velocity followed by no more than is possible */
   double raw[2 * N], noise[N];         /* the two velocities before; measured variance of a velocity */
   double offset[2 * N];                /* O without lag and with the greatest */
-  double contradicted_t;               /* since when states contradict */
+  int64_t unsure;                      /* 1 if states have to show first that they are consistent */
+  double contradicted_t, begun;        /* since when states contradict, and since when there are some */
   /* efforts, since the interval began */
   double begin_t, begin_q[N], begin_v[N];
   double impulse[N], effort[N], shift[N]; /* ∫ τ dt, the latest τ, and ∫ |dτ| */

@@ -37,6 +37,7 @@ def uncertainty_of(dynamics: Dynamics, limits: Limits, safety: SafetySettings) -
     robot, known = dynamics.robot, dynamics.parameters
     return {
         **{name: getattr(safety, name) for name in SETTINGS},
+        "velocity_delay": safety.velocity_delay + safety.velocity_filter * (safety.missing_velocity == "estimate"),
         "silence": safety.state_timeout,
         "effort_limit": limits.effort,
         "velocity_limit": limits.velocity,
