@@ -360,7 +360,11 @@ static int check_consistency(const Settings* s, Consistency* c, double t, double
   c->last_t = t;
   if (jumps && wrong != OFF_VELOCITY && !c->contradicts) judge_jump(s, c, dt, age, q, qd, q_before, v_before);
   if (c->unsure && (wrong != NO_PROBLEM || t - c->begun < u->drop_time * ALMOST)) {
-    if (wrong != NO_PROBLEM) begin_states(u, c, t, q, qd);
+    if (wrong != NO_PROBLEM) {
+      EACH c->offset[i] = c->offset[N + i] = 0;
+      begin_states(u, c, t, q, qd);
+      c->begun = t;
+    }
     return drop(u, c, t, OFF_VELOCITY);
   }
   c->unsure = 0;
