@@ -1,7 +1,7 @@
 """The consistency of states: healthy arms within the stated uncertainty are trusted, faults are found, and in time.
 
-Arms swing under computed torque, in MuJoCo or in the native plant, whose masses, friction and payload the model does not
-know. The loop has its checks off; the monitor watches beside it.
+Arms swing under computed torque, in MuJoCo or in the native plant. Their model does not know all of their masses,
+friction and payload. The loop has its checks off; the monitor watches beside it.
 """
 
 from importlib.util import find_spec
@@ -168,7 +168,7 @@ def test_more_than_the_settings_state_is_found_and_with_settings_that_say_so_it_
 
 
 def test_white_noise_of_velocities_adds_up_no_further_than_the_derivation_says():
-    """P(O > h) = exp(-2 h / (σ dt)): of K independent stretches the greatest O is ln K σ dt / 2, by a few in the logarithm."""
+    """P(O > h) = exp(-2 h / (σ dt)): of K independent stretches the greatest O is ln K σ dt / 2."""
     random, dt, sigma, count = np.random.default_rng(2), 0.002, 0.05, 200_000
     model = rd.create_dynamics("rnea", PRR)
     monitor = ConsistencyMonitor(model, velocity_noise=sigma)

@@ -74,9 +74,7 @@ class SafetySettings:
     position_noise: float = setting(
         1e-3, "noise of positions, resolution / √12 included; a tenth of it of a joint that slides", "rad", 0.0, 1.0
     )
-    velocity_noise: float = setting(
-        0.02, "least noise of velocities, likewise; more is measured", "rad/s", 1e-6, 100.0
-    )
+    velocity_noise: float = setting(0.02, "least noise of velocities, likewise; more is measured", "rad/s", 1e-6, 100.0)
     velocity_delay: float = setting(
         0.008, "greatest time by which velocities lag behind positions, and efforts behind commands", "s", 0.0, 0.1
     )
