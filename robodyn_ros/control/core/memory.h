@@ -28,7 +28,7 @@ enum { DT, OBSERVED_Q, OBSERVED_QD, APPLIED, BIAS, OBSERVED, NUMBERS, OBSERVED_A
 /* What is wrong, in numbers: problems.py says it in words. */
 enum {
   NO_PROBLEM, OFF_VELOCITY, VELOCITY_JUMPS, STANDS_DRIVEN, DISOBEYS, TOO_FAST, FAR_AWAY, MISSING, NO_NUMBERS, LATCHED, FELT_JOINT, FELT_FORCE,
-  FELT_TORQUE, FELT_ENERGY
+  FELT_TORQUE, FELT_ENERGY, GROWS_FASTER
 };
 
 typedef void Run(double* const*, const double*);
@@ -183,7 +183,15 @@ typedef struct {
   int64_t trail_count, trail_last;
   double trail_time, trail[TRAIL * N]; /* positions on the path, a ring */
   int64_t faults, active, active_kind, phase, present, latched, blind, carries; /* faults: how many there have been */
-  double active_begin, until, ramp_down_time, ramped, left, found[N], reckoned_t, reckoned_q[N], reckoned_qd[N];
+  double active_begin, until, ramp_down_time, ramped, left, found[N];
+  double stood_since, stood_q[N], stood_effort[N], stepped_t; /* since when and where the arm stands, and by which effort */
+  double carried_effort[N], carried_until; /* what is sent without states, and until when [s] */
+  double blind_begin, seen_until;
+  double gravity_error[N]; /* by how much the model may be wrong about what carries a joint [N·m] or [N] */
+  /* of states that contradict: velocity of their positions; the smaller and the greater one of both velocities */
+  double differ_t, differ_q[N], differ_v[N], agreed_qd[N], greatest_qd[N];
+  double begin_speed[N], grows_since; /* speeds at the beginning of a reaction, and since when a joint has become faster */
+  int64_t disobeys[N];
   int64_t history_latched[KINDS], level[KINDS], begins_count[KINDS];
   double seen[KINDS], reacted[KINDS], spent[KINDS];
   /* what is wrong, for words: in which joint, and two numbers */
