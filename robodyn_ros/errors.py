@@ -153,14 +153,14 @@ class OrderError(InputError):
 
 
 class JumpError(InputError):
-    """A position that does not follow from the one before it.
+    """A state that contradicts those before it.
 
     Attributes:
         joint: the joint's name.
     """
 
-    def __init__(self, joint: str, before: float, after: float) -> None:
-        super().__init__("q", f"joint {joint!r} jumped from {before:.6g} to {after:.6g}", after)
+    def __init__(self, joint: str, problem: str, value: float) -> None:
+        super().__init__("state", problem, value)
         self.joint = joint
 
 

@@ -26,7 +26,7 @@ sys.path[:0] = [str(DOCS / "_ext"), str(DOCS)]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
 import executed  # noqa: E402
-import faults  # noqa: E402
+import fault_page as faults  # noqa: E402
 import first_hour  # noqa: E402
 import node_faults  # noqa: E402
 

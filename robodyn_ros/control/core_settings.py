@@ -19,7 +19,7 @@ from robodyn_ros.control.contact.momentum_observer import MomentumObserver
 from robodyn_ros.control.contact.settings import Contact, ContactThresholds
 from robodyn_ros.control.core_library import CODES
 from robodyn_ros.control.drive_compensation import DriveCompensation
-from robodyn_ros.control.faults.consistency import thresholds_of
+from robodyn_ros.control.faults.consistency import uncertainty_of
 from robodyn_ros.control.faults.settings import PHASES
 from robodyn_ros.control.laws.base import Reference
 from robodyn_ros.control.loop_settings import LoopSettings, law_feedback
@@ -27,7 +27,8 @@ from robodyn_ros.control.step import LawInNumbers, control_step
 from robodyn_ros.control.step_numbers import StepMemory, StepSettings, joined, step_settings, views, width
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
-from robodyn_ros.engine.c_functions import run_library, start_library_of
+from robodyn_ros.dynamics.sensitivity import sensitivity_parameters, sensitivity_program
+from robodyn_ros.engine.c_functions import plain_function, run_library, start_library_of
 from robodyn_ros.engine.c_structs import CStructs, Record, memory_at
 from robodyn_ros.engine.tracing import TraceError
 from robodyn_ros.errors import NotReadyError
@@ -215,10 +216,24 @@ class CoreSettings:
             "law_stiffness": gains[0],
             "law_damping": gains[1],
             "reference_velocity_filter": 0.0,
-            **thresholds_of(settings),
+            **self._sensitivity_values(dynamics),
         }
-        for name, view in vars(self.record.fields).items():
+        members = {**vars(self.record.fields)}
+        for name, value in uncertainty_of(dynamics, limits, safety).items():
+            getattr(members["uncertainty"], name)[...] = value
+        del members["uncertainty"]
+        for name, view in members.items():
             view[...] = values[name] if name in values else getattr(safety, name)
+
+    def _sensitivity_values(self, dynamics: Dynamics) -> dict[str, int]:
+        """The sensitivity of efforts, and its parameters; 0 for a model without compiled code."""
+        compiled = isinstance(dynamics, CompiledDynamics) and dynamics.compiled and not dynamics.replaced()
+        if not isinstance(dynamics, CompiledDynamics) or not compiled:
+            return {"sensitivity": 0, "sensitivity_model": 0}
+        self._sensitivity = plain_function(sensitivity_program(dynamics)), sensitivity_parameters(dynamics)
+        function, parameters = self._sensitivity
+        address = 0 if function is None else int(ctypes.cast(function, ctypes.c_void_p).value or 0)
+        return {"sensitivity": address, "sensitivity_model": parameters.ctypes.data}
 
     def _make_step(self, step: CompiledStep | StepInPython) -> None:
         """The arrays of the step, its function, and what of it depends on settings alone."""

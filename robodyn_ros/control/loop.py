@@ -409,7 +409,8 @@ class ControlLoop:
         if code in (REACTION, CODES["CORE_SEND"]):
             return self._reaction(has_state=has_state)
         period, memory = self._core.period, self._core.state
-        cause = FaultCause(0, int(memory.problem_joint), float(memory.problem_value), float(memory.problem_bound))
+        joint, value, bound = int(memory.problem_joint), float(memory.problem_value), float(memory.problem_bound)
+        cause = FaultCause(int(memory.problem), joint, value, bound)
         if code == CODES["CORE_STATE_NOT_HELD"]:
             check_holding(self.dynamics, self.settings.limits, self._needed(self.settings, period.q.copy()))
         if code == CODES["CORE_LAW_FAILED"]:
@@ -435,7 +436,7 @@ class ControlLoop:
                 return OrderError(f"is {value:.3g} s ahead of the clock, further than the ones before")
             return OrderError(f"is {value:.3g} s older than the one before it")
         if code == CODES["CORE_JUMPED"]:
-            return JumpError(name, bound, value)
+            return JumpError(name, cause.text(self.robot), value)
         if code == CODES["CORE_NO_VELOCITY"]:
             return InputError("velocity", "is missing; the parameter missing_velocity can have it estimated")
         if code == CODES["CORE_STATE_NOT_HELD"]:

@@ -1,233 +1,405 @@
-/* Consistency: position, velocity and effort of a state against each other and the model. */
+/* Consistency: do the velocities explain the positions, and do the efforts explain the velocities?
+
+   Two residuals are tested against what the stated uncertainty explains. What it does not explain is added up by a
+   cumulative sum until chance is excluded.
+
+   1. Position against the integral of velocity, from state to state, with the trapezoidal rule:
+
+        e = q - q' - (v + v') dt / 2,      O <- shrink(O + e, σ dt + |v - v'| dt / 6),      contradiction: |O| > h
+
+      shrink(x, k) = sign(x) max(|x| - k, 0) is Page's test for both signs in one sum. A constant error of a velocity may be
+      as great as its noise σ; |v - v'| dt / 6 is the error of the rule for an acceleration that grows
+      linearly from zero. A velocity that lags by d makes the error d (v - v'). So there are two sums, one for a lag of 0,
+      the other for the greatest, `velocity_delay`; a lag between them makes sums of opposite signs. O is the smaller one where both
+      have one sign, and 0 else. Noise of positions does not add up, and stands in h alone. White noise σ of the velocity
+      makes O a random walk with the variance σ² dt per second against a drift -σ, whose maximum is exponential:
+      P(O > h) = exp(-2 h / (σ dt)) (Siegmund). So
+
+        h = z √2 position_noise + x σ dt / 2
+
+   2. Effort against motion, over intervals of 10 ms: the residual of the generalized momentum, r = mean of τ over the
+      interval less what the model needs for the motion in it. It is explained by
+
+        b_i = model_error · Σ_b |τ_i of body b| + unknown_payload |J_iᵀ (a - γ)| + push_force |J_i| + min(velocity_delay + age, T) |change of τ_i| / T
+
+        S <- shrink(S + r T, b T),      fault: |S| > z √2 σ |M_i| + x (d_i σ)² T / (4 b_i)
+
+      after friction has explained what it can. It acts against the motion: of a joint that moves, anything from 0 to known
+      viscous and Coulomb friction and unknown_friction · effort limit; of one that stands, Coulomb friction in both directions.
+
+      Noise of velocities makes the momentum noisy but does not add up; only the noise of d_i v, with the viscous friction
+      d_i, does. Σ_b |τ_i of body b| is Σ_j |Y_ij| δθ_j of the regressor Y for δθ = model_error · θ, body by body, for each
+      body's density may be wrong by itself.
+
+   How often chance alone gives an alarm: K = ALARM_INTERVAL · 1 kHz · 4 n chances; x = ln K makes exp(-x) of a random
+   walk, and z = √(2 x) of a Gaussian number, since Q(z) < exp(-z² / 2) / 2, less than one in K.
+
+   A velocity that changes by more than M⁻¹ (τ - bias) dt, of either sign, and what may be wrong with that is dropped, and
+   followed by no more than that: one wrong velocity moves neither sum. From `drop_time` on it is taken as it is, for
+   impacts are real; if it is not, the first residual says so.
+
+   A contradicting state is dropped; from `drop_time` on the loop is blind. O stays as long as it is beyond h, so that only
+   positions that come back where they belong, or an acknowledgement, end it. `q`, `v` and `at` are those of the latest
+   state of which nothing is in doubt: |O| < h / 2 everywhere.
+
+   A joint that stands although it is driven is pushed, stuck by friction, or its encoder is dead. Nothing tells until it
+   moves. If it moves unseen, then with w = ∫ (|r| - b without push) dt / M_ii. `unexplained` is the effort beyond what the
+   model needs that keeps w below `UNSEEN` of the velocity limit: it shrinks to b without push, or to twice the greatest
+   residual of its latest motion, for static friction is more than that of a motion, but not by far.
+
+   Source: Page, Continuous inspection schemes, Biometrika 41 (1954); Siegmund, Sequential Analysis (1985), section II.6;
+   Basseville and Nikiforov, Detection of Abrupt Changes (1993), chapter 5; De Luca and Mattone, Actuator failure detection
+   and isolation using generalized momenta, ICRA 2003.
+
+   Nothing here allocates or locks. */
 
 #include "memory.h"
 
-#define INTERVAL (0.01 * (1 - 1e-6)) /* [s] */
-#define RATIO 0.4
-#define DISTANCE 0.02
-#define STANDS 2e-3
-#define SLIP 0.1
-#define SETTLE 5
-#define SETTLED 2
-#define STATIC_RATIO 1.5
-#define WRONG_LOAD 0.5
-#define LEARN 0.3
-#define FORGET 10.0
-#define GAP 0.02
-#define GAPS 3.0
-#define USUAL_COUNT 10.0
-#define MARGIN 0.01
-#define LIFE 0.01
-#define PROOF_DISTANCE 0.05
-#define LOST_MOST 30.0
-#define STUNNED_MOST 10
-#define SIMILAR 5.0
-#define VOTES 3.0
+#define ALARM_INTERVAL 1000.0 /* mean time between two false alarms [h] */
+#define UNSEEN 0.5            /* ratio of the velocity limit that an unseen joint may have */
+#define INTERVAL 0.0099       /* between two tests of efforts [s], less the rounding of stamps */
+#define LONG 0.015            /* time between two states in which a motion may be anything [s] */
+#define LONGEST 0.03          /* interval of which nobody knows what happened in it [s] */
+#define FIRST_NOISE 2.5       /* noise of velocities before it is measured, in velocity_noise */
+#define NOISE_TIME 1.0        /* time constant of the measured noise [s] */
+#define MOVES 3               /* noises of a velocity from which on a joint moves */
+#define TINY 1e-9             /* keeps a division by an effort defined [N·m] or [N] */
+#define STATIC 2              /* friction that holds a joint, in residuals of its motion */
+#define LEARN 0.1             /* time of motion that shows its residual [s] */
+#define FORGET 10.0           /* time at rest after which it may be another [s] */
+#define ELSEWHERE 0.1         /* distance from where the arm was that makes it another place [rad]; a tenth of it [m] */
+#define AT_STOP 0.01          /* distance from a position limit at which a stop may bear a joint [rad] or [m] */
 
-static void stand(State* m) {
-  clear(m->rest); clear(m->load); clear(m->stood); clear(m->speed); clear(m->free); clear(m->path);
-  clear(m->offset); clear(m->lost);
-  EACH m->from[i] = NAN;
+static inline double shrunk(double x, double by) { return x > by ? x - by : x < -by ? x + by : 0; }
+
+/* ln of how often chance may give an alarm: x. */
+static double log_chances(void) { return log(ALARM_INTERVAL * 3.6e6 * 4 * N); }
+
+/* Standard deviation of a joint's velocity: the setting, or what is measured. */
+static double velocity_noise_of(const Uncertainty* u, const Consistency* c, int i) {
+  const double least = u->velocity_noise * u->scale[i];
+  return sqrt(fmax(least * least, c->noise[i]));
 }
 
-static void reset_plausibility(State* m) {
-  m->compared = m->driven = m->after_gap = 0;
-  EACH m->integral[i] = m->impulse[i] = m->ahead[i] = m->behind[i] = m->pushed[i] = 0;
-  EACH m->apart[i] = m->due[i] = m->claimed[i] = m->vote[i] = 0;
-  stand(m);
+static void reset_consistency(Consistency* c) {
+  const Consistency fresh = {0};
+  const int64_t dropped = c->dropped;
+  *c = fresh;
+  c->dropped = dropped;
+  EACH c->unexplained[i] = c->shown[i] = INFINITY;
 }
 
-static void believe(State* m) {
-  m->doubted = m->strike = 0;
-  m->doubt_joint = -1; m->where = 0; m->proof = -1; m->stunned = 0;
-  reset_plausibility(m);
+static void begin_test(Consistency* c, double t, const double* q, const double* v) {
+  c->begin_t = t;
+  EACH { c->begin_q[i] = q[i]; c->begin_v[i] = v[i]; c->impulse[i] = c->shift[i] = 0; }
+  c->driven = 1;
 }
 
-static void doubt(State* m, int problem, int joint, double value, double bound) {
-  m->doubted = problem; m->doubt_joint = m->doubt_problem_joint = joint;
-  m->doubt_value = value; m->doubt_bound = bound;
-}
-
-static void keep_compared(State* m, double t, const double* q, const double* qd) {
-  m->compared = 1; m->compared_t = t;
-  copy(m->compared_q, q); copy(m->compared_qd, qd);
-}
-
-static void begin_interval(State* m, double t, const double* q, const double* qd) {
-  keep_compared(m, t, q, qd);
-  m->begin_t = t;
-  copy(m->begin_q, q); copy(m->begin_qd, qd);
-  clear(m->integral); clear(m->impulse);
-  m->driven = 1;
-}
-
-static void compare_velocity(const Settings* s, State* m, double duration, const double* q, const double* qd) {
-  double off[N], allowed[N], moved[N], worst = -INFINITY;
-  int joint = 0;
+static void begin_states(const Uncertainty* u, Consistency* c, double t, const double* q, const double* v) {
+  c->known = 1; c->last_t = t;
   EACH {
-    moved[i] = q[i] - m->begin_q[i];
-    off[i] = moved[i] - m->integral[i];
-    const double bent = 0.5 * duration * fabs(qd[i] - m->begin_qd[i]);
-    allowed[i] = s->speed_error[i] * duration + RATIO * greater(greater(fabs(moved[i]), fabs(m->integral[i])), bent);
-    m->ahead[i] = greater(m->ahead[i] + off[i] - allowed[i], 0);
-    m->behind[i] = greater(m->behind[i] - off[i] - allowed[i], 0);
-    m->apart[i] = greater(m->ahead[i], m->behind[i]);
-    if (m->apart[i] > worst) { worst = m->apart[i]; joint = i; }
+    c->noise[i] = fmax(c->noise[i], pow(FIRST_NOISE * u->velocity_noise * u->scale[i], 2));
+    c->last_q[i] = c->stood_at[i] = q[i]; c->last_v[i] = c->raw[i] = c->raw[N + i] = v[i];
+    c->momentum[i] = c->unseen[i] = 0;
+    if (!c->contradicts) c->offset[i] = c->offset[N + i] = 0;
   }
-  if (m->proof >= 0) { /* a velocity has to prove itself */
-    const int64_t j = m->doubt_joint;
-    m->proof = fabs(off[j]) <= allowed[j] ? m->proof + fabs(moved[j]) : 0;
-    if (m->proof > PROOF_DISTANCE) believe(m);
-  } else if (worst > DISTANCE && !m->doubted) {
-    m->proof = 0;
-    doubt(m, WRONG_VELOCITY, joint, m->integral[joint] / duration, moved[joint] / duration);
-  }
+  begin_test(c, t, q, v);
+  c->driven = 0;
 }
 
-static double gained_speed(double speed, double time, double driving, double borne, int counts) {
-  const double excess = counts ? sign(driving) * greater(fabs(driving) - borne, 0) : 0;
-  return (excess != 0 && excess * speed >= 0 ? speed : 0) + time * excess;
+/* The state contradicts: it is dropped, or the loop is blind. */
+static int drop(const Uncertainty* u, Consistency* c, double t, int kind) {
+  c->dropped++;
+  if (!c->contradicts) c->contradicted_t = t;
+  c->contradicts = 1;
+  c->problem = kind;
+  return (int)(c->verdict = t - c->contradicted_t < u->drop_time * (1 - 1e-6) && c->verdict != BLIND ? DROPPED : BLIND);
 }
 
-static void compare_motion(const Settings* s, State* m, double duration, const double* q, const double* qd) {
-  double middle[N], mean[N], gained[N], needed[N], load[N], residual[N];
-  int struck = -1, lacking = -1;
+/* How far velocities may change within dt beyond what the model expects of the effort; `expected` is that. */
+static double velocity_change(const Uncertainty* u, const Consistency* c, double z, double dt, int i, double* expected) {
+  double gained = 0;
+  if (!c->modelled) return INFINITY;
+  for (int j = 0; j < N; ++j) gained += c->inverse_mass[i * N + j] * (c->effort[j] - c->bias[j]);
+  *expected = gained * dt;
+  return 1.5 * z * velocity_noise_of(u, c, i) + dt * (c->doubt[i] + 2 * fabs(gained));
+}
+
+/* Of the two sums the smaller one, if both have one sign. */
+static inline double smaller_sum(double a, double b) { return a * b <= 0 ? 0 : fabs(a) < fabs(b) ? a : b; }
+
+/* Residual 1. Gives what is wrong with the state, and whether a velocity jumps. */
+static int test_positions(const Uncertainty* u, Consistency* c, double dt, const double* q, const double* qd, int* jumps) {
+  const double x = log_chances(), z = sqrt(2 * x), share = fmin(dt / NOISE_TIME, 1);
+  int wrong = NO_PROBLEM, sure = 1;
+  double worst = 1;
   EACH {
-    middle[i] = 0.5 * (m->begin_q[i] + q[i]); mean[i] = 0.5 * (m->begin_qd[i] + qd[i]);
-    gained[i] = (qd[i] - m->begin_qd[i]) / duration;
+    double expected = 0;
+    const double sigma = velocity_noise_of(u, c, i);
+    const double most = velocity_change(u, c, z, dt, i, &expected), before = c->last_v[i] + expected;
+    const double v = fmin(fmax(qd[i], before - most), before + most);
+    const double e = q[i] - c->last_q[i] - 0.5 * dt * (v + c->last_v[i]);
+    const double shaken = z * M_SQRT2 * u->position_noise * u->scale[i], bound = shaken + x * sigma * dt / 2;
+    const double sum = smaller_sum(c->offset[i] += e, c->offset[N + i] += e - u->velocity_delay * (v - c->last_v[i]));
+    if (fabs(sum) <= bound) {
+      const double by = sigma * dt + fabs(v - c->last_v[i]) * (dt > LONG ? dt / 2 : dt / 6) + (dt > LONG ? c->doubt[i] * dt * dt / 8 : 0);
+      c->offset[i] = shrunk(c->offset[i], by); c->offset[N + i] = shrunk(c->offset[N + i], by);
+    } else if (fabs(sum) > worst * bound) {
+      worst = fabs(sum) / bound;
+      wrong = OFF_VELOCITY; c->joint = i; c->value = sum; c->bound = bound;
+      c->setting = shaken > 0.5 * bound ? BY_POSITION_NOISE : BY_VELOCITY_NOISE;
+    }
+    sure &= fabs(sum) <= 0.5 * bound;
+    *jumps |= fabs(qd[i] - c->last_v[i]) > 1.5 * z * sigma + fabs(expected);
+    if (v != qd[i] && wrong == NO_PROBLEM) {
+      wrong = VELOCITY_JUMPS; c->joint = i; c->value = qd[i] - before; c->bound = most; c->setting = BY_VELOCITY_NOISE;
+    }
+    const double bent = qd[i] - 2 * c->raw[i] + c->raw[N + i], most_noise = u->velocity_limit[i] * u->velocity_limit[i];
+    c->noise[i] += share * (fmin(bent * bent / 6, most_noise) - c->noise[i]);
+    c->raw[N + i] = c->raw[i]; c->raw[i] = qd[i];
+    c->last_q[i] = q[i]; c->last_v[i] = v;
+  }
+  if (wrong == NO_PROBLEM && sure) EACH { c->q[i] = q[i]; c->v[i] = qd[i]; }
+  if (wrong == NO_PROBLEM && sure) c->at = c->last_t + dt;
+  return wrong;
+}
+
+/* M⁻¹ by Cholesky's decomposition; nonzero if M is positive definite. */
+static int invert(const double* mass, double* inverse) {
+  double l[N * N];
+  for (int i = 0; i < N; ++i) for (int j = 0; j <= i; ++j) {
+    double sum = mass[i * N + j];
+    for (int k = 0; k < j; ++k) sum -= l[i * N + k] * l[j * N + k];
+    if (i == j && !(sum > 0)) return 0;
+    l[i * N + j] = i == j ? sqrt(sum) : sum / l[j * N + j];
+  }
+  for (int k = 0; k < N; ++k) { /* columns of L⁻¹, then M⁻¹ = L⁻ᵀ L⁻¹ */
+    double y[N] = {0};
+    for (int i = k; i < N; ++i) {
+      y[i] = i == k;
+      for (int j = k; j < i; ++j) y[i] -= l[i * N + j] * y[j];
+      y[i] /= l[i * N + i];
+    }
+    for (int i = N - 1; i >= 0; --i) {
+      for (int j = i + 1; j < N; ++j) y[i] -= l[j * N + i] * y[j];
+      y[i] /= l[i * N + i];
+      inverse[i * N + k] = y[i];
+    }
+  }
+  return 1;
+}
+
+/* The friction of a joint that explains most of an effort; 0 as velocity if it stands. */
+static double friction_in(const Uncertainty* u, int i, double v, double effort) {
+  const double dry = u->coulomb[i] + u->unknown_friction * u->effort_limit[i], most = dry + u->viscous[i] * fabs(v);
+  return fmin(fmax(effort, v > 0 ? 0 : -most), v < 0 ? 0 : most);
+}
+
+/* Whether a stop may bear the effort that nothing else explains. */
+static int is_at_stop(const Uncertainty* u, int i, double q, double residual) {
+  return (q > u->upper[i] - AT_STOP && residual > 0) || (q < u->lower[i] + AT_STOP && residual < 0);
+}
+
+/* The unseen speed of a joint that stands, and the effort beyond the model's that it may get. `dry` is the friction that
+   may hold it, `load` what the model may not know of its load, `way` how far the other joints went in the interval. */
+static void watch_standing(const Uncertainty* u, Consistency* c, int i, double T, double q, int moves, double residual,
+                           double dry, double load, double way, double inertia) {
+  const double still = sqrt(2 * log_chances()) * M_SQRT2 * u->position_noise * u->scale[i], borne = dry + load;
+  const double before = fmin(c->shown[i], borne);
+  c->shown[i] = moves ? fmax(fabs(residual), before * (1 - T / LEARN)) : before + (borne - before) * T / FORGET;
+  c->way[i] = moves ? 0 : c->way[i] + way;
+  const double most = fmin(borne, STATIC * c->shown[i] + fmin(c->way[i], 1) * load);
+  if (fabs(q - c->stood_at[i]) > still) { c->stood_at[i] = q; c->unseen[i] = 0; }
+  else c->unseen[i] = fmax(c->unseen[i] + T * (fabs(residual) - most) / inertia, 0);
+  const double left = fmax(UNSEEN * u->velocity_limit[i] - c->unseen[i], 0);
+  c->unexplained[i] = most + left * inertia / INTERVAL;
+}
+
+/* Residual 2, at the end of an interval T. Gives what is wrong. */
+static int test_efforts(const Settings* s, Consistency* c, double T, double age,
+                        const double* q, const double* qd) {
+  const Uncertainty* u = &s->uncertainty;
+  double middle[N], mean[N], gained[N], needed[N], mass[N * N], rows[3 * N], allowed[N];
+  const double x = log_chances(), z = sqrt(2 * x);
+  int wrong = NO_PROBLEM;
+  double worst = 1, way = 0;
+  EACH way += fabs(q[i] - c->begin_q[i]);
+  EACH {
+    middle[i] = 0.5 * (c->begin_q[i] + q[i]); mean[i] = 0.5 * (c->begin_v[i] + qd[i]);
+    gained[i] = (qd[i] - c->begin_v[i]) / T;
   }
   s->inverse(middle, mean, gained, s->model, needed);
-  EACH { /* a joint that changes its speed as no drive could */
-    residual[i] = m->impulse[i] / duration - needed[i];
-    const double over = m->after_gap ? 0 : fabs(residual[i]) - s->beyond[i];
-    m->pushed[i] = greater(m->pushed[i] + over * duration, 0);
-    if (struck < 0 && m->pushed[i] > s->lack[i] * s->inertia[i]) struck = i;
-  }
-  if (struck >= 0) {
-    clear(m->pushed);
-    m->doubt_joint = struck; m->where = q[struck]; m->stunned = 1;
-    m->strike = STRUCK; m->doubt_problem_joint = struck; m->doubt_value = fabs(residual[struck]);
-    return;
-  }
-  s->gravity(middle, s->model, load);
-  EACH { /* the friction of a joint that moves; a joint that stands although it is driven */
-    if (smaller(fabs(m->begin_qd[i]), fabs(qd[i])) > s->moves[i]) {
-      m->peak[i] = greater(fabs(residual[i]), (1 - duration / FORGET) * m->peak[i]);
-      m->moved[i] = m->moved[i] + duration;
+  s->mass_matrix(q, s->model, mass);
+  s->sensitivity(middle, mean, gained, s->sensitivity_model, rows);
+  EACH {
+    const double sigma = velocity_noise_of(u, c, i);
+    needed[i] -= u->model_viscous[i] * mean[i] + u->model_coulomb[i] * ((mean[i] > 0) - (mean[i] < 0));
+    const double all = c->impulse[i] / T - needed[i];
+    const double friction = friction_in(u, i, fabs(mean[i]) < MOVES * sigma ? 0 : mean[i], all), residual = all - friction;
+    const double parts[] = {
+      fmin(u->velocity_delay + age, T) * c->shift[i] / T, fabs(friction), u->model_error * rows[i], u->unknown_payload * rows[N + i],
+      u->push_force * rows[2 * N + i]};
+    double size = 0, most = 0, inertia = 0;
+    int setting = 0;
+    for (int k = 0; k < 5; ++k) {
+      if (k != BY_FRICTION - BY_DELAY) size += parts[k];
+      if (parts[k] > most) { most = parts[k]; setting = BY_DELAY + k; }
     }
-    m->moved[i] = smaller(m->moved[i], LEARN);
-    const int unmoved = m->moved[i] < LEARN;
-    const double friction = unmoved ? s->friction[i] : s->modelled[i] + 2 * STATIC_RATIO * m->peak[i];
-    const double borne = friction + (unmoved ? s->doubt[i] : s->least[i]);
-    const double overcome = smaller(borne, friction + s->pull[i]);
-    const int moved = !(fabs(q[i] - m->from[i]) <= STANDS + SLIP * fabs(m->path[i]));
-    if (moved) m->from[i] = q[i];
-    m->stood[i] = moved ? 0 : m->stood[i] + 1;
-    const int settled = m->stood[i] > (unmoved ? SETTLE : SETTLED);
-    const double share = settled ? 0 : 1 / greater(m->stood[i], 1);
-    m->rest[i] += share * (residual[i] - m->rest[i]);
-    m->load[i] += share * (load[i] - m->load[i]);
-    const double wrong = WRONG_LOAD * fabs(load[i] - m->load[i]);
-    const int counts = settled && !(q[i] > s->upper[i] - MARGIN || q[i] < s->lower[i] + MARGIN);
-    const double change = residual[i] - (unmoved ? m->rest[i] : within(m->rest[i], 0.5 * borne));
-    const double free = residual[i] - (unmoved ? m->rest[i] : within(m->rest[i], 0.5 * overcome));
-    const double time = duration / s->inertia[i];
-    m->speed[i] = gained_speed(m->speed[i], time, change, borne + wrong, counts);
-    m->free[i] = gained_speed(m->free[i], time, free, overcome + wrong, counts);
-    m->path[i] = settled ? m->path[i] + duration * m->speed[i] : 0;
-    m->offset[i] = settled ? within(m->rest[i], 0.5 * overcome) : 0;
-    if (lacking < 0 && (fabs(m->speed[i]) > s->lack[i] || fabs(m->free[i]) > s->fast[i])) {
-      lacking = i;
-      m->where = q[i];
-      doubt(m, STANDS_STILL, i, fabs(change), 0);
+    for (int j = 0; j < N; ++j) {
+      const double one = mass[i * N + j] * velocity_noise_of(u, c, j);
+      inertia += one * one;
+    }
+    allowed[i] = size + u->coulomb[i] + u->unknown_friction * u->effort_limit[i] + u->viscous[i] * fabs(mean[i]);
+    const double rattle = u->viscous[i] * sigma, bound = z * M_SQRT2 * sqrt(inertia) + x * rattle * rattle * T / (4 * (size + TINY));
+    const double counts = is_at_stop(u, i, q[i], residual) ? 0 : residual;
+    c->momentum[i] = shrunk(c->momentum[i] + counts * T, size * T);
+    watch_standing(u, c, i, T, q[i], fmin(fabs(c->begin_v[i]), fabs(qd[i])) >= MOVES * sigma, all,
+                   allowed[i] - size, size - parts[4], way, mass[i * N + i]);
+    if (fabs(c->momentum[i]) > worst * bound) {
+      worst = fabs(c->momentum[i]) / bound;
+      c->joint = i; c->value = all; c->bound = size + fabs(friction); c->setting = setting;
+      wrong = fabs(qd[i]) < z * sigma ? STANDS_DRIVEN : DISOBEYS;
     }
   }
+  c->modelled = invert(mass, c->inverse_mass);
+  EACH {
+    c->bias[i] = needed[i]; c->doubt[i] = 0;
+    for (int j = 0; j < N; ++j) {
+      c->bias[i] -= mass[i * N + j] * gained[j];
+      c->doubt[i] += fabs(c->inverse_mass[i * N + j]) * allowed[j];
+    }
+  }
+  return wrong;
 }
 
-/* Where the arm seems to be. */
-static void reckon_doubted(const Settings* s, State* m, double duration, const double* q, const double* qd) {
-  double effort[N], gained[N], moved[N], said[N], sum = 0;
-  int off[N], stands[N];
+/* A velocity jumps. If it is true, the effort of that one period has to explain the jump: what is wrong then is kept. */
+static void judge_jump(const Settings* s, Consistency* c, double dt, double age,
+                       const double* q, const double* qd, const double* q_before, const double* v_before) {
+  Consistency trial = *c;
+  c->stops = NO_PROBLEM;
+  if (!c->driven || !c->modelled || dt > LONGEST) return;
   EACH {
-    const int apart = m->apart[i] > 0;
-    moved[i] = (q[i] - m->begin_q[i]) / duration;
-    off[i] = apart || fabs(q[i] - m->begin_q[i] - m->integral[i]) > duration * s->speed_error[i];
-    effort[i] = (m->impulse[i] - duration * m->offset[i]) / duration;
-    gained[i] = 0;
+    trial.begin_q[i] = q_before[i]; trial.begin_v[i] = v_before[i];
+    trial.impulse[i] = dt * c->effort[i];
   }
-  if (m->driven) { s->forward(m->seems_q, m->seems_qd, effort, s->model, gained); EACH gained[i] *= duration; }
+  c->stops = test_efforts(s, &trial, dt, age, q, qd);
+  const int i = (int)trial.joint;
+  c->stopped_joint = i; c->stopped_value = trial.value; c->stopped_bound = trial.bound; c->stopped_setting = trial.setting;
+  c->stopped_v[0] = v_before[i]; c->stopped_v[1] = qd[i];
+}
+
+/* Whether a velocity that jumped has stayed where it jumped to, although no effort explains it. */
+static int is_stop(Consistency* c, const double* qd) {
+  const int found = (int)c->stops;
+  const double v = qd[c->stopped_joint];
+  c->stops = NO_PROBLEM;
+  if (found == NO_PROBLEM || fabs(v - c->stopped_v[0]) < fabs(v - c->stopped_v[1])) return NO_PROBLEM;
+  c->joint = c->stopped_joint; c->value = c->stopped_value; c->bound = c->stopped_bound; c->setting = c->stopped_setting;
+  return found;
+}
+
+/* The first state, or one after silence: it is believed, unless the arm seems to be elsewhere; then states have to be
+   consistent for `drop_time`. */
+static int begin_after_silence(const Uncertainty* u, Consistency* c, double t, const double* q, const double* qd) {
+  int elsewhere = 0;
+  EACH elsewhere |= fabs(q[i] - c->last_q[i]) > ELSEWHERE * u->scale[i];
+  c->unsure = c->known && elsewhere;
+  c->contradicts &= c->known && !elsewhere; /* what contradicted before is forgotten with where the arm was */
+  begin_states(u, c, t, q, qd);
+  c->begun = t;
+  if (c->unsure) { c->verdict = TRUSTED; return drop(u, c, t, OFF_VELOCITY); }
+  copy(c->q, q); copy(c->v, qd); c->at = t;
+  return (int)(c->verdict = c->contradicts ? BLIND : TRUSTED);
+}
+
+/* Whether a state of the same time as the one before it is of another arm. */
+static int is_another(const Uncertainty* u, Consistency* c, const double* q) {
+  const double z = sqrt(2 * log_chances());
+  int found = 0;
   EACH {
-    said[i] = m->seems_qd[i] + gained[i];
-    const int slower = fabs(qd[i]) < fabs(said[i]) || m->stunned == 1;
-    const int stops = fabs(qd[i] - said[i]) > s->speed_error[i] && slower && m->driven;
-    const int stays = m->lost[i] > 0 && m->lost[i] < LOST_MOST && fabs(q[i] - m->stopped[i]) <= STANDS;
-    m->lost[i] = stops ? 1 : stays ? m->lost[i] + 1 : 0;
-    if (stops || !(m->lost[i] > 0)) m->stopped[i] = q[i];
-    stands[i] = (m->free[i] != 0 || m->lost[i] > 0) && !(m->apart[i] > 0);
-    m->claimed[i] = off[i] ? m->claimed[i] : qd[i];
-    m->due[i] = off[i] ? m->due[i] + gained[i] : 0;
-    const double change = qd[i] - m->claimed[i], one = fabs(m->due[i]), other = fabs(change);
-    const int explained = m->due[i] * change > 0 && one < SIMILAR * other && other < SIMILAR * one;
-    if (fabs(m->vote[i]) < VOTES) m->vote[i] += explained ? 1 : -1;
-    if (!(m->apart[i] > 0)) m->vote[i] = 0;
-    sum += m->vote[i];
+    const double bound = z * M_SQRT2 * u->position_noise * u->scale[i], away = q[i] - c->last_q[i];
+    if (!(fabs(away) > bound)) continue;
+    found = 1; c->problem = OFF_VELOCITY; c->joint = i; c->value = away; c->bound = bound; c->setting = BY_POSITION_NOISE;
   }
+  c->dropped += found;
+  return found;
+}
+
+/* Residual 2, where an interval is over or a velocity has jumped. Gives what is wrong. */
+static int judge_efforts(const Settings* s, Consistency* c, double t, double age, const double* q, const double* qd, int stop) {
+  const double T = t - c->begin_t;
+  if (stop == NO_PROBLEM && c->driven && T < INTERVAL) return (int)c->faulty;
+  if (stop == NO_PROBLEM && c->driven && T <= LONGEST) stop = test_efforts(s, c, T, age, q, qd);
+  begin_test(c, t, q, qd);
+  return stop;
+}
+
+/* Effort on the joints since the state before it, or 0 if nobody knows. */
+static void add_effort(Consistency* c, double dt, const double* effort) {
+  if (!effort) c->driven = c->modelled = 0;
   EACH {
-    const int apart = m->apart[i] > 0, lies = apart && sum < 0;
-    const double seems = stands[i] ? said[i] : lies ? moved[i] : qd[i];
-    m->seems_q[i] = stands[i] || (apart && !lies) ? m->seems_q[i] + duration * seems : q[i];
-    m->seems_qd[i] = seems;
+    const double now = effort ? effort[i] : 0;
+    c->impulse[i] += dt * now; c->shift[i] += fabs(now - c->effort[i]);
+    c->effort[i] = now;
   }
 }
 
-static void unstun(const Settings* s, State* m, const double* q) {
-  m->stunned++;
-  if (fabs(q[m->doubt_joint] - m->where) > LIFE) { m->doubt_joint = -1; m->stunned = 0; }
-  else if ((double)m->stunned > STUNNED_MOST) {
-    m->stunned = 0;
-    doubt(m, STRUCK, (int)m->doubt_problem_joint, m->doubt_value, m->doubt_bound);
+/* A state at time t [s], `age` [s] old, with the mean effort on the joints since the state before it, or 0 if nobody knows.
+   Velocities may be measured, or differences of positions. Gives the verdict. */
+static int check_consistency(const Settings* s, Consistency* c, double t, double age, const double* q, const double* qd,
+                             const double* effort) {
+  const Uncertainty* u = &s->uncertainty;
+  const double dt = t - c->last_t;
+  if (!c->known || !(0 <= dt && dt <= u->silence)) return begin_after_silence(u, c, t, q, qd);
+  if (dt == 0) return is_another(u, c, q) ? DROPPED : (int)c->verdict;
+  double q_before[N], v_before[N];
+  copy(q_before, c->last_q); copy(v_before, c->last_v);
+  add_effort(c, dt, effort);
+  int jumps = 0;
+  const int wrong = test_positions(u, c, dt, q, qd, &jumps), stop = wrong == NO_PROBLEM ? is_stop(c, qd) : NO_PROBLEM;
+  c->last_t = t;
+  if (jumps && wrong != OFF_VELOCITY && !c->contradicts) judge_jump(s, c, dt, age, q, qd, q_before, v_before);
+  if (c->unsure && (wrong != NO_PROBLEM || t - c->begun < u->drop_time * ALMOST)) {
+    if (wrong != NO_PROBLEM) {
+      EACH c->offset[i] = c->offset[N + i] = 0;
+      begin_states(u, c, t, q, qd);
+      c->begun = t;
+    }
+    return drop(u, c, t, OFF_VELOCITY);
   }
+  c->unsure = 0;
+  if (wrong == VELOCITY_JUMPS && c->contradicts && t - c->contradicted_t >= u->drop_time) copy(c->last_v, qd);
+  else if (wrong != NO_PROBLEM) return drop(u, c, t, wrong);
+  c->contradicts = 0;
+  c->problem = c->faulty = s->sensitivity ? judge_efforts(s, c, t, age, q, qd, stop) : NO_PROBLEM;
+  return (int)(c->verdict = c->faulty ? FAULTY : TRUSTED);
 }
 
-static void look_for_life(const Settings* s, State* m, const double* q) {
-  if (m->doubt_joint >= 0 && m->proof < 0 && fabs(q[m->doubt_joint] - m->where) > LIFE) believe(m);
+/* A state of a period. A state that is dropped is refused. Where the loop is blind, the period has the latest state without
+   doubt in its place. */
+static int compare(const Settings* s, State* m, Period* p) {
+  Consistency* c = &m->consistency;
+  if (!s->plausibility) return CORE_SEND;
+  const int known = m->applies && (m->driving || m->active);
+  const int verdict = check_consistency(s, c, p->t, greater(p->age, 0), p->q, p->qd, known ? m->applied : 0);
+  if (verdict == DROPPED || verdict == BLIND) {
+    say(m, (int)(c->problem + PROBLEM_KINDS * c->setting), (int)c->joint, c->value, c->bound);
+    if (verdict == DROPPED) return CORE_JUMPED;
+    copy(p->q, c->q); copy(p->qd, c->v);
+  }
+  return CORE_SEND;
 }
 
-/* Compares a state with those before. */
-static void compare(const Settings* s, State* m, double t, const double* q, const double* qd, int measured) {
-  m->strike = 0;
-  if (!s->plausibility) return;
-  const double dt = t - m->compared_t;
-  if (!m->compared || !(0 <= dt && dt <= s->state_timeout)) {
-    reset_plausibility(m);
-    copy(m->seems_q, q); copy(m->seems_qd, qd); copy(m->claimed, qd); copy(m->stopped, q);
-    begin_interval(m, t, q, qd);
-    return;
-  }
-  if (dt == 0) return;
-  const double usual = m->usual == 0 ? dt : m->usual;
-  m->usual = usual + (smaller(dt, GAPS * usual) - usual) / USUAL_COUNT;
-  if (dt > greater(GAP, GAPS * usual)) {
-    look_for_life(s, m, q);
-    m->after_gap = 1;
-    begin_interval(m, t, q, qd);
-    return;
-  }
+/* The effort beyond what the model needs is limited where it may move a joint that nobody sees. */
+static void limit_unexplained(const Settings* s, State* m, double* rows) {
+  const Consistency* c = &m->consistency;
+  if (!s->plausibility || !c->modelled || !m->applies) return;
   EACH {
-    m->integral[i] += 0.5 * dt * (qd[i] + m->compared_qd[i]);
-    if (m->driving && m->driven) m->impulse[i] += dt * m->driving_effort[i];
+    const double needed = c->bias[i] - m->memory.added[i], effort = rows[EFFORT * N + i];
+    const double limited = needed + within(effort - needed, c->unexplained[i]);
+    if (limited == effort) continue;
+    rows[EFFORT * N + i] = m->memory.sent[i] = limited;
+    rows[SATURATED * N + i] = 1;
+    m->memory.cut[i] += effort - limited;
   }
-  if (!m->driving) m->driven = 0;
-  keep_compared(m, t, q, qd);
-  const double duration = t - m->begin_t;
-  if (duration < INTERVAL) return;
-  look_for_life(s, m, q);
-  const int believed = !m->doubted;
-  if (m->stunned && believed) unstun(s, m, q);
-  if (measured) compare_velocity(s, m, duration, q, qd);
-  if (m->driven && !m->doubted) compare_motion(s, m, duration, q, qd);
-  if (believed) reckon_doubted(s, m, duration, q, qd);
-  if (m->doubted || !m->driven) stand(m);
-  m->after_gap = 0;
-  begin_interval(m, t, q, qd);
 }

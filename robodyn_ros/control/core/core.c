@@ -83,7 +83,8 @@ void core_apply(Core* c, CoreSettings* next, int how) {
     m->carried_damping[i] = (m->carried < 1 ? m->carried : 1) * s->damping[i];
   }
   m->judged_period = m->judged_delay = m->settled_until = 0; m->judged_t = -INFINITY;
-  if (!s->plausibility) believe(m);
+  if (!s->plausibility) reset_consistency(&m->consistency);
+  m->consistency.driven = m->consistency.modelled = 0;
   if (!s->observer_run || !before || before->loop.observer_run != s->observer_run) reset_observer(m);
   core_scale_speed(c, m->references.asked_speed);
 }
@@ -98,11 +99,12 @@ void core_reset_clock(Core* c) {
   m->clock_reset = 1;
   m->good = m->refused = m->estimate_known = 0;
   clear(m->estimate_v);
+  reset_consistency(&m->consistency);
 }
 
 void core_acknowledge(Core* c) {
   acknowledge(&c->state);
-  believe(&c->state);
+  reset_consistency(&c->state.consistency);
 }
 
 void core_set_conflict(Core* c, int conflict) { c->state.conflict = conflict; }

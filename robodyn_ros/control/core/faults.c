@@ -4,10 +4,16 @@
 
 #define TRAIL_PERIOD 0.02 /* time between two positions of the trail [s] */
 #define EASE 0.1 /* time in which a retreat comes to the speed that the arm came with [s] */
-#define STOP_TIME 0.05 /* of a blind stop [s] */
-#define RECKON_STEP 0.002 /* [s] */
-#define RECKON_STEPS 100.0
-#define STEEP 0.03 /* time of a ramp to zero once a joint is faster than its limit [s] */
+#define STOOD 0.2 /* how long an arm stands until the effort that holds it is known [s] */
+#define STANDS 5e-3 /* how far its joints may move within that time [rad] or [m] */
+#define VELOCITY_TIME 0.005 /* time constant of the velocity of positions [s] */
+#define LOOK 0.015 /* time in which contradicting states show whether both velocities agree on what moves [s] */
+#define SLOW 0.1 /* ratio of the velocity limit below which a joint need not be seen */
+#define AGREES 0.2 /* least ratio of its velocity that both show */
+#define PATIENCE 0.01 /* how long a joint may become faster under a reaction: efforts reverse within that time [s] */
+#define GROWTH 1.1 /* ratio of its speed at the beginning from which on a joint has become faster */
+#define FAST 0.5 /* ratio of the velocity limit below which that does not count */
+#define UNSURE 2.0 /* likewise, for the greater one of two velocities that contradict */
 
 static void remember_trail(const Settings* s, State* m, double t, const double* q) {
   if (m->trail_count && 0 <= t - m->trail_time && t - m->trail_time < TRAIL_PERIOD) return;
@@ -48,9 +54,10 @@ static int detect(const Settings* s, State* m, double t, const double* qd, int* 
   int joint = -1;
   double most = -INFINITY;
   *present = 1;
-  if (m->doubted) {
-    say(m, (int)m->doubted, (int)m->doubt_problem_joint, m->doubt_value, m->doubt_bound);
-    return SENSOR;
+  const Consistency* c = &m->consistency;
+  if (c->verdict != TRUSTED) {
+    say(m, (int)(c->problem + PROBLEM_KINDS * c->setting), (int)c->joint, c->value, c->bound);
+    return c->problem == DISOBEYS ? FOLLOWING : SENSOR;
   }
   EACH if (!(fabs(qd[i]) <= s->greatest_speed[i])) joint = i;
   if (joint >= 0) {
@@ -71,7 +78,6 @@ static int detect(const Settings* s, State* m, double t, const double* qd, int* 
     else if (judge_contact(m, s->touch, s->touch_wrench)) contact = TOUCH;
   }
   if (contact >= 0) return m->active && m->active_kind == COLLISION ? COLLISION : contact;
-  if (m->strike) { say(m, STRUCK, (int)m->doubt_problem_joint, m->doubt_value, 0); return FOLLOWING; }
   if (!m->active) return -1;
   for (int k = 0; k < KINDS; ++k) {
     m->seen[k] = smaller(m->seen[k], t); /* time may go back */
@@ -103,80 +109,167 @@ static void gravity_effort(const Settings* s, State* m, const double* q, double*
   EACH effort[i] = m->gravity_known ? s->sent_part[i] * m->gravity_last[i] : 0;
 }
 
-/* --- where the arm is while no state says so */
+/* --- what may be sent without states that can be trusted */
 
-static void begin_reckoning(const Settings* s, State* m, double t, const double* q, const double* qd) {
-  m->reckoned_t = t;
-  EACH { m->reckoned_q[i] = smaller(greater(q[i], s->lower[i]), s->upper[i]); m->reckoned_qd[i] = qd[i]; }
+/* By how much the model may be wrong about what carries the arm at q: masses and a payload. */
+static void find_gravity_error(const Settings* s, State* m, const double* q) {
+  const double none[N] = {0};
+  double rows[3 * N] = {0};
+  if (s->sensitivity) s->sensitivity(q, none, none, s->sensitivity_model, rows);
+  EACH m->gravity_error[i] = s->uncertainty.model_error * rows[i] + s->uncertainty.unknown_payload * rows[N + i];
 }
 
-/* Goes on for as long as `effort` acts on the arm. */
-static void reckon(const Settings* s, State* m, double t, const double* effort) {
-  const double dt = t - m->reckoned_t, steps = smaller(ceil(greater(dt, 0) / RECKON_STEP), RECKON_STEPS);
-  const double step = smaller(dt, RECKON_STEPS * RECKON_STEP) / greater(steps, 1);
-  m->reckoned_t = t;
-  for (double k = 0; k < steps; ++k) {
-    double gained[N], qd[N];
-    s->forward(m->reckoned_q, m->reckoned_qd, effort, s->model, gained);
-    EACH qd[i] = m->reckoned_qd[i] + step * gained[i];
-    if (!is_finite(qd)) { clear(m->reckoned_qd); return; }
-    EACH {
-      const double q = m->reckoned_q[i] + step * qd[i];
-      m->reckoned_qd[i] = q >= s->lower[i] && q <= s->upper[i] ? qd[i] : 0;
-      m->reckoned_q[i] = smaller(greater(q, s->lower[i]), s->upper[i]);
-    }
+/* A state that is trusted, and the effort on the joints that it is answered by. */
+static void note_standing(State* m, double t, const double* q, const Uncertainty* u) {
+  const double dt = t - m->stepped_t;
+  int moved = !(0 < dt && dt < STOOD);
+  EACH moved |= !(fabs(q[i] - m->stood_q[i]) <= STANDS * u->scale[i]);
+  if (moved) { copy(m->stood_q, q); copy(m->stood_effort, m->applied); m->stood_since = t; }
+  else EACH m->stood_effort[i] += dt / STOOD * (m->applied[i] - m->stood_effort[i]);
+  m->stepped_t = t;
+}
+
+/* Until when gravity may be sent, so that no joint passes its velocity limit whatever of the stated uncertainty is true:
+     |q̇| + M⁻¹ (τ - bias) (t - at) + doubt (t' - at) ≤ limit
+   from the latest state without doubt on. Until now the last command τ acted; `doubt` is |M⁻¹| times the effort that
+   nothing explains. */
+static double time_to_limit(const Settings* s, const State* m, double t) {
+  const Consistency* c = &m->consistency;
+  double until = INFINITY;
+  if (!s->plausibility || !c->modelled) return t;
+  EACH {
+    double gained = 0;
+    for (int j = 0; j < N; ++j) gained += c->inverse_mass[i * N + j] * (c->effort[j] - c->bias[j]);
+    const double speed = greater(fabs(c->v[i]), fabs(c->v[i] + gained * (t - c->at))) + c->unseen[i];
+    const double left = (s->velocity_limit[i] - speed) / c->doubt[i];
+    until = smaller(until, isnan(left) ? t : c->at + left);
+  }
+  return until;
+}
+
+/* What carries the arm where it was seen last: the effort that held it, if it stood, as far as an error of the model explains
+   that; else gravity by the model. */
+static void begin_carrying(const Settings* s, State* m, double t) {
+  const int stands = m->stepped_t - m->stood_since >= STOOD * (1 - 1e-9);
+  double* carried = m->carried_effort;
+  gravity_effort(s, m, m->q, carried);
+  EACH {
+    const double added = m->gravity_known ? (1 - s->sent_part[i]) * m->gravity_last[i] : 0;
+    if (stands) carried[i] += within(m->stood_effort[i] - added - carried[i], m->gravity_error[i]);
+  }
+  m->carried_until = stands ? INFINITY : time_to_limit(s, m, t);
+}
+
+/* Both velocities of states that contradict: that of positions, and the reported one. One of them is right: so what brakes
+   the smaller one takes energy out whichever that is, and no joint is faster than the greater one. */
+static void find_velocities(State* m, double t, int begins) {
+  const Consistency* c = &m->consistency;
+  const double dt = t - m->differ_t, ratio = dt / (VELOCITY_TIME + dt);
+  if (begins || !(dt >= 0)) clear(m->differ_v);
+  else if (dt > 0) EACH m->differ_v[i] += ((c->last_q[i] - m->differ_q[i]) / dt - m->differ_v[i]) * ratio;
+  m->differ_t = t;
+  copy(m->differ_q, c->last_q);
+  EACH {
+    const double one = m->differ_v[i], other = c->raw[i];
+    m->agreed_qd[i] = one * other <= 0 ? 0 : fabs(one) < fabs(other) ? one : other;
+    m->greatest_qd[i] = greater(fabs(one), fabs(other));
   }
 }
 
-/* What brings the arm to rest by the model. */
-static void stop_effort(const Settings* s, State* m, double* effort) {
-  double slower[N], moving[N];
-  gravity_effort(s, m, m->reckoned_q, effort);
-  if (!m->gravity_known) return;
-  EACH slower[i] = -m->reckoned_qd[i] / STOP_TIME;
-  s->inverse(m->reckoned_q, m->reckoned_qd, slower, s->model, moving);
-  EACH moving[i] = effort[i] + (moving[i] - m->gravity_last[i]);
-  if (is_finite(moving)) copy(effort, moving);
+/* --- whether the drives obey a reaction */
+
+static void begin_watching(State* m, double t, const double* qd) {
+  EACH { m->begin_speed[i] = fabs(qd[i]); m->disobeys[i] = 0; }
+  m->grows_since = t;
 }
 
-/* What a reaction asks for; q is 0 without a state that can be believed. */
-static void reaction_effort(const Settings* s, State* m, double t, const double* q, const double* qd, double* effort) {
-  if (t < m->active_begin) { m->until += t - m->active_begin; m->active_begin = t; m->left = 1; m->ramped = m->until; }
-  if (q && m->blind) copy(m->found, q);
-  m->blind = !q;
-  if (!q) qd = m->reckoned_qd;
-  if (t >= m->until) {
-    int fast = 0;
-    EACH fast |= !(fabs(qd[i]) <= s->velocity_limit[i]);
-    m->phase = RAMP;
-    m->left -= (t - m->ramped) / (fast ? smaller(STEEP, m->ramp_down_time) : m->ramp_down_time);
+/* No joint may become faster under a reaction for longer than the efforts take to change. `fast`: ratio of the velocity
+   limit below which that does not count. */
+static int obeys(const Settings* s, State* m, double t, const double* qd, double fast) {
+  int fastest = -1;
+  EACH {
+    const double speed = fabs(qd[i]);
+    m->disobeys[i] = speed > greater(GROWTH * m->begin_speed[i], fast * s->velocity_limit[i]);
+    if (m->disobeys[i] && (fastest < 0 || speed > fabs(qd[fastest]))) fastest = i;
+  }
+  if (fastest < 0) m->grows_since = t;
+  if (t - m->grows_since < PATIENCE * (1 - 1e-9)) return 1;
+  say(m, GROWS_FASTER, fastest, qd[fastest], 0);
+  return 0;
+}
+
+/* --- what a reaction sends */
+
+/* From the ramp on, efforts fade to zero. */
+static void fade(State* m, double t, double* effort) {
+  if (m->phase == RAMP) {
+    m->left = greater(m->left - (t - m->ramped) / m->ramp_down_time, 0);
     m->ramped = t;
-    if (m->left <= 0) { m->left = 0; clear(effort); return; }
   }
-  if (!m->carries) { EACH effort[i] = m->left * (-m->carried_damping[i] * qd[i]); return; }
-  if (!q) stop_effort(s, m, effort);
-  else {
-    double held[N];
-    gravity_effort(s, m, q, effort);
-    target(s, m, t, held);
-    if (m->phase != FLOAT) EACH effort[i] = effort[i] + m->carried_stiffness[i] * (held[i] - q[i]);
-    EACH effort[i] = effort[i] - m->carried_damping[i] * qd[i];
-  }
-  EACH effort[i] = m->left * effort[i];
+  EACH effort[i] *= m->left;
 }
 
-/* The fault is over: the arm is held where it is. What a blind stop sends fades no slower than the stop, or it would turn
-   the arm back. */
+/* The spring of a hold gives no more than what the model may be wrong by: beyond that its place gives way. */
+static double spring(const Settings* s, State* m, int i, double held, double q) {
+  const double most = m->gravity_error[i] + s->uncertainty.unknown_friction * s->effort_limit[i];
+  const double stiffness = m->carried_stiffness[i], effort = within(stiffness * (held - q), most);
+  if (m->phase == HOLD && stiffness > 0) m->found[i] = q + effort / stiffness;
+  return effort;
+}
+
+/* Whether contradicting states say of each joint that moved fast that it still moves, by both velocities. */
+static int is_seen(const Settings* s, const State* m) {
+  const double* v = m->consistency.v;
+  EACH if (fabs(v[i]) > SLOW * s->velocity_limit[i] && !(m->agreed_qd[i] * v[i] > AGREES * v[i] * v[i])) return 0;
+  return 1;
+}
+
+/* Without states that can be trusted. Where they come and contradict, the arm is braked by what is certain of them. */
+static int blind_effort(const Settings* s, State* m, double t, int has_state, double* effort) {
+  const int begins = !m->blind, contradicts = has_state && m->consistency.verdict == BLIND;
+  m->blind = 1;
+  if (begins) { begin_carrying(s, m, t); m->blind_begin = t; m->seen_until = -INFINITY; }
+  copy(effort, m->carried_effort);
+  if (m->phase == RAMP) { fade(m, t, effort); return m->left == 0; }
+  if (t >= m->until) return 1;
+  if (!contradicts) return t >= m->carried_until;
+  find_velocities(m, t, begins);
+  if (begins) begin_watching(m, t, m->greatest_qd);
+  if (is_seen(s, m) && t - m->blind_begin < LOOK) m->seen_until = INFINITY;
+  if (t >= greater(m->carried_until, m->seen_until) && t - m->blind_begin >= LOOK) return 1;
+  if (!obeys(s, m, t, m->greatest_qd, UNSURE)) return 1;
+  EACH effort[i] -= m->carried_damping[i] * m->agreed_qd[i];
+  return 0;
+}
+
+/* With states. The last command carries the arm, for drives that keep to it for a while, but for a drive that does not obey. */
+static int seeing_effort(const Settings* s, State* m, double t, const double* q, const double* qd, double* effort) {
+  double held[N];
+  if (m->blind) { copy(m->found, q); begin_watching(m, t, qd); }
+  m->blind = 0;
+  if (m->carries) gravity_effort(s, m, q, effort); else clear(effort);
+  if (!obeys(s, m, t, qd, FAST)) {
+    EACH if (m->disobeys[i]) effort[i] = 0;
+    return 1;
+  }
+  if (t >= m->until) m->phase = RAMP;
+  target(s, m, t, held);
+  EACH effort[i] += (m->carries && m->phase != FLOAT ? spring(s, m, i, held[i], q[i]) : 0) - m->carried_damping[i] * qd[i];
+  fade(m, t, effort);
+  return m->left == 0;
+}
+
+/* The fault is over: the arm is held where it is. */
 static void end_fault(const Settings* s, State* m, double t, const double* q) {
   start(m, t, q);
-  blend(&m->memory, m->blind ? smaller(s->blend_time, STOP_TIME) : s->blend_time);
+  blend(&m->memory, s->blend_time);
   m->trail_count = 0;
 }
 
 /* What is sent because of a fault. The period has the state, if `has_state`. */
 static int react(const Settings* s, State* m, Period* p, double t, int kind, int present, int has_state) {
   const int before = m->active != 0, another = !before || m->active_kind != kind;
-  const int returns = present && before && !m->present, was_blind = before && m->blind;
+  const int returns = present && before && !m->present;
   double effort[N], added[N];
   reset_step(&m->memory);
   m->driving = 0;
@@ -199,27 +292,26 @@ static int react(const Settings* s, State* m, Period* p, double t, int kind, int
     m->ramp_down_time = s->ramp_down_time;
     m->ramped = m->until; m->blind = 0;
     copy(m->found, m->q);
+    begin_watching(m, t, m->qd);
+    find_gravity_error(s, m, m->q);
   }
   m->present = present; m->latched = m->history_latched[kind];
   if (present) m->seen[kind] = t;
   p->kind = kind;
   m->applies = 0;
+  if (m->phase == SILENT && m->memory.is_sending != 0) fall_silent(&m->memory, t);
   if (m->memory.is_sending == 0) return CORE_SILENT;
   EACH added[i] = m->gravity_known ? (1 - s->sent_part[i]) * m->gravity_last[i] : 0;
-  const int believed = has_state && kind != SENSOR && !m->stunned;
-  if (!believed && was_blind) { EACH effort[i] = m->memory.sent[i] + added[i]; reckon(s, m, t, effort); }
-  else if (!believed && has_state) begin_reckoning(s, m, t, m->seems_q, m->seems_qd);
-  else if (!believed) { /* the drives hold on to the last command */
-    begin_reckoning(s, m, t - p->age, m->q, m->qd);
-    EACH effort[i] = m->memory.sent[i] + added[i];
-    reckon(s, m, t, effort);
-  }
-  reaction_effort(s, m, t, believed ? p->q : 0, p->qd, effort);
+  const int sees = has_state && kind != SENSOR;
+  if (t < m->active_begin) { m->until += t - m->active_begin; m->active_begin = t; m->left = 1; m->ramped = m->until; }
+  const int lets_go = sees ? seeing_effort(s, m, t, p->q, p->qd, effort)
+    : blind_effort(s, m, t, has_state, effort);
+  if (lets_go && !has_state) { m->phase = SILENT; fall_silent(&m->memory, t); return CORE_SILENT; }
   EACH added[i] = m->gravity_known ? (1 - s->sent_part[i]) * m->gravity_last[i] : 0;
   limit(s, &m->memory, t, effort, added, p->rows);
   int limited = 0;
   EACH limited |= p->rows[RATE_LIMITED * N + i] != 0;
-  if (m->left == 0 && !limited) { m->phase = SILENT; fall_silent(&m->memory, t); return CORE_SILENT; }
+  if (lets_go && !limited) m->phase = SILENT; /* this command is the last */
   m->applies = 1;
   EACH m->applied[i] = p->rows[i] + added[i];
   return CORE_SEND;

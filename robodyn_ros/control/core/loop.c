@@ -31,7 +31,7 @@ static void add_planned(const Settings* s, const double* planned, double* refere
    unless this is another arm: a simulation that was reset. */
 static void restart(const Settings* s, State* m, double t, const double* q) {
   int elsewhere = 0;
-  EACH elsewhere |= fabs(q[i] - m->q[i]) > s->position_jump;
+  EACH elsewhere |= fabs(q[i] - m->q[i]) > ELSEWHERE;
   m->restarts += m->references.source != WAITING;
   if (m->clock_reset && elsewhere) reset_limiter(&m->memory);
   m->clock_reset = m->trail_count = 0;
@@ -109,12 +109,14 @@ static void take_step(const Settings* s, State* m, Period* p, const double* give
   }
   m->active = 0;
   m->stepped = 1;
+  limit_unexplained(s, m, p->rows);
   copy(m->stepped_q, p->q); copy(m->stepped_qd, p->qd); copy(m->stepped_planned, planned);
   for (int k = 0; k < REFERENCES * N; ++k) m->stepped_reference[k] = given[k];
   m->driving = !(p->t - m->memory.switched_on < s->ramp_time);
   m->applies = 1;
   EACH m->driving_effort[i] = m->applied[i] = p->rows[i] + m->memory.added[i];
   remember_trail(s, m, p->t, p->q);
+  note_standing(m, p->t, p->q, &s->uncertainty);
 }
 
 void core_stop(Core* c) {
@@ -145,9 +147,11 @@ static int answer(Core* c) {
   double given[REFERENCES * N], planned[N];
   int present, kind, far;
   p->kind = NO_FAULT;
-  /* states */
-  const int code = validate(s, m, p);
+  /* states, consistency */
+  int code = validate(s, m, p);
+  if (!code) code = compare(s, m, p);
   if (code) return code;
+  copy(m->last_q, p->q);
   if (m->references.source == WAITING && !is_held(s, m, p->q)) return CORE_STATE_NOT_HELD;
   const int begins = m->clock_reset || !(0 <= t - m->time && t - m->time <= s->state_timeout);
   if (begins) restart(s, m, t, p->q);
@@ -158,8 +162,7 @@ static int answer(Core* c) {
     m->to_judge = 1;
     if (s->judge) s->judge();
   }
-  /* consistency, contact, faults */
-  compare(s, m, t, p->q, p->qd, (int)p->has_velocity);
+  /* contact, faults */
   m->driving = 0;
   observe(s, m, dt, p->q, p->qd, begins);
   for (int k = 0; k < N + 8; ++k) p->external[k] = m->external[k];

@@ -27,8 +27,8 @@ enum { DT, OBSERVED_Q, OBSERVED_QD, APPLIED, BIAS, OBSERVED, NUMBERS, OBSERVED_A
 
 /* What is wrong, in numbers: problems.py says it in words. */
 enum {
-  NO_PROBLEM, WRONG_VELOCITY, STANDS_STILL, STRUCK, TOO_FAST, FAR_AWAY, MISSING, NO_NUMBERS, LATCHED, FELT_JOINT, FELT_FORCE,
-  FELT_TORQUE, FELT_ENERGY
+  NO_PROBLEM, OFF_VELOCITY, VELOCITY_JUMPS, STANDS_DRIVEN, DISOBEYS, TOO_FAST, FAR_AWAY, MISSING, NO_NUMBERS, LATCHED, FELT_JOINT, FELT_FORCE,
+  FELT_TORQUE, FELT_ENERGY, GROWS_FASTER
 };
 
 typedef void Run(double* const*, const double*);
@@ -63,21 +63,72 @@ typedef struct {
   double t, s, speed, target;
 } PathTime;
 
+/* Verdicts on a state (consistency.c). */
+enum { TRUSTED, DROPPED, BLIND, FAULTY };
+enum { BY_POSITION_NOISE, BY_VELOCITY_NOISE, BY_DELAY, BY_FRICTION, BY_MASSES, BY_PAYLOAD, BY_PUSH }; /* what bounds a residual */
+enum { PROBLEM_KINDS = 32 }; /* a problem is its kind, and so many times what bounds it */
+
+/* What may be wrong about states and efforts. A tenth of what is in [rad] counts for a prismatic joint. */
+typedef struct {
+  double position_noise;   /* standard deviation of a position, its resolution / √12 included [rad] */
+  double velocity_noise;   /* least standard deviation of a velocity [rad/s]; more is measured */
+  double velocity_delay;   /* greatest time by which velocities lag behind positions, and efforts behind commands [s] */
+  double unknown_friction; /* friction that the model does not know, ratio of the effort limit */
+  double model_error;      /* relative error of each body's mass */
+  double unknown_payload;  /* mass at the tool of which the model does not know [kg] */
+  double push_force;       /* force at the tool with which somebody may push [N] */
+  double drop_time;        /* for which states may contradict [s] */
+  double silence;          /* time without states after which they begin anew [s] */
+  double effort_limit[N], velocity_limit[N], lower[N], upper[N]; /* [N·m] or [N], [rad/s] or [m/s], [rad] or [m] */
+  double coulomb[N], viscous[N]; /* friction that is known, or told by the URDF [N·m] or [N], [N·m·s/rad] or [N·s/m] */
+  double model_coulomb[N], model_viscous[N]; /* what of it `inverse` adds, likewise */
+  double scale[N];               /* 1 of a revolute joint, 0.1 of a prismatic one */
+} Uncertainty;
+
+/* The memory of the consistency of states. */
+typedef struct {
+  /* what it says */
+  int64_t verdict, problem, joint, setting, dropped; /* dropped: states so far */
+  double value, bound;   /* of positions [rad] or [m]; of efforts [N·m] or [N] */
+  double unexplained[N]; /* effort beyond what the model needs that each joint may get [N·m] or [N] */
+  double at, q[N], v[N]; /* the latest state without doubt */
+  /* states */
+  int64_t known, contradicts, driven, modelled;
+  double last_t, last_q[N], last_v[N]; /* the latest one, its velocity followed by no more than is possible */
+  double raw[2 * N], noise[N];         /* the two velocities before; measured variance of a velocity */
+  double offset[2 * N];                /* O without lag and with the greatest */
+  int64_t unsure;                      /* 1 if states have to show first that they are consistent */
+  double contradicted_t, begun;        /* since when states contradict, and since when there are some */
+  /* efforts, since the interval began */
+  double begin_t, begin_q[N], begin_v[N];
+  double impulse[N], effort[N], shift[N]; /* ∫ τ dt, the latest τ, and ∫ |dτ| */
+  double momentum[N];                     /* S */
+  int64_t faulty;                         /* what is wrong with it */
+  double inverse_mass[N * N], bias[N], doubt[N]; /* M⁻¹; C q̇ + g; accelerations that may be wrong */
+  /* joints that stand */
+  double stood_at[N], unseen[N]; /* where, and w */
+  double shown[N], way[N];       /* residual of the latest motion; how far all joints went since then [rad] or [m] */
+  /* a velocity that jumped */
+  int64_t stops, stopped_joint, stopped_setting; /* what is wrong if it is true */
+  double stopped_value, stopped_bound, stopped_v[2];
+} Consistency;
+
 /* What the loop works with. Whoever makes one keeps it as it is while the loop has it. */
 typedef struct {
   Run* step_run; /* the control step, compiled or called back */
   Function1 *gravity, *mass_matrix;
   Function3 *inverse, *forward;
+  Function3* sensitivity; /* of efforts to what the model does not know (dynamics/sensitivity.py); 0 without compiled code */
   Judge* judge; /* judges the rate of the states at once; 0 if somebody does later */
   double** step_arrays;
   Run* observer_run; /* 0 if nothing is observed of contacts */
   double** observer_arrays;
-  const double *step_constants, *model, *observer_constants;
+  const double *step_constants, *model, *sensitivity_model, *observer_constants;
   int64_t law_memory_width, follows, estimates_velocity, plausibility, recurrences, allow_sagging;
   int64_t allow_nonzero_velocity_at_trajectory_end;
   int64_t circular[N], answers[KINDS * LEVELS], needs_quiet[KINDS], judges_contact;
   double expiry[KINDS]; /* [s] */
-  double state_timeout, position_jump, velocity_filter, reference_timeout, reference_jump, reference_velocity_filter;
+  double state_timeout, velocity_filter, reference_timeout, reference_jump, reference_velocity_filter;
   double ramp_time, ramp_down_time, recurrence_time, quiet_time, blend_time, cmd_timeout, speed_scaling;
   double velocity_limit[N], greatest_speed[N], tolerance[N], effort_limit[N], rate_limit[N], lower[N], upper[N];
   double deceleration[N]; /* of a motion that is told to hold [rad/s²] or [m/s²] */
@@ -85,8 +136,7 @@ typedef struct {
   double stiffness[N], damping[N];         /* of reactions [N·m/rad], [N·m·s/rad] or [N/m], [N·s/m] */
   double law_stiffness[N], law_damping[N]; /* of the law, likewise */
   double touch[N], collision[N], touch_wrench[2], collision_wrench[2], energy;
-  double speed_error[N], lack[N], inertia[N], friction[N], modelled[N], doubt[N], least[N], pull[N], fast[N], moves[N],
-    beyond[N];
+  Uncertainty uncertainty;
 } Settings;
 
 /* Where the reference comes from. */
@@ -120,18 +170,12 @@ typedef struct {
   double last_q[N];
   int64_t estimate_known, good, refused;
   double estimate_t, estimate_q[N], estimate_v[N];
-  double good_t, good_ahead, good_q[N], good_qd[N], refused_t, refused_ahead, refused_q[N], refused_qd[N], refused_since;
+  double good_t, good_ahead, refused_t, refused_ahead, refused_since;
   /* their rate */
   int64_t count;
   double period, delay, carried, sampling_last, mean, before, judged_period, judged_delay, judged_t, settled_until;
   double carried_stiffness[N], carried_damping[N];
-  /* consistency */
-  int64_t doubted, doubt_joint, strike, compared, driven, after_gap;
-  double usual, free[N], peak[N], moved[N];
-  double where, proof, compared_t, compared_q[N], compared_qd[N], begin_t, begin_q[N], begin_qd[N];
-  double integral[N], impulse[N], ahead[N], behind[N], pushed[N], from[N], rest[N], load[N], stood[N], speed[N], path[N];
-  int64_t stunned;
-  double lost[N], stopped[N], apart[N], offset[N], due[N], claimed[N], vote[N], seems_q[N], seems_qd[N];
+  Consistency consistency;
   /* contact */
   int64_t told, applies; /* told: 1 + its kind's place from COLLISION on, or 0 */
   double applied[N], bias[N], observed[3 * N], external[N + 8];
@@ -139,12 +183,20 @@ typedef struct {
   int64_t trail_count, trail_last;
   double trail_time, trail[TRAIL * N]; /* positions on the path, a ring */
   int64_t faults, active, active_kind, phase, present, latched, blind, carries; /* faults: how many there have been */
-  double active_begin, until, ramp_down_time, ramped, left, found[N], reckoned_t, reckoned_q[N], reckoned_qd[N];
+  double active_begin, until, ramp_down_time, ramped, left, found[N];
+  double stood_since, stood_q[N], stood_effort[N], stepped_t; /* since when and where the arm stands, and by which effort */
+  double carried_effort[N], carried_until; /* what is sent without states, and until when [s] */
+  double blind_begin, seen_until;
+  double gravity_error[N]; /* by how much the model may be wrong about what carries a joint [N·m] or [N] */
+  /* of states that contradict: velocity of their positions; the smaller and the greater one of both velocities */
+  double differ_t, differ_q[N], differ_v[N], agreed_qd[N], greatest_qd[N];
+  double begin_speed[N], grows_since; /* speeds at the beginning of a reaction, and since when a joint has become faster */
+  int64_t disobeys[N];
   int64_t history_latched[KINDS], level[KINDS], begins_count[KINDS];
   double seen[KINDS], reacted[KINDS], spent[KINDS];
   /* what is wrong, for words: in which joint, and two numbers */
-  int64_t problem, problem_joint, doubt_problem_joint;
-  double problem_value, problem_bound, doubt_value, doubt_bound;
+  int64_t problem, problem_joint;
+  double problem_value, problem_bound;
   double* begins; /* times at which faults began lately (KINDS, MOST_BEGINS) [s] */
 } State;
 

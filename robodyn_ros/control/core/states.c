@@ -9,43 +9,26 @@
 #define SAMPLING_CHANGE 0.1 /* by how much period and delay change before they are judged anew, as ratio */
 #define REASSESS 0.5 /* time after which they are judged anew in any case, for the arm may have moved [s] */
 
-/* Nonzero, and why, if a state does not follow from another one. */
-static int continues(const Settings* s, State* m, double t0, double ahead0, const double* q0, const double* qd0, double t,
-                     double ahead, const double* q, const double* qd) {
-  double dt = t - t0, most = 0;
-  int joint = -1;
-  if (dt < 0) { say(m, NO_PROBLEM, 0, -dt, 0); return CORE_OUT_OF_ORDER; }
-  if (ahead > ahead0 + MOST_AHEAD) { say(m, NO_PROBLEM, 1, ahead, 0); return CORE_OUT_OF_ORDER; }
-  dt = smaller(dt, s->state_timeout);
-  EACH {
-    const double beyond = fabs(q[i] - q0[i]) - s->position_jump - dt * greater(fabs(qd[i]), fabs(qd0[i]));
-    if (beyond > most) { most = beyond; joint = i; }
-  }
-  if (joint < 0) return 0;
-  say(m, NO_PROBLEM, joint, q[joint], q0[joint]);
-  return CORE_JUMPED;
+/* Nonzero, and why, if the stamp of a state does not follow from that of another one. */
+static int is_out_of_order(State* m, double t0, double ahead0, double t, double ahead) {
+  if (t < t0) say(m, NO_PROBLEM, 0, t0 - t, 0);
+  else if (ahead > ahead0 + MOST_AHEAD) say(m, NO_PROBLEM, 1, ahead, 0);
+  else return 0;
+  return CORE_OUT_OF_ORDER;
 }
 
-/* A state that contradicts the one before is refused, unless states have continued each other since for state_timeout. */
-static int check_continuity(const Settings* s, State* m, double t, double now, const double* q, const double* qd) {
+/* A state out of order is refused, unless states have been in order among each other since for state_timeout. */
+static int check_order(const Settings* s, State* m, double t, double now) {
   double ahead = greater(t - now, 0);
-  int code = m->good ? continues(s, m, m->good_t, m->good_ahead, m->good_q, m->good_qd, t, ahead, q, qd) : 0;
-  if (code) {
-    const int64_t joint = m->problem_joint;
-    const double value = m->problem_value, bound = m->problem_bound;
-    if (!m->refused || t - m->refused_t > s->state_timeout
-        || continues(s, m, m->refused_t, m->refused_ahead, m->refused_q, m->refused_qd, t, ahead, q, qd))
-      m->refused_since = t;
+  if (m->refused && (t - m->refused_t > s->state_timeout || is_out_of_order(m, m->refused_t, m->refused_ahead, t, ahead)))
+    m->refused = 0;
+  if (m->good && is_out_of_order(m, m->good_t, m->good_ahead, t, ahead)) {
+    if (!m->refused) m->refused_since = t;
     m->refused = 1; m->refused_t = t; m->refused_ahead = ahead;
-    copy(m->refused_q, q); copy(m->refused_qd, qd);
-    if (t - m->refused_since < s->state_timeout * ALMOST) {
-      say(m, NO_PROBLEM, (int)joint, value, bound);
-      return code;
-    }
+    if (t - m->refused_since < s->state_timeout * ALMOST) return CORE_OUT_OF_ORDER;
   } else if (m->good) ahead = greater(ahead, m->good_ahead);
   m->good = 1; m->refused = 0;
   m->good_t = t; m->good_ahead = ahead;
-  copy(m->good_q, q); copy(m->good_qd, qd);
   return 0;
 }
 
@@ -69,9 +52,7 @@ static int validate(const Settings* s, State* m, Period* p) {
     if (!s->estimates_velocity) return CORE_NO_VELOCITY;
     estimate_velocity(s, m, p->t, p->q, p->qd);
   }
-  const int code = check_continuity(s, m, p->t, p->now, p->q, p->qd);
-  if (!code) copy(m->last_q, p->q);
-  return code;
+  return check_order(s, m, p->t, p->now);
 }
 
 /* Measures period and delay. Nonzero if they have to be judged anew. */

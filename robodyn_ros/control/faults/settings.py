@@ -70,11 +70,21 @@ class SafetySettings:
     blend_time: float = setting(0.2, "how long a change of law, model or gains is blended over", "s", 0.0, 60.0)
     soft_limit_margin: float = setting(0.02, "where soft limits begin, before the hard ones", "rad or m", 0.0, 10.0)
     overspeed: float = setting(1.1, "greatest speed, as a multiple of the velocity limit", "-", 1.0, 100.0)
-    position_jump: float = setting(0.1, "greatest change of position that no velocity explains", "rad or m", 0.0, 1e3)
     plausibility: bool = switch(True, "compare positions, velocities and efforts with each other and with the model")
+    position_noise: float = setting(
+        1e-3, "noise of positions, resolution / √12 included; a tenth of it of a joint that slides", "rad", 0.0, 1.0
+    )
+    velocity_noise: float = setting(0.02, "least noise of velocities, likewise; more is measured", "rad/s", 1e-6, 100.0)
+    velocity_delay: float = setting(
+        0.008, "greatest time by which velocities lag behind positions, and efforts behind commands", "s", 0.0, 0.1
+    )
     unknown_friction: float = setting(
         0.1, "friction that the model may not know, as part of a joint's effort limit", "-", 0.0, 1.0
     )
+    model_error: float = setting(0.1, "relative error of the masses of the model", "-", 0.0, 1.0)
+    unknown_payload: float = setting(1.0, "mass at the tool that the model may not know", "kg", 0.0, 1e3)
+    push_force: float = setting(40.0, "force at the tool with which somebody may push", "N", 0.0, 1e4)
+    drop_time: float = setting(0.01, "how long contradicting states are dropped before it is a fault", "s", 0.0, 1.0)
     following_tolerance: float = setting(
         0.5, "distance from the reference at which the arm does not follow (0: no limit)", "rad or m", 0.0, 1e3
     )
@@ -122,7 +132,7 @@ class StatesReaction(FaultReaction):
     escalation = WITHOUT_STATES
 
     answer: str = choice("hold", "answer to the lack of usable joint states", lambda: WITHOUT_STATES)
-    expiry: float = setting(1.0, "how long that lasts before the ramp to zero", "s", 0.0, 3600.0)
+    expiry: float = setting(5.0, "how long that lasts before the ramp to zero", "s", 0.0, 3600.0)
 
 
 @dataclass(frozen=True)
@@ -132,7 +142,7 @@ class SensorReaction(FaultReaction):
     escalation = WITHOUT_STATES
 
     answer: str = choice("hold", "answer to joint states that cannot be true", lambda: WITHOUT_STATES)
-    expiry: float = setting(0.1, "how long that lasts before the ramp to zero", "s", 0.0, 3600.0)
+    expiry: float = setting(5.0, "how long that lasts before the ramp to zero", "s", 0.0, 3600.0)
 
 
 @dataclass(frozen=True)

@@ -160,7 +160,7 @@ def refusal(entry: Any, loop: ControlLoop) -> RobodynError | None:
     if code in (CODES["CORE_SEND"], CODES["CORE_SILENT"]):
         return None
     value, bound = float(entry["problem_value"]), float(entry["problem_bound"])
-    cause = FaultCause(0, int(entry["problem_joint"]), value, bound)
+    cause = FaultCause(int(entry["problem"]), int(entry["problem_joint"]), value, bound)
     return loop.refusal(code, cause, entry["q"], entry["qd"])
 
 

@@ -1,0 +1,82 @@
+"""Sensitivity of the efforts to what a model does not know: the masses of the bodies, a payload, a force at the tool.
+
+    masses    Σ_b |τ_b|             τ_b: the efforts that body b alone needs for the motion, so that Σ_b τ_b = τ
+    payload   |Jᵀ (a - γ)| + LEVER |γ| |J_ω|    efforts by mass of a payload at the tool, with the free fall γ
+    force     |J_i| + LEVER |J_ω,i|             greatest effort by a force at the tool, over its directions
+
+A payload's centre of mass and a force may be ``LEVER`` away from the tool's origin.
+
+The tool is the last link of each branch, that which gives more where there are several.
+
+If each body's density is wrong by a ratio of at most ε on its own, so are its efforts, for τ is linear in the inertial
+parameters: |Δτ| ≤ ε Σ_b |τ_b|. That is the bound Σ_j |Y_ij| δθ_j of the regressor Y, for densities.
+
+Source: linearity in the parameters: Siciliano et al., Robotics: Modelling, Planning and Control (2009), section 7.2.2.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from robodyn_ros.dynamics.compiled import CompiledDynamics
+from robodyn_ros.dynamics.inertial_parameters import parameters_of
+from robodyn_ros.dynamics.parameters import Payload
+from robodyn_ros.engine import Program, digest
+from robodyn_ros.kinematics.se3 import from_pose
+from robodyn_ros.robot import Link, Robot
+from robodyn_ros.robot.pose import Array
+
+if TYPE_CHECKING:
+    import casadi as ca
+
+
+LEVER = 0.1
+"""Distance from the origin of the tool at which a payload or a force may be [m]."""
+
+
+def sensitivity_parameters(dynamics: CompiledDynamics) -> Array:
+    """Runtime parameters of :func:`sensitivity_program`: those of the model, and the bodies' inertial ones."""
+    theta = dynamics.theta()
+    return np.concatenate((dynamics.symbols, theta[: len(theta) - 3 * dynamics.robot.n]))
+
+
+def tools(robot: Robot) -> list[Link]:
+    """The last link of each branch."""
+    parents = {body.parent for body in robot.bodies}
+    last = {link.body: link for link in robot.links if link.body >= 0 and link.body not in parents}
+    return list(last.values())
+
+
+def sensitivity_program(dynamics: CompiledDynamics) -> Program:
+    """The three rows (3, n) as a program of q, q̇ and q̈."""
+    robot, tree = dynamics.robot, dynamics._tree
+    n, mapping, ends = robot.n, dynamics.inertial_map, tools(dynamics.robot)
+
+    def build() -> tuple[list[ca.SX], list[ca.SX]]:
+        import casadi as ca
+
+        from robodyn_ros.kinematics.expressions import geometric_jacobian, placed
+
+        q, qd, qdd = (ca.SX.sym(name, n) for name in ("q", "qd", "qdd"))
+        model, bodies = ca.SX.sym("model", len(dynamics.symbols)), ca.SX.sym("bodies", mapping.shape[1])
+        equations, pi = dynamics.equations(), ca.SX.sym("pi", mapping.shape[0])
+        p = equations.unpack(model)._replace(armature=ca.SX.zeros(n), pi=pi)
+        regressor = ca.jacobian(equations.efforts(q, qd, qdd, p), pi)
+        blocks = [slice(10 * k, 10 * k + 10) for k in range(len(robot.bodies))]
+        own = [regressor @ (ca.DM(mapping[:, block]) @ bodies[block]) for block in blocks]
+        payload = force = lever = ca.SX.zeros(n)
+        for link in ends:
+            unit = parameters_of(Payload(link.name, 1.0).inertial().seen_from(link.pose))
+            payload = ca.fmax(payload, ca.fabs(regressor @ (ca.DM(mapping[:, blocks[link.body]]) @ ca.DM(unit))))
+            jacobian = geometric_jacobian(placed(tree, link, q), q)
+            linear, angular = (ca.sqrt(ca.sum1(part**2)).T for part in ca.vertsplit(jacobian, 3))
+            force = ca.fmax(force, linear + LEVER * angular)
+            lever = ca.fmax(lever, LEVER * ca.norm_2(p.gravity) * angular)
+        masses = ca.sum2(ca.fabs(ca.horzcat(*own)))
+        return [q, qd, qdd, ca.vertcat(model, bodies)], [ca.horzcat(masses, payload + lever, force).T]
+
+    where = [(link.body, from_pose(link.pose).tolist()) for link in ends]
+    key = digest(dynamics.key, type(dynamics).__qualname__, where, source=__name__)
+    return Program("sensitivity", key, (("q", n), ("qd", n), ("qdd", n)), ((3, n),), build)

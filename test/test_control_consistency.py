@@ -1,0 +1,380 @@
+"""The consistency of states: healthy arms within the stated uncertainty are trusted, faults are found, and in time.
+
+Arms swing under computed torque, in MuJoCo or in the native plant. Their model does not know all of their masses,
+friction and payload. The loop has its checks off; the monitor watches beside it.
+"""
+
+from importlib.util import find_spec
+from itertools import product
+
+import industrial
+import numpy as np
+import pytest
+from consistency_monitor import ConsistencyMonitor
+
+import robodyn_ros as rd
+from robodyn_ros.control import ControlLoop, SafetySettings, gains, rest_to_rest
+from robodyn_ros.dynamics.sensitivity import LEVER, sensitivity_parameters, sensitivity_program, tools
+from robodyn_ros.engine import Kernel
+from robodyn_ros.kinematics import Kinematics
+from robodyn_ros.plugins import load
+from robodyn_ros.simulation import FrictionSettings, PlantSettings, create_plant
+from robodyn_ros.simulation.plant.mismatch import Mismatch, last_link
+
+PRR = rd.load_robot("urdf/prr.urdf")
+FOUND = industrial.urdfs()
+ARMS = {"prr": PRR} | {name: rd.load_robot(FOUND[name]) for name in ("ur5_robot", "panda") if name in FOUND}
+MOVING = 0.9
+"""Time in the middle of the swing [s]."""
+
+
+class Cell:
+    """An arm that swings, and its monitor.
+
+    Attributes:
+        verdicts: how often each was given.
+        found: time of the first verdict that is BLIND or FAULTY [s]; infinite without one.
+        speeds: greatest speed of each joint until then, in velocity limits (n,).
+    """
+
+    def __init__(
+        self,
+        robot,
+        *,
+        plant="native",
+        masses=0.0,
+        payload=0.0,
+        friction=0.0,
+        period=0.002,
+        delay=0,
+        swing=1.0,
+        **settings,
+    ):
+        model = rd.create_dynamics("rnea", robot)
+        sampled = Mismatch(mass_spread=masses, payload_mass=payload).draw(robot, 5)
+        true = rd.create_dynamics("rnea", robot, **sampled.parameters)
+        middle = 0.5 * (np.clip(robot.lower, -1.5, 1.5) + np.clip(robot.upper, -1.5, 1.5))
+        reach = 0.35 * (np.clip(robot.upper, -1.5, 1.5) - np.clip(robot.lower, -1.5, 1.5))
+        self.ends = np.array([middle - 0.5 * np.minimum(reach, 0.8), middle + 0.5 * np.minimum(reach, 0.8)])
+        dry = [FrictionSettings(0.0, value, value) for value in (friction * robot.effort_limit).tolist()]
+        self.plant = create_plant(
+            plant, true, PlantSettings(0.001), q0=self.ends[0], friction=dry, velocity_limit=np.full(robot.n, np.inf)
+        )
+        kind = load("controllers", "computed_torque")
+        law = kind(model, *gains(kind, model, robot.home, 10.0, 1.0))
+        off = SafetySettings(plausibility=False, following_tolerance=0.0, overspeed=100.0)
+        self.loop = ControlLoop(law, robot.effort_limit, off, rate_limit=100.0 * robot.effort_limit)
+        self.monitor = ConsistencyMonitor(model, **settings)
+        self.robot, self.period, self.random, self.swing = robot, period, np.random.default_rng(8), swing
+        self.on_the_way = [None] * delay
+        self.duration = max(1.5, float((3.75 * np.abs(self.ends[1] - self.ends[0]) / robot.velocity_limit).max()))
+        self.verdicts, self.found, self.speeds, self.t = {}, np.inf, np.zeros(robot.n), 0.0
+
+    def run(self, duration, sense=lambda t, q, qd: (q, qd), drive=lambda t, effort: effort, push=None):
+        """Run for a time [s], or until something is found."""
+        sent, next_swing, at = None, 0.1, 0
+        while self.t < duration and self.found == np.inf:
+            q, qd = sense(self.t, self.plant.q, self.plant.qd)
+            verdict = self.monitor.update(self.t, q, qd, sent)
+            self.verdicts[verdict] = self.verdicts.get(verdict, 0) + 1
+            if verdict in ("BLIND", "FAULTY"):
+                self.found = self.t
+            if self.swing and self.t >= next_swing:
+                at, next_swing = 1 - at, self.t + self.duration + 0.2
+                self.loop.follow(rest_to_rest([self.ends[at]], [self.duration]))
+            if verdict == "TRUSTED" or sent is None:
+                sent = self.loop.update(self.t, self.t, q, qd).effort
+            self.on_the_way.append(sent)
+            late = self.on_the_way.pop(0)
+            if push is not None:
+                self.plant.outside.push(last_link(self.robot), push(self.t))
+            self.plant.apply(np.zeros(self.robot.n) if late is None else drive(self.t, late))
+            self.plant.step(round(self.period / 0.001))
+            self.speeds = np.maximum(self.speeds, np.abs(self.plant.qd) / self.robot.velocity_limit)
+            self.t += self.period
+        return self
+
+
+def noisy(random, robot, position=1e-3, velocity=0.05):
+    """Sensors with noise, a tenth of it where a joint slides."""
+    unit = np.array([0.1 if joint.position_unit == "m" else 1.0 for joint in robot.joints])
+
+    def sense(t, q, qd):
+        noise = random.standard_normal((2, len(q))) * unit
+        return q + position * noise[0], qd + velocity * noise[1]
+
+    return sense
+
+
+def differentiated(robot, bits, window, period):
+    """Encoders whose positions are differentiated over a time [s]."""
+    grain = 2.0 * np.pi / 2.0**bits * np.array([0.1 if joint.position_unit == "m" else 1.0 for joint in robot.joints])
+    past = []
+
+    def sense(t, q, qd):
+        q = grain * np.round(q / grain)
+        past.append(q)
+        del past[: -round(window / period) - 1]
+        return q, (q - past[0]) / max(period, (len(past) - 1) * period)
+
+    return sense
+
+
+# Healthy arms
+
+
+PLANTS = ["native", "mujoco"] if find_spec("mujoco") else ["native"]
+
+
+# The fingers of the Panda creep in MuJoCo, whose dry friction is not quite rigid.
+@pytest.mark.parametrize(("name", "plant"), [pair for pair in product(ARMS, PLANTS) if pair != ("panda", "mujoco")])
+@pytest.mark.parametrize("sensors", ["exact", "noise", "12 bits", "16 bits"])
+def test_an_arm_within_the_stated_uncertainty_is_trusted(name, plant, sensors):
+    robot = ARMS[name]
+    cell = Cell(robot, plant=plant, masses=0.1, friction=0.1, payload=1.0 if name != "panda" else 0.5, delay=1)
+    sense = {
+        "exact": lambda t, q, qd: (q, qd),
+        "noise": noisy(cell.random, robot),
+        "12 bits": differentiated(robot, 12, 0.014, cell.period),
+        "16 bits": differentiated(robot, 16, cell.period, cell.period),
+    }[sensors]
+    cell.run(6.0, sense)
+    assert set(cell.verdicts) <= {"TRUSTED", "DROPPED"}, (cell.t, cell.monitor.problem)
+    assert cell.verdicts.get("DROPPED", 0) <= 3
+    assert cell.t == pytest.approx(6.0, abs=2.0 * cell.period)
+
+
+@pytest.mark.parametrize("name", ARMS)
+@pytest.mark.parametrize("period", [0.001, 0.004, 0.01])
+def test_a_push_is_no_fault(name, period):
+    robot = ARMS[name]
+    jacobian = Kinematics(robot).jacobian(last_link(robot), Cell(robot).ends[0])[:3]
+    direction = np.array([0.6, 0.0, -0.8])
+    force = min(40.0, 0.25 / float((np.abs(jacobian.T @ direction) / robot.effort_limit).max()))
+    cell = Cell(robot, swing=0, friction=0.05, period=period)
+    cell.run(4.0, push=lambda t: force * direction * np.interp(t, [1.0, 1.1, 2.5, 2.6], [0.0, 1.0, 1.0, 0.0]))
+    assert set(cell.verdicts) <= {"TRUSTED", "DROPPED"}, (cell.t, cell.monitor.problem)
+
+
+WIDE = {"unknown_friction": 0.3, "model_error": 0.2, "unknown_payload": 2.0}
+
+
+def test_more_than_the_settings_state_is_found_and_with_settings_that_say_so_it_is_trusted():
+    unknown = {"masses": 0.2, "friction": 0.3, "payload": 2.0}
+    assert set(Cell(PRR, **unknown, **WIDE).run(5.0).verdicts) == {"TRUSTED"}
+    narrow = Cell(PRR, **unknown, unknown_friction=0.02, model_error=0.0, unknown_payload=0.0, push_force=1.0).run(5.0)
+    assert narrow.found < 2.0
+    assert narrow.monitor.problem[0] in ("DISOBEYS", "STANDS_DRIVEN")
+
+
+def test_white_noise_of_velocities_adds_up_no_further_than_the_derivation_says():
+    """P(O > h) = exp(-2 h / (σ dt)): of K independent stretches the greatest O is ln K σ dt / 2."""
+    random, dt, sigma, count = np.random.default_rng(2), 0.002, 0.05, 200_000
+    model = rd.create_dynamics("rnea", PRR)
+    monitor = ConsistencyMonitor(model, velocity_noise=sigma)
+    q, most = PRR.home, np.zeros(3)
+    unit = np.array([0.1 if joint.position_unit == "m" else 1.0 for joint in PRR.joints])
+    for step in range(count):
+        assert monitor.update(dt * step, q, sigma * unit * random.standard_normal(3)) == "TRUSTED"
+        most = np.maximum(most, np.abs(monitor.memory.offset[:3]))
+    likely = np.log(count) * sigma * unit * dt / 2.0
+    assert (most < 1.2 * likely).all()
+    assert (most > 0.2 * likely).all()
+
+
+# What states show by themselves
+
+
+def changed(joint, change):
+    """A fault from MOVING on that changes (t, q, qd) of a joint, in place."""
+
+    def sense(t, q, qd):
+        q, qd = q.copy(), qd.copy()
+        if t >= MOVING:
+            change(t - MOVING, q, qd, joint)
+        return q, qd
+
+    return sense
+
+
+def slip(t, q, qd, j):
+    q[j] += 0.15 * t
+
+
+def jump(t, q, qd, j):
+    q[j] += 0.3
+
+
+def reverse(t, q, qd, j):
+    qd[j] *= -1.0
+
+
+def zero(t, q, qd, j):
+    qd[j] = 0.0
+
+
+def scale(t, q, qd, j):
+    qd[j] *= 3.0
+
+
+def swap(t, q, qd, j):
+    qd[[0, j]] = qd[[j, 0]]
+
+
+def freeze():
+    held = []
+
+    def change(t, q, qd, j):
+        held.extend([] if held else [q[j]])
+        q[j] = held[0]
+
+    return change
+
+
+@pytest.mark.parametrize("name", ARMS)
+@pytest.mark.parametrize(
+    ("change", "within"),
+    [(jump, 0.014), (reverse, 0.04), (zero, 0.06), (scale, 0.05), (slip, 0.15), ("freeze", 0.06)],
+)
+def test_what_contradicts_kinematics_is_found_in_time(name, change, within):
+    cell = Cell(ARMS[name])
+    cell.run(3.0, changed(1, freeze() if change == "freeze" else change))
+    assert MOVING < cell.found < MOVING + within, cell.monitor.problem
+    assert cell.monitor.problem[0] in ("OFF_VELOCITY", "DISOBEYS", "STANDS_DRIVEN")
+
+
+@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize("size", [0.05, -0.4, 1e6])
+def test_some_wrong_states_are_dropped_and_the_next_good_one_goes_on(count, size):
+    cell = Cell(PRR, swing=0)
+
+    def sense(t, q, qd):
+        return q + (size if MOVING <= t < MOVING + count * 0.002 - 1e-9 else 0.0), qd
+
+    cell.run(2.0, sense)
+    assert cell.verdicts["DROPPED"] == count
+    assert set(cell.verdicts) == {"TRUSTED", "DROPPED"}
+    assert (cell.speeds < 0.01).all()
+
+
+def test_the_state_without_doubt_is_one_from_before_the_fault():
+    cell, true = Cell(ARMS["prr"]), []
+
+    def sense(t, q, qd):
+        true.append((t, q, qd))
+        return changed(1, reverse)(t, q, qd)
+
+    cell.run(3.0, sense)
+    memory = cell.monitor.memory
+    assert MOVING - 0.01 < float(memory.at) < MOVING + 0.01
+    at = min(true, key=lambda row: abs(row[0] - float(memory.at)))
+    np.testing.assert_allclose(memory.q, at[1], atol=1e-12)
+    np.testing.assert_allclose(memory.v, at[2], atol=1e-12)
+
+
+def test_states_after_silence_elsewhere_are_not_believed_at_once():
+    model = rd.create_dynamics("rnea", PRR)
+    monitor, still = ConsistencyMonitor(model), np.zeros(3)
+    q = PRR.home
+    for step in range(100):
+        monitor.update(0.002 * step, q, still)
+    assert [monitor.update(1.0 + 0.002 * step, q + 0.3, still) for step in range(7)].count("DROPPED") == 5
+    assert monitor.verdict == "TRUSTED"
+    assert monitor.update(2.0, q - 0.3, still) == "DROPPED"
+    assert monitor.update(2.002, q + 0.3, still) == "DROPPED"  # the first was the wrong one
+    assert [monitor.update(2.004 + 0.002 * step, q + 0.3, still) for step in range(9)][-1] == "TRUSTED"
+
+
+# What only efforts show
+
+
+@pytest.mark.parametrize(
+    ("name", "joint", "gain"),
+    [
+        case
+        for case in [
+            ("prr", 0, -1.0),
+            ("prr", 0, 0.0),
+            ("prr", 0, 0.5),
+            ("ur5_robot", 1, -1.0),
+            ("ur5_robot", 1, 0.0),
+        ]
+        if case[0] in ARMS
+    ],
+)
+def test_a_drive_that_does_not_obey_is_found_before_its_joint_is_fast(name, joint, gain):
+    """A drive gives its effort times a gain."""
+
+    def driven(t, effort):
+        effort = np.array(effort)
+        effort[joint] *= gain if t >= MOVING else 1.0
+        return effort
+
+    cell = Cell(ARMS[name]).run(3.0, drive=driven)
+    assert cell.monitor.problem[0] in ("DISOBEYS", "STANDS_DRIVEN")
+    assert cell.speeds[joint] < 1.5
+
+
+@pytest.mark.parametrize("name", ARMS)
+def test_an_encoder_that_stops_in_motion_is_found_at_once(name):
+    """Velocity and position stand all at once, as no effort explains."""
+    held = []
+
+    def change(t, q, qd, j):
+        held.extend([] if held else [q[j]])
+        q[j], qd[j] = held[0], 0.0
+
+    cell = Cell(ARMS[name]).run(3.0, changed(1, change))
+    assert cell.found < MOVING + 0.03
+    assert cell.monitor.problem[:2] == ("STANDS_DRIVEN", 1)
+
+
+def test_the_effort_on_a_joint_that_stands_is_limited_before_it_could_be_fast():
+    """A push explains that it stands. If its encoder were dead it would have half its velocity limit by then."""
+    model = rd.create_dynamics("rnea", PRR)
+    monitor, q, still, joint = ConsistencyMonitor(model), PRR.home, np.zeros(3), 1
+    rows = Kernel(sensitivity_program(model), sensitivity_parameters(model)).call(q, still, still)
+    masses, payload, force = np.asarray(rows).reshape(3, -1)[:, joint]
+    borne = 0.1 * PRR.effort_limit[joint] + 0.1 * masses + 1.0 * payload
+    extra = borne + 0.5 * 40.0 * force
+    due = 0.5 * PRR.velocity_limit[joint] * float(model.mass_matrix(q)[joint, joint]) / (extra - borne)
+    effort = model.gravity(q) + extra * (np.arange(3) == joint)
+    limited, t = None, 0.0
+    while t < 2.0 * due:
+        assert monitor.update(t, q, still, effort) == "TRUSTED"
+        if limited is None and float(monitor.memory.unexplained[joint]) < extra:
+            limited = t
+        t += 0.002
+    assert limited == pytest.approx(due, abs=0.04)
+    assert float(monitor.memory.unexplained[joint]) == pytest.approx(borne, rel=0.02)
+    one = 1.0 * (np.arange(3) == joint)
+    for step in range(100):  # it moves slowly: its encoder lives, and something pushes
+        monitor.update(t + 0.002 * step, q + 2e-4 * step * one, 0.1 * one, effort)
+    assert float(monitor.memory.unexplained[joint]) > extra
+
+
+# What the efforts are sensitive to
+
+
+@pytest.mark.parametrize("name", ARMS)
+def test_the_sensitivity_is_that_of_each_body_of_a_payload_and_of_a_force(name):
+    robot = ARMS[name]
+    model, alone = (rd.create_dynamics("rnea", robot) for _ in range(2))
+    q, qd, qdd = np.random.default_rng(4).uniform(-1.0, 1.0, (3, robot.n))
+    rows = np.asarray(Kernel(sensitivity_program(model), sensitivity_parameters(model)).call(q, qd, qdd)).reshape(3, -1)
+    inertial, total = model.parameters.inertial, np.zeros(robot.n)
+    for body in range(len(robot.bodies)):
+        only = np.zeros_like(inertial)
+        only[10 * body : 10 * body + 10] = inertial[10 * body : 10 * body + 10]
+        alone.configure(inertial=only, armature=np.zeros(robot.n))
+        total += np.abs(alone.inverse(q, qd, qdd))
+    np.testing.assert_allclose(rows[0], total, rtol=1e-9, atol=1e-9)
+    kinematics, payload, force = Kinematics(robot), np.zeros(robot.n), np.zeros(robot.n)
+    for link in tools(robot):
+        jacobian, rate = kinematics.jacobian(link.name, q), kinematics.jacobian_derivative(link.name, q, qd)
+        felt = jacobian[:3] @ qdd + rate[:3] @ qd + [0.0, 0.0, 9.81]
+        payload = np.maximum(payload, np.abs(jacobian[:3].T @ felt))
+        force = np.maximum(force, np.linalg.norm(jacobian[:3], axis=0) + LEVER * np.linalg.norm(jacobian[3:], axis=0))
+    assert (rows[1] >= payload - 1e-6).all()
+    assert (rows[1] <= payload + LEVER * 9.81 + 1e-6).all()
+    np.testing.assert_allclose(rows[2], force, rtol=1e-9, atol=1e-9)
