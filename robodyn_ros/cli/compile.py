@@ -241,7 +241,8 @@ def _make_step(dynamics: CompiledDynamics, law: str) -> None:
     from robodyn_ros.plugins import load
 
     kind = load("controllers", law)
-    start_loop(dynamics.robot.n, kind, THREAD)
+    for around in (None, THREAD):
+        start_loop(dynamics.robot.n, kind, around)
     start_model(dynamics, kind)
     values = FileParameters({}, loop_default_values(dynamics.robot))
     loop = ControlLoop.from_settings(make_loop_settings(values, dynamics, law))

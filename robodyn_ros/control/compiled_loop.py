@@ -47,7 +47,7 @@ from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.engine.c_functions import run_library, start_library_of, text_key
 from robodyn_ros.engine.c_structs import CStructs, Record
 from robodyn_ros.engine.kernel import bound_function
-from robodyn_ros.engine.library import loaded, start_library
+from robodyn_ros.engine.library import is_listing, loaded, start_library
 from robodyn_ros.errors import NotReadyError
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.configuration import TURN, ConfigurationSpace
@@ -148,8 +148,13 @@ def loop_library(n: int, around: Path | None = None) -> Any:
         n: number of joints.
         around: C code that calls the loop, compiled with it; none unless given.
     """
+    around = around or _around.get(n)
     source = loop_source(n, around)
     return loaded("loop" if around is None else around.stem, text_key(source), lambda: source)
+
+
+_around: dict[int, Path] = {}
+"""Number of joints → code around the loop whose library this process has begun, which has the loop in it."""
 
 
 def start_loop(n: int, law: type[Controller], around: Path | None = None) -> None:
@@ -160,10 +165,12 @@ def start_loop(n: int, law: type[Controller], around: Path | None = None) -> Non
         law: class of the control law.
         around: C code that calls the loop and will be needed whatever the law (:func:`.loop_library`).
     """
-    texts = {} if around is None else {around.stem: loop_source(n, around)}
-    texts |= {} if kind_problem(law) else {"loop": loop_source(n)}
-    for name, source in texts.items():
-        start_library(name, text_key(source), partial(str, source))
+    if around is None and kind_problem(law):
+        return
+    source = loop_source(n, around)
+    start_library("loop" if around is None else around.stem, text_key(source), partial(str, source))
+    if around is not None and not is_listing():
+        _around[n] = around
 
 
 def start_model(dynamics: Dynamics, law: type[Controller]) -> None:
