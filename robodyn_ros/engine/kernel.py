@@ -147,17 +147,25 @@ def call({arguments}):
         if count > FEW and self._batch is not None:
             bad = _in_parts(self._batch, arrays, self.parameters, outputs, self._threads)
         else:
-            bad = False
-            for row in range(count):
-                for own, array in zip(self.inputs, arrays, strict=True):
-                    own[:] = array[row]
-                self.evaluate()
-                bad |= not isfinite(self._flat[-1][0])
-                for output, result in zip(outputs, self.results, strict=True):
-                    output[row] = result
+            bad = self._one_by_one(arrays, outputs)
         if bad:
             refuse_non_finite(self._names, arrays)
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+    def _one_by_one(self, arrays: list[Array], outputs: list[Array]) -> bool:
+        """Run the code for one state on each state; the kernel's own arrays are afterwards what they were."""
+        bad, own = False, (*self.inputs, *self._flat)
+        before = [array.copy() for array in own]
+        for row in range(len(arrays[0])):
+            for slot, array in zip(self.inputs, arrays, strict=True):
+                slot[:] = array[row]
+            self.evaluate()
+            bad |= not isfinite(self._flat[-1][0])
+            for output, result in zip(outputs, self.results, strict=True):
+                output[row] = result
+        for array, kept in zip(own, before, strict=True):
+            array[:] = kept
+        return bad
 
     @cached_property
     def _batch(self) -> Any:
