@@ -5,10 +5,17 @@ from __future__ import annotations
 import json
 import sys
 
+import numpy as np
 import pytest
 
+import robodyn_ros as rd
 from robodyn_ros.assets import find
+from robodyn_ros.cli import computer
+from robodyn_ros.cli.computer import Timing, allowance, is_enough, verdict
 from robodyn_ros.cli.main import main
+from robodyn_ros.control import JointGains
+from robodyn_ros.control.faults.sampling import spectral_radius
+from robodyn_ros.control.laws.base import AccelerationGains
 
 ARM = str(find("urdf/prr.urdf"))
 
@@ -48,3 +55,97 @@ def test_nobody_else_needs_to_be_installed(capsys, monkeypatch):
 def test_a_mistake_is_named(capsys, arguments, said):
     assert main(["bench", ARM, *arguments]) == 2
     assert said in capsys.readouterr().err
+
+
+def timing(rate=500.0, late=1e-4, latency=2e-4, count=3000, scheduling="ordinary"):
+    return Timing(rate, scheduling, np.full(count, late), np.full(count, latency))
+
+
+def test_what_is_safe_is_stable_with_twice_the_gains_and_not_with_more():
+    """By the spectral radius of the sampled and delayed feedback, at the border."""
+    found = timing(late=3e-4, latency=6e-4)
+    for rate in (250.0, 500.0):
+        here = allowance(found, rate)
+        assert here.keeps
+        for factor, stable in ((0.999, True), (1.001, False)):
+            omega = factor * here.frequency
+            gains = AccelerationGains(*(2.0 * gain * np.eye(1) for gain in (omega**2, 2.0 * omega, 0.0)))
+            delays = (0.0, 1.5e-4, 3e-4, 4.5e-4, 6e-4)
+            radius = max(spectral_radius(1.0 / rate + 3e-4, delay, gains) for delay in delays)
+            assert (radius < 1.0) == stable
+
+
+def test_more_latency_or_a_lower_rate_allow_less():
+    by_latency = [allowance(timing(latency=delay), 100.0).frequency for delay in (1e-4, 1e-3, 4e-3)]
+    by_rate = [allowance(timing(), rate).frequency for rate in (1000.0, 500.0, 250.0, 100.0)]
+    for frequencies in (by_latency, by_rate):
+        assert frequencies == sorted(frequencies, reverse=True) and frequencies[-1] > 0.0
+
+
+def test_a_rate_is_kept_while_states_and_efforts_take_half_of_the_period():
+    assert allowance(timing(late=2e-4, latency=7.9e-4), 500.0).keeps
+    assert allowance(timing(late=2e-4, latency=8.1e-4), 500.0) == (500.0, False, 0.0)
+
+
+def test_single_late_periods_do_not_judge_and_lost_states_do():
+    found = timing()
+    found.late[:2], found.latency[2:4] = 0.05, np.nan
+    assert found.lost == 2 and allowance(found, 500.0).keeps  # 2 of 3000 are less than 0.1 %
+    found.latency[:5] = np.nan
+    assert found.lost == 5 and not allowance(found, 500.0).keeps
+
+
+@pytest.mark.parametrize(
+    ("found", "enough", "said"),
+    [
+        (timing(), True, "Good enough for 500 Hz: natural frequencies of up to"),
+        (timing(20.0), False, "Good enough for 20 Hz with lower gains"),
+        (timing(latency=3e-3), False, "Not good enough for 500 Hz: efforts come late; 125 Hz is kept"),
+        (
+            timing(latency=np.nan),
+            False,
+            "Not good enough for 500 Hz: 3,000 of 3,000 states had no effort; no usual rate",
+        ),
+        (timing(latency=5e-3), False, "Allow real-time priority"),
+    ],
+)
+def test_the_verdict_is_in_words(found, enough, said):
+    assert is_enough(found) == enough
+    assert said in verdict(found)
+
+
+def test_the_verdict_names_gains_that_are_safe_and_the_wait_that_the_arm_would_not_survive():
+    rare = timing(20.0, scheduling="SCHED_FIFO 50")
+    frequency = allowance(rare, 20.0).frequency
+    assert 0.0 < frequency < JointGains().natural_frequency
+    assert f"natural_frequency to {frequency:.0f} or less" in verdict(rare) and "limits.conf" not in verdict(rare)
+    once = timing()
+    once.late[7] = 0.2
+    assert "Once the arm had to wait 0.2 s: with a state_timeout of 0.1 s it would have been held" in verdict(once)
+    assert is_enough(once)
+
+
+def test_both_processes_run_and_every_state_is_accounted_for():
+    """However slow this machine is: each state has a time, and an effort or none."""
+    found = computer.measure(200.0, 0.2, rd.load_robot(ARM))
+    assert len(found.late) == len(found.latency) == 40
+    assert found.late.min() >= 0.0 and np.nanmin(found.latency) > 0.0
+    assert 0 <= found.lost < 40
+    assert found.scheduling == "ordinary" or found.scheduling.startswith("SCHED_FIFO")
+
+
+def test_the_command_says_it_in_words_and_as_json(monkeypatch, capsys):
+    monkeypatch.setattr(computer, "measure", lambda rate, seconds, robot: timing(rate))
+    assert main(["bench", "--computer", "--seconds", "1"]) == 0
+    said = capsys.readouterr().out
+    assert "Good enough for 500 Hz" in said.replace("\n", " ") and "0 of 3,000 states lost" in said
+    assert max(map(len, said.splitlines())) <= 80
+    assert main(["bench", ARM, "--computer", "--rate", "20", "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert found["rate"] == 20.0 and not found["enough"] and found["late"]["most"] == pytest.approx(1e-4)
+    assert [one["rate"] for one in found["rates"]] == [20.0, *computer.RATES]
+    for wrong in (["--rate", "0"], ["--seconds", "-1"]):
+        assert main(["bench", "--computer", *wrong]) == 2
+        assert wrong[0] in capsys.readouterr().err
+    assert main(["bench"]) == 2
+    assert "robodyn bench --computer" in capsys.readouterr().err

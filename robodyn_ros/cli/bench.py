@@ -16,7 +16,7 @@ import tempfile
 import timeit
 import warnings
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +30,11 @@ from robodyn_ros.errors import InputError
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from robodyn_ros.cli.computer import Allowance, Timing
     from robodyn_ros.robot import Robot
+
+RATE, SECONDS = 500.0, 30.0
+"""Default rate of the states [Hz], and default duration of the measurement [s], of the computer."""
 
 ROUNDS = 30
 """Default number of runs that a median is taken of."""
@@ -66,7 +70,13 @@ Calls = dict[str, tuple[str, dict[str, Any]]]
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
-    add_arm(parser)
+    add_arm(parser, nargs="?", help="the arm: a URDF, or a .xacro file with its arguments as name:=value")
+    text = "measure this computer instead: period jitter, latency and lost messages of a control loop, and what is safe"
+    parser.add_argument("--computer", action="store_true", help=text)
+    text = "rate of the states, with --computer [Hz] (default: %(default)g)"
+    parser.add_argument("--rate", type=float, default=RATE, metavar="HZ", help=text)
+    text = "how long, with --computer [s] (default: %(default)g)"
+    parser.add_argument("--seconds", type=float, default=SECONDS, metavar="SECONDS", help=text)
     text = "dynamics plugin (default: %(default)s)"
     parser.add_argument("--dynamics", default="rnea", metavar="NAME", help=text)
     text = "runs that a median is taken of (default: %(default)s)"
@@ -75,7 +85,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> ExitCode:
-    """Measure and show."""
+    """Measure and show; of the computer, the answer is no if it is not good enough."""
+    if args.computer:
+        return judge_computer(args)
+    if args.urdf is None:
+        raise InputError("urdf", "the arm is missing; `robodyn bench --computer` needs none", args.urdf)
     if args.rounds < 1:
         raise InputError("--rounds", "must be at least 1", args.rounds)
     from rich.text import Text
@@ -96,6 +110,82 @@ def run(args: Namespace) -> ExitCode:
         f"URDF to first effort: {warm:.2f} s; with nothing compiled yet {cold:.2f} s; import {first['import']:.2f} s"
     )
     return ExitCode.YES
+
+
+def judge_computer(args: Namespace) -> ExitCode:
+    """Measure this computer and say what is safe on it."""
+    from rich.text import Text
+
+    from robodyn_ros.assets import find
+    from robodyn_ros.cli import computer
+    from robodyn_ros.robot import load_robot
+
+    for option, value in (("--rate", args.rate), ("--seconds", args.seconds)):
+        if not 0.0 < value <= 1e5:
+            raise InputError(option, f"must be above 0 and at most 1e5, not {value:g}", value)
+    robot = load_robot(str(find("urdf/prr.urdf"))) if args.urdf is None else read_arm(args)
+    with console(stderr=True).status(Text(f"Measuring this computer for {args.seconds:g} s ...")):
+        timing = computer.measure(args.rate, args.seconds, robot)
+    enough = computer.is_enough(timing)
+    rates = sorted({*computer.RATES, args.rate})
+    allowed = [computer.allowance(timing, rate) for rate in rates]
+    if args.json:
+        figures = {
+            "rate": timing.rate,
+            "scheduling": timing.scheduling,
+            "states": len(timing.late),
+            "lost": timing.lost,
+            "late": _spread(timing.late),
+            "latency": _spread(timing.latency),
+            "rates": [one._asdict() for one in allowed],
+            "enough": enough,
+            "verdict": computer.verdict(timing),
+        }
+        print_json(figures)
+        return ExitCode.YES if enough else ExitCode.NO
+    out = console()
+    out.print(_timing_table(timing), _allowance_table(allowed))
+    text = (
+        f"{timing.lost:,} of {len(timing.late):,} states lost; {timing.scheduling} priority; no middleware in between"
+    )
+    out.print(text, markup=False)
+    out.print(Text(computer.verdict(timing), "bold green" if enough else "bold yellow"))
+    return ExitCode.YES if enough else ExitCode.NO
+
+
+def _spread(times: np.ndarray[Any, Any]) -> dict[str, float | None]:
+    """Median, 99.9 % and greatest of times [s]; None where there are none."""
+    known = times[~np.isnan(times)]
+    if not len(known):
+        return dict.fromkeys(("median", "most", "greatest"))
+    return {"median": float(np.median(known)), "most": float(np.quantile(known, 0.999)), "greatest": float(known.max())}
+
+
+def _timing_table(timing: Timing) -> Table:
+    from rich.table import Table
+
+    table = Table("[ms]", title=f"At {timing.rate:g} Hz", title_justify="left")
+    for name in ("half", "99.9 %", "greatest"):
+        table.add_column(name, justify="right")
+    for name, times in (("a state is late by", timing.late), ("an effort comes after", timing.latency)):
+        cells = ["none" if value is None else f"{1e3 * value:.3f}" for value in _spread(times).values()]
+        table.add_row(name, *cells)
+    return table
+
+
+def _allowance_table(allowed: Sequence[Allowance]) -> Table:
+    from rich.table import Table
+
+    from robodyn_ros.control.laws.gains import JointGains
+
+    default = JointGains().natural_frequency
+    table = Table("rate of the states", title="What is safe", title_justify="left")
+    for name in ("natural frequency up to", f"default gains, {default:g} rad/s"):
+        table.add_column(name, justify="right")
+    for one in allowed:
+        frequency = f"{one.frequency:.0f} rad/s" if one.keeps else "the rate is not kept"
+        table.add_row(f"{one.rate:g} Hz", frequency, "yes" if one.frequency >= default else "no")
+    return table
 
 
 def measure(robot: Robot, plugin: str, rounds: int) -> dict[str, dict[str, Any]]:
@@ -311,18 +401,23 @@ def _call_table(title: str, calls: dict[str, dict[str, float]]) -> Table:
 
 
 VERB = Verb(
-    summary="how fast an arm's dynamics are on this machine",
+    summary="how fast an arm's dynamics are on this machine, and is it good enough for control",
     description=(
         "Measures the dynamics of an arm on this machine: single calls (in place: in\n"
         "memory of the caller, as a control loop does it; plain: arrays in, array out),\n"
         "many states at once, a rollout, and the time until the first effort. Pinocchio,\n"
         "MuJoCo and the Robotics Toolbox do the same work beside it where they are\n"
-        "installed (pip install pin mujoco)."
+        "installed (pip install pin mujoco).\n"
+        "\n"
+        "With --computer it measures for half a minute how well this computer keeps the\n"
+        "times of a control loop, and says which rates and gains are safe here. The\n"
+        "answer is no if the default gains are not."
     ),
     examples=(
         ("robodyn bench arm.urdf", "table"),
         ("robodyn bench arm.urdf --dynamics lagrangian", "the other formulation"),
         ("robodyn bench arm.urdf --json", "for a script"),
+        ("robodyn bench --computer --rate 1000", "this computer at 1 kHz"),
     ),
     add_arguments=add_arguments,
     run=run,

@@ -222,7 +222,7 @@ def changes(result: Identification) -> Table:
     """
     change = result.base_values - result.base_nominal
     rows: list[tuple[str, ...]] = [
-        (name, four(old), four(old + more), f"{error:.2g}", f"{effect:.1%}")
+        (_short(name), four(old), four(old + more), f"{error:.2g}", f"{effect:.1%}")
         for effect, name, old, more, error in sorted(
             zip(result.base_effects, result.base.text(3), result.base_nominal, change, result.base_errors, strict=True),
             key=lambda row: -row[0],
@@ -230,6 +230,12 @@ def changes(result: Identification) -> Table:
         if effect > CHANGED and abs(more) > 3.0 * error and name.partition("(")[0] not in OF_JOINTS
     ]
     return ("What changes the control", "URDF", "Now", "±", "Of the effort"), rows
+
+
+def _short(name: str) -> str:
+    """The name of a combination, by its first term where it has more than three."""
+    first, *others = re.split(r" (?=[+-] )", name)
+    return name if len(others) < 3 else f"{first} and {len(others)} more"
 
 
 def four(value: float) -> str:

@@ -1,0 +1,237 @@
+"""Is this computer good enough? Period jitter, latency and lost messages of a control loop on it, and what they allow.
+
+Two processes stand for the arm and its controller. One sends a state each period, by the monotonic clock, in a datagram
+over the loopback network, as a driver does. The other computes the arm's inverse dynamics and sends the effort back.
+The middleware of ROS is not in between; it adds some tenths of a millisecond, which ``make bench-ros`` measures.
+
+What is safe follows from the sampled and delayed feedback of ``control/faults/sampling.py``: the greatest natural
+frequency, at a damping ratio of one, that is stable with gains twice as high (a gain margin of 6 dB; Åström and Murray,
+Feedback Systems (2nd ed., 2021), §10.3).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import socket
+import struct
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import monotonic
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from robodyn_ros.errors import NotReadyError
+from robodyn_ros.robot.pose import Array
+
+if TYPE_CHECKING:
+    from robodyn_ros.robot import Robot
+
+RATES = (100.0, 125.0, 250.0, 500.0, 1000.0)
+"""Rates of the states of usual arms [Hz]."""
+
+MOST = 0.999
+"""Part of the periods by which the computer is judged; the rest is shown as the greatest value."""
+
+SAFE_MARGIN = 2.0
+"""Gain margin of what is called safe [-]."""
+
+DELAYS = 5
+"""Number of delays, from none to the usual latency, of which the least favourable counts."""
+
+IN_TIME = 0.5
+"""Part of a period by which a state and its effort together may be late, so that the rate is kept [-]."""
+
+PRIORITY = 50
+"""Priority among real-time threads that the nodes ask for, and so do these processes."""
+
+GREATEST = 1000.0
+"""Greatest natural frequency of the parameters [rad/s]."""
+
+GRACE = 0.5
+"""Time for the last efforts to come [s]."""
+
+SILENCE = 10.0
+"""Time without a state after which the measurement has failed [s]."""
+
+FORMAT = struct.Struct("<q")
+"""A datagram: the number of the state. Its length does not matter on the loopback network."""
+
+
+class Timing(NamedTuple):
+    """What was measured, of N states."""
+
+    rate: float  # of the states [Hz]
+    scheduling: str  # of both processes, in words
+    late: Array  # of each state, behind its time, (N,) [s]
+    latency: Array  # from a state to its effort, (N,) [s]; NaN where none came
+
+    @property
+    def lost(self) -> int:
+        """Number of states without an effort."""
+        return int(np.isnan(self.latency).sum())
+
+    @property
+    def usual_late(self) -> float:
+        """Lateness that :data:`MOST` of the states keep to [s]."""
+        return float(np.quantile(self.late, MOST))
+
+    @property
+    def usual_latency(self) -> float:
+        """Latency that :data:`MOST` of the efforts keep to [s]; inf if none came."""
+        came = self.latency[~np.isnan(self.latency)]
+        return float(np.quantile(came, MOST)) if len(came) else np.inf
+
+
+class Allowance(NamedTuple):
+    """What a computer allows at a rate."""
+
+    rate: float  # [Hz]
+    keeps: bool  # states and efforts come in time
+    frequency: float  # greatest natural frequency that is safe [rad/s]; 0 if the rate is not kept
+
+
+def allowance(timing: Timing, rate: float) -> Allowance:
+    """What the measured times allow at a rate [Hz]; lateness and latency are taken to be the same at every rate."""
+    from robodyn_ros.control.faults.sampling import carried_part
+    from robodyn_ros.control.laws.base import AccelerationGains
+
+    period, late, latency = 1.0 / rate, timing.usual_late, timing.usual_latency
+    if late + latency > IN_TIME * period or timing.lost > (1.0 - MOST) * len(timing.latency):
+        return Allowance(rate, False, 0.0)
+    one = np.eye(1)
+    gains = AccelerationGains(GREATEST**2 * one, 2.0 * GREATEST * one, 0.0 * one)
+    # The delay varies, and a longer one is not worse in every case.
+    parts = [carried_part(period + late, part * latency, gains, SAFE_MARGIN) for part in np.linspace(0.0, 1.0, DELAYS)]
+    return Allowance(rate, True, GREATEST * min(parts))
+
+
+def is_enough(timing: Timing) -> bool:
+    """True if the rate is kept and the default gains are safe at it."""
+    from robodyn_ros.control.laws.gains import JointGains
+
+    found = allowance(timing, timing.rate)
+    return found.keeps and found.frequency >= JointGains().natural_frequency
+
+
+def verdict(timing: Timing) -> str:
+    """In words: which rate and gains are safe here, and what to do if they are not enough."""
+    from robodyn_ros.control.faults.settings import SafetySettings
+    from robodyn_ros.control.laws.gains import JointGains
+
+    default, timeout = JointGains().natural_frequency, SafetySettings().state_timeout
+    here = allowance(timing, timing.rate)
+    safe = f"natural frequencies of up to {here.frequency:.0f} rad/s are safe for it"
+    if here.keeps and here.frequency >= default:
+        said = f"Good enough for {timing.rate:g} Hz: {safe}, and the default gains ({default:g} rad/s) are among them."
+    elif here.keeps:
+        said = (
+            f"Good enough for {timing.rate:g} Hz with lower gains: {safe}, the default gains ({default:g} rad/s) are "
+            f"not. Set gains.<joint>.natural_frequency to {here.frequency:.0f} or less, or raise the rate."
+        )
+    else:
+        why = f"{timing.lost:,} of {len(timing.latency):,} states had no effort" if timing.lost else "efforts come late"
+        kept = [found.rate for rate in RATES if rate < timing.rate and (found := allowance(timing, rate)).keeps]
+        instead = f"{max(kept):g} Hz is kept" if kept else "no usual rate is kept"
+        said = f"Not good enough for {timing.rate:g} Hz: {why}; {instead}."
+    worst = float(np.nanmax(timing.latency + timing.late, initial=0.0)) + 1.0 / timing.rate
+    if worst > timeout:
+        said += (
+            f" Once the arm had to wait {worst:.2g} s: with a state_timeout of {timeout:g} s it would have been held."
+        )
+    if timing.scheduling == "ordinary" and not is_enough(timing):
+        said += " Allow real-time priority (rtprio in limits.conf(5)), and end what else takes processor time."
+    return said
+
+
+def measure(rate: float, seconds: float, robot: Robot) -> Timing:
+    """Run both processes for a while.
+
+    Args:
+        rate: of the states [Hz].
+        seconds: duration [s].
+        robot: whose inverse dynamics are computed.
+
+    Raises:
+        NotReadyError: no states come.
+    """
+    from robodyn_ros import create_dynamics
+
+    dynamics, zero, count = create_dynamics("rnea", robot), np.zeros(robot.n), max(1, round(rate * seconds))
+    dynamics.inverse(robot.home, zero, zero)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as states:
+        states.bind(("127.0.0.1", 0))
+        states.settimeout(SILENCE)
+        words = [str(states.getsockname()[1]), repr(rate), str(count)]
+        command = [sys.executable, "-m", "robodyn_ros.cli.computer", *words]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as arm, real_time() as scheduling:
+            try:
+                _control(states, count, lambda: dynamics.inverse(robot.home, zero, zero))
+                found = json.loads(arm.communicate(timeout=SILENCE)[0])
+            except (TimeoutError, subprocess.TimeoutExpired, json.JSONDecodeError) as cause:
+                arm.kill()
+                raise NotReadyError("the process that stands for the arm sends nothing any more") from cause
+    return Timing(rate, scheduling, np.array(found["late"]), np.array(found["latency"], dtype=np.float64))
+
+
+def _control(states: socket.socket, count: int, compute: Any) -> None:
+    """Answer each state; the one after the last ends it."""
+    while True:
+        datagram, address = states.recvfrom(FORMAT.size)
+        if FORMAT.unpack(datagram)[0] == count:
+            return
+        compute()
+        states.sendto(datagram, address)
+
+
+def send_states(port: int, rate: float, count: int) -> dict[str, list[float | None]]:
+    """Send states at their times, and note when their efforts come; this is the other process.
+
+    Args:
+        port: of the controller.
+        rate: of the states [Hz].
+        count: number of states.
+    """
+    late, sent = [0.0] * count, [0.0] * count
+    latency: list[float | None] = [None] * count
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as arm, real_time():
+        arm.connect(("127.0.0.1", port))
+        arm.setblocking(False)
+
+        def note_until(due: float) -> None:
+            while (left := due - monotonic()) > 0.0:
+                if select.select([arm], [], [], left)[0]:
+                    number = FORMAT.unpack(arm.recv(FORMAT.size))[0]
+                    latency[number] = monotonic() - sent[number]
+
+        begun = monotonic() + 1.0 / rate
+        for number in range(count):
+            note_until(begun + number / rate)
+            sent[number] = monotonic()
+            late[number] = sent[number] - begun - number / rate
+            arm.send(FORMAT.pack(number))
+        note_until(monotonic() + GRACE)
+        arm.send(FORMAT.pack(count))
+    return {"late": [*late], "latency": latency}
+
+
+@contextmanager
+def real_time() -> Iterator[str]:
+    """Real-time priority for this process where the system permits it, as the nodes have it; yields it in words."""
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(PRIORITY))
+    except (AttributeError, OSError):  # another system, or not permitted
+        yield "ordinary"
+        return
+    try:
+        yield f"SCHED_FIFO {PRIORITY}"
+    finally:
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+
+
+if __name__ == "__main__":
+    print(json.dumps(send_states(int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3]))))
