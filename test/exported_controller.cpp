@@ -6,11 +6,11 @@
 // lines of changes.txt; 5 publishers of references; 6 reference interfaces (4 N), chained; 7 the life cycle, off and on;
 // 8 a pose of the tool: frame, position, orientation (x, y, z, w); 9 a twist of it; 10 a wrench of it; 11 tare; 12 speed of
 // trajectories. Frames are: 0 none, the links, then those of FRAMES.
-// The wrenches from outside that are published go to wrenches.bin, each with its stamp.
-// The commands of each period are written to standard output, N numbers each, or 5 N in MIT mode. With "clock" as its
-// option, the nodes' clock is set in the middle of the history, twice; the periods are measured with another one. With
-// "unheard" nobody subscribes to what is published. With "repeat:<count>" the history comes that often, and nothing is
-// written.
+// The commands of each period are written to standard output, N numbers each, or 5 N in MIT mode. An update that fails is the
+// last, as by the controller_manager: the controller is deactivated, and the exit code is 7.
+// Options: "mit"; "clock": the nodes' clock is set in the middle of the history, twice; "unheard": nobody subscribes;
+// "before:x": the commands before; "parting": the commands after the deactivation are written too; "refuse:a:b": command
+// interfaces take nothing from the period a on, before b.
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <iostream>
 
 #include "controller_interface/chainable_controller_interface.hpp"
@@ -87,10 +88,15 @@ const std::array<const char *, 5> MIT = {"effort", "position", "velocity", "stif
 
 int main(int count, char ** options)
 {
-  const bool mit = count > 1 && std::string(options[1]) == "mit";
-  const bool sets_clock = count > 1 && std::string(options[1]) == "clock";
+  const auto option = [&](const std::string & name) {  // what comes after it; null if it is not given
+    const auto found = std::find_if(options + 1, options + count, [&](const std::string & it) { return it.rfind(name, 0) == 0; });
+    return found == options + count ? nullptr : *found + name.size();
+  };
+  const bool mit = option("mit"), sets_clock = option("clock");
+  const char * refused = option("refuse:");
+  const long refused_from = refused ? std::atol(refused) : 0, refused_to = refused ? std::atol(std::strchr(refused, ':') + 1) : 0;
   using geometry_msgs::msg::WrenchStamped, sensor_msgs::msg::JointState;
-  rclcpp::Publisher<JointState>::subscriptions = count > 1 && std::string(options[1]) == "unheard" ? 0 : 1;
+  rclcpp::Publisher<JointState>::subscriptions = option("unheard") ? 0 : 1;
   const std::size_t kinds = mit ? MIT.size() : 1;
   const rclcpp_lifecycle::State state;
   for (const std::size_t k : {0, 1}) {
@@ -102,7 +108,7 @@ int main(int count, char ** options)
   std::unique_ptr<controller_interface::ChainableControllerInterface> controller(create_controller());
   const auto node = controller->get_node();
   std::array<double, 2 * N> states{};
-  std::vector<double> commands(kinds * N, std::nan(""));
+  std::vector<double> commands(kinds * N, option("before:") ? std::atof(option("before:")) : std::nan(""));
   if (controller->on_init() != controller_interface::CallbackReturn::SUCCESS) return 2;
   const auto references = controller->export_reference_interfaces();
   if (controller->on_configure(state) != controller_interface::CallbackReturn::SUCCESS) return 3;
@@ -118,23 +124,13 @@ int main(int count, char ** options)
   History history;
   std::size_t changed = 0;
   const auto changes = read_parameters("changes.txt");
-  std::vector<double> written, wrenches;
-  const std::string option = count > 1 ? options[1] : "";
-  long felt = 0, repeats = option.rfind("repeat:", 0) == 0 ? std::stol(option.substr(7)) : 1, periods = 0;
-  const bool is_written = repeats == 1;
-  double given = 0.0, offset = 0.0;
+  std::vector<double> written;
+  long periods = 0;
+  double t = 0.0;
   std::int64_t before = 0;
-  const auto next_time = [&]() {
-    if (history.next(given)) return true;
-    if (--repeats <= 0) return false;
-    history.file.clear();
-    history.file.seekg(0);
-    offset += given;
-    changed = 0;
-    return history.next(given);
-  };
-  while (next_time()) {
-    const double t = given + offset;
+  bool is_good = true;
+  while (is_good && history.next(t)) {
+    hardware_interface::LoanedInterface::refuses = periods >= refused_from && periods < refused_to;
     ++periods;
     for (double & value : states) value = history.number();
     const int what = static_cast<int>(history.number());
@@ -231,30 +227,22 @@ int main(int count, char ** options)
     is_counted = true;
     const auto done = controller->update(time, period);
     is_counted = false;
-    if (done != controller_interface::return_type::OK) return 7;
-    if (!is_written) continue;
+    is_good = done == controller_interface::return_type::OK;
     written.insert(written.end(), commands.begin(), commands.end());
-    if (realtime_tools::RealtimePublisher<WrenchStamped>::published > felt) {
-      felt = realtime_tools::RealtimePublisher<WrenchStamped>::published;
-      const auto & told = *realtime_tools::RealtimePublisher<WrenchStamped>::latest;
-      if (told.header.frame_id != arm_links[2]) return 11;
-      const auto & [force, torque] = told.wrench;
-      wrenches.insert(wrenches.end(), {told.header.stamp.sec + told.header.stamp.nanosec / 1e9, force.x, force.y, force.z,
-                                       torque.x, torque.y, torque.z});
-    }
+    if (!is_good) node->timer->callback();
   }
+  hardware_interface::LoanedInterface::refuses = false;
   if (controller->on_deactivate(state) != controller_interface::CallbackReturn::SUCCESS) return 8;
+  if (option("parting") || !is_good) written.insert(written.end(), commands.begin(), commands.end());
   if (controller->on_cleanup(state) != controller_interface::CallbackReturn::SUCCESS) return 8;
   const auto most = [](const auto &... items) { return std::max({items.use_count()...}); };
   long kept = std::max({node->timer.use_count(), node->on_set.use_count(), node->post_set.use_count(),
     std::apply(most, node->subscriptions)});
   for (const auto & service : node->services) kept = std::max(kept, service.second.use_count());
   if (kept > 1) return 9;  // something stays after a cleanup
-  std::ofstream("wrenches.bin", std::ios::binary)
-    .write(reinterpret_cast<const char *>(wrenches.data()), static_cast<std::streamsize>(wrenches.size() * sizeof(double)));
   std::cout.write(reinterpret_cast<const char *>(written.data()), static_cast<std::streamsize>(written.size() * sizeof(double)));
   std::cerr << "periods " << periods << "\n";
   std::cerr << "published " << realtime_tools::RealtimePublisher<JointState>::published << "\n";
   std::cerr << "allocations " << allocations << " locks " << locks << "\n";
-  return 0;
+  return is_good ? 0 : 7;
 }

@@ -382,9 +382,10 @@ public:
   std::optional<double> get_optional() const { return *value_; }
   [[nodiscard]] bool set_value(double value)
   {
-    *value_ = value;
-    return true;
+    *value_ = refuses ? *value_ : value;
+    return !refuses;
   }
+  static inline bool refuses = false;  // as while somebody else has the interface
 
 private:
   std::string name_;

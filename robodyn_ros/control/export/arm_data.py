@@ -32,7 +32,7 @@ from robodyn_ros.control.step_numbers import StepMemory, StepSettings, width
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.inertial_parameters import BASIS, moved, to_parameters, to_pseudo
 from robodyn_ros.engine.c_structs import Record
-from robodyn_ros.engine.program import Program
+from robodyn_ros.engine.program import Program, digest
 from robodyn_ros.engine.tracing import Trace, TracedArray, column, elements_of, symbols
 from robodyn_ros.errors import ConfigurationError
 from robodyn_ros.kinematics import so3
@@ -64,18 +64,21 @@ FAULT_TEXTS = {
 class Mark(float):
     """A number that is written as a mark, in whose place C writes the number itself."""
 
+    mark: str
+
     def __new__(cls, mark: str) -> Mark:
+        """
+        Args:
+            mark: that stands for it.
+        """
         made = super().__new__(cls, 1.0)
         made.mark = mark
         return made
 
-    mark: str
-
     def __format__(self, spec: str) -> str:
         return self.mark
 
-    def __repr__(self) -> str:
-        return self.mark
+    __repr__ = __str__ = lambda self: self.mark
 
     def __neg__(self) -> Mark:
         return Mark(f"-{self.mark}")
@@ -84,9 +87,7 @@ class Mark(float):
 def problem_texts(robot: Robot) -> list[list[str]]:
     """For each problem that the core has numbers for, and each joint: the words (:class:`.FaultCause`)."""
     kinds = sorted(CODES[name] for name in PROBLEMS)
-    return [
-        [FaultCause(kind, joint, Mark("%1"), Mark("%2")).text(robot) for joint in range(robot.n)] for kind in kinds
-    ]
+    return [[FaultCause(kind, joint, Mark("%1"), Mark("%2")).text(robot) for joint in range(robot.n)] for kind in kinds]
 
 
 def refusal_texts(robot: Robot) -> list[list[str]]:
@@ -145,18 +146,20 @@ class Thresholds:
                  for name, value in found.items()}  # fmt: skip
         values = [column([value]) for value in (*given.values(), model)], [column(list(found.values()))]
         shapes = tuple((name, value.size) for name, value in given.items())
-        self.program = Program("thresholds", "", shapes, ((sum(sizes.values()),),), lambda: values)
+        key = digest(dynamics.key, type(dynamics).__qualname__, names, law.follows, source=__name__)
+        self.program = Program("thresholds", key, shapes, ((sum(sizes.values()),),), lambda: values)
         copies, place = [], 0
         for name, size in sizes.items():
-            copies.append(f"  {f'EACH s->{name}[i] = y[{place} + i]' if size > 1 or n == 1 else f's->{name} = y[{place}]'};")
+            copies.append(
+                f"  {f'EACH s->{name}[i] = y[{place} + i]' if size > 1 or n == 1 else f's->{name} = y[{place}]'};"
+            )
             place += size
         told = ",\n    ".join(f"p->{name}" for name in names)
         self.copying = (
             "static void find_thresholds(Settings* s, const Parameters* p, const double* model) {\n"
             f"  const double safety[] = {{{told}}};\n  double y[{place}];\n"
-            "  model_thresholds(s->effort_limit, s->rate_limit, s->velocity_limit, s->stiffness, s->damping, safety, model, y);\n"
-            + "\n".join(copies)
-            + "\n}"
+            "  model_thresholds(s->effort_limit, s->rate_limit, s->velocity_limit, s->stiffness, s->damping, safety,\n"
+            "                   model, y);\n" + "\n".join(copies) + "\n}"
         )
 
 

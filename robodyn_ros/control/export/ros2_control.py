@@ -1,8 +1,8 @@
 """A controller of ros2_control for one arm: ``robodyn export --ros2-control``.
 
 The package that is written needs neither Python nor CasADi at run time. It has the files of ``ros2_control/`` beside
-this file, which are the same for all arms, the core of the control loop (``../core/``), and what is the arm's own: the
-control step and the model as C, numbers, names and defaults. In files that end in ``.in`` the words between ``@`` are replaced.
+this file, which are the same for all arms, the core of the control loop (``../core/``), and what is the arm's own:
+the control step and the model as C, numbers, names and defaults. In files that end in ``.in`` the words between ``@`` are replaced.
 """
 
 from __future__ import annotations
@@ -69,16 +69,17 @@ GENERATED_CODE = """/* {what}: as it was generated. */
 """
 """A file around generated code, which has the functions ``prepare`` and ``compute``."""
 
-MODEL_HEADER = """/* The arm's model and its control step, each function in a file of its own. `p` are the parameters of the model. A
-   pose (4, 4) is followed by its Jacobian (6, n); matrices are row by row. */
+MODEL_HEADER = """/* The arm's model and its control step, each function in a file of its own. `p` are the parameters of the model.
+   A pose (4, 4) is followed by its Jacobian (6, n); matrices are row by row. */
 
 #ifndef MODEL_H
 #define MODEL_H
 
 {functions}
 
-/* The control step, and the observer of what acts from outside, if there is one. x: addresses of the inputs, the settings,
-   the results and a check; `constants`: how many numbers depend on the settings alone, which `prepare` works out. */
+/* The control step, and the observer of what acts from outside, if there is one. x: addresses of the inputs, the
+   settings, the results and a check; `constants`: how many numbers depend on the settings alone, which `prepare`
+   works out. */
 extern const int step_constants;
 void step_prepare(const double* settings, double* constants);
 void step_run(double* const* x, const double* constants);
@@ -215,7 +216,7 @@ def model_file(name: str, program: Program, *, has_model: bool) -> tuple[str, st
 
 
 def run_file(name: str, program: Program | None) -> str:
-    """The C file of a program that a loop works on, with ``constants``, ``prepare`` and ``run``; empty ones for none."""
+    """The C file of a program that a loop works on: ``constants``, ``prepare`` and ``run``; empty ones for none."""
     if program is None:
         unused = "(void)x;\n  (void)k;\n"
         return (
