@@ -397,9 +397,9 @@ static void limit_unexplained(const Settings* s, State* m, double* rows) {
   EACH {
     const double needed = c->bias[i] - m->memory.added[i], effort = rows[EFFORT * N + i];
     const double limited = needed + within(effort - needed, c->unexplained[i]);
-    if (limited == effort) continue;
+    if (!differ(effort, limited)) continue; /* by rounding */
     rows[EFFORT * N + i] = m->memory.sent[i] = limited;
-    rows[SATURATED * N + i] = 1;
+    rows[SATURATED * N + i] = s->step_arrays[FLAGS][1] = 1;
     m->memory.cut[i] += effort - limited;
   }
 }
