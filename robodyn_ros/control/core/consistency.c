@@ -61,6 +61,7 @@
 #define LONG 0.015            /* time between two states in which a motion may be anything [s] */
 #define LONGEST 0.03          /* interval of which nobody knows what happened in it [s] */
 #define FIRST_NOISE 2.5       /* noise of velocities before it is measured, in velocity_noise */
+#define RESIDUAL_TIME 0.1      /* time constant of the residual that is remembered [s] */
 #define NOISE_TIME 1.0        /* time constant of the measured noise [s] */
 #define MOVES 3               /* noises of a velocity from which on a joint moves */
 #define TINY 1e-9             /* keeps a division by an effort defined [N·m] or [N] */
@@ -235,6 +236,7 @@ static int test_efforts(const Settings* s, Consistency* c, double T, double age,
     const double sigma = velocity_noise_of(u, c, i);
     needed[i] -= u->model_viscous[i] * mean[i] + u->model_coulomb[i] * ((mean[i] > 0) - (mean[i] < 0));
     const double all = c->impulse[i] / T - needed[i];
+    c->residual[i] += fmin(T / RESIDUAL_TIME, 1) * (all - c->residual[i]);
     const double friction = friction_in(u, i, fabs(mean[i]) < MOVES * sigma ? 0 : mean[i], all), residual = all - friction;
     const double parts[] = {
       fmin(u->velocity_delay + age, T) * c->shift[i] / T, fabs(friction), u->model_error * rows[i], u->unknown_payload * rows[N + i],
