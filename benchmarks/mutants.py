@@ -51,7 +51,7 @@ ROOMS = {
         "control/core/*.c control/loop.c control/loop.py control/step.py control/limits.py control/faults/*.py "
         "control/reference/*.py",
         "test_control_[bdhlprs]*.py test_control_trajectory.py test_control_contact.py test_control_mit_mode.py "
-        "test_control_tool_stream.py test_control_compiled_loop.py test_control_export.py",
+        "test_control_tool_stream.py test_control_export.py",
     ),
     "robot": ("robot/**/*.py", "test_robot_*.py test_yaml_files.py test_fuzz_urdf.py"),
     "kinematics": ("kinematics/**/*.py", "test_kinematics_*.py test_workspace.py test_dynamics_truth.py"),

@@ -1,13 +1,13 @@
 """One grammar for all verbs: one meaning an option, defaults and whole names in help, former names refused."""
 
 import re
-from argparse import SUPPRESS, ArgumentParser, _SubParsersAction
+from argparse import SUPPRESS
 from pathlib import Path
 
 import pytest
 
-from robodyn_ros.cli.main import VERBS, _verb, command_parser, main, parse
-from robodyn_ros.cli.verb import SHARED
+from robodyn_ros.cli.main import VERBS, _verb, command_parser, main, parse, verb_parsers
+from robodyn_ros.cli.verb import SHARED, VerbParser
 
 ROOT = Path(__file__).parents[1]
 PRR = str(ROOT / "urdf/prr.urdf")
@@ -16,10 +16,9 @@ MANY = {"--out", "--of", "--report", "--format", "--time"}
 """Options that are about whatever the verb makes: a file, a folder, some of its parts."""
 
 
-def parsers() -> dict[str, ArgumentParser]:
+def parsers() -> dict[str, VerbParser]:
     """Verb → its parser."""
-    (found,) = (action for action in command_parser()._actions if isinstance(action, _SubParsersAction))
-    return dict(found.choices)
+    return verb_parsers(command_parser())
 
 
 PARSERS = parsers()

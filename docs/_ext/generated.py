@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Iterator
 from dataclasses import Field, fields, is_dataclass
 from importlib import import_module
@@ -14,8 +13,7 @@ from library import modules
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from robodyn_ros.cli.main import VERBS
-from robodyn_ros.cli.verb import Verb
+from robodyn_ros.cli.main import command_parser, verb_parsers
 from robodyn_ros.plugins import GROUPS, available, load
 
 WIDTH = "100"
@@ -67,16 +65,7 @@ class Verbs(Generated):
     def markdown(self) -> Iterator[str]:
         """See :class:`Generated`."""
         os.environ["COLUMNS"] = WIDTH
-        for name in VERBS:
-            verb = import_module(f"robodyn_ros.cli.{name}").VERB
-            assert isinstance(verb, Verb)
-            parser = ArgumentParser(
-                f"robodyn {name}",
-                description=verb.description,
-                epilog=verb.epilog,
-                formatter_class=RawDescriptionHelpFormatter,
-            )
-            verb.add_arguments(parser)
+        for name, parser in verb_parsers(command_parser()).items():
             yield from (
                 f"## robodyn {name}",
                 "",

@@ -113,9 +113,9 @@ def _run(line: list[str]) -> int:
 def parse(parser: ArgumentParser, arguments: Sequence[str] | None) -> Namespace:
     """The values of a command line; ``name:=value`` may stand anywhere, if the verb reads an arm."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    for verbs in (action.choices for action in parser._actions if isinstance(action.choices, dict)):
-        if words and words[0] in verbs:
-            verbs[words[0]].refuse_former(words[1:])
+    verbs = verb_parsers(parser)
+    if words and words[0] in verbs:
+        verbs[words[0]].refuse_former(words[1:])
     given, left = parser.parse_known_args(words)
     own: ArgumentParser = vars(given).pop("own")
     if left and not (hasattr(given, "arguments") and all(map(is_argument, left))):
@@ -155,6 +155,11 @@ def _unwind(number: int, frame: FrameType | None) -> NoReturn:
 def command_parser() -> ArgumentParser:
     """Return the parser of the whole command line, with all verbs."""
     return _parser(_verbs())
+
+
+def verb_parsers(parser: ArgumentParser) -> dict[str, VerbParser]:
+    """Verb → its parser, in the parser of the whole command line."""
+    return next(dict(action.choices) for action in parser._actions if isinstance(action.choices, dict))
 
 
 def _verbs() -> dict[str, Verb]:
