@@ -62,7 +62,7 @@ def library(texts: Mapping[str, str]) -> Path:
                 path.write_text(text, encoding="utf-8")
             included = {"parameters.c", "tool_stream.c"}
             sources = [path for path in sorted(Path(folder, "src").glob("*.c")) if path.name not in included]
-            command = [*compiler.command, *FLAGS, *map(str, sources), "-o", str(target), *LINKED]
+            command = [*compiler.command, *FLAGS, "-shared", *map(str, sources), "-o", str(target), *LINKED]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             assert done.returncode == 0, done.stderr[:3000]
 

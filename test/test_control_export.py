@@ -7,6 +7,7 @@ around the core, words, and what is left on the drives. The C++ is compiled agai
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import os
 import re
@@ -33,6 +34,7 @@ from robodyn_ros.control.export.controller_parameters import known_defaults
 from robodyn_ros.control.export.ros2_control import ExportedFiles, export_package, write_package
 from robodyn_ros.control.loop_settings import make_loop_settings, model_parameters
 from robodyn_ros.control.parameter_file import FileParameters
+from robodyn_ros.dynamics.sensitivity import sensitivity_parameters
 from robodyn_ros.engine import find_compiler
 from robodyn_ros.errors import ConfigurationError, InputError, RobodynError
 
@@ -344,11 +346,19 @@ def test_settings_are_those_of_the_node(name: str) -> None:
         expected = both.loop.core_settings.record
         prepared = both.prepared(values)
         found = vars(both.exported.settings_in_core(prepared))
-        for member, view in vars(expected.fields).items():
-            if member not in structs.pointers:
-                filtered = member == "reference_velocity_filter"  # the node gives it with each message
-                wanted = values[member] if filtered else view
-                np.testing.assert_allclose(found[member], wanted, rtol=1e-12, atol=1e-300, err_msg=member)
+        members = vars(expected.fields) | vars(expected.fields.uncertainty)
+        found |= vars(found["uncertainty"])
+        for member in members.keys() - structs.pointers - {"uncertainty"}:
+            filtered = member == "reference_velocity_filter"  # the node gives it with each message
+            wanted = values[member] if filtered else members[member]
+            np.testing.assert_allclose(found[member], wanted, rtol=1e-12, atol=1e-300, err_msg=member)
+        parameters = sensitivity_parameters(both.dynamics)
+        own = np.ndarray(
+            parameters.shape,
+            np.float64,
+            (ctypes.c_char * parameters.nbytes).from_address(int(found["sensitivity_model"])),
+        )
+        np.testing.assert_allclose(own, parameters, rtol=1e-12, atol=1e-13)
         both.exported.code.arm_settings_destroy(prepared)
 
 
@@ -373,7 +383,7 @@ def test_the_effort_is_that_of_the_equations_of_motion() -> None:
 @needs_compiler
 def test_limits_hold_whatever_comes() -> None:
     both = Twins("prr", "computed_torque")
-    both.change({"plausibility": False, "following_tolerance": 0.0, "position_jump": 1.0, "overspeed": 10.0})
+    both.change({"plausibility": False, "following_tolerance": 0.0, "overspeed": 10.0})
     limit = np.array([both.given[f"effort_limits.{name}"] for name in both.robot.joint_names])
     rate = np.array([both.given[f"effort_rate_limits.{name}"] for name in both.robot.joint_names])
     rng, t, sent, count = np.random.default_rng(8), 1.0, None, 0

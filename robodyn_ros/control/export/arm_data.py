@@ -20,9 +20,9 @@ from robodyn_ros.control.core_settings import LEVELS
 from robodyn_ros.control.export.controller_parameters import PARTINGS, ExportedParameter, members
 from robodyn_ros.control.faults import holding, sampling
 from robodyn_ros.control.faults.active_fault import KINDS
-from robodyn_ros.control.faults.consistency import thresholds_of
+from robodyn_ros.control.faults.consistency import SETTINGS, uncertainty_of
 from robodyn_ros.control.faults.problems import PROBLEMS, FaultCause
-from robodyn_ros.control.faults.settings import PHASES, FaultReactions, Feedback, SafetySettings
+from robodyn_ros.control.faults.settings import MISSING_VELOCITY, PHASES, FaultReactions, SafetySettings
 from robodyn_ros.control.laws.base import Controller, Efforts, Reference
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.loop_settings import NO_LIMIT, law_feedback
@@ -33,7 +33,7 @@ from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.inertial_parameters import BASIS, moved, to_parameters, to_pseudo
 from robodyn_ros.engine.c_structs import Record
 from robodyn_ros.engine.program import Program, digest
-from robodyn_ros.engine.tracing import Trace, TracedArray, column, elements_of, symbols
+from robodyn_ros.engine.tracing import column, elements_of, symbols
 from robodyn_ros.errors import ConfigurationError
 from robodyn_ros.kinematics import so3
 from robodyn_ros.kinematics.workspace import random_positions
@@ -83,11 +83,35 @@ class Mark(float):
     def __neg__(self) -> Mark:
         return Mark(f"-{self.mark}")
 
+    def __abs__(self) -> Mark:
+        return Mark("%4")
+
+
+class Chosen:
+    """A text among choices, by a traced number, its place."""
+
+    def __init__(self, place: Any, choices: Sequence[str]) -> None:
+        """
+        Args:
+            place: traced.
+            choices: the texts.
+        """
+        self._place, self._choices = place, choices
+
+    def __eq__(self, other: object) -> Any:
+        return self._place == float(self._choices.index(str(other)))
+
+    __hash__ = None  # type: ignore[assignment]
+
 
 def problem_texts(robot: Robot) -> list[list[str]]:
     """For each problem that the core has numbers for, and each joint: the words (:class:`.FaultCause`)."""
     kinds = sorted(CODES[name] for name in PROBLEMS)
-    return [[FaultCause(kind, joint, Mark("%1"), Mark("%2")).text(robot) for joint in range(robot.n)] for kind in kinds]
+    assert kinds == list(range(len(kinds)))
+    words = [
+        [FaultCause(kind, joint, Mark("%1"), Mark("%2")).text(robot) for joint in range(robot.n)] for kind in kinds
+    ]
+    return [[text.replace(SETTINGS[0], "%3") for text in row] for row in words]
 
 
 def refusal_texts(robot: Robot) -> list[list[str]]:
@@ -107,59 +131,48 @@ def refusal_texts(robot: Robot) -> list[list[str]]:
     return [[text.removeprefix(": ").removeprefix(", ") for text in row] for row in rows]
 
 
-class Thresholds:
-    """The thresholds of the consistency of states, traced from Python: they follow from parameters at run time.
+class UncertaintyInC:
+    """The uncertainty of states and efforts, traced from Python: it follows from parameters at run time.
 
     Attributes:
-        program: limits of effort and velocity, gains of the reactions, numbers of safety, and the model → thresholds.
-        copying: the function ``find_thresholds`` in C, which calls it and sets the members of the struct ``Settings``.
+        program: limits of effort and velocity, numbers of safety, and the model → the struct ``Uncertainty``.
+        copying: the function ``find_uncertainty`` in C, which calls it.
     """
 
-    def __init__(self, law: Controller, names: list[str]) -> None:
+    def __init__(self, dynamics: CompiledDynamics, names: list[str]) -> None:
         """
         Args:
-            law: the control law, with its model.
+            dynamics: the model.
             names: of the numbers of safety that parameters give.
         """
-        dynamics = law.dynamics
-        assert isinstance(dynamics, CompiledDynamics)
         robot, n = dynamics.robot, dynamics.robot.n
-        inputs = [(name, n) for name in ("effort", "rate", "velocity", "stiffness", "damping")]
-        given = {name: symbols(name, (size,)) for name, size in [*inputs, ("safety", len(names))]}
-        model, trace = symbols("model", (len(dynamics.symbols),)), Trace()
-        trace.name(dynamics.symbols, model)
+        given = {
+            name: symbols(name, (size,)) for name, size in (("effort", n), ("velocity", n), ("safety", len(names)))
+        }
+        model = symbols("model", (len(dynamics.symbols),))
         viscous, coulomb = (model[3 + (1 + k) * n : 3 + (2 + k) * n] for k in range(2))
-        stand_in = SimpleNamespace(
-            robot=robot,
-            parameters=SimpleNamespace(viscous=viscous, coulomb=coulomb),
-            mass_matrix=lambda q: dynamics.mass_matrix(TracedArray(elements_of(q))),
+        numbers: dict[str, Any] = {name: given["safety"][place] for place, name in enumerate(names)}
+        numbers["missing_velocity"] = Chosen(numbers["missing_velocity"], MISSING_VELOCITY)
+        stand_ins: Any = (
+            SimpleNamespace(robot=robot, parameters=SimpleNamespace(viscous=viscous, coulomb=coulomb)),
+            SimpleNamespace(effort=given["effort"], velocity=given["velocity"]),
+            SimpleNamespace(**numbers),
         )
-        settings: Any = SimpleNamespace(
-            controller=SimpleNamespace(dynamics=stand_in, follows=law.follows),
-            limits=SimpleNamespace(**{name: given[name] for name in ("effort", "rate", "velocity")}),
-            feedback=Feedback(given["stiffness"], given["damping"]),
-            safety=SimpleNamespace(**{name: given["safety"][place] for place, name in enumerate(names)}),
-        )
-        with trace.running():
-            found = thresholds_of(settings)
-        sizes = {name: int(np.size(value)) if not isinstance(value, TracedArray) else value.size
-                 for name, value in found.items()}  # fmt: skip
+        found = uncertainty_of(*stand_ins)
         values = [column([value]) for value in (*given.values(), model)], [column(list(found.values()))]
-        shapes = tuple((name, value.size) for name, value in given.items())
-        key = digest(dynamics.key, type(dynamics).__qualname__, names, law.follows, source=__name__)
-        self.program = Program("thresholds", key, shapes, ((sum(sizes.values()),),), lambda: values)
         copies, place = [], 0
-        for name, size in sizes.items():
-            copies.append(
-                f"  {f'EACH s->{name}[i] = y[{place} + i]' if size > 1 or n == 1 else f's->{name} = y[{place}]'};"
-            )
+        for name, value in found.items():
+            size = elements_of(value).size
+            copies.append(f"  memcpy(&u->{name}, y + {place}, sizeof u->{name});")
             place += size
+        key = digest(dynamics.key, type(dynamics).__qualname__, names, source=__name__)
+        shapes = tuple((name, value.size) for name, value in given.items())
+        self.program = Program("uncertainty", key, shapes, ((place,),), lambda: values)
         told = ",\n    ".join(f"p->{name}" for name in names)
         self.copying = (
-            "static void find_thresholds(Settings* s, const Parameters* p, const double* model) {\n"
-            f"  const double safety[] = {{{told}}};\n  double y[{place}];\n"
-            "  model_thresholds(s->effort_limit, s->rate_limit, s->velocity_limit, s->stiffness, s->damping, safety,\n"
-            "                   model, y);\n" + "\n".join(copies) + "\n}"
+            "static void find_uncertainty(Settings* s, const Parameters* p, const double* model) {\n"
+            f"  Uncertainty* u = &s->uncertainty;\n  const double safety[] = {{{told}}};\n  double y[{place}];\n"
+            "  model_uncertainty(s->effort_limit, s->velocity_limit, safety, model, y);\n" + "\n".join(copies) + "\n}"
         )
 
 
@@ -183,19 +196,19 @@ class Arm:
             law: its control law.
             step: the control step.
             parameters: of the controller.
-            bare: the parameters of the model without a payload.
+            bare: the parameters of the model and of its sensitivity, without a payload.
             contact: what is observed of contacts; None if nothing is.
             stream: what is streamed to the tool.
             law_keeps: 1 for each number of the law's memory that stays when settings change.
         """
         self._contact, self._stream, self._law_keeps = contact, stream, law_keeps
         self._robot, self._law, self._step, self._parameters = robot, law, step, parameters
-        self._bare = bare
+        self._bare, self._bare_bodies = bare[: len(law.dynamics.symbols)], bare[len(law.dynamics.symbols) :]
         assert isinstance(law.dynamics, CompiledDynamics)
         self._dynamics: CompiledDynamics = law.dynamics
         self._members = members(parameters)
         numbers = [name for name in SafetySettings.__dataclass_fields__ if name in self._members]
-        self.thresholds = Thresholds(law, numbers)
+        self.uncertainty = UncertaintyInC(self._dynamics, numbers)
 
     @property
     def contact_link(self) -> str:
@@ -250,7 +263,8 @@ class Arm:
         own = {name: places[name] for name in StepSettings._fields} | {
             name: places[path] for name, path in wanted.items()
         }
-        maps = [self._payload_map(link.name) for link in robot.links if link.body >= 0]
+        held = [link for link in robot.links if link.body >= 0]
+        maps = [self._payload_map(link.name) for link in held]
         structs = core_structs(robot.n)
         settings = loop.core_settings.record
         fields = vars(settings.fields)
@@ -288,6 +302,7 @@ class Arm:
             "OBSERVER_NUMBERS": sum(observer_widths),
             "MODEL_WIDTH": len(dynamics.symbols),
             "INERTIAL_WIDTH": len(dynamics.inertial_map),
+            "BODIES_WIDTH": len(self._bare_bodies),
             "POSES": holding.POSES,
             "HELD_POSES": round(holding.HELD * holding.POSES),
             "TOOL_DIRECTIONS": len(self._stream.axes),
@@ -306,6 +321,7 @@ class Arm:
             "/* What is refused, and what is wrong, in words, for each joint; %1 and %2 stand for numbers. */",
             _table_of_texts("REFUSAL_TEXTS", refusal_texts(robot)),
             _table_of_texts("PROBLEM_TEXTS", problem_texts(robot)),
+            _texts("UNCERTAINTIES", SETTINGS, "static "),
             _texts("FAULT_TEXTS", [FAULT_TEXTS.get(kind, "") for kind in KINDS], "static "),
             "/* --- the parameters */",
             self._choices(),
@@ -328,13 +344,17 @@ class Arm:
             "static void copy_step(double* y, const Parameters* p) {\n"
             + "\n".join(f"  y[STEP_{name}] = p->{name};" for name in scalars)
             + "\n}",
-            self.thresholds.copying,
+            self.uncertainty.copying,
             "/* --- the model */",
             "/* Gravity in the base's frame of that in the root link's. */",
             table("ROOT_TO_BASE", dynamics._tree.base.T),
             "/* The parameters of the model without a payload. */",
             table("FIRST_MODEL", self._bare),
-            "/* For each link: the parameters of the model of the ten inertial parameters of what the link holds. */",
+            "/* The inertial parameters of the bodies without a payload, and the model's own in terms of them. */",
+            table("FIRST_BODIES", self._bare_bodies),
+            table("INERTIAL_MAP", dynamics.inertial_map),
+            "/* For each link: its body, and the body's inertial parameters of those of what the link holds. */",
+            _widths("BODIES_OF_LINKS", [link.body for link in held]),
             f"static const double LINKS[][{maps[0].size}] = {{\n"
             + ",\n".join(f"{{\n{_table(item)}\n}}" for item in maps)
             + "\n};",
@@ -349,13 +369,11 @@ class Arm:
         return "\n\n".join(sections) + "\n"
 
     def _payload_map(self, name: str) -> Array:
-        """The matrix from the standard parameters of what a link holds to the model's own (width, 10)."""
+        """The matrix from the standard parameters of what a link holds to those of its body, (10, 10)."""
         link = self._robot.link(name)
         columns = [to_parameters(moved(part, link.pose.rotation, link.pose.translation)) for part in BASIS]
         np.testing.assert_allclose(to_pseudo(np.eye(10)), BASIS)
-        place = slice(10 * link.body, 10 * link.body + 10)
-        found: Array = self._dynamics.inertial_map[:, place] @ np.array(columns).T
-        return found
+        return np.array(columns).T
 
     def _choices(self) -> str:
         lines = []

@@ -2,7 +2,8 @@
 
 The package that is written needs neither Python nor CasADi at run time. It has the files of ``ros2_control/`` beside
 this file, which are the same for all arms, the core of the control loop (``../core/``), and what is the arm's own:
-the control step and the model as C, numbers, names and defaults. In files that end in ``.in`` the words between ``@`` are replaced.
+the control step and the model as C, numbers, names and defaults. In files that end in ``.in`` the words between
+``@`` are replaced.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from robodyn_ros.control.motion import tool_stream
 from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
+from robodyn_ros.dynamics.sensitivity import sensitivity_parameters, sensitivity_program
 from robodyn_ros.dynamics.symbolic.export.listing import facts, plain
 from robodyn_ros.engine.codegen import scalar_source
 from robodyn_ros.engine.program import Program
@@ -53,7 +55,7 @@ GENERATED = ("src/", "config/parameters.yaml")
 QUANTITIES = ("forward", "gravity", "inverse", "mass_matrix")
 """Quantities of the model that the loop asks for."""
 
-MODEL = {*QUANTITIES, "thresholds"}
+MODEL = {*QUANTITIES, "sensitivity", "uncertainty"}
 """Functions that take the parameters of the model; others depend on where joints are alone."""
 
 GENERATED_CODE = """/* {what}: as it was generated. */
@@ -69,7 +71,8 @@ GENERATED_CODE = """/* {what}: as it was generated. */
 """
 """A file around generated code, which has the functions ``prepare`` and ``compute``."""
 
-MODEL_HEADER = """/* The arm's model and its control step, each function in a file of its own. `p` are the parameters of the model.
+MODEL_HEADER = """/* The arm's model and its control step, each function in a file of its own. `p` are the
+   parameters of the model.
    A pose (4, 4) is followed by its Jacobian (6, n); matrices are row by row. */
 
 #ifndef MODEL_H
@@ -133,7 +136,7 @@ def export_package(
     values = FileParameters(given, defaults)
     model = model_parameters(values, robot)
     dynamics.configure(**model | {"payload": None})
-    bare = dynamics.symbols.copy()
+    bare = sensitivity_parameters(dynamics)
     dynamics.configure(**model)
     try:
         frozen = frozen_groups(given, defaults, dynamics, law)
@@ -180,7 +183,8 @@ def export_package(
         "description/arm.urdf": with_mock_hardware(urdf, robot) if urdf else "",
     }
     functions = {name: dynamics.program(name) for name in QUANTITIES} | {
-        "thresholds": arm.thresholds.program,
+        "sensitivity": sensitivity_program(dynamics),
+        "uncertainty": arm.uncertainty.program,
         "tool": kinematics.program(stream.link),
         "links": kinematics.poses_program(),
         "contact_link": kinematics.program(felt or stream.link),

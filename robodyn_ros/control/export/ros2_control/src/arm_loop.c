@@ -1,5 +1,7 @@
 /* The control loop of one arm (arm_loop.h), in one text with the core. */
 
+#define _GNU_SOURCE /* constants of math.h */
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -152,12 +154,14 @@ void arm_wrench(const Arm* a, double* wrench) {
 
 /* --- words */
 
-/* A text with numbers in place of %1 and %2. */
-static void fill_in(char* text, size_t size, const char* said, double value, double bound) {
+/* A text with numbers in place of %1 and %2, a word in place of %3, and the magnitude of the first number in place of %4. */
+static void fill_in(char* text, size_t size, const char* said, double value, double bound, const char* word) {
   size_t end = 0;
   for (; *said && end + 1 < size; ++said) {
     if (*said != '%') { text[end++] = *said; continue; }
-    const int length = snprintf(text + end, size - end, "%.4g", *++said == '1' ? value : bound);
+    const char mark = *++said;
+    const double number = mark == '1' ? value : mark == '2' ? bound : fabs(value);
+    const int length = mark == '3' ? snprintf(text + end, size - end, "%s", word) : snprintf(text + end, size - end, "%.4g", number);
     end = end + (size_t)length < size ? end + (size_t)length : size - 1;
   }
   text[end] = 0;
@@ -166,12 +170,14 @@ static void fill_in(char* text, size_t size, const char* said, double value, dou
 static int64_t known_joint(int64_t joint) { return joint >= 0 && joint < N ? joint : 0; }
 
 void arm_refusal_text(const CoreRefusal* r, char* text, size_t size) {
-  fill_in(text, size, REFUSAL_TEXTS[r->why][known_joint(r->joint)], r->value, r->limit);
+  fill_in(text, size, REFUSAL_TEXTS[r->why][known_joint(r->joint)], r->value, r->limit, "");
 }
 
 void arm_fault_text(const ArmReport* r, char* text, size_t size) {
   char what[300];
-  fill_in(what, sizeof what, r->problem ? PROBLEM_TEXTS[r->problem][known_joint(r->joint)] : FAULT_TEXTS[r->fault], r->value, r->bound);
+  const int kind = r->problem % PROBLEM_KINDS, setting = r->problem / PROBLEM_KINDS;
+  const char* said = kind == NO_PROBLEM || r->fault == LAW ? FAULT_TEXTS[r->fault] : PROBLEM_TEXTS[kind][known_joint(r->joint)];
+  fill_in(what, sizeof what, said, r->value, r->bound, UNCERTAINTIES[setting]);
   snprintf(text, size, "%s: %s%s", arm_fault_names[r->fault], what,
            r->latched ? " (latched until ~/hold acknowledges it, or it is quiet)" : "");
 }

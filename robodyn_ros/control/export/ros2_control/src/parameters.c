@@ -10,13 +10,13 @@
      arm_settings_hold      faults/holding.py
      check_period           faults/sampling.py, at the period of the package
 
-   The thresholds of the consistency of states are no twin: faults/consistency.py is traced (thresholds_run). */
+   The uncertainty of states is no twin: faults/consistency.py is traced (model_uncertainty). */
 
 struct ArmSettings {
   CoreSettings core; /* the first member, so that its address is that of the whole */
   Parameters given;
   CoreTolerances tolerances;
-  double model[MODEL_WIDTH];
+  double model[MODEL_WIDTH + BODIES_WIDTH]; /* parameters of the model, and the bodies' inertial ones */
   double *step_arrays[STEP_ARRAYS], *observer_arrays[OBSERVER_ARRAYS];
   double step_numbers[STEP_NUMBERS], observer_numbers[OBSERVER_NUMBERS];
   double *step_constants, *observer_constants;
@@ -91,7 +91,9 @@ static int find_model(ArmSettings* x, char* problem, size_t size) {
   const double *inertia = p->payload_inertia, *c = p->payload_com, m = p->payload_mass;
   const int link = (int)p->payload_link;
   double held[10], most = 1e-9;
-  memcpy(x->model, FIRST_MODEL, sizeof x->model);
+  double *bodies = x->model + MODEL_WIDTH, added[BODIES_WIDTH] = {0};
+  memcpy(x->model, FIRST_MODEL, sizeof FIRST_MODEL);
+  memcpy(bodies, FIRST_BODIES, sizeof FIRST_BODIES);
   for (int k = 0; k < 3; ++k) {
     x->model[k] = 0;
     for (int j = 0; j < 3; ++j) x->model[k] += ROOT_TO_BASE[3 * k + j] * p->gravity[j];
@@ -117,8 +119,11 @@ static int find_model(ArmSettings* x, char* problem, size_t size) {
   held[7] = xz - m * c[0] * c[2];
   held[8] = yz - m * c[1] * c[2];
   held[9] = zz + m * (square - c[2] * c[2]);
-  for (int k = 0; k < INERTIAL_WIDTH; ++k)
-    for (int j = 0; j < 10; ++j) x->model[3 + 3 * N + k] += LINKS[link][10 * k + j] * held[j];
+  double* body = added + 10 * BODIES_OF_LINKS[link];
+  for (int k = 0; k < 10; ++k) for (int j = 0; j < 10; ++j) body[k] += LINKS[link][10 * k + j] * held[j];
+  for (int k = 0; k < INERTIAL_WIDTH; ++k) for (int j = 0; j < BODIES_WIDTH; ++j)
+    x->model[3 + 3 * N + k] += INERTIAL_MAP[BODIES_WIDTH * k + j] * added[j];
+  for (int k = 0; k < BODIES_WIDTH; ++k) bodies[k] += added[k];
   for (int k = 0; k < MODEL_WIDTH; ++k)
     if (!isfinite(x->model[k])) {
       snprintf(problem, size, "payload, gravity: multiply to something beyond the range of numbers");
@@ -166,7 +171,7 @@ static void find_contact(ArmSettings* x) {
   s->energy = bound(p->contact_energy);
   memcpy(numbers, FIRST_OBSERVER, sizeof FIRST_OBSERVER);
   numbers[0] = p->contact_gain;
-  memcpy(numbers + OBSERVER_WIDTHS[NUMBERS] - MODEL_WIDTH, x->model, sizeof x->model);
+  memcpy(numbers + OBSERVER_WIDTHS[NUMBERS] - MODEL_WIDTH, x->model, MODEL_WIDTH * sizeof(double));
   contact_prepare(numbers, x->observer_constants);
   s->observer_run = contact_run;
   s->observer_arrays = x->observer_arrays;
@@ -211,7 +216,7 @@ static void find_step(ArmSettings* x, const double* kp, const double* kd, const 
   copy(y + STEP_kp, kp);
   copy(y + STEP_kd, kd);
   copy(y + STEP_ki, ki);
-  memcpy(y + STEP_model, x->model, sizeof x->model);
+  memcpy(y + STEP_model, x->model, MODEL_WIDTH * sizeof(double));
   step_prepare(y, x->step_constants);
   s->step_arrays = x->step_arrays;
   s->step_constants = x->step_constants;
@@ -236,6 +241,7 @@ int arm_settings_prepare(ArmSettings* x, const Parameters* p, double period, cha
   *s = FIRST_SETTINGS;
   s->step_run = step_run; s->model = x->model;
   s->gravity = model_gravity; s->mass_matrix = model_mass_matrix; s->inverse = model_inverse; s->forward = model_forward;
+  s->sensitivity = model_sensitivity; s->sensitivity_model = x->model;
   copy_safety(s, p);
   s->estimates_velocity = p->missing_velocity != 0;
   s->reference_velocity_filter = p->reference_velocity_filter;
@@ -255,7 +261,7 @@ int arm_settings_prepare(ArmSettings* x, const Parameters* p, double period, cha
   x->tolerances.speed = bound(p->constraints_stopped_velocity_tolerance);
   x->tolerances.time = bound(p->constraints_goal_time);
   find_contact(x);
-  find_thresholds(s, p, x->model);
+  find_uncertainty(s, p, x->model);
   find_tolerance(s, p);
   find_step(x, kp, kd, ki);
   if (p->on_deactivate == LEAVE_DAMPING && p->output == 0) {
