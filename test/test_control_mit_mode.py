@@ -124,7 +124,9 @@ def test_hold_damp_and_ramp():
     fast = Arm(ComputedTorque(DYNAMICS, 100.0, 20.0))
     fast.run(0.1)
     velocity = np.array([0.0, 1.2 * ROBOT.velocity_limit[1], 0.0])
-    command = fast.loop.update(fast.t, fast.t, fast.plant.q, velocity)
+    for part in np.linspace(0.1, 1.0, 40):  # from state to state no more than a drive could do
+        fast.t += PERIOD
+        command = fast.loop.update(fast.t, fast.t, fast.plant.q, part * velocity)
     assert (command.fault, fast.loop.fault.phase) == ("speed", "damp")
     sent = fast.loop.in_mit_mode(command, fast.t, WIDE)
     np.testing.assert_array_equal(sent.stiffness, 0.0)

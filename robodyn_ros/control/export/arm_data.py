@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,9 +19,9 @@ from robodyn_ros.control.core_settings import LEVELS
 from robodyn_ros.control.export.controller_parameters import PARTINGS, ExportedParameter, members
 from robodyn_ros.control.faults import holding, sampling
 from robodyn_ros.control.faults.active_fault import KINDS
-from robodyn_ros.control.faults.consistency import thresholds_of
+from robodyn_ros.control.faults.consistency import SETTINGS
 from robodyn_ros.control.faults.problems import PROBLEMS, FaultCause
-from robodyn_ros.control.faults.settings import PHASES, FaultReactions, Feedback, SafetySettings
+from robodyn_ros.control.faults.settings import PHASES, FaultReactions, SafetySettings
 from robodyn_ros.control.laws.base import Controller, Efforts, Reference
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.loop_settings import NO_LIMIT, law_feedback
@@ -32,8 +31,7 @@ from robodyn_ros.control.step_numbers import StepMemory, StepSettings, width
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.inertial_parameters import BASIS, moved, to_parameters, to_pseudo
 from robodyn_ros.engine.c_structs import Record
-from robodyn_ros.engine.program import Program, digest
-from robodyn_ros.engine.tracing import Trace, TracedArray, column, elements_of, symbols
+from robodyn_ros.engine.program import Program
 from robodyn_ros.errors import ConfigurationError
 from robodyn_ros.kinematics import so3
 from robodyn_ros.kinematics.workspace import random_positions
@@ -107,60 +105,25 @@ def refusal_texts(robot: Robot) -> list[list[str]]:
     return [[text.removeprefix(": ").removeprefix(", ") for text in row] for row in rows]
 
 
-class Thresholds:
-    """The thresholds of the consistency of states, traced from Python: they follow from parameters at run time.
+def uncertainty_in_c(names: Iterable[str]) -> str:
+    """The function ``find_uncertainty`` in C: what of the struct ``Uncertainty`` follows from parameters at run time.
 
-    Attributes:
-        program: limits of effort and velocity, gains of the reactions, numbers of safety, and the model → thresholds.
-        copying: the function ``find_thresholds`` in C, which calls it and sets the members of the struct ``Settings``.
+    Args:
+        names: of the numbers of safety that parameters give.
     """
-
-    def __init__(self, law: Controller, names: list[str]) -> None:
-        """
-        Args:
-            law: the control law, with its model.
-            names: of the numbers of safety that parameters give.
-        """
-        dynamics = law.dynamics
-        assert isinstance(dynamics, CompiledDynamics)
-        robot, n = dynamics.robot, dynamics.robot.n
-        inputs = [(name, n) for name in ("effort", "rate", "velocity", "stiffness", "damping")]
-        given = {name: symbols(name, (size,)) for name, size in [*inputs, ("safety", len(names))]}
-        model, trace = symbols("model", (len(dynamics.symbols),)), Trace()
-        trace.name(dynamics.symbols, model)
-        viscous, coulomb = (model[3 + (1 + k) * n : 3 + (2 + k) * n] for k in range(2))
-        stand_in = SimpleNamespace(
-            robot=robot,
-            parameters=SimpleNamespace(viscous=viscous, coulomb=coulomb),
-            mass_matrix=lambda q: dynamics.mass_matrix(TracedArray(elements_of(q))),
-        )
-        settings: Any = SimpleNamespace(
-            controller=SimpleNamespace(dynamics=stand_in, follows=law.follows),
-            limits=SimpleNamespace(**{name: given[name] for name in ("effort", "rate", "velocity")}),
-            feedback=Feedback(given["stiffness"], given["damping"]),
-            safety=SimpleNamespace(**{name: given["safety"][place] for place, name in enumerate(names)}),
-        )
-        with trace.running():
-            found = thresholds_of(settings)
-        sizes = {name: int(np.size(value)) if not isinstance(value, TracedArray) else value.size
-                 for name, value in found.items()}  # fmt: skip
-        values = [column([value]) for value in (*given.values(), model)], [column(list(found.values()))]
-        shapes = tuple((name, value.size) for name, value in given.items())
-        key = digest(dynamics.key, type(dynamics).__qualname__, names, law.follows, source=__name__)
-        self.program = Program("thresholds", key, shapes, ((sum(sizes.values()),),), lambda: values)
-        copies, place = [], 0
-        for name, size in sizes.items():
-            copies.append(
-                f"  {f'EACH s->{name}[i] = y[{place} + i]' if size > 1 or n == 1 else f's->{name} = y[{place}]'};"
-            )
-            place += size
-        told = ",\n    ".join(f"p->{name}" for name in names)
-        self.copying = (
-            "static void find_thresholds(Settings* s, const Parameters* p, const double* model) {\n"
-            f"  const double safety[] = {{{told}}};\n  double y[{place}];\n"
-            "  model_thresholds(s->effort_limit, s->rate_limit, s->velocity_limit, s->stiffness, s->damping, safety,\n"
-            "                   model, y);\n" + "\n".join(copies) + "\n}"
-        )
+    told = "\n".join(f"  u->{name} = p->{name};" for name in SETTINGS if name in names)
+    return f"""static void find_uncertainty(Settings* s, const Parameters* p, const double* model) {{
+  Uncertainty* u = &s->uncertainty;
+{told}
+  if (s->estimates_velocity) u->velocity_delay += s->velocity_filter;
+  u->silence = s->state_timeout;
+  EACH {{
+    u->effort_limit[i] = s->effort_limit[i]; u->velocity_limit[i] = s->velocity_limit[i];
+    u->model_viscous[i] = model[3 + N + i]; u->model_coulomb[i] = model[3 + 2 * N + i];
+    u->viscous[i] = greater(u->viscous[i], u->model_viscous[i]);
+    u->coulomb[i] = greater(u->coulomb[i], u->model_coulomb[i]);
+  }}
+}}"""
 
 
 class Arm:
@@ -194,8 +157,6 @@ class Arm:
         assert isinstance(law.dynamics, CompiledDynamics)
         self._dynamics: CompiledDynamics = law.dynamics
         self._members = members(parameters)
-        numbers = [name for name in SafetySettings.__dataclass_fields__ if name in self._members]
-        self.thresholds = Thresholds(law, numbers)
 
     @property
     def contact_link(self) -> str:
@@ -328,12 +289,14 @@ class Arm:
             "static void copy_step(double* y, const Parameters* p) {\n"
             + "\n".join(f"  y[STEP_{name}] = p->{name};" for name in scalars)
             + "\n}",
-            self.thresholds.copying,
+            uncertainty_in_c(self._members),
             "/* --- the model */",
             "/* Gravity in the base's frame of that in the root link's. */",
             table("ROOT_TO_BASE", dynamics._tree.base.T),
             "/* The parameters of the model without a payload. */",
             table("FIRST_MODEL", self._bare),
+            "/* The inertial parameters of the bodies, for the sensitivity of efforts to them. */",
+            table("BODIES", dynamics.parameters.inertial),
             "/* For each link: the parameters of the model of the ten inertial parameters of what the link holds. */",
             f"static const double LINKS[][{maps[0].size}] = {{\n"
             + ",\n".join(f"{{\n{_table(item)}\n}}" for item in maps)

@@ -31,6 +31,7 @@ from robodyn_ros.control.motion import tool_stream
 from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
+from robodyn_ros.dynamics.sensitivity import sensitivity_program
 from robodyn_ros.dynamics.symbolic.export.listing import facts, plain
 from robodyn_ros.engine.codegen import scalar_source
 from robodyn_ros.engine.program import Program
@@ -53,7 +54,7 @@ GENERATED = ("src/", "config/parameters.yaml")
 QUANTITIES = ("forward", "gravity", "inverse", "mass_matrix")
 """Quantities of the model that the loop asks for."""
 
-MODEL = {*QUANTITIES, "thresholds"}
+MODEL = {*QUANTITIES, "sensitivity"}
 """Functions that take the parameters of the model; others depend on where joints are alone."""
 
 GENERATED_CODE = """/* {what}: as it was generated. */
@@ -180,7 +181,7 @@ def export_package(
         "description/arm.urdf": with_mock_hardware(urdf, robot) if urdf else "",
     }
     functions = {name: dynamics.program(name) for name in QUANTITIES} | {
-        "thresholds": arm.thresholds.program,
+        "sensitivity": sensitivity_program(dynamics),
         "tool": kinematics.program(stream.link),
         "links": kinematics.poses_program(),
         "contact_link": kinematics.program(felt or stream.link),

@@ -10,13 +10,13 @@
      arm_settings_hold      faults/holding.py
      check_period           faults/sampling.py, at the period of the package
 
-   The thresholds of the consistency of states are no twin: faults/consistency.py is traced (thresholds_run). */
+   find_uncertainty in arm_data.h is uncertainty_of in faults/consistency.py. */
 
 struct ArmSettings {
   CoreSettings core; /* the first member, so that its address is that of the whole */
   Parameters given;
   CoreTolerances tolerances;
-  double model[MODEL_WIDTH];
+  double model[MODEL_WIDTH], sensitivity_model[MODEL_WIDTH + sizeof BODIES / sizeof *BODIES];
   double *step_arrays[STEP_ARRAYS], *observer_arrays[OBSERVER_ARRAYS];
   double step_numbers[STEP_NUMBERS], observer_numbers[OBSERVER_NUMBERS];
   double *step_constants, *observer_constants;
@@ -255,7 +255,10 @@ int arm_settings_prepare(ArmSettings* x, const Parameters* p, double period, cha
   x->tolerances.speed = bound(p->constraints_stopped_velocity_tolerance);
   x->tolerances.time = bound(p->constraints_goal_time);
   find_contact(x);
-  find_thresholds(s, p, x->model);
+  find_uncertainty(s, p, x->model);
+  memcpy(x->sensitivity_model, x->model, sizeof x->model);
+  memcpy(x->sensitivity_model + MODEL_WIDTH, BODIES, sizeof BODIES);
+  s->sensitivity = model_sensitivity; s->sensitivity_model = x->sensitivity_model;
   find_tolerance(s, p);
   find_step(x, kp, kd, ki);
   if (p->on_deactivate == LEAVE_DAMPING && p->output == 0) {
