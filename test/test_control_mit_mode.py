@@ -121,12 +121,10 @@ def test_hold_damp_and_ramp():
     assert len(ramp) > 50
     np.testing.assert_allclose(np.diff(ramp), -PERIOD / SafetySettings().ramp_down_time, rtol=1e-6)
     assert arm.loop.watch(arm.t) is None
-    fast = Arm(ComputedTorque(DYNAMICS, 100.0, 20.0))
+    fast = Arm(ComputedTorque(DYNAMICS, 100.0, 20.0), safety=SafetySettings(plausibility=False))
     fast.run(0.1)
     velocity = np.array([0.0, 1.2 * ROBOT.velocity_limit[1], 0.0])
-    for part in np.linspace(0.1, 1.0, 40):  # from state to state no more than a drive could do
-        fast.t += PERIOD
-        command = fast.loop.update(fast.t, fast.t, fast.plant.q, part * velocity)
+    command = fast.loop.update(fast.t, fast.t, fast.plant.q, velocity)
     assert (command.fault, fast.loop.fault.phase) == ("speed", "damp")
     sent = fast.loop.in_mit_mode(command, fast.t, WIDE)
     np.testing.assert_array_equal(sent.stiffness, 0.0)
