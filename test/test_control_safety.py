@@ -60,7 +60,6 @@ class Arm:
     def __init__(
         self, law=GravityCompensation, config=CONFIG, start=True, reactions=REACTIONS, plausibility=False, **options
     ):
-        plausibility = options.pop("plausibility", False)
         given = {"feedback": Feedback(STIFFNESS, DAMPING), "velocity_limit": np.full(3, 4.0)} | options
         controller = law(DYNAMICS, 100.0, 20.0) if isinstance(law, type) else law
         # No arm stands still whatever drives it, with limits far too low for it.
