@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_control_safety import CONFIG, DYNAMICS, GRAVITY, PERIOD, QD, ROBOT, ZERO, Arm, Q, moved
+from test_control_safety import CONFIG, DYNAMICS, GRAVITY, PERIOD, QD, ROBOT, ZERO, Arm, Q
 
 import robodyn_ros as rd
 from robodyn_ros.cli import commission

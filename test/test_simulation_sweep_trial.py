@@ -87,7 +87,7 @@ CASES = {
     "beyond a tolerance": (FRICTION, {"constraints.wrist.trajectory": 1e-4}),
     "a jump": ({"sensors.shoulder.position_noise": 0.05}, {}),
 }
-FAULTS = {"too fast": "speed: ", "too late": "state refused: state", "gaps": "states: ", "a jump": "sensor: joint 'shoulder'"}
+FAULTS = {"too fast": "speed: ", "too late": "states: ", "gaps": "states: ", "a jump": "sensor: joint 'shoulder'"}
 
 
 def both(robot, simulator, controller, poses, duration=1.5):

@@ -98,7 +98,9 @@ def check_sampling(settings: LoopSettings, now: LoopSettings, sampling: StateSam
         raise InputError(name, problem)
 
 
-def sampling_problem(settings: LoopSettings, sampling: StateSampling, q: Array, periods: float = 1.0) -> tuple[str, str]:
+def sampling_problem(
+    settings: LoopSettings, sampling: StateSampling, q: Array, periods: float = 1.0
+) -> tuple[str, str]:
     """Which settings are wrong for the rate of the states, and why, with what would be right; "" twice if none are.
 
     Args:
