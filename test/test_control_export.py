@@ -33,10 +33,12 @@ from robodyn_ros.control import ControlLoop, Reference, Trajectory
 from robodyn_ros.control.export.controller_parameters import known_defaults
 from robodyn_ros.control.export.ros2_control import ExportedFiles, export_package, write_package
 from robodyn_ros.control.loop_settings import make_loop_settings, model_parameters
+from robodyn_ros.control.motion.tool_stream import StreamSettings, ToolStream
 from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.dynamics.sensitivity import sensitivity_parameters
 from robodyn_ros.engine import find_compiler
 from robodyn_ros.errors import ConfigurationError, InputError, RobodynError
+from robodyn_ros.kinematics import Kinematics
 
 HERE = Path(__file__).parent
 DECLARATIONS, TF = HERE / "ros2_control_declarations", HERE / "tf2_declarations"
@@ -399,6 +401,31 @@ def test_limits_hold_whatever_comes() -> None:
             assert (np.abs(effort - sent) <= rate * PERIOD * (1.0 + 1e-9)).all()
         sent, count = effort, count + 1
     assert count > 500
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", ARMS)
+def test_a_pose_that_is_streamed_is_reached_within_the_limits(name: str) -> None:
+    """The arm is where its reference is: the tool goes to the pose, no faster than it may."""
+    given = {"allow_sagging": True, "stream.speed": 0.1, "blend_time": 0.0, "plausibility": False}
+    both = Twins(name, "computed_torque", given)
+    arm, robot, kinematics = both.exported, both.robot, Kinematics(both.robot)
+    link = ToolStream(both.dynamics, "", StreamSettings(), both.loop.settings.limits.velocity).link
+    start = np.clip(robot.home + 0.4, robot.lower + 0.2, robot.upper - 0.2)
+    target = kinematics.pose(link, start + 0.1 * np.cos(np.arange(robot.n)))
+    reference = np.array([start, *np.zeros((3, robot.n))])
+    where = [kinematics.pose(link, start)[:3, 3]]
+    for k in range(6000):
+        t = 1.0 + PERIOD * k
+        assert arm.update(t, reference[0].copy(), reference[1].copy()) == SEND
+        if k % 20 == 0 and k < 5000:
+            assert arm.stream_pose(t, target)
+        assert arm.renew_tool(t + 0.5 * PERIOD)
+        reference = arm.expected(t + PERIOD)
+        where.append(kinematics.pose(link, reference[0])[:3, 3])
+    speeds = np.linalg.norm(np.diff(where, axis=0), axis=1) / PERIOD
+    assert 0.05 < speeds.max() <= 0.1 * 1.1
+    np.testing.assert_allclose(kinematics.pose(link, reference[0]), target, atol=1e-4)
 
 
 @needs_compiler
