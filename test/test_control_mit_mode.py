@@ -121,7 +121,7 @@ def test_hold_damp_and_ramp():
     assert len(ramp) > 50
     np.testing.assert_allclose(np.diff(ramp), -PERIOD / SafetySettings().ramp_down_time, rtol=1e-6)
     assert arm.loop.watch(arm.t) is None
-    fast = Arm(ComputedTorque(DYNAMICS, 100.0, 20.0))
+    fast = Arm(ComputedTorque(DYNAMICS, 100.0, 20.0), safety=SafetySettings(plausibility=False))
     fast.run(0.1)
     velocity = np.array([0.0, 1.2 * ROBOT.velocity_limit[1], 0.0])
     command = fast.loop.update(fast.t, fast.t, fast.plant.q, velocity)

@@ -198,6 +198,6 @@ def test_the_command_and_its_way_through_the_simulator(tmp_path, capsys, monkeyp
     assert main(["simulate", "prr.urdf", "--motion", "motion.json", "--json"]) == 0
     figures = json.loads(capsys.readouterr().out)
     assert "faults" not in figures or not figures["faults"]
-    assert main(["excite", "prr.urdf", "--out", "nowhere/motion.json"]) == 2
+    assert main(["excite", "prr.urdf", "--out", "prr.urdf/motion.json"]) == 2
     assert main(["excite", "prr.urdf", "--box", "0", "1", "0", "1", "2", "1"]) == 2
     assert "is beyond the limits" in capsys.readouterr().err

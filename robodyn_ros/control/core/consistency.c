@@ -61,6 +61,7 @@
 #define LONG 0.015            /* time between two states in which a motion may be anything [s] */
 #define LONGEST 0.03          /* interval of which nobody knows what happened in it [s] */
 #define FIRST_NOISE 2.5       /* noise of velocities before it is measured, in velocity_noise */
+#define RESIDUAL_TIME 0.1      /* time constant of the residual that is remembered [s] */
 #define NOISE_TIME 1.0        /* time constant of the measured noise [s] */
 #define MOVES 3               /* noises of a velocity from which on a joint moves */
 #define TINY 1e-9             /* keeps a division by an effort defined [N·m] or [N] */
@@ -78,7 +79,7 @@ static double log_chances(void) { return log(ALARM_INTERVAL * 3.6e6 * 4 * N); }
 /* Standard deviation of a joint's velocity: the setting, or what is measured. */
 static double velocity_noise_of(const Uncertainty* u, const Consistency* c, int i) {
   const double least = u->velocity_noise * u->scale[i];
-  return sqrt(fmax(least * least, c->noise[i]));
+  return sqrt(greater(least * least, c->noise[i]));
 }
 
 static void reset_consistency(Consistency* c) {
@@ -98,7 +99,7 @@ static void begin_test(Consistency* c, double t, const double* q, const double* 
 static void begin_states(const Uncertainty* u, Consistency* c, double t, const double* q, const double* v) {
   c->known = 1; c->last_t = t;
   EACH {
-    c->noise[i] = fmax(c->noise[i], pow(FIRST_NOISE * u->velocity_noise * u->scale[i], 2));
+    c->noise[i] = greater(c->noise[i], pow(FIRST_NOISE * u->velocity_noise * u->scale[i], 2));
     c->last_q[i] = c->stood_at[i] = q[i]; c->last_v[i] = c->raw[i] = c->raw[N + i] = v[i];
     c->momentum[i] = c->unseen[i] = 0;
     if (!c->contradicts) c->offset[i] = c->offset[N + i] = 0;
@@ -116,13 +117,14 @@ static int drop(const Uncertainty* u, Consistency* c, double t, int kind) {
   return (int)(c->verdict = t - c->contradicted_t < u->drop_time * (1 - 1e-6) && c->verdict != BLIND ? DROPPED : BLIND);
 }
 
-/* How far velocities may change within dt beyond what the model expects of the effort; `expected` is that. */
-static double velocity_change(const Uncertainty* u, const Consistency* c, double z, double dt, int i, double* expected) {
+/* How far velocities may change within dt beyond what the model expects of the effort; `expected` is that, `most` what noise
+   may change. */
+static double velocity_change(const Consistency* c, double most, double dt, int i, double* expected) {
   double gained = 0;
   if (!c->modelled) return INFINITY;
   for (int j = 0; j < N; ++j) gained += c->inverse_mass[i * N + j] * (c->effort[j] - c->bias[j]);
   *expected = gained * dt;
-  return 1.5 * z * velocity_noise_of(u, c, i) + dt * (c->doubt[i] + 2 * fabs(gained));
+  return most + dt * (c->doubt[i] + 2 * fabs(gained));
 }
 
 /* Of the two sums the smaller one, if both have one sign. */
@@ -130,14 +132,14 @@ static inline double smaller_sum(double a, double b) { return a * b <= 0 ? 0 : f
 
 /* Residual 1. Gives what is wrong with the state, and whether a velocity jumps. */
 static int test_positions(const Uncertainty* u, Consistency* c, double dt, const double* q, const double* qd, int* jumps) {
-  const double x = log_chances(), z = sqrt(2 * x), share = fmin(dt / NOISE_TIME, 1);
+  const double x = log_chances(), z = sqrt(2 * x), share = smaller(dt / NOISE_TIME, 1);
   int wrong = NO_PROBLEM, sure = 1;
   double worst = 1;
   EACH {
     double expected = 0;
     const double sigma = velocity_noise_of(u, c, i);
-    const double most = velocity_change(u, c, z, dt, i, &expected), before = c->last_v[i] + expected;
-    const double v = fmin(fmax(qd[i], before - most), before + most);
+    const double most = velocity_change(c, 1.5 * z * sigma, dt, i, &expected), before = c->last_v[i] + expected;
+    const double v = smaller(greater(qd[i], before - most), before + most);
     const double e = q[i] - c->last_q[i] - 0.5 * dt * (v + c->last_v[i]);
     const double shaken = z * M_SQRT2 * u->position_noise * u->scale[i], bound = shaken + x * sigma * dt / 2;
     const double sum = smaller_sum(c->offset[i] += e, c->offset[N + i] += e - u->velocity_delay * (v - c->last_v[i]));
@@ -155,7 +157,7 @@ static int test_positions(const Uncertainty* u, Consistency* c, double dt, const
       wrong = VELOCITY_JUMPS; c->joint = i; c->value = qd[i] - before; c->bound = most; c->setting = BY_VELOCITY_NOISE;
     }
     const double bent = qd[i] - 2 * c->raw[i] + c->raw[N + i], most_noise = u->velocity_limit[i] * u->velocity_limit[i];
-    c->noise[i] += share * (fmin(bent * bent / 6, most_noise) - c->noise[i]);
+    c->noise[i] += share * (smaller(bent * bent / 6, most_noise) - c->noise[i]);
     c->raw[N + i] = c->raw[i]; c->raw[i] = qd[i];
     c->last_q[i] = q[i]; c->last_v[i] = v;
   }
@@ -192,7 +194,7 @@ static int invert(const double* mass, double* inverse) {
 /* The friction of a joint that explains most of an effort; 0 as velocity if it stands. */
 static double friction_in(const Uncertainty* u, int i, double v, double effort) {
   const double dry = u->coulomb[i] + u->unknown_friction * u->effort_limit[i], most = dry + u->viscous[i] * fabs(v);
-  return fmin(fmax(effort, v > 0 ? 0 : -most), v < 0 ? 0 : most);
+  return smaller(greater(effort, v > 0 ? 0 : -most), v < 0 ? 0 : most);
 }
 
 /* Whether a stop may bear the effort that nothing else explains. */
@@ -205,13 +207,13 @@ static int is_at_stop(const Uncertainty* u, int i, double q, double residual) {
 static void watch_standing(const Uncertainty* u, Consistency* c, int i, double T, double q, int moves, double residual,
                            double dry, double load, double way, double inertia) {
   const double still = sqrt(2 * log_chances()) * M_SQRT2 * u->position_noise * u->scale[i], borne = dry + load;
-  const double before = fmin(c->shown[i], borne);
-  c->shown[i] = moves ? fmax(fabs(residual), before * (1 - T / LEARN)) : before + (borne - before) * T / FORGET;
+  const double before = smaller(c->shown[i], borne);
+  c->shown[i] = moves ? greater(fabs(residual), before * (1 - T / LEARN)) : before + (borne - before) * T / FORGET;
   c->way[i] = moves ? 0 : c->way[i] + way;
-  const double most = fmin(borne, STATIC * c->shown[i] + fmin(c->way[i], 1) * load);
+  const double most = smaller(borne, STATIC * c->shown[i] + smaller(c->way[i], 1) * load);
   if (fabs(q - c->stood_at[i]) > still) { c->stood_at[i] = q; c->unseen[i] = 0; }
-  else c->unseen[i] = fmax(c->unseen[i] + T * (fabs(residual) - most) / inertia, 0);
-  const double left = fmax(UNSEEN * u->velocity_limit[i] - c->unseen[i], 0);
+  else c->unseen[i] = greater(c->unseen[i] + T * (fabs(residual) - most) / inertia, 0);
+  const double left = greater(UNSEEN * u->velocity_limit[i] - c->unseen[i], 0);
   c->unexplained[i] = most + left * inertia / INTERVAL;
 }
 
@@ -235,9 +237,10 @@ static int test_efforts(const Settings* s, Consistency* c, double T, double age,
     const double sigma = velocity_noise_of(u, c, i);
     needed[i] -= u->model_viscous[i] * mean[i] + u->model_coulomb[i] * ((mean[i] > 0) - (mean[i] < 0));
     const double all = c->impulse[i] / T - needed[i];
+    c->residual[i] += fmin(T / RESIDUAL_TIME, 1) * (all - c->residual[i]);
     const double friction = friction_in(u, i, fabs(mean[i]) < MOVES * sigma ? 0 : mean[i], all), residual = all - friction;
     const double parts[] = {
-      fmin(u->velocity_delay + age, T) * c->shift[i] / T, fabs(friction), u->model_error * rows[i], u->unknown_payload * rows[N + i],
+      smaller(u->velocity_delay + age, T) * c->shift[i] / T, fabs(friction), u->model_error * rows[i], u->unknown_payload * rows[N + i],
       u->push_force * rows[2 * N + i]};
     double size = 0, most = 0, inertia = 0;
     int setting = 0;
@@ -253,7 +256,7 @@ static int test_efforts(const Settings* s, Consistency* c, double T, double age,
     const double rattle = u->viscous[i] * sigma, bound = z * M_SQRT2 * sqrt(inertia) + x * rattle * rattle * T / (4 * (size + TINY));
     const double counts = is_at_stop(u, i, q[i], residual) ? 0 : residual;
     c->momentum[i] = shrunk(c->momentum[i] + counts * T, size * T);
-    watch_standing(u, c, i, T, q[i], fmin(fabs(c->begin_v[i]), fabs(qd[i])) >= MOVES * sigma, all,
+    watch_standing(u, c, i, T, q[i], smaller(fabs(c->begin_v[i]), fabs(qd[i])) >= MOVES * sigma, all,
                    allowed[i] - size, size - parts[4], way, mass[i * N + i]);
     if (fabs(c->momentum[i]) > worst * bound) {
       worst = fabs(c->momentum[i]) / bound;
@@ -397,9 +400,9 @@ static void limit_unexplained(const Settings* s, State* m, double* rows) {
   EACH {
     const double needed = c->bias[i] - m->memory.added[i], effort = rows[EFFORT * N + i];
     const double limited = needed + within(effort - needed, c->unexplained[i]);
-    if (limited == effort) continue;
+    if (!differ(effort, limited)) continue; /* by rounding */
     rows[EFFORT * N + i] = m->memory.sent[i] = limited;
-    rows[SATURATED * N + i] = 1;
+    rows[SATURATED * N + i] = s->step_arrays[FLAGS][1] = 1;
     m->memory.cut[i] += effort - limited;
   }
 }

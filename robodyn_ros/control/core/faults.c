@@ -4,6 +4,7 @@
 
 #define TRAIL_PERIOD 0.02 /* time between two positions of the trail [s] */
 #define EASE 0.1 /* time in which a retreat comes to the speed that the arm came with [s] */
+#define LIFE 0.01 /* distance by which a doubted joint has to move [rad], a tenth of it [m] */
 #define STOOD 0.2 /* how long an arm stands until the effort that holds it is known [s] */
 #define STANDS 5e-3 /* how far its joints may move within that time [rad] or [m] */
 #define VELOCITY_TIME 0.005 /* time constant of the velocity of positions [s] */
@@ -13,7 +14,7 @@
 #define PATIENCE 0.01 /* how long a joint may become faster under a reaction: efforts reverse within that time [s] */
 #define GROWTH 1.1 /* ratio of its speed at the beginning from which on a joint has become faster */
 #define FAST 0.5 /* ratio of the velocity limit below which that does not count */
-#define UNSURE 2.0 /* likewise, for the greater one of two velocities that contradict */
+#define BLIND_FAST 0.35 /* likewise, for the smaller one of two velocities that contradict */
 
 static void remember_trail(const Settings* s, State* m, double t, const double* q) {
   if (m->trail_count && 0 <= t - m->trail_time && t - m->trail_time < TRAIL_PERIOD) return;
@@ -42,6 +43,7 @@ static void target(const Settings* s, const State* m, double t, double* q) {
 static void forget_history(State* m, int kind) { m->history_latched[kind] = m->level[kind] = 0; m->spent[kind] = 0; }
 
 static void acknowledge(State* m) {
+  m->doubted = 0;
   for (int k = 0; k < KINDS; ++k) {
     forget_history(m, k);
     m->begins_count[k] = 0;
@@ -56,8 +58,15 @@ static int detect(const Settings* s, State* m, double t, const double* qd, int* 
   *present = 1;
   const Consistency* c = &m->consistency;
   if (c->verdict != TRUSTED) {
-    say(m, (int)(c->problem + PROBLEM_KINDS * c->setting), (int)c->joint, c->value, c->bound);
-    return c->problem == DISOBEYS ? FOLLOWING : SENSOR;
+    m->doubt_problem = c->problem + PROBLEM_KINDS * c->setting; m->doubt_value = c->value; m->doubt_bound = c->bound;
+    m->doubt_joint = c->joint; m->doubted_at = m->q[c->joint];
+    m->doubted = c->verdict == FAULTY && c->problem == STANDS_DRIVEN;
+  }
+  /* a joint that stood although it was driven is doubted until it moves: at rest nothing says whether its encoder lives */
+  if (m->doubted && fabs(m->q[m->doubt_joint] - m->doubted_at) > LIFE * s->uncertainty.scale[m->doubt_joint]) m->doubted = 0;
+  if (c->verdict != TRUSTED || m->doubted) {
+    say(m, (int)m->doubt_problem, (int)m->doubt_joint, m->doubt_value, m->doubt_bound);
+    return c->verdict != TRUSTED && c->problem == DISOBEYS ? FOLLOWING : SENSOR;
   }
   EACH if (!(fabs(qd[i]) <= s->greatest_speed[i])) joint = i;
   if (joint >= 0) {
@@ -119,13 +128,11 @@ static void find_gravity_error(const Settings* s, State* m, const double* q) {
   EACH m->gravity_error[i] = s->uncertainty.model_error * rows[i] + s->uncertainty.unknown_payload * rows[N + i];
 }
 
-/* A state that is trusted, and the effort on the joints that it is answered by. */
+/* A state that is trusted: since when the arm stands. */
 static void note_standing(State* m, double t, const double* q, const Uncertainty* u) {
-  const double dt = t - m->stepped_t;
-  int moved = !(0 < dt && dt < STOOD);
+  int moved = !(0 <= t - m->stepped_t && t - m->stepped_t < STOOD);
   EACH moved |= !(fabs(q[i] - m->stood_q[i]) <= STANDS * u->scale[i]);
-  if (moved) { copy(m->stood_q, q); copy(m->stood_effort, m->applied); m->stood_since = t; }
-  else EACH m->stood_effort[i] += dt / STOOD * (m->applied[i] - m->stood_effort[i]);
+  if (moved) { copy(m->stood_q, q); m->stood_since = t; }
   m->stepped_t = t;
 }
 
@@ -147,21 +154,21 @@ static double time_to_limit(const Settings* s, const State* m, double t) {
   return until;
 }
 
-/* What carries the arm where it was seen last: the effort that held it, if it stood, as far as an error of the model explains
-   that; else gravity by the model. */
+/* What carries the arm where it was seen last: gravity by the model, and what it lacked, as far as masses and a payload
+   explain that. An arm that stood is carried as long as anything is. */
 static void begin_carrying(const Settings* s, State* m, double t) {
-  const int stands = m->stepped_t - m->stood_since >= STOOD * (1 - 1e-9);
-  double* carried = m->carried_effort;
-  gravity_effort(s, m, m->q, carried);
+  const Consistency* c = &m->consistency;
+  int stands = m->stepped_t - m->stood_since >= STOOD * (1 - 1e-9);
+  gravity_effort(s, m, m->q, m->carried_effort);
   EACH {
-    const double added = m->gravity_known ? (1 - s->sent_part[i]) * m->gravity_last[i] : 0;
-    if (stands) carried[i] += within(m->stood_effort[i] - added - carried[i], m->gravity_error[i]);
+    stands &= fabs(c->v[i]) < MOVES * velocity_noise_of(&s->uncertainty, c, i);
+    m->carried_effort[i] += within(c->residual[i], m->gravity_error[i]);
   }
   m->carried_until = stands ? INFINITY : time_to_limit(s, m, t);
 }
 
-/* Both velocities of states that contradict: that of positions, and the reported one. One of them is right: so what brakes
-   the smaller one takes energy out whichever that is, and no joint is faster than the greater one. */
+/* Of the two velocities of states that contradict, that of positions and the reported one, the smaller one; 0 if they differ in
+   sign. What brakes it takes energy out, whichever of the two is right. */
 static void find_velocities(State* m, double t, int begins) {
   const Consistency* c = &m->consistency;
   const double dt = t - m->differ_t, ratio = dt / (VELOCITY_TIME + dt);
@@ -172,7 +179,6 @@ static void find_velocities(State* m, double t, int begins) {
   EACH {
     const double one = m->differ_v[i], other = c->raw[i];
     m->agreed_qd[i] = one * other <= 0 ? 0 : fabs(one) < fabs(other) ? one : other;
-    m->greatest_qd[i] = greater(fabs(one), fabs(other));
   }
 }
 
@@ -234,11 +240,14 @@ static int blind_effort(const Settings* s, State* m, double t, int has_state, do
   if (t >= m->until) return 1;
   if (!contradicts) return t >= m->carried_until;
   find_velocities(m, t, begins);
-  if (begins) begin_watching(m, t, m->greatest_qd);
+  if (begins) begin_watching(m, t, m->consistency.v);
   if (is_seen(s, m) && t - m->blind_begin < LOOK) m->seen_until = INFINITY;
   if (t >= greater(m->carried_until, m->seen_until) && t - m->blind_begin >= LOOK) return 1;
-  if (!obeys(s, m, t, m->greatest_qd, UNSURE)) return 1;
-  EACH effort[i] -= m->carried_damping[i] * m->agreed_qd[i];
+  if (!obeys(s, m, t, m->agreed_qd, BLIND_FAST)) return 1;
+  EACH {
+    const double most = greater(fabs(m->consistency.v[i]), SLOW * s->velocity_limit[i]); /* it has been braked since */
+    effort[i] -= m->carried_damping[i] * within(m->agreed_qd[i], most);
+  }
   return 0;
 }
 

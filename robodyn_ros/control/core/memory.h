@@ -104,6 +104,7 @@ typedef struct {
   double impulse[N], effort[N], shift[N]; /* ∫ τ dt, the latest τ, and ∫ |dτ| */
   double momentum[N];                     /* S */
   int64_t faulty;                         /* what is wrong with it */
+  double residual[N]; /* mean effort beyond what the model needs, friction included [N·m] or [N] */
   double inverse_mass[N * N], bias[N], doubt[N]; /* M⁻¹; C q̇ + g; accelerations that may be wrong */
   /* joints that stand */
   double stood_at[N], unseen[N]; /* where, and w */
@@ -184,14 +185,15 @@ typedef struct {
   double trail_time, trail[TRAIL * N]; /* positions on the path, a ring */
   int64_t faults, active, active_kind, phase, present, latched, blind, carries; /* faults: how many there have been */
   double active_begin, until, ramp_down_time, ramped, left, found[N];
-  double stood_since, stood_q[N], stood_effort[N], stepped_t; /* since when and where the arm stands, and by which effort */
+  double stood_since, stood_q[N], stepped_t; /* since when and where the arm stands, and the time of the latest step */
   double carried_effort[N], carried_until; /* what is sent without states, and until when [s] */
   double blind_begin, seen_until;
   double gravity_error[N]; /* by how much the model may be wrong about what carries a joint [N·m] or [N] */
-  /* of states that contradict: velocity of their positions; the smaller and the greater one of both velocities */
-  double differ_t, differ_q[N], differ_v[N], agreed_qd[N], greatest_qd[N];
+  /* of states that contradict: velocity of their positions; the smaller one of both velocities */
+  double differ_t, differ_q[N], differ_v[N], agreed_qd[N];
   double begin_speed[N], grows_since; /* speeds at the beginning of a reaction, and since when a joint has become faster */
-  int64_t disobeys[N];
+  int64_t disobeys[N], doubted, doubt_joint, doubt_problem; /* doubted: a joint that stood although it was driven, and where */
+  double doubted_at, doubt_value, doubt_bound;
   int64_t history_latched[KINDS], level[KINDS], begins_count[KINDS];
   double seen[KINDS], reacted[KINDS], spent[KINDS];
   /* what is wrong, for words: in which joint, and two numbers */

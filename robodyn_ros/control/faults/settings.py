@@ -1,19 +1,26 @@
 """Settings of safety: from when on something counts as wrong, and what is sent while it is.
 
-The reactions to a fault, and when each of them ends::
+What is sent after a fault never makes it worse than sending nothing. The reactions, and when each of them ends::
 
     retreat τ = g(q) + K (q_p - q) - D q̇    q_p goes back the way that the arm came, and stays at its beginning
     wait    as hold, and it does not end: until what touches the arm has been away for ``quiet_time``
-    hold    τ = g(q) + K (q_f - q) - D q̇    where the fault found the arm, q_f; without states τ = g(q_f), no feedback
+    hold    τ = g(q) + K (q_f - q) - D q̇    where the fault found the arm, q_f; K (q_f - q) is no more than what the model
+                                            may be wrong by, beyond that q_f gives way
     float   τ = g(q) - D q̇                  the arm gives way to whatever pushes it
     damp    τ = -D q̇                        no model: the arm sinks slowly under its weight
     ramp    the effort of that moment fades to zero, linearly, within ``ramp_down_time``
 
-Each but ``wait`` lasts for ``expiry`` and ends in a ramp. After a ramp nothing is sent any more: what the drives do
-without commands is their own matter, and brakes belong there. No reaction ends in a zero that was not announced by a
-ramp. K and D are the gains of the joints as effort gains, whatever law is at work; lowered where states come too rarely
-for them (:mod:`robodyn_ros.control.faults.sampling`). g(q) comes from the model as long as the model gives one, else it
-is the last one that the model gave.
+Without states that can be trusted a hold is τ = g(q_f) + r, with the residual r that the model lacked, as far as masses and
+a payload explain it. An arm that stood is carried for ``expiry``; one that moved until the stated uncertainty could bring a
+joint to its velocity limit, tens of milliseconds. Then nothing is sent. Where states come whose positions and velocities
+contradict each other, the smaller one of both velocities is damped, 0 if they differ in sign: that takes energy out
+whichever is right.
+
+A joint that becomes faster under a reaction than it was, and than half of its limit, for 10 ms: its drive does not obey, and
+nothing more is sent. What the drives do without commands is their own matter, and brakes belong there. Each reaction with
+states but ``wait`` lasts for ``expiry`` and ends in a ramp. K and D are the gains of the joints as effort gains, whatever
+law is at work; lowered where states come too rarely for them (:mod:`robodyn_ros.control.faults.sampling`). g(q) comes from
+the model as long as the model gives one, else it is the last one that the model gave.
 """
 
 from __future__ import annotations
@@ -34,6 +41,9 @@ MISSING_VELOCITY = ("refuse", "estimate")
 
 WITHOUT_STATES = ("hold", "ramp")
 """Reactions that need no states."""
+
+BLIND_ESCALATION = ("hold", "hold", "ramp")
+"""How these escalate: as those with states do, but that there is nothing to damp by."""
 
 WITH_STATES = ("hold", "damp", "ramp")
 """Reactions to choose from where states come."""
@@ -127,9 +137,9 @@ class FaultReaction:
 
 @dataclass(frozen=True)
 class StatesReaction(FaultReaction):
-    """No usable states come. This reaction has no feedback, so it is brief: an error of the model moves the arm."""
+    """No usable states come. An arm in motion is carried no longer than what is unknown keeps it below its speed limits."""
 
-    escalation = WITHOUT_STATES
+    escalation = BLIND_ESCALATION
 
     answer: str = choice("hold", "answer to the lack of usable joint states", lambda: WITHOUT_STATES)
     expiry: float = setting(5.0, "how long that lasts before the ramp to zero", "s", 0.0, 3600.0)
@@ -137,9 +147,9 @@ class StatesReaction(FaultReaction):
 
 @dataclass(frozen=True)
 class SensorReaction(FaultReaction):
-    """States contradict each other or the model. Where the arm is is not known, so that the reaction is brief."""
+    """States contradict each other or the model: the same, braked by what both velocities agree on."""
 
-    escalation = WITHOUT_STATES
+    escalation = BLIND_ESCALATION
 
     answer: str = choice("hold", "answer to joint states that cannot be true", lambda: WITHOUT_STATES)
     expiry: float = setting(5.0, "how long that lasts before the ramp to zero", "s", 0.0, 3600.0)
@@ -154,9 +164,9 @@ class LawReaction(FaultReaction):
 
 @dataclass(frozen=True)
 class SpeedReaction(FaultReaction):
-    """A joint is too fast. What drives it may be the model itself, so that the answer needs none."""
+    """A joint is too fast. If the answer makes it faster, the arm is let go of."""
 
-    answer: str = choice("damp", "answer to a joint faster than its limit", lambda: WITH_STATES)
+    answer: str = choice("hold", "answer to a joint faster than its limit", lambda: WITH_STATES)
 
 
 @dataclass(frozen=True)
