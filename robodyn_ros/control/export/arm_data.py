@@ -81,9 +81,6 @@ class Mark(float):
     def __repr__(self) -> str:
         return self.mark
 
-    def __str__(self) -> str:
-        return self.mark
-
     def __neg__(self) -> Mark:
         return Mark(f"-{self.mark}")
 
@@ -209,7 +206,7 @@ class Arm:
         self._robot, self._law, self._step, self._parameters = robot, law, step, parameters
         assert isinstance(law.dynamics, CompiledDynamics)
         self._dynamics: CompiledDynamics = law.dynamics
-        self._bare, self._bare_bodies = np.split(bare, [len(law.dynamics.symbols)])
+        self._bare, self._bare_bodies = np.split(bare, [len(self._dynamics.symbols)])
         self._members = members(parameters)
         numbers = [name for name in SafetySettings.__dataclass_fields__ if name in self._members]
         self.uncertainty = UncertaintyInC(self._dynamics, numbers)
