@@ -308,14 +308,14 @@ static int react(const Settings* s, State* m, Period* p, double t, int kind, int
   if (present) m->seen[kind] = t;
   p->kind = kind;
   m->applies = 0;
-  if (m->phase == SILENT && m->memory.is_sending != 0) fall_silent(&m->memory, t);
+  if (m->phase == SILENT && m->memory.is_sending != 0) pause(&m->memory, t);
   if (m->memory.is_sending == 0) return CORE_SILENT;
   EACH added[i] = m->gravity_known ? (1 - s->sent_part[i]) * m->gravity_last[i] : 0;
   const int sees = has_state && kind != SENSOR;
   if (t < m->active_begin) { m->until += t - m->active_begin; m->active_begin = t; m->left = 1; m->ramped = m->until; }
   const int lets_go = sees ? seeing_effort(s, m, t, p->q, p->qd, effort)
     : blind_effort(s, m, t, has_state, effort);
-  if (lets_go && !has_state) { m->phase = SILENT; fall_silent(&m->memory, t); return CORE_SILENT; }
+  if (lets_go && !has_state && m->left > 0) { m->phase = SILENT; pause(&m->memory, t); return CORE_SILENT; }
   EACH added[i] = m->gravity_known ? (1 - s->sent_part[i]) * m->gravity_last[i] : 0;
   limit(s, &m->memory, t, effort, added, p->rows);
   int limited = 0;

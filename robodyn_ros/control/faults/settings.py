@@ -4,7 +4,7 @@ What is sent after a fault never makes it worse than sending nothing. The reacti
 
     retreat τ = g(q) + K (q_p - q) - D q̇    q_p goes back the way that the arm came, and stays at its beginning
     wait    as hold, and it does not end: until what touches the arm has been away for ``quiet_time``
-    hold    τ = g(q) + K (q_f - q) - D q̇    where the fault found the arm, q_f; K (q_f - q) is no more than the
+    hold    τ = g(q) + K (q_f - q) - D q̇    where the fault found the arm, q_f; K (q_f - q) is no more than what the
                                             model may be wrong by, beyond that q_f gives way
     float   τ = g(q) - D q̇                  the arm gives way to whatever pushes it
     damp    τ = -D q̇                        no model: the arm sinks slowly under its weight
@@ -138,7 +138,7 @@ class FaultReaction:
 
 @dataclass(frozen=True)
 class StatesReaction(FaultReaction):
-    """No usable states come. A moving arm is carried while what is unknown keeps it below its velocity limits."""
+    """No usable states come. An arm in motion is carried until what is unknown could bring it to a speed limit."""
 
     escalation = BLIND_ESCALATION
 
