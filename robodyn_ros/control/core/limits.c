@@ -15,7 +15,7 @@ static void reset_limiter(StepMemory* m) {
 }
 
 /* Send nothing from a time on [s]: the next command begins where the last one was, which drives may have kept to. */
-static void pause(StepMemory* m, double t) {
+static void pause_sending(StepMemory* m, double t) {
   double sent[N];
   copy(sent, m->sent);
   reset_limiter(m);
