@@ -18,7 +18,7 @@
 # make bench-adaptive   an unknown payload under computed torque and the laws that learn it (BENCH as there)
 # make bench-identification   what identification finds of known arms, how sure it is, how long it takes (BENCH as there)
 # make bench-sweep   10,000 rollouts of a study, one worker and two, and the price of the engine
-# make faults        each fault of docs/safety.md, in three arms' loops and in the running node: detected after, greatest speed and effort step, way back (BENCH as there)
+# make faults        motion that no check may stop, and faults that no reaction may worsen, on eight arms (BENCH="--seed 7", or as there)
 # make mutants       200 changes of the control loop drawn at random, and which test notices each (MUTANTS="--rooms others")
 # make fuzz          spoilt URDFs and arrays, new ones each time (make fuzz FUZZ=200000)
 # make fuzz-nodes    the running controller under a storm of messages, parameters, switches and life cycles; an hour
@@ -97,7 +97,7 @@ bench: $(VENV)/test-installed
 bench-kinematics: $(VENV)/test-installed
 	@$(VENV)/bin/python benchmarks/kinematics.py $(BENCH)
 
-# By default the controller's loop is in its thread where time is real, and in Python where it is simulated.
+# By default the controller's loop is in its thread where that can be had.
 REALTIME ?= on
 test-realtime: $(VENV)/test-installed
 	ROBODYN_REALTIME=$(REALTIME) $(VENV)/bin/python -m pytest --workers auto $(addprefix test/test_nodes_,closed_loop.py faults.py recovery.py states.py time.py trajectories.py)
