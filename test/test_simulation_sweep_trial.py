@@ -85,9 +85,9 @@ CASES = {
     "a reference that must not stop": (NOISE, {"cmd_timeout": 0.3}),
     "tolerances": (NOISE, {"constraints.wrist.trajectory": 0.5}),
     "beyond a tolerance": (FRICTION, {"constraints.wrist.trajectory": 1e-4}),
-    "a jump": ({"sensors.shoulder.position_noise": 0.05}, UNCOMPARED),
+    "a jump": ({"sensors.shoulder.position_noise": 0.05}, {}),
 }
-FAULTS = {"too fast": "speed: ", "too late": "state refused: state", "gaps": "states: ", "a jump": "state refused: q: "}
+FAULTS = {"too fast": "speed: ", "too late": "states: ", "gaps": "states: ", "a jump": "sensor: joint 'shoulder'"}
 
 
 def both(robot, simulator, controller, poses, duration=1.5):

@@ -7,6 +7,8 @@
 #define LIFE 0.01 /* distance by which a doubted joint has to move [rad], a tenth of it [m] */
 #define STOOD 0.2 /* how long an arm stands until the effort that holds it is known [s] */
 #define STANDS 5e-3 /* how far its joints may move within that time [rad] or [m] */
+#define EXPECTED_STEP 5e-3 /* step of the motion that the model expects [s] */
+#define EXPECTED_STEPS 20 /* most of them in a period */
 #define VELOCITY_TIME 0.005 /* time constant of the velocity of positions [s] */
 #define LOOK 0.015 /* time in which contradicting states show whether both velocities agree on what moves [s] */
 #define SLOW 0.1 /* ratio of the velocity limit below which a joint need not be seen */
@@ -166,27 +168,36 @@ static void note_standing(State* m, double t, const double* q, const Uncertainty
   m->stepped_t = t;
 }
 
-/* Until when gravity may be sent, so that no joint passes its velocity limit whatever of the stated uncertainty is true:
-     |q̇| + M⁻¹ (τ - bias) (t - at) + doubt (t' - at) ≤ limit
-   from the latest state without doubt on. Until now the last command τ acted; `doubt` is |M⁻¹| times the effort that
-   nothing explains. */
-static double time_to_limit(const Settings* s, const State* m, double t) {
-  const Consistency* c = &m->consistency;
-  double until = INFINITY;
-  if (!s->plausibility || !c->modelled) return t;
-  EACH {
-    double gained = 0;
-    for (int j = 0; j < N; ++j) gained += c->inverse_mass[i * N + j] * (c->effort[j] - c->bias[j]);
-    const double speed = greater(fabs(c->v[i]), fabs(c->v[i] + gained * (t - c->at))) + c->unseen[i];
-    const double left = (s->velocity_limit[i] - speed) / c->doubt[i];
-    until = smaller(until, isnan(left) ? t : c->at + left);
+/* The motion that the model expects goes on under the last command. */
+static void expect(const Settings* s, State* m, double t) {
+  const double left = t - m->expected_t, steps = smaller(greater(ceil(left / EXPECTED_STEP), 1), EXPECTED_STEPS), dt = left / steps;
+  double gained[N];
+  for (int k = 0; k < (int)steps; ++k) {
+    s->forward(m->expected_q, m->expected_v, m->applied, s->model, gained);
+    EACH { m->expected_v[i] += dt * gained[i]; m->expected_q[i] += dt * m->expected_v[i]; }
   }
-  return until;
+  m->expected_t = t;
+}
+
+/* Whether no joint can have passed its velocity limit, whatever of the stated uncertainty is true:
+     |v^| + unseen + doubt (t - at) <= limit
+   with the motion v^ that the model expects since the latest state without doubt; `doubt` is |M⁻¹| times the effort that
+   nothing explains. What is sent does not depend on that motion, only how long. */
+static int is_below_limits(const Settings* s, State* m, double t) {
+  const Consistency* c = &m->consistency;
+  if (!m->expects) return 1;
+  if (!s->plausibility || !c->modelled || !(t >= m->expected_t)) return 0;
+  expect(s, m, t);
+  EACH {
+    const double speed = fabs(m->expected_v[i]) + c->unseen[i] + c->doubt[i] * (t - c->at);
+    if (!(speed <= s->velocity_limit[i])) return 0;
+  }
+  return 1;
 }
 
 /* What carries the arm where it was seen last: gravity by the model, and what it lacked, as far as masses and a payload
    explain that. An arm that stood is carried as long as anything is. */
-static void begin_carrying(const Settings* s, State* m, double t) {
+static void begin_carrying(const Settings* s, State* m) {
   const Consistency* c = &m->consistency;
   int stands = m->stepped_t - m->stood_since >= STOOD * (1 - 1e-9);
   gravity_effort(s, m, m->q, m->carried_effort);
@@ -194,7 +205,10 @@ static void begin_carrying(const Settings* s, State* m, double t) {
     stands &= fabs(c->v[i]) < MOVES * velocity_noise_of(&s->uncertainty, c, i);
     m->carried_effort[i] += within(c->residual[i], m->gravity_error[i]);
   }
-  m->carried_until = stands ? INFINITY : time_to_limit(s, m, t);
+  m->carried_until = INFINITY;
+  m->expects = !stands;
+  m->expected_t = c->at;
+  copy(m->expected_q, c->q); copy(m->expected_v, c->v);
 }
 
 /* Of the two velocities of states that contradict, that of positions and the reported one, the smaller one; 0 if they differ in
@@ -264,10 +278,11 @@ static int is_seen(const Settings* s, const State* m) {
 static int blind_effort(const Settings* s, State* m, double t, int has_state, double* effort) {
   const int begins = !m->blind, contradicts = has_state && m->consistency.verdict == BLIND;
   m->blind = 1;
-  if (begins) { begin_carrying(s, m, t); m->blind_begin = t; m->seen_until = -INFINITY; }
+  if (begins) { begin_carrying(s, m); m->blind_begin = t; m->seen_until = -INFINITY; }
   copy(effort, m->carried_effort);
   if (m->phase == RAMP) { fade(m, t, effort); return m->left == 0; }
   if (t >= m->until) return 1;
+  if (t < m->carried_until && !is_below_limits(s, m, t)) m->carried_until = t;
   if (!contradicts) return t >= m->carried_until;
   find_velocities(m, t, begins);
   if (begins) begin_watching(m, t, m->consistency.v);

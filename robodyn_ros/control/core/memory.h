@@ -188,6 +188,8 @@ typedef struct {
   double stood_since, stood_q[N], stepped_t; /* since when and where the arm stands, and the time of the latest step */
   double carried_effort[N], carried_until; /* what is sent without states, and until when [s] */
   double blind_begin, seen_until;
+  int64_t expects; /* 1 if the arm moves by the model while nobody sees it: when, where, how fast */
+  double expected_t, expected_q[N], expected_v[N];
   double gravity_error[N]; /* by how much the model may be wrong about what carries a joint [N·m] or [N] */
   /* of states that contradict: velocity of their positions; the smaller one of both velocities */
   double differ_t, differ_q[N], differ_v[N], agreed_qd[N];

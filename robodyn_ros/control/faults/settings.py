@@ -143,7 +143,7 @@ class StatesReaction(FaultReaction):
     escalation = BLIND_ESCALATION
 
     answer: str = choice("hold", "answer to the lack of usable joint states", lambda: WITHOUT_STATES)
-    expiry: float = setting(5.0, "how long that lasts before the ramp to zero", "s", 0.0, 3600.0)
+    expiry: float = setting(5.0, "how long that lasts before nothing is sent", "s", 0.0, 3600.0)
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ class SensorReaction(FaultReaction):
     escalation = BLIND_ESCALATION
 
     answer: str = choice("hold", "answer to joint states that cannot be true", lambda: WITHOUT_STATES)
-    expiry: float = setting(5.0, "how long that lasts before the ramp to zero", "s", 0.0, 3600.0)
+    expiry: float = setting(5.0, "how long that lasts before nothing is sent", "s", 0.0, 3600.0)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robodyn_ros.checks import finite_array, is_finite
+from robodyn_ros.control import core_library
 from robodyn_ros.control.faults.sampling import GAIN_MARGIN, carried_part
 from robodyn_ros.control.laws.base import checked_result
 from robodyn_ros.control.limits import check_position_limits
@@ -253,4 +254,5 @@ def trial_function(dynamics: CompiledDynamics, integrator: Integrator) -> Any:
         return None
     program = dynamics.program("forward")
     code = CODE.replace("@fields", declaration()).replace("@codes", ", ".join(CODES))
+    code = code.replace("@dropped", str(core_library.CODES["CORE_JUMPED"]))
     return function_of("trial", program, motion_source(dynamics, integrator) + code)

@@ -1,7 +1,8 @@
 /* A trial: the plant with its events, drives and sensors, the control loop, and the loop over simulated time.
 
    This file follows plant/motion.c, whose functions move the plant within a mode. compiled.py replaces `@fields` by the
-   members of the memory that Python and C share and `@codes` by the results of the C code (both in memory.py).
+   members of the memory that Python and C share and `@codes` by the results of the C code (both in memory.py), and `@dropped`
+   by a number of core.h.
 
    Each part is a twin of Python code, which explains it; a change must be made in both:
 
@@ -23,7 +24,7 @@ typedef int Update(void*, double, double, const double*, const double*);
 typedef int Watch(void*, double);
 typedef struct { @fields } Trial;
 enum { @codes };
-enum { SEND }; /* of core.h: there is an effort to send */
+enum { SEND, DROPPED = @dropped }; /* of core.h: there is an effort to send; the state contradicts those before it */
 enum { INSTANT, STEP, STEPPED };  /* phases of a step */
 
 static inline double clamped(double x, double low, double high) {
@@ -411,6 +412,7 @@ static int answer(Trial* s, int64_t reading) {
   const double stamp = (double)(reading * s->period) * s->step, now = (double)s->now * s->step;
   s->asked = reading;
   s->answer = s->loop_update(s->loop, stamp, now, s->read_q + reading * N, s->read_v + reading * N);
+  if (s->answer == DROPPED) return DONE; /* no fault, and no command */
   if (s->answer != SEND || *s->loop_kind >= 0) return FAULT;
   return send(s, reading, s->loop_rows, s->loop_reference, s->loop_reference + N);
 }
@@ -428,7 +430,8 @@ static int instant(Trial* s) {
   }
   if (!regular) return DONE;
   s->asked = -1;
-  if (s->loop_watch(s->loop, now) == SEND) return FAULT;
+  s->loop_watch(s->loop, now);
+  if (*s->loop_kind >= 0) return FAULT; /* nothing may be the answer to it */
   const int64_t row = s->now / s->period * N;
   for (int i = 0; i < N; ++i) {
     s->true_q[row + i] = s->frame[Q * N + i]; s->true_v[row + i] = s->frame[V * N + i];

@@ -18,7 +18,7 @@ import numpy as np
 from robodyn_ros.control.faults.settings import FaultKind
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.step import Command
-from robodyn_ros.errors import RobodynError
+from robodyn_ros.errors import JumpError, RobodynError
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.hardware.hardware import Hardware
 
@@ -83,21 +83,27 @@ def run_trial(
     truth, states, commands = _Record("q", "qd", "effort"), _Record("q", "qd", "effort"), _Record("effort", "q", "qd")
     faults: Counter[str] = Counter()
     lasting: tuple[FaultKind | None, str] = None, ""  # the numbers in the message change from state to state
+    count = 0 if loop is None else loop.fault_count
     end = hardware.now + round(duration / step)
     interval = period if hardware.sensors.transport.punctual else 1  # steps until the next reading can arrive
     none = np.full(hardware.plant.dynamics.robot.n, np.nan)
     failures = hardware.failures
 
-    def send(command: Command | None, stamp: float) -> None:
-        nonlocal lasting
-        if command is None:
+    def send(loop: ControlLoop, command: Command | None, stamp: float) -> None:
+        nonlocal lasting, count
+        fault = None if loop.fault_count == count else loop.fault  # one that begins may be answered by nothing at all
+        count = loop.fault_count
+        kind = command.fault if command is not None else None if fault is None else fault.kind
+        if command is None and kind is None:
             return
-        if command.fault != lasting[0]:
-            lasting = command.fault, f"{command.fault}: {command.problem}"
-        if command.fault is not None:
+        if kind != lasting[0]:
+            lasting = kind, "" if kind is None else f"{kind}: {loop.problem_of(kind, loop.memory())}"
+        if kind is not None:
             faults[lasting[1]] += 1
             if until_fault:
                 raise _FirstFault
+        if command is None:
+            return
         hardware.command(command.effort)
         reference = command.reference
         q, qd = (none, none) if reference is None else (reference.q, reference.qd)
@@ -111,14 +117,16 @@ def run_trial(
                 states.add(time, stamp, reading.q, reading.qd, reading.effort)
                 if loop is not None:
                     try:
-                        send(loop.update(stamp, time, reading.q, reading.qd), stamp)
+                        send(loop, loop.update(stamp, time, reading.q, reading.qd), stamp)
+                    except JumpError:  # a state that is dropped is no fault; beyond `drop_time` the loop tells of one
+                        continue
                     except RobodynError as problem:
                         faults[f"state refused: {problem}"] += 1
                         if until_fault:
                             raise _FirstFault from problem
             if hardware.now % period == 0:  # the loop notices missing readings; the truth is recorded
                 if loop is not None:
-                    send(loop.watch(time), time)
+                    send(loop, loop.watch(time), time)
                 truth.add(time, time, hardware.plant.q, hardware.plant.qd, hardware.effort)
                 progress(time)
             if hardware.now >= end:
