@@ -60,7 +60,6 @@ class Arm:
     def __init__(
         self, law=GravityCompensation, config=CONFIG, start=True, reactions=REACTIONS, plausibility=False, **options
     ):
-        plausibility = options.pop("plausibility", False)
         given = {"feedback": Feedback(STIFFNESS, DAMPING), "velocity_limit": np.full(3, 4.0)} | options
         controller = law(DYNAMICS, 100.0, 20.0) if isinstance(law, type) else law
         # No arm stands still whatever drives it, with limits far too low for it.
@@ -104,83 +103,31 @@ def is_ramp(times, efforts, begin, duration, start):
 # No usable states
 
 
-def test_without_states_gravity_is_held_blindly_then_ramped_down_then_nothing_is_sent():
-    """The ramp slows the arm down that sinks by the model, so the weight fades later than linearly."""
+def test_without_states_an_arm_that_stood_is_carried_and_then_nothing_is_sent():
+    """A ramp would let it sink before its brakes close."""
     arm = Arm()
-    arm.state(qd=ZERO)
+    for _ in range(30):
+        arm.state(qd=ZERO)
     timeout = arm.loop.settings.safety.state_timeout
     times, efforts = arm.watched(3.0)
     assert times[0] == pytest.approx(timeout + PERIOD)
-    begin = times[0] + REACTIONS.states.expiry
-    held = times < begin
-    np.testing.assert_allclose(efforts[held], np.tile(GRAVITY, (held.sum(), 1)), rtol=1e-12)
-    assert held.sum() == 30
-    parts = efforts[~held] / GRAVITY
-    left = 1.0 - (times[~held] - begin) / CONFIG.ramp_down_time
-    assert (parts >= left[:, np.newaxis] - 1e-9).all()
-    assert (np.diff(parts, axis=0) < 0.0).all()
-    assert parts[0].max() < 1.0
-    assert parts[-1].max() < 0.2
-    assert times[-1] == pytest.approx(begin + CONFIG.ramp_down_time - 0.5 * PERIOD)
+    assert times[-1] == pytest.approx(times[0] + REACTIONS.states.expiry - 0.5 * PERIOD)
+    np.testing.assert_allclose(efforts, np.tile(GRAVITY, (30, 1)), rtol=1e-12)
     assert arm.loop.fault.phase == "silent"
 
 
-def test_without_states_an_arm_that_moves_is_stopped_by_its_model():
-    """The stop is that of an independent integration, of the efforts that are sent; then the weight is carried."""
-    arm = Arm(reactions=REACTIONS._replace(states=StatesReaction("hold", 2.0)))
-    driven = arm.state(qd=np.array([0.1, -0.5, 0.6])).effort  # the drives hold on to it until the next command
-    times, efforts = arm.watched(1.5)
-    q, qd = moved(arm.q, arm.qd, driven, times[0])
-    speeds, weights = [], []
-    for effort in efforts:
-        speeds.append(np.abs(qd).max())
-        weights.append(DYNAMICS.gravity(q))
-        q, qd = moved(q, qd, effort, PERIOD)
-    assert (np.array(speeds[:6]) > 0.3).all()
-    assert max(speeds) < 1.01 * speeds[0]
-    assert max(speeds[25:60]) < 0.05
-    np.testing.assert_allclose(efforts[30:40], weights[30:40], rtol=0.03)
-
-
-def test_without_states_an_arm_that_is_driven_is_stopped_by_its_model():
-    """It accelerates until its states are missed: no joint is then pushed to a speed that it never had."""
-    arm = Arm(ComputedTorque, reactions=REACTIONS._replace(states=StatesReaction("hold", 2.0)))
-    arm.loop.follow(rest_to_rest([[1.0, 0.4, -0.6], [1.2, 1.6, -1.5]], [1.0, 2.0]))
-    for _ in range(30):  # until the ramp and the blend are over, as the reference goes
-        reference = arm.loop.expected(PERIOD)[1]
-        last = arm.state(reference.q, reference.qd)
-    times, efforts = arm.watched(1.0)
-    q, qd = moved(arm.q, arm.qd, last.effort, times[0])
-    fastest, speeds = np.abs(qd).max(), []
-    for effort in efforts:
-        speeds.append(np.abs(qd).max())
-        q, qd = moved(q, qd, effort, PERIOD)
-    assert fastest > 1.2 * np.abs(arm.qd).max()
-    assert max(speeds) < 1.02 * fastest
-    assert max(speeds[25:60]) < 0.05
-
-
-def test_a_blind_stop_does_not_turn_the_arm_back_when_states_return():
-    """They come back in the middle of it: what is left of the stop fades at once, and not within ``blend_time``."""
-    arm = Arm(reactions=REACTIONS._replace(states=StatesReaction("hold", 2.0)), config=replace(CONFIG, blend_time=1.0))
-    driven = arm.state(qd=np.array([0.1, -0.5, 0.6])).effort
-    times, efforts = arm.watched(0.13)
-    q, qd = moved(arm.q, arm.qd, driven, times[0])
-    for effort in efforts:
-        before = qd
-        q, qd = moved(q, qd, effort, PERIOD)
-    back, opposite = [arm.state(q, qd, after=0.14).effort], []
-    for _ in range(60):
-        q, qd = moved(q, qd, back[-1], PERIOD)
-        back.append(arm.state(q, qd).effort)
-        opposite.append(-qd / before)
-    np.testing.assert_allclose(back[0], efforts[-1], rtol=1e-9)
-    assert np.max(opposite) < 0.3
+def test_without_states_an_arm_that_moved_is_let_go_of_at_once_where_nothing_says_what_its_model_lacks():
+    """Without ``plausibility`` there is no bound of what may accelerate it."""
+    arm = Arm()
+    for _ in range(30):
+        arm.state(arm.q + PERIOD * np.array([0.1, -0.5, 0.6]), np.array([0.1, -0.5, 0.6]))
+    assert len(arm.watched(1.0)[0]) == 0
+    assert (arm.loop.fault.kind, arm.loop.fault.phase) == ("states", "silent")
 
 
 @pytest.mark.parametrize("duration", [0.02, 1.0])
 def test_the_efforts_are_at_zero_when_the_loop_falls_silent(duration):
-    """However low the rate limit is: the ramp goes on until they are there."""
+    """However low the rate limit is: a ramp goes on until they are there."""
     config = replace(CONFIG, ramp_down_time=duration)
     rate = np.array([110.0, 25.0, 7.0])
     arm = Arm(config=config, reactions=REACTIONS._replace(states=StatesReaction("ramp", 0.0)), rate_limit=rate)
@@ -191,7 +138,7 @@ def test_the_efforts_are_at_zero_when_the_loop_falls_silent(duration):
     steps, most = np.diff(efforts, axis=0, append=np.zeros((1, 3))), rate * PERIOD * (1.0 + 1e-9)
     assert (np.abs(steps) <= most).all()
     needed = max(duration, (np.abs(GRAVITY) / rate).max())
-    assert needed - 0.02 < times[-1] - times[0] < needed + 0.5  # the arm that sinks is slowed down as well
+    assert needed - 0.02 < times[-1] - times[0] < needed + 0.02
     assert arm.loop.fault.phase == "silent"
 
 
@@ -231,7 +178,6 @@ def test_damping_needs_states():
 
 
 def test_an_overspeed_is_damped_then_ramped_down_and_over_when_it_is_over():
-    """The ramp is steep, as long as the joint is faster than its limit."""
     arm = Arm()
     begin = arm.t + PERIOD + REACTIONS.speed.expiry
     for _ in range(20):
@@ -239,9 +185,10 @@ def test_an_overspeed_is_damped_then_ramped_down_and_over_when_it_is_over():
         assert (command.fault, arm.loop.fault.phase) == ("speed", "damp")
         np.testing.assert_allclose(command.effort, -DAMPING * FAST, rtol=1e-12)
         assert "'joint2'" in command.problem
-    ramp = [(arm.state(qd=FAST).effort, arm.t) for _ in range(3)]
+    ramp = [(arm.state(qd=FAST).effort, arm.t) for _ in range(50)]
     efforts, times = np.array([effort for effort, _ in ramp]), np.array([t for _, t in ramp])
-    assert is_ramp(times, efforts, begin, 0.03, -DAMPING * FAST)
+    assert is_ramp(times, efforts, begin, CONFIG.ramp_down_time, -DAMPING * FAST)
+    np.testing.assert_array_equal(arm.state(qd=FAST).effort, 0.0)
     assert arm.state(qd=FAST) is None
     assert arm.loop.fault.phase == "silent"
     slow = arm.state(qd=ZERO)
@@ -394,9 +341,9 @@ def test_the_way_to_the_parting_command_keeps_the_rate_limits():
     assert 50 < count < 2000
 
 
-def test_the_first_command_after_silence_begins_at_zero_and_keeps_the_rate_limits():
+def test_the_first_command_after_a_ramp_and_silence_begins_at_zero_and_keeps_the_rate_limits():
     rates = np.array([2000.0, 300.0, 100.0])
-    arm = Arm(rate_limit=rates)
+    arm = Arm(rate_limit=rates, reactions=REACTIONS._replace(states=StatesReaction("ramp")))
     arm.state(qd=ZERO)
     assert arm.watched(3.0)[0][-1] < 2.0  # a ramp to zero, then nothing
     sent, commands = ZERO, []

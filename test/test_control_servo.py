@@ -144,13 +144,16 @@ def test_a_stream_that_breaks_off_in_motion_comes_to_rest_a_little_further() -> 
     rate, begin = np.array([0.1, -0.3, 0.4]), plant.q.copy()
     for index in range(400):
         t = BEGIN + index * PERIOD
-        loop.update(t, t, plant.q, plant.qd)
+        command = loop.update(t, t, plant.q, plant.qd)
+        assert command.fault is None, command.problem
+        plant.apply(command.effort)
         if index < 200 and index % PUBLISHED == 0:  # the last of six messages is for 170 to 204 ms
             target = begin + (index + PUBLISHED) * PERIOD * rate
             loop.follow(Trajectory([PUBLISHED * PERIOD], [target], [rate]))
         reference = loop.expected(0.0)[1]
         if 50 < index < 204:  # it does not falter between two messages, though each comes when the last is over
             assert_allclose(reference.qd, rate, atol=1e-9)
+        plant.step()
     assert_allclose(reference.q, begin + (0.204 + 0.1 / 2.0) * rate, atol=1e-9)
     assert not reference.qd.any()
 

@@ -54,7 +54,12 @@ class Pair:
         law = self._law(self.name, [np.array([60.0, 40.0, 50.0]), np.array([9.0, 8.0, 7.0]), np.array([5.0, 0.0, 2.0])],
                         traced)  # fmt: skip
         safety = SafetySettings(
-            soft_limit_margin=0.3, ramp_time=0.02, blend_time=0.03, reference_lead=0.05, allow_sagging=True
+            soft_limit_margin=0.3,
+            ramp_time=0.02,
+            blend_time=0.03,
+            reference_lead=0.05,
+            allow_sagging=True,
+            plausibility=False,  # the states are random: no arm moves like that
         )
         feedback = Feedback(np.array([90.0, 30.0, 20.0]), np.array([9.0, 3.0, 2.0]))
         loop = ControlLoop(law, LIMITS, safety, rate_limit=[9e3, 2e3, 5e2], feedback=feedback)

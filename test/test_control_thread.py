@@ -12,7 +12,7 @@ from robodyn_ros.engine.library import find_compiler
 
 HERE = Path(__file__).parent
 THREAD = HERE.parent / "robodyn_ros/nodes/controller/realtime/thread.c"
-FLAGS = ("-std=gnu11", "-g", "-O1", "-fsanitize=thread", "-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter")
+FLAGS = ("-std=gnu11", "-g", "-O1", "-fsanitize=thread", "-Wall", "-Wextra", "-Werror")
 
 
 def built(folder: Path, thread: str) -> Path:

@@ -60,7 +60,7 @@ static void* middleware(void* given) {
 
 /* --- a law and a model */
 
-static void spring(double* const* x, const double* constants) {
+static void spring_law(double* const* x, const double* constants) {
   const StepMemory* before = (const StepMemory*)x[MEMORY];
   StepMemory* after = (StepMemory*)x[AFTER];
   (void)constants;
@@ -90,20 +90,28 @@ static void first_term(const double* q, const double* qd, const double* third, c
 static double numbers[2 + 8 * N + ROWS * N + 8 + sizeof(StepMemory) / 8];
 static double* arrays[LAW_AFTER + 2];
 
+/* Sensitivity of efforts is left out: so nothing but positions and velocities is compared. */
+static const Uncertainty uncertainty = {
+  .position_noise = 1e-3, .velocity_noise = 0.02, .velocity_delay = 0.008, .unknown_friction = 0.1, .model_error = 0.1,
+  .unknown_payload = 1, .push_force = 40, .drop_time = 0.01, .silence = 0.1
+};
+
 static void make_settings(CoreSettings* x) {
   Settings* s = &x->loop;
   double* at = numbers;
   const int widths[] = {2, N, N, N, N, N, N, 0, 0, 0, ROWS * N, 3, (int)(sizeof(StepMemory) / 8), 0};
   for (int k = 0; k <= LAW_AFTER; ++k) { arrays[k] = at; at += widths[k]; }
   s->step_arrays = arrays;
-  s->step_run = spring; s->gravity = nothing; s->mass_matrix = identity; s->inverse = s->forward = first_term;
-  s->follows = 1; s->recurrences = 10;
-  s->state_timeout = 0.5; s->position_jump = 1; s->reference_timeout = 1; s->reference_jump = 1; s->blend_time = 0.1;
+  s->step_run = spring_law; s->gravity = nothing; s->mass_matrix = identity; s->inverse = s->forward = first_term;
+  s->follows = s->plausibility = 1; s->recurrences = 10; s->uncertainty = uncertainty;
+  s->state_timeout = 0.5; s->reference_timeout = 1; s->reference_jump = 1; s->blend_time = 0.1;
   s->ramp_down_time = 0.3; s->quiet_time = 1; s->speed_scaling = 1;
   EACH {
     s->velocity_limit[i] = s->greatest_speed[i] = 10; s->tolerance[i] = INFINITY; s->effort_limit[i] = 100;
     s->rate_limit[i] = INFINITY; s->lower[i] = -9; s->upper[i] = 9; s->deceleration[i] = 5; s->sent_part[i] = 1;
     s->stiffness[i] = 40; s->damping[i] = 5;
+    s->uncertainty.effort_limit[i] = 100; s->uncertainty.velocity_limit[i] = 10; s->uncertainty.scale[i] = 1;
+    s->uncertainty.lower[i] = -9; s->uncertainty.upper[i] = 9;
   }
 }
 

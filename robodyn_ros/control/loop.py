@@ -24,7 +24,7 @@ from robodyn_ros.control.drive_compensation import DriveCompensation
 from robodyn_ros.control.faults.active_fault import KINDS, ActiveFault
 from robodyn_ros.control.faults.holding import Holding, check_holding
 from robodyn_ros.control.faults.problems import FaultCause
-from robodyn_ros.control.faults.sampling import Judgement, Sampling, check_sampling, judged, sampling_problem
+from robodyn_ros.control.faults.sampling import Judgement, StateSampling, check_sampling, judged, sampling_problem
 from robodyn_ros.control.faults.settings import FaultKind, FaultReactions, Feedback, SafetySettings
 from robodyn_ros.control.laws.base import Controller, Efforts, Reference, what_is_wrong
 from robodyn_ros.control.limits import (
@@ -677,8 +677,7 @@ class ControlLoop:
     def scale_speed(self, part: float) -> None:
         """Follow trajectories at a part of their speed, on top of ``speed_scaling``, from now on.
 
-        Velocities and accelerations are those of the scaled motion (:mod:`robodyn_ros.control.reference.path_time`).
-        The speed itself changes within half a second.
+        Velocities and accelerations are those of the scaled motion. The speed itself changes within half a second.
 
         Raises:
             InputError: it is not within 0 and 1.
@@ -920,9 +919,9 @@ class ControlLoop:
         check_holding(settings.controller.dynamics, settings.limits, needed, before)
 
 
-def _sampling(memory: Any) -> Sampling:
+def _sampling(memory: Any) -> StateSampling:
     """How states come, as the core has measured it."""
-    return Sampling(float(memory.period), float(memory.delay), float(memory.carried))
+    return StateSampling(float(memory.period), float(memory.delay), float(memory.carried))
 
 
 def _overload(settings: LoopSettings, prepared: PreparedTrajectory, present: Array) -> str:

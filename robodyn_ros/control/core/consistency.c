@@ -64,6 +64,7 @@
 #define RESIDUAL_TIME 0.1      /* time constant of the residual that is remembered [s] */
 #define NOISE_TIME 1.0        /* time constant of the measured noise [s] */
 #define MOVES 3               /* noises of a velocity from which on a joint moves */
+#define SQRT2 1.4142135623730951 /* C11 itself has no M_SQRT2 */
 #define TINY 1e-9             /* keeps a division by an effort defined [N·m] or [N] */
 #define STATIC 2              /* friction that holds a joint, in residuals of its motion */
 #define LEARN 0.1             /* time of motion that shows its residual [s] */
@@ -141,7 +142,7 @@ static int test_positions(const Uncertainty* u, Consistency* c, double dt, const
     const double most = velocity_change(c, 1.5 * z * sigma, dt, i, &expected), before = c->last_v[i] + expected;
     const double v = smaller(greater(qd[i], before - most), before + most);
     const double e = q[i] - c->last_q[i] - 0.5 * dt * (v + c->last_v[i]);
-    const double shaken = z * M_SQRT2 * u->position_noise * u->scale[i], bound = shaken + x * sigma * dt / 2;
+    const double shaken = z * SQRT2 * u->position_noise * u->scale[i], bound = shaken + x * sigma * dt / 2;
     const double sum = smaller_sum(c->offset[i] += e, c->offset[N + i] += e - u->velocity_delay * (v - c->last_v[i]));
     if (fabs(sum) <= bound) {
       const double by = sigma * dt + fabs(v - c->last_v[i]) * (dt > LONG ? dt / 2 : dt / 6) + (dt > LONG ? c->doubt[i] * dt * dt / 8 : 0);
@@ -206,7 +207,7 @@ static int is_at_stop(const Uncertainty* u, int i, double q, double residual) {
    may hold it, `load` what the model may not know of its load, `way` how far the other joints went in the interval. */
 static void watch_standing(const Uncertainty* u, Consistency* c, int i, double T, double q, int moves, double residual,
                            double dry, double load, double way, double inertia) {
-  const double still = sqrt(2 * log_chances()) * M_SQRT2 * u->position_noise * u->scale[i], borne = dry + load;
+  const double still = sqrt(2 * log_chances()) * SQRT2 * u->position_noise * u->scale[i], borne = dry + load;
   const double before = smaller(c->shown[i], borne);
   c->shown[i] = moves ? greater(fabs(residual), before * (1 - T / LEARN)) : before + (borne - before) * T / FORGET;
   c->way[i] = moves ? 0 : c->way[i] + way;
@@ -253,7 +254,7 @@ static int test_efforts(const Settings* s, Consistency* c, double T, double age,
       inertia += one * one;
     }
     allowed[i] = size + u->coulomb[i] + u->unknown_friction * u->effort_limit[i] + u->viscous[i] * fabs(mean[i]);
-    const double rattle = u->viscous[i] * sigma, bound = z * M_SQRT2 * sqrt(inertia) + x * rattle * rattle * T / (4 * (size + TINY));
+    const double rattle = u->viscous[i] * sigma, bound = z * SQRT2 * sqrt(inertia) + x * rattle * rattle * T / (4 * (size + TINY));
     const double counts = is_at_stop(u, i, q[i], residual) ? 0 : residual;
     c->momentum[i] = shrunk(c->momentum[i] + counts * T, size * T);
     watch_standing(u, c, i, T, q[i], smaller(fabs(c->begin_v[i]), fabs(qd[i])) >= MOVES * sigma, all,
@@ -320,7 +321,7 @@ static int is_another(const Uncertainty* u, Consistency* c, const double* q) {
   const double z = sqrt(2 * log_chances());
   int found = 0;
   EACH {
-    const double bound = z * M_SQRT2 * u->position_noise * u->scale[i], away = q[i] - c->last_q[i];
+    const double bound = z * SQRT2 * u->position_noise * u->scale[i], away = q[i] - c->last_q[i];
     if (!(fabs(away) > bound)) continue;
     found = 1; c->problem = OFF_VELOCITY; c->joint = i; c->value = away; c->bound = bound; c->setting = BY_POSITION_NOISE;
   }

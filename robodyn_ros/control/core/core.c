@@ -123,7 +123,7 @@ int core_part(Core* c, double t, double* effort) {
   int limited = 0;
   if (m->memory.is_sending == 0) return 0;
   gravity_effort(s, m, m->q, wanted);
-  EACH added[i] = m->gravity_known ? (1 - s->sent_part[i]) * m->gravity_last[i] : 0;
+  find_added(s, m, added);
   limit(s, &m->memory, t, wanted, added, c->period.rows);
   c->period.kind = PARTING;
   EACH { effort[i] = c->period.rows[EFFORT * N + i]; limited |= c->period.rows[RATE_LIMITED * N + i] != 0; }
@@ -139,7 +139,7 @@ void core_mit(const Core* c, double t, const double* q, const double* effort, co
   const int gives_way = reacts && (m->phase == DAMP || m->phase == FLOAT);
   const double left = !reacts ? 1 : m->active_kind == SENSOR ? 0 : m->left;
   double held[N];
-  if (reacts) target(s, m, t, held); else copy(held, m->q);
+  if (reacts) target(m, t, held); else copy(held, m->q);
   EACH {
     const int is_cut = p->rows[SATURATED * N + i] != 0 || p->rows[RATE_LIMITED * N + i] != 0;
     const double at = m->q[i], speed = has_state ? p->qd[i] : 0, ratio = is_cut ? 0 : left;

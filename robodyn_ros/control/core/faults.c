@@ -16,7 +16,7 @@
 #define FAST 0.5 /* ratio of the velocity limit below which that does not count */
 #define BLIND_FAST 0.35 /* likewise, for the smaller one of two velocities that contradict */
 
-static void remember_trail(const Settings* s, State* m, double t, const double* q) {
+static void remember_trail(State* m, double t, const double* q) {
   if (m->trail_count && 0 <= t - m->trail_time && t - m->trail_time < TRAIL_PERIOD) return;
   m->trail_last = (m->trail_last + 1) % TRAIL;
   if (m->trail_count < TRAIL) m->trail_count++;
@@ -29,7 +29,7 @@ static const double* trail_at(const State* m, int64_t back) {
 }
 
 /* Where the arm is to be held. */
-static void target(const Settings* s, const State* m, double t, double* q) {
+static void target(const State* m, double t, double* q) {
   copy(q, m->found);
   if (m->phase != RETREAT || m->trail_count == 0) return;
   const double since = t - m->active_begin;
@@ -51,49 +51,74 @@ static void acknowledge(State* m) {
   }
 }
 
-/* Kind of the fault of a usable state, -1 for none; `present` is 0 if it is latched and its cause is away. */
-static int detect(const Settings* s, State* m, double t, const double* qd, int* present) {
-  int joint = -1;
-  double most = -INFINITY;
-  *present = 1;
+/* Each of these judges gives the kind of a fault, -1 for none, and says what is wrong. The first one: whether states contradict
+   each other or the model. */
+static int judge_consistency(const Settings* s, State* m) {
   const Consistency* c = &m->consistency;
-  if (c->verdict != TRUSTED) {
+  const int trusted = c->verdict == TRUSTED;
+  if (!trusted) {
     m->doubt_problem = c->problem + PROBLEM_KINDS * c->setting; m->doubt_value = c->value; m->doubt_bound = c->bound;
     m->doubt_joint = c->joint; m->doubted_at = m->q[c->joint];
     m->doubted = c->verdict == FAULTY && c->problem == STANDS_DRIVEN;
   }
   /* a joint that stood although it was driven is doubted until it moves: at rest nothing says whether its encoder lives */
   if (m->doubted && fabs(m->q[m->doubt_joint] - m->doubted_at) > LIFE * s->uncertainty.scale[m->doubt_joint]) m->doubted = 0;
-  if (c->verdict != TRUSTED || m->doubted) {
-    say(m, (int)m->doubt_problem, (int)m->doubt_joint, m->doubt_value, m->doubt_bound);
-    return c->verdict != TRUSTED && c->problem == DISOBEYS ? FOLLOWING : SENSOR;
+  if (trusted && !m->doubted) return -1;
+  say(m, (int)m->doubt_problem, (int)m->doubt_joint, m->doubt_value, m->doubt_bound);
+  return !trusted && c->problem == DISOBEYS ? FOLLOWING : SENSOR;
+}
+
+static int judge_speed(const Settings* s, State* m, const double* qd) {
+  int joint = -1;
+  double most = -INFINITY;
+  EACH {
+    const double beyond = fabs(qd[i]) - s->greatest_speed[i];
+    if (!(beyond <= 0) && !(beyond <= most)) { joint = i; most = beyond; }
   }
-  EACH if (!(fabs(qd[i]) <= s->greatest_speed[i])) joint = i;
-  if (joint >= 0) {
-    EACH if (fabs(qd[i]) - s->greatest_speed[i] > most) { most = fabs(qd[i]) - s->greatest_speed[i]; joint = i; }
-    say(m, TOO_FAST, joint, qd[joint], s->greatest_speed[joint]);
-    return SPEED;
-  }
-  if (s->observer_run && m->external[ENERGY] > s->energy) {
-    say(m, FELT_ENERGY, 0, m->external[ENERGY], s->energy);
-    return SPEED;
-  }
+  if (joint >= 0) say(m, TOO_FAST, joint, qd[joint], s->greatest_speed[joint]);
+  else if (s->observer_run && m->external[ENERGY] > s->energy) say(m, FELT_ENERGY, 0, m->external[ENERGY], s->energy);
+  else return -1;
+  return SPEED;
+}
+
+/* Other publishers, and the rate of the states. */
+static int judge_messages(const Settings* s, State* m) {
   if (m->conflict) { say(m, NO_PROBLEM, 0, 0, 0); return PUBLISHER; }
   if (m->carried < 1 || m->period > s->state_timeout) { say(m, NO_PROBLEM, 0, m->carried, m->period); return RATE; }
+  return -1;
+}
+
+static int judge_touch(const Settings* s, State* m) {
   int contact = m->told ? COLLISION + (int)m->told - 1 : -1;
   if (contact != -1) say(m, NO_PROBLEM, 0, 0, 0);
   if (s->observer_run && s->judges_contact && contact != COLLISION) {
     if (judge_contact(m, s->collision, s->collision_wrench)) contact = COLLISION;
     else if (judge_contact(m, s->touch, s->touch_wrench)) contact = TOUCH;
   }
-  if (contact >= 0) return m->active && m->active_kind == COLLISION ? COLLISION : contact;
-  if (!m->active) return -1;
+  return contact >= 0 && m->active && m->active_kind == COLLISION ? COLLISION : contact;
+}
+
+/* A fault whose cause is away, and that is latched. */
+static int find_latched(const Settings* s, State* m, double t) {
   for (int k = 0; k < KINDS; ++k) {
     m->seen[k] = smaller(m->seen[k], t); /* time may go back */
     if (m->history_latched[k] && t - m->seen[k] >= s->quiet_time) forget_history(m, k);
-    if (m->history_latched[k]) { *present = 0; say(m, LATCHED, 0, 0, 0); return k; }
+    if (m->history_latched[k]) { say(m, LATCHED, 0, 0, 0); return k; }
   }
   return -1;
+}
+
+/* Kind of the fault of a usable state, -1 for none; `present` is 0 if it is latched and its cause is away. */
+static int detect(const Settings* s, State* m, double t, const double* qd, int* present) {
+  int kind = judge_consistency(s, m);
+  *present = 1;
+  if (kind < 0) kind = judge_speed(s, m, qd);
+  if (kind < 0) kind = judge_messages(s, m);
+  if (kind < 0) kind = judge_touch(s, m);
+  if (kind >= 0 || !m->active) return kind;
+  kind = find_latched(s, m, t);
+  *present = kind < 0;
+  return kind;
 }
 
 /* The fault begins again; nonzero if the reaction escalates. */
@@ -116,6 +141,11 @@ static void gravity_effort(const Settings* s, State* m, const double* q, double*
   s->gravity(q, s->model, effort);
   if (is_finite(effort)) { copy(m->gravity_last, effort); m->gravity_known = 1; }
   EACH effort[i] = m->gravity_known ? s->sent_part[i] * m->gravity_last[i] : 0;
+}
+
+/* What the drives add to what is sent. */
+static void find_added(const Settings* s, const State* m, double* added) {
+  EACH added[i] = m->gravity_known ? (1 - s->sent_part[i]) * m->gravity_last[i] : 0;
 }
 
 /* --- what may be sent without states that can be trusted */
@@ -262,7 +292,7 @@ static int seeing_effort(const Settings* s, State* m, double t, const double* q,
     return 1;
   }
   if (t >= m->until) m->phase = RAMP;
-  target(s, m, t, held);
+  target(m, t, held);
   EACH effort[i] += (m->carries && m->phase != FLOAT ? spring(s, m, i, held[i], q[i]) : 0) - m->carried_damping[i] * qd[i];
   fade(m, t, effort);
   return m->left == 0;
@@ -275,11 +305,49 @@ static void end_fault(const Settings* s, State* m, double t, const double* q) {
   m->trail_count = 0;
 }
 
+/* The reaction begins, or another one in its place. */
+static void begin_reaction(const Settings* s, State* m, int kind, double t) {
+  const int before = m->active != 0;
+  const int64_t level = m->level[kind] < LEVELS ? m->level[kind] : LEVELS - 1;
+  int64_t answer = s->answers[kind * LEVELS + level];
+  if (before && m->phase == RETREAT) m->trail_count = 0;
+  if (before && m->phase >= RAMP) answer = m->phase; /* no way back from there as long as anything is wrong */
+  const double left = greater(s->expiry[kind] - m->spent[kind], 0);
+  const int fades = answer == RAMP && s->answers[kind * LEVELS] != DAMP && (!before || m->carries);
+  m->carries = (answer != DAMP && answer != RAMP) || fades;
+  if (!before) m->left = 1;
+  m->faults++;
+  m->active = 1; m->active_kind = kind; m->phase = answer;
+  m->active_begin = t; m->until = answer >= RAMP ? t : answer == WAIT ? INFINITY : t + left;
+  m->ramp_down_time = s->ramp_down_time;
+  m->ramped = m->until; m->blind = 0;
+  copy(m->found, m->q);
+  begin_watching(m, t, m->qd);
+  find_gravity_error(s, m, m->q);
+}
+
+/* What the reaction sends, if it still sends anything. */
+static int send_reaction(const Settings* s, State* m, Period* p, double t, int has_state) {
+  double effort[N], added[N];
+  int limited = 0;
+  if (m->phase == SILENT && m->memory.is_sending != 0) pause_sending(&m->memory, t);
+  if (m->memory.is_sending == 0) return CORE_SILENT;
+  if (t < m->active_begin) { m->until += t - m->active_begin; m->active_begin = t; m->left = 1; m->ramped = m->until; }
+  const int lets_go = has_state && p->kind != SENSOR ? seeing_effort(s, m, t, p->q, p->qd, effort)
+    : blind_effort(s, m, t, has_state, effort);
+  if (lets_go && !has_state && m->left > 0) { m->phase = SILENT; pause_sending(&m->memory, t); return CORE_SILENT; }
+  find_added(s, m, added);
+  limit(s, &m->memory, t, effort, added, p->rows);
+  EACH limited |= p->rows[RATE_LIMITED * N + i] != 0;
+  if (lets_go && !limited) m->phase = SILENT; /* this command is the last */
+  m->applies = 1;
+  EACH m->applied[i] = p->rows[i] + added[i];
+  return CORE_SEND;
+}
+
 /* What is sent because of a fault. The period has the state, if `has_state`. */
 static int react(const Settings* s, State* m, Period* p, double t, int kind, int present, int has_state) {
-  const int before = m->active != 0, another = !before || m->active_kind != kind;
-  const int returns = present && before && !m->present;
-  double effort[N], added[N];
+  const int another = !m->active || m->active_kind != kind, returns = present && m->active && !m->present;
   reset_step(&m->memory);
   m->driving = 0;
   if (has_state) start(m, t, p->q);
@@ -287,41 +355,10 @@ static int react(const Settings* s, State* m, Period* p, double t, int kind, int
   m->reacted[kind] = t;
   const int escalated = (another || returns) && present && repeat(s, m, kind, t);
   if (s->needs_quiet[kind]) m->history_latched[kind] = 1;
-  if (another || escalated) {
-    int64_t answer = s->answers[kind * LEVELS + (m->level[kind] < LEVELS ? m->level[kind] : LEVELS - 1)];
-    if (before && m->phase == RETREAT) m->trail_count = 0;
-    if (before && m->phase >= RAMP) answer = m->phase; /* no way back from there as long as anything is wrong */
-    const double left = greater(s->expiry[kind] - m->spent[kind], 0);
-    const int fades = answer == RAMP && s->answers[kind * LEVELS] != DAMP && (!before || m->carries);
-    m->carries = (answer != DAMP && answer != RAMP) || fades;
-    if (!before) m->left = 1;
-    m->faults++;
-    m->active = 1; m->active_kind = kind; m->phase = answer;
-    m->active_begin = t; m->until = answer >= RAMP ? t : answer == WAIT ? INFINITY : t + left;
-    m->ramp_down_time = s->ramp_down_time;
-    m->ramped = m->until; m->blind = 0;
-    copy(m->found, m->q);
-    begin_watching(m, t, m->qd);
-    find_gravity_error(s, m, m->q);
-  }
+  if (another || escalated) begin_reaction(s, m, kind, t);
   m->present = present; m->latched = m->history_latched[kind];
   if (present) m->seen[kind] = t;
   p->kind = kind;
   m->applies = 0;
-  if (m->phase == SILENT && m->memory.is_sending != 0) fall_silent(&m->memory, t);
-  if (m->memory.is_sending == 0) return CORE_SILENT;
-  EACH added[i] = m->gravity_known ? (1 - s->sent_part[i]) * m->gravity_last[i] : 0;
-  const int sees = has_state && kind != SENSOR;
-  if (t < m->active_begin) { m->until += t - m->active_begin; m->active_begin = t; m->left = 1; m->ramped = m->until; }
-  const int lets_go = sees ? seeing_effort(s, m, t, p->q, p->qd, effort)
-    : blind_effort(s, m, t, has_state, effort);
-  if (lets_go && !has_state) { m->phase = SILENT; fall_silent(&m->memory, t); return CORE_SILENT; }
-  EACH added[i] = m->gravity_known ? (1 - s->sent_part[i]) * m->gravity_last[i] : 0;
-  limit(s, &m->memory, t, effort, added, p->rows);
-  int limited = 0;
-  EACH limited |= p->rows[RATE_LIMITED * N + i] != 0;
-  if (lets_go && !limited) m->phase = SILENT; /* this command is the last */
-  m->applies = 1;
-  EACH m->applied[i] = p->rows[i] + added[i];
-  return CORE_SEND;
+  return send_reaction(s, m, p, t, has_state);
 }

@@ -115,7 +115,7 @@ static void take_step(const Settings* s, State* m, Period* p, const double* give
   m->driving = !(p->t - m->memory.switched_on < s->ramp_time);
   m->applies = 1;
   EACH m->driving_effort[i] = m->applied[i] = p->rows[i] + m->memory.added[i];
-  remember_trail(s, m, p->t, p->q);
+  remember_trail(m, p->t, p->q);
   note_standing(m, p->t, p->q, &s->uncertainty);
 }
 

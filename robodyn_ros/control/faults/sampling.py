@@ -51,7 +51,7 @@ ROUNDING = 1e-6
 """How near to one a pole is that stands for a joint without stiffness."""
 
 
-class Sampling(NamedTuple):
+class StateSampling(NamedTuple):
     """How states come, as it was measured, and what that carries."""
 
     period: float = 0.0  # time between two states, a mean or the lesser of the last two [s]; 0 before it is known
@@ -67,7 +67,7 @@ class Judgement(NamedTuple):
     settled_until: float  # up to this period and delay together nothing changes [s]
 
 
-def judged(settings: LoopSettings, sampling: Sampling, q: Array) -> Judgement:
+def judged(settings: LoopSettings, sampling: StateSampling, q: Array) -> Judgement:
     """Judge the gains of settings by the period and delay that were measured, with the arm at q (n,)."""
     feedback, period, delay = settings.feedback, sampling.period, sampling.delay
     gains = checked_result(settings.controller, "acceleration_gains", q, period)
@@ -79,7 +79,7 @@ def judged(settings: LoopSettings, sampling: Sampling, q: Array) -> Judgement:
     return Judgement(carried, feedback if part == 1.0 else scaled(feedback, part), reach if settled else 0.0)
 
 
-def check_sampling(settings: LoopSettings, now: LoopSettings, sampling: Sampling, q: Array) -> None:
+def check_sampling(settings: LoopSettings, now: LoopSettings, sampling: StateSampling, q: Array) -> None:
     """Check that settings can be worked with at the measured rate, or better than with those of now.
 
     Args:
@@ -98,7 +98,9 @@ def check_sampling(settings: LoopSettings, now: LoopSettings, sampling: Sampling
         raise InputError(name, problem)
 
 
-def sampling_problem(settings: LoopSettings, sampling: Sampling, q: Array, periods: float = 1.0) -> tuple[str, str]:
+def sampling_problem(
+    settings: LoopSettings, sampling: StateSampling, q: Array, periods: float = 1.0
+) -> tuple[str, str]:
     """Which settings are wrong for the rate of the states, and why, with what would be right; "" twice if none are.
 
     Args:

@@ -4,23 +4,24 @@ What is sent after a fault never makes it worse than sending nothing. The reacti
 
     retreat τ = g(q) + K (q_p - q) - D q̇    q_p goes back the way that the arm came, and stays at its beginning
     wait    as hold, and it does not end: until what touches the arm has been away for ``quiet_time``
-    hold    τ = g(q) + K (q_f - q) - D q̇    where the fault found the arm, q_f; K (q_f - q) is no more than what the model
-                                            may be wrong by, beyond that q_f gives way
+    hold    τ = g(q) + K (q_f - q) - D q̇    where the fault found the arm, q_f; K (q_f - q) is no more than what the
+                                            model may be wrong by, beyond that q_f gives way
     float   τ = g(q) - D q̇                  the arm gives way to whatever pushes it
     damp    τ = -D q̇                        no model: the arm sinks slowly under its weight
     ramp    the effort of that moment fades to zero, linearly, within ``ramp_down_time``
 
-Without states that can be trusted a hold is τ = g(q_f) + r, with the residual r that the model lacked, as far as masses and
-a payload explain it. An arm that stood is carried for ``expiry``; one that moved until the stated uncertainty could bring a
-joint to its velocity limit, tens of milliseconds. Then nothing is sent. Where states come whose positions and velocities
-contradict each other, the smaller one of both velocities is damped, 0 if they differ in sign: that takes energy out
-whichever is right.
+Without states that can be trusted a hold is τ = g(q_f) + r, with the residual r that the model lacked, as far as
+masses and a payload explain it. An arm that stood is carried for ``expiry``; one that moved until the stated
+uncertainty could bring a joint to its velocity limit, tens of milliseconds. Then nothing is sent. Where states come
+whose positions and velocities contradict each other, the smaller one of both velocities is damped, 0 if they differ
+in sign: that takes energy out whichever is right.
 
-A joint that becomes faster under a reaction than it was, and than half of its limit, for 10 ms: its drive does not obey, and
-nothing more is sent. What the drives do without commands is their own matter, and brakes belong there. Each reaction with
-states but ``wait`` lasts for ``expiry`` and ends in a ramp. K and D are the gains of the joints as effort gains, whatever
-law is at work; lowered where states come too rarely for them (:mod:`robodyn_ros.control.faults.sampling`). g(q) comes from
-the model as long as the model gives one, else it is the last one that the model gave.
+A joint that becomes faster under a reaction than it was, and than half of its limit, for 10 ms: its drive does not
+obey, and nothing more is sent. What the drives do without commands is their own matter, and brakes belong there. Each
+reaction with states but ``wait`` lasts for ``expiry`` and ends in a ramp. K and D are the gains of the joints as
+effort gains, whatever law is at work; lowered where states come too rarely for them
+(:mod:`robodyn_ros.control.faults.sampling`). g(q) comes from the model as long as the model gives one, else it is the
+last one that the model gave.
 """
 
 from __future__ import annotations
@@ -137,7 +138,7 @@ class FaultReaction:
 
 @dataclass(frozen=True)
 class StatesReaction(FaultReaction):
-    """No usable states come. An arm in motion is carried no longer than what is unknown keeps it below its speed limits."""
+    """No usable states come. An arm in motion is carried until what is unknown could bring it to a speed limit."""
 
     escalation = BLIND_ESCALATION
 
