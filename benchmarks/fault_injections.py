@@ -17,6 +17,9 @@ from fault_kinds import FAULTS, Fault, spoilable
 SETTLES, LASTS = 1.5, 3.0
 """How long an arm is under its loop before a fault, and how long it is watched from then on [s]."""
 
+LOST = 20.0
+"""Speed at which an arm is lost, and is watched no longer [velocity limits]."""
+
 ONE_SAMPLE = "one bad sample, 0.05"
 """The fault after which an arm at rest may not move."""
 
@@ -144,5 +147,6 @@ def _run(setup: Setup, swing: Swing | None, begin: float, injection: Injection, 
     if cell.detected < np.inf:  # a false alarm
         return cell, Run(cell.speed, cell.moved, cell.stopped, cell.step)
     cell.watch()
-    cell.run(LASTS, injection.fault.make(cell, np.random.default_rng([injection.seed, 2, setup.seed])), moves)
+    fault = injection.fault.make(cell, np.random.default_rng([injection.seed, 2, setup.seed]))
+    cell.run(LASTS, fault, moves, until=lambda: cell.speed > LOST)
     return cell, Run(cell.speed, cell.moved, cell.stopped, cell.step)

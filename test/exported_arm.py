@@ -83,7 +83,7 @@ class ExportedArm:
         for name in ("arm_create", "arm_core", "arm_settings_create", "arm_core_settings", "core_trajectory_create",
                      "core_returned", "core_state"):  # fmt: skip
             getattr(self.code, name).restype = ctypes.c_void_p
-        for name in ("core_track", "core_hold", "arm_follow"):
+        for name in ("core_track", "core_hold", "core_expected", "arm_follow", "arm_tool", "arm_tool_renew"):
             getattr(self.code, name).restype = Refusal
         count = ctypes.c_int()
         self.code.arm_parameters.restype = ctypes.POINTER(Parameter)
@@ -161,6 +161,21 @@ class ExportedArm:
         while back := self.code.core_returned(self.core):
             self.code.core_trajectory_destroy(ctypes.c_void_p(back))
         return refusal.why == 0, refusal
+
+    def stream_pose(self, t: float, pose: np.ndarray) -> bool:
+        """A pose (4, 4) that the tool is to have; whether it is taken."""
+        numbers = np.concatenate((pose[:3, 3], pose[:3, :3].ravel()))
+        return self.code.arm_tool(self.arm, 0, -1, ctypes.c_double(t), at(numbers)).why == 0
+
+    def renew_tool(self, t: float) -> bool:
+        """The reference goes on with what is streamed to the tool; whether it can."""
+        return self.code.arm_tool_renew(self.arm, ctypes.c_double(t)).why == 0
+
+    def expected(self, t: float) -> np.ndarray:
+        """The reference (4, n) at a time."""
+        found = np.zeros((4, self.n))
+        assert self.code.core_expected(self.core, ctypes.c_double(t), at(found)).why == 0
+        return found
 
     def words(self, refusal: Refusal) -> str:
         """A refusal in words."""

@@ -131,6 +131,10 @@ class Process:
             self._process.wait()
 
 
+FREQUENCY = 10.0
+"""Natural frequency of the PRR arm under a controller of the tests [rad/s]: late states of a busy machine carry it."""
+
+
 class Graph:
     """Processes, and a node of the test's own to talk to them, in the domain that the environment names.
 
@@ -172,6 +176,11 @@ class Graph:
         """
         if name == "controller" and REALTIME:
             parameters.setdefault("realtime", REALTIME)
+        if name == "controller" and 'name="elevator"' in parameters.get("robot_description", 'name="elevator"'):
+            parameters["gains"] = parameters.get("gains", {})
+            for joint in ("elevator", "shoulder", "wrist"):
+                if f"gains.{joint}.natural_frequency" not in parameters:
+                    parameters["gains"].setdefault(joint, {}).setdefault("natural_frequency", FREQUENCY)
         if name == "simulator" and self.state_rate:
             parameters.setdefault("state_rate", self.state_rate)
         path = self._folder / f"{name}-{len(self._processes)}.yaml"

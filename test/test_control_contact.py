@@ -392,7 +392,7 @@ def test_too_much_energy_is_too_fast() -> None:
     bench.run(0.1)
     bench.loop.follow(rest_to_rest([bench.plant.q + [0.5, 0.0, 0.0]], [0.8]))
     bench.run(0.8, lambda: bench.loop.fault is not None)
-    assert (bench.loop.fault.kind, bench.loop.fault.phase) == ("speed", "damp")
+    assert (bench.loop.fault.kind, bench.loop.fault.phase) == ("speed", "hold")
     assert "energy" in bench.command.problem
     assert bench.command.external[-2] > 0.3
 

@@ -33,10 +33,12 @@ from robodyn_ros.control import ControlLoop, Reference, Trajectory
 from robodyn_ros.control.export.controller_parameters import known_defaults
 from robodyn_ros.control.export.ros2_control import ExportedFiles, export_package, write_package
 from robodyn_ros.control.loop_settings import make_loop_settings, model_parameters
+from robodyn_ros.control.motion.tool_stream import StreamSettings, ToolStream
 from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.dynamics.sensitivity import sensitivity_parameters
 from robodyn_ros.engine import find_compiler
 from robodyn_ros.errors import ConfigurationError, InputError, RobodynError
+from robodyn_ros.kinematics import Kinematics
 
 HERE = Path(__file__).parent
 DECLARATIONS, TF = HERE / "ros2_control_declarations", HERE / "tf2_declarations"
@@ -402,6 +404,33 @@ def test_limits_hold_whatever_comes() -> None:
 
 
 @needs_compiler
+@pytest.mark.parametrize("name", ARMS)
+def test_a_pose_that_is_streamed_is_reached_as_by_the_node(name: str) -> None:
+    """The arm is where its reference is. tool_stream.c is a text of its own."""
+    given = {"allow_sagging": True, "stream.speed": 0.1, "blend_time": 0.0, "plausibility": False}
+    both = Twins(name, "computed_torque", given)
+    arm, robot, kinematics = both.exported, both.robot, Kinematics(both.robot)
+    stream = ToolStream(both.dynamics, "", StreamSettings(speed=0.1), both.loop.settings.limits.velocity)
+    start = np.clip(robot.home + 0.4, robot.lower + 0.2, robot.upper - 0.2)
+    target = kinematics.pose(stream.link, start + 0.1 * np.cos(np.arange(robot.n)))
+    reference = np.array([start, *np.zeros((3, robot.n))])
+    stream.begin(start, 0.0 * start)
+    for k in range(5000):
+        t = 1.0 + PERIOD * k
+        assert arm.update(t, reference[0].copy(), reference[1].copy()) == SEND
+        if k % 20 == 0:
+            assert arm.stream_pose(t, target)
+            stream.take_pose(t, target)
+        assert arm.renew_tool(t + PERIOD)
+        reference = arm.expected(t + PERIOD)
+        if k:
+            np.testing.assert_allclose(reference[:2], stream.advance(t + PERIOD, PERIOD)[:2], atol=1e-9)
+        else:
+            stream.advance(t + PERIOD, PERIOD)
+    np.testing.assert_allclose(kinematics.pose(stream.link, reference[0]), target, atol=1e-4)
+
+
+@needs_compiler
 def test_a_refusal_has_the_words_of_the_node() -> None:
     both = Twins("prr", "computed_torque")
     q = both.robot.home
@@ -557,10 +586,12 @@ def test_two_arms_in_one_process(prr: Exported, tmp_path: Path) -> None:
 @needs_compiler
 @pytest.mark.thorough
 @pytest.mark.timeout(600)
-def test_with_sanitizers(tmp_path: Path) -> None:
-    given = given_for(rd.load_robot(PRR), np.random.default_rng(2)) | {"contact.observe": "tool"}
+@pytest.mark.parametrize("observed", ["tool", "nothing"])
+def test_with_sanitizers(observed: str, tmp_path: Path) -> None:
+    given = given_for(rd.load_robot(PRR), np.random.default_rng(2)) | {"contact.observe": observed}
     made = build(tmp_path, PRR, given, flags=SANITIZERS)
     asked: dict[int, list[float]] = {250: [POSE, 0, 0.1, 0.2, 0.3, 0.0, 0.0, 0.0, 1.0], 300: [CHANGE, 1], 450: [TARE]}
+    asked[600] = [TRAJECTORY, 1, 3, 3, 0, np.nan, 0, 1, 2, 0.3, 0.15, 0.1, 0.1, 0.0, 0.0, 0.0]
     _, said, code = history_of(made, standing(5000, asked), changes="blend_time\tdouble\t0.1\n")
     assert code == 0, said
 

@@ -186,8 +186,8 @@ def test_the_efforts_are_at_zero_when_the_loop_falls_silent(duration):
 def test_states_that_come_back_are_answered_from_what_was_sent_last(answer):
     arm = Arm(reactions=REACTIONS._replace(states=StatesReaction(answer, 0.3)))
     arm.loop.follow(rest_to_rest([[1.0, 0.4, -0.6]], [2.0]))
-    for _ in range(20):
-        arm.state()
+    for _ in range(30):
+        arm.state(qd=ZERO)
     _, efforts = arm.watched(0.2)
     if answer == "ramp":
         assert np.linalg.norm(efforts[-1]) < 0.9 * np.linalg.norm(GRAVITY)

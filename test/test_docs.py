@@ -17,18 +17,16 @@ from test_readme import SCRIPTS, copy, environment
 
 import robodyn_ros as rd
 from robodyn_ros.cli.main import VERBS
+from robodyn_ros.control import FaultReactions, SafetySettings
+from robodyn_ros.control.faults.consistency import SETTINGS
 from robodyn_ros.plugins import GROUPS
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 sys.path[:0] = [str(DOCS / "_ext"), str(DOCS)]
 
-sys.path.insert(0, str(ROOT / "benchmarks"))
-
 import executed  # noqa: E402
-import fault_page as faults  # noqa: E402
 import first_hour  # noqa: E402
-import node_faults  # noqa: E402
 
 __all__ = ["copy"]  # the fixture
 
@@ -223,26 +221,34 @@ def test_the_reference_has_all_that_there_is(site: Path) -> None:
         assert (site / f"reference/api/{room}.html").is_file()
 
 
-def faults_of(text: str) -> list[str]:
-    """The first cell of each row of the tables of a Markdown text, without their heads."""
-    rows = [line.removeprefix("| ").split(" | ")[0] for line in text.splitlines() if line.startswith("| ")]
-    return [row for row in rows if row != "fault"]
+SAFETY = (DOCS / "safety.md").read_text(encoding="utf-8")
 
 
-def test_the_page_of_faults_has_every_row_of_the_contract():
-    """What `make faults` injects is what the contract lists, and the page has a row of each, of this command."""
-    injected = {scenario.row for scenario in (*faults.SCENARIOS, *node_faults.SCENARIOS)}
-    contract = (DOCS / "safety.md").read_text(encoding="utf-8").partition("\n## Faults\n")[2].partition("\n## ")[0]
-    assert set(faults_of(contract)) == injected
-    head, _, tables = (DOCS / "reference" / "faults.md").read_text(encoding="utf-8").partition("\n## ")
-    assert head.strip() == faults.PAGE.strip()
-    assert 'make faults BENCH="--page docs/reference/faults.md"' in head
-    expected = {
-        f"{scenario.row}: {scenario.variant}" if scenario.variant else scenario.row
-        for scenario in (*faults.SCENARIOS, *node_faults.SCENARIOS)
-    }
-    assert set(faults_of(tables)) == expected
-    assert f"{faults.NODE}\n" in tables
+def rows_of(heading: str) -> list[list[str]]:
+    """The cells of the first table under a heading of the safety contract, without its head."""
+    part = SAFETY.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    table = re.search(r"^\|.*\n\|[-|]+\n((?:\|.*\n)+)", part, re.MULTILINE)
+    assert table, heading
+    return [[cell.strip().strip("`") for cell in row.strip("|").split(" | ")] for row in table[1].splitlines()]
+
+
+def test_the_contract_has_each_kind_of_fault_with_its_reaction() -> None:
+    reactions = FaultReactions()._asdict().items()
+    rows = [(row[0].strip(" `"), row[2], float(row[3])) for row in rows_of("Faults")]
+    assert rows == [(kind, reaction.answer, reaction.expiry) for kind, reaction in reactions]
+
+
+def test_the_contract_has_the_words_of_the_node() -> None:
+    pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
+    from robodyn_ros.nodes.controller.fault_report import FAULTS
+
+    assert {row[0].strip(" `"): row[4] for row in rows_of("Faults")} == FAULTS
+
+
+def test_the_contract_has_the_stated_uncertainty() -> None:
+    rows = {row[0].strip(" `"): float(row[1].split()[0]) for row in rows_of("Stated uncertainty")}
+    assert rows == {name: getattr(SafetySettings(), name) for name in SETTINGS}
+    assert len(SETTINGS) <= 10
 
 
 OPTIONS = {verb: options_of(verb) for verb in VERBS}

@@ -11,12 +11,14 @@
 #define EXPECTED_STEPS 20 /* most of them in a period */
 #define VELOCITY_TIME 0.005 /* time constant of the velocity of positions [s] */
 #define LOOK 0.015 /* time in which contradicting states show whether both velocities agree on what moves [s] */
+#define BRAKED 0.5 /* time in which an arm that is braked comes to rest, and may move again [s] */
+#define LATELY 0.05 /* time for which a speed counts as recent [s] */
 #define SLOW 0.1 /* ratio of the velocity limit below which a joint need not be seen */
 #define AGREES 0.2 /* least ratio of its velocity that both show */
 #define PATIENCE 0.01 /* how long a joint may become faster under a reaction: efforts reverse within that time [s] */
 #define GROWTH 1.1 /* ratio of its speed at the beginning from which on a joint has become faster */
 #define FAST 0.5 /* ratio of the velocity limit below which that does not count */
-#define BLIND_FAST 0.35 /* likewise, for the smaller one of two velocities that contradict */
+#define BLIND_FAST 0.25 /* likewise, for the smaller one of two velocities that contradict */
 
 static void remember_trail(State* m, double t, const double* q) {
   if (m->trail_count && 0 <= t - m->trail_time && t - m->trail_time < TRAIL_PERIOD) return;
@@ -160,8 +162,10 @@ static void find_gravity_error(const Settings* s, State* m, const double* q) {
   EACH m->gravity_error[i] = s->uncertainty.model_error * rows[i] + s->uncertainty.unknown_payload * rows[N + i];
 }
 
-/* A state that is trusted: since when the arm stands. */
-static void note_standing(State* m, double t, const double* q, const Uncertainty* u) {
+/* A state that is answered by the law: since when the arm stands, and how fast it was lately. */
+static void note_motion(State* m, double t, const double* q, const double* qd, const Uncertainty* u) {
+  const double left = greater(1 - (t - m->stepped_t) / LATELY, 0);
+  EACH m->recent_speed[i] = greater(fabs(qd[i]), left * m->recent_speed[i]);
   int moved = !(0 <= t - m->stepped_t && t - m->stepped_t < STOOD);
   EACH moved |= !(fabs(q[i] - m->stood_q[i]) <= STANDS * u->scale[i]);
   if (moved) { copy(m->stood_q, q); m->stood_since = t; }
@@ -202,7 +206,7 @@ static void begin_carrying(const Settings* s, State* m) {
   int stands = m->stepped_t - m->stood_since >= STOOD * (1 - 1e-9);
   gravity_effort(s, m, m->q, m->carried_effort);
   EACH {
-    stands &= fabs(c->v[i]) < MOVES * velocity_noise_of(&s->uncertainty, c, i);
+    stands &= m->recent_speed[i] < MOVES * velocity_noise_of(&s->uncertainty, c, i);
     m->carried_effort[i] += within(c->residual[i], m->gravity_error[i]);
   }
   m->carried_until = INFINITY;
@@ -223,6 +227,7 @@ static void find_velocities(State* m, double t, int begins) {
   EACH {
     const double one = m->differ_v[i], other = c->raw[i];
     m->agreed_qd[i] = one * other <= 0 ? 0 : fabs(one) < fabs(other) ? one : other;
+    m->greatest_qd[i] = greater(fabs(one), fabs(other));
   }
 }
 
@@ -269,8 +274,16 @@ static double spring(const Settings* s, State* m, int i, double held, double q) 
 
 /* Whether contradicting states say of each joint that moved fast that it still moves, by both velocities. */
 static int is_seen(const Settings* s, const State* m) {
-  const double* v = m->consistency.v;
-  EACH if (fabs(v[i]) > SLOW * s->velocity_limit[i] && !(m->agreed_qd[i] * v[i] > AGREES * v[i] * v[i])) return 0;
+  EACH {
+    const double v = m->recent_speed[i];
+    if (v > SLOW * s->velocity_limit[i] && fabs(m->agreed_qd[i]) < AGREES * v) return 0;
+  }
+  return 1;
+}
+
+/* Whether the arm is at rest by both velocities. */
+static int is_at_rest(const Settings* s, const State* m) {
+  EACH if (m->greatest_qd[i] > 0.5 * SLOW * s->velocity_limit[i]) return 0;
   return 1;
 }
 
@@ -285,9 +298,11 @@ static int blind_effort(const Settings* s, State* m, double t, int has_state, do
   if (t < m->carried_until && !is_below_limits(s, m, t)) m->carried_until = t;
   if (!contradicts) return t >= m->carried_until;
   find_velocities(m, t, begins);
-  if (begins) begin_watching(m, t, m->consistency.v);
-  if (is_seen(s, m) && t - m->blind_begin < LOOK) m->seen_until = INFINITY;
+  if (begins) begin_watching(m, t, m->recent_speed);
+  if (is_seen(s, m) && t - m->blind_begin < LOOK) m->seen_until = t + BRAKED;
+  if (is_at_rest(s, m) && t < m->seen_until) m->seen_until = t + BRAKED;
   if (t >= greater(m->carried_until, m->seen_until) && t - m->blind_begin >= LOOK) return 1;
+  EACH m->begin_speed[i] = smaller(m->begin_speed[i], greater(fabs(m->agreed_qd[i]), SLOW * s->velocity_limit[i]));
   if (!obeys(s, m, t, m->agreed_qd, BLIND_FAST)) return 1;
   EACH {
     const double most = greater(fabs(m->consistency.v[i]), SLOW * s->velocity_limit[i]); /* it has been braked since */
@@ -345,12 +360,12 @@ static void begin_reaction(const Settings* s, State* m, int kind, double t) {
 static int send_reaction(const Settings* s, State* m, Period* p, double t, int has_state) {
   double effort[N], added[N];
   int limited = 0;
-  if (m->phase == SILENT && m->memory.is_sending != 0) fall_silent(&m->memory, t);
+  if (m->phase == SILENT && m->memory.is_sending != 0) pause_sending(&m->memory, t);
   if (m->memory.is_sending == 0) return CORE_SILENT;
   if (t < m->active_begin) { m->until += t - m->active_begin; m->active_begin = t; m->left = 1; m->ramped = m->until; }
   const int lets_go = has_state && p->kind != SENSOR ? seeing_effort(s, m, t, p->q, p->qd, effort)
     : blind_effort(s, m, t, has_state, effort);
-  if (lets_go && !has_state && m->phase != RAMP) { m->phase = SILENT; fall_silent(&m->memory, t); return CORE_SILENT; }
+  if (lets_go && !has_state && m->left > 0) { m->phase = SILENT; pause_sending(&m->memory, t); return CORE_SILENT; }
   find_added(s, m, added);
   limit(s, &m->memory, t, effort, added, p->rows);
   EACH limited |= p->rows[RATE_LIMITED * N + i] != 0;

@@ -14,9 +14,12 @@ static void reset_limiter(StepMemory* m) {
   m->sent_at = NEVER;
 }
 
-/* Send nothing from a time on [s], after a ramp to zero: the next command begins there. */
-static void fall_silent(StepMemory* m, double t) {
+/* Send nothing from a time on [s]: the next command begins where the last one was, which drives may have kept to. */
+static void pause_sending(StepMemory* m, double t) {
+  double sent[N];
+  copy(sent, m->sent);
   reset_limiter(m);
+  copy(m->sent, sent);
   m->sent_at = t;
 }
 

@@ -116,7 +116,7 @@ static void take_step(const Settings* s, State* m, Period* p, const double* give
   m->applies = 1;
   EACH m->driving_effort[i] = m->applied[i] = p->rows[i] + m->memory.added[i];
   remember_trail(m, p->t, p->q);
-  note_standing(m, p->t, p->q, &s->uncertainty);
+  note_motion(m, p->t, p->q, p->qd, &s->uncertainty);
 }
 
 void core_stop(Core* c) {

@@ -185,14 +185,14 @@ typedef struct {
   double trail_time, trail[TRAIL * N]; /* positions on the path, a ring */
   int64_t faults, active, active_kind, phase, present, latched, blind, carries; /* faults: how many there have been */
   double active_begin, until, ramp_down_time, ramped, left, found[N];
-  double stood_since, stood_q[N], stepped_t; /* since when and where the arm stands, and the time of the latest step */
+  double stood_since, stood_q[N], recent_speed[N], stepped_t; /* since when and where the arm stands; how fast it was; latest step */
   double carried_effort[N], carried_until; /* what is sent without states, and until when [s] */
   double blind_begin, seen_until;
   int64_t expects; /* 1 if the arm moves by the model while nobody sees it: when, where, how fast */
   double expected_t, expected_q[N], expected_v[N];
   double gravity_error[N]; /* by how much the model may be wrong about what carries a joint [N·m] or [N] */
-  /* of states that contradict: velocity of their positions; the smaller one of both velocities */
-  double differ_t, differ_q[N], differ_v[N], agreed_qd[N];
+  /* of states that contradict: velocity of their positions; the smaller and the greater one of both */
+  double differ_t, differ_q[N], differ_v[N], agreed_qd[N], greatest_qd[N];
   double begin_speed[N], grows_since; /* speeds at the beginning of a reaction, and since when a joint has become faster */
   int64_t disobeys[N], doubted, doubt_joint, doubt_problem; /* doubted: a joint that stood although it was driven, and where */
   double doubted_at, doubt_value, doubt_bound;

@@ -78,7 +78,8 @@ class Mark(float):
     def __format__(self, spec: str) -> str:
         return self.mark
 
-    __repr__ = __str__ = lambda self: self.mark
+    def __repr__(self) -> str:
+        return self.mark
 
     def __neg__(self) -> Mark:
         return Mark(f"-{self.mark}")
@@ -203,9 +204,9 @@ class Arm:
         """
         self._contact, self._stream, self._law_keeps = contact, stream, law_keeps
         self._robot, self._law, self._step, self._parameters = robot, law, step, parameters
-        self._bare, self._bare_bodies = bare[: len(law.dynamics.symbols)], bare[len(law.dynamics.symbols) :]
         assert isinstance(law.dynamics, CompiledDynamics)
         self._dynamics: CompiledDynamics = law.dynamics
+        self._bare, self._bare_bodies = np.split(bare, [len(self._dynamics.symbols)])
         self._members = members(parameters)
         numbers = [name for name in SafetySettings.__dataclass_fields__ if name in self._members]
         self.uncertainty = UncertaintyInC(self._dynamics, numbers)
@@ -373,7 +374,8 @@ class Arm:
         link = self._robot.link(name)
         columns = [to_parameters(moved(part, link.pose.rotation, link.pose.translation)) for part in BASIS]
         np.testing.assert_allclose(to_pseudo(np.eye(10)), BASIS)
-        return np.array(columns).T
+        found: Array = np.array(columns).T
+        return found
 
     def _choices(self) -> str:
         lines = []

@@ -138,7 +138,7 @@ class FaultReaction:
 
 @dataclass(frozen=True)
 class StatesReaction(FaultReaction):
-    """No usable states come. An arm that moves is carried while what is unknown keeps it below its speed limits."""
+    """No usable states come. An arm in motion is carried until what is unknown could bring it to a speed limit."""
 
     escalation = BLIND_ESCALATION
 

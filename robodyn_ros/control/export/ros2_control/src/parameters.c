@@ -157,18 +157,18 @@ static void find_tolerance(Settings* s, const Parameters* p) {
   EACH s->tolerance[i] = s->follows && p->following_tolerance > 0 ? p->following_tolerance : INFINITY;
 }
 
-static double bound(double value) { return value > 0 ? value : INFINITY; }
+static double bound_of(double value) { return value > 0 ? value : INFINITY; }
 
 /* What is observed of contacts, and from when on it is too much. */
+#if ARM_OBSERVES
 static void find_contact(ArmSettings* x) {
   Settings* s = &x->core.loop;
   const Parameters* p = &x->given;
   double* numbers = x->observer_arrays[NUMBERS];
-  if (!ARM_OBSERVES) return;
-  EACH { s->touch[i] = bound(p->contact_touch[i]); s->collision[i] = bound(p->contact_collision[i]); }
-  s->touch_wrench[0] = bound(p->contact_touch_force); s->touch_wrench[1] = bound(p->contact_touch_torque);
-  s->collision_wrench[0] = bound(p->contact_collision_force); s->collision_wrench[1] = bound(p->contact_collision_torque);
-  s->energy = bound(p->contact_energy);
+  EACH { s->touch[i] = bound_of(p->contact_touch[i]); s->collision[i] = bound_of(p->contact_collision[i]); }
+  s->touch_wrench[0] = bound_of(p->contact_touch_force); s->touch_wrench[1] = bound_of(p->contact_touch_torque);
+  s->collision_wrench[0] = bound_of(p->contact_collision_force); s->collision_wrench[1] = bound_of(p->contact_collision_torque);
+  s->energy = bound_of(p->contact_energy);
   memcpy(numbers, FIRST_OBSERVER, sizeof FIRST_OBSERVER);
   numbers[0] = p->contact_gain;
   memcpy(numbers + OBSERVER_WIDTHS[NUMBERS] - MODEL_WIDTH, x->model, MODEL_WIDTH * sizeof(double));
@@ -177,6 +177,9 @@ static void find_contact(ArmSettings* x) {
   s->observer_arrays = x->observer_arrays;
   s->observer_constants = x->observer_constants;
 }
+#else
+static void find_contact(ArmSettings* x) { (void)x; }
+#endif
 
 /* The natural frequency of a joint that moves alone, by the gains of the law. */
 static double frequency(const double* kp, const double* kd, const double* inertia, int i) {
@@ -252,14 +255,14 @@ int arm_settings_prepare(ArmSettings* x, const Parameters* p, double period, cha
     s->rate_limit[i] = limit_of(p->effort_rate_limits[i]);
     s->velocity_limit[i] = limit_of(p->velocity_limits[i]);
     s->greatest_speed[i] = p->overspeed * s->velocity_limit[i];
-    s->deceleration[i] = bound(p->constraints_max_deceleration_on_cancel[i]);
+    s->deceleration[i] = bound_of(p->constraints_max_deceleration_on_cancel[i]);
     s->law_stiffness[i] = s->follows ? (LAW_ACCELERATES ? inertia[i] : 1) * kp[i] : 0;
     s->law_damping[i] = s->follows ? (LAW_ACCELERATES ? inertia[i] : 1) * kd[i] : 0;
-    x->tolerances.path[i] = bound(p->constraints_trajectory[i]);
-    x->tolerances.goal[i] = bound(p->constraints_goal[i]);
+    x->tolerances.path[i] = bound_of(p->constraints_trajectory[i]);
+    x->tolerances.goal[i] = bound_of(p->constraints_goal[i]);
   }
-  x->tolerances.speed = bound(p->constraints_stopped_velocity_tolerance);
-  x->tolerances.time = bound(p->constraints_goal_time);
+  x->tolerances.speed = bound_of(p->constraints_stopped_velocity_tolerance);
+  x->tolerances.time = bound_of(p->constraints_goal_time);
   find_contact(x);
   find_uncertainty(s, p, x->model);
   find_tolerance(s, p);
