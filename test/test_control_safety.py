@@ -381,13 +381,18 @@ def test_the_way_to_the_parting_command_keeps_the_rate_limits():
     assert 50 < count < 2000
 
 
-def test_the_first_command_after_silence_begins_at_zero_and_keeps_the_rate_limits():
+@pytest.mark.parametrize("answer", ["hold", "ramp"])
+def test_the_first_command_after_silence_begins_where_the_last_one_was_and_keeps_the_rate_limits(answer):
+    """At zero after a ramp; at the weight after a hold, for drives may have kept to it."""
     rates = np.array([2000.0, 300.0, 100.0])
-    arm = Arm(rate_limit=rates)
+    arm = Arm(rate_limit=rates, reactions=REACTIONS._replace(states=StatesReaction(answer, 0.3)))
     for _ in range(STOOD):
         arm.state(qd=ZERO)
-    assert 0.3 < arm.watched(3.0)[0][-1] < 2.0  # its weight, then nothing
-    sent, commands = ZERO, []
+    times, efforts = arm.watched(3.0)
+    assert times[-1] < 2.0
+    assert arm.loop.fault.phase == "silent"
+    sent, commands = efforts[-1], []
+    np.testing.assert_allclose(sent, ZERO if answer == "ramp" else GRAVITY, atol=1e-12)
     for k in range(60):
         commands.append(arm.state(qd=ZERO, after=1.0 if k == 0 else PERIOD).effort)
         assert (np.abs(commands[-1] - sent) <= (PERIOD if k else 1e-9) * rates * (1.0 + 1e-9)).all()
@@ -514,8 +519,7 @@ def test_a_clock_that_lags_behind_the_states_freezes_no_effort(traced):
 @pytest.mark.parametrize("rate", [60.0, 700.0])
 def test_no_step_is_ever_larger_than_the_rate_limit(rate, late):
     """Whatever happens: faults, gaps, other laws and gains, references that jump, another payload, and states that come
-    up to ``late`` seconds after their stamps, so that some wait and are then answered one right after the other. Where
-    nothing is sent because of a fault, the efforts begin at zero again.
+    up to ``late`` seconds after their stamps, so that some wait and are then answered one right after the other.
     """
     rng = np.random.default_rng(11)
     limits, rates = np.array([150.0, 40.0, 20.0]), rate * np.array([3.0, 2.0, 1.0])
@@ -543,16 +547,13 @@ def test_no_step_is_ever_larger_than_the_rate_limit(rate, late):
         gap = rng.uniform(0.2, 0.5) if event == 5 else PERIOD * rng.uniform(0.5, 1.5)
         commands, before = [], arm.age
         if gap > 0.1:
-            times = np.arange(arm.t + 0.02, arm.t + gap, 0.02)
-            commands += [(t + before, arm.loop.watch(t), arm.loop.fault) for t in times]
+            commands += [(t + before, arm.loop.watch(t)) for t in np.arange(arm.t + 0.02, arm.t + gap, 0.02)]
         arm.age = late * rng.uniform() if rng.integers(3) == 0 else max(0.0, before - 0.9 * gap)
         gap = max(gap, 1.01 * (arm.age - before))  # by the clock; stamps rise
         command = arm.state(arm.q + rng.uniform(-0.01, 0.01, 3), qd, after=gap + before - arm.age)
-        commands.append((arm.t + arm.age, command, arm.loop.fault))
-        for t, command, fault in commands:
+        commands.append((arm.t + arm.age, command))
+        for t, command in commands:
             if command is None:
-                if fault is not None and fault.kind == "states":  # the drives are let go of
-                    sent, when = np.zeros(3), t
                 continue
             kinds.add(command.fault)
             assert (np.abs(command.effort) <= limits).all()
