@@ -13,7 +13,7 @@ STEP_FAILED, REFUSED = "step failed", "state refused"
 """Beginnings of what a trial says of a plant that went beyond numbers, and of a state that was not used."""
 
 REMEDIES = {
-    "states": "send states more often, or raise state_timeout",
+    "states": "send states more often, lower state_delay and state_jitter, or raise state_timeout",
     "sensor": "compare the arm with its model (mass_scale, payload, friction), or lower the noise of its sensors",
     "law": "choose other gains or another law (--controller)",
     "speed": "move more slowly (a longer duration), lower the gains, or give the joint its motor's inertia (armature)",
@@ -70,9 +70,10 @@ def _stop_time(trial: Trial, said: str) -> float:
     if said.startswith(REFUSED):
         return float(next(iter(np.setdiff1d(trial.states.t, trial.commands.t)), np.nan))
     without = np.isnan(trial.commands.values["q"]).any(axis=1)
-    if without.all():
+    answered = trial.commands.t[without]
+    if without.all() or (said.startswith("states") and not len(answered)):  # nothing may be the answer to silence
         return np.nan
-    return float(next(iter(trial.commands.t[without]), trial.truth.t[-1]))
+    return float(next(iter(answered), trial.truth.t[-1]))
 
 
 def _saturation(trial: Trial, robot: Robot, t: float) -> str:
