@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from robodyn_ros.control.laws.base import Reference
     from robodyn_ros.dynamics.compiled import CompiledDynamics
     from robodyn_ros.engine.library import Wanted
     from robodyn_ros.robot import Robot
@@ -147,18 +148,23 @@ THREAD = Path(__file__).parent / "nodes/controller/realtime/thread.c"
 
 def _make_step(dynamics: CompiledDynamics, law: str) -> None:
     """Make the control step of a law, and the loop around it; the gains do not matter."""
+    from robodyn_ros.control.compiled_step import CompiledStep
     from robodyn_ros.control.core_library import start_core
-    from robodyn_ros.control.core_settings import start_model
-    from robodyn_ros.control.loop import ControlLoop
+    from robodyn_ros.control.core_settings import make_step, start_model
     from robodyn_ros.control.loop_settings import loop_default_values, make_loop_settings
     from robodyn_ros.control.parameter_file import FileParameters
 
     start_core(dynamics.robot.n, THREAD)
     start_model(dynamics)
     values = FileParameters({}, loop_default_values(dynamics.robot))
-    loop = ControlLoop.from_settings(make_loop_settings(values, dynamics, law))
-    if loop.compiled_step is not None:
-        assert loop.compiled_step.kernel is not None  # makes it, where this process has traced the law before
+    step = make_step(make_loop_settings(values, dynamics, law), _no_reference)
+    if isinstance(step, CompiledStep):
+        assert step.kernel is not None  # makes it, where this process has traced the law before
+
+
+def _no_reference(ahead: float) -> Reference:
+    """What a law in Python may ask for: nothing runs here, so nobody does."""
+    raise NotImplementedError
 
 
 def _make_mpc(dynamics: CompiledDynamics) -> None:

@@ -131,10 +131,6 @@ class Process:
             self._process.wait()
 
 
-FREQUENCY = 10.0
-"""Natural frequency of the PRR arm under a controller of the tests [rad/s]: late states of a busy machine carry it."""
-
-
 class Graph:
     """Processes, and a node of the test's own to talk to them, in the domain that the environment names.
 
@@ -143,10 +139,13 @@ class Graph:
         fresh: start nodes as new processes, and not by fork: for what depends on how a process starts, or ends.
         state_rate: of simulators that are told nothing else: the same behaviour with fewer messages than by default
             [Hz]; 0 for the default.
+        frequency: natural frequency of the PRR arm under controllers that are told nothing else: late states of a busy
+            machine carry it [rad/s]; 0 for the default.
     """
 
     fresh = False
     state_rate = 200.0
+    frequency = 10.0
 
     def __init__(self, folder: Path) -> None:
         """
@@ -176,11 +175,15 @@ class Graph:
         """
         if name == "controller" and REALTIME:
             parameters.setdefault("realtime", REALTIME)
-        if name == "controller" and 'name="elevator"' in parameters.get("robot_description", 'name="elevator"'):
+        if (
+            name == "controller"
+            and self.frequency
+            and 'name="elevator"' in parameters.get("robot_description", 'name="elevator"')
+        ):
             parameters["gains"] = parameters.get("gains", {})
             for joint in ("elevator", "shoulder", "wrist"):
                 if f"gains.{joint}.natural_frequency" not in parameters:
-                    parameters["gains"].setdefault(joint, {}).setdefault("natural_frequency", FREQUENCY)
+                    parameters["gains"].setdefault(joint, {}).setdefault("natural_frequency", self.frequency)
         if name == "simulator" and self.state_rate:
             parameters.setdefault("state_rate", self.state_rate)
         path = self._folder / f"{name}-{len(self._processes)}.yaml"

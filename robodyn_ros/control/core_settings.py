@@ -152,6 +152,8 @@ def start_model(dynamics: Dynamics) -> None:
     if isinstance(dynamics, CompiledDynamics) and dynamics.compiled:
         for quantity in set(MODEL).difference(dynamics.replaced()):
             start_library_of(dynamics.program(quantity))
+        if not dynamics.replaced():
+            start_library_of(sensitivity_program(dynamics))
 
 
 class CoreSettings:
