@@ -1,6 +1,6 @@
 """A controller, and a driver that feeds it states and can be made to fail: both over real DDS, on a graph of their own.
 
-The driver moves nothing: the arm stands in one pose, and says that it drifts. So the usual command, the blind answer
+The driver moves nothing: the arm stands in one pose, and says that it drifts, slower than noise may be. So the usual command, the blind answer
 (gravity alone) and the seeing one (gravity and damping) are three different efforts, known beforehand.
 """
 
@@ -21,7 +21,7 @@ import robodyn_ros as rd
 from robodyn_ros.nodes.common.messages import NANO, seconds, stamp
 
 NAMES = ["elevator", "shoulder", "wrist"]
-POSE, DRIFT = np.array([0.5, -1.0, 0.25]), np.array([0.05, 0.1, -0.1])
+POSE, DRIFT = np.array([0.5, -1.0, 0.25]), np.array([0.005, 0.05, -0.05])
 PERIOD = 0.005
 TIMEOUT = 0.1
 """The controller's state_timeout [s]."""
@@ -65,8 +65,8 @@ class Rig:
         self._thread.join()
 
     def until_blind(self, since: float) -> float:
-        """Wait for the answer without states: the drift has been stopped by the model, and the weight is carried."""
-        return self.until("the blind answer", self.blind, since, near=3.0)
+        """Wait for the answer without states: the weight of an arm that stood is carried."""
+        return self.until("the blind answer", self.blind, since)
 
     def until(
         self, what: str, effort: np.ndarray[Any, Any], since: float, deadline: float = DEADLINE, near: float = 1e-6

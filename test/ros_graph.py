@@ -182,8 +182,7 @@ class Graph:
         ):
             parameters["gains"] = parameters.get("gains", {})
             for joint in ("elevator", "shoulder", "wrist"):
-                if f"gains.{joint}.natural_frequency" not in parameters:
-                    parameters["gains"].setdefault(joint, {}).setdefault("natural_frequency", self.frequency)
+                parameters["gains"].setdefault(joint, {}).setdefault("natural_frequency", self.frequency)
         if name == "simulator" and self.state_rate:
             parameters.setdefault("state_rate", self.state_rate)
         path = self._folder / f"{name}-{len(self._processes)}.yaml"

@@ -152,7 +152,7 @@ def test_a_fault_is_told_once_while_it_lasts() -> None:
         robot_of("arm", link("base"), link("arm", 1.0, (0.3, 0, 0), (0.01, 0, 0, 0.01, 0, 0.01)), hinge)
     )
     result = rd.simulate(arm, controller="pd", parameters={"gains.hinge.natural_frequency": 2.0}, duration=1.0)
-    assert len(result.faults) < 5 < sum(result.faults.values()), result  # it sags
+    assert len(result.faults) <= 10 < sum(result.faults.values()), result  # it sags
     assert re.search(r"speed: joint 'hinge' moves at \S+ rad/s; 0.33 rad/s is the limit", repr(result))
 
 

@@ -115,5 +115,5 @@ def test_a_payload_that_cannot_be_felt():
         estimate_payload(RNEA(RR), "link0", samples)
     with pytest.raises(InputError, match="of 2 joints; 'prr' has 3"):
         estimate_payload(RNEA(PRR), "hand", samples)
-    with pytest.raises(InputError, match="too few samples"):
+    with pytest.raises(InputError, match="too few of them"):
         estimate_payload(RNEA(RR), "tool", samples.chosen(slice(0, 4)))

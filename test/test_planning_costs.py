@@ -177,7 +177,7 @@ def test_a_plan_survives_its_file(tmp_path):
     assert_allclose(motion.planned.at(0.25), [4.0, 8.0])
     assert motion.planned.at(-0.1) is None and motion.planned.at(1.0) is None
     refused = Plan.from_json(
-        Plan.refused(("a",), "too heavy", Violation("effort limit of 'a'", 2.0, "N"), "x").to_json()
+        Plan.refused(("a",), "too heavy", Violation("effort limit of 'a'", 2.0, "N"), "x", 0.1).to_json()
     )
     assert not refused.solved and refused.violation == ("effort limit of 'a'", 2.0, "N") and refused.duration == 0.0
     with pytest.raises(NotReadyError, match="too heavy"):

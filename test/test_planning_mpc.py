@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import robodyn_ros as rd
-from robodyn_ros.control import ComputedTorque, ControlLoop, Reference, gains, rest_to_rest
+from robodyn_ros.control import ComputedTorque, ControlLoop, Reference, SafetySettings, gains, rest_to_rest
 from robodyn_ros.planning.mpc import MPC
 from robodyn_ros.planning.mpc_problem import MPCSettings
 from robodyn_ros.simulation import Plant
@@ -194,7 +194,8 @@ def test_the_control_loop_tells_it_what_is_to_come(law, dynamics):
 def test_a_state_that_comes_twice_changes_nothing(law, dynamics):
     """It ends no period: the law neither forgets its plan nor thinks again, whoever repeats states and when."""
     q = np.array(POSES[0])
-    once, twice = (ControlLoop(law(), dynamics.robot.effort_limit) for _ in range(2))
+    safety = SafetySettings(plausibility=False)  # it says that it stands, and moves
+    once, twice = (ControlLoop(law(), dynamics.robot.effort_limit, safety) for _ in range(2))
     for k in range(40):
         t, moved = 0.002 * k, q + 1e-3 * np.sin([k, 2.0 * k, 3.0 * k])
         effort = once.update(t, t, moved, ZERO).effort

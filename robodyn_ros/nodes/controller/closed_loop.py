@@ -141,7 +141,8 @@ class ClosedLoop:
 
     @property
     def law(self) -> Controller:
-        """The control law."""
+        """The control law, with what it remembers now."""
+        self._loop.memory()
         return self._loop.controller
 
     @property
