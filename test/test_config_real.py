@@ -9,6 +9,9 @@ import fork_server
 import pytest
 
 ROOT = Path(__file__).parents[1]
+RAMP = ("-p", "ramp_time:=2.0", "-p", "plausibility:=false", "-p", "following_tolerance:=0.0")
+"""A ramp, and no check that stops an arm which sinks meanwhile."""
+
 POSE = {"elevator": 1.0, "shoulder": 0.6, "wrist": 0.4}
 
 
@@ -25,4 +28,4 @@ def lowest(tmp_path: Path, *given: str) -> float:
 def test_no_ramp_where_nothing_else_carries_the_arm(tmp_path: Path) -> None:
     """As docs/safety.md says under "Switching on"."""
     assert lowest(tmp_path) == pytest.approx(1.0, abs=1e-3)
-    assert lowest(tmp_path, "-p", "ramp_time:=2.0") == pytest.approx(1.0 - 0.41, abs=0.02)
+    assert lowest(tmp_path, *RAMP) == pytest.approx(1.0 - 0.41, abs=0.02)

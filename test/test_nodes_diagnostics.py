@@ -170,7 +170,7 @@ def contact(on):
 WAYS = {
     "states": (silence, {}),
     "sensor": (contradiction, {}),
-    "law": (law, {}),
+    "law": (law, {"plausibility": False}),  # the arm stands, whatever it is commanded
     "speed": (speed, {"plausibility": False}),
     "publisher": (publisher, {}),
     "rate": (rate, {"gains.wrist.natural_frequency": 40.0}),

@@ -38,7 +38,7 @@ def test_a_pose_is_held_with_wrong_masses_and_noisy_encoders(graph, prr):
         sensors={name: dict(NOISE) for name in START}, mismatch={"mass_scale": 1.05},
     )  # fmt: skip
     graph.wait(lambda: states, "the state that waits for its answer")  # so that this test misses none
-    gains = {name: {"integral_rate": 4.0} for name in START}
+    gains = {name: {"natural_frequency": 10.0, "integral_rate": 4.0} for name in START}
     graph.start("controller", robot_description=prr, use_sim_time=True, gains=gains)
     end = SETTLING + HOLD
     graph.wait(lambda: states and seconds(states[-1].header.stamp) >= end, f"{end:g} s", 30.0 + 5.0 * end)

@@ -39,7 +39,8 @@ def test_the_payload_is_found_and_adopted_and_a_hold_ends_the_motion(graph, arm)
 
     from robodyn_ros.nodes.common.qos import LATCHED
 
-    arm()
+    # The load that it does not know keeps it further from its reference than an arm which is well known.
+    arm(following_tolerance=0.0)
     states = graph.listen(JointState, "joint_states", 1000)
     errors = graph.listen(JointState, "controller/tracking_error", 1000)
 
@@ -64,7 +65,7 @@ def test_the_payload_is_found_and_adopted_and_a_hold_ends_the_motion(graph, arm)
     changes = graph.set("controller", payload_estimation__speed=0.25, payload_estimation__adopt=True)
     assert all(change.successful for change in changes)
     answer = graph.call(Trigger, "controller/estimate_payload", 240.0)
-    assert answer.success, answer.message
+    assert answer.success, (answer.message, graph.diagnostics("controller"))
     found = json.loads(answer.message)
     assert (found["link"], found["adopted"]) == ("tool", True)
     # The payload sits at the origin of the tool, and y is across the plane that the arm moves in.
@@ -112,7 +113,7 @@ def test_what_the_adaptive_law_learns_is_read_published_frozen_and_saved(graph, 
     graph.wait(lambda: mass() > 1.5, "most of the payload, learnt at rest", 60.0)
     assert graph.set("controller", adaptive__learn=False)[0].successful
     answer = graph.call(Trigger, "controller/save_estimates")
-    assert answer.success, answer.message
+    assert answer.success, (answer.message, graph.diagnostics("controller"))
     saved = yaml.safe_load(file.read_text())
     assert saved["robot"] == "prr"
     learnt = saved["Adaptive"]["bodies"]["hand"]

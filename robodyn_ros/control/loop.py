@@ -802,8 +802,12 @@ class ControlLoop:
 
     # What the loop works with
 
-    def apply(self, settings: LoopSettings) -> None:
+    def apply(self, settings: LoopSettings, learnt: dict[str, Any] | None = None) -> None:
         """Work with other settings from the next update on; the change of the efforts is blended in.
+
+        Args:
+            settings: the control law, its limits and all else that the loop works by.
+            learnt: what the law is given as learnt, as its ``memory`` has it; None for what it remembers now.
 
         Raises:
             Exception: whatever the control law raises when it is tried out; nothing is changed then.
@@ -814,6 +818,8 @@ class ControlLoop:
         if not first:
             self.memory()  # the law has what the core remembers of it
         settings.controller.resume(before.controller)
+        if learnt is not None:
+            settings.controller.restore(learnt)
         step = make_step(settings, self._ahead)
         how = "CORE_CONTINUE"
         if type(settings.controller) is not type(before.controller):

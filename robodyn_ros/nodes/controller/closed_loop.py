@@ -245,13 +245,17 @@ class ClosedLoop:
         """
         self._loop.try_out(settings)
 
-    def apply(self, settings: LoopSettings) -> None:
+    def apply(self, settings: LoopSettings, learnt: dict[str, Any] | None = None) -> None:
         """Work by other settings from the next command on; what that changes of the efforts is blended in.
+
+        Args:
+            settings: the control law, its limits and all else that the loop works by.
+            learnt: what the law is given as learnt, as its ``memory`` has it; None for what it remembers now.
 
         Raises:
             Exception: whatever the control law raises when it is tried; nothing is changed then.
         """
-        self._loop.apply(settings)
+        self._loop.apply(settings, learnt)
 
     def destroy(self) -> None:
         """Withdraw the topics."""

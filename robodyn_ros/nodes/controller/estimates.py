@@ -7,6 +7,7 @@ when the service asks for it, and when the node is cleaned up or ends, if the pa
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
@@ -137,17 +138,22 @@ class Estimates:
             return None
         return BackgroundTask(FILE, partial(read_memory, self._path, law.dynamics.robot.name, type(law).__name__))
 
-    def _restore(self) -> bool:
-        """Give the law what the file keeps of it, once that has been read; True if there was something."""
+    def _read(self) -> dict[str, Any] | None:
+        """What the file keeps of the law, once that has been read; None if there is nothing."""
         task, law = self._reading, self._loop.law
         if task is None or not task.done:
-            return False
+            return None
         self._reading = None
         memory = task.result()
         if memory is None or memory.law != type(law).__name__:
-            return False
-        law.restore(memory.values)
-        return True
+            return None
+        return memory.values
+
+    def _restore(self) -> None:
+        """Give the law what the file keeps of it; what that changes of the efforts is blended in."""
+        learnt = self._read()
+        if learnt is not None:
+            self._loop.apply(self._loop.settings, learnt)
 
     def _publish(self) -> None:
         """Publish the estimates if they have changed."""
@@ -155,8 +161,7 @@ class Estimates:
             if type(self._loop.law) is not self._restored and self._reading is None:
                 self._restored = type(self._loop.law)
                 self._reading = self._begin_to_read()
-            if self._restore():
-                self._loop.apply(self._loop.settings)  # what it changes is blended in
+            self._restore()
         except RobodynError as problem:
             self._loop.faults.count("estimates refused", problem)
         law = self._loop.law
