@@ -20,7 +20,7 @@ import pytest
 pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
 import faulty_plugins
-from fault_rig import DRIFT, PERIOD, POSE, Rig, older
+from fault_rig import DRIFT, EXACT, PERIOD, POSE, Rig, older
 from ros_graph import own_graph
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
@@ -45,7 +45,7 @@ def rig(tmp_path_factory, prr):
         with own_graph(folder) as graph:
             # This driver's arm stands and says that it moves, which no arm does.
             given = {"diagnostics_rate": 50.0, "overrun": 0.03, "plausibility": False, "faults": {"states": LASTING}}
-            controller = graph.start("controller", dynamics="moody", **given)
+            controller = graph.start("controller", dynamics="moody", **given, **EXACT)
             descriptions = graph.node.create_publisher(String, "robot_description", LATCHED)
             descriptions.publish(String(data=prr))
             rig = Rig(graph, prr)
@@ -92,15 +92,8 @@ UNUSABLE = {
     "velocity missing": ("state refused", changed(velocity=[])),
     "position not a number": ("state refused", changed(position=[0.5, math.nan, 0.25])),
     "velocity infinite": ("state refused", changed(velocity=[0.0, 0.0, math.inf])),
-    "position jumps on": ("position jumped", lambda m: changed(position=(POSE + _random()).tolist())(m)),
 }
 """Fault → what it is counted as, and the change of the states that makes it."""
-
-RANDOM = np.random.default_rng(1)
-
-
-def _random():
-    return RANDOM.uniform(0.2, 0.9, 3) * RANDOM.choice([-1.0, 1.0], 3)
 
 
 @pytest.mark.parametrize("fault", UNUSABLE)
@@ -115,10 +108,12 @@ def test_states_that_cannot_be_used(rig, report, fault):
     report(took)
 
 
-def test_silence_ends_in_a_ramp_and_then_in_silence(rig):
-    """Hold for expiry, ramp to zero, nothing; and all by itself again when states come back."""
+def test_silence_is_answered_for_a_while_and_then_with_silence(rig):
+    """Hold for expiry, then nothing; and all by itself again when states come back."""
+    rig.as_usual()
     rig.acknowledge()
-    assert all(r.successful for r in rig.graph.set("controller", faults__states__expiry=0.2, ramp_down_time=0.3))
+    rig.as_usual()
+    assert rig.graph.set("controller", faults__states__expiry=0.2)[0].successful
     rig.as_usual()
     begin = time.monotonic()
     rig.change = UNUSABLE["silence"][1]
@@ -131,20 +126,11 @@ def test_silence_ends_in_a_ramp_and_then_in_silence(rig):
         return len(rig.commands) == count
 
     rig.graph.wait(no_more, "the last command")
-    times = np.array(rig.stamps(begin))
     efforts = np.array([message.effort for when, message in rig.commands if when > begin])
-    share = efforts @ rig.blind / (rig.blind @ rig.blind)
-    ramp = np.flatnonzero(share >= 1.0 - 1e-9)[-1] + 1 + np.arange(len(share))
-    ramp = ramp[ramp < len(share)]
-    times, share, efforts = times[ramp], share[ramp], efforts[ramp]
-    assert len(share) > 1
-    assert (np.diff(share) < 0.0).all()
-    steepest = 10.0  # a ramp of 0.3 s, and the arm that sinks under it [1/s]
-    assert (np.diff(share) >= -steepest * np.diff(times)).all()
-    assert (share <= steepest * (times[0] + 0.3 - times)).all()
-    np.testing.assert_allclose(efforts, np.outer(share, rig.blind), atol=0.05 * np.abs(rig.blind).max())
+    blind = np.flatnonzero((np.abs(efforts - rig.blind) < 1e-6).all(axis=1))
+    np.testing.assert_array_equal(blind, np.arange(blind[0], len(efforts)))  # to the end the weight is carried
     rig.as_usual()
-    assert all(r.successful for r in rig.graph.set("controller", faults__states__expiry=LASTING["expiry"]))
+    assert rig.graph.set("controller", faults__states__expiry=LASTING["expiry"])[0].successful
 
 
 def test_200_ms_without_a_state_are_survived(rig):
@@ -186,16 +172,6 @@ def test_velocities_are_estimated_where_that_is_asked_for(rig):
     rig.graph.wait(lambda: rig.graph.diagnostics("controller")["message"].startswith("hold"), "no fault")
     rig.until("the same command without a fault", still, time.monotonic())
     assert rig.graph.set("controller", missing_velocity="refuse")[0].successful
-    rig.as_usual()
-
-
-def test_one_position_that_jumps(rig):
-    """It is left out, and the others are answered as if nothing had been."""
-    states = itertools.count()
-    with rig.undisturbed():
-        before = rig.count("position jumped")
-        rig.change = lambda m: changed(position=[0.5, -0.2, 0.25])(m) if next(states) % 10 == 5 else m
-        rig.graph.wait(lambda: rig.count("position jumped") > before + 3, "jumps to be counted")
     rig.as_usual()
 
 
