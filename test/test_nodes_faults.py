@@ -203,7 +203,7 @@ def test_a_joint_that_is_too_fast(rig, report):
         rig.change = changed(velocity=fast.tolist())
         damping = (rig.blind - rig.seeing) / DRIFT
         limit = np.array([600.0, 96.0, 36.0])
-        took = rig.until("the damping answer", np.clip(-damping * fast, -limit, limit), begin)
+        took = rig.until("the answer", np.clip(rig.blind - damping * fast, -limit, limit), begin)
     report(took)
 
 
@@ -237,6 +237,7 @@ def test_velocities_that_contradict_the_positions(rig, report):
 
 def test_a_second_source_of_states(rig):
     """Its states are refused until the graph shows it, and then the arm is held; a parameter allows several."""
+    assert rig.graph.set("controller", plausibility=True)[0].successful
     with rig.fault("second publisher") as begin:
         intruder = rig.graph.node.create_publisher(JointState, "joint_states", 1)
 
@@ -257,7 +258,7 @@ def test_a_second_source_of_states(rig):
             rig.until("the usual command", rig.usual, time.monotonic())
         finally:
             rig.graph.node.destroy_publisher(intruder)
-    assert rig.graph.set("controller", state_publishers=1)[0].successful
+    assert rig.graph.set("controller", state_publishers=1, plausibility=False)[0].successful
 
 
 @pytest.mark.parametrize(
