@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import installed_package
 import numpy as np
 from broken_dynamics import Faultless
 
@@ -52,8 +53,5 @@ class Liar(Faultless):
 
 def install(folder: Path) -> None:
     """Make a folder that is, for Python, an installed package with these plugins."""
-    info = folder / "faulty-1.0.dist-info"
-    info.mkdir(parents=True)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: faulty\nVersion: 1.0\n")
-    lines = [f"{name.lower()} = faulty_plugins:{name}" for name in ("Moody", "Stillborn", "Liar")]
-    (info / "entry_points.txt").write_text("\n".join(["[robodyn_ros.dynamics]", *lines]))
+    entries = [f"{name.lower()} = faulty_plugins:{name}" for name in ("Moody", "Stillborn", "Liar")]
+    installed_package.install(folder, "faulty", "robodyn_ros.dynamics", *entries)

@@ -8,6 +8,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+import installed_package
+
 from robodyn_ros.control.laws.pd import PD
 
 HANGS, DIES, RAISES = 20.0, 30.0, 40.0
@@ -34,7 +36,4 @@ class Moody(PD):
 
 def install(folder: Path) -> None:
     """Make a folder that is, for Python, an installed package with this law."""
-    info = folder / "moody-1.0.dist-info"
-    info.mkdir(parents=True)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: moody\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[robodyn_ros.controllers]\nmoody = sweep_laws:Moody\n")
+    installed_package.install(folder, "moody", "robodyn_ros.controllers", "moody = sweep_laws:Moody")

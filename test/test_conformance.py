@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from broken_dynamics import FAULTS
+from installed_package import install
 from once import once, run_folder
 
 KIT = "robodyn_ros.dynamics.conformance"
@@ -38,11 +39,8 @@ def run(folder: Path, *arguments: str, **environment: str) -> tuple[subprocess.C
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder that is, for Python, an installed package with the plugins of ``broken_dynamics``."""
     folder = tmp_path_factory.mktemp("installed")
-    info = folder / "broken-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n")
-    lines = [f"{name} = broken_dynamics:{name}" for name in ("Faultless", *FAULTS)]
-    (info / "entry_points.txt").write_text("\n".join(["[robodyn_ros.dynamics]", *lines]))
+    entries = [f"{name} = broken_dynamics:{name}" for name in ("Faultless", *FAULTS)]
+    install(folder, "broken", "robodyn_ros.dynamics", *entries)
     return folder
 
 
@@ -116,10 +114,7 @@ def one_arm(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder that is, for Python, an installed package with a plugin for one arm."""
     folder = tmp_path_factory.mktemp("one_arm")
     (folder / "one_arm.py").write_text(ONE_ARM)
-    info = folder / "one_arm-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: one_arm\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[robodyn_ros.dynamics]\none_arm = one_arm:OneArm\n")
+    install(folder, "one_arm", "robodyn_ros.dynamics", "one_arm = one_arm:OneArm")
     return folder
 
 
@@ -163,10 +158,7 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("learned")
     page = (Path(__file__).parents[1] / "docs/how-to/learned-model.md").read_text(encoding="utf-8")
     (folder / "learned_page.py").write_text(page.split("```python\n")[1].split("```")[0], encoding="utf-8")
-    info = folder / "learned-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: learned\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[robodyn_ros.dynamics]\nlearned = learned_page:Learned\n")
+    install(folder, "learned", "robodyn_ros.dynamics", "learned = learned_page:Learned")
     return folder
 
 

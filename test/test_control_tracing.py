@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from installed_package import install
 
 import robodyn_ros as rd
 from robodyn_ros.control.laws.base import Efforts, Reference
@@ -24,11 +25,8 @@ TRACED = [name for name in rd.available("controllers") if name != "mpc"]
 
 def kit(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """The kit in a process of its own, with the laws of this file installed."""
-    info = folder / "laws-1.0.dist-info"
-    info.mkdir(exist_ok=True)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: laws\nVersion: 1.0\n")
-    lines = [f"{name.lower()} = test_control_tracing:{name}" for name in ("Forgetful", "Counting", "Policy")]
-    (info / "entry_points.txt").write_text("\n".join(["[robodyn_ros.controllers]", *lines]))
+    entries = [f"{name.lower()} = test_control_tracing:{name}" for name in ("Forgetful", "Counting", "Policy")]
+    install(folder, "laws", "robodyn_ros.controllers", *entries)
     path = os.pathsep.join([str(folder), str(Path(__file__).parent)])
     command = [sys.executable, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "--pyargs", KIT, *arguments]
     env = {**os.environ, "PYTHONPATH": path}

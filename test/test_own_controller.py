@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from installed_package import install_guide
 
 import robodyn_ros as rd
 from robodyn_ros import plugins
@@ -32,18 +33,10 @@ pytestmark = pytest.mark.skipif(find_compiler() is None, reason="there is no C c
 @pytest.fixture(scope="module", autouse=True)
 def installed(tmp_path_factory):
     """A folder that is, for Python, the package of the page, installed."""
-    page = (ROOT / "docs/how-to/own-controller.md").read_text(encoding="utf-8")
-    code, setup = (re.search(rf"cat > scaled_pd/{name}.py <<'END'\n(.*?)END\n", page, re.DOTALL)[1]
-                   for name in ("scaled_pd", "setup"))  # fmt: skip
+    folder = tmp_path_factory.mktemp("installed")
+    code = install_guide(folder, "own-controller.md", "scaled_pd")
     (law,) = (part for part in ast.parse(code).body if isinstance(part, ast.ClassDef))
     assert law.end_lineno - law.lineno < 12
-    folder = tmp_path_factory.mktemp("installed")
-    info = folder / "scaled_pd-1.0.dist-info"
-    info.mkdir()
-    (folder / "scaled_pd.py").write_text(code)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: scaled_pd\nVersion: 1.0\n")
-    group, entry = re.search(r'entry_points=\{"([\w.]+)": \["(.*?)"\]\}', setup).groups()
-    (info / "entry_points.txt").write_text(f"[{group}]\n{entry}\n")
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(folder)
         patch.setenv("PYTHONPATH", str(folder))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from installed_package import install, install_guide
 
 import robodyn_ros as rd
 from robodyn_ros import plugins
@@ -21,17 +21,8 @@ RR = ROOT / "urdf/rr.urdf"
 @pytest.fixture(scope="module", autouse=True)
 def installed(tmp_path_factory):
     """A folder that is, for Python, the package of the page, installed."""
-    page = (ROOT / "docs/how-to/own-plugin.md").read_text(encoding="utf-8")
-    code, setup = (
-        re.search(rf"cat > hand_rr/{name}.py <<'END'\n(.*?)END\n", page, re.DOTALL)[1] for name in ("hand_rr", "setup")
-    )
     folder = tmp_path_factory.mktemp("installed")
-    info = folder / "hand_rr-1.0.dist-info"
-    info.mkdir()
-    (folder / "hand_rr.py").write_text(code)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: hand_rr\nVersion: 1.0\n")
-    group, entry = re.search(r'entry_points=\{"([\w.]+)": \["(.*?)"\]\}', setup).groups()
-    (info / "entry_points.txt").write_text(f"[{group}]\n{entry}\n")
+    install_guide(folder, "own-plugin.md", "hand_rr")
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(folder)
         plugins._found.cache_clear()
@@ -72,11 +63,8 @@ MESSAGES = {
 @pytest.mark.parametrize("said", MESSAGES)
 def test_the_messages_of_the_page_are_those_of_the_package(said, tmp_path, monkeypatch):
     name, entries = MESSAGES[said]
-    for index, entry in enumerate((entries or "").split("\n")):
-        info = tmp_path / f"mine{index}-1.0.dist-info"
-        info.mkdir()
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: mine{index}\nVersion: 1.0\n")
-        (info / "entry_points.txt").write_text(f"[robodyn_ros.dynamics]\n{entry}\n" if entry else "")
+    for index, entry in enumerate((entries or "").splitlines()):
+        install(tmp_path, f"mine{index}", "robodyn_ros.dynamics", entry)
     monkeypatch.syspath_prepend(tmp_path)
     plugins._found.cache_clear()
     with pytest.raises(rd.PluginError) as raised:

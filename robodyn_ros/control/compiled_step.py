@@ -175,11 +175,6 @@ class CompiledStep:
         for name, value in zip(self._numbers.memory, _parts(self._numbers.memory, values), strict=True):
             _remember(self.law, name, value if value.ndim else float(value))
 
-    @property
-    def is_current(self) -> bool:
-        """True if it has the parameters of the model, as they are now."""
-        return self.law.dynamics.parameters is self._seen
-
     def read_settings(self) -> bool:
         """Take over the settings of the law and the parameters of the model; False if other code is needed.
 

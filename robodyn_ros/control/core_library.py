@@ -154,10 +154,6 @@ class Core:
         if getattr(self, "address", 0):
             self.library.core_destroy(self._pointer)
 
-    def make_request(self) -> Record:
-        """A request with nothing in it."""
-        return self.structs.make("Request")
-
     def request(self, request: Record) -> None:
         """Do what is asked for, now."""
         self.library.core_request(self._pointer, ctypes.c_void_p(request.address))
@@ -165,10 +161,6 @@ class Core:
     def watch(self, t: float) -> int:
         """``core_watch`` at a time [s]."""
         return int(self.library.core_watch(self._pointer, ctypes.c_double(t)))
-
-    def outcome(self, number: int) -> int:
-        """``core_outcome`` of a trajectory."""
-        return int(self.library.core_outcome(self._pointer, ctypes.c_int64(number)))
 
     def mit(self, t: float, q: Array, effort: Array, greatest: Array) -> Array:
         """``core_mit``: position, velocity, stiffness, damping and feed-forward effort, (5, n)."""

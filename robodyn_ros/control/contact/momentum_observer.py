@@ -235,11 +235,6 @@ class MomentumObserver:
         """Name of the link at whose origin the wrench acts; "" if none is asked for."""
         return "" if self._model.task is None else self._model.task.link
 
-    def observes_as(self, other: MomentumObserver) -> bool:
-        """True if what this one remembers is what the other one would remember, but for gain and parameters."""
-        mine, others = self._model, other._model
-        return mine.dynamics is others.dynamics and (mine.task is None) == (others.task is None)
-
     def read_parameters(self) -> None:
         """Work with the parameters of the model as they are now."""
         dynamics = self._model.dynamics

@@ -119,18 +119,17 @@ typedef struct {
   double speed, time; /* greatest speed of a joint at the goal [rad/s] or [m/s], and time to come to rest there [s] */
 } CoreTolerances;
 
-/* Follow a trajectory. It belongs to the loop until core_returned gives it back, also if it is refused. `id` is what
-   core_outcome knows it by. */
+/* Follow a trajectory. It belongs to the loop until core_returned gives it back, also if it is refused. Its outcome
+   is kept under `id`, in References. */
 CoreRefusal core_follow(Core* core, CoreTrajectory* trajectory, const CoreTolerances* tolerances, int64_t id);
 
 /* A trajectory that the loop does not need any more, 0 if there is none. */
 CoreTrajectory* core_returned(Core* core);
 
-/* How a trajectory ended. */
+/* How a trajectory ended; one whose outcome is kept no longer counts as switched off. */
 enum {
   CORE_UNDER_WAY, CORE_SUCCEEDED, CORE_OFF_PATH, CORE_OFF_GOAL, CORE_REPLACED, CORE_HELD, CORE_INTERRUPTED, CORE_SWITCHED_OFF
 };
-int core_outcome(const Core* core, int64_t id);
 
 /* Follow trajectories at a ratio of their speed, from 0 to 1, on top of the setting. */
 void core_scale_speed(Core* core, double ratio);

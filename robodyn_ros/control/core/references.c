@@ -29,11 +29,6 @@ static void end_goal(References* y, int outcome) {
   y->outcomes[y->goal_id % OUTCOMES] = outcome;
 }
 
-int core_outcome(const Core* c, int64_t id) {
-  const References* y = &c->state.references;
-  return y->outcome_ids[id % OUTCOMES] == id ? (int)y->outcomes[id % OUTCOMES] : CORE_SWITCHED_OFF;
-}
-
 static void hold_at(References* y, const double* q, double end) {
   y->source = HELD; y->end = end;
   copy(y->hold_q, q);

@@ -65,9 +65,6 @@ PARTING = ParameterSpec(
 )
 """The parameter that says so; the node, which ends with its process, has none."""
 
-UNBOUNDED = float(np.finfo(float).max)
-"""Bound of a number without one."""
-
 
 class ExportedParameter(NamedTuple):
     """A parameter of an exported controller.

@@ -51,11 +51,6 @@ class Tolerances:
     speed: float
     time: float
 
-    @property
-    def is_judged(self) -> bool:
-        """True if a trajectory may violate one of them."""
-        return bool(np.isfinite(self.path).any() or np.isfinite(self.time))
-
     @classmethod
     def none(cls, n: int) -> Tolerances:
         """No tolerances, for n joints."""
