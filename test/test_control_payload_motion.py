@@ -65,7 +65,7 @@ def test_the_payload_is_found_in_spite_of_friction_and_noise(mass):
     true = rd.create_dynamics("rnea", PRR, payload=rd.Payload("hand", mass, com) if mass else None)
     plant = Plant(true, PlantSettings(step=PERIOD / 2), friction=FRICTION, q0=[1.0, 0.6, -0.4])
     law = ComputedTorque(DYNAMICS, *gains(ComputedTorque, DYNAMICS, np.zeros(3), 12.0, 1.0))
-    safety = SafetySettings(following_tolerance=1.0)  # the model does not know the payload
+    safety = SafetySettings()
     loop, rng = ControlLoop(law, PRR.effort_limit, safety), np.random.default_rng(3)
     rows, following = [], None
     while following is None or following.outcome is None:

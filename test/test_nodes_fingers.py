@@ -30,6 +30,7 @@ def test_the_planner_moves_the_arm_and_leaves_the_fingers(graph, prr):
     plans = graph.listen(JointTrajectory, "planner/joint_trajectory", LATCHED)
     states = graph.listen(JointState, "joint_states", 10)
     goal = np.array([START[name] for name in ARM]) + [0.1, 0.2, -0.3]
+    graph.wait(lambda: states and np.abs(states[-1].velocity[:3]).max() < 1e-3, "an arm at rest, where a plan begins")
     graph.talk(JointState, "planner/plan_to/joints").publish(JointState(name=ARM, position=goal.tolist()))
     graph.wait(lambda: plans, "a plan", 90.0)
     assert plans[0].joint_names == ARM

@@ -39,8 +39,7 @@ def test_the_payload_is_found_and_adopted_and_a_hold_ends_the_motion(graph, arm)
 
     from robodyn_ros.nodes.common.qos import LATCHED
 
-    # The load that it does not know keeps it further from its reference than an arm which is well known.
-    arm(following_tolerance=0.0)
+    arm()
     states = graph.listen(JointState, "joint_states", 1000)
     errors = graph.listen(JointState, "controller/tracking_error", 1000)
 

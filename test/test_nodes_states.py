@@ -338,3 +338,55 @@ def test_bad_references_change_nothing(arm):
 
         arm.graph.wait(counted, f"{kind}: {message}")
     np.testing.assert_allclose(arm.answered().effort, gravity_load(POSE), rtol=1e-10, atol=1e-12)
+
+
+def test_a_state_that_jumped_is_answered_by_the_command_before_it(arm):
+    """Drives that brake without commands go on, and so does a simulator that waits for each answer."""
+    arm.settle()
+    before = arm.commands[-1]
+    jumped = arm.state(position=[POSE[0], POSE[1], POSE[2] + 0.2])
+    arm.graph.wait(lambda: arm.commands[-1].header.stamp == jumped, "an answer to the state that jumped")
+    assert arm.commands[-1].effort == before.effort
+    text = "joint 'wrist' is 0.2 rad from where its velocities lead"
+    arm.graph.wait(lambda: int(arm.graph.diagnostics("controller").get("position jumped", 0)) == 1, text)
+    arm.settle()
+    np.testing.assert_allclose(arm.commands[-1].effort, gravity_load(POSE), rtol=1e-10, atol=1e-12)
+
+
+def test_in_simulated_time_a_stamp_from_afar_is_no_time(graph, prr):
+    """The clock comes later than the states; but no state says that a thousand seconds have passed."""
+    from builtin_interfaces.msg import Time
+    from rosgraph_msgs.msg import Clock
+    from sensor_msgs.msg import JointState
+
+    graph.start("controller", robot_description=prr, diagnostics_rate=50.0, use_sim_time=True)
+    arm, clock, now = Arm(graph), graph.talk(Clock, "/clock"), 1000.0
+
+    def state(when, after=0.0):
+        clock.publish(Clock(clock=Time(sec=int(when), nanosec=round(when % 1 * 1e9))))
+        message = JointState(name=NAMES, position=POSE, velocity=[0.0] * 3)
+        stamp = when + after
+        message.header.stamp = Time(sec=int(stamp), nanosec=round(stamp % 1 * 1e9))
+        arm.publisher.publish(message)
+        return message.header.stamp
+
+    def answered():
+        nonlocal now
+        now += 0.01
+        wanted = state(now)
+        graph.wait(lambda: any(each.header.stamp == wanted for each in arm.commands[-5:]), "an answer")
+
+    def first():
+        nonlocal now
+        now += 0.01
+        state(now)
+        return arm.commands
+
+    graph.wait(first, "a first command")
+    for _ in range(5):
+        answered()
+    state(now, 1000.0)
+    for _ in range(5):
+        answered()
+    graph.wait(lambda: int(graph.diagnostics("controller").get("state from the future", 0)) == 1, "the refused state")
+    assert "states broke off" not in graph.diagnostics("controller")

@@ -26,9 +26,6 @@ ROBOT = "urdf/prr.urdf"
 GAINS = "config/prr.yaml"
 """Parameters of the nodes, with the gains: the same for every law."""
 
-JUDGED = "config/demo.yaml"
-"""Parameters of the nodes, so that the error of a law is its result and not a fault."""
-
 DYNAMICS = "rnea"
 """Dynamics plugin of the simulator and of the controller."""
 
@@ -96,7 +93,7 @@ def run_controller(
     }
     files, values = given or GivenParameters()
     with ProcessGroup(env, folder) as group:
-        start_arm(group, model, controller, (find(GAINS), find(JUDGED), *files), simulator, values)
+        start_arm(group, model, controller, (find(GAINS), *files), simulator, values)
         conductor = group.start("conductor", motion, piped=True)
         _follow(group, conductor, show)
     return RunRecord.load(record)

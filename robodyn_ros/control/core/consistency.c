@@ -302,16 +302,20 @@ static int is_stop(Consistency* c, const double* qd) {
   return found;
 }
 
-/* The first state, or one after silence: it is believed, unless the arm seems to be elsewhere; then states have to be
-   consistent for `drop_time`. */
+/* The first state, or one after silence: it is believed, unless the arm cannot have gone there in that time within its velocity
+   limits; then states have to be consistent for `drop_time`. */
 static int begin_after_silence(const Uncertainty* u, Consistency* c, double t, const double* q, const double* qd) {
   int elsewhere = 0;
-  EACH elsewhere |= fabs(q[i] - c->last_q[i]) > ELSEWHERE * u->scale[i];
+  EACH {
+    const double away = q[i] - c->last_q[i], reach = ELSEWHERE * u->scale[i] + u->velocity_limit[i] * greater(t - c->last_t, 0);
+    if (!c->known || !(fabs(away) > reach)) continue;
+    elsewhere = 1; c->joint = i; c->value = away; c->bound = reach; c->setting = 0;
+  }
   c->unsure = c->known && elsewhere;
   c->contradicts &= c->known && !elsewhere; /* what contradicted before is forgotten with where the arm was */
   begin_states(u, c, t, q, qd);
   c->begun = t;
-  if (c->unsure) { c->verdict = TRUSTED; return drop(u, c, t, OFF_VELOCITY); }
+  if (c->unsure) { c->verdict = TRUSTED; return drop(u, c, t, MOVED_UNSEEN); }
   copy(c->q, q); copy(c->v, qd); c->at = t;
   return (int)(c->verdict = c->contradicts ? BLIND : TRUSTED);
 }
@@ -369,7 +373,7 @@ static int check_consistency(const Settings* s, Consistency* c, double t, double
       begin_states(u, c, t, q, qd);
       c->begun = t;
     }
-    return drop(u, c, t, OFF_VELOCITY);
+    return drop(u, c, t, wrong != NO_PROBLEM ? wrong : (int)c->problem);
   }
   c->unsure = 0;
   if (wrong == VELOCITY_JUMPS && c->contradicts && t - c->contradicted_t >= u->drop_time) copy(c->last_v, qd);

@@ -165,6 +165,10 @@ int core_update(Core* core, double t, double now, const double* q, const double*
 /* A period in which no usable state comes, at the time t [s]: the reaction is due once state_timeout is over. */
 int core_watch(Core* core, double t);
 
+/* Nonzero if the latest effort goes on at the time t [s], which is also that of a state that jumped: for drives that brake
+   without commands, and for a simulator that waits for the answer to each state. */
+int core_repeat(Core* core, double t, double now);
+
 /* The next effort on the way to the one that carries the arm where it was last, for drives that keep to their last
    command. Nonzero while there is one: 2 if it is that effort. */
 int core_part(Core* core, double t, double* effort);

@@ -71,12 +71,16 @@ static int is_held(const Settings* s, State* m, const double* q) {
   return 1;
 }
 
-/* The joint that is furthest beyond the tolerance of following; -1 if the arm follows. */
+/* How far a joint that follows may be from its reference: by the tolerance, and by as much as takes all of the effort limit from
+   the spring of a soft law. */
+static double most_error(const Settings* s, int i) { return greater(s->tolerance[i], s->effort_limit[i] / s->law_stiffness[i]); }
+
+/* The joint that is furthest beyond that; -1 if the arm follows. */
 static int joint_far_away(const Settings* s, const double* reference, const double* q) {
   int far = -1;
   double most = -INFINITY;
   EACH {
-    const double beyond = fabs(reference[i] - q[i]) - s->tolerance[i];
+    const double beyond = fabs(reference[i] - q[i]) - most_error(s, i);
     if (!(beyond <= 0) && !(beyond <= most)) { far = i; most = beyond; }
   }
   return far;
@@ -173,7 +177,7 @@ static int answer(Core* c) {
   find_reference(s, m, t, dt, p->q, given, planned, p->reference);
   far = joint_far_away(s, p->reference, p->q);
   if (far >= 0) {
-    say(m, FAR_AWAY, far, fabs(p->reference[far] - p->q[far]), s->tolerance[far]);
+    say(m, FAR_AWAY, far, fabs(p->reference[far] - p->q[far]), most_error(s, far));
     return react(s, m, p, t, FOLLOWING, 1, 1);
   }
   /* law and limits */
@@ -201,6 +205,14 @@ int core_update(Core* c, double t, double now, const double* q, const double* qd
   if (qd && qd != p->qd) copy(p->qd, qd);
   if (!qd) clear(p->qd);
   return answer(c);
+}
+
+int core_repeat(Core* c, double t, double now) {
+  State* m = &c->state;
+  if (m->memory.is_sending == 0) return 0;
+  note_age(m, now - t);
+  m->memory.sent_at = t;
+  return 1;
 }
 
 int core_watch(Core* c, double t) {

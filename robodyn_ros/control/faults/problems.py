@@ -11,10 +11,12 @@ from robodyn_ros.robot import Robot
 PROBLEMS = (
     "NO_PROBLEM", "OFF_VELOCITY", "VELOCITY_JUMPS", "STANDS_DRIVEN", "DISOBEYS", "TOO_FAST", "FAR_AWAY", "MISSING",
     "NO_NUMBERS", "LATCHED", "FELT_JOINT", "FELT_FORCE", "FELT_TORQUE", "FELT_ENERGY", "GROWS_FASTER",
+    "MOVED_UNSEEN",
 )  # fmt: skip
 (
     NO_PROBLEM, OFF_VELOCITY, VELOCITY_JUMPS, STANDS_DRIVEN, DISOBEYS, TOO_FAST, FAR_AWAY, MISSING, NO_NUMBERS, LATCHED,
     FELT_JOINT, FELT_FORCE, FELT_TORQUE, FELT_ENERGY, GROWS_FASTER,
+    MOVED_UNSEEN,
 ) = map(CODES.__getitem__, PROBLEMS)  # fmt: skip
 """Kinds of problems, as in ``../core/memory.h``."""
 
@@ -54,6 +56,8 @@ class FaultCause(NamedTuple):
             LATCHED: "latched",
             GROWS_FASTER: f"{name} moves at {value:.3g} {position}/s, faster than before it was braked: its drive does "
             "not obey",
+            MOVED_UNSEEN: f"{name} is {abs(value):.3g} {position} from where it was before states were missing; its "
+            f"velocity limit explains {bound:.3g} {position}",
             FELT_JOINT: f"{name} feels {value:.3g} {effort} from outside; {bound:.3g} {effort} is the limit",
             FELT_FORCE: f"the tool feels a force of {value:.3g} N from outside; {bound:.3g} N is the limit",
             FELT_TORQUE: f"the tool feels a torque of {value:.3g} N·m from outside; {bound:.3g} N·m is the limit",

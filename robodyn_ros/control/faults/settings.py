@@ -97,7 +97,12 @@ class SafetySettings:
     push_force: float = setting(40.0, "force at the tool with which somebody may push", "N", 0.0, 1e4)
     drop_time: float = setting(0.01, "how long contradicting states are dropped before it is a fault", "s", 0.0, 1.0)
     following_tolerance: float = setting(
-        0.5, "distance from the reference at which the arm does not follow (0: no limit)", "rad or m", 0.0, 1e3
+        0.5,
+        "distance from the reference at which the arm does not follow; a soft law may be as far as its effort limit "
+        "stretches it (0: no limit)",
+        "rad or m",
+        0.0,
+        1e3,
     )
     missing_velocity: str = choice(
         "refuse", "what is done with states without velocities", choices=lambda: MISSING_VELOCITY

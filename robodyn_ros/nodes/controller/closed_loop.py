@@ -463,6 +463,8 @@ class ClosedLoop:
         problem = refusal(entry, self._loop)
         if problem is not None:
             self.faults.count(REFUSALS.get(type(problem), "state refused"), problem)
+            if entry["repeats"]:
+                self.statistics.add_blind(command_of(entry))
             return
         if int(entry["restarts"]) > self._told_restarts:
             self.faults.count("states broke off", BROKE_OFF)

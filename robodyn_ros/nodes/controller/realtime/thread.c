@@ -16,6 +16,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -49,7 +50,7 @@ typedef struct {
 
 /* What happened in a period, for Python. */
 typedef struct {
-  int64_t sec, nanosec, code, blind, kind, phase, latched, faults, restarts, problem, problem_joint;
+  int64_t sec, nanosec, code, blind, repeats, kind, phase, latched, faults, restarts, problem, problem_joint;
   double t, begun, done, age, problem_value, problem_bound;
   double q[N], qd[N], reference[REFERENCES * N], rows[ROWS * N], external[N + 8];
 } Entry;
@@ -74,7 +75,7 @@ typedef struct {
   Entry* ring;
   int64_t capacity, written, notable, restarts, unpublished; /* notable: how many entries are to be told of at once */
   int64_t open, wake, done, ros_time_active, priority, scheduled, wants_message;
-  int64_t last_now, last_stamp; /* [ns] */
+  int64_t last_clock, last_now; /* of /clock, and the newest of it and of the stamps [ns] */
   int64_t order[N], letter_full, letter_again, priority_error; /* letter_again: it can be answered now */
   double received, state_time, node_time, watch_period, watched;
   double ratio[N], offset[N], effort_unit[N];
@@ -130,11 +131,11 @@ static void send(Realtime* r, int32_t sec, uint32_t nanosec) {
   publish(r, &r->commands, sec, nanosec, effort);
 }
 
-static void note(Realtime* r, int64_t code, int64_t sec, int64_t nanosec, double begun, int blind) {
+static void note(Realtime* r, int64_t code, int64_t sec, int64_t nanosec, double begun, int blind, int repeats) {
   const State* m = &r->core->state;
   const Period* p = &r->core->period;
   Entry* e = r->ring + r->written % r->capacity;
-  e->sec = sec; e->nanosec = nanosec; e->code = code; e->blind = blind;
+  e->sec = sec; e->nanosec = nanosec; e->code = code; e->blind = blind; e->repeats = repeats;
   e->kind = p->kind; e->phase = m->phase; e->latched = m->latched; e->faults = m->faults; e->restarts = m->restarts;
   e->problem = m->problem; e->problem_joint = m->problem_joint;
   e->problem_value = m->problem_value; e->problem_bound = m->problem_bound;
@@ -153,13 +154,15 @@ static const Layout* layout_of(Realtime* r, const Bytes* message) {
   return 0;
 }
 
-/* The time of a state in simulated time: its stamp, unless it is too old [ns]. Where the newest of the clock and of the stamps
-   goes back, the simulation was reset. */
+/* The time of a state in simulated time: its stamp, unless that is too old, or ahead of all times before by too much [ns].
+   Where the clock goes back, the simulation was reset. */
 static int64_t newest_time(Realtime* r, int64_t clock, int64_t stamp) {
-  const int64_t now = clock > stamp ? clock : stamp;
-  if (now < r->last_now) core_reset_clock(r->core);
-  r->last_now = now;
-  return (double)(now - stamp) / 1e9 > r->core->settings->loop.state_timeout ? now : stamp;
+  const int64_t timeout = (int64_t)(1e9 * r->core->settings->loop.state_timeout);
+  if (clock < r->last_clock) { core_reset_clock(r->core); r->last_now = clock; }
+  r->last_clock = clock;
+  if (clock > r->last_now) r->last_now = clock;
+  if (stamp > r->last_now && stamp - r->last_now <= timeout) r->last_now = stamp;
+  return llabs(r->last_now - stamp) > timeout ? r->last_now : stamp;
 }
 
 /* Answers a state. */
@@ -196,9 +199,10 @@ static void respond(Realtime* r, const Bytes* message) {
   p->t = (double)sec + (double)nanosec / 1e9;
   p->now = (double)now / 1e9;
   const int code = core_update(r->core, p->t, p->now, p->q, p->has_velocity ? p->qd : 0);
-  if (code == CORE_SEND) send(r, sec, nanosec);
+  const int repeats = code == CORE_JUMPED && core_repeat(r->core, p->t, p->now);
+  if (code == CORE_SEND || repeats) send(r, sec, nanosec);
   if (code <= CORE_SILENT) { r->received = begun; r->state_time = p->t; r->node_time = r->ros_time_active ? (double)r->last_now / 1e9 : p->now; }
-  note(r, code, sec, nanosec, begun, 0);
+  note(r, code, sec, nanosec, begun, 0, repeats);
 }
 
 /* Takes a message and answers it. Returns 0 if there was none. */
@@ -219,7 +223,7 @@ static void watch_over(Realtime* r) {
   const int64_t faults = m->faults, phase = m->phase;
   const int code = core_watch(r->core, r->state_time + elapsed);
   if (code == CORE_SEND) send(r, (int32_t)(now / NANO), (uint32_t)(now % NANO));
-  if (code == CORE_SEND || m->faults != faults || m->phase != phase) note(r, code, now / NANO, now % NANO, begun, 1);
+  if (code == CORE_SEND || m->faults != faults || m->phase != phase) note(r, code, now / NANO, now % NANO, begun, 1, 0);
 }
 
 /* Does what Python asks for. */
