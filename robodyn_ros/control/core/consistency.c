@@ -36,7 +36,9 @@
 
    A velocity that changes by more than M⁻¹ (τ - bias) dt, of either sign, and what may be wrong with that is dropped, and
    followed by no more than that: one wrong velocity moves neither sum. From `drop_time` on it is taken as it is, for
-   impacts are real; if it is not, the first residual says so.
+   impacts are real; if it is not, the first residual says so. A jump Δv counts as true once it has led further than the first
+   residual may be wrong by, |Δv| t > 2 h + velocity_delay |Δv|, and no contradiction has been found. Until then no effort
+   and no speed is judged by it, and the state is not without doubt.
 
    A contradicting state is dropped; from `drop_time` on the loop is blind. O stays as long as it is beyond h, so that only
    positions that come back where they belong, or an acknowledgement, end it. `q`, `v` and `at` are those of the latest
@@ -102,7 +104,7 @@ static void begin_states(const Uncertainty* u, Consistency* c, double t, const d
   EACH {
     c->noise[i] = greater(c->noise[i], pow(FIRST_NOISE * u->velocity_noise * u->scale[i], 2));
     c->last_q[i] = c->stood_at[i] = q[i]; c->last_v[i] = c->raw[i] = c->raw[N + i] = v[i];
-    c->momentum[i] = c->unseen[i] = 0;
+    c->momentum[i] = c->unseen[i] = c->jumped[i] = c->led[i] = 0;
     if (!c->contradicts) c->offset[i] = c->offset[N + i] = 0;
   }
   begin_test(c, t, q, v);
@@ -131,11 +133,22 @@ static double velocity_change(const Consistency* c, double most, double dt, int 
 /* Of the two sums the smaller one, if both have one sign. */
 static inline double smaller_sum(double a, double b) { return a * b <= 0 ? 0 : fabs(a) < fabs(b) ? a : b; }
 
-/* Residual 1. Gives what is wrong with the state, and whether a velocity jumps. */
-static int test_positions(const Uncertainty* u, Consistency* c, double dt, const double* q, const double* qd, int* jumps) {
+/* Whether positions have shown of each velocity that jumped that it is true: how far the jump has led must be more than what
+   the sum O may be, and a lag explains. */
+static void prove(const Uncertainty* u, Consistency* c, int i, double dt, double jump, double least, double bound) {
+  if (fabs(jump) > least) c->jumped[i] += jump;
+  if (fabs(c->jumped[i]) <= least) c->jumped[i] = c->led[i] = 0;
+  c->led[i] += dt * c->jumped[i];
+  if (fabs(c->led[i]) > 2 * bound + u->velocity_delay * fabs(c->jumped[i])) { c->jumped[i] = c->led[i] = 0; c->proved = 1; }
+  c->unproved |= c->jumped[i] != 0;
+}
+
+/* Residual 1. Gives what is wrong with the state. */
+static int test_positions(const Uncertainty* u, Consistency* c, double dt, const double* q, const double* qd) {
   const double x = log_chances(), z = sqrt(2 * x), share = smaller(dt / NOISE_TIME, 1);
   int wrong = NO_PROBLEM, sure = 1;
   double worst = 1;
+  c->proved = c->unproved = 0;
   EACH {
     double expected = 0;
     const double sigma = velocity_noise_of(u, c, i);
@@ -153,7 +166,7 @@ static int test_positions(const Uncertainty* u, Consistency* c, double dt, const
       c->setting = shaken > 0.5 * bound ? BY_POSITION_NOISE : BY_VELOCITY_NOISE;
     }
     sure &= fabs(sum) <= 0.5 * bound;
-    *jumps |= fabs(qd[i] - c->last_v[i]) > 1.5 * z * sigma + fabs(expected);
+    prove(u, c, i, dt, qd[i] - before, 1.5 * z * sigma + fabs(expected), bound);
     if (v != qd[i] && wrong == NO_PROBLEM) {
       wrong = VELOCITY_JUMPS; c->joint = i; c->value = qd[i] - before; c->bound = most; c->setting = BY_VELOCITY_NOISE;
     }
@@ -162,8 +175,7 @@ static int test_positions(const Uncertainty* u, Consistency* c, double dt, const
     c->raw[N + i] = c->raw[i]; c->raw[i] = qd[i];
     c->last_q[i] = q[i]; c->last_v[i] = v;
   }
-  if (wrong == NO_PROBLEM && sure) EACH { c->q[i] = q[i]; c->v[i] = qd[i]; }
-  if (wrong == NO_PROBLEM && sure) c->at = c->last_t + dt;
+  if (wrong == NO_PROBLEM && sure && !c->unproved) { copy(c->q, q); copy(c->v, qd); c->at = c->last_t + dt; }
   return wrong;
 }
 
@@ -238,7 +250,7 @@ static int test_efforts(const Settings* s, Consistency* c, double T, double age,
     const double sigma = velocity_noise_of(u, c, i);
     needed[i] -= u->model_viscous[i] * mean[i] + u->model_coulomb[i] * ((mean[i] > 0) - (mean[i] < 0));
     const double all = c->impulse[i] / T - needed[i];
-    c->residual[i] += fmin(T / RESIDUAL_TIME, 1) * (all - c->residual[i]);
+    if (!c->unproved) c->residual[i] += fmin(T / RESIDUAL_TIME, 1) * (all - c->residual[i]);
     const double friction = friction_in(u, i, fabs(mean[i]) < MOVES * sigma ? 0 : mean[i], all), residual = all - friction;
     const double parts[] = {
       smaller(u->velocity_delay + age, T) * c->shift[i] / T, fabs(friction), u->model_error * rows[i], u->unknown_payload * rows[N + i],
@@ -276,32 +288,6 @@ static int test_efforts(const Settings* s, Consistency* c, double T, double age,
   return wrong;
 }
 
-/* A velocity jumps. If it is true, the effort of that one period has to explain the jump: what is wrong then is kept. */
-static void judge_jump(const Settings* s, Consistency* c, double dt, double age,
-                       const double* q, const double* qd, const double* q_before, const double* v_before) {
-  Consistency trial = *c;
-  c->stops = NO_PROBLEM;
-  if (!c->driven || !c->modelled || dt > LONGEST) return;
-  EACH {
-    trial.begin_q[i] = q_before[i]; trial.begin_v[i] = v_before[i];
-    trial.impulse[i] = dt * c->effort[i];
-  }
-  c->stops = test_efforts(s, &trial, dt, age, q, qd);
-  const int i = (int)trial.joint;
-  c->stopped_joint = i; c->stopped_value = trial.value; c->stopped_bound = trial.bound; c->stopped_setting = trial.setting;
-  c->stopped_v[0] = v_before[i]; c->stopped_v[1] = qd[i];
-}
-
-/* Whether a velocity that jumped has stayed where it jumped to, although no effort explains it. */
-static int is_stop(Consistency* c, const double* qd) {
-  const int found = (int)c->stops;
-  const double v = qd[c->stopped_joint];
-  c->stops = NO_PROBLEM;
-  if (found == NO_PROBLEM || fabs(v - c->stopped_v[0]) < fabs(v - c->stopped_v[1])) return NO_PROBLEM;
-  c->joint = c->stopped_joint; c->value = c->stopped_value; c->bound = c->stopped_bound; c->setting = c->stopped_setting;
-  return found;
-}
-
 /* The first state, or one after silence: it is believed, unless the arm cannot have gone there in that time within its velocity
    limits; then states have to be consistent for `drop_time`. */
 static int begin_after_silence(const Uncertainty* u, Consistency* c, double t, const double* q, const double* qd) {
@@ -333,13 +319,15 @@ static int is_another(const Uncertainty* u, Consistency* c, const double* q) {
   return found;
 }
 
-/* Residual 2, where an interval is over or a velocity has jumped. Gives what is wrong. */
-static int judge_efforts(const Settings* s, Consistency* c, double t, double age, const double* q, const double* qd, int stop) {
+/* Residual 2, where an interval is over or positions have shown that a jump was true. Gives what is wrong, which is not
+   judged by velocities that may not be true. */
+static int judge_efforts(const Settings* s, Consistency* c, double t, double age, const double* q, const double* qd) {
   const double T = t - c->begin_t;
-  if (stop == NO_PROBLEM && c->driven && T < INTERVAL) return (int)c->faulty;
-  if (stop == NO_PROBLEM && c->driven && T <= LONGEST) stop = test_efforts(s, c, T, age, q, qd);
+  int wrong = NO_PROBLEM;
+  if (c->driven && T < INTERVAL && !c->proved) return (int)c->faulty;
+  if (c->driven && T <= LONGEST) wrong = test_efforts(s, c, T, age, q, qd);
   begin_test(c, t, q, qd);
-  return stop;
+  return c->unproved && !c->proved ? (int)c->faulty : wrong;
 }
 
 /* Effort on the joints since the state before it, or 0 if nobody knows. */
@@ -360,13 +348,9 @@ static int check_consistency(const Settings* s, Consistency* c, double t, double
   const double dt = t - c->last_t;
   if (!c->known || !(0 <= dt && dt <= u->silence)) return begin_after_silence(u, c, t, q, qd);
   if (dt == 0) return is_another(u, c, q) ? DROPPED : (int)c->verdict;
-  double q_before[N], v_before[N];
-  copy(q_before, c->last_q); copy(v_before, c->last_v);
   add_effort(c, dt, effort);
-  int jumps = 0;
-  const int wrong = test_positions(u, c, dt, q, qd, &jumps), stop = wrong == NO_PROBLEM ? is_stop(c, qd) : NO_PROBLEM;
+  const int wrong = test_positions(u, c, dt, q, qd);
   c->last_t = t;
-  if (jumps && wrong != OFF_VELOCITY && !c->contradicts) judge_jump(s, c, dt, age, q, qd, q_before, v_before);
   if (c->unsure && (wrong != NO_PROBLEM || t - c->begun < u->drop_time * ALMOST)) {
     if (wrong != NO_PROBLEM) {
       EACH c->offset[i] = c->offset[N + i] = 0;
@@ -379,7 +363,7 @@ static int check_consistency(const Settings* s, Consistency* c, double t, double
   if (wrong == VELOCITY_JUMPS && c->contradicts && t - c->contradicted_t >= u->drop_time) copy(c->last_v, qd);
   else if (wrong != NO_PROBLEM) return drop(u, c, t, wrong);
   c->contradicts = 0;
-  c->problem = c->faulty = s->sensitivity ? judge_efforts(s, c, t, age, q, qd, stop) : NO_PROBLEM;
+  c->problem = c->faulty = s->sensitivity ? judge_efforts(s, c, t, age, q, qd) : NO_PROBLEM;
   return (int)(c->verdict = c->faulty ? FAULTY : TRUSTED);
 }
 

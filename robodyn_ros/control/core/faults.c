@@ -10,15 +10,12 @@
 #define EXPECTED_STEP 5e-3 /* step of the motion that the model expects [s] */
 #define EXPECTED_STEPS 20 /* most of them in a period */
 #define VELOCITY_TIME 0.005 /* time constant of the velocity of positions [s] */
-#define LOOK 0.015 /* time in which contradicting states show whether both velocities agree on what moves [s] */
-#define BRAKED 0.5 /* time in which an arm that is braked comes to rest, and may move again [s] */
 #define LATELY 0.05 /* time for which a speed counts as recent [s] */
-#define SLOW 0.1 /* ratio of the velocity limit below which a joint need not be seen */
-#define AGREES 0.2 /* least ratio of its velocity that both show */
+#define BRAKING 0.3 /* how long an arm may be braked without states that can be trusted [s] */
+#define SLOW 0.1 /* ratio of the velocity limit that a joint may have which moved less */
 #define PATIENCE 0.01 /* how long a joint may become faster under a reaction: efforts reverse within that time [s] */
 #define GROWTH 1.1 /* ratio of its speed at the beginning from which on a joint has become faster */
 #define FAST 0.5 /* ratio of the velocity limit below which that does not count */
-#define BLIND_FAST 0.25 /* likewise, for the smaller one of two velocities that contradict */
 
 static void remember_trail(State* m, double t, const double* q) {
   if (m->trail_count && 0 <= t - m->trail_time && t - m->trail_time < TRAIL_PERIOD) return;
@@ -116,7 +113,7 @@ static int find_latched(const Settings* s, State* m, double t) {
 static int detect(const Settings* s, State* m, double t, const double* qd, int* present) {
   int kind = judge_consistency(s, m);
   *present = 1;
-  if (kind < 0) kind = judge_speed(s, m, qd);
+  if (kind < 0 && (!m->consistency.unproved || m->consistency.proved)) kind = judge_speed(s, m, qd);
   if (kind < 0) kind = judge_messages(s, m);
   if (kind < 0) kind = judge_touch(s, m);
   if (kind >= 0 || !m->active) return kind;
@@ -154,12 +151,15 @@ static void find_added(const Settings* s, const State* m, double* added) {
 
 /* --- what may be sent without states that can be trusted */
 
-/* By how much the model may be wrong about what carries the arm at q: masses and a payload. */
+/* By how much the model may be wrong about what carries the arm at q: masses and a payload; and what of that it lacked lately. */
 static void find_gravity_error(const Settings* s, State* m, const double* q) {
   const double none[N] = {0};
   double rows[3 * N] = {0};
   if (s->sensitivity) s->sensitivity(q, none, none, s->sensitivity_model, rows);
-  EACH m->gravity_error[i] = s->uncertainty.model_error * rows[i] + s->uncertainty.unknown_payload * rows[N + i];
+  EACH {
+    m->gravity_error[i] = s->uncertainty.model_error * rows[i] + s->uncertainty.unknown_payload * rows[N + i];
+    m->lacked[i] = s->plausibility ? within(m->consistency.residual[i], m->gravity_error[i]) : 0;
+  }
 }
 
 /* A state that is answered by the law: since when the arm stands, and how fast it was lately. */
@@ -172,83 +172,90 @@ static void note_motion(State* m, double t, const double* q, const double* qd, c
   m->stepped_t = t;
 }
 
-/* The motion that the model expects goes on under the last command. */
+/* The motion that the model expects goes on under the last command, since the latest state without doubt. */
 static void expect(const Settings* s, State* m, double t) {
-  const double left = t - m->expected_t, steps = smaller(greater(ceil(left / EXPECTED_STEP), 1), EXPECTED_STEPS), dt = left / steps;
-  double gained[N];
-  for (int k = 0; k < (int)steps; ++k) {
-    s->forward(m->expected_q, m->expected_v, m->applied, s->model, gained);
+  const double left = greater(t - m->expected_t, 0);
+  const double steps = smaller(greater(ceil(left / EXPECTED_STEP), 1), EXPECTED_STEPS), dt = left / steps;
+  double gained[N], effort[N];
+  EACH effort[i] = m->applied[i] - m->lacked[i];
+  for (int k = 0; k < (int)steps && m->expects; ++k) {
+    s->forward(m->expected_q, m->expected_v, effort, s->model, gained);
     EACH { m->expected_v[i] += dt * gained[i]; m->expected_q[i] += dt * m->expected_v[i]; }
   }
   m->expected_t = t;
 }
 
-/* Whether no joint can have passed its velocity limit, whatever of the stated uncertainty is true:
-     |v^| + unseen + doubt (t - at) <= limit
-   with the motion v^ that the model expects since the latest state without doubt; `doubt` is |M⁻¹| times the effort that
-   nothing explains. What is sent does not depend on that motion, only how long. */
-static int is_below_limits(const Settings* s, State* m, double t) {
+/* Whether no joint can have passed its velocity limit by what the model was seen to lack and is not sent:
+     |v^| + unseen + |M⁻¹| |r - lacked| (t - at) <= limit
+   with the motion v^ that the model expects. */
+static int is_below_limits(const Settings* s, const State* m, double t) {
   const Consistency* c = &m->consistency;
   if (!m->expects) return 1;
-  if (!s->plausibility || !c->modelled || !(t >= m->expected_t)) return 0;
-  expect(s, m, t);
+  if (!s->plausibility || !c->modelled) return 0;
   EACH {
-    const double speed = fabs(m->expected_v[i]) + c->unseen[i] + c->doubt[i] * (t - c->at);
-    if (!(speed <= s->velocity_limit[i])) return 0;
+    double gained = 0;
+    for (int j = 0; j < N; ++j) gained += fabs(c->inverse_mass[i * N + j] * (c->residual[j] - m->lacked[j]));
+    if (!(fabs(m->expected_v[i]) + c->unseen[i] + gained * (t - c->at) <= s->velocity_limit[i])) return 0;
   }
   return 1;
 }
 
-/* What carries the arm where it was seen last: gravity by the model, and what it lacked, as far as masses and a payload
-   explain that. An arm that stood is carried as long as anything is. */
-static void begin_carrying(const Settings* s, State* m) {
+/* The model's motion goes on from the latest state without doubt. An arm that stood stays there. */
+static void begin_expecting(const Settings* s, State* m) {
   const Consistency* c = &m->consistency;
-  int stands = m->stepped_t - m->stood_since >= STOOD * (1 - 1e-9);
-  gravity_effort(s, m, m->q, m->carried_effort);
-  EACH {
-    stands &= m->recent_speed[i] < MOVES * velocity_noise_of(&s->uncertainty, c, i);
-    m->carried_effort[i] += within(c->residual[i], m->gravity_error[i]);
-  }
-  m->carried_until = INFINITY;
-  m->expects = !stands;
-  m->expected_t = c->at;
-  copy(m->expected_q, c->q); copy(m->expected_v, c->v);
+  m->expects = !(m->stepped_t - m->stood_since >= STOOD * (1 - 1e-9));
+  EACH m->expects |= !(m->recent_speed[i] < MOVES * velocity_noise_of(&s->uncertainty, c, i));
+  m->expected_t = s->plausibility ? c->at : m->time;
+  copy(m->expected_q, s->plausibility ? c->q : m->q); copy(m->expected_v, s->plausibility ? c->v : m->qd);
+  if (!m->expects) clear(m->expected_v);
 }
 
-/* Of the two velocities of states that contradict, that of positions and the reported one, the smaller one; 0 if they differ in
-   sign. What brakes it takes energy out, whichever of the two is right. */
-static void find_velocities(State* m, double t, int begins) {
+/* The middle one of three numbers. */
+static double middle_of(double a, double b, double x) { return greater(smaller(a, b), smaller(greater(a, b), x)); }
+
+/* The velocity by a vote of three: that of positions, the reported one, and the one that the model expects. Any one of them may
+   be wrong. Without states, the last one. */
+static void vote(const Settings* s, State* m, double t, int contradicts, int begins) {
   const Consistency* c = &m->consistency;
   const double dt = t - m->differ_t, ratio = dt / (VELOCITY_TIME + dt);
-  if (begins || !(dt >= 0)) clear(m->differ_v);
+  copy(m->voted, m->expected_v);
+  if (!contradicts) return;
+  if (begins || !(dt >= 0)) copy(m->differ_v, m->expected_v);
   else if (dt > 0) EACH m->differ_v[i] += ((c->last_q[i] - m->differ_q[i]) / dt - m->differ_v[i]) * ratio;
   m->differ_t = t;
   copy(m->differ_q, c->last_q);
   EACH {
-    const double one = m->differ_v[i], other = c->raw[i];
-    m->agreed_qd[i] = one * other <= 0 ? 0 : fabs(one) < fabs(other) ? one : other;
-    m->greatest_qd[i] = greater(fabs(one), fabs(other));
+    const double most = greater(m->begin_speed[i], SLOW * s->velocity_limit[i]); /* it has been braked since */
+    m->voted[i] = within(middle_of(m->differ_v[i], c->raw[i], m->expected_v[i]), most);
   }
 }
 
 /* --- whether the drives obey a reaction */
 
-static void begin_watching(State* m, double t, const double* qd) {
+static double kinetic_energy(const Settings* s, const double* q, const double* qd) {
+  double mass[N * N], energy = 0;
+  s->mass_matrix(q, s->model, mass);
+  for (int i = 0; i < N; ++i) for (int j = 0; j < N; ++j) energy += 0.5 * qd[i] * mass[i * N + j] * qd[j];
+  return energy;
+}
+
+static void begin_watching(const Settings* s, State* m, double t, const double* q, const double* qd) {
   EACH { m->begin_speed[i] = fabs(qd[i]); m->disobeys[i] = 0; }
+  m->begin_energy = kinetic_energy(s, q, qd);
   m->grows_since = t;
 }
 
-/* No joint may become faster under a reaction for longer than the efforts take to change. `fast`: ratio of the velocity
-   limit below which that does not count. */
-static int obeys(const Settings* s, State* m, double t, const double* qd, double fast) {
+/* A reaction takes energy out. Where there is more than at the beginning, for longer than the efforts take to change, the
+   joints that have become faster are not obeyed by their drives. A joint alone may become faster by the others' braking. */
+static int obeys(const Settings* s, State* m, double t, const double* q, const double* qd) {
   int fastest = -1;
   EACH {
     const double speed = fabs(qd[i]);
-    m->disobeys[i] = speed > greater(GROWTH * m->begin_speed[i], fast * s->velocity_limit[i]);
+    m->disobeys[i] = speed > greater(GROWTH * m->begin_speed[i], FAST * s->velocity_limit[i]);
     if (m->disobeys[i] && (fastest < 0 || speed > fabs(qd[fastest]))) fastest = i;
   }
-  if (fastest < 0) m->grows_since = t;
-  if (t - m->grows_since < PATIENCE * (1 - 1e-9)) return 1;
+  if (fastest < 0 || kinetic_energy(s, q, qd) <= GROWTH * m->begin_energy) { m->grows_since = t; return 1; }
+  if (t - m->grows_since < (PATIENCE + m->period + m->delay) * (1 - 1e-9)) return 1;
   say(m, GROWS_FASTER, fastest, qd[fastest], 0);
   return 0;
 }
@@ -272,52 +279,30 @@ static double spring(const Settings* s, State* m, int i, double held, double q) 
   return effort;
 }
 
-/* Whether contradicting states say of each joint that moved fast that it still moves, by both velocities. */
-static int is_seen(const Settings* s, const State* m) {
-  EACH {
-    const double v = m->recent_speed[i];
-    if (v > SLOW * s->velocity_limit[i] && fabs(m->agreed_qd[i]) < AGREES * v) return 0;
-  }
-  return 1;
-}
-
-/* Whether the arm is at rest by both velocities. */
-static int is_at_rest(const Settings* s, const State* m) {
-  EACH if (m->greatest_qd[i] > 0.5 * SLOW * s->velocity_limit[i]) return 0;
-  return 1;
-}
-
-/* Without states that can be trusted. Where they come and contradict, the arm is braked by what is certain of them. */
+/* Without states that can be trusted: the arm is carried, and braked by the velocity that is voted for. One that moved has had the
+   time then; its weight would turn what is left of its speed into more, and only brakes keep it where it is. */
 static int blind_effort(const Settings* s, State* m, double t, int has_state, double* effort) {
   const int begins = !m->blind, contradicts = has_state && m->consistency.verdict == BLIND;
   m->blind = 1;
-  if (begins) { begin_carrying(s, m); m->blind_begin = t; m->seen_until = -INFINITY; }
-  copy(effort, m->carried_effort);
+  if (begins) { m->blind_begin = t; begin_expecting(s, m); begin_watching(s, m, t, m->expected_q, m->expected_v); }
+  expect(s, m, t);
+  gravity_effort(s, m, m->expected_q, effort);
+  EACH effort[i] += m->lacked[i];
   if (m->phase == RAMP) { fade(m, t, effort); return m->left == 0; }
-  if (t >= m->until) return 1;
-  if (t < m->carried_until && !is_below_limits(s, m, t)) m->carried_until = t;
-  if (!contradicts) return t >= m->carried_until;
-  find_velocities(m, t, begins);
-  if (begins) begin_watching(m, t, m->recent_speed);
-  if (is_seen(s, m) && t - m->blind_begin < LOOK) m->seen_until = t + BRAKED;
-  if (is_at_rest(s, m) && t < m->seen_until) m->seen_until = t + BRAKED;
-  if (t >= greater(m->carried_until, m->seen_until) && t - m->blind_begin >= LOOK) return 1;
-  EACH m->begin_speed[i] = smaller(m->begin_speed[i], greater(fabs(m->agreed_qd[i]), SLOW * s->velocity_limit[i]));
-  if (!obeys(s, m, t, m->agreed_qd, BLIND_FAST)) return 1;
-  EACH {
-    const double most = greater(fabs(m->consistency.v[i]), SLOW * s->velocity_limit[i]); /* it has been braked since */
-    effort[i] -= m->carried_damping[i] * within(m->agreed_qd[i], most);
-  }
+  vote(s, m, t, contradicts, begins);
+  if (t >= (m->expects ? smaller(m->until, m->blind_begin + BRAKING) : m->until) || !is_below_limits(s, m, t) || !obeys(s, m, t, m->expected_q, m->voted)) return 1;
+  EACH effort[i] -= m->carried_damping[i] * m->voted[i];
   return 0;
 }
 
 /* With states. The last command carries the arm, for drives that keep to it for a while, but for a drive that does not obey. */
 static int seeing_effort(const Settings* s, State* m, double t, const double* q, const double* qd, double* effort) {
   double held[N];
-  if (m->blind) { copy(m->found, q); begin_watching(m, t, qd); }
+  if (m->blind) { copy(m->found, q); begin_watching(s, m, t, q, qd); }
   m->blind = 0;
   if (m->carries) gravity_effort(s, m, q, effort); else clear(effort);
-  if (!obeys(s, m, t, qd, FAST)) {
+  EACH effort[i] += m->carries ? m->lacked[i] : 0;
+  if (!obeys(s, m, t, q, qd)) {
     EACH if (m->disobeys[i]) effort[i] = 0;
     return 1;
   }
@@ -352,7 +337,7 @@ static void begin_reaction(const Settings* s, State* m, int kind, double t) {
   m->ramp_down_time = s->ramp_down_time;
   m->ramped = m->until; m->blind = 0;
   copy(m->found, m->q);
-  begin_watching(m, t, m->qd);
+  begin_watching(s, m, t, m->q, m->qd);
   find_gravity_error(s, m, m->q);
 }
 

@@ -109,9 +109,9 @@ typedef struct {
   /* joints that stand */
   double stood_at[N], unseen[N]; /* where, and w */
   double shown[N], way[N];       /* residual of the latest motion; how far all joints went since then [rad] or [m] */
-  /* a velocity that jumped */
-  int64_t stops, stopped_joint, stopped_setting; /* what is wrong if it is true */
-  double stopped_value, stopped_bound, stopped_v[2];
+  /* velocities that jumped, which positions have not shown to be true: by how much, and how far that has led since */
+  double jumped[N], led[N]; /* [rad/s] or [m/s], [rad] or [m] */
+  int64_t unproved, proved; /* whether there are any; whether one was shown to be true just now */
 } Consistency;
 
 /* What the loop works with. Whoever makes one keeps it as it is while the loop has it. */
@@ -186,14 +186,12 @@ typedef struct {
   int64_t faults, active, active_kind, phase, present, latched, blind, carries; /* faults: how many there have been */
   double active_begin, until, ramp_down_time, ramped, left, found[N];
   double stood_since, stood_q[N], recent_speed[N], stepped_t; /* since when and where the arm stands; how fast it was; latest step */
-  double carried_effort[N], carried_until; /* what is sent without states, and until when [s] */
-  double blind_begin, seen_until;
   int64_t expects; /* 1 if the arm moves by the model while nobody sees it: when, where, how fast */
   double expected_t, expected_q[N], expected_v[N];
-  double gravity_error[N]; /* by how much the model may be wrong about what carries a joint [N·m] or [N] */
-  /* of states that contradict: velocity of their positions; the smaller and the greater one of both */
-  double differ_t, differ_q[N], differ_v[N], agreed_qd[N], greatest_qd[N];
-  double begin_speed[N], grows_since; /* speeds at the beginning of a reaction, and since when a joint has become faster */
+  double gravity_error[N], lacked[N]; /* by how much the model may be wrong about what carries a joint, and was [N·m] or [N] */
+  double differ_t, differ_q[N], differ_v[N], voted[N]; /* of states that contradict: velocity of their positions; and the vote */
+  double blind_begin; /* since when no state can be trusted */
+  double begin_speed[N], begin_energy, grows_since; /* speeds and kinetic energy [J] at the beginning of a reaction; since when both have grown */
   int64_t disobeys[N], doubted, doubt_joint, doubt_problem; /* doubted: a joint that stood although it was driven, and where */
   double doubted_at, doubt_value, doubt_bound;
   int64_t history_latched[KINDS], level[KINDS], begins_count[KINDS];

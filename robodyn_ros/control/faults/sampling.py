@@ -29,6 +29,9 @@ from robodyn_ros.robot.pose import Array
 GAIN_MARGIN = 1.1
 """By this factor the gains may be too high for the model, without being unstable."""
 
+REACTION_MARGIN = 2.0
+"""The same for the gains of reactions: a damper with half of what is stable turns no velocity round within a period."""
+
 RETURN_MARGIN = 1.3
 """The same, for gains that were too high to be carried again."""
 
@@ -73,7 +76,7 @@ def judged(settings: LoopSettings, sampling: StateSampling, q: Array) -> Judgeme
     gains = checked_result(settings.controller, "acceleration_gains", q, period)
     carried = carried_part(period, delay, gains, GAIN_MARGIN if sampling.carried == 1.0 else RETURN_MARGIN)
     own = effort_gains(feedback, settings.controller.dynamics.mass_matrix(q))
-    part = carried_part(period, delay, own, GAIN_MARGIN)
+    part = carried_part(period, delay, own, REACTION_MARGIN)
     reach = SURE * (period + delay)
     settled = RETURN_MARGIN * max(fastest(own), fastest(gains)) * reach < SURELY
     return Judgement(carried, feedback if part == 1.0 else scaled(feedback, part), reach if settled else 0.0)
