@@ -20,7 +20,7 @@ from robodyn_ros.control.contact.settings import Contact, ContactThresholds
 from robodyn_ros.control.core_library import CODES
 from robodyn_ros.control.drive_compensation import DriveCompensation
 from robodyn_ros.control.faults.consistency import uncertainty_of
-from robodyn_ros.control.faults.settings import PHASES
+from robodyn_ros.control.faults.table import FAULTS, PHASES
 from robodyn_ros.control.laws.base import Reference
 from robodyn_ros.control.loop_settings import LoopSettings, law_feedback
 from robodyn_ros.control.step import LawInNumbers, control_step
@@ -186,7 +186,7 @@ class CoreSettings:
         self._make_step(step)
         self._model = dynamics.symbols.copy() if isinstance(dynamics, CompiledDynamics) else np.zeros(1)
         self.record: Record = structs.make("Settings")
-        ladder = [[reaction.escalated(level) for level in range(LEVELS)] for reaction in settings.reactions]
+        ladder = [[reaction.escalated(level) for level in range(LEVELS)] for reaction in settings.reactions.values()]
         tolerance = safety.following_tolerance if safety.following_tolerance > 0.0 and law.follows else np.inf
         gains = law_feedback(law) if law.follows else np.zeros((2, n))
         values = {
@@ -201,9 +201,9 @@ class CoreSettings:
             "estimates_velocity": safety.missing_velocity != "refuse",
             "circular": ConfigurationSpace(robot).circular,
             "answers": [PHASES.index(answer) for answers in ladder for answer in answers],
-            "needs_quiet": [reaction.needs_quiet for reaction in settings.reactions],
+            "needs_quiet": [fault.needs_quiet for fault in FAULTS.values()],
             **self._observer_values(settings.contact),
-            "expiry": [reaction.expiry for reaction in settings.reactions],
+            "expiry": [reaction.expiry for reaction in settings.reactions.values()],
             "sent_part": 1.0 - (settings.drives or DriveCompensation.none(n)).gravity,
             "velocity_limit": limits.velocity,
             "greatest_speed": safety.overspeed * limits.velocity,

@@ -19,10 +19,10 @@ from robodyn_ros.control.core_library import CODES, core_structs
 from robodyn_ros.control.core_settings import LEVELS
 from robodyn_ros.control.export.controller_parameters import PARTINGS, ExportedParameter, members
 from robodyn_ros.control.faults import holding, sampling
-from robodyn_ros.control.faults.active_fault import KINDS
 from robodyn_ros.control.faults.consistency import SETTINGS, uncertainty_of
-from robodyn_ros.control.faults.problems import PROBLEMS, FaultCause
-from robodyn_ros.control.faults.settings import MISSING_VELOCITY, PHASES, FaultReactions, SafetySettings
+from robodyn_ros.control.faults.problems import FaultCause
+from robodyn_ros.control.faults.settings import MISSING_VELOCITY, SafetySettings
+from robodyn_ros.control.faults.table import FAULTS, KINDS, PHASES, PROBLEMS, REACTIONS
 from robodyn_ros.control.laws.base import Controller, Efforts, Reference
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.loop_settings import NO_LIMIT, law_feedback
@@ -51,14 +51,6 @@ ODD_STEPS = 20
 
 PER_LINE = 4
 """Numbers in a line of a table."""
-
-
-FAULT_TEXTS = {
-    "publisher": "there are several publishers of ~/reference",
-    "rate": "updates stay further apart than state_timeout",
-    "law": "the control law gives efforts that are no numbers",
-}
-"""What is wrong, for the kinds of faults that the core has no numbers for."""
 
 
 class Mark(float):
@@ -107,10 +99,9 @@ class Chosen:
 
 def problem_texts(robot: Robot) -> list[list[str]]:
     """For each problem that the core has numbers for, and each joint: the words (:class:`.FaultCause`)."""
-    kinds = sorted(CODES[name] for name in PROBLEMS)
-    assert kinds == list(range(len(kinds)))
     words = [
-        [FaultCause(kind, joint, Mark("%1"), Mark("%2")).text(robot) for joint in range(robot.n)] for kind in kinds
+        [FaultCause(kind, joint, Mark("%1"), Mark("%2")).text(robot) for joint in range(robot.n)]
+        for kind in range(len(PROBLEMS))
     ]
     return [[text.replace(SETTINGS[0], "%3") for text in row] for row in words]
 
@@ -323,7 +314,6 @@ class Arm:
             _table_of_texts("REFUSAL_TEXTS", refusal_texts(robot)),
             _table_of_texts("PROBLEM_TEXTS", problem_texts(robot)),
             _texts("UNCERTAINTIES", SETTINGS, "static "),
-            _texts("FAULT_TEXTS", [FAULT_TEXTS.get(kind, "") for kind in KINDS], "static "),
             "/* --- the parameters */",
             self._choices(),
             self._entries(),
@@ -411,10 +401,10 @@ class Arm:
 
 def _escalation() -> str:
     rows = []
-    for reaction in FaultReactions():
+    for kind, reaction in REACTIONS.items():
         levels = [
-            [PHASES.index(type(reaction)(answer).escalated(level)) for level in range(LEVELS)]
-            if answer in type(reaction).__dataclass_fields__["answer"].metadata["choices"]()
+            [PHASES.index(reaction(answer).escalated(level)) for level in range(LEVELS)]
+            if answer in FAULTS[kind].reactions
             else [0] * LEVELS
             for answer in PHASES
         ]

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from robodyn_ros import __version__
-from robodyn_ros.control.core_library import CORE
+from robodyn_ros.control.core_library import core_files
 from robodyn_ros.control.export.arm_data import Arm, resumed
 from robodyn_ros.control.export.controller_parameters import (
     exported_parameters,
@@ -178,7 +178,7 @@ def export_package(
         "src/arm_data.h": comment + data,
         "src/step.c": run_file("step", step.program),
         "src/contact.c": run_file("contact", observer),
-        **{f"src/core/{path.name}": path.read_text(encoding="utf-8") for path in sorted(CORE.glob("*.[ch]"))},
+        **{f"src/core/{name}": text for name, text in core_files().items()},
         "config/parameters.yaml": parameter_file(parameters, f"{package}_parameters"),
         "description/arm.urdf": with_mock_hardware(urdf, robot) if urdf else "",
     }
