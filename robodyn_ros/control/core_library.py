@@ -19,7 +19,7 @@ from robodyn_ros.control.faults.table import fault_header
 from robodyn_ros.engine.c_functions import text_key
 from robodyn_ros.engine.c_structs import CStructs, Record, memory_at, numbers_at, views_at
 from robodyn_ros.engine.kernel import bound_function
-from robodyn_ros.engine.library import loaded, start_library
+from robodyn_ros.engine.library import COMPILER_HINT, loaded, start_library
 from robodyn_ros.errors import NotReadyError
 from robodyn_ros.robot.pose import Array
 
@@ -46,10 +46,7 @@ void* core_python(void* capsule, void* none) {
 REACTION = -1
 """What an update gives where the effort is the reaction to a fault."""
 
-NO_COMPILER = (
-    "the control loop needs a C compiler, and none was found: install one (Debian and Ubuntu: sudo apt install gcc), "
-    "or name it in the environment variable CC"
-)
+NO_COMPILER = f"the control loop needs a C compiler, and none was found: {COMPILER_HINT}"
 
 
 @lru_cache(maxsize=1)
