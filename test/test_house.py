@@ -203,7 +203,7 @@ MORE_DECISIONS = {
     "control/laws/traced.py _copied": "one branch for each type that a law may keep",
     "precompilation.py find_jobs": "one branch for each thing that the command compiles ahead",
     "robot/tree.py build_robot": "one pass after the other over joints and links, most of them comprehensions",
-    "simulation/sweeps/report.py _of_controller": "one block of the report after the other, most of its decisions in comprehensions",
+    "simulation/sweeps/report.py _of_controller": "one block of the report after the other",
 }
 """Functions that have more, and why they are one."""
 
