@@ -302,10 +302,10 @@ class Cell(Drives):
 
 def answer_of(kind: str) -> str:
     """What a kind of faults is called in the table."""
-    from robodyn_ros.nodes.controller.closed_loop import FAULTS
+    from robodyn_ros.control.faults.table import FAULTS
 
-    for name, counted in FAULTS.items():
-        if kind == counted:
+    for name, fault in FAULTS.items():
+        if kind == fault.words:
             return name
     if kind == "restarts":
         return "held where it is"

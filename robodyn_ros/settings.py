@@ -90,17 +90,19 @@ def check_value(name: str, item: Field[Any], value: object) -> None:
     if "text" in item.metadata:
         if not isinstance(value, str):
             raise ConfigurationError(f"{name}: must be a text, not {value!r}")
-        return
-    if "names" in item.metadata:
+    elif "names" in item.metadata:
         if not isinstance(value, (list, tuple)) or not all(isinstance(one, str) for one in value):
             raise ConfigurationError(f"{name}: must be a list of names, not {value!r}")
-        return
-    if "choices" in item.metadata:
+    elif "choices" in item.metadata:
         choices = item.metadata["choices"]()
         if type(value) is not type(item.default) or value not in choices:
             known = [str(one) for one in choices]
             raise ConfigurationError(f"{name}: must be one of {', '.join(known)}, not {value!r}{is_it(value, known)}")
-        return
+    else:
+        _check_number(name, item, value)
+
+
+def _check_number(name: str, item: Field[Any], value: Any) -> None:
     least, greatest = item.metadata["range"]
     kinds = (int,) if isinstance(item.default, int) else (int, float)
     number = isinstance(value, kinds) and not isinstance(value, bool) and isfinite(value)

@@ -11,7 +11,7 @@ from robodyn_ros.control import SafetySettings
 from robodyn_ros.control.core_library import CODES, core_structs, core_text
 from robodyn_ros.control.core_settings import model_function
 from robodyn_ros.control.faults.consistency import SETTINGS, uncertainty_of
-from robodyn_ros.control.faults.problems import PROBLEMS
+from robodyn_ros.control.faults.table import PROBLEMS
 from robodyn_ros.control.limits import Limits
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.sensitivity import sensitivity_parameters, sensitivity_program

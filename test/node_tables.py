@@ -68,6 +68,14 @@ def parameters_table(graph: Graph, node: str, joints: tuple[str, ...], given: di
         configure = node == "controller" and is_fixed_while_configured(name)
         when = "start" if descriptor.read_only else "configure" if configure else "any time"
         row = (default, _allowed(descriptor), descriptor.description, when)
+        if re.match(r"faults\.\w+\.", name):
+            name = re.sub(r"\.\w+\.", ".<kind>.", name)
+            what = (
+                "answer to this [kind of fault](../safety.md#faults)"
+                if name.endswith("answer")
+                else "how long that lasts [s]"
+            )
+            row = ("the kind's", "the kind's" if name.endswith("answer") else row[1], what, when)
         if joint is None:
             lines[name] = row
             continue

@@ -22,13 +22,8 @@ from robodyn_ros.control.contact.settings import (
     JointContactSettings,
     contact_of,
 )
-from robodyn_ros.control.faults.settings import (
-    TO_CONTACT,
-    CollisionReaction,
-    FaultReactions,
-    SafetySettings,
-    TouchReaction,
-)
+from robodyn_ros.control.faults.settings import SafetySettings
+from robodyn_ros.control.faults.table import TO_CONTACT, FaultReactions
 from robodyn_ros.control.loop_settings import loop_default_values
 from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.errors import ConfigurationError, InputError, NotReadyError
@@ -233,7 +228,7 @@ AWAY = (0.0, 0.0, 0.0)
 
 def pushed(answer: str, kind: str = "touch", **options: Any) -> Bench:
     """An arm that moves upwards when it is pushed, and has just begun to react."""
-    reactions = FaultReactions(touch=TouchReaction(answer, 2.0), collision=CollisionReaction(answer, 2.0))
+    reactions = FaultReactions(touch=(answer, 2.0), collision=(answer, 2.0))
     limits = {"touch": thresholds(3, touch=6.0), "collision": thresholds(3, touch=3.0, collision=6.0)}[kind]
     bench = Bench(PRR, reactions=reactions, thresholds=limits, **options)
     bench.run(0.1)
@@ -273,7 +268,7 @@ def injected(answer: str, kind: str, felt: str) -> list[str]:
         ("touch", "wrench"): thresholds(3, touch_wrench=force),
         ("collision", "wrench"): thresholds(3, touch_wrench=force / 2.0, collision_wrench=force),
     }[kind, felt]
-    reactions = FaultReactions(touch=TouchReaction(answer, 0.7), collision=CollisionReaction(answer, 0.7))
+    reactions = FaultReactions(touch=(answer, 0.7), collision=(answer, 0.7))
     safety = SafetySettings(
         plausibility=False, allow_sagging=True, soft_limit_margin=0.0, quiet_time=0.3, ramp_down_time=0.1,
         recurrences=100,
@@ -359,7 +354,7 @@ def test_a_retreat_goes_back_the_way_that_the_arm_came() -> None:
 
 
 def test_a_touch_that_becomes_a_collision_stays_one_until_it_has_been_quiet() -> None:
-    reactions = FaultReactions(touch=TouchReaction("hold", 9.0), collision=CollisionReaction("float", 9.0))
+    reactions = FaultReactions(touch=("hold", 9.0), collision=("float", 9.0))
     bench = Bench(PRR, reactions=reactions, thresholds=thresholds(3, touch=1.5, collision=6.0))
     bench.run(0.1)
     bench.push((0.0, 0.0, 8.0))

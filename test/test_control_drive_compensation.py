@@ -11,7 +11,7 @@ import robodyn_ros as rd
 from robodyn_ros.cli import commission
 from robodyn_ros.control import PD, ComputedTorque, ControlLoop, GravityCompensation, Reference
 from robodyn_ros.control.drive_compensation import DriveCompensation
-from robodyn_ros.control.faults.settings import FaultReactions, StatesReaction
+from robodyn_ros.control.faults.table import FaultReactions
 from robodyn_ros.control.loop_settings import MODEL, loop_default_values, make_loop_settings
 from robodyn_ros.control.motion.point_to_point import rest_to_rest
 from robodyn_ros.control.parameter_file import FileParameters, read_parameters
@@ -129,7 +129,7 @@ def test_python_and_compiled_code_send_the_same():
 @pytest.mark.parametrize("answer", ["hold", "ramp"])
 def test_a_fault_leaves_the_weight_to_the_drives(answer):
     """Without states a reaction sends nothing, for the drives carry the arm; a ramp ends where it began."""
-    arm = Arm(drives=WEIGHT, reactions=FaultReactions(states=StatesReaction(answer, 1.0)))
+    arm = Arm(drives=WEIGHT, reactions=FaultReactions(states=(answer, 1.0)))
     for _ in range(25):  # until it counts as an arm that stands
         np.testing.assert_allclose(arm.state(qd=ZERO).effort, 0.0, atol=1e-12)
     times, efforts = arm.watched(3.0)

@@ -32,6 +32,7 @@ from robodyn_ros.cli.main import main
 from robodyn_ros.control import ControlLoop, Reference, Trajectory
 from robodyn_ros.control.export.controller_parameters import known_defaults
 from robodyn_ros.control.export.ros2_control import ExportedFiles, export_package, write_package
+from robodyn_ros.control.faults.table import REACTIONS
 from robodyn_ros.control.loop_settings import make_loop_settings, model_parameters
 from robodyn_ros.control.motion.tool_stream import StreamSettings, ToolStream
 from robodyn_ros.control.parameter_file import FileParameters
@@ -39,6 +40,7 @@ from robodyn_ros.dynamics.sensitivity import sensitivity_parameters
 from robodyn_ros.engine import find_compiler
 from robodyn_ros.errors import ConfigurationError, InputError, RobodynError
 from robodyn_ros.kinematics import Kinematics
+from robodyn_ros.settings import parameter_specs
 
 HERE = Path(__file__).parent
 DECLARATIONS, TF = HERE / "ros2_control_declarations", HERE / "tf2_declarations"
@@ -678,6 +680,12 @@ def test_parameters_are_those_of_the_node() -> None:
     assert found.pop("prefix")["default_value"] == "" and found.pop("on_deactivate")["default_value"] == "gravity"
     for name, entry in found.items():
         joint = next((joint for joint in robot.joint_names if joint in name.split(".")), "")
+        if name.startswith("faults."):  # each kind has what its row says
+            _, kind, last = name.split(".")
+            item = next(item for item in parameter_specs(REACTIONS[kind]) if item.name == last)
+            assert (entry["default_value"], entry["description"]) == (item.default, item.description), name
+            assert f"faults.<kind>.{last}" in rows
+            continue
         default, allowed, meaning = rows[name.replace(f".{joint}", ".<joint>") if joint else name]
         said = entry["description"].replace(f"joint {joint}", "the joint") if joint else entry["description"]
         unit = r" \[[^]]*\]"
@@ -689,7 +697,7 @@ def test_parameters_are_those_of_the_node() -> None:
         if default != "the arm's" and not isinstance(entry["default_value"], (str, list)):
             value = entry["default_value"]
             assert default == (str(value).lower() if isinstance(value, bool) else f"{value:g}"), name
-    general = {re.sub(r"\.joint\d", ".<joint>", name) for name in found}
+    general = {re.sub(r"\.joint\d", ".<joint>", re.sub(r"^faults\.\w+", "faults.<kind>", name)) for name in found}
     groups = ("faults.", "gains.", "constraints.", "payload.")
     assert {name for name in rows if name.startswith(groups)} <= general
 

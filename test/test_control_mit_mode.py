@@ -6,7 +6,7 @@ import pytest
 
 import robodyn_ros as rd
 from robodyn_ros.control import PD, ComputedTorque, ControlLoop, SafetySettings, rest_to_rest
-from robodyn_ros.control.faults.settings import FaultReactions, SpeedReaction, StatesReaction
+from robodyn_ros.control.faults.table import FaultReactions
 from robodyn_ros.control.motion.mit_mode import MitCommand, MitSettings
 from robodyn_ros.control.transmission import Transmission, TransmissionSettings
 from robodyn_ros.simulation import Plant, PlantSettings
@@ -110,7 +110,7 @@ def test_while_no_states_come_the_drives_hold_the_arm_that_efforts_alone_let_sin
 def test_hold_damp_and_ramp():
     blind = {}
     for answer in ("hold", "ramp"):
-        arm = Arm(ComputedTorque(DYNAMICS, 100.0, 20.0), reactions=FaultReactions(StatesReaction(answer, 0.998)))
+        arm = Arm(ComputedTorque(DYNAMICS, 100.0, 20.0), reactions=FaultReactions(states=(answer, 0.998)))
         arm.run(0.3)  # until it counts as an arm that stands
         arm.run(2.0, states=False)
         blind[answer] = [sent for _, _, command, sent in arm.pairs if command.fault == "states"]
@@ -125,7 +125,7 @@ def test_hold_damp_and_ramp():
     assert len(ramp) > 50
     np.testing.assert_allclose(ramp, np.tile(ramp[:, :1], 3), rtol=1e-12)
     np.testing.assert_allclose(np.diff(ramp[:-1, 0]), -PERIOD / SafetySettings().ramp_down_time, rtol=1e-6)
-    damps = FaultReactions(speed=SpeedReaction("damp"))
+    damps = FaultReactions(speed=("damp",))
     fast = Arm(ComputedTorque(DYNAMICS, 100.0, 20.0), safety=SafetySettings(plausibility=False), reactions=damps)
     fast.run(0.1)
     velocity = np.array([0.0, 1.2 * ROBOT.velocity_limit[1], 0.0])

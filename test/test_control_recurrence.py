@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from test_control_safety import CONFIG, DYNAMICS, FAST, GRAVITY, PERIOD, REACTIONS, ZERO, Arm, Moody
 
-from robodyn_ros.control.faults.settings import StatesReaction
+from robodyn_ros.control.faults.table import FaultReactions
 from robodyn_ros.errors import NotReadyError
 
 N = CONFIG.recurrences
@@ -15,8 +15,8 @@ class Flapping(Arm):
     """An arm with a fault that can be switched on and off."""
 
     def __init__(self, kind, answer="hold", expiry=60.0):
-        reaction = type(getattr(REACTIONS, kind))(answer, expiry)
-        super().__init__(Moody(DYNAMICS, 100.0, 20.0), reactions=REACTIONS._replace(**{kind: reaction}))
+        reactions = FaultReactions(**{**REACTIONS, kind: (answer, expiry)})
+        super().__init__(Moody(DYNAMICS, 100.0, 20.0), reactions=reactions)
         self.kind = kind
 
     def fault(self, on):
@@ -126,7 +126,7 @@ def test_the_expiry_counts_over_repetitions():
 @pytest.mark.parametrize("every", [0.3, 1.0, 2.5])
 def test_one_state_now_and_then_does_not_renew_a_blind_hold(every):
     """Blind for a second in all, then the ramp, and silence; as long as states come that seldom."""
-    arm = Arm(reactions=REACTIONS._replace(states=StatesReaction("hold", 1.0)))
+    arm = Arm(reactions=FaultReactions(**{**REACTIONS, "states": ("hold", 1.0)}))
     blind, phases = 0.0, []
     for _ in range(round(12.0 / every)):
         times, _ = arm.watched(every - PERIOD)
@@ -146,7 +146,7 @@ def test_there_is_no_way_back_from_the_ramp_to_a_hold_by_another_fault(kinds):
         arm.loop.set_publisher_conflict("two" if kind == "publisher" else "")
         return arm.state(qd=FAST if kind == "speed" else ZERO)
 
-    reaction = getattr(REACTIONS, first)
+    reaction = REACTIONS[first]
     for _ in range(round(reaction.expiry / PERIOD) + 2):
         last = on(first)
     assert arm.loop.fault.phase == "ramp"

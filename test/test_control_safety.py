@@ -17,14 +17,8 @@ from robodyn_ros.control import (
     rest_to_rest,
 )
 from robodyn_ros.control.faults.dry_run import check_model, dry_run
-from robodyn_ros.control.faults.settings import (
-    FaultReactions,
-    Feedback,
-    LawReaction,
-    PublisherReaction,
-    SpeedReaction,
-    StatesReaction,
-)
+from robodyn_ros.control.faults.settings import Feedback
+from robodyn_ros.control.faults.table import FaultReactions
 from robodyn_ros.control.limits import Limits
 from robodyn_ros.dynamics import Payload
 from robodyn_ros.errors import (
@@ -52,12 +46,7 @@ EXACT = {"velocity_noise": 1e-6, "model_error": 0.0, "unknown_payload": 0.0, "pu
 """Nothing but friction is unknown."""
 
 CONFIG = SafetySettings(ramp_down_time=0.5, blend_time=0.2)
-REACTIONS = FaultReactions(
-    StatesReaction("hold", 0.295),
-    LawReaction("hold", 0.395),
-    SpeedReaction("damp", 0.195),
-    PublisherReaction("hold", 0.6),
-)
+REACTIONS = FaultReactions(states=("hold", 0.295), law=("hold", 0.395), speed=("damp", 0.195), publisher=("hold", 0.6))
 
 
 class Arm:
@@ -121,7 +110,7 @@ def test_without_states_the_weight_of_an_arm_that_stood_is_carried_and_then_noth
 
 
 def test_without_states_a_ramp_is_that_of_the_weight():
-    arm = Arm(reactions=REACTIONS._replace(states=StatesReaction("ramp")))
+    arm = Arm(reactions=FaultReactions(**{**REACTIONS, "states": ("ramp",)}))
     arm.state(qd=ZERO)
     times, efforts = arm.watched(3.0)
     assert len(times) == round(CONFIG.ramp_down_time / PERIOD) + 1
@@ -161,7 +150,7 @@ def test_the_efforts_are_at_zero_when_the_loop_falls_silent(duration):
     """However low the rate limit is: a ramp goes on until they are there."""
     config = replace(CONFIG, ramp_down_time=duration)
     rate = np.array([110.0, 25.0, 7.0])
-    arm = Arm(config=config, reactions=REACTIONS._replace(states=StatesReaction("ramp", 0.0)), rate_limit=rate)
+    arm = Arm(config=config, reactions=FaultReactions(**{**REACTIONS, "states": ("ramp", 0.0)}), rate_limit=rate)
     for _ in range(300):
         last = arm.state(qd=ZERO)
     np.testing.assert_allclose(last.effort, GRAVITY, rtol=1e-9)
@@ -175,7 +164,7 @@ def test_the_efforts_are_at_zero_when_the_loop_falls_silent(duration):
 
 @pytest.mark.parametrize("answer", ["hold", "ramp"])
 def test_states_that_come_back_are_answered_from_what_was_sent_last(answer):
-    arm = Arm(reactions=REACTIONS._replace(states=StatesReaction(answer, 0.3)))
+    arm = Arm(reactions=FaultReactions(**{**REACTIONS, "states": (answer, 0.3)}))
     arm.loop.follow(rest_to_rest([[1.0, 0.4, -0.6]], [2.0]))
     for _ in range(30):
         arm.state(qd=ZERO)
@@ -202,7 +191,12 @@ def test_before_the_first_state_and_while_time_stands_still_nothing_is_sent():
 
 def test_damping_needs_states():
     with pytest.raises(RobodynError, match="answer"):
-        StatesReaction("damp")
+        FaultReactions(states=("damp",))
+
+
+def test_a_kind_of_fault_that_does_not_exist_is_refused():
+    with pytest.raises(RobodynError, match=r"faults.speeed: .* \(is it 'speed'\?\)"):
+        FaultReactions(speeed=("damp",))
 
 
 # States that come, and something is wrong
@@ -210,7 +204,7 @@ def test_damping_needs_states():
 
 def test_an_overspeed_is_damped_then_ramped_down_and_over_when_it_is_over():
     arm = Arm()
-    begin = arm.t + PERIOD + REACTIONS.speed.expiry
+    begin = arm.t + PERIOD + REACTIONS["speed"].expiry
     for _ in range(20):
         command = arm.state(qd=FAST)
         assert (command.fault, arm.loop.fault.phase) == ("speed", "damp")
@@ -228,7 +222,7 @@ def test_an_overspeed_is_damped_then_ramped_down_and_over_when_it_is_over():
 
 
 def test_hold_pulls_back_to_where_the_fault_found_the_arm():
-    arm = Arm(reactions=REACTIONS._replace(speed=SpeedReaction("hold", 0.2)))
+    arm = Arm(reactions=FaultReactions(**{**REACTIONS, "speed": ("hold", 0.2)}))
     arm.state(qd=FAST)
     moved = Q + [0.0, 0.05, 0.0]
     command = arm.state(moved, FAST)
@@ -376,7 +370,7 @@ def test_the_way_to_the_parting_command_keeps_the_rate_limits():
 def test_the_first_command_after_silence_begins_where_the_last_one_was_and_keeps_the_rate_limits(answer):
     """At zero after a ramp; at the weight after a hold, for drives may have kept to it."""
     rates = np.array([2000.0, 300.0, 100.0])
-    arm = Arm(rate_limit=rates, reactions=REACTIONS._replace(states=StatesReaction(answer, 0.3)))
+    arm = Arm(rate_limit=rates, reactions=FaultReactions(**{**REACTIONS, "states": (answer, 0.3)}))
     for _ in range(STOOD):
         arm.state(qd=ZERO)
     times, efforts = arm.watched(3.0)

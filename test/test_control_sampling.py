@@ -10,7 +10,8 @@ import robodyn_ros as rd
 from robodyn_ros.control import PD, ComputedTorque, ControlLoop, GravityCompensation, SafetySettings
 from robodyn_ros.control import loop as control_loop
 from robodyn_ros.control.faults.sampling import carried_part, effort_gains, spectral_radius
-from robodyn_ros.control.faults.settings import FaultReactions, Feedback, RateReaction
+from robodyn_ros.control.faults.settings import Feedback
+from robodyn_ros.control.faults.table import FaultReactions
 from robodyn_ros.control.laws.base import AccelerationGains
 from robodyn_ros.errors import InputError
 
@@ -134,9 +135,9 @@ def test_gains_that_the_measured_rate_does_not_carry_are_refused_with_the_number
 
 
 def test_the_answers_to_other_faults_have_gains_that_are_carried_too():
-    reactions = FaultReactions(rate=RateReaction("damp", 60.0))
+    reactions = FaultReactions(rate=("damp", 60.0))
     for answer in ("hold", "damp"):
-        reactions = reactions._replace(publisher=type(reactions.publisher)(answer, 60.0))
+        reactions = FaultReactions(**{**reactions, "publisher": (answer, 60.0)})
         arm = loop(GravityCompensation, 12.0, safety=SafetySettings(state_timeout=0.25), reactions=reactions)
         commands, _, _ = run(arm, 0.1, before=lambda i, arm=arm: arm.set_publisher_conflict("two" if i > 2 else ""))
         commands = commands[3:]

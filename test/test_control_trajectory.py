@@ -4,12 +4,13 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from arms import mechanism
 from scipy.interpolate import BPoly, CubicHermiteSpline, interp1d
 from scipy.optimize import minimize_scalar
 
-from robodyn_ros.control import Trajectory, durations, rest_to_rest
-from robodyn_ros.control.motion.trajectory import Sample
-from robodyn_ros.errors import InputError
+import robodyn_ros as rd
+from robodyn_ros.control import ComputedTorque, ControlLoop, SafetySettings, Trajectory, durations, rest_to_rest
+from robodyn_ros.errors import InputError, LimitError
 
 RNG = np.random.default_rng(3)
 TIMES = np.array([0.4, 1.0, 1.3, 2.9, 3.1])
@@ -130,22 +131,6 @@ def test_durations_of_equal_waypoints_and_errors():
             durations(*arguments)
 
 
-@pytest.mark.parametrize("rest", [(), (V,), (V, A)])
-def test_continued_from_another_motion(rest):
-    """The motion at the take-over comes first, as far as the degree allows; the later points stay."""
-    start = Sample(*RNG.uniform(-1, 1, (3, 4)))
-    for t, later in ((0.0, 0), (0.4, 1), (1.1, 2)):
-        trajectory = Trajectory(TIMES, Y, *rest).continued_from(t, start)
-        np.testing.assert_array_equal(trajectory.times, [t, *TIMES[later:]])
-        sample = trajectory.sample(t)
-        for ours, theirs in list(zip(sample, start, strict=True))[: 1 + len(rest)]:
-            np.testing.assert_allclose(ours, theirs, rtol=1e-9)
-        for time, y in zip(TIMES[later:], Y[later:], strict=True):
-            np.testing.assert_allclose(trajectory.sample(time).q, y, rtol=1e-12)
-    with pytest.raises(InputError, match="no time to get there"):
-        Trajectory(TIMES, Y, *rest).continued_from(TIMES[-1], start)
-
-
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
@@ -194,33 +179,70 @@ def test_whatever_finite_numbers_come_the_curve_is_finite_or_refused():
         limit = np.full(n, 1e6)
         least, greatest = trajectory.extent()
         assert np.isfinite([least, greatest, trajectory.speed(limit), trajectory.speed(0.0 * limit)]).all()
-        found = trajectory.violation(0, -limit, limit, limit)
-        assert found is None or np.isfinite(found.value)
         for before, after in pairwise(times):
             for t in (before, before + (after - before) / 3.0, after):
                 assert np.isfinite(trajectory.sample(t)).all()
     assert made > 100
 
 
-@pytest.mark.parametrize("rest", [(), (V,), (V, A)])
-def test_what_leaves_the_limits_is_found_from_a_segment_on(rest):
-    """Against samples of the rest of the curve: the worst value, and the joint."""
-    trajectory = Trajectory(TIMES, Y, *rest)
-    for first in range(len(TIMES) - 1):
-        samples = [trajectory.sample(t) for t in np.linspace(TIMES[first], TIMES[-1] - 1e-9, 20001)]
-        q, qd = np.array([s.q for s in samples]), np.abs([s.qd for s in samples])
-        wide, fast = np.full(4, 1e3), np.full(4, 1e3)
-        assert trajectory.violation(first, -wide, wide, fast) is None
-        for joint in range(4):
-            for limit, what, worst in (
-                ((q.max(axis=0)[joint] - 1e-3) * 1.0, "position", q[:, joint].max()),
-                ((qd.max(axis=0)[joint]) * 0.99, "speed", qd[:, joint].max()),
-            ):
-                upper, speed = wide.copy(), fast.copy()
-                (upper if what == "position" else speed)[joint] = limit
-                found = trajectory.violation(first, -wide, upper, speed)
-                assert (found.what, found.joint) == (what, joint)
-                assert (found.value if what == "position" else abs(found.value)) == pytest.approx(worst, rel=2e-3)
+PRR = rd.load_robot(mechanism("PRR", (13, 1.5, 6), (1, 0.5, 0.34), (0.1, 0.2, 0.15)))
+WEAKLY = SafetySettings(plausibility=False, allow_nonzero_velocity_at_trajectory_end=True)
+
+
+def prr_loop(velocity_limit):
+    law = ComputedTorque(rd.create_dynamics("rnea", PRR), 100.0, 20.0)
+    loop = ControlLoop(law, PRR.effort_limit, WEAKLY, velocity_limit=velocity_limit)
+    loop.start(0.0, PRR.home)
+    return loop
+
+
+@pytest.mark.parametrize("degree", [3, 5])
+def test_what_leaves_the_limits_between_two_points_is_refused(degree):
+    """By the core, against samples by SciPy: a little less is taken, a little more is not."""
+    rng, fast = np.random.default_rng(4), np.full(3, 50.0)
+    times = np.array([0.3, 0.7, 1.2, 1.6])
+    rows = [PRR.home + rng.uniform(-0.05, 0.05, (4, 3)), *rng.uniform(-0.4, 0.4, ((degree - 1) // 2, 4, 3))]
+    curve = Trajectory(times, *rows)
+    samples = [curve.sample(t) for t in np.linspace(times[0], times[-1] - 1e-9, 20001)]
+    highest, fastest = (np.max(part, axis=0) for part in ([x.q for x in samples], np.abs([x.qd for x in samples])))
+    for joint in range(3):
+        for more in (-1e-3, 1e-3):
+            limit = fast.copy()
+            limit[joint] = fastest[joint] / ((1.0 + more) * 1.01)
+            moved = rows[0].copy()
+            moved[:, joint] += PRR.upper[joint] - highest[joint] + (2e-7 if more > 0.0 else -1e-7)
+            for loop, positions in ((prr_loop(limit), rows[0]), (prr_loop(fast), moved)):
+                trajectory = Trajectory(times, positions, *rows[1:])
+                if more < 0.0:
+                    loop.prepare(trajectory, 0.0)
+                    continue
+                with pytest.raises(LimitError, match=PRR.joint_names[joint]):
+                    loop.prepare(trajectory, 0.0)
+
+
+@pytest.mark.parametrize("degree", [1, 3, 5])
+def test_the_way_from_one_motion_to_another_takes_in_both(degree):
+    """By the core, against the polynomial of SciPy through the motion now and the next point."""
+    rng, kept = np.random.default_rng(6), (degree + 1) // 2
+    loop = prr_loop(np.full(3, 50.0))
+    first, then = (PRR.home + rng.uniform(-0.2, 0.2, (2, 3)) for _ in range(2))
+    rates = rng.uniform(-0.3, 0.3, (4, 2, 3))
+    loop.follow(Trajectory([0.0, 2.0], first, *rates[:2]), 0.0)
+    for t in (0.0, 0.05, 0.1):
+        loop.update(t, t, *loop.expected(0.0)[1][:2])
+    before = loop.expected(0.0)[1][:3]
+    next_motion = Trajectory([0.4, 1.0], then, *rates[2 : 1 + kept])
+    loop.follow(next_motion, loop.expected(0.0)[0])
+    ends = [[part[0] for part in (then, *rates[2 : 1 + kept])], before[:kept]]
+    way = BPoly.from_derivatives([0.0, 0.4], [np.array(ends[1]), np.array(ends[0])])
+    for ahead in np.linspace(0.0, 0.399, 8):
+        found = loop.expected(ahead)[1]
+        for place, part in enumerate(found[:3]):
+            wanted = way(ahead, nu=place) if place <= degree else np.zeros(3)
+            np.testing.assert_allclose(part, wanted, rtol=1e-9, atol=1e-9)
+    for ahead in (0.4, 0.7, 0.99, 1.1):
+        for part, wanted in zip(loop.expected(ahead)[1][:3], next_motion.sample(ahead), strict=True):
+            np.testing.assert_allclose(part, wanted, rtol=1e-9, atol=1e-9)
 
 
 def test_a_long_trajectory_is_sampled_as_its_parts():

@@ -17,8 +17,9 @@ from test_readme import SCRIPTS, copy, environment
 
 import robodyn_ros as rd
 from robodyn_ros.cli.main import VERBS
-from robodyn_ros.control import FaultReactions, SafetySettings
+from robodyn_ros.control import SafetySettings
 from robodyn_ros.control.faults.consistency import SETTINGS
+from robodyn_ros.control.faults.table import FAULTS
 from robodyn_ros.plugins import GROUPS
 
 ROOT = Path(__file__).parents[1]
@@ -232,17 +233,20 @@ def rows_of(heading: str) -> list[list[str]]:
     return [[cell.strip().strip("`") for cell in row.strip("|").split(" | ")] for row in table[1].splitlines()]
 
 
-def test_the_contract_has_each_kind_of_fault_with_its_reaction() -> None:
-    reactions = FaultReactions()._asdict().items()
-    rows = [(row[0].strip(" `"), row[2], float(row[3])) for row in rows_of("Faults")]
-    assert rows == [(kind, reaction.answer, reaction.expiry) for kind, reaction in reactions]
+def test_the_contract_has_the_table_of_faults(site: Path) -> None:
+    text = re.sub(r"</?(?:code|span|pre|p)\b[^>]*>", "", (site / "safety.html").read_text(encoding="utf-8"))
+    for kind, fault in FAULTS.items():
+        row = re.search(rf"<tr[^>]*>\s*<td[^>]*>{kind}</td>.*?</tr>", text, re.DOTALL)
+        cells = re.findall(r"<td[^>]*>(.*?)</td>", row[0], re.DOTALL) if row else []
+        reactions, duration, words, test = cells[2:]
+        assert reactions.split(", ")[0] == fault.reaction and set(reactions.split(", ")) == set(fault.reactions)
+        assert (float(duration), words, test) == (fault.max_duration, fault.words, fault.test)
 
 
-def test_the_contract_has_the_words_of_the_node() -> None:
-    pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
-    from robodyn_ros.nodes.controller.fault_report import FAULTS
-
-    assert {row[0].strip(" `"): row[4] for row in rows_of("Faults")} == FAULTS
+def test_each_kind_of_fault_has_a_test_that_injects_it() -> None:
+    for fault in FAULTS.values():
+        file, _, function = fault.test.partition("::")
+        assert f"def {function}(" in (ROOT / "test" / file).read_text(encoding="utf-8")
 
 
 def test_the_contract_has_the_stated_uncertainty() -> None:

@@ -192,3 +192,74 @@ def test_tests_collect_without_what_is_optional(path: Path) -> None:
             top = name.split(".")[0]
             assert top not in UNDECLARED or top in asked, f"import {name}: pytest.importorskip comes first"
             assert top not in ROS or "rclpy" in asked, f"import {name}: pytest.importorskip('rclpy') comes first"
+
+
+MOST_DECISIONS = 15
+"""Most decisions in a function: branches, loops, conditions that are joined, errors that are caught."""
+
+MORE_DECISIONS = {
+    "cli/parameters.py check_used": "one branch for each way in which a name can be wrong, in the order they are told",
+    "cli/simulate.py _simulate": "the verb from top to bottom: options, hardware, loop, what is written, what is told",
+    "control/laws/traced.py _copied": "one branch for each type that a law may keep",
+    "precompilation.py find_jobs": "one branch for each thing that the command compiles ahead",
+    "robot/tree.py build_robot": "one pass after the other over joints and links, most of them comprehensions",
+    "simulation/sweeps/report.py _of_controller": "one block of the report after the other",
+}
+"""Functions that have more, and why they are one."""
+
+DECIDES = (ast.If, ast.For, ast.While, ast.IfExp, ast.ExceptHandler, ast.match_case)
+
+
+def decisions(node: ast.AST) -> int:
+    """Decisions in a function of Python, without those of functions and classes in it."""
+    count = 0
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            continue
+        count += isinstance(child, DECIDES)
+        count += 1 + len(child.ifs) if isinstance(child, ast.comprehension) else 0
+        count += len(child.values) - 1 if isinstance(child, ast.BoolOp) else 0
+        count += decisions(child)
+    return count
+
+
+def functions_in_c(text: str) -> dict[str, int]:
+    """Name of a function of C or C++ → its decisions. EACH, an operation on vectors, is none."""
+    text = re.sub(r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])+'", "", text, flags=re.DOTALL)
+    text = re.sub(r"^#(?:.*\\\n)*.*$", "", text, flags=re.MULTILINE)
+    found = {}
+    for head in re.finditer(r"^[^\n{};]*?(\w+)\s*\([^;{}]*\)[^;{}()]*\{", text, re.MULTILINE):
+        if head[1] in {"if", "for", "while", "switch"}:
+            continue
+        depth, end = 1, head.end()
+        while depth:
+            depth += {"{": 1, "}": -1}.get(text[end], 0)
+            end += 1
+        found[head[1]] = len(re.findall(r"\b(?:if|for|while|case|catch)\b|&&|\|\||\?", text[head.end() : end]))
+    return found
+
+
+def test_no_function_has_too_many_decisions() -> None:
+    found: dict[str, int] = {}
+    for path in FILES:
+        name = path.relative_to(PACKAGE).as_posix()
+        functions = [node for node in ast.walk(tree(path)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+        found |= {f"{name} {node.name}": decisions(node) for node in functions}
+    count = len(found)
+    for path in sorted(path for kind in ("c", "h", "cpp", "hpp") for path in PACKAGE.rglob(f"*.{kind}")):
+        name = path.relative_to(PACKAGE).as_posix()
+        found |= {
+            f"{name} {function}": each for function, each in functions_in_c(path.read_text(encoding="utf-8")).items()
+        }
+    assert count > 1000 and len(found) - count > 300, "these are all functions"
+    too_many = {name: each for name, each in found.items() if each > MOST_DECISIONS}
+    assert too_many.keys() == MORE_DECISIONS.keys(), too_many
+
+
+def test_decisions_are_counted() -> None:
+    code = "def f(x):\n  if x and not x or 1:\n    return [y for y in x if y]\n"
+    code += "  try:\n    return 1 if x else 2\n  except E:\n    pass"
+    assert decisions(ast.parse(code).body[0]) == 7
+    assert functions_in_c("static int f(int a) {\n  for (;;) if (a && a) { return a ? 1 : 2; } /* if */\n}\n") == {
+        "f": 4
+    }

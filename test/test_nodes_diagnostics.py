@@ -24,9 +24,8 @@ from rclpy.time import Time
 from sensor_msgs.msg import JointState
 
 from robodyn_ros.control.core_settings import RUN
-from robodyn_ros.control.faults.settings import FaultReactions
+from robodyn_ros.control.faults.table import FAULTS
 from robodyn_ros.nodes.common.diagnostics import RECENT
-from robodyn_ros.nodes.controller.fault_report import FAULTS
 
 LIFE = SimpleNamespace(**run_path(str(Path(__file__).parents[1] / "benchmarks" / "life_cycles.py")))
 LEVELS = {b"\x00": "OK", b"\x01": "WARN", b"\x02": "ERROR"}
@@ -191,7 +190,7 @@ WAYS = {
 
 
 def test_every_class_is_here():
-    assert set(WAYS) == set(FaultReactions._fields) == set(FAULTS)
+    assert set(WAYS) == set(FAULTS)
 
 
 @pytest.mark.parametrize("kind", WAYS)
@@ -219,7 +218,7 @@ def test_the_level_stays_while_a_fault_lasts(simulated, kind, monkeypatch):
         if on.loop._loop.fault is not None and on.t - looked >= OFTEN:
             looked = on.t
             levels.append(on.level())
-            assert levels[-1][0] == "ERROR" and FAULTS[kind] in levels[-1][1], (on.t - begin, levels[-1])
+            assert levels[-1][0] == "ERROR" and FAULTS[kind].words in levels[-1][1], (on.t - begin, levels[-1])
     assert len(levels) > 100 or kind in ("states", "rate")
     assert len(levels) > 50
     fields.step_run[...] = run

@@ -9,12 +9,13 @@ import pytest
 from scipy.linalg import solve_discrete_are
 
 import robodyn_ros as rd
+from robodyn_ros.errors import NotReadyError
 from robodyn_ros.planning.collocation.collocation import CollocationSettings, plan
 from robodyn_ros.planning.cost import Cost, Effort, MinimumTime, Smoothness, Tracking
 from robodyn_ros.planning.ddp.ddp import ILQRSettings
 from robodyn_ros.planning.ddp.ilqr import ILQR
-from robodyn_ros.planning.ddp.passes import CompiledPasses, Passes, box_qp
 from robodyn_ros.planning.problem import JointGoal, MotionLimits, Problem
+from robodyn_ros.simulation.rollout import rollout
 
 pin = pytest.importorskip("pinocchio", reason="Pinocchio (PyPI: pin) is the independent truth here")
 
@@ -29,10 +30,10 @@ def model(urdf, **options):
 
 @pytest.fixture(scope="module")
 def tilted():
-    """An arm of three different joints, with friction; the same without a compiler; and a problem of it."""
+    """An arm of three different joints, with friction, and a problem of it."""
     friction = {"viscous": [0.31, 5.2, 0.7], "armature": [0.01, 0.02, 0.03]}
     target = Tracking(np.linspace(0.4, -0.3, 6), np.linspace(1, 3, 6), np.linspace(0.1, 0.2, 3), np.full(6, 50.0))
-    return model(TILTED, **friction), model(TILTED, compiled=False, **friction), target + 0.02 * Smoothness()
+    return model(TILTED, **friction), target + 0.02 * Smoothness()
 
 
 def posed(dynamics, cost, steps=12, seed=3):
@@ -61,21 +62,31 @@ def best_of_all_faces(H, g, lower, upper):
     return best
 
 
-def test_box_qp_finds_the_best_of_all_faces():
-    rng = np.random.default_rng(1)
-    for _ in range(150):
-        n = int(rng.integers(1, 5))
-        root = rng.normal(size=(n, n))
-        H, g = root @ root.T + 0.01 * np.eye(n), 3 * rng.normal(size=n)
-        lower, upper = -rng.uniform(0, 2, n), rng.uniform(0, 2, n)
-        upper[rng.random(n) < 0.2] = np.inf
-        pinned = rng.random(n) < 0.1
-        upper[pinned] = lower[pinned]
-        found = box_qp(H, g, lower, upper, rng.normal(size=n))
-        assert found.solved
-        np.testing.assert_allclose(found.x, best_of_all_faces(H, g, lower, upper), rtol=1e-7, atol=1e-9)
-        np.testing.assert_allclose((g + H @ found.x)[found.free], 0.0, atol=1e-8)
-    assert not box_qp(np.diag([1.0, -1.0]), np.ones(2), np.full(2, -1.0), np.ones(2), np.zeros(2)).solved
+@pytest.mark.parametrize("urdf", [PENDULUM, TWO_LINK, TILTED], ids=["1", "2", "3"])
+def test_efforts_within_bounds_are_the_best_of_all_faces(urdf):
+    """Steps that lead nowhere are programs of their own: the efforts of one are the first guess of the one before."""
+    solver, rng, steps = ILQR(model(urdf), Effort(), 150).ddp, np.random.default_rng(1), 150
+    m = solver.memory
+    n = m.n
+    roots = rng.normal(size=(steps, n, n))
+    m.luu[:], m.lu[:] = roots @ roots.transpose(0, 2, 1) + 0.01 * np.eye(n), 3 * rng.normal(size=(steps, n))
+    m.lux[:], m.u[:] = rng.normal(size=m.lux.shape), rng.normal(size=m.u.shape)
+    lower, upper = -rng.uniform(0, 2, (steps, n)), rng.uniform(0, 2, (steps, n))
+    upper[rng.random((steps, n)) < 0.2] = np.inf
+    pinned = rng.random((steps, n)) < 0.1
+    upper[pinned] = lower[pinned]
+    m.lower[:], m.upper[:] = m.u + lower, m.u + upper
+    assert solver._passes.backward(0.0)
+    for H, g, low, high, k, K, lux in zip(m.luu, m.lu, m.lower - m.u, m.upper - m.u, m.k, m.K, m.lux, strict=True):
+        np.testing.assert_allclose(k, best_of_all_faces(H, g, low, high), rtol=1e-7, atol=1e-9)
+        free = (k > low) & (k < high)
+        np.testing.assert_allclose((g + H @ k)[free], 0.0, atol=1e-8)
+        feedback = np.zeros_like(K)
+        feedback[free] = -np.linalg.solve(H[np.ix_(free, free)], lux[free])
+        np.testing.assert_allclose(K, feedback, rtol=1e-7, atol=1e-8)
+    m.luu[70] = np.diag(np.arange(n) - 1.0)
+    m.lower[:], m.upper[:] = -np.inf, np.inf
+    assert not solver._passes.backward(0.0)
 
 
 def test_step_is_runge_kuttas_on_the_arm_of_pinocchio():
@@ -96,7 +107,7 @@ def test_step_is_runge_kuttas_on_the_arm_of_pinocchio():
 
 
 def test_derivatives_against_finite_differences(tilted):
-    dynamics, _, cost = tilted
+    dynamics, cost = tilted
     solver = posed(dynamics, cost)
     m, e = solver.memory, 1e-6
     A, B, found = m.A.copy(), m.B.copy(), solver.gradient()
@@ -133,21 +144,62 @@ def test_derivatives_against_finite_differences(tilted):
         assert found[t, j] == pytest.approx(numeric, rel=1e-6, abs=1e-9)
 
 
-def test_passes_in_c_are_those_in_python(tilted):
-    compiled, plain, cost = tilted
-    ours, theirs = posed(compiled, cost), posed(plain, cost)
-    assert isinstance(theirs._passes, Passes)
-    if not isinstance(ours._passes, CompiledPasses):
-        pytest.skip("there is no compiler")
-    for solver in (ours, theirs):
-        solver.memory.lower[:], solver.memory.upper[:] = -2.5, 2.0
-        assert solver._passes.backward(0.3)
-        solver.memory.x_new[0] = solver.memory.x[0] + 0.01
-        assert solver._passes.forward(0.7)
-    assert (ours.memory.K == 0.0).all(axis=2).any(), "no bound was reached, and so none was tested"
-    for name in ("A", "B", "k", "K", "expected", "x_new", "u_new"):
-        values = getattr(ours.memory, name), getattr(theirs.memory, name)
-        np.testing.assert_allclose(*values, rtol=1e-8, atol=1e-9, err_msg=name)
+def test_the_backward_pass_finds_the_minimum_of_the_whole_model(tilted):
+    """By one system of equations for the efforts of all steps, without bounds."""
+    solver = posed(*tilted)
+    m, size = solver.memory, solver.memory.u.size
+    m.lower[:], m.upper[:] = -np.inf, np.inf
+    assert solver._passes.backward(0.0)
+    n, moved = m.n, np.zeros((2 * m.n, size))  # the state by all efforts
+    H, g = np.zeros((size, size)), np.zeros(size)
+    for t in range(m.steps):
+        own = np.eye(size)[t * n : (t + 1) * n]
+        cross = own.T @ m.lux[t] @ moved
+        H += moved.T @ m.lxx[t] @ moved + cross + cross.T + own.T @ m.luu[t] @ own
+        g += moved.T @ m.lx[t] + own.T @ m.lu[t]
+        moved = m.A[t] @ moved + m.B[t] @ own
+    H += moved.T @ m.vxx[0] @ moved
+    g += moved.T @ m.vx[0]
+    best = np.linalg.solve(H, -g)
+    x, found = np.zeros(2 * n), np.zeros_like(m.u)
+    for t in range(m.steps):
+        found[t] = m.k[t] + m.K[t] @ x
+        x = m.A[t] @ x + m.B[t] @ found[t]
+    np.testing.assert_allclose(found.ravel(), best, rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(m.expected.sum(), g @ best / 2, rtol=1e-8)
+    np.testing.assert_allclose(m.expected[0], -2.0 * m.expected[1], rtol=1e-8)
+
+
+def test_the_regularisation_pulls_towards_the_known_trajectory(tilted):
+    """At the last step, where the value function is the final cost: within bounds, by trying all sets of them."""
+    solver, mu = posed(*tilted), 0.3
+    m = solver.memory
+    m.lower[:], m.upper[:] = m.u - [2.5, 0.2, 0.1], m.u + [2.0, 0.3, 0.1]
+    assert solver._passes.backward(mu)
+    A, B, V = m.A[-1], m.B[-1], m.vxx[0]
+    H = m.luu[-1] + B.T @ (V + mu * np.eye(6)) @ B
+    G, g = m.lux[-1] + B.T @ (V + mu * np.eye(6)) @ A, m.lu[-1] + B.T @ m.vx[0]
+    k = best_of_all_faces(H, g, m.lower[-1] - m.u[-1], m.upper[-1] - m.u[-1])
+    free = (k > m.lower[-1] - m.u[-1]) & (k < m.upper[-1] - m.u[-1])
+    assert free.any() and not free.all(), "both have to be tried"
+    np.testing.assert_allclose(m.k[-1], k, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(m.K[-1][free], -np.linalg.solve(H[np.ix_(free, free)], G[free]), rtol=1e-8)
+    assert (m.K[-1][~free] == 0.0).all()
+
+
+def test_the_forward_pass_follows_the_feedback_within_the_limits(tilted):
+    solver = posed(*tilted)
+    m = solver.memory
+    m.lower[:], m.upper[:] = -2.5, 2.0
+    assert solver._passes.backward(0.3)
+    m.x_new[0] = m.x[0] + 0.01
+    assert solver._passes.forward(0.7)
+    wanted = m.u + 0.7 * m.k + np.einsum("tij,tj->ti", m.K, m.x_new[:-1] - m.x[:-1])
+    np.testing.assert_allclose(m.u_new, np.clip(wanted, -2.5, 2.0), rtol=1e-12, atol=1e-13)
+    assert (wanted != m.u_new).any(), "no limit was reached, and so none was tested"
+    for x, u, (h,), after in zip(m.x_new, m.u_new, m.h, m.x_new[1:], strict=False):
+        step = rollout(tilted[0], x[: m.n], x[m.n :], u, h, 1)
+        np.testing.assert_allclose(after, np.concatenate([step.q[1], step.qd[1]]), rtol=1e-12, atol=1e-13)
 
 
 def test_linear_quadratic_problem_is_solved_at_once_as_riccati_has_it():
@@ -240,11 +292,9 @@ def test_collocation_finds_the_same_minimum(urdf, limit, duration):
     assert ours.cost == pytest.approx(theirs.cost, rel=0.01)
 
 
-def test_without_a_compiler_the_answer_is_the_same():
-    cost = Effort() + Tracking([0.7, -0.4, 0, 0], np.zeros(4), QT=np.full(4, 1e4))
-    found = [ILQR(model(TWO_LINK, compiled=c), cost, 20).solve(np.zeros(4), 0.5) for c in (True, False)]
-    assert all(each.solved for each in found)
-    np.testing.assert_allclose(found[1].efforts, found[0].efforts, rtol=1e-6, atol=1e-6)
+def test_without_a_compiler_it_says_how_to_get_one():
+    with pytest.raises(NotReadyError, match=r"iLQR needs a C compiler, .*sudo apt install gcc"):
+        ILQR(model(TWO_LINK, compiled=False), Effort(), 20)
 
 
 def test_what_cannot_be_solved_is_said(swing_up):

@@ -9,6 +9,7 @@ from importlib import import_module
 
 from docutils import nodes
 from docutils.statemachine import StringList
+from fault_table import fault_rows
 from library import modules
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
@@ -100,6 +101,14 @@ class Settings(Generated):
                     yield ""
 
 
+class Faults(Generated):
+    """The table of faults."""
+
+    def markdown(self) -> Iterator[str]:
+        """See :class:`Generated`."""
+        yield from fault_rows()
+
+
 def _row(item: Field[object]) -> str:
     if "choices" in item.metadata:
         allowed = ", ".join(map(str, item.metadata["choices"]()))
@@ -120,6 +129,6 @@ def _row(item: Field[object]) -> str:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Called by Sphinx."""
-    for directive in (Plugins, Verbs, Settings):
+    for directive in (Plugins, Verbs, Settings, Faults):
         app.add_directive(directive.__name__.lower(), directive)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

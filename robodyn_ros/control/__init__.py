@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 from robodyn_ros.lazy import shown
 
 if TYPE_CHECKING:
-    from robodyn_ros.control.faults.settings import FaultReactions, Feedback, SafetySettings
+    from robodyn_ros.control.faults.settings import Feedback, SafetySettings
+    from robodyn_ros.control.faults.table import FaultReactions
     from robodyn_ros.control.law_step import LawStep
     from robodyn_ros.control.laws.adaptation import AdaptiveSettings
     from robodyn_ros.control.laws.adaptive import Adaptive
@@ -103,7 +104,8 @@ __all__ = [
 __getattr__, __dir__ = shown(
     __name__,
     {
-        "faults.settings": ("FaultReactions", "Feedback", "SafetySettings"),
+        "faults.settings": ("Feedback", "SafetySettings"),
+        "faults.table": ("FaultReactions",),
         "laws.adaptation": ("AdaptiveSettings",),
         "laws.adaptive": ("Adaptive",),
         "laws.base": ("Controller", "Efforts", "FrictionCompensation", "Reference"),

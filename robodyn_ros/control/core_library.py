@@ -15,15 +15,19 @@ from typing import Any
 
 import numpy as np
 
+from robodyn_ros.control.faults.table import fault_header
 from robodyn_ros.engine.c_functions import text_key
 from robodyn_ros.engine.c_structs import CStructs, Record, memory_at, numbers_at, views_at
 from robodyn_ros.engine.kernel import bound_function
-from robodyn_ros.engine.library import loaded, start_library
+from robodyn_ros.engine.library import COMPILER_HINT, loaded, start_library
 from robodyn_ros.errors import NotReadyError
 from robodyn_ros.robot.pose import Array
 
 CORE = Path(__file__).with_name("core")
 """Folder of the core's C files."""
+
+HEADERS = ("core.h", "kinds.h", "memory.h")
+"""Those that declare structs and constants, each after what it needs."""
 
 PYTHON = """
 extern void* PyCapsule_GetPointer(void*, const char*);
@@ -42,10 +46,14 @@ void* core_python(void* capsule, void* none) {
 REACTION = -1
 """What an update gives where the effort is the reaction to a fault."""
 
-NO_COMPILER = (
-    "the control loop needs a C compiler, and none was found: install one (Debian and Ubuntu: sudo apt install gcc), "
-    "or name it in the environment variable CC"
-)
+NO_COMPILER = f"the control loop needs a C compiler, and none was found: {COMPILER_HINT}"
+
+
+@lru_cache(maxsize=1)
+def core_files() -> Mapping[str, str]:
+    """The core's C files by name; ``kinds.h`` is written from the table of faults."""
+    files = {path.name: path.read_text(encoding="utf-8") for path in sorted(CORE.glob("*.[ch]"))}
+    return files | {"kinds.h": fault_header()}
 
 
 @lru_cache(maxsize=1)
@@ -57,8 +65,7 @@ def core_text() -> str:
         if name in seen:
             return ""
         seen.add(name)
-        text = (CORE / name).read_text(encoding="utf-8")
-        return re.sub(r'#include "(\w+\.[ch])"', lambda found: included(found[1]), text)
+        return re.sub(r'#include "(\w+\.[ch])"', lambda found: included(found[1]), core_files()[name])
 
     return included("core.c")
 
@@ -102,10 +109,11 @@ def start_core(n: int, around: Path | None = None) -> None:
 
 
 @lru_cache(maxsize=8)
-def core_structs(n: int) -> CStructs:
-    """The structs and constants of the core for n joints."""
-    text = "".join((CORE / name).read_text(encoding="utf-8") for name in ("core.h", "memory.h"))
-    return CStructs(text, {"N": n, "CORE_JOINTS": n})
+def core_structs(n: int, around: Path | None = None) -> CStructs:
+    """The structs and constants of the core for n joints, and of C code ``around`` it."""
+    texts = [core_files()[name] for name in HEADERS]
+    texts += [] if around is None else [around.read_text(encoding="utf-8")]
+    return CStructs("".join(texts), {"N": n, "CORE_JOINTS": n})
 
 
 CODES: Mapping[str, int] = core_structs(1).constants

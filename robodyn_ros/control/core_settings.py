@@ -20,7 +20,7 @@ from robodyn_ros.control.contact.settings import Contact, ContactThresholds
 from robodyn_ros.control.core_library import CODES
 from robodyn_ros.control.drive_compensation import DriveCompensation
 from robodyn_ros.control.faults.consistency import uncertainty_of
-from robodyn_ros.control.faults.settings import PHASES
+from robodyn_ros.control.faults.table import FAULTS, PHASES
 from robodyn_ros.control.laws.base import Reference
 from robodyn_ros.control.loop_settings import LoopSettings, law_feedback
 from robodyn_ros.control.step import LawInNumbers, control_step
@@ -177,18 +177,14 @@ class CoreSettings:
             step: its control step.
             judge: the function of C that judges the rate of the states at once; None if somebody does later.
         """
-        law, limits, safety = settings.controller, settings.limits, settings.safety
-        dynamics, robot = law.dynamics, law.dynamics.robot
-        n = robot.n
+        safety, dynamics = settings.safety, settings.controller.dynamics
+        robot, n = dynamics.robot, dynamics.robot.n
         shapes = {"gravity": (n,), "mass_matrix": (n, n), "inverse": (n,), "forward": (n,)}
         self._functions = {name: model_function(dynamics, name, shape) for name, shape in shapes.items()}
         self.step, self._judge = step, judge
         self._make_step(step)
         self._model = dynamics.symbols.copy() if isinstance(dynamics, CompiledDynamics) else np.zeros(1)
         self.record: Record = structs.make("Settings")
-        ladder = [[reaction.escalated(level) for level in range(LEVELS)] for reaction in settings.reactions]
-        tolerance = safety.following_tolerance if safety.following_tolerance > 0.0 and law.follows else np.inf
-        gains = law_feedback(law) if law.follows else np.zeros((2, n))
         values = {
             "step_run": self._step_address,
             **{name: ctypes.cast(function, ctypes.c_void_p).value for name, function in self._functions.items()},
@@ -197,33 +193,17 @@ class CoreSettings:
             "step_constants": self._constants.ctypes.data,
             "model": self._model.ctypes.data,
             "law_memory_width": len(self.law_memory),
-            "follows": law.follows,
-            "estimates_velocity": safety.missing_velocity != "refuse",
             "circular": ConfigurationSpace(robot).circular,
-            "answers": [PHASES.index(answer) for answers in ladder for answer in answers],
-            "needs_quiet": [reaction.needs_quiet for reaction in settings.reactions],
-            **self._observer_values(settings.contact),
-            "expiry": [reaction.expiry for reaction in settings.reactions],
-            "sent_part": 1.0 - (settings.drives or DriveCompensation.none(n)).gravity,
-            "velocity_limit": limits.velocity,
-            "greatest_speed": safety.overspeed * limits.velocity,
-            "tolerance": tolerance,
-            "effort_limit": limits.effort,
-            "rate_limit": limits.rate,
             "lower": robot.lower,
             "upper": robot.upper,
-            "deceleration": np.inf if settings.deceleration is None else settings.deceleration,
-            "stiffness": settings.feedback.stiffness,
-            "damping": settings.feedback.damping,
-            "law_stiffness": gains[0],
-            "law_damping": gains[1],
-            "reference_velocity_filter": 0.0,
+            **plain_values(settings),
+            **self._observer_values(settings.contact),
             **self._sensitivity_values(dynamics),
         }
         members = {**vars(self.record.fields)}
-        for name, value in uncertainty_of(dynamics, limits, safety).items():
-            getattr(members["uncertainty"], name)[...] = value
-        del members["uncertainty"]
+        uncertainty = members.pop("uncertainty")
+        for name, value in uncertainty_of(dynamics, settings.limits, safety).items():
+            getattr(uncertainty, name)[...] = value
         for name, view in members.items():
             view[...] = values[name] if name in values else getattr(safety, name)
 
@@ -276,6 +256,33 @@ class CoreSettings:
         address = ctypes.cast(run, ctypes.c_void_p).value
         values = address, addresses.ctypes.data, constants.ctypes.data, contact.judges, *contact.thresholds
         return dict(zip(OBSERVER, values, strict=True))
+
+
+def plain_values(settings: LoopSettings) -> dict[str, Any]:
+    """The members of the struct ``Settings`` that follow from numbers of the settings, by name."""
+    law, limits, safety, reactions = settings.controller, settings.limits, settings.safety, settings.reactions.values()
+    n = law.dynamics.robot.n
+    ladder = [reaction.escalated(level) for reaction in reactions for level in range(LEVELS)]
+    gains = law_feedback(law) if law.follows else np.zeros((2, n))
+    return {
+        "follows": law.follows,
+        "estimates_velocity": safety.missing_velocity != "refuse",
+        "answers": [PHASES.index(answer) for answer in ladder],
+        "needs_quiet": [fault.needs_quiet for fault in FAULTS.values()],
+        "expiry": [reaction.expiry for reaction in reactions],
+        "sent_part": 1.0 - (settings.drives or DriveCompensation.none(n)).gravity,
+        "velocity_limit": limits.velocity,
+        "greatest_speed": safety.overspeed * limits.velocity,
+        "tolerance": safety.following_tolerance if safety.following_tolerance > 0.0 and law.follows else np.inf,
+        "effort_limit": limits.effort,
+        "rate_limit": limits.rate,
+        "deceleration": np.inf if settings.deceleration is None else settings.deceleration,
+        "stiffness": settings.feedback.stiffness,
+        "damping": settings.feedback.damping,
+        "law_stiffness": gains[0],
+        "law_damping": gains[1],
+        "reference_velocity_filter": 0.0,
+    }
 
 
 def observe(observer: MomentumObserver, parts: list[Array]) -> None:

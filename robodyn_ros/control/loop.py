@@ -21,11 +21,12 @@ from robodyn_ros.control.contact.settings import Contact
 from robodyn_ros.control.core_library import CODES, REACTION, Core
 from robodyn_ros.control.core_settings import JUDGE, CoreSettings, StepInPython, make_step
 from robodyn_ros.control.drive_compensation import DriveCompensation
-from robodyn_ros.control.faults.active_fault import KINDS, ActiveFault
+from robodyn_ros.control.faults.active_fault import ActiveFault
 from robodyn_ros.control.faults.holding import Holding, check_holding
 from robodyn_ros.control.faults.problems import FaultCause
 from robodyn_ros.control.faults.sampling import Judgement, StateSampling, check_sampling, judged, sampling_problem
-from robodyn_ros.control.faults.settings import FaultKind, FaultReactions, Feedback, SafetySettings
+from robodyn_ros.control.faults.settings import Feedback, SafetySettings
+from robodyn_ros.control.faults.table import KINDS, FaultReactions
 from robodyn_ros.control.laws.base import Controller, Efforts, Reference, what_is_wrong
 from robodyn_ros.control.limits import (
     Limits,
@@ -415,7 +416,7 @@ class ControlLoop:
             check_holding(self.dynamics, self.settings.limits, self._needed(self.settings, period.q.copy()))
         if code == CODES["CORE_LAW_FAILED"]:
             problem = self._step.problem if isinstance(self._step, StepInPython) else None
-            raise EffortError(self.described("law")) from problem
+            raise EffortError(self.described("law", cause)) from problem
         raise self.refusal(code, cause, period.q.tolist(), period.qd.tolist())
 
     def refusal(self, code: int, cause: FaultCause, q: Sequence[float], qd: Sequence[float]) -> RobodynError:
@@ -470,7 +471,7 @@ class ControlLoop:
             external=None if self._observes_nothing else self._external.copy(),
         )
 
-    def problem_of(self, kind: FaultKind, memory: Any) -> str:
+    def problem_of(self, kind: str, memory: Any) -> str:
         """What exactly is wrong, in words.
 
         Args:
@@ -479,19 +480,17 @@ class ControlLoop:
         """
         joint, value, bound = int(memory.problem_joint), float(memory.problem_value), float(memory.problem_bound)
         cause = FaultCause(int(memory.problem), joint, value, bound)
-        problem = cause.text(self.robot) if cause.kind else self.described(kind)
-        if kind == "law":
-            problem = self.described(kind)
+        problem = self.described(kind, cause) or cause.text(self.robot)
         if memory.latched:
             quiet = self.settings.safety.quiet_time
             problem += f" (latched until ~/hold acknowledges it, or {quiet:g} s without it)"
         return problem
 
-    def described(self, kind: FaultKind) -> str:
-        """What is wrong, for the kinds of faults that the core has no numbers for."""
+    def described(self, kind: str, cause: FaultCause) -> str:
+        """What is wrong, where somebody else than the core knows more of it; "" where nobody does."""
         if kind == "publisher":
             return self._conflict
-        if kind in ("collision", "touch"):
+        if kind in CONTACTS and not cause.kind:
             return self._contact_problem
         if kind == "law":
             law = type(self.controller).__name__

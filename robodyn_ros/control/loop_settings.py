@@ -14,7 +14,8 @@ import numpy as np
 from robodyn_ros.control.contact.settings import Contact, ContactSettings, JointContactSettings, contact_of
 from robodyn_ros.control.drive_compensation import CompensationSettings, DriveCompensation
 from robodyn_ros.control.faults.holding import Holding, check_holding
-from robodyn_ros.control.faults.settings import FaultReactions, Feedback, SafetySettings
+from robodyn_ros.control.faults.settings import Feedback, SafetySettings
+from robodyn_ros.control.faults.table import REACTIONS, FaultReactions
 from robodyn_ros.control.laws.base import Controller
 from robodyn_ros.control.laws.gains import JointGains, joint_gains
 from robodyn_ros.control.laws.gravity_compensation import GravityCompensation
@@ -95,7 +96,6 @@ def make_loop_settings(values: NamedValues, dynamics: Dynamics, controller: str 
     robot, names = dynamics.robot, dynamics.robot.joint_names
     gains = [values.settings(JointGains, f"gains.{name}.") for name in names]
     stiffness, damping, _ = joint_gains(GravityCompensation, dynamics, robot.home, gains)
-    reactions = FaultReactions()._asdict().items()
     tolerances = [values.settings(JointTolerances, f"constraints.{name}.") for name in names]
     limits = Limits.of(robot, *(_limits(values, kind, robot) for kind in LIMIT_DEFAULTS))
     safety = values.settings(SafetySettings)
@@ -108,7 +108,7 @@ def make_loop_settings(values: NamedValues, dynamics: Dynamics, controller: str 
         Feedback(stiffness, damping),
         Tolerances.of(values.settings(GoalSettings, "constraints."), tolerances),
         safety,
-        FaultReactions(**{kind: values.settings(type(reaction), f"faults.{kind}.") for kind, reaction in reactions}),
+        FaultReactions(**{kind: values.settings(made, f"faults.{kind}.") for kind, made in REACTIONS.items()}),
         np.array([joint.max_deceleration_on_cancel or np.inf for joint in tolerances]),
         drives,
         contact_of(values, dynamics),
@@ -184,7 +184,7 @@ def loop_default_values(robot: Robot) -> dict[str, Any]:
     groups |= {f"contact.{name}.": JointContactSettings() for name in robot.joint_names}
     groups["contact."] = ContactSettings()
     groups["constraints."] = GoalSettings()
-    groups |= {f"faults.{kind}.": reaction for kind, reaction in FaultReactions()._asdict().items()}
+    groups |= {f"faults.{kind}.": reaction for kind, reaction in FaultReactions().items()}
     groups |= {prefix: settings() for prefix, settings in law_settings().items()}
     for prefix, settings in [("", SafetySettings()), ("", CompensationSettings()), *groups.items()]:
         found |= {prefix + item.name: getattr(settings, item.name) for item in fields(settings)}

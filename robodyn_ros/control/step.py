@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.checks import is_finite
-from robodyn_ros.control.faults.settings import FaultKind
 from robodyn_ros.control.laws.base import Controller, Efforts, Reference, what_is_wrong
 from robodyn_ros.control.limits import INSTANT, blend, limit, soften
 from robodyn_ros.control.step_numbers import StepMemory, StepSettings
@@ -35,7 +34,7 @@ class Command(NamedTuple):
     efforts: Efforts | None = None  # the terms of the control law [N·m] or [N]; None in reaction to a fault
     reference: Reference | None = None  # what the arm should do; likewise
     error: Array | None = None  # reference position minus position [rad] or [m]; likewise
-    fault: FaultKind | None = None  # the fault that this is the reaction to
+    fault: str | None = None  # the fault that this is the reaction to
     problem: str = ""  # what exactly is wrong
     state: tuple[Array, Array] | None = None  # the position and velocity that it is for, if there are any
     external: Array | None = None  # what acts from outside, (n + 8,): efforts, wrench, energy, mass; if it is observed

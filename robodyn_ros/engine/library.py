@@ -56,6 +56,9 @@ LINKED = ("-lm",)
 TIMEOUT = 600.0
 """Time that the compiler may take [s]."""
 
+COMPILER_HINT = "install one (Debian and Ubuntu: sudo apt install gcc), or name it in the environment variable CC"
+"""What to do about a compiler that is missing."""
+
 PAGE = "\f"
 """Parts a C file into pages, which are compiled side by side, each behind the first one; white space to C."""
 

@@ -30,7 +30,7 @@ from robodyn_ros.control.laws.computed_torque import SMOOTHING
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.engine.library import is_listing
-from robodyn_ros.errors import NotReadyError, RobodynError
+from robodyn_ros.errors import RobodynError
 from robodyn_ros.planning.cost import Cost, Point
 from robodyn_ros.planning.ddp.ddp import DDP, ILQRSettings
 from robodyn_ros.planning.ddp.passes import DDPMemory
@@ -245,13 +245,10 @@ def _solver(dynamics: CompiledDynamics, settings: MPCSettings) -> DDP:
         tolerances = ILQRSettings(cost_tolerance=TOLERANCE)
         solver = DDP(dynamics, Deviation(), settings.steps, tolerances, dynamics.symbols.copy())
         solver.memory.h[:] = settings.step
-        solver.begin(rest)  # compiles the functions that are compiled on first use
-        solver.search(rest, 1)
-        dynamics.inverse(*np.zeros((3, settings.steps, dynamics.robot.n)))
+        dynamics.inverse(*np.zeros((3, settings.steps, dynamics.robot.n)))  # compiled on first use
         if is_listing():
             return solver
-        if not solver.quick:
-            problem = "keeps time only if it is compiled: it needs a C compiler (cc, gcc, clang)"
-            raise NotReadyError(f"the law 'mpc' {problem}")
+        solver.begin(rest)
+        solver.search(rest, 1)
         made[settings.steps] = solver
     return made[settings.steps]

@@ -330,10 +330,7 @@ def compare(
     """
     if not rate > 0.0:
         raise InputError("rate", f"must be above 0, not {rate:g}", rate)
-    if isinstance(controllers, str):
-        raise InputError("controllers", f"must be a list of names, not {controllers!r}", controllers)
-    if not controllers:
-        raise InputError("controllers", "names none", controllers)
+    _check_laws(controllers)
     named = (parameters or {}).get("dynamics", "rnea")
     model, mismatch = create("dynamics", named, robot), mismatch or Mismatch()
     drawn = mismatch.draw(robot, seed=0)
@@ -341,8 +338,6 @@ def compare(
     wanted = (natural_frequency, damping_ratio, integral_rate)
     motions, failures = compared_motions(robot), {}
     runs: dict[str, tuple[ComparedRun, ...]] = {}
-    for name in controllers:
-        _check_follows(name)
     for name in controllers:
         law, motion = None, motions[0]
         try:
@@ -359,6 +354,16 @@ def compare(
             failures[name] = raised(problem)  # somebody's law did; the others are judged
     by_motion = tuple({name: each[index] for name, each in runs.items()} for index in range(len(motions)))
     return LawComparison(robot, _difference(mismatch), motions, by_motion, failures)
+
+
+def _check_laws(controllers: Sequence[str]) -> None:
+    """Check that names of laws are given, each of a law that follows a reference."""
+    if isinstance(controllers, str):
+        raise InputError("controllers", f"must be a list of names, not {controllers!r}", controllers)
+    if not controllers:
+        raise InputError("controllers", "names none", controllers)
+    for name in controllers:
+        _check_follows(name)
 
 
 def _law(

@@ -6,22 +6,14 @@ import re
 
 import numpy as np
 
+from robodyn_ros.control.faults.table import FAULTS
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.trial.trial import Trial
 
 STEP_FAILED, REFUSED = "step failed", "state refused"
 """Beginnings of what a trial says of a plant that went beyond numbers, and of a state that was not used."""
 
-REMEDIES = {
-    "states": "send states more often, lower state_delay and state_jitter, or raise state_timeout",
-    "sensor": "compare the arm with its model (mass_scale, payload, friction), or lower the noise of its sensors",
-    "law": "choose other gains or another law (--controller)",
-    "speed": "move more slowly (a longer duration), lower the gains, or give the joint its motor's inertia (armature)",
-    "publisher": "leave one publisher of joint_states",
-    "rate": "lower natural_frequency or raise state_rate",
-    "following": "move more slowly (a longer duration), carry less, correct the model, or raise natural_frequency",
-    "collision": "clear the way, or raise the thresholds of contact",
-    "touch": "clear the way, or raise the thresholds of contact",
+REMEDIES = {kind: fault.remedy for kind, fault in FAULTS.items()} | {
     REFUSED: "lower state_delay and state_jitter, or raise state_timeout",
     STEP_FAILED: "lower the gains or raise the rate, or give the joints their motors' inertia (armature) and damping",
 }

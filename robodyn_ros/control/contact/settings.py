@@ -9,8 +9,8 @@ import numpy as np
 
 from robodyn_ros.checks import is_within
 from robodyn_ros.control.contact.momentum_observer import MomentumObserver
-from robodyn_ros.control.faults.problems import FELT_FORCE, FELT_JOINT, FELT_TORQUE, FaultCause
-from robodyn_ros.control.faults.settings import FaultKind
+from robodyn_ros.control.core_library import CODES
+from robodyn_ros.control.faults.problems import FaultCause
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import NamedValues, check_settings, choice, setting, text
@@ -106,7 +106,7 @@ class Contact(NamedTuple):
     judges: bool = True  # False if somebody else judges, by other efforts
 
 
-Judgement = tuple[FaultKind, FaultCause]
+Judgement = tuple[str, FaultCause]
 """The kind of a contact fault, and what exactly it is."""
 
 
@@ -120,10 +120,10 @@ def judged(efforts: Array, wrench: Array, thresholds: ContactThresholds) -> Judg
         most, bounds = getattr(thresholds, kind), getattr(thresholds, f"{kind}_wrench")
         if not is_within(efforts, most):
             joint = int(np.argmax(np.abs(efforts) - most))
-            return kind, FaultCause(FELT_JOINT, joint, abs(float(efforts[joint])), float(most[joint]))
-        for problem, strength, bound in zip((FELT_FORCE, FELT_TORQUE), strengths, bounds, strict=True):
+            return kind, FaultCause(CODES["FELT_JOINT"], joint, abs(float(efforts[joint])), float(most[joint]))
+        for problem, strength, bound in zip(("FELT_FORCE", "FELT_TORQUE"), strengths, bounds, strict=True):
             if strength > bound:
-                return kind, FaultCause(problem, 0, float(strength), float(bound))
+                return kind, FaultCause(CODES[problem], 0, float(strength), float(bound))
     return None
 
 

@@ -340,6 +340,17 @@ static void add_effort(Consistency* c, double dt, const double* effort) {
   }
 }
 
+/* States that have to show first that they are consistent: nonzero while they have not. */
+static int is_unsure(const Uncertainty* u, Consistency* c, double t, int wrong, const double* q, const double* qd) {
+  if (c->unsure && wrong != NO_PROBLEM) {
+    EACH c->offset[i] = c->offset[N + i] = 0;
+    begin_states(u, c, t, q, qd);
+    c->begun = t;
+    c->problem = wrong;
+  } else if (!c->unsure || t - c->begun >= u->drop_time * ALMOST) c->unsure = 0;
+  return (int)c->unsure;
+}
+
 /* A state at time t [s], `age` [s] old, with the mean effort on the joints since the state before it, or 0 if nobody knows.
    Velocities may be measured, or differences of positions. Gives the verdict. */
 static int check_consistency(const Settings* s, Consistency* c, double t, double age, const double* q, const double* qd,
@@ -351,15 +362,7 @@ static int check_consistency(const Settings* s, Consistency* c, double t, double
   add_effort(c, dt, effort);
   const int wrong = test_positions(u, c, dt, q, qd);
   c->last_t = t;
-  if (c->unsure && (wrong != NO_PROBLEM || t - c->begun < u->drop_time * ALMOST)) {
-    if (wrong != NO_PROBLEM) {
-      EACH c->offset[i] = c->offset[N + i] = 0;
-      begin_states(u, c, t, q, qd);
-      c->begun = t;
-    }
-    return drop(u, c, t, wrong != NO_PROBLEM ? wrong : (int)c->problem);
-  }
-  c->unsure = 0;
+  if (is_unsure(u, c, t, wrong, q, qd)) return drop(u, c, t, (int)c->problem);
   if (wrong == VELOCITY_JUMPS && c->contradicts && t - c->contradicted_t >= u->drop_time) copy(c->last_v, qd);
   else if (wrong != NO_PROBLEM) return drop(u, c, t, wrong);
   c->contradicts = 0;

@@ -130,23 +130,31 @@ int core_part(Core* c, double t, double* effort) {
   return limited ? 1 : 2;
 }
 
+/* What the drive of a joint in MIT mode is to keep to: of the law, or of a reaction that holds the arm at `held`. */
+static void find_spring(const Settings* s, const State* m, const Period* p, int i, double held, double* goal, double* velocity,
+                        double* stiffness, double* damping) {
+  const int gives_way = p->kind >= 0 && (m->phase == DAMP || m->phase == FLOAT);
+  *goal = gives_way ? m->q[i] : held; *velocity = 0;
+  *stiffness = gives_way ? 0 : s->stiffness[i]; *damping = s->damping[i];
+  if (p->kind != NO_FAULT) return;
+  *goal = p->reference[i]; *velocity = p->reference[N + i];
+  *stiffness = s->law_stiffness[i]; *damping = s->law_damping[i];
+}
+
 void core_mit(const Core* c, double t, const double* q, const double* effort, const double* greatest, double* position,
               double* velocity, double* stiffness, double* damping, double* feed_forward) {
   const Settings* s = &c->settings->loop;
   const State* m = &c->state;
   const Period* p = &c->period;
-  const int law = p->kind == NO_FAULT, reacts = p->kind >= 0, has_state = law || (reacts && p->kind != STATES);
-  const int gives_way = reacts && (m->phase == DAMP || m->phase == FLOAT);
+  const int reacts = p->kind >= 0, has_state = p->kind == NO_FAULT || (reacts && p->kind != STATES);
   const double left = !reacts ? 1 : m->active_kind == SENSOR ? 0 : m->left;
   double held[N];
   if (reacts) target(m, t, held); else copy(held, m->q);
   EACH {
     const int is_cut = p->rows[SATURATED * N + i] != 0 || p->rows[RATE_LIMITED * N + i] != 0;
     const double at = m->q[i], speed = has_state ? p->qd[i] : 0, ratio = is_cut ? 0 : left;
-    const double k = law ? s->law_stiffness[i] : gives_way ? 0 : s->stiffness[i];
-    const double d = law ? s->law_damping[i] : s->damping[i];
-    const double goal = law ? p->reference[i] : gives_way ? at : held[i];
-    velocity[i] = law ? p->reference[N + i] : 0;
+    double goal, k, d;
+    find_spring(s, m, p, i, held[i], &goal, velocity + i, &k, &d);
     stiffness[i] = ratio * smaller(k, greatest[0]);
     damping[i] = ratio * smaller(d, greatest[1]);
     feed_forward[i] = effort[i] - (stiffness[i] * (goal - at) + damping[i] * (velocity[i] - speed));

@@ -52,9 +52,10 @@ static void acknowledge(State* m) {
   }
 }
 
-/* Each of these judges gives the kind of a fault, -1 for none, and says what is wrong. The first one: whether states contradict
-   each other or the model. */
-static int judge_consistency(const Settings* s, State* m) {
+/* Each of these judges gives the kind of a fault, -1 for none, and says what is wrong; faults/table.py names them. This one:
+   whether states contradict each other or the model. */
+static int judge_consistency(const Settings* s, State* m, const double* qd) {
+  (void)qd;
   const Consistency* c = &m->consistency;
   const int trusted = c->verdict == TRUSTED;
   if (!trusted) {
@@ -70,6 +71,7 @@ static int judge_consistency(const Settings* s, State* m) {
 }
 
 static int judge_speed(const Settings* s, State* m, const double* qd) {
+  if (m->consistency.unproved && !m->consistency.proved) return -1;
   int joint = -1;
   double most = -INFINITY;
   EACH {
@@ -82,14 +84,22 @@ static int judge_speed(const Settings* s, State* m, const double* qd) {
   return SPEED;
 }
 
-/* Other publishers, and the rate of the states. */
-static int judge_messages(const Settings* s, State* m) {
-  if (m->conflict) { say(m, NO_PROBLEM, 0, 0, 0); return PUBLISHER; }
-  if (m->carried < 1 || m->period > s->state_timeout) { say(m, NO_PROBLEM, 0, m->carried, m->period); return RATE; }
-  return -1;
+static int judge_publisher(const Settings* s, State* m, const double* qd) {
+  (void)s; (void)qd;
+  if (!m->conflict) return -1;
+  say(m, SEVERAL_PUBLISHERS, 0, 0, 0);
+  return PUBLISHER;
 }
 
-static int judge_touch(const Settings* s, State* m) {
+static int judge_rate(const Settings* s, State* m, const double* qd) {
+  (void)qd;
+  if (!(m->carried < 1 || m->period > s->state_timeout)) return -1;
+  say(m, TOO_RARE, 0, m->carried, m->period);
+  return RATE;
+}
+
+static int judge_touch(const Settings* s, State* m, const double* qd) {
+  (void)qd;
   int contact = m->told ? COLLISION + (int)m->told - 1 : -1;
   if (contact != -1) say(m, NO_PROBLEM, 0, 0, 0);
   if (s->observer_run && s->judges_contact && contact != COLLISION) {
@@ -111,11 +121,10 @@ static int find_latched(const Settings* s, State* m, double t) {
 
 /* Kind of the fault of a usable state, -1 for none; `present` is 0 if it is latched and its cause is away. */
 static int detect(const Settings* s, State* m, double t, const double* qd, int* present) {
-  int kind = judge_consistency(s, m);
+  static int (*const judges[])(const Settings*, State*, const double*) = {JUDGES};
+  int kind = -1;
   *present = 1;
-  if (kind < 0 && (!m->consistency.unproved || m->consistency.proved)) kind = judge_speed(s, m, qd);
-  if (kind < 0) kind = judge_messages(s, m);
-  if (kind < 0) kind = judge_touch(s, m);
+  for (size_t k = 0; kind < 0 && k < sizeof judges / sizeof *judges; ++k) kind = judges[k](s, m, qd);
   if (kind >= 0 || !m->active) return kind;
   kind = find_latched(s, m, t);
   *present = kind < 0;

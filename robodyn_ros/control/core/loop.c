@@ -143,6 +143,27 @@ void core_stop(Core* c) {
 
 /* --- the period */
 
+/* The law and the limits; what fails is a fault. */
+static int run_law(Core* c, double dt, const double* given, const double* planned) {
+  State* m = &c->state;
+  Period* p = &c->period;
+  const Settings* s = &c->settings->loop;
+  double* const* x = s->step_arrays;
+  set_step(x, p->t, dt, p->q, p->qd, p->reference);
+  s->step_run(x, s->step_constants);
+  for (int64_t k = 0; k < s->law_memory_width; ++k) x[LAW_MEMORY][k] = x[LAW_AFTER][k];
+  const double* gravity = x[RESULTS] + GRAVITY * N;
+  if (is_finite(gravity)) { copy(m->gravity_last, gravity); m->gravity_known = 1; }
+  if (x[FLAGS][0] == 0) {
+    say(m, NO_NUMBERS, 0, 0, 0);
+    if (m->memory.is_sending != 0 || m->active) return react(s, m, p, p->t, LAW, 1, 1);
+    core_stop(c);
+    return CORE_LAW_FAILED;
+  }
+  take_step(s, m, p, given, planned);
+  return CORE_SEND;
+}
+
 static int answer(Core* c) {
   State* m = &c->state;
   Period* p = &c->period;
@@ -180,21 +201,7 @@ static int answer(Core* c) {
     say(m, FAR_AWAY, far, fabs(p->reference[far] - p->q[far]), most_error(s, far));
     return react(s, m, p, t, FOLLOWING, 1, 1);
   }
-  /* law and limits */
-  double* const* x = s->step_arrays;
-  set_step(x, t, dt, p->q, p->qd, p->reference);
-  s->step_run(x, s->step_constants);
-  for (int64_t k = 0; k < s->law_memory_width; ++k) x[LAW_MEMORY][k] = x[LAW_AFTER][k];
-  const double* gravity = x[RESULTS] + GRAVITY * N;
-  if (is_finite(gravity)) { copy(m->gravity_last, gravity); m->gravity_known = 1; }
-  if (x[FLAGS][0] == 0) {
-    say(m, NO_NUMBERS, 0, 0, 0);
-    if (m->memory.is_sending != 0 || m->active) return react(s, m, p, t, LAW, 1, 1);
-    core_stop(c);
-    return CORE_LAW_FAILED;
-  }
-  take_step(s, m, p, given, planned);
-  return CORE_SEND;
+  return run_law(c, dt, given, planned);
 }
 
 int core_update(Core* c, double t, double now, const double* q, const double* qd) {

@@ -7,13 +7,12 @@
 #include <math.h>
 
 #include "core.h"
+#include "kinds.h"
 
 #define N CORE_JOINTS
 #define EACH for (int i = 0; i < N; ++i)
 
-/* Kinds of faults, in the order of FaultReactions in faults/settings.py. */
-enum { PARTING = -2, NO_FAULT = -1, STATES = 0, LAW, SPEED, PUBLISHER, SENSOR, RATE, FOLLOWING, COLLISION, TOUCH, KINDS };
-enum { RETREAT, WAIT, HOLD, FLOAT, DAMP, RAMP, SILENT };  /* phases of a reaction */
+enum { PARTING = -2, NO_FAULT = -1 };                     /* instead of a kind of faults (kinds.h) */
 enum { WAITING, HELD, TRAJECTORY, STOPPING, STREAM };     /* what gives the reference */
 enum { REFERENCES = 4 };                                  /* q, qd, qdd, effort */
 enum { MOST_BEGINS = 1000, DEGREES = 6, LEVELS = 3, TRAIL = 32, OUTCOMES = 8, MOTIONS = 8 };
@@ -24,12 +23,6 @@ enum { EFFORT, SATURATED, RATE_LIMITED, GRAVITY, ERROR, TERMS, ROWS = TERMS + 7 
 
 /* Arrays of the contact observer, in the order of its program in contact/momentum_observer.py. */
 enum { DT, OBSERVED_Q, OBSERVED_QD, APPLIED, BIAS, OBSERVED, NUMBERS, OBSERVED_AFTER, EXTERNAL, WRENCH = N, ENERGY = N + 6 };
-
-/* What is wrong, in numbers: problems.py says it in words. */
-enum {
-  NO_PROBLEM, OFF_VELOCITY, VELOCITY_JUMPS, STANDS_DRIVEN, DISOBEYS, TOO_FAST, FAR_AWAY, MISSING, NO_NUMBERS, LATCHED, FELT_JOINT, FELT_FORCE,
-  FELT_TORQUE, FELT_ENERGY, GROWS_FASTER, MOVED_UNSEEN
-};
 
 typedef void Run(double* const*, const double*);
 typedef void Judge(void);

@@ -19,10 +19,10 @@ from robodyn_ros.control.core_library import CODES, core_structs
 from robodyn_ros.control.core_settings import LEVELS
 from robodyn_ros.control.export.controller_parameters import PARTINGS, ExportedParameter, members
 from robodyn_ros.control.faults import holding, sampling
-from robodyn_ros.control.faults.active_fault import KINDS
 from robodyn_ros.control.faults.consistency import SETTINGS, uncertainty_of
-from robodyn_ros.control.faults.problems import PROBLEMS, FaultCause
-from robodyn_ros.control.faults.settings import MISSING_VELOCITY, PHASES, FaultReactions, SafetySettings
+from robodyn_ros.control.faults.problems import FaultCause
+from robodyn_ros.control.faults.settings import MISSING_VELOCITY, SafetySettings
+from robodyn_ros.control.faults.table import FAULTS, KINDS, PHASES, PROBLEMS, REACTIONS
 from robodyn_ros.control.laws.base import Controller, Efforts, Reference
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.loop_settings import NO_LIMIT, law_feedback
@@ -51,14 +51,6 @@ ODD_STEPS = 20
 
 PER_LINE = 4
 """Numbers in a line of a table."""
-
-
-FAULT_TEXTS = {
-    "publisher": "there are several publishers of ~/reference",
-    "rate": "updates stay further apart than state_timeout",
-    "law": "the control law gives efforts that are no numbers",
-}
-"""What is wrong, for the kinds of faults that the core has no numbers for."""
 
 
 class Mark(float):
@@ -107,10 +99,9 @@ class Chosen:
 
 def problem_texts(robot: Robot) -> list[list[str]]:
     """For each problem that the core has numbers for, and each joint: the words (:class:`.FaultCause`)."""
-    kinds = sorted(CODES[name] for name in PROBLEMS)
-    assert kinds == list(range(len(kinds)))
     words = [
-        [FaultCause(kind, joint, Mark("%1"), Mark("%2")).text(robot) for joint in range(robot.n)] for kind in kinds
+        [FaultCause(kind, joint, Mark("%1"), Mark("%2")).text(robot) for joint in range(robot.n)]
+        for kind in range(len(PROBLEMS))
     ]
     return [[text.replace(SETTINGS[0], "%3") for text in row] for row in words]
 
@@ -254,40 +245,41 @@ class Arm:
         Raises:
             ConfigurationError: the law has no gains that could be set.
         """
-        step, dynamics, robot = self._step, self._dynamics, self._robot
-        sizes = step.setting_sizes
+        sections = [self._constants(), *self._words(), *self._loop(loop), *self._model()]
+        return "\n\n".join(sections) + "\n"
+
+    def _step_places(self) -> dict[str, int]:
+        """Name → place among the settings of the step, of those that are worked out at run time.
+
+        Raises:
+            ConfigurationError: the law does not use one.
+        """
+        sizes = self._step.setting_sizes
         places = dict(zip(sizes, np.cumsum([0, *sizes.values()]).tolist(), strict=False))
-        wanted = {"kp": "law.kp", "kd": "law.kd", "ki": "law.ki", "model": "law.dynamics.symbols"}
-        missing = [name for name in wanted.values() if name not in places]
+        wanted = {name: name for name in StepSettings._fields} | {
+            "kp": "law.kp", "kd": "law.kd", "ki": "law.ki", "model": "law.dynamics.symbols"
+        }  # fmt: skip
+        missing = [path for path in wanted.values() if path not in places]
         if missing:
             raise ConfigurationError(f"{type(self._law).__name__} cannot be exported: it does not use its {missing[0]}")
-        own = {name: places[name] for name in StepSettings._fields} | {
-            name: places[path] for name, path in wanted.items()
-        }
-        held = [link for link in robot.links if link.body >= 0]
-        maps = [self._payload_map(link.name) for link in held]
-        structs = core_structs(robot.n)
-        settings = loop.core_settings.record
-        fields = vars(settings.fields)
-        safety = [name for name in fields if name in SafetySettings.__dataclass_fields__ and name in self._members]
-        scalars = [name for name in StepSettings._fields if name in self._members]
-        inertia = np.diagonal(dynamics.mass_matrix(robot.home))
-        feedback = law_feedback(self._law)
-        frequency = np.maximum(np.sqrt(feedback.stiffness / inertia), 0.5 * feedback.damping / inertia)
-        poses = np.array([robot.home, *random_positions(robot, holding.POSES - 1)])
-        step_widths = array_widths(step.program, len(step.parameters))
+        return {name: places[path] for name, path in wanted.items()}
+
+    def _observer(self) -> tuple[list[int], Array]:
+        """The widths of the observer's arrays, and its numbers; one of each if nothing is observed."""
         observer = None if self._contact is None else self._contact.observer
-        observer_widths, observer_numbers = [1], np.zeros(1)
-        if observer is not None and observer.program is not None:
-            observer_widths, observer_numbers = (
-                array_widths(observer.program, len(observer.parameters)),
-                observer.parameters,
-            )
+        if observer is None or observer.program is None:
+            return [1], np.zeros(1)
+        return array_widths(observer.program, len(observer.parameters)), observer.parameters
+
+    def _constants(self) -> str:
+        """Numbers and sizes that the C code knows by name."""
+        step, dynamics = self._step, self._dynamics
+        step_widths, observer_widths = array_widths(step.program, len(step.parameters)), self._observer()[0]
         numbers = {
             "NO_LIMIT": NO_LIMIT,
             **{name: getattr(holding, name) for name in ("RISE", "START", "NO_WORSE")},
             "PERIODS_IN_TIMEOUT": sampling.PERIODS_IN_TIMEOUT,
-            "GREATEST_PERIOD": greatest_period(self._law, robot),
+            "GREATEST_PERIOD": greatest_period(self._law, self._robot),
             "SMALL_ANGLE": so3.SERIES,
             "TOOL_FLOOR": self._stream.floor,
             "TOOL_LEAD": tool_stream.LEAD[0],
@@ -308,12 +300,15 @@ class Arm:
             "HELD_POSES": round(holding.HELD * holding.POSES),
             "TOOL_DIRECTIONS": len(self._stream.axes),
             **{f"LEAVE_{name.upper()}": place for place, name in enumerate(PARTINGS)},
-            **{f"STEP_{name}": place for name, place in own.items()},
+            **{f"STEP_{name}": place for name, place in self._step_places().items()},
         }
-        sections = [
-            *(f"#define {name} {_number(value)}" for name, value in numbers.items()),
-            "",
-            "enum {\n" + ",\n".join(f"  {name} = {value}" for name, value in whole.items()) + "\n};",
+        defined = "\n".join(f"#define {name} {_number(value)}" for name, value in numbers.items())
+        return f"{defined}\n\nenum {{\n" + ",\n".join(f"  {name} = {value}" for name, value in whole.items()) + "\n};"
+
+    def _words(self) -> list[str]:
+        """Names and texts, and the parameters."""
+        robot = self._robot
+        return [
             _texts("arm_joints", robot.joint_names),
             _texts("arm_terms", Efforts._fields),
             _texts("arm_fault_names", KINDS),
@@ -323,29 +318,52 @@ class Arm:
             _table_of_texts("REFUSAL_TEXTS", refusal_texts(robot)),
             _table_of_texts("PROBLEM_TEXTS", problem_texts(robot)),
             _texts("UNCERTAINTIES", SETTINGS, "static "),
-            _texts("FAULT_TEXTS", [FAULT_TEXTS.get(kind, "") for kind in KINDS], "static "),
             "/* --- the parameters */",
             self._choices(),
             self._entries(),
             f"static const Parameters FIRST_PARAMETERS = {{\n{self._first()}\n}};",
+        ]
+
+    def _loop(self, loop: ControlLoop) -> list[str]:
+        """The first settings of the loop, of its step and of its observer, and how parameters change them."""
+        step, settings = self._step, loop.core_settings.record
+        observer_widths, observer_numbers = self._observer()
+        law_memory, law_keeps = (
+            values if len(step.law_memory) else np.zeros(1) for values in (step.law_memory, self._law_keeps)
+        )
+        safety = [
+            f"s->{name} = {_cast(settings, name)}p->{name}"
+            for name in vars(settings.fields)
+            if name in SafetySettings.__dataclass_fields__ and name in self._members
+        ]
+        scalars = [f"y[STEP_{name}] = p->{name}" for name in StepSettings._fields if name in self._members]
+        pointers = core_structs(self._robot.n).pointers
+        return [
             "/* --- the loop */",
-            f"static const Settings FIRST_SETTINGS = {{\n{initializer(settings, structs.pointers)}\n}};",
-            table("FIRST_LAW_MEMORY", step.law_memory if len(step.law_memory) else np.zeros(1)),
+            f"static const Settings FIRST_SETTINGS = {{\n{initializer(settings, pointers)}\n}};",
+            table("FIRST_LAW_MEMORY", law_memory),
             "/* 1 for what the law goes on with when its settings change. */",
-            table("LAW_KEEPS", self._law_keeps if len(step.law_memory) else np.zeros(1)),
+            table("LAW_KEEPS", law_keeps),
             table("FIRST_STEP", step.parameters),
             table("FIRST_OBSERVER", observer_numbers),
-            _widths("STEP_WIDTHS", step_widths),
+            _widths("STEP_WIDTHS", array_widths(step.program, len(step.parameters))),
             _widths("OBSERVER_WIDTHS", observer_widths),
             "/* For each kind of faults and each answer that may be chosen: the answers of all levels. */",
             _escalation(),
-            "static void copy_safety(Settings* s, const Parameters* p) {\n"
-            + "\n".join(f"  s->{name} = {_cast(settings, name)}p->{name};" for name in safety)
-            + "\n}",
-            "static void copy_step(double* y, const Parameters* p) {\n"
-            + "\n".join(f"  y[STEP_{name}] = p->{name};" for name in scalars)
-            + "\n}",
+            _statements("copy_safety(Settings* s, const Parameters* p)", safety),
+            _statements("copy_step(double* y, const Parameters* p)", scalars),
             self.uncertainty.copying,
+        ]
+
+    def _model(self) -> list[str]:
+        """The numbers of the model, and the poses in which the arm has to be held."""
+        dynamics, robot = self._dynamics, self._robot
+        held = [link for link in robot.links if link.body >= 0]
+        maps = [self._payload_map(link.name) for link in held]
+        inertia, feedback = np.diagonal(dynamics.mass_matrix(robot.home)), law_feedback(self._law)
+        frequency = np.maximum(np.sqrt(feedback.stiffness / inertia), 0.5 * feedback.damping / inertia)
+        poses = np.array([robot.home, *random_positions(robot, holding.POSES - 1)])
+        return [
             "/* --- the model */",
             "/* Gravity in the base's frame of that in the root link's. */",
             table("ROOT_TO_BASE", dynamics._tree.base.T),
@@ -356,18 +374,13 @@ class Arm:
             table("INERTIAL_MAP", dynamics.inertial_map),
             "/* For each link: its body, and the body's inertial parameters of those of what the link holds. */",
             _widths("BODIES_OF_LINKS", [link.body for link in held]),
-            f"static const double LINKS[][{maps[0].size}] = {{\n"
-            + ",\n".join(f"{{\n{_table(item)}\n}}" for item in maps)
-            + "\n};",
+            _rows("LINKS", np.array(maps).reshape(len(maps), -1)),
             "/* What a twist of the tool is in the directions that the arm has. */",
             table("TOOL_AXES", self._stream.axes),
             table("HOME", robot.home),
             table("FIRST_FREQUENCY", frequency),
-            f"static const double POSITIONS[][{robot.n}] = {{\n"
-            + ",\n".join(f"  {{{', '.join(map(_number, row))}}}" for row in poses.tolist())
-            + "\n};",
+            _rows("POSITIONS", poses),
         ]
-        return "\n\n".join(sections) + "\n"
 
     def _payload_map(self, name: str) -> Array:
         """The matrix from the standard parameters of what a link holds to those of its body, (10, 10)."""
@@ -411,10 +424,10 @@ class Arm:
 
 def _escalation() -> str:
     rows = []
-    for reaction in FaultReactions():
+    for kind, reaction in REACTIONS.items():
         levels = [
-            [PHASES.index(type(reaction)(answer).escalated(level)) for level in range(LEVELS)]
-            if answer in type(reaction).__dataclass_fields__["answer"].metadata["choices"]()
+            [PHASES.index(reaction(answer).escalated(level)) for level in range(LEVELS)]
+            if answer in FAULTS[kind].reactions
             else [0] * LEVELS
             for answer in PHASES
         ]
@@ -496,6 +509,15 @@ def table(name: str, values: Array) -> str:
 def _table(values: Array) -> str:
     texts = [_number(value) for value in np.ravel(values).tolist()]
     return ",\n".join("  " + ", ".join(texts[k : k + PER_LINE]) for k in range(0, len(texts), PER_LINE))
+
+
+def _rows(name: str, rows: Array) -> str:
+    lines = ",\n".join(f"{{\n{_table(row)}\n}}" for row in rows)
+    return f"static const double {name}[][{rows.shape[1]}] = {{\n{lines}\n}};"
+
+
+def _statements(head: str, lines: Sequence[str]) -> str:
+    return f"static void {head} {{\n" + "\n".join(f"  {line};" for line in lines) + "\n}"
 
 
 def _texts(name: str, texts: Iterable[str], storage: str = "") -> str:

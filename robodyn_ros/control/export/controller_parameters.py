@@ -15,8 +15,8 @@ import numpy as np
 from robodyn_ros.control.compiled_step import CompiledStep
 from robodyn_ros.control.contact.settings import FIXED, ContactSettings, JointContactSettings
 from robodyn_ros.control.drive_compensation import CompensationSettings
-from robodyn_ros.control.faults.active_fault import KINDS
-from robodyn_ros.control.faults.settings import PHASES, FaultReactions, SafetySettings
+from robodyn_ros.control.faults.settings import SafetySettings
+from robodyn_ros.control.faults.table import PHASES, REACTIONS
 from robodyn_ros.control.laws.gains import JointGains
 from robodyn_ros.control.limits import EFFORT_ROUNDING
 from robodyn_ros.control.loop_settings import (
@@ -150,8 +150,8 @@ def _all_specs(robot: Robot, given: Mapping[str, Any], law: str) -> Iterator[tup
     for prefix, own in law_settings().items():
         if prefix == f"{law}.":
             yield from single(parameter_specs(own, prefix), fixed=True)
-    for index, kind in enumerate(KINDS):
-        for spec in parameter_specs(getattr(FaultReactions(), kind), f"faults.{kind}."):
+    for index, (kind, reaction) in enumerate(REACTIONS.items()):
+        for spec in parameter_specs(reaction, f"faults.{kind}."):
             yield spec, f"faults_{spec.name.rpartition('.')[2]}", index, False
     for index, joint in enumerate(robot.joints):
         name, of = joint.name, f" of joint {joint.name}"

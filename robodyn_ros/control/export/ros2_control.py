@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from robodyn_ros import __version__
-from robodyn_ros.control.core_library import CORE
+from robodyn_ros.control.core_library import core_files
 from robodyn_ros.control.export.arm_data import Arm, resumed
 from robodyn_ros.control.export.controller_parameters import (
     exported_parameters,
@@ -40,6 +40,7 @@ from robodyn_ros.engine.tracing import TraceError
 from robodyn_ros.errors import ConfigurationError, InputError, NotReadyError
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.robot import Robot
+from robodyn_ros.robot.pose import Array
 
 TEMPLATES = Path(__file__).with_name("ros2_control")
 
@@ -134,33 +135,59 @@ def export_package(
         raise ConfigurationError(f"the model {type(dynamics).__name__} has no expressions that could be written as C")
     defaults = known_defaults(robot, given, law)
     values = FileParameters(given, defaults)
-    model = model_parameters(values, robot)
-    dynamics.configure(**model | {"payload": None})
-    bare = sensitivity_parameters(dynamics)
-    dynamics.configure(**model)
+    bare = _configured(dynamics, model_parameters(values, robot))
     try:
         frozen = frozen_groups(given, defaults, dynamics, law)
+        settings = make_loop_settings(values, dynamics, law)
+        loop = ControlLoop.from_settings(settings)
+        step = loop.compiled_step
+        if step is None:
+            raise ConfigurationError(f"{law} cannot be written as C: it runs as Python")
+        parameters = with_fixed(exported_parameters(robot, given, law), frozen)
+        stream = tool_stream.ToolStream(
+            dynamics, values[tool_stream.TOOL.name], tool_stream.StreamSettings(), settings.limits.velocity
+        )
+        twins = (step_of(make_loop_settings(values, dynamics, law)) for _ in range(2))
+        arm = Arm(robot, settings.controller, step, parameters, bare, settings.contact, stream, resumed(*twins))
+        data = arm.data(loop)
     except (TraceError, NotReadyError) as cause:
         raise ConfigurationError(f"{law} cannot be written as C: {cause}") from cause
-    settings = make_loop_settings(values, dynamics, law)
-    loop = ControlLoop.from_settings(settings)
-    step = loop.compiled_step
-    if step is None:
-        raise ConfigurationError(f"{law} cannot be written as C: it runs as Python")
-    parameters = with_fixed(exported_parameters(robot, given, law), frozen)
-    stream = tool_stream.ToolStream(
-        dynamics, values[tool_stream.TOOL.name], tool_stream.StreamSettings(), settings.limits.velocity
-    )
-    twins = (step_of(make_loop_settings(values, dynamics, law)) for _ in range(2))
-    arm = Arm(robot, settings.controller, step, parameters, bare, settings.contact, stream, resumed(*twins))
-    try:
-        data = arm.data(loop)
-    except NotReadyError as cause:
-        raise ConfigurationError(f"{law} cannot be written as C: {cause}") from cause
     comment = "\n".join(["/*", *(f" * {line}".rstrip() for line in facts(dynamics)), " */", ""])
-    words = {
+    observer = None if settings.contact is None else settings.contact.observer.program
+    model = _model_files(dynamics, arm, stream.link)
+    fixed = ", ".join(f"`{name}.…`" if name != "gravity" else "`gravity`" for name in sorted(frozen)) or "none"
+    words = _words(robot) | {
         "PACKAGE": package,
         "LAW": law,
+        "TOOL": stream.link,
+        "FROZEN": fixed,
+        "SOURCES": " ".join(sorted(name for name in model if name.endswith(".c"))),
+    }
+    found = {
+        "src/arm.h": comment + arm.header(),
+        "src/arm_data.h": comment + data,
+        "src/step.c": run_file("step", step.program),
+        "src/contact.c": run_file("contact", observer),
+        "config/parameters.yaml": parameter_file(parameters, f"{package}_parameters"),
+        "description/arm.urdf": with_mock_hardware(urdf, robot) if urdf else "",
+        **model,
+        **_from_templates(words),
+    }
+    found |= {f"src/core/{name}": text for name, text in core_files().items()}
+    return ExportedFiles({name: text for name, text in found.items() if text}, frozen)
+
+
+def _configured(dynamics: CompiledDynamics, model: Mapping[str, Any]) -> Array:
+    """Set the parameters of a model; return those of its sensitivity without a payload."""
+    dynamics.configure(**{**model, "payload": None})
+    bare = sensitivity_parameters(dynamics)
+    dynamics.configure(**model)
+    return bare
+
+
+def _words(robot: Robot) -> dict[str, str]:
+    """What the templates have of an arm, by the word that stands for it."""
+    return {
         "ARM": plain(robot.name),
         "VERSION": __version__,
         "JOINTS": ", ".join(robot.joint_names),
@@ -168,37 +195,28 @@ def export_package(
         "COMMAND_JOINTS": json.dumps([f"arm_controller/{name}" for name in robot.joint_names]),
         "FIRST_JOINT": robot.joint_names[0],
         "ROOT": robot.root,
-        "TOOL": stream.link,
-        "FROZEN": ", ".join(f"`{name}.…`" if name != "gravity" else "`gravity`" for name in sorted(frozen)) or "none",
     }
-    observer = None if settings.contact is None else settings.contact.observer.program
-    kinematics, felt = Kinematics(robot), arm.contact_link
-    found = {
-        "src/arm.h": comment + arm.header(),
-        "src/arm_data.h": comment + data,
-        "src/step.c": run_file("step", step.program),
-        "src/contact.c": run_file("contact", observer),
-        **{f"src/core/{path.name}": path.read_text(encoding="utf-8") for path in sorted(CORE.glob("*.[ch]"))},
-        "config/parameters.yaml": parameter_file(parameters, f"{package}_parameters"),
-        "description/arm.urdf": with_mock_hardware(urdf, robot) if urdf else "",
-    }
+
+
+def _model_files(dynamics: CompiledDynamics, arm: Arm, tool: str) -> dict[str, str]:
+    """The functions of the model and their header: name in the package → text; ``tool`` is the link of the streams."""
+    kinematics = Kinematics(dynamics.robot)
     functions = {name: dynamics.program(name) for name in QUANTITIES} | {
         "sensitivity": sensitivity_program(dynamics),
         "uncertainty": arm.uncertainty.program,
-        "tool": kinematics.program(stream.link),
+        "tool": kinematics.program(tool),
         "links": kinematics.poses_program(),
-        "contact_link": kinematics.program(felt or stream.link),
+        "contact_link": kinematics.program(arm.contact_link or tool),
     }
-    model = {name: model_file(name, program, has_model=name in MODEL) for name, program in functions.items()}
-    found |= {f"src/{name}.c": code for name, (_, code) in model.items()}
-    found["src/model.h"] = MODEL_HEADER.format(functions="\n".join(f"{head};" for head, _ in model.values()))
-    words["SOURCES"] = " ".join(sorted(f"src/{name}.c" for name in model))
-    for path in sorted(TEMPLATES.rglob("*.*")):
-        name = path.relative_to(TEMPLATES).as_posix()
-        if path.is_file() and "__pycache__" not in name:
-            found[name.removesuffix(".in")] = _replaced(path, words)
-    found = {name: text for name, text in found.items() if text}
-    return ExportedFiles(found, frozen)
+    made = {name: model_file(name, program, has_model=name in MODEL) for name, program in functions.items()}
+    header = MODEL_HEADER.format(functions="\n".join(f"{head};" for head, _ in made.values()))
+    return {f"src/{name}.c": code for name, (_, code) in made.items()} | {"src/model.h": header}
+
+
+def _from_templates(words: Mapping[str, str]) -> dict[str, str]:
+    """The files that are the same for all arms: name in the package → text."""
+    files = [path for path in sorted(TEMPLATES.rglob("*.*")) if path.is_file() and path.parent.name != "__pycache__"]
+    return {path.relative_to(TEMPLATES).as_posix().removesuffix(".in"): _replaced(path, words) for path in files}
 
 
 def model_file(name: str, program: Program, *, has_model: bool) -> tuple[str, str]:

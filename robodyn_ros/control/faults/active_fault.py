@@ -5,12 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from robodyn_ros.control.core_library import CODES
-from robodyn_ros.control.faults.settings import PHASES, FaultKind, FaultReactions
+from robodyn_ros.control.faults.table import KINDS, PHASES
 from robodyn_ros.robot.pose import Array
-
-KINDS: tuple[FaultKind, ...] = FaultReactions._fields  # type: ignore[assignment]
-"""Kinds of faults, in the order of the core."""
 
 
 @dataclass(eq=False)
@@ -28,7 +24,7 @@ class ActiveFault:
     """
 
     number: int
-    kind: FaultKind
+    kind: str
     phase: str
     present: bool
     latched: bool
@@ -43,6 +39,3 @@ class ActiveFault:
         kind, phase = KINDS[int(memory.active_kind)], PHASES[int(memory.phase)]
         present, latched = bool(memory.present), bool(memory.latched)
         return cls(int(memory.faults), kind, phase, present, latched, float(memory.left), memory.found.copy())
-
-
-assert len(KINDS) == CODES["KINDS"]

@@ -27,33 +27,13 @@ last one that the model gave.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal, NamedTuple
+from typing import NamedTuple
 
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import check_settings, choice, setting, switch, whole
 
-FaultKind = Literal["states", "sensor", "law", "speed", "publisher", "rate", "following", "collision", "touch"]
-"""Kinds of faults that have a reaction: no usable states, states that contradict each other or the model, efforts that
-are no numbers, a joint too fast, a second publisher, states too rare for the gains, an arm that does not follow, and
-two levels of contact."""
-
 MISSING_VELOCITY = ("refuse", "estimate")
 """What to do with states without velocities: refuse them, or differentiate their positions."""
-
-WITHOUT_STATES = ("hold", "ramp")
-"""Reactions that need no states."""
-
-BLIND_ESCALATION = ("hold", "hold", "ramp")
-"""How these escalate: as those with states do, but that there is nothing to damp by."""
-
-WITH_STATES = ("hold", "damp", "ramp")
-"""Reactions to choose from where states come."""
-
-TO_CONTACT = ("retreat", "wait", "hold", "float", "damp", "ramp")
-"""Reactions to choose from where something touches the arm."""
-
-PHASES = (*TO_CONTACT, "silent")
-"""Phases of a reaction, as in ``../core/memory.h``; those from ramp on lead nowhere else while a fault lasts."""
 
 
 @dataclass(frozen=True)
@@ -119,117 +99,6 @@ class SafetySettings:
 
     def __post_init__(self) -> None:
         check_settings(self)
-
-
-@dataclass(frozen=True)
-class FaultReaction:
-    """What is sent because of one kind of fault."""
-
-    escalation: ClassVar[tuple[str, ...]] = WITH_STATES  # the answers, each milder than the next
-    needs_quiet: ClassVar[bool] = False  # True if the fault lasts until it has been quiet, from the first time on
-
-    answer: str = choice("hold", "answer to it", lambda: WITH_STATES)
-    expiry: float = setting(5.0, "how long that lasts before the ramp to zero", "s", 0.0, 3600.0)
-
-    def __post_init__(self) -> None:
-        check_settings(self)
-
-    def escalated(self, level: int) -> str:
-        """The answer, made so many levels stronger."""
-        place = self.escalation.index(self.answer) if self.answer in self.escalation else 0
-        found = self.escalation[min(place + level, len(self.escalation) - 1)]
-        return found if level else self.answer
-
-
-@dataclass(frozen=True)
-class StatesReaction(FaultReaction):
-    """No usable states come. An arm in motion is carried until what is unknown could bring it to a speed limit."""
-
-    escalation = BLIND_ESCALATION
-
-    answer: str = choice("hold", "answer to the lack of usable joint states", lambda: WITHOUT_STATES)
-    expiry: float = setting(5.0, "how long that lasts before nothing is sent", "s", 0.0, 3600.0)
-
-
-@dataclass(frozen=True)
-class SensorReaction(FaultReaction):
-    """States contradict each other or the model: the same, braked by what both velocities agree on."""
-
-    escalation = BLIND_ESCALATION
-
-    answer: str = choice("hold", "answer to joint states that cannot be true", lambda: WITHOUT_STATES)
-    expiry: float = setting(5.0, "how long that lasts before nothing is sent", "s", 0.0, 3600.0)
-
-
-@dataclass(frozen=True)
-class LawReaction(FaultReaction):
-    """The control law or the model fails; the model's gravity may have failed too."""
-
-    answer: str = choice("hold", "answer to a control law that raises, or gives no numbers", lambda: WITH_STATES)
-
-
-@dataclass(frozen=True)
-class SpeedReaction(FaultReaction):
-    """A joint is too fast. If the answer makes it faster, the arm is let go of."""
-
-    answer: str = choice("hold", "answer to a joint faster than its limit", lambda: WITH_STATES)
-
-
-@dataclass(frozen=True)
-class PublisherReaction(FaultReaction):
-    """Another node publishes states, commands the drives, or streams references."""
-
-    answer: str = choice("hold", "answer to a second publisher of states, commands or references", lambda: WITH_STATES)
-    expiry: float = setting(60.0, "how long that lasts before the ramp to zero", "s", 0.0, 3600.0)
-
-
-@dataclass(frozen=True)
-class RateReaction(FaultReaction):
-    """States come too rarely for the gains; the reaction has gains that they carry."""
-
-    answer: str = choice("hold", "answer to states that are too rare for the gains", lambda: WITH_STATES)
-    expiry: float = setting(60.0, "how long that lasts before the ramp to zero", "s", 0.0, 3600.0)
-
-
-@dataclass(frozen=True)
-class FollowingReaction(FaultReaction):
-    """The arm does not follow its reference; nobody knows why, so it is not asked again at once."""
-
-    needs_quiet = True
-
-    answer: str = choice("hold", "answer to an arm that does not follow", lambda: WITH_STATES)
-
-
-@dataclass(frozen=True)
-class TouchReaction(FaultReaction):
-    """Something touches the arm."""
-
-    needs_quiet = True
-
-    answer: str = choice("hold", "answer to a touch", lambda: TO_CONTACT)
-
-
-@dataclass(frozen=True)
-class CollisionReaction(FaultReaction):
-    """The arm strikes or clamps something, perhaps somebody: it gives way."""
-
-    needs_quiet = True
-
-    answer: str = choice("float", "answer to a collision", lambda: TO_CONTACT)
-
-
-class FaultReactions(NamedTuple):
-    """The reaction to each kind of fault; the fields are the kinds."""
-
-    states: StatesReaction = StatesReaction()
-    law: LawReaction = LawReaction()
-    speed: SpeedReaction = SpeedReaction()
-    publisher: PublisherReaction = PublisherReaction()
-    sensor: SensorReaction = SensorReaction()
-    rate: RateReaction = RateReaction()
-    following: FollowingReaction = FollowingReaction()
-    collision: CollisionReaction = CollisionReaction()
-    touch: TouchReaction = TouchReaction()
 
 
 class Feedback(NamedTuple):

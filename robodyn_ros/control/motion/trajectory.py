@@ -22,12 +22,13 @@ import json
 import os
 from bisect import bisect_right
 from collections.abc import Sequence
-from math import comb
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.interpolate import BPoly
 
 from robodyn_ros.checks import finite_array, is_any
 from robodyn_ros.errors import InputError
@@ -35,9 +36,6 @@ from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array, read_only
 
 NANO = 1_000_000_000
-
-BLOCK = 64
-"""How many segments get their power coefficients together."""
 
 RESOLUTION = 1e-13
 """Greatest error of an extreme value, relative to the greatest coefficient."""
@@ -61,22 +59,6 @@ class Sample(NamedTuple):
     q: Array  # [rad] or [m]
     qd: Array  # [rad/s] or [m/s]
     qdd: Array  # [rad/s²] or [m/s²]
-
-
-class CurveSegment(NamedTuple):
-    """The polynomials of all joints between two points."""
-
-    begin: float  # [s]
-    end: float  # [s]
-    coefficients: Array  # (degree + 1, 3 n), as Trajectory.coefficients
-
-
-class LimitViolation(NamedTuple):
-    """A limit that a trajectory passes between two points."""
-
-    what: str  # "position" or "speed"
-    joint: int  # index
-    value: float  # the worst [rad] or [m], or per [s]
 
 
 class Trajectory:
@@ -130,8 +112,6 @@ class Trajectory:
         zero = read_only(np.zeros(shape[1]))
         self._first, self._last = Sample(self.positions[0], zero, zero), Sample(self.positions[-1], zero, zero)
         self._begin, self._end = float(self.times[0]), float(self.times[-1])
-        self._segment = CurveSegment(np.inf, -np.inf, np.empty(0))
-        self._block = -1, np.empty(0)
 
     def of_joints(self, columns: Sequence[int]) -> Trajectory:
         """Return the trajectory of some of its joints.
@@ -173,41 +153,19 @@ class Trajectory:
         """Time of the last point [s]."""
         return self._end
 
-    @property
-    def coefficients(self) -> Array:
-        """Coefficients of position, velocity and acceleration side by side, (K - 1, degree + 1, 3 n).
-
-        They multiply the powers of the time since the first point of the segment, the highest power first.
-        """
-        return _power_coefficients(self.bernstein, self.times)
-
     def sample(self, t: float) -> Sample:
         """Position, velocity and acceleration at time t [s]; at rest outside the points' times."""
         if t >= self._end:
             return self._last
         if t < self._begin:
             return self._first
-        segment = self._segment
-        if not segment.begin <= t < segment.end:
-            segment = self._segment = self._segment_at(t)
-        n = self.n
-        # Horner's scheme, for C rounds the same: a stop that begins here has segments of a millisecond, in which the
-        # rounding of a position is 1e-10 of an acceleration. The table has the coefficients of position, velocity and
-        # acceleration side by side.
-        u = t - segment.begin
-        values = segment.coefficients[0]
-        for row in segment.coefficients[1:]:
-            values = values * u + row
-        return Sample(values[:n], values[n : 2 * n], values[2 * n :])
+        return Sample(*(curve(t) for curve in self._curves))
 
-    def _segment_at(self, t: float) -> CurveSegment:
-        """The segment around a time [s]; those of one block are made together, for a long trajectory has many."""
-        index = bisect_right(self.times, t) - 1
-        block, row = divmod(index, BLOCK)
-        if block != self._block[0]:
-            first, last = block * BLOCK, (block + 1) * BLOCK
-            self._block = block, _power_coefficients(self.bernstein[:, first:last], self.times[first : last + 1])
-        return CurveSegment(float(self.times[index]), float(self.times[index + 1]), self._block[1][row])
+    @cached_property
+    def _curves(self) -> tuple[BPoly, BPoly, BPoly]:
+        """Position, velocity and acceleration between the points."""
+        position = BPoly(self.bernstein, self.times)
+        return position, position.derivative(), position.derivative(2)
 
     def extent(self) -> tuple[Array, Array]:
         """Least and greatest position of each joint, overshoot between the points included; (n,) and (n,)."""
@@ -217,80 +175,8 @@ class Trajectory:
 
     def speed(self, limit: Array) -> Array:
         """Greatest speed of each joint, (n,) in [rad/s] or [m/s]; exact where above a limit (n,), else a bound."""
-        velocity = self._velocity_coefficients(0)
+        velocity = self._curves[1].c if len(self.times) > 1 else np.empty((1, 0, self.n))
         return np.maximum(np.maximum(peaks(velocity, limit), peaks(-velocity, limit)), 0.0)
-
-    def violation(self, first: int, lower: Array, upper: Array, speed: Array) -> LimitViolation | None:
-        """The first joint that leaves its limits between two points, in or after a segment; None if none does.
-
-        Args:
-            first: index of the segment.
-            lower: least positions (n,) in [rad] or [m].
-            upper: greatest positions (n,).
-            speed: greatest speeds (n,) in [rad/s] or [m/s].
-        """
-        position, velocity = self.bernstein[:, first:], self._velocity_coefficients(first)
-        for what, coefficients, limit, sign in (
-            ("position", position, upper, 1.0),
-            ("position", -position, -lower, -1.0),
-            ("speed", velocity, speed, 1.0),
-            ("speed", -velocity, speed, -1.0),
-        ):
-            greatest = peaks(coefficients, limit)
-            for joint in np.flatnonzero(greatest > limit):
-                return LimitViolation(what, int(joint), sign * float(greatest[joint]))
-        return None
-
-    def _velocity_coefficients(self, first: int) -> Array:
-        """Bernstein coefficients of the velocity from a segment on, (degree, segments, n) (Farin, section 5.3)."""
-        degree = len(self.bernstein) - 1
-        h = np.diff(self.times[first:])[:, np.newaxis]
-        coefficients: Array = degree * np.diff(self.bernstein[:, first:], axis=0) / h
-        return coefficients
-
-    def shifted(self, by: Array) -> Trajectory:
-        """The same motion from elsewhere: every position moved by as much (n,)."""
-        moved = Trajectory(self.times, self.positions + by, self.velocities, self.accelerations)
-        moved.planned = self.planned
-        return moved
-
-    def later(self, t: float) -> int:
-        """Index of the first point that is later than a time [s].
-
-        Raises:
-            InputError: no point is.
-        """
-        index = bisect_right(self.times, t)
-        if index == len(self.times):
-            raise InputError("trajectory", f"its last point, at {self.duration:g} s, leaves no time to get there", self)
-        return index
-
-    def continued_from(self, t: float, start: Sample) -> Trajectory:
-        """The rest of this trajectory after time t, beginning with a given motion.
-
-        The points later than t stay; the start takes the place of the earlier ones, with its velocity and acceleration
-        as far as the degree takes them in. So position never jumps, whatever the first point says.
-
-        Args:
-            t: time of the start [s].
-            start: the motion at that time.
-
-        Raises:
-            InputError: no point is later than t.
-        """
-        later = self.later(t)
-
-        def joined(first: Array, rest: Array | None) -> Array | None:
-            return None if rest is None else np.vstack((first, rest[later:]))
-
-        rest = Trajectory(
-            np.concatenate(([t], self.times[later:])),
-            np.vstack((start.q, self.positions[later:])),
-            joined(start.qd, self.velocities),
-            joined(start.qdd, self.accelerations),
-        )
-        rest.planned = self.planned
-        return rest
 
 
 class PlannedEffort:
@@ -396,23 +282,6 @@ def _peak(pieces: Array) -> float:
         greatest = max(greatest, float(left[-1].max()))
         pieces = np.concatenate((np.stack(left), np.stack(right[::-1])), axis=1)
     return greatest
-
-
-def _power_coefficients(bernstein: Array, times: Array) -> Array:
-    """Power coefficients of position, velocity and acceleration (:attr:`Trajectory.coefficients`)."""
-    degree, h = bernstein.shape[0] - 1, np.diff(times)[:, np.newaxis]
-    # Farin, section 5.8: the k-th power's coefficient is the binomial of (degree, k) times the k-th forward difference.
-    # `to_powers` in ../loop.c rounds the same: what a short segment makes of rounding is no longer small.
-    position, difference, power = np.empty_like(bernstein), bernstein, np.ones_like(h)
-    for k in range(degree + 1):
-        if k > 0:
-            difference, power = np.diff(difference, axis=0), power * h
-        position[degree - k] = comb(degree, k) * difference[0] / power
-    velocity, acceleration = np.zeros_like(position), np.zeros_like(position)
-    falling = np.arange(degree, 0, -1.0)[:, np.newaxis, np.newaxis]
-    velocity[1:] = falling * position[:-1]
-    acceleration[1:] = falling * velocity[:-1]
-    return np.ascontiguousarray(np.concatenate((position, velocity, acceleration), axis=2).transpose(1, 0, 2))
 
 
 def write_trajectory(path: str | os.PathLike[str], trajectory: Trajectory, joints: Sequence[str]) -> None:

@@ -29,7 +29,7 @@ from rclpy.lifecycle import LifecycleNode
 from sensor_msgs.msg import JointState
 
 from robodyn_ros.control.core_library import CODES, Core
-from robodyn_ros.control.faults.active_fault import KINDS
+from robodyn_ros.control.faults.table import FAULTS, KINDS
 from robodyn_ros.control.laws.base import Controller, Reference
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.loop_settings import LoopSettings
@@ -47,7 +47,7 @@ from robodyn_ros.nodes.common.parameters import NodeParameters
 from robodyn_ros.nodes.common.qos import NEWEST, PARTS
 from robodyn_ros.nodes.common.scheduling import Scheduling
 from robodyn_ros.nodes.common.timers import set_period, steady_timer
-from robodyn_ros.nodes.controller.fault_report import FAULTS, FaultReport, PublisherConflicts
+from robodyn_ros.nodes.controller.fault_report import FaultReport, PublisherConflicts
 from robodyn_ros.nodes.controller.locked_model import LockedModel
 from robodyn_ros.nodes.controller.output import LoopStatistics, Output
 from robodyn_ros.nodes.controller.realtime.realtime_loop import (
@@ -472,7 +472,7 @@ class ClosedLoop:
         if int(entry["kind"]) >= 0:
             if int(entry["faults"]) != self._told_fault:
                 self._told_fault = int(entry["faults"])
-                self.faults.count(FAULTS[KINDS[int(entry["kind"])]], problem_of(entry, self._loop))
+                self.faults.count(FAULTS[KINDS[int(entry["kind"])]].words, problem_of(entry, self._loop))
             self._fault_report.lasts = True
         elif self._fault_report.lasts:
             self._fault_report.say_over()

@@ -7,25 +7,13 @@ from typing import Any
 from rclpy.node import Node
 
 from robodyn_ros.control.faults.active_fault import ActiveFault
+from robodyn_ros.control.faults.table import FAULTS
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.step import Command
 from robodyn_ros.nodes.common.diagnostics import PAUSE, Faults
 
 PUBLISHERS_ALLOWED = {"~/commands": 1, "~/joint_commands": 1, "~/mit_commands": 1, "~/reference": 1}
 """Topic → how many publishers it may have; ``joint_states`` may have as many as the settings say."""
-
-FAULTS = {
-    "states": "no joint states",
-    "sensor": "sensor fault",
-    "law": "control law failed",
-    "speed": "too fast",
-    "publisher": "second publisher",
-    "rate": "states too rare",
-    "following": "arm does not follow",
-    "collision": "collision",
-    "touch": "touch",
-}
-"""Kind of a fault that has a reaction → the name it is counted under."""
 
 
 class FaultReport:
@@ -56,7 +44,7 @@ class FaultReport:
         """The fault that lasts, and the reaction to it; "" if there is none."""
         fault = self._loop.fault
         latched = ", latched" if fault is not None and fault.latched else ""
-        return "" if fault is None else f"{FAULTS[fault.kind]}: {fault.phase}{latched}"
+        return "" if fault is None else f"{FAULTS[fault.kind].words}: {fault.phase}{latched}"
 
     def update(self, command: Command | None) -> None:
         """Count a fault that has just begun, or log that one is over; to be called with each command."""
@@ -64,7 +52,7 @@ class FaultReport:
         if fault is self._last:
             return
         if fault is not None and command is not None:
-            self._faults.count(FAULTS[fault.kind], f"{command.problem}; the answer is {fault.phase}")
+            self._faults.count(FAULTS[fault.kind].words, f"{command.problem}; the answer is {fault.phase}")
         elif fault is None:
             self.say_over()
         self._last, self.lasts = fault, fault is not None

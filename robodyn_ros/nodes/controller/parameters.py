@@ -14,7 +14,8 @@ from robodyn_ros import create_dynamics
 from robodyn_ros.control.contact.settings import FIXED, ContactSettings, JointContactSettings
 from robodyn_ros.control.drive_compensation import CompensationSettings
 from robodyn_ros.control.faults.dry_run import check_model
-from robodyn_ros.control.faults.settings import FaultReactions, SafetySettings
+from robodyn_ros.control.faults.settings import SafetySettings
+from robodyn_ros.control.faults.table import REACTIONS
 from robodyn_ros.control.laws.gains import JointGains
 from robodyn_ros.control.loop_settings import PAYLOAD, law_settings, limit_specs, model_parameters
 from robodyn_ros.control.motion.mit_mode import MitSettings
@@ -100,8 +101,8 @@ def declare_node_parameters(node: Node) -> None:
     declare_settings(node, ReferenceSettings)
     declare_settings(node, GoalSettings, "constraints.")
     declare_settings(node, ContactSettings, "contact.")
-    for kind, response in FaultReactions()._asdict().items():
-        declare_settings(node, type(response), f"faults.{kind}.")
+    for kind, reaction in REACTIONS.items():
+        declare_settings(node, reaction, f"faults.{kind}.")
     for prefix, settings in law_settings().items():
         declare_settings(node, settings, prefix)
     declare_settings(node, RealtimeSettings)

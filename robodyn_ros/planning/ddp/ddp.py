@@ -21,13 +21,12 @@ from typing import Any, Literal
 import numpy as np
 
 from robodyn_ros.dynamics.compiled import CompiledDynamics
-from robodyn_ros.engine import Kernel, Program
+from robodyn_ros.engine import Program
 from robodyn_ros.engine.c_functions import start_batch
 from robodyn_ros.engine.codegen import batch_source
 from robodyn_ros.engine.library import loaded
-from robodyn_ros.errors import InputError
 from robodyn_ros.planning.cost import Cost
-from robodyn_ros.planning.ddp.passes import CompiledPasses, DDPMemory, make_passes, start_passes
+from robodyn_ros.planning.ddp.passes import DDPMemory, make_passes, start_passes
 from robodyn_ros.planning.ddp.programs import DDPPrograms
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import check_settings, setting, whole
@@ -65,42 +64,26 @@ class ILQRSettings:
 class BatchedProgram:
     """A program bound to rows of fixed memory: one call for all steps of a trajectory, without allocation."""
 
-    def __init__(
-        self, program: Program, parameters: Array, inputs: Sequence[Array], outputs: Sequence[Array], compiled: bool
-    ) -> None:
+    def __init__(self, program: Program, parameters: Array, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
         """
         Args:
             program: the program.
             parameters: its runtime parameters, read in place.
             inputs: one array for each input, (K, width), C-contiguous, read in place.
             outputs: one array for each result, (K, *shape), written in place.
-            compiled: use C where there is a compiler.
         """
-        self._inputs, self._outputs, self._parameters = inputs, outputs, parameters
-        self._loop: Any = None
+        self._alive = inputs, outputs, parameters
         name = f"{program.name}_batch"
         # PyDLL keeps the interpreter's lock, so no other thread takes over in the middle of a control period.
-        library = loaded(name, program.key, lambda: batch_source(program), ctypes.PyDLL) if compiled else None
-        if library is None:
-            self._call = Kernel(program, parameters, compiled=False).call
-            return
-        self._loop = library[name]
+        library = loaded(name, program.key, lambda: batch_source(program), ctypes.PyDLL)
+        self._loop: Any = None if library is None else library[name]  # None where libraries are only listed
         self._count = ctypes.c_longlong(len(inputs[0]))
         self._arg = (ctypes.c_void_p * (len(inputs) + 1))(*(a.ctypes.data for a in (*inputs, parameters)))
         self._res = (ctypes.c_void_p * len(outputs))(*(a.ctypes.data for a in outputs))
 
     def __call__(self) -> bool:
         """Run it; False if an input is not finite."""
-        if self._loop is not None:
-            return not self._loop(self._count, self._arg, self._res)
-        try:
-            with np.errstate(over="ignore", invalid="ignore"):
-                results = self._call(*self._inputs)
-        except InputError:
-            return False
-        for output, result in zip(self._outputs, results if len(self._outputs) > 1 else (results,), strict=True):
-            output[:] = result
-        return True
+        return not self._loop(self._count, self._arg, self._res)
 
 
 class DDP:
@@ -112,7 +95,6 @@ class DDP:
         iterations: number of iterations since :meth:`begin`.
         history: the cost at first, and after each iteration that lowered it.
         parameters: runtime parameters of the compiled functions, read in place.
-        quick: True if the passes are compiled.
     """
 
     def __init__(
@@ -125,20 +107,22 @@ class DDP:
             steps: number of steps in time.
             settings: settings.
             parameters: runtime parameters of the compiled functions, such as ``dynamics.symbols``.
+
+        Raises:
+            NotReadyError: as :func:`.passes.make_passes`.
         """
         self._settings, self.parameters = settings, parameters
         programs = DDPPrograms(dynamics, cost)
         m = self.memory = DDPMemory(dynamics.robot.n, steps, programs.width)
 
         def batch(program: Program, inputs: tuple[Array, ...], outputs: tuple[Array, ...]) -> BatchedProgram:
-            return BatchedProgram(program, parameters, inputs, outputs, dynamics.compiled)
+            return BatchedProgram(program, parameters, inputs, outputs)
 
         if dynamics.compiled:  # all at once, the longest first
             start_passes(dynamics, programs.motion())
             for program in (programs.stage_derivatives(), programs.stage(), programs.final_derivatives()):
                 start_batch(program)
         self._passes = make_passes(m, dynamics, programs.motion(), parameters)
-        self.quick = isinstance(self._passes, CompiledPasses)
         new, old = (m.x_new[:-1], m.u_new, m.r[:-1], m.h), (m.x[:-1], m.u, m.r[:-1], m.h)
         self._stage = batch(programs.stage(), new, (m.l_new,))
         self._stage_derivatives = batch(programs.stage_derivatives(), old, (m.lx, m.lu, m.lxx, m.lux, m.luu))

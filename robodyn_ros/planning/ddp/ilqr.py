@@ -113,6 +113,7 @@ class ILQR:
 
         Raises:
             InputError: the dynamics have no expressions, or there is no step.
+            NotReadyError: there is no C compiler; the message says how to get one.
         """
         if steps < 1:
             raise InputError("steps", f"must be at least 1, not {steps}", steps)

@@ -1,21 +1,34 @@
-/* Differential dynamic programming in C: the backward and the forward pass.
+/* Differential dynamic programming: the backward and the forward pass.
 
-   passes.py has the equations and the same in Python (`box_qp`, `Passes.backward`, `Passes.forward`);
-   test_planning_ilqr.py compares the two. This code follows the functions `prepare` and `compute` of the arm's forward
-   dynamics (engine/codegen.py), the macro N, the number of joints, and the macros of passes.BOX_QP. Matrices are stored
-   row by row, one matrix after another for each step. */
+   passes.py has the equations. This code follows the functions `prepare` and `compute` of the arm's forward dynamics
+   (engine/codegen.py), the macro N, the number of joints, and the macros of passes.BOX_QP. Matrices are stored row by row,
+   one matrix after another for each step. */
 
 enum { X = 2 * N };
 
 static double clamped(double x, double low, double high) { return x < low ? low : x > high ? high : x; }
 
-static double form(const double (*H)[N], const double* g, const double* x) {
-  double sum = 0;
-  for (int i = 0; i < N; ++i) {
-    double row = 0;
-    for (int j = 0; j < N; ++j) row += H[i][j] * x[j];
-    sum += x[i] * (g[i] + 0.5 * row);
-  }
+static void copy(int count, const double* from, double* to) {
+  for (int i = 0; i < count; ++i) to[i] = from[i];
+}
+
+/* C += A B, of (rows, inner) and (inner, columns). */
+static inline void add_product(int rows, int inner, int columns, const double* A, const double* B, double* C) {
+  for (int i = 0; i < rows; ++i) for (int l = 0; l < inner; ++l) for (int j = 0; j < columns; ++j)
+    C[i * columns + j] += A[i * inner + l] * B[l * columns + j];
+}
+
+/* C += s Aᵀ B, of (inner, rows) and (inner, columns). */
+static inline void add_transposed(int rows, int inner, int columns, double s, const double* A, const double* B, double* C) {
+  for (int l = 0; l < inner; ++l) for (int i = 0; i < rows; ++i) for (int j = 0; j < columns; ++j)
+    C[i * columns + j] += s * A[l * rows + i] * B[l * columns + j];
+}
+
+/* ½ xᵀ H x + gᵀ x. */
+static double form(const double* H, const double* g, const double* x) {
+  double row[N] = {0}, sum = 0;
+  add_product(N, N, 1, H, x, row);
+  for (int i = 0; i < N; ++i) sum += x[i] * (g[i] + 0.5 * row[i]);
   return sum;
 }
 
@@ -31,138 +44,133 @@ static void solved(int m, const double (*L)[N], double* x) {
   }
 }
 
-/* x: the initial guess, then the solution. free: the elements that no bound holds. L: the Cholesky factor of H on them.
+/* The elements that no bound holds at x; their number. */
+static int find_free(const double* gradient, const double* lower, const double* upper, const double* x, int* free) {
+  int count = 0;
+  for (int i = 0; i < N; ++i) {
+    const int below = x[i] <= lower[i] && gradient[i] > 0, above = x[i] >= upper[i] && gradient[i] < 0;
+    if (lower[i] < upper[i] && !below && !above) free[count++] = i;
+  }
+  return count;
+}
+
+/* The Cholesky factor L of H on the free elements. Returns 0 if H is not positive definite there. */
+static int factored(const double* H, int count, const int* free, double (*L)[N]) {
+  for (int i = 0; i < count; ++i) for (int j = 0; j <= i; ++j) {
+    double sum = H[free[i] * N + free[j]];
+    for (int l = 0; l < j; ++l) sum -= L[i][l] * L[j][l];
+    if (i == j && !(sum > 0)) return 0;
+    L[i][j] = i == j ? sqrt(sum) : sum / L[j][j];
+  }
+  return 1;
+}
+
+/* Go from x along a step, shorter and shorter, until the form falls enough (Armijo). Returns 0 if it does not. */
+static int search_line(const double* H, const double* g, const double* lower, const double* upper, const double* step,
+                       double slope, double* x, double* value) {
+  for (double length = 1; length >= SHORTEST; length *= SHRINK) {
+    double tried[N];
+    for (int i = 0; i < N; ++i) tried[i] = clamped(x[i] + length * step[i], lower[i], upper[i]);
+    const double reached = form(H, g, tried);
+    if (reached - *value > ARMIJO * length * slope) continue;
+    copy(N, tried, x);
+    *value = reached;
+    return 1;
+  }
+  return 0;
+}
+
+/* Minimise ½ xᵀ H x + gᵀ x within bounds by projected Newton steps: Tassa, Mansard, Todorov (2014), algorithm 1; after
+   Bertsekas, Projected Newton Methods for Optimization Problems with Simple Constraints (1982).
+   x: the initial guess, then the solution. free: the elements that no bound holds. L: the Cholesky factor of H on them.
    Returns the number of free elements, or -1 if H is not positive definite on them. */
-static int box_qp(
-  const double (*H)[N], const double* g, const double* lower, const double* upper, double* x, int* free, double (*L)[N]
-) {
-  double value, scale = 0;
+static int box_qp(const double* H, const double* g, const double* lower, const double* upper, double* x, int* free,
+                  double (*L)[N]) {
+  double scale = 2.3e-308;
   int count = 0;
   for (int i = 0; i < N; ++i) {
     x[i] = clamped(x[i], lower[i], upper[i]);
     scale = fmax(scale, fabs(g[i]));
   }
-  value = form(H, g, x);
+  double value = form(H, g, x);
   for (int iteration = 0; iteration < ITERATIONS; ++iteration) {
-    double gradient[N], step[N] = {0}, newton[N], worst = 0, slope = 0, length = 1;
-    count = 0;
-    for (int i = 0; i < N; ++i) {
-      gradient[i] = g[i];
-      for (int j = 0; j < N; ++j) gradient[i] += H[i][j] * x[j];
-      const int held = lower[i] >= upper[i] || (x[i] <= lower[i] && gradient[i] > 0) ||
-                       (x[i] >= upper[i] && gradient[i] < 0);
-      if (!held) {
-        newton[count] = -gradient[i];
-        worst = fmax(worst, fabs(gradient[i]));
-        free[count++] = i;
-      }
+    double gradient[N], step[N] = {0}, newton[N], worst = 0, slope = 0;
+    copy(N, g, gradient);
+    add_product(N, N, 1, H, x, gradient);
+    count = find_free(gradient, lower, upper, x, free);
+    if (!factored(H, count, free, L)) return -1;
+    for (int i = 0; i < count; ++i) {
+      newton[i] = -gradient[free[i]];
+      worst = fmax(worst, fabs(newton[i]));
     }
-    for (int i = 0; i < count; ++i)
-      for (int j = 0; j <= i; ++j) {
-        double sum = H[free[i]][free[j]];
-        for (int l = 0; l < j; ++l) sum -= L[i][l] * L[j][l];
-        if (i == j && !(sum > 0)) return -1;
-        L[i][j] = i == j ? sqrt(sum) : sum / L[j][j];
-      }
-    if (worst <= TOLERANCE * (scale + 2.3e-308)) return count;
+    if (worst <= TOLERANCE * scale) return count;
     solved(count, (const double (*)[N])L, newton);
-    for (int i = 0; i < count; ++i) step[free[i]] = newton[i];
-    for (int i = 0; i < N; ++i) slope += step[i] * gradient[i];
-    for (;;) {
-      double tried[N];
-      for (int i = 0; i < N; ++i) tried[i] = clamped(x[i] + length * step[i], lower[i], upper[i]);
-      const double reached = form(H, g, tried);
-      if (reached - value <= ARMIJO * length * slope) {
-        for (int i = 0; i < N; ++i) x[i] = tried[i];
-        value = reached;
-        break;
-      }
-      length *= SHRINK;
-      if (length < SHORTEST) return count;
-    }
+    for (int i = 0; i < count; ++i) { step[free[i]] = newton[i]; slope += newton[i] * gradient[free[i]]; }
+    if (!search_line(H, g, lower, upper, step, slope, x, &value)) return count;
   }
   return count;
 }
 
+/* The feedback on the free efforts: K = -H⁻¹ G there, 0 on the others. */
+static void find_feedback(int count, const int* free, const double (*L)[N], const double* G, double* K) {
+  for (int i = 0; i < N * X; ++i) K[i] = 0;
+  for (int j = 0; j < X; ++j) {
+    double column[N];
+    for (int i = 0; i < count; ++i) column[i] = -G[free[i] * X + j];
+    solved(count, L, column);
+    for (int i = 0; i < count; ++i) K[free[i] * X + j] = column[i];
+  }
+}
+
 /* The backward pass. Returns the step at which Quu is not positive definite, or -1. */
 long long backward(
-  long long steps, double mu, const double* A_, const double* B_, const double* lx, const double* lu, const double* lxx,
+  long long steps, double mu, const double* A, const double* B, const double* lx, const double* lu, const double* lxx,
   const double* lux, const double* luu, const double* vx, const double* vxx, const double* u, const double* lower,
-  const double* upper, double* k_, double* K_, double* expected
+  const double* upper, double* k, double* K, double* expected
 ) {
-  double v[X], V[X][X], guess[N] = {0};
+  double v[X], V[X * X], guess[N] = {0};
   expected[0] = expected[1] = 0;
-  for (int i = 0; i < X; ++i) {
-    v[i] = vx[i];
-    for (int j = 0; j < X; ++j) V[i][j] = vxx[i * X + j];
-  }
+  copy(X, vx, v);
+  copy(X * X, vxx, V);
   for (long long t = steps - 1; t >= 0; --t) {
-    const double (*A)[X] = (const double (*)[X])(A_ + t * X * X), (*B)[N] = (const double (*)[N])(B_ + t * X * N);
-    double (*K)[X] = (double (*)[X])(K_ + t * N * X), *k = k_ + t * N;
-    double VA[X][X], VB[X][N], Qx[X], Qu[N], Qxx[X][X], Qux[N][X], Quu[N][N], H[N][N], G[N][X], L[N][N], QK[N][X];
-    double low[N], high[N], Qk[N];
+    const double *At = A + t * X * X, *Bt = B + t * X * N;
+    double *kt = k + t * N, *Kt = K + t * N * X;
+    double VA[X * X] = {0}, VB[X * N] = {0}, Qx[X], Qu[N], Qxx[X * X], Qux[N * X], Quu[N * N], H[N * N], G[N * X];
+    double L[N][N], low[N], high[N];
     int free[N];
-    for (int i = 0; i < X; ++i) {
-      for (int j = 0; j < X; ++j) VA[i][j] = 0;
-      for (int j = 0; j < N; ++j) VB[i][j] = 0;
-      for (int l = 0; l < X; ++l) {
-        for (int j = 0; j < X; ++j) VA[i][j] += V[i][l] * A[l][j];
-        for (int j = 0; j < N; ++j) VB[i][j] += V[i][l] * B[l][j];
-      }
-    }
-    for (int i = 0; i < X; ++i) {
-      Qx[i] = lx[t * X + i];
-      for (int l = 0; l < X; ++l) Qx[i] += A[l][i] * v[l];
-      for (int j = 0; j < X; ++j) Qxx[i][j] = lxx[(t * X + i) * X + j];
-    }
-    for (int l = 0; l < X; ++l)
-      for (int i = 0; i < X; ++i)
-        for (int j = 0; j < X; ++j) Qxx[i][j] += A[l][i] * VA[l][j];
-    for (int i = 0; i < N; ++i) {
-      Qu[i] = lu[t * N + i];
-      for (int l = 0; l < X; ++l) Qu[i] += B[l][i] * v[l];
-      for (int j = 0; j < X; ++j) { Qux[i][j] = lux[(t * N + i) * X + j]; G[i][j] = 0; }
-      for (int j = 0; j < N; ++j) { Quu[i][j] = luu[(t * N + i) * N + j]; H[i][j] = 0; }
-      for (int l = 0; l < X; ++l) {
-        for (int j = 0; j < X; ++j) { Qux[i][j] += B[l][i] * VA[l][j]; G[i][j] += B[l][i] * A[l][j]; }
-        for (int j = 0; j < N; ++j) { Quu[i][j] += B[l][i] * VB[l][j]; H[i][j] += B[l][i] * B[l][j]; }
-      }
-      for (int j = 0; j < X; ++j) G[i][j] = Qux[i][j] + mu * G[i][j];
-      for (int j = 0; j < N; ++j) H[i][j] = Quu[i][j] + mu * H[i][j];
-      low[i] = lower[t * N + i] - u[t * N + i];
-      high[i] = upper[t * N + i] - u[t * N + i];
-    }
-    const int count = box_qp((const double (*)[N])H, Qu, low, high, guess, free, L);
+    copy(X, lx + t * X, Qx); copy(N, lu + t * N, Qu);
+    copy(X * X, lxx + t * X * X, Qxx); copy(N * X, lux + t * N * X, Qux); copy(N * N, luu + t * N * N, Quu);
+    add_product(X, X, X, V, At, VA);
+    add_product(X, X, N, V, Bt, VB);
+    add_transposed(X, X, 1, 1, At, v, Qx);
+    add_transposed(N, X, 1, 1, Bt, v, Qu);
+    add_transposed(X, X, X, 1, At, VA, Qxx);
+    add_transposed(N, X, X, 1, Bt, VA, Qux);
+    add_transposed(N, X, N, 1, Bt, VB, Quu);
+    copy(N * X, Qux, G);
+    copy(N * N, Quu, H);
+    add_transposed(N, X, X, mu, Bt, At, G);
+    add_transposed(N, X, N, mu, Bt, Bt, H);
+    for (int i = 0; i < N; ++i) { low[i] = lower[t * N + i] - u[t * N + i]; high[i] = upper[t * N + i] - u[t * N + i]; }
+    const int count = box_qp(H, Qu, low, high, guess, free, L);
     if (count < 0) return t;
-    for (int i = 0; i < N; ++i) {
-      k[i] = guess[i];
-      for (int j = 0; j < X; ++j) K[i][j] = 0;
-    }
-    for (int j = 0; j < X; ++j) {
-      double column[N];
-      for (int i = 0; i < count; ++i) column[i] = -G[free[i]][j];
-      solved(count, (const double (*)[N])L, column);
-      for (int i = 0; i < count; ++i) K[free[i]][j] = column[i];
-    }
-    for (int i = 0; i < N; ++i) {
-      Qk[i] = Qu[i];
-      for (int j = 0; j < X; ++j) QK[i][j] = Qux[i][j];
-      for (int l = 0; l < N; ++l) {
-        Qk[i] += Quu[i][l] * k[l];
-        for (int j = 0; j < X; ++j) QK[i][j] += Quu[i][l] * K[l][j];
-      }
-      expected[0] += k[i] * Qu[i];
-      expected[1] += 0.5 * k[i] * (Qk[i] - Qu[i]);
-    }
-    for (int i = 0; i < X; ++i) {
-      v[i] = Qx[i];
-      for (int l = 0; l < N; ++l) v[i] += K[l][i] * Qk[l] + Qux[l][i] * k[l];
-      for (int j = 0; j < X; ++j) V[i][j] = Qxx[i][j];
-      for (int l = 0; l < N; ++l)
-        for (int j = 0; j < X; ++j) V[i][j] += K[l][i] * QK[l][j] + Qux[l][i] * K[l][j];
-    }
-    for (int i = 0; i < X; ++i)
-      for (int j = 0; j < i; ++j) V[i][j] = V[j][i] = 0.5 * (V[i][j] + V[j][i]);
+    copy(N, guess, kt);
+    find_feedback(count, free, (const double (*)[N])L, G, Kt);
+    /* Qk = Qu + Quu k, QK = Qux + Quu K; then the value function */
+    double Qk[N], QK[N * X];
+    copy(N, Qu, Qk);
+    copy(N * X, Qux, QK);
+    add_product(N, N, 1, Quu, kt, Qk);
+    add_product(N, N, X, Quu, Kt, QK);
+    for (int i = 0; i < N; ++i) { expected[0] += kt[i] * Qu[i]; expected[1] += 0.5 * kt[i] * (Qk[i] - Qu[i]); }
+    copy(X, Qx, v);
+    copy(X * X, Qxx, V);
+    add_transposed(X, N, 1, 1, Kt, Qk, v);
+    add_transposed(X, N, 1, 1, Qux, kt, v);
+    add_transposed(X, N, X, 1, Kt, QK, V);
+    add_transposed(X, N, X, 1, Qux, Kt, V);
+    for (int i = 0; i < X; ++i) for (int j = 0; j < i; ++j)
+      V[i * X + j] = V[j * X + i] = 0.5 * (V[i * X + j] + V[j * X + i]);
   }
   return -1;
 }
@@ -188,14 +196,13 @@ long long forward(
   double c[CONSTANTS];
   prepare(p, c);
   for (long long t = 0; t < steps; ++t, x += X, x_old += X, u += N, u_old += N, k += N, K += N * X) {
-    for (int i = 0; i < N; ++i) {
-      u[i] = u_old[i] + alpha * k[i];
-      for (int j = 0; j < X; ++j) u[i] += K[i * X + j] * (x[j] - x_old[j]);
-      u[i] = clamped(u[i], lower[t * N + i], upper[t * N + i]);
-    }
+    double away[X];
+    for (int j = 0; j < X; ++j) away[j] = x[j] - x_old[j];
+    for (int i = 0; i < N; ++i) u[i] = u_old[i] + alpha * k[i];
+    add_product(N, X, 1, K, away, u);
+    for (int i = 0; i < N; ++i) u[i] = clamped(u[i], lower[t * N + i], upper[t * N + i]);
     step(x, u, h[t], p, c, x + X);
-    for (int j = 0; j < X; ++j)
-      if (!isfinite(x[X + j])) return t;
+    for (int j = 0; j < X; ++j) if (!isfinite(x[X + j])) return t;
   }
   return steps;
 }

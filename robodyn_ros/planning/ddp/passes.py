@@ -8,14 +8,14 @@ Backward pass: the value function V(x) = V + vᵀ δx + ½ δxᵀ V δx is carri
     Qx = lx + Aᵀ v          Qxx = lxx + Aᵀ V A      Qux = lux + Bᵀ V A (+ μ Bᵀ A)
     Qu = lu + Bᵀ v          Quu = luu + Bᵀ V B (+ μ Bᵀ B)
 
-and k, K minimise it over δu = k + K δx within the effort limits: k by a quadratic program with bounds (:func:`box_qp`),
+and k, K minimise it over δu = k + K δx within the effort limits: k by a quadratic program with bounds (``box_qp``),
 K on the efforts that no bound holds. The regularisation μ pulls towards the known trajectory; it enters k and K, and
 not V.
 
 Forward pass: the step of the arm under the efforts u + α k + K δx, within the effort limits.
 
-All three passes exist twice: :class:`Passes` in Python, and ``passes.c`` and ``linearisation.c``, which
-:class:`CompiledPasses` calls, compiled together with the arm's dynamics. test_planning_ilqr.py compares the two.
+The passes are ``passes.c`` and ``linearisation.c``, compiled together with the arm's dynamics; :class:`Passes` calls
+them.
 
 Source: Tassa, Erez, Todorov, Synthesis and Stabilization of Complex Behaviors through Online Trajectory Optimization,
 IROS 2012, eqs. 5, 10 and 11; Tassa, Mansard, Todorov, Control-Limited Differential Dynamic Programming, ICRA 2014,
@@ -28,26 +28,24 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robodyn_ros.dynamics.compiled import CompiledDynamics
-from robodyn_ros.engine import Kernel, Program
+from robodyn_ros.engine import Program
 from robodyn_ros.engine.c_functions import text_key
 from robodyn_ros.engine.codegen import batch_source, scalar_source
-from robodyn_ros.engine.library import Wanted, loaded, start_library
-from robodyn_ros.errors import InputError
+from robodyn_ros.engine.library import COMPILER_HINT, Wanted, is_listing, loaded, start_library
+from robodyn_ros.errors import NotReadyError
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.simulation.integrators.rk4 import rk4_step
 
 PASSES = Path(__file__).with_name("passes.c").read_text(encoding="utf-8")
 
 LINEARISATION = Path(__file__).with_name("linearisation.c").read_text(encoding="utf-8")
 
 ITERATIONS = 100
-"""Greatest number of iterations of :func:`box_qp`; a few steps find the active bounds, and then one step is exact."""
+"""Greatest number of iterations of ``box_qp``; a few steps find the active bounds, and then one step is exact."""
 
 TOLERANCE = 1e-11
 """Gradient of the free elements, over the greatest element of g, at which the quadratic program is solved."""
@@ -117,22 +115,25 @@ class DDPMemory:
         self.x[:], self.u[:] = self.x_new, self.u_new
 
 
-def make_passes(
-    memory: DDPMemory, dynamics: CompiledDynamics, motion: Program, parameters: Array
-) -> Passes | CompiledPasses:
-    """Make the passes: in C where there is a compiler, else in Python.
+def make_passes(memory: DDPMemory, dynamics: CompiledDynamics, motion: Program, parameters: Array) -> Passes:
+    """Make the passes; nothing that could be called where libraries are only listed.
 
     Args:
         memory: the problem's arrays.
         dynamics: dynamics of the arm.
         motion: program of its accelerations with their derivatives.
         parameters: runtime parameters of the dynamics, read in place.
+
+    Raises:
+        NotReadyError: there is no C compiler, or the dynamics are not to be compiled.
     """
-    if dynamics.compiled:
-        passes, linearisation = (loaded(*made, ctypes.PyDLL) for made in _libraries(dynamics, motion))
-        if passes is not None and linearisation is not None:
-            return CompiledPasses(memory, passes, linearisation, parameters)
-    return Passes(memory, dynamics, motion, parameters)
+    wanted = _libraries(dynamics, motion) if dynamics.compiled else ()
+    passes, linearisation = [loaded(*made, ctypes.PyDLL) for made in wanted] or (None, None)
+    if passes is not None and linearisation is not None:
+        return Passes(memory, passes, linearisation, parameters)
+    if is_listing():
+        return cast(Passes, None)
+    raise NotReadyError(f"iLQR needs a C compiler, and none is used here: {COMPILER_HINT}")
 
 
 def start_passes(dynamics: CompiledDynamics, motion: Program) -> None:
@@ -153,86 +154,7 @@ def _libraries(dynamics: CompiledDynamics, motion: Program) -> tuple[Wanted, Wan
 
 
 class Passes:
-    """The passes in Python, for machines without a compiler."""
-
-    def __init__(self, memory: DDPMemory, dynamics: CompiledDynamics, motion: Program, parameters: Array) -> None:
-        """
-        Args:
-            memory: the problem's arrays.
-            dynamics: dynamics of the arm.
-            motion: program of its accelerations with their derivatives.
-            parameters: runtime parameters of the dynamics, read in place.
-        """
-        self._memory = memory
-        self._forward, self._motion = (
-            Kernel(program, parameters, compiled=dynamics.compiled).call
-            for program in (dynamics.program("forward"), motion)
-        )
-
-    def linearise(self) -> None:
-        """Compute A and B along the trajectory."""
-        m, n = self._memory, self._memory.n
-        first = np.broadcast_to(np.eye(2 * n, 3 * n), (m.steps, 2 * n, 3 * n))
-        x, total, by, at = m.x[:-1], np.zeros_like(first), first, m.x[:-1]
-        for part, weight in zip((m.h / 2, m.h / 2, m.h, m.h), (1, 2, 2, 1), strict=True):
-            states = np.ascontiguousarray(at[:, :n]), np.ascontiguousarray(at[:, n:]), m.u
-            qdd, by_q, by_qd, by_tau = self._motion(*states)
-            slope = np.hstack((states[1], qdd))
-            change = np.concatenate((by[:, n:], by_q @ by[:, :n] + by_qd @ by[:, n:]), axis=1)
-            change[:, n:, 2 * n :] += by_tau
-            total += weight * change
-            at, by = x + part * slope, first + part[:, :, np.newaxis] * change
-        whole = first + m.h[:, :, np.newaxis] / 6 * total
-        m.A[:], m.B[:] = whole[:, :, : 2 * n], whole[:, :, 2 * n :]
-
-    def backward(self, mu: float) -> bool:
-        """Compute k, K and the expected change of the cost; False if Quu is not positive definite at a step."""
-        m = self._memory
-        v, V, guess = m.vx[0], m.vxx[0], np.zeros(m.n)
-        m.expected[:] = 0.0
-        for t in reversed(range(m.steps)):
-            A, B = m.A[t], m.B[t]
-            Qx, Qu = m.lx[t] + A.T @ v, m.lu[t] + B.T @ v
-            Qxx, Qux, Quu = m.lxx[t] + A.T @ V @ A, m.lux[t] + B.T @ V @ A, m.luu[t] + B.T @ V @ B
-            H, G = Quu + mu * B.T @ B, Qux + mu * B.T @ A
-            guess, free, solved = box_qp(H, Qu, m.lower[t] - m.u[t], m.upper[t] - m.u[t], guess)
-            if not solved:
-                return False
-            k, K = m.k[t], m.K[t]
-            k[:], K[:] = guess, 0.0
-            if free.any():
-                K[free] = -np.linalg.solve(H[np.ix_(free, free)], G[free])
-            m.expected += k @ Qu, k @ Quu @ k / 2
-            v = Qx + K.T @ (Quu @ k + Qu) + Qux.T @ k
-            V = Qxx + K.T @ (Quu @ K + Qux) + Qux.T @ K
-            V = (V + V.T) / 2
-        return True
-
-    def forward(self, alpha: float) -> bool:
-        """Compute the trajectory under u + α k + K δx into ``x_new`` and ``u_new``; False if a state is not finite."""
-        m = self._memory
-        for t in range(m.steps):
-            wanted = m.u[t] + alpha * m.k[t] + m.K[t] @ (m.x_new[t] - m.x[t])
-            m.u_new[t] = np.minimum(np.maximum(wanted, m.lower[t]), m.upper[t])
-            m.x_new[t + 1] = self._step(m.x_new[t], m.u_new[t], float(m.h[t, 0]))
-            if not np.isfinite(m.x_new[t + 1]).all():
-                return False
-        return True
-
-    def _step(self, x: Array, u: Array, h: float) -> Array:
-        def acceleration(q: Array, qd: Array) -> Array:
-            qdd: Array = self._forward(q, qd, u)
-            return qdd
-
-        with np.errstate(over="ignore", invalid="ignore"):
-            try:
-                return np.concatenate(rk4_step(acceleration, x[: self._memory.n], x[self._memory.n :], h))
-            except InputError:  # a stage that is not finite
-                return np.full_like(x, np.nan)
-
-
-class CompiledPasses:
-    """The passes in C: as :class:`Passes`, a hundred times as fast."""
+    """The passes, bound to the memory of a problem."""
 
     def __init__(self, memory: DDPMemory, passes: Any, linearisation: Any, parameters: Array) -> None:
         """
@@ -252,15 +174,15 @@ class CompiledPasses:
         self._forward = _bound(passes.forward, m.steps, (*known, m.x_new, m.u_new))
 
     def linearise(self) -> None:
-        """As :meth:`Passes.linearise`."""
+        """Compute A and B along the trajectory."""
         self._linearise()
 
     def backward(self, mu: float) -> bool:
-        """As :meth:`Passes.backward`."""
+        """Compute k, K and the expected change of the cost; False if Quu is not positive definite at a step."""
         return self._backward(ctypes.c_double(mu)) < 0
 
     def forward(self, alpha: float) -> bool:
-        """As :meth:`Passes.forward`."""
+        """Compute the trajectory under u + α k + K δx into ``x_new`` and ``u_new``; False if a state is not finite."""
         return self._forward(ctypes.c_double(alpha)) == self._steps
 
 
@@ -278,56 +200,3 @@ def _bound(function: Any, steps: int, arrays: tuple[Array, ...]) -> Callable[...
         return int(function(count, *numbers, *addresses))
 
     return call
-
-
-class BoxQP(NamedTuple):
-    """The solution of a quadratic program with bounds."""
-
-    x: Array  # (n,)
-    free: NDArray[np.bool_]  # True for the elements that no bound holds, (n,)
-    solved: bool  # False if H is not positive definite on the free elements
-
-
-def box_qp(H: Array, g: Array, lower: Array, upper: Array, start: Array) -> BoxQP:
-    """Minimise ½ xᵀ H x + gᵀ x, lower ≤ x ≤ upper, by projected Newton steps, for a small H.
-
-    The same in C stands in ``passes.c``.
-
-    Source: Tassa, Mansard, Todorov (2014), algorithm 1; after Bertsekas, Projected Newton Methods for Optimization
-    Problems with Simple Constraints (1982).
-
-    Args:
-        H: symmetric, (n, n).
-        g: (n,).
-        lower: (n,), -inf where there is none.
-        upper: (n,), not below ``lower``; inf where there is none.
-        start: initial guess, (n,).
-    """
-    x: Array = np.minimum(np.maximum(start, lower), upper)
-    value = x @ g + x @ H @ x / 2
-    enough = TOLERANCE * (np.abs(g).max() + np.finfo(float).tiny)
-    free = np.ones(len(x), dtype=bool)
-    for _ in range(ITERATIONS):
-        gradient = g + H @ x
-        free = ~((lower >= upper) | ((x <= lower) & (gradient > 0.0)) | ((x >= upper) & (gradient < 0.0)))
-        if not free.any():
-            return BoxQP(x, free, True)
-        try:
-            factor = np.linalg.cholesky(H[np.ix_(free, free)])
-        except np.linalg.LinAlgError:
-            return BoxQP(x, free, False)
-        if np.abs(gradient[free]).max() <= enough:
-            break
-        step = np.zeros(len(x))
-        step[free] = -np.linalg.solve(factor.T, np.linalg.solve(factor, gradient[free]))
-        slope, length = step @ gradient, 1.0
-        while True:
-            tried = np.minimum(np.maximum(x + length * step, lower), upper)
-            reached = tried @ g + tried @ H @ tried / 2
-            if reached - value <= ARMIJO * length * slope:
-                break
-            length *= SHRINK
-            if length < SHORTEST:  # nothing left to gain but rounding
-                return BoxQP(x, free, True)
-        x, value = tried, reached
-    return BoxQP(x, free, True)

@@ -8,7 +8,7 @@ ends of every input (:func:`try_inputs`).
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -259,13 +259,7 @@ def try_inputs(study: Study, file: StudySection) -> None:
     """
     runner = CaseRunner(study)
     for node in NODES:
-        known = runner.parameter_names(node)
-        for name in file.section(node).flat():
-            if name in study.given[node] and name not in known:  # what chose the joints is used up
-                raise _error_at(file, f"{node}.{name}", unknown(name, known))
-        for name in study.vary:
-            if name.startswith(f"{node}.") and name.removeprefix(f"{node}.") not in known:
-                raise _error_at(file, f"vary.{name}", unknown(name, [f"{node}.{each}" for each in known]))
+        _check_names(study, file, node, runner.parameter_names(node))
     inputs = {name: each for name, each in study.vary.items() if not name.startswith(f"{ARM}.")}
     first = study.controllers[0]
     tries = [Case(0, first, 0, {name: value}) for name, each in inputs.items() for value in each.ends()]
@@ -275,6 +269,16 @@ def try_inputs(study: Study, file: StudySection) -> None:
             runner.setup(case).hardware.assemble()
         except RobodynError as problem:
             raise _located(file, case, problem) from problem
+
+
+def _check_names(study: Study, file: StudySection, node: str, known: Collection[str]) -> None:
+    """Check the names of a node's parameters, those that are given and those that vary."""
+    for name in file.section(node).flat():
+        if name in study.given[node] and name not in known:  # what chose the joints is used up
+            raise _error_at(file, f"{node}.{name}", unknown(name, known))
+    for name in study.vary:
+        if name.startswith(f"{node}.") and name.removeprefix(f"{node}.") not in known:
+            raise _error_at(file, f"vary.{name}", unknown(name, [f"{node}.{each}" for each in known]))
 
 
 def _located(file: StudySection, case: Case, problem: RobodynError) -> RobodynError:

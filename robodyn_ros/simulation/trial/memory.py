@@ -114,15 +114,7 @@ class TrialMemory(ctypes.Structure):
                 or is not contiguous.
         """
         super().__init__()
-        counts, wanted = Counter(name for part in parts for name in part), {*_INPUT_TYPES, *FUNCTIONS}
-        wrong = {
-            "unknown": counts.keys() - wanted,
-            "missing": wanted - counts.keys(),
-            "given twice": {name for name, count in counts.items() if count > 1},
-        }
-        said = [f"{problem}: {', '.join(sorted(names))}" for problem, names in wrong.items() if names]
-        if said:
-            raise TypeError(f"fields of a trial's memory, {'; '.join(said)}")
+        _check_names(Counter(name for part in parts for name in part))
         values = {name: value for part in parts for name, value in part.items()}
         self.arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
         for name, value in values.items():
@@ -134,6 +126,19 @@ class TrialMemory(ctypes.Structure):
             if array is None or array.dtype != wanted_type or not array.flags.c_contiguous:
                 raise TypeError(f"field {name} of a trial's memory must be a contiguous array of {wanted_type}")
             setattr(self, name, array.ctypes.data)
+
+
+def _check_names(counts: Counter[str]) -> None:
+    """Raises a TypeError unless each input is given once, and nothing else."""
+    wanted = {*_INPUT_TYPES, *FUNCTIONS}
+    wrong = {
+        "unknown": counts.keys() - wanted,
+        "missing": wanted - counts.keys(),
+        "given twice": {name for name, count in counts.items() if count > 1},
+    }
+    said = [f"{problem}: {', '.join(sorted(names))}" for problem, names in wrong.items() if names]
+    if said:
+        raise TypeError(f"fields of a trial's memory, {'; '.join(said)}")
 
 
 def loop_fields(loop: ControlLoop) -> dict[str, Any]:

@@ -7,7 +7,7 @@
    Each part is a twin of Python code, which explains it; a change must be made in both:
 
      solve_boxed_lcp, find_contacts, find_mode   ../plant/modes.py
-     crossing, first_event, settle, exact_step   ../plant/mechanism.py
+     crossing, first_event, settle, reach, cut_step   ../plant/mechanism.py
      smooth_step, step                           TimeStepper in ../plant/native.py
      lagged, follow, drive                       ../hardware/actuators.py
      measure                                     Encoders in ../hardware/sensors.py
@@ -57,48 +57,72 @@ static int solve(int n, double (*A)[N], const double* b, double* x) {
   return 0;
 }
 
+/* Joints that may be held: their numbers, the mass matrix, and its inverse. */
+typedef struct {
+  double M[N][N], A[N][N], rounding;
+  int joint[N], count;
+} Restraint;
+
+static int find_restraint(Trial* s, const double* q, const double* w, const double* low, const double* high, Restraint* y) {
+  double greatest = 0;
+  s->plant_mass(q, s->symbols, &y->M[0][0]);
+  y->count = 0;
+  for (int j = 0; j < N; ++j) {
+    double unit[N] = {0}, load = 0;
+    unit[j] = 1;
+    if (solve(N, y->M, unit, y->A[j])) return 1;
+    EACH load += y->M[j][i] * w[i];
+    greatest = fmax(greatest, fabs(load));
+    if (low[j] < high[j]) y->joint[y->count++] = j;
+  }
+  y->rounding = s->lcp_rounding * (1 + greatest);
+  return 0;
+}
+
+/* Forces r that leave the held joints without motion, and the motion of all joints with them. Nonzero without a solution. */
+static int restrain(const Restraint* y, const int* held, const double* w, double* r, double* moved) {
+  double B[N][N], b[N], x[N];
+  int place[N], n = 0;
+  for (int k = 0; k < y->count; ++k) if (held[k]) { r[y->joint[k]] = 0; place[n++] = y->joint[k]; }
+  for (int k = 0; k < n; ++k) {
+    b[k] = -w[place[k]];
+    EACH b[k] -= y->A[place[k]][i] * r[i];
+    for (int l = 0; l < n; ++l) B[k][l] = y->A[place[k]][place[l]];
+  }
+  if (solve(n, B, b, x)) return 1;
+  for (int k = 0; k < n; ++k) r[place[k]] = x[k];
+  EACH { moved[i] = w[i]; for (int j = 0; j < N; ++j) moved[i] += y->A[i][j] * r[j]; }
+  return 0;
+}
+
+/* The first joint that has to change: one that is held by too great a force is let go at its bound, one that moves against
+   its force is held. Its place among those that may be held, -1 for none. */
+static int change_first(const Restraint* y, int* held, const double* low, const double* high, double* r, const double* moved) {
+  for (int k = 0; k < y->count; ++k) {
+    const int j = y->joint[k];
+    const double load = moved[j] * y->M[j][j];
+    const int below = held[k] && r[j] < low[j] - y->rounding, above = held[k] && r[j] > high[j] + y->rounding;
+    const int caught = !held[k] && ((r[j] == low[j] && load < -y->rounding) || (r[j] == high[j] && load > y->rounding));
+    if (!below && !above && !caught) continue;
+    held[k] = caught;
+    r[j] = below ? low[j] : high[j];
+    return k;
+  }
+  return -1;
+}
+
 /* Solves for forces within bounds, the motion with them, and the held joints. Returns nonzero without a solution. */
 static int solve_boxed_lcp(Trial* s, const double* q, const double* w, const double* low, const double* high,
                     double* force, double* motion, int* is_held) {
-  double M[N][N], A[N][N], r[N] = {0}, moved[N], greatest = 0;
-  int joint[N], held[N], count = 0;
-  s->plant_mass(q, s->symbols, &M[0][0]);
-  for (int j = 0; j < N; ++j) {
-    double unit[N] = {0};
-    unit[j] = 1;
-    if (solve(N, M, unit, A[j])) return 1;
-    double load = 0;
-    EACH load += M[j][i] * w[i];
-    if (fabs(load) > greatest) greatest = fabs(load);
-    if (low[j] < high[j]) { joint[count] = j; held[count++] = 1; }
-  }
-  const double rounding = s->lcp_rounding * (1 + greatest);
+  Restraint y;
+  int held[N];
+  if (find_restraint(s, q, w, low, high, &y)) return 1;
+  EACH { force[i] = 0; held[i] = 1; is_held[i] = 0; }
   for (int pivot = 0; pivot < s->pivots; ++pivot) {
-    double B[N][N], b[N], x[N];
-    int place[N], n = 0, first = -1, below = 0, caught = 0;
-    for (int k = 0; k < count; ++k) if (held[k]) { r[joint[k]] = 0; place[n++] = joint[k]; }
-    for (int k = 0; k < n; ++k) {
-      b[k] = -w[place[k]];
-      for (int l = 0; l < count; ++l) b[k] -= A[place[k]][joint[l]] * r[joint[l]];
-      for (int l = 0; l < n; ++l) B[k][l] = A[place[k]][place[l]];
-    }
-    if (solve(n, B, b, x)) return 1;
-    for (int k = 0; k < n; ++k) r[place[k]] = x[k];
-    EACH { moved[i] = w[i]; for (int l = 0; l < count; ++l) moved[i] += A[i][joint[l]] * r[joint[l]]; }
-    for (int k = 0; k < count && first < 0; ++k) {
-      const int j = joint[k];
-      const double load = moved[j] * M[j][j];
-      below = held[k] && r[j] < low[j] - rounding;
-      caught = !held[k] && ((r[j] == low[j] && load < -rounding) || (r[j] == high[j] && load > rounding));
-      if (below || caught || (held[k] && r[j] > high[j] + rounding)) first = k;
-    }
-    if (first < 0) {
-      EACH { force[i] = r[i]; motion[i] = moved[i]; is_held[i] = 0; }
-      for (int k = 0; k < n; ++k) { motion[place[k]] = 0; is_held[place[k]] = 1; }
-      return 0;
-    }
-    held[first] = caught;
-    r[joint[first]] = below ? low[joint[first]] : high[joint[first]];
+    if (restrain(&y, held, w, force, motion)) return 1;
+    if (change_first(&y, held, low, high, force, motion) >= 0) continue;
+    for (int k = 0; k < y.count; ++k) if (held[k]) { motion[y.joint[k]] = 0; is_held[y.joint[k]] = 1; }
+    return 0;
   }
   return 1;
 }
@@ -106,6 +130,12 @@ static int solve_boxed_lcp(Trial* s, const double* q, const double* w, const dou
 static void collect_held(System* y) {
   y->count = 0;
   EACH if (y->row[HELD][i] != 0) y->held[y->count++] = i;
+}
+
+/* Dry friction of a joint that slides at velocity v. */
+static double dry_friction(double (*row)[N], int i, double v) {
+  const double x = row[STRIBECK_RATE][i] * v;
+  return row[COULOMB][i] + (row[STRIBECK_AMPLITUDE][i] != 0 ? row[STRIBECK_AMPLITUDE][i] * exp(-x * x) : 0);
 }
 
 /* Fills row CONTACT: the compliant stops that joints touch. */
@@ -117,10 +147,7 @@ static void find_contacts(Trial* s, System* y, const double* direction) {
     edge |= row[STIFFNESS][i] != 0 && (q[i] == row[UPPER][i] || q[i] == row[LOWER][i]);
   }
   if (!edge) return;
-  EACH {
-    const double x = row[STRIBECK_RATE][i] * v[i], dry = row[COULOMB][i] + row[STRIBECK_AMPLITUDE][i] * exp(-x * x);
-    net[i] = row[EFFORT][i] - direction[i] * dry - row[VISCOUS][i] * v[i];
-  }
+  EACH net[i] = row[EFFORT][i] - direction[i] * dry_friction(row, i, v[i]) - row[VISCOUS][i] * v[i];
   bare(y, q, v, net, going);
   EACH {
     const double direction_of_motion = v[i] == 0 ? going[i] : v[i];
@@ -134,53 +161,74 @@ static double least(double speed, double pushed, double over) {
   return over > 0 ? speed : pushed < 0 && over == 0 ? -speed : -INFINITY;
 }
 
+/* The loads that a joint can bear, of friction and rigid stops (rows R_LOW, R_HIGH), and with the drive at its velocity
+   limit. */
+static void find_bounds(const Trial* s, double (*row)[N], int i, double* low, double* high) {
+  const double q = row[Q][i], v = row[V][i], effort = row[EFFORT][i], speed = row[SPEED][i];
+  const double borne = v == 0 ? s->static_friction[i] : 0;
+  const int rigid = v == 0 && row[STIFFNESS][i] == 0;
+  row[R_LOW][i] = rigid && q >= row[UPPER][i] ? -INFINITY : -borne;
+  row[R_HIGH][i] = rigid && q <= row[LOWER][i] ? INFINITY : borne;
+  *low = row[R_LOW][i] - (v == speed ? fmax(effort, 0) : 0);
+  *high = row[R_HIGH][i] + (v == -speed ? fmax(-effort, 0) : 0);
+}
+
+/* The fastest of the joints that break loose from rest, and get less friction at once; -1 for none. */
+static int first_slipping(const Trial* s, double (*row)[N], const int* loose, const double* motion) {
+  int first = -1;
+  EACH {
+    const int slips = loose[i] && row[V][i] == 0 && s->static_friction[i] > dry_friction(row, i, row[V][i]);
+    if (slips && (first < 0 || fabs(motion[i]) > fabs(motion[first]))) first = i;
+  }
+  return first;
+}
+
+/* Which joints are held, and which go loose, on which side. Nonzero if that is not found. */
+static int find_held(Trial* s, System* y, double* direction, const double* over, double* low, double* high, int* held,
+                     int* loose, double* side) {
+  double (*row)[N] = (double (*)[N])s->frame, net[N], free[N], force[N], motion[N];
+  for (;;) {
+    int bound = 0;
+    EACH { held[i] = loose[i] = 0; bound |= low[i] < high[i]; }
+    if (!bound) return 0;
+    EACH { row[DIRECTION][i] = direction[i]; row[OVER][i] = over[i]; net[i] = force_on(y, i, row[Q][i], row[V][i]); }
+    bare(y, row[Q], row[V], net, free);
+    if (solve_boxed_lcp(s, row[Q], free, low, high, force, motion, held)) return 1;
+    EACH { loose[i] = !held[i] && force[i] != 0; side[i] = -sign(force[i]); }
+    const int first = first_slipping(s, row, loose, motion);
+    if (first < 0) return 0;
+    direction[first] = side[first]; low[first] = high[first] = 0;
+  }
+}
+
+/* The domain of a joint in the mode. */
+static void find_domain(double (*row)[N], int i, double direction, double over) {
+  const double contact = row[CONTACT][i], speed = row[SPEED][i], pushed = sign(row[EFFORT][i]);
+  row[Q_LOW][i] = contact == 0 ? row[LOWER][i] : contact > 0 ? row[UPPER][i] : -INFINITY;
+  row[Q_HIGH][i] = contact == 0 ? row[UPPER][i] : contact < 0 ? row[LOWER][i] : INFINITY;
+  row[V_LOW][i] = fmax(direction > 0 ? 0 : -INFINITY, least(speed, pushed, over));
+  row[V_HIGH][i] = fmin(direction < 0 ? 0 : INFINITY, -least(speed, -pushed, -over));
+}
+
 /* Finds the mode that begins in the state of the frame; stuck joints are held under any load. Nonzero if it fails. */
 static int find_mode(Trial* s, System* y, const int* stuck) {
-  double (*row)[N] = (double (*)[N])s->frame, *q = row[Q], *v = row[V], *effort = row[EFFORT], *speed = row[SPEED];
-  double direction[N], over[N], low[N], high[N], side[N] = {0}, net[N], free[N], force[N], motion[N];
-  int held[N] = {0}, loose[N] = {0};
+  double (*row)[N] = (double (*)[N])s->frame, *v = row[V], *effort = row[EFFORT], *speed = row[SPEED];
+  double direction[N], over[N], low[N], high[N], side[N] = {0};
+  int held[N], loose[N];
   EACH {
-    const double borne = v[i] == 0 ? s->static_friction[i] : 0;
     direction[i] = s->static_friction[i] > 0 ? sign(v[i]) : 0;
     over[i] = sign(effort[i]) * v[i] > speed[i] ? sign(effort[i]) : 0;
-    const int rigid = row[STIFFNESS][i] == 0;
-    row[R_LOW][i] = v[i] == 0 && rigid && q[i] >= row[UPPER][i] ? -INFINITY : -borne;
-    row[R_HIGH][i] = v[i] == 0 && rigid && q[i] <= row[LOWER][i] ? INFINITY : borne;
-    low[i] = row[R_LOW][i] - (v[i] == speed[i] && effort[i] > 0 ? effort[i] : 0);
-    high[i] = row[R_HIGH][i] + (v[i] == -speed[i] && effort[i] < 0 ? -effort[i] : 0);
+    find_bounds(s, row, i, low + i, high + i);
     if (stuck && stuck[i]) { low[i] = -INFINITY; high[i] = INFINITY; }
   }
   find_contacts(s, y, direction);
-  for (;;) {
-    int bound = 0, first = -1;
-    EACH bound |= low[i] < high[i];
-    if (!bound) break;
-    EACH { row[DIRECTION][i] = direction[i]; row[OVER][i] = over[i]; net[i] = force_on(y, i, q[i], v[i]); }
-    bare(y, q, v, net, free);
-    if (solve_boxed_lcp(s, q, free, low, high, force, motion, held)) return 1;
-    EACH {
-      const double x = row[STRIBECK_RATE][i] * v[i];
-      loose[i] = !held[i] && force[i] != 0;
-      side[i] = -sign(force[i]);
-      const int slips = loose[i] && v[i] == 0
-        && s->static_friction[i] > row[COULOMB][i]
-          + (row[STRIBECK_AMPLITUDE][i] != 0 ? row[STRIBECK_AMPLITUDE][i] * exp(-x * x) : 0);
-      if (slips && (first < 0 || fabs(motion[i]) > fabs(motion[first]))) first = i;
-    }
-    if (first < 0) break;
-    direction[first] = side[first]; low[first] = high[first] = 0;
-    EACH held[i] = loose[i] = 0;
-  }
+  if (find_held(s, y, direction, over, low, high, held, loose, side)) return 1;
   EACH {
-    const double pushed = sign(effort[i]), contact = row[CONTACT][i];
     if (loose[i] && v[i] == side[i] * speed[i]) over[i] = side[i];
     if (loose[i] && v[i] == 0 && s->static_friction[i] > 0) direction[i] = side[i];
     row[DIRECTION][i] = held[i] && v[i] == 0 ? 0 : direction[i];
     row[HELD][i] = held[i]; row[OVER][i] = over[i];
-    row[Q_LOW][i] = contact == 0 ? row[LOWER][i] : contact > 0 ? row[UPPER][i] : -INFINITY;
-    row[Q_HIGH][i] = contact == 0 ? row[UPPER][i] : contact < 0 ? row[LOWER][i] : INFINITY;
-    row[V_LOW][i] = fmax(direction[i] > 0 ? 0 : -INFINITY, least(speed[i], pushed, over[i]));
-    row[V_HIGH][i] = fmin(direction[i] < 0 ? 0 : INFINITY, -least(speed[i], -pushed, -over[i]));
+    find_domain(row, i, direction[i], over[i]);
   }
   collect_held(y);
   return 0;
@@ -223,11 +271,9 @@ static int first_event(const double (*row)[N], const double* q1, const double* v
   return found;
 }
 
-/* Applies the impulses of rigid stops; the velocity that was reached becomes exact. Returns nonzero if it failed. */
-static int settle(Trial* s, double* q, double* v, const Event* reached, const int* dead, int* hit) {
-  const double (*row)[N] = (const double (*)[N])s->frame;
-  double low[N], high[N], kept[N] = {0}, w[N], force[N], motion[N], bounce = INFINITY;
-  int held[N], any = 0;
+/* Brings joints back to rigid stops, and says which hit them; nonzero if any does. low, high: impulses of the stops. */
+static int find_hits(double (*row)[N], double* q, const double* v, double* low, double* high, int* hit) {
+  int any = 0;
   EACH {
     const int rigid = row[STIFFNESS][i] == 0;
     if (rigid) q[i] = clamped(q[i], row[LOWER][i], row[UPPER][i]);
@@ -236,9 +282,17 @@ static int settle(Trial* s, double* q, double* v, const Event* reached, const in
     low[i] = at_upper ? -INFINITY : 0;
     high[i] = at_lower ? INFINITY : 0;
     any |= hit[i];
-    if (hit[i]) bounce = fmin(bounce, dead[i] ? 0 : s->restitution[i]);
   }
+  return any;
+}
+
+/* Applies the impulses of rigid stops; the velocity that was reached becomes exact. Returns nonzero if it failed. */
+static int settle(Trial* s, double* q, double* v, const Event* reached, const int* dead, int* hit) {
+  double low[N], high[N], kept[N] = {0}, w[N], force[N], motion[N], bounce = INFINITY;
+  int held[N];
+  const int any = find_hits((double (*)[N])s->frame, q, v, low, high, hit);
   if (!any && !reached) return 0;
+  EACH if (hit[i]) bounce = fmin(bounce, dead[i] ? 0 : s->restitution[i]);
   EACH {
     if (any) { if (hit[i]) kept[i] = -bounce * v[i]; continue; }
     if (v[i] == 0 || i == reached->joint) { low[i] = -INFINITY; high[i] = INFINITY; }
@@ -250,51 +304,68 @@ static int settle(Trial* s, double* q, double* v, const Event* reached, const in
   return 0;
 }
 
-/* Makes one step, cut at the events in it. Returns nonzero if Python has to make it. */
-static int exact_step(Trial* s, System* y) {
-  double (*row)[N] = (double (*)[N])s->frame, *q = row[Q], *v = row[V], q0[N], v0[N], q1[N], v1[N], dt = s->step;
+/* Refines the time of an event, as a part of the step, by Newton's method and by regula falsi with halved values (Dowell,
+   Jarratt, 1971); `then` is the state at it, q and v. end: the state after the whole step. Returns nonzero if it failed. */
+static int reach(const Trial* s, const System* y, Event* event, double dt, double (*end)[N], double (*then)[N]) {
+  const double (*row)[N] = (const double (*)[N])s->frame;
+  const int i = event->joint;
+  double low = 0, high = 1, last = 0, before = row[Q + event->moving][i] - event->bound;
+  double after = end[event->moving][i] - event->bound;
+  const double side = sign(after);
+  for (int k = 0; k < s->refinements + s->bracketings; ++k) {
+    if (advance(y, event->part * dt, row[Q], row[V], then[0], then[1])) return 1;
+    const double off = then[event->moving][i] - event->bound;
+    if (fabs(off) <= s->event_tolerance * fabs(event->slope)) return 0;
+    double better = k < s->refinements && event->slope != 0 ? event->part - off / event->slope : 0;
+    if (off * side > 0) { high = event->part; after = off; before *= last > 0 ? 0.5 : 1; }
+    else { low = event->part; before = off; after *= last < 0 ? 0.5 : 1; }
+    if (low < better && better < high) last = 0;
+    else {
+      last = side * off;
+      better = low + (high - low) * (before * after < 0 ? before / (before - after) : 0.5);
+    }
+    if (better == low || better == high) return 0;
+    event->part = better;
+  }
+  return 0;
+}
+
+static int is_in_range(const double* q, const double* v) {
+  EACH if (!isfinite(q[i]) || !(fabs(v[i]) <= FASTEST)) return 0;
+  return 1;
+}
+
+/* A step in the frame, cut at the events in it. Returns nonzero if Python has to make it. */
+static int cut_step(Trial* s, System* y) {
+  double (*row)[N] = (double (*)[N])s->frame, *q = row[Q], *v = row[V], end[2][N], *q1 = end[0], *v1 = end[1], dt = s->step;
   int bounced[N] = {0}, stuck[N] = {0}, hit[N], any = 0;
   Event event;
-  EACH { q0[i] = q[i]; v0[i] = v[i]; }
   for (int count = 0; count < 4 * N; ++count) {
-    double qe[N], ve[N];
-    if (find_mode(s, y, stuck) || advance(y, dt, q, v, q1, v1)) goto back;
-    EACH if (!isfinite(q1[i]) || !(fabs(v1[i]) <= FASTEST)) goto back;
+    double then[2][N];
+    if (find_mode(s, y, stuck) || advance(y, dt, q, v, q1, v1) || !is_in_range(q1, v1)) return 1;
     if (!first_event((const double (*)[N])row, q1, v1, dt, &event)) {
       EACH { q[i] = q1[i]; v[i] = v1[i]; any |= stuck[i]; }
       s->mode_known = !any;
       return 0;
     }
     if (event.part == 0 && v[event.joint] == (event.moving ? event.bound : 0)) { stuck[event.joint] = 1; continue; }
-    double part = event.part, low = 0, high = 1, last = 0, before = (event.moving ? v : q)[event.joint] - event.bound;
-    double after = (event.moving ? v1 : q1)[event.joint] - event.bound;
-    const double side = sign(after);
-    for (int k = 0; k < s->refinements + s->bracketings; ++k) {
-      if (advance(y, part * dt, q, v, qe, ve)) goto back;
-      const double off = (event.moving ? ve : qe)[event.joint] - event.bound;
-      if (fabs(off) <= s->event_tolerance * fabs(event.slope)) break;
-      double better = k < s->refinements && event.slope != 0 ? part - off / event.slope : 0;
-      if (off * side > 0) { high = part; after = off; before *= last > 0 ? 0.5 : 1; }
-      else { low = part; before = off; after *= last < 0 ? 0.5 : 1; }
-      if (low < better && better < high) last = 0;
-      else {
-        last = side * off;
-        better = low + (high - low) * (before * after < 0 ? before / (before - after) : 0.5);
-      }
-      if (better == low || better == high) break;
-      part = better;
-    }
-    EACH { q[i] = qe[i]; v[i] = ve[i]; }
+    if (reach(s, y, &event, dt, end, then)) return 1;
+    EACH { q[i] = then[0][i]; v[i] = then[1][i]; }
     if (!event.moving) q[event.joint] = event.bound;
-    if (settle(s, q, v, event.moving ? &event : 0, bounced, hit)) goto back;
+    if (settle(s, q, v, event.moving ? &event : 0, bounced, hit)) return 1;
     EACH bounced[i] |= hit[i];
-    dt -= part * dt;
+    dt -= event.part * dt;
   }
   EACH { q[i] = q1[i]; v[i] = v1[i]; bounced[i] = 1; }
-  if (settle(s, q, v, event.moving ? &event : 0, bounced, hit)) goto back;
   s->mode_known = 0;
-  return 0;
-back:
+  return settle(s, q, v, event.moving ? &event : 0, bounced, hit);
+}
+
+/* Makes such a step. Returns nonzero, with the state as it was, if Python has to make it. */
+static int exact_step(Trial* s, System* y) {
+  double *q = s->frame + Q * N, *v = s->frame + V * N, q0[N], v0[N];
+  EACH { q0[i] = q[i]; v0[i] = v[i]; }
+  if (!cut_step(s, y)) return 0;
   EACH { q[i] = q0[i]; v[i] = v0[i]; }
   return 1;
 }
@@ -346,33 +417,32 @@ static double follow(Trial* s, int i, double command, double duration) {
   return total;
 }
 
+/* The command that acts on a joint; 0 before the first. */
+static double command_on(const Trial* s, int i) { return s->active < 0 ? 0 : s->drive_command[s->active * N + i]; }
+
+/* Whether all drives give what they are told, and go on doing so over the step. */
+static int drives_have_settled(const Trial* s) {
+  if (s->reached != s->commanded) return 0;
+  EACH {
+    const int follows = s->drive_lag[i] == 0 && isinf(s->drive_rate[i]);
+    if (!follows && !(s->drive_effort[i] == command_on(s, i) && s->drive_ramp[i] == command_on(s, i))) return 0;
+  }
+  return 1;
+}
+
 /* The mean effort of the drives over the step that begins now. */
 static void drive(Trial* s, double* effort) {
-  double time = (double)s->now, end = time + 1.0, impulse[N] = {0};
+  double time = (double)s->now, end = time + 1.0;
   while (s->reached < s->commanded && s->command_due[s->reached] <= time) s->active = s->reached++;
-  int settled = s->reached == s->commanded;
-  for (int i = 0; i < N && settled; ++i) {
-    const double target = s->active < 0 ? 0 : s->drive_command[s->active * N + i];
-    settled = (s->drive_lag[i] == 0 && isinf(s->drive_rate[i]))
-      || (s->drive_effort[i] == target && target == s->drive_ramp[i]);
-  }
-  if (settled) {
-    for (int i = 0; i < N; ++i) effort[i] = s->active < 0 ? 0 : s->drive_command[s->active * N + i];
-    return;
-  }
+  if (drives_have_settled(s)) { EACH effort[i] = command_on(s, i); return; }
+  EACH effort[i] = 0;
   for (int last = 0; !last;) {
     last = !(s->reached < s->commanded && s->command_due[s->reached] < end);
     const double due = last ? end : s->command_due[s->reached];
-    if (due > time) {
-      for (int i = 0; i < N; ++i) {
-        const double target = s->active < 0 ? 0 : s->drive_command[s->active * N + i];
-        impulse[i] += follow(s, i, target, (due - time) * s->step) / s->step;
-      }
-      time = due;
-    }
+    if (due > time) EACH effort[i] += follow(s, i, command_on(s, i), (due - time) * s->step) / s->step;
+    time = due;
     if (!last) s->active = s->reached++;
   }
-  for (int i = 0; i < N; ++i) effort[i] = impulse[i];
 }
 
 /* Makes a reading. */

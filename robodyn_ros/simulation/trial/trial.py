@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robodyn_ros.control.faults.settings import FaultKind
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.step import Command
 from robodyn_ros.errors import JumpError, RobodynError
@@ -82,7 +81,7 @@ def run_trial(
     step, period = hardware.plant.settings.step, hardware.sensors.steps
     truth, states, commands = _Record("q", "qd", "effort"), _Record("q", "qd", "effort"), _Record("effort", "q", "qd")
     faults: Counter[str] = Counter()
-    lasting: tuple[FaultKind | None, str] = None, ""  # the numbers in the message change from state to state
+    lasting: tuple[str | None, str] = None, ""  # the numbers in the message change from state to state
     count = 0 if loop is None else loop.fault_count
     end = hardware.now + round(duration / step)
     interval = period if hardware.sensors.transport.punctual else 1  # steps until the next reading can arrive

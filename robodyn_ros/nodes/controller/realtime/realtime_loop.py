@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 from builtin_interfaces.msg import Time
 
 from robodyn_ros.control.core_library import CODES, Core
-from robodyn_ros.control.faults.active_fault import KINDS
 from robodyn_ros.control.faults.problems import FaultCause
-from robodyn_ros.control.faults.settings import PHASES
+from robodyn_ros.control.faults.table import KINDS, PHASES
 from robodyn_ros.control.laws.base import Efforts, Reference
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.step import Command

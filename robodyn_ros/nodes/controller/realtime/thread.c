@@ -165,27 +165,18 @@ static int64_t newest_time(Realtime* r, int64_t clock, int64_t stamp) {
   return llabs(r->last_now - stamp) > timeout ? r->last_now : stamp;
 }
 
-/* Answers a state. */
-static void respond(Realtime* r, const Bytes* message) {
+/* Keeps a message for Python, which learns its layout or asked for it. */
+static void keep_letter(Realtime* r, const Bytes* message, int is_known) {
+  if (message != &r->message || LOAD(r->letter_full) || message->length > r->letter.capacity) return;
+  memcpy(r->letter.buffer, message->buffer, (size_t)message->length);
+  r->letter.length = message->length;
+  STORE(r->wants_message, 0);
+  STORE(r->letter_full, is_known ? 2 : 1);
+}
+
+/* Positions and velocities of the joints into the period. */
+static void read_joints(const Realtime* r, const Bytes* message, const Layout* y) {
   Period* p = &r->core->period;
-  int32_t sec;
-  uint32_t nanosec;
-  int64_t now = 0;
-  const double begun = steady();
-  if (r->clock_now(r->clock, &now) != 0) return;
-  const Layout* y = layout_of(r, message);
-  if (message == &r->message && (!y || LOAD(r->wants_message)) && !LOAD(r->letter_full)
-      && message->length <= r->letter.capacity) {
-    memcpy(r->letter.buffer, message->buffer, (size_t)message->length);
-    r->letter.length = message->length;
-    STORE(r->wants_message, 0);
-    STORE(r->letter_full, y ? 2 : 1);
-  }
-  if (!y) return;
-  memcpy(&sec, message->buffer + HEADER, sizeof sec);
-  memcpy(&nanosec, message->buffer + HEADER + 4, sizeof nanosec);
-  if (sec == 0 && nanosec == 0) { sec = (int32_t)(now / NANO); nanosec = (uint32_t)(now % NANO); }
-  if (r->ros_time_active) now = newest_time(r, now, sec * NANO + nanosec);
   EACH {
     double value;
     number_at(message, y->position + 8 * y->column[i], &value);
@@ -196,6 +187,24 @@ static void respond(Realtime* r, const Bytes* message) {
     p->qd[i] = value / r->ratio[i];
   }
   p->has_velocity = y->velocity >= 0;
+}
+
+/* Answers a state. */
+static void respond(Realtime* r, const Bytes* message) {
+  Period* p = &r->core->period;
+  int32_t sec;
+  uint32_t nanosec;
+  int64_t now = 0;
+  const double begun = steady();
+  if (r->clock_now(r->clock, &now) != 0) return;
+  const Layout* y = layout_of(r, message);
+  if (!y || LOAD(r->wants_message)) keep_letter(r, message, y != 0);
+  if (!y) return;
+  memcpy(&sec, message->buffer + HEADER, sizeof sec);
+  memcpy(&nanosec, message->buffer + HEADER + 4, sizeof nanosec);
+  if (sec == 0 && nanosec == 0) { sec = (int32_t)(now / NANO); nanosec = (uint32_t)(now % NANO); }
+  if (r->ros_time_active) now = newest_time(r, now, sec * NANO + nanosec);
+  read_joints(r, message, y);
   p->t = (double)sec + (double)nanosec / 1e9;
   p->now = (double)now / 1e9;
   const int code = core_update(r->core, p->t, p->now, p->q, p->has_velocity ? p->qd : 0);

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-from functools import lru_cache
 from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
@@ -20,9 +19,9 @@ from rclpy.qos import QoSProfile
 from rclpy.type_support import check_for_type_support
 from sensor_msgs.msg import JointState
 
-from robodyn_ros.control.core_library import CORE, Core, core_library
+from robodyn_ros.control.core_library import Core, core_library, core_structs
 from robodyn_ros.control.transmission import Transmission
-from robodyn_ros.engine.c_structs import CStructs, Record
+from robodyn_ros.engine.c_structs import Record
 from robodyn_ros.errors import NotReadyError
 from robodyn_ros.nodes.controller.cdr import CdrTemplate, MessageLayout
 
@@ -48,13 +47,6 @@ FUNCTIONS = {
 """Member of the struct ``Realtime`` of ``thread.c`` → function of rcl."""
 
 
-@lru_cache(maxsize=4)
-def thread_structs(n: int) -> CStructs:
-    """The structs of the core and of ``thread.c`` for n joints."""
-    files = (CORE / "core.h", CORE / "memory.h", CODE)
-    return CStructs("".join(file.read_text(encoding="utf-8") for file in files), {"N": n, "CORE_JOINTS": n})
-
-
 def thread_library(n: int) -> Any:
     """The thread in C for n joints, compiled if need be. ``robodyn compile`` makes it, too."""
     return core_library(n, CODE)
@@ -63,7 +55,7 @@ def thread_library(n: int) -> Any:
 def prepare_thread(n: int) -> None:
     """Make what a thread for n joints needs and takes time to make, so that it starts at once later."""
     thread_library(n)
-    thread_structs(n)
+    core_structs(n, CODE)
 
 
 class CommandTopic(NamedTuple):
@@ -108,7 +100,7 @@ class RealtimeThread:
         n = len(order)
         self._library = thread_library(n)
         self._core, self._node = core, node
-        structs = thread_structs(n)
+        structs = core_structs(n, CODE)
         rcl = find_functions()
         record = self._record = structs.make("Realtime")
         fields = self._fields = record.fields

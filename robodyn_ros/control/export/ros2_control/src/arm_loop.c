@@ -176,8 +176,7 @@ void arm_refusal_text(const CoreRefusal* r, char* text, size_t size) {
 void arm_fault_text(const ArmReport* r, char* text, size_t size) {
   char what[300];
   const int kind = r->problem % PROBLEM_KINDS, setting = r->problem / PROBLEM_KINDS;
-  const char* said = kind == NO_PROBLEM || r->fault == LAW ? FAULT_TEXTS[r->fault] : PROBLEM_TEXTS[kind][known_joint(r->joint)];
-  fill_in(what, sizeof what, said, r->value, r->bound, UNCERTAINTIES[setting]);
+  fill_in(what, sizeof what, PROBLEM_TEXTS[kind][known_joint(r->joint)], r->value, r->bound, UNCERTAINTIES[setting]);
   snprintf(text, size, "%s: %s%s", arm_fault_names[r->fault], what,
            r->latched ? " (latched until ~/hold acknowledges it, or it is quiet)" : "");
 }

@@ -144,6 +144,50 @@ controller_interface::InterfaceConfiguration Controller::state_interface_configu
   return wanted;
 }
 
+/// The publishers of what is told of each update.
+void Controller::make_publishers()
+{
+  auto node = get_node();
+  publishers_.clear();
+  topics_.clear();
+  messages_.clear();
+  for (int k = 0; k <= ARM_TERMS + ARM_OBSERVES; ++k) {
+    const std::string topic = k < ARM_TERMS    ? std::string("~/efforts/") + arm_terms[k]
+                              : k == ARM_TERMS ? "~/tracking_error"
+                                               : "~/external_efforts";
+    JointState message;
+    message.name = joints_;
+    (k == ARM_TERMS ? message.position : message.effort).assign(JOINTS, NONE);
+    messages_.push_back(message);
+    topics_.push_back(node->create_publisher<JointState>(topic, rclcpp::SystemDefaultsQoS()));
+    publishers_.push_back(std::make_unique<Publisher>(topics_.back()));
+    prepare(*publishers_.back(), messages_.back(), 0);
+  }
+  if (ARM_FEELS_WRENCH) {
+    wrench_message_.header.frame_id = node->get_parameter("prefix").as_string() + arm_links[2];
+    wrench_topic_ = node->create_publisher<WrenchStamped>("~/external_wrench", rclcpp::SystemDefaultsQoS());
+    wrench_publisher_ = std::make_unique<WrenchPublisher>(wrench_topic_);
+    prepare(*wrench_publisher_, wrench_message_, 0);
+  }
+}
+
+/// Whether parameters can be changed, and why not.
+rcl_interfaces::msg::SetParametersResult Controller::try_parameters(const std::vector<rclcpp::Parameter> & changes)
+{
+  const std::lock_guard<std::mutex> preparing(preparation_);
+  rcl_interfaces::msg::SetParametersResult result;
+  std::array<char, PROBLEM> why{};
+  std::array<double, JOINTS> where{};
+  std::copy(position_.begin(), position_.end(), where.begin());
+  const Settings tried = settings_of(changes, result.reason);
+  result.successful = tried != nullptr;
+  if (tried && has_position_ && !arm_settings_hold(tried.get(), known_.get(), where.data(), why.data(), why.size())) {
+    result.successful = false;
+    result.reason = why.data();
+  }
+  return result;
+}
+
 CallbackReturn Controller::on_configure(const rclcpp_lifecycle::State &)
 {
   auto node = get_node();
@@ -172,46 +216,11 @@ CallbackReturn Controller::on_configure(const rclcpp_lifecycle::State &)
   has_position_ = false;
   core_velocity_reset(&velocity_);
 
-  publishers_.clear();
-  topics_.clear();
-  messages_.clear();
-  for (int k = 0; k <= ARM_TERMS + ARM_OBSERVES; ++k) {
-    const std::string topic = k < ARM_TERMS    ? std::string("~/efforts/") + arm_terms[k]
-                              : k == ARM_TERMS ? "~/tracking_error"
-                                               : "~/external_efforts";
-    JointState message;
-    message.name = joints_;
-    (k == ARM_TERMS ? message.position : message.effort).assign(JOINTS, NONE);
-    messages_.push_back(message);
-    topics_.push_back(node->create_publisher<JointState>(topic, rclcpp::SystemDefaultsQoS()));
-    publishers_.push_back(std::make_unique<Publisher>(topics_.back()));
-    prepare(*publishers_.back(), messages_.back(), 0);
-  }
-  if (ARM_FEELS_WRENCH) {
-    wrench_message_.header.frame_id = node->get_parameter("prefix").as_string() + arm_links[2];
-    wrench_topic_ = node->create_publisher<WrenchStamped>("~/external_wrench", rclcpp::SystemDefaultsQoS());
-    wrench_publisher_ = std::make_unique<WrenchPublisher>(wrench_topic_);
-    prepare(*wrench_publisher_, wrench_message_, 0);
-  }
+  make_publishers();
   listen();
   timer_ = node->create_wall_timer(WATCH_PERIOD, [this]() { watch(); });
-  on_set_ = node->add_on_set_parameters_callback([this](const std::vector<rclcpp::Parameter> & changes) {
-    const std::lock_guard<std::mutex> preparing(preparation_);
-    rcl_interfaces::msg::SetParametersResult result;
-    std::array<char, PROBLEM> why{};
-    std::array<double, JOINTS> where{};
-    for (std::size_t i = 0; i < JOINTS; ++i) {
-      where[i] = position_[i];
-    }
-    const Settings tried = settings_of(changes, result.reason);
-    result.successful = tried != nullptr;
-    if (tried && has_position_ &&
-      !arm_settings_hold(tried.get(), known_.get(), where.data(), why.data(), why.size())) {
-      result.successful = false;
-      result.reason = why.data();
-    }
-    return result;
-  });
+  on_set_ = node->add_on_set_parameters_callback(
+    [this](const std::vector<rclcpp::Parameter> & changes) { return try_parameters(changes); });
   post_set_ = node->add_post_set_parameters_callback([this](const std::vector<rclcpp::Parameter> &) {
     const std::lock_guard<std::mutex> preparing(preparation_);
     std::string why;
@@ -323,6 +332,56 @@ bool Controller::on_set_chained_mode(bool)
 
 // --- parameters: not in the thread that updates
 
+namespace
+{
+
+/// A text as the number that stands for it; what is wrong, "" for nothing.
+std::string read_text(const ArmParameter & item, const std::string & text, double * place)
+{
+  const ArmChoice * choice = item.choices;
+  while (choice->text && text != choice->text) {
+    ++choice;
+  }
+  if (!choice->text) {
+    const std::string fixed =
+      item.fixed ? std::string(", for it is fixed in this package to '") + item.choices->text + "'" : "";
+    return "cannot be '" + text + "'" + fixed;
+  }
+  if (item.kind == 's') {
+    *place = choice->value;
+  }
+  return "";
+}
+
+/// A value as numbers; what is wrong, "" for nothing. A value of another type raises.
+std::string read_value(const ArmParameter & item, const rclcpp::Parameter & value, double * place)
+{
+  if (item.kind == 'd') {
+    *place = value.as_double();
+  } else if (item.kind == 'i') {
+    *place = static_cast<double>(value.as_int());
+  } else if (item.kind == 'b') {
+    *place = value.as_bool() ? 1.0 : 0.0;
+  } else if (item.kind == 's') {
+    return read_text(item, value.as_string(), place);
+  } else if (item.kind == 'v') {
+    const std::vector<double> values = value.as_double_array();
+    if (values.size() != static_cast<std::size_t>(item.count)) {
+      return "must have " + std::to_string(item.count) + " numbers";
+    }
+    std::copy(values.begin(), values.end(), place);
+  } else {
+    std::string text;
+    for (const std::string & part : value.as_string_array()) {
+      text += (text.empty() ? "" : ", ") + part;
+    }
+    return read_text(item, text, place);
+  }
+  return "";
+}
+
+}  // namespace
+
 bool Controller::read_parameters(
   const std::vector<rclcpp::Parameter> & changes, Parameters & given, std::string & problem) const
 {
@@ -334,45 +393,13 @@ bool Controller::read_parameters(
     const auto changed = std::find_if(
       changes.begin(), changes.end(), [&item](const auto & change) { return change.get_name() == item.name; });
     const rclcpp::Parameter value = changed == changes.end() ? get_node()->get_parameter(item.name) : *changed;
-    double * place = numbers + item.place;
     try {
-      if (item.kind == 'd') {
-        *place = value.as_double();
-      } else if (item.kind == 'i') {
-        *place = static_cast<double>(value.as_int());
-      } else if (item.kind == 'b') {
-        *place = value.as_bool() ? 1.0 : 0.0;
-      } else if (item.kind == 'v') {
-        const std::vector<double> values = value.as_double_array();
-        if (values.size() != static_cast<std::size_t>(item.count)) {
-          problem = std::string(item.name) + ": must have " + std::to_string(item.count) + " numbers";
-          return false;
-        }
-        std::copy(values.begin(), values.end(), place);
-      } else {
-        std::string text;
-        if (item.kind == 's') {
-          text = value.as_string();
-        } else {
-          for (const std::string & part : value.as_string_array()) {
-            text += (text.empty() ? "" : ", ") + part;
-          }
-        }
-        const ArmChoice * choice = item.choices;
-        while (choice->text && text != choice->text) {
-          ++choice;
-        }
-        if (!choice->text) {
-          problem = std::string(item.name) + ": cannot be '" + text + "'";
-          problem += item.fixed ? std::string(", for it is fixed in this package to '") + item.choices->text + "'" : "";
-          return false;
-        }
-        if (item.kind == 's') {
-          *place = choice->value;
-        }
-      }
+      problem = read_value(item, value, numbers + item.place);
     } catch (const std::exception & cause) {
-      problem = std::string(item.name) + ": " + cause.what();
+      problem = cause.what();
+    }
+    if (!problem.empty()) {
+      problem = std::string(item.name) + ": " + problem;
       return false;
     }
   }
@@ -555,38 +582,44 @@ bool Controller::read_states()
   return is_finite;
 }
 
+/// Take the reference of the controller in front.
+void Controller::update_chain(double t)
+{
+  adopt_settings();
+  if (hold_.exchange(false)) {
+    core_acknowledge(core_);  // whoever is in front says where the arm should be
+  }
+  const auto part = [this](std::size_t k, std::size_t i, double otherwise) {
+    const double given = reference_interfaces_[k * JOINTS + i];
+    return std::isnan(given) ? otherwise : given;
+  };
+  StreamedReference reference;
+  for (std::size_t i = 0; i < JOINTS; ++i) {
+    reference.joints[i] = !std::isnan(reference_interfaces_[i]);
+    reference.q[i] = part(0, i, 0.0);
+    reference.qdd[i] = part(2, i, 0.0);
+    reference.effort[i] = part(3, i, 0.0);
+  }
+  if (std::count(reference.joints.begin(), reference.joints.end(), 1) == 0) {
+    return;
+  }
+  if (arm_given(arm_settings(arm_.get()))->missing_reference_velocity == 0.0) {
+    core_velocity_update(
+      &chained_velocity_, core_settings(core_), t, reference.joints.data(), reference.q.data(), reference.qd.data());
+  }
+  for (std::size_t i = 0; i < JOINTS; ++i) {
+    reference.qd[i] = part(1, i, reference.qd[i]);
+  }
+  track(t, reference);
+  std::fill(reference_interfaces_.begin(), reference_interfaces_.end(), NONE);  // each counts once
+}
+
 controller_interface::return_type Controller::update_and_write_commands(
   const rclcpp::Time & time, const rclcpp::Duration & period)
 {
   const double t = is_in_chained_mode() ? passed(time, period) : time_.load();
   if (is_in_chained_mode()) {
-    adopt_settings();
-    if (hold_.exchange(false)) {
-      core_acknowledge(core_);  // whoever is in front says where the arm should be
-    }
-    StreamedReference reference;
-    bool is_given = false;
-    for (std::size_t i = 0; i < JOINTS; ++i) {
-      const auto part = [this, i](std::size_t k) { return reference_interfaces_[k * JOINTS + i]; };
-      reference.joints[i] = !std::isnan(part(0));
-      is_given = is_given || reference.joints[i];
-      reference.q[i] = reference.joints[i] ? part(0) : 0.0;
-      reference.qdd[i] = std::isnan(part(2)) ? 0.0 : part(2);
-      reference.effort[i] = std::isnan(part(3)) ? 0.0 : part(3);
-    }
-    if (is_given) {
-      if (arm_given(arm_settings(arm_.get()))->missing_reference_velocity == 0.0) {
-        core_velocity_update(
-          &chained_velocity_, core_settings(core_), t, reference.joints.data(), reference.q.data(),
-          reference.qd.data());
-      }
-      for (std::size_t i = 0; i < JOINTS; ++i) {
-        const double given = reference_interfaces_[JOINTS + i];
-        reference.qd[i] = std::isnan(given) ? reference.qd[i] : given;
-      }
-      track(t, reference);
-      std::fill(reference_interfaces_.begin(), reference_interfaces_.end(), NONE);  // each counts once
-    }
+    update_chain(t);
   }
   core_set_conflict(core_, conflict_ && !is_in_chained_mode());
   if (tare_.exchange(false)) {

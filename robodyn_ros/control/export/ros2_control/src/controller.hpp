@@ -96,6 +96,8 @@ private:
   // Others than the thread that updates
   bool read_parameters(const std::vector<rclcpp::Parameter> & changes, Parameters & given, std::string & problem) const;
   Settings settings_of(const std::vector<rclcpp::Parameter> & changes, std::string & problem) const;
+  rcl_interfaces::msg::SetParametersResult try_parameters(const std::vector<rclcpp::Parameter> & changes);
+  void make_publishers();
   void hand_over(Settings settings);
   void take_back();
   void listen();
@@ -116,6 +118,7 @@ private:
   void track(double t, const StreamedReference & reference);
   void note(const CoreRefusal & refusal);
   bool read_states();
+  void update_chain(double t);
   double state_timeout() const;
   bool write(std::size_t place, double value);
   bool write_commands(double t, int what);

@@ -30,6 +30,43 @@ bool read_pose(const Position & p, const geometry_msgs::msg::Quaternion & o, Too
   return std::abs(length - 1.0) <= UNIT_TOLERANCE;
 }
 
+/// The time of a stamp [s].
+double stamped(const builtin_interfaces::msg::Time & stamp)
+{
+  return static_cast<double>(stamp.sec) + static_cast<double>(stamp.nanosec) / 1e9;
+}
+
+/// The points of a trajectory, row by row; velocities, accelerations and efforts may be empty.
+struct Points
+{
+  std::vector<double> times, positions, velocities, accelerations, efforts;
+};
+
+/// False if a point has not as many numbers as joints, or other ones than the first point.
+bool read_points(const JointTrajectory & message, Points & found)
+{
+  const std::size_t columns = message.joint_names.size();
+  const auto & first = message.points.front();
+  for (const auto & point : message.points) {
+    const auto add = [columns](const std::vector<double> & values, const std::vector<double> & others, std::vector<double> & to) {
+      to.insert(to.end(), values.begin(), values.end());
+      return values.size() == others.size() && (values.empty() || values.size() == columns);
+    };
+    const auto & time = point.time_from_start;
+    found.times.push_back(static_cast<double>(time.sec) + static_cast<double>(time.nanosec) / 1e9);
+    if (
+      point.positions.size() != columns || !add(point.positions, first.positions, found.positions) ||
+      !add(point.velocities, first.velocities, found.velocities) ||
+      !add(point.accelerations, first.accelerations, found.accelerations) ||
+      !add(point.effort, first.effort, found.efforts)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+const double * data_of(const std::vector<double> & values) { return values.empty() ? nullptr : values.data(); }
+
 }  // namespace
 
 void Controller::listen()
@@ -129,8 +166,7 @@ void Controller::on_reference(const JointState & message)
   const double now = seconds(get_node()->now());
   is_estimated_ = message.velocity.empty() && arm_given(known_.get())->missing_reference_velocity == 0.0;
   if (is_estimated_) {
-    const double stamp =
-      static_cast<double>(message.header.stamp.sec) + static_cast<double>(message.header.stamp.nanosec) / 1e9;
+    const double stamp = stamped(message.header.stamp);
     const bool is_finite =
       std::all_of(next.q.begin(), next.q.end(), [](double value) { return std::isfinite(value); });
     if (is_finite) {
@@ -145,7 +181,7 @@ void Controller::on_reference(const JointState & message)
 void Controller::on_trajectory(const JointTrajectory & message)
 {
   const std::lock_guard<std::mutex> lock(preparation_);
-  const std::size_t points = message.points.size(), columns = message.joint_names.size();
+  const std::size_t points = message.points.size();
   if (points == 0) {
     hold_ = true;
     return;
@@ -161,38 +197,20 @@ void Controller::on_trajectory(const JointTrajectory & message)
     }
     joints.push_back(joint);
   }
-  std::vector<double> times, positions, velocities, accelerations, efforts;
-  for (const auto & point : message.points) {
-    times.push_back(
-      static_cast<double>(point.time_from_start.sec) + static_cast<double>(point.time_from_start.nanosec) / 1e9);
-    positions.insert(positions.end(), point.positions.begin(), point.positions.end());
-    velocities.insert(velocities.end(), point.velocities.begin(), point.velocities.end());
-    accelerations.insert(accelerations.end(), point.accelerations.begin(), point.accelerations.end());
-    efforts.insert(efforts.end(), point.effort.begin(), point.effort.end());
-    const auto & first = message.points.front();
-    const auto is_even = [columns](const std::vector<double> & values, const std::vector<double> & others) {
-      return values.size() == others.size() && (values.empty() || values.size() == columns);
-    };
-    if (
-      point.positions.size() != columns || !is_even(point.velocities, first.velocities) ||
-      !is_even(point.accelerations, first.accelerations) || !is_even(point.effort, first.effort)) {
-      return refuse("trajectory", "every point needs a position for each joint, and velocities, accelerations and efforts "
-                                  "if the others have them");
-    }
+  Points all;
+  if (!read_points(message, all)) {
+    return refuse("trajectory", "every point needs a position for each joint, and velocities, accelerations and efforts "
+                                "if the others have them");
   }
-  // A start is a time by the clock of the nodes; the loop may have another clock.
-  double start = NONE;
-  if (message.header.stamp.sec != 0 || message.header.stamp.nanosec != 0) {
-    const double stamp =
-      static_cast<double>(message.header.stamp.sec) + static_cast<double>(message.header.stamp.nanosec) / 1e9;
-    start = time_ + (stamp - seconds(get_node()->now()));
-  }
+  // A start is a time by the clock of the nodes; the loop may have another clock. A stamp of 0 is now.
+  const double stamp = stamped(message.header.stamp);
+  const double start = stamp == 0.0 ? NONE : time_ + (stamp - seconds(get_node()->now()));
   std::array<char, PROBLEM> text{};
   CoreRefusal why{};
   CoreTrajectory * trajectory = core_trajectory_create(
-    arm_core_settings(known_.get()), static_cast<std::int64_t>(points), static_cast<std::int64_t>(columns), joints.data(), times.data(), positions.data(),
-    velocities.empty() ? nullptr : velocities.data(), accelerations.empty() ? nullptr : accelerations.data(),
-    efforts.empty() ? nullptr : efforts.data(), start, time_, &why);
+    arm_core_settings(known_.get()), static_cast<std::int64_t>(points), static_cast<std::int64_t>(joints.size()),
+    joints.data(), all.times.data(), all.positions.data(), data_of(all.velocities), data_of(all.accelerations),
+    data_of(all.efforts), start, time_, &why);
   if (!trajectory) {
     arm_refusal_text(&why, text.data(), text.size());
     return refuse("trajectory", text.data());

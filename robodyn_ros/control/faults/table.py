@@ -1,0 +1,243 @@
+"""The table of faults: what is wrong, how that is detected, what is sent because of it, and the words.
+
+The parameters of the node and of an exported controller, the table of the safety contract, the constants of the core
+(:func:`fault_header`) and all texts come from here. :mod:`robodyn_ros.control.faults.settings` says what the reactions
+send.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, make_dataclass
+from typing import Any, ClassVar, NamedTuple
+
+from robodyn_ros.errors import ConfigurationError
+from robodyn_ros.settings import check_settings, choice, setting
+from robodyn_ros.suggestions import is_it
+
+PHASES = ("retreat", "wait", "hold", "float", "damp", "ramp", "silent")
+"""Phases of a reaction; those from ramp on lead nowhere else while a fault lasts."""
+
+TO_CONTACT = PHASES[:-1]
+"""Reactions to choose from where something touches the arm."""
+
+WITH_STATES = ("hold", "damp", "ramp")
+"""Reactions to choose from where states come, and how they escalate."""
+
+WITHOUT_STATES = ("hold", "ramp")
+"""Reactions that need no states."""
+
+BLIND_ESCALATION = ("hold", "hold", "ramp")
+"""How these escalate: as those with states do, but that there is nothing to damp by."""
+
+
+class Fault(NamedTuple):
+    """A row of the table."""
+
+    words: str  # what it is counted under
+    detection: str  # what is detected, Markdown
+    by: str  # the function of core/faults.c that finds it; "" if another part of the core says so
+    description: str  # of what the reaction is to
+    remedy: str  # where it ends a simulation
+    test: str  # that injects it
+    reactions: tuple[str, ...] = WITH_STATES  # to choose from
+    reaction: str = "hold"  # unless another one is chosen
+    max_duration: float = 5.0  # of the reaction, unless another one is given [s]
+    needs_quiet: bool = False  # True if it lasts until it has been quiet, from the first time on
+
+
+FAULTS: Mapping[str, Fault] = {
+    "states": Fault(
+        "no joint states",
+        "no usable state for `state_timeout`",
+        "",
+        "the lack of usable joint states",
+        "send states more often, lower state_delay and state_jitter, or raise state_timeout",
+        "test_nodes_faults.py::test_states_that_cannot_be_used",
+        WITHOUT_STATES,
+    ),
+    "law": Fault(
+        "control law failed",
+        "the control law or the model raises, or gives efforts that are no numbers",
+        "",
+        "a control law that raises, or gives no numbers",
+        "choose other gains or another law (--controller)",
+        "test_nodes_faults.py::test_a_plugin_that_raises_or_gives_garbage",
+    ),
+    "sensor": Fault(
+        "sensor fault",
+        "positions contradict velocities, or a joint stands although more drives it than may hold it",
+        "judge_consistency",
+        "joint states that cannot be true",
+        "compare the arm with its model (mass_scale, payload, friction), or lower the noise of its sensors",
+        "test_control_consistency.py::test_what_contradicts_kinematics_is_found_in_time",
+        WITHOUT_STATES,
+    ),
+    "following": Fault(
+        "arm does not follow",
+        "the arm is further than `following_tolerance` from its reference, and than the effort limit stretches a soft "
+        "law; or it moves as no effort explains",
+        "judge_consistency",
+        "an arm that does not follow",
+        "move more slowly (a longer duration), carry less, correct the model, or raise natural_frequency",
+        "test_control_consistency.py::test_a_drive_that_does_not_obey_is_found_before_its_joint_is_fast",
+        needs_quiet=True,  # nobody knows why, so it is not asked again at once
+    ),
+    "speed": Fault(
+        "too fast",
+        "a joint is faster than `overspeed` times its limit; the tool has more energy than `contact.energy`",
+        "judge_speed",
+        "a joint faster than its limit",
+        "move more slowly (a longer duration), lower the gains, or give the joint its motor's inertia (armature)",
+        "test_nodes_faults.py::test_a_joint_that_is_too_fast",
+    ),
+    "publisher": Fault(
+        "second publisher",
+        "a second publisher of states, commands or references, in the ROS graph",
+        "judge_publisher",
+        "a second publisher of states, commands or references",
+        "leave one publisher of joint_states",
+        "test_nodes_faults.py::test_a_second_publisher",
+        max_duration=60.0,
+    ),
+    "rate": Fault(
+        "states too rare",
+        "states come too rarely for the gains, or for `state_timeout`",
+        "judge_rate",
+        "states that are too rare for the gains",
+        "lower natural_frequency or raise state_rate",
+        "test_control_sampling.py::test_states_too_rare_for_the_gains_are_held_with_what_they_carry",
+        max_duration=60.0,
+    ),
+    "collision": Fault(
+        "collision",
+        "an effort, force or torque from outside is beyond a threshold `collision`",
+        "judge_touch",
+        "a collision",
+        "clear the way, or raise the thresholds of contact",
+        "test_control_contact.py::test_a_touch_that_becomes_a_collision_stays_one_until_it_has_been_quiet",
+        TO_CONTACT,
+        "float",  # the arm may clamp somebody
+        needs_quiet=True,
+    ),
+    "touch": Fault(
+        "touch",
+        "the same for a threshold `touch`; by default there is none",
+        "judge_touch",
+        "a touch",
+        "clear the way, or raise the thresholds of contact",
+        "test_control_contact.py::test_each_answer_at_each_level_has_its_expiry_and_its_way_back",
+        TO_CONTACT,
+        needs_quiet=True,
+    ),
+}
+"""Kind of fault → its row. In this order the core looks for them."""
+
+KINDS = tuple(FAULTS)
+"""Kinds of faults, in the order of the core."""
+
+PROBLEMS: Mapping[str, str] = {
+    "NO_PROBLEM": "",
+    "OFF_VELOCITY": "{joint} is {size:.3g} {position} from where its velocities lead; {allowed} {position}",
+    "VELOCITY_JUMPS": "the velocity of {joint} changes by {value:.3g} {position}/s in one period; {allowed} "
+    "{position}/s",
+    "STANDS_DRIVEN": "{joint} stands although {size:.3g} {effort} drive it; {allowed} {effort}: it has struck "
+    "something, is blocked, or its encoder is dead",
+    "DISOBEYS": "{joint} moves as if {size:.3g} {effort} less drove it than its drive gets; {allowed} {effort}: its "
+    "drive does not obey, or something holds or pushes it",
+    "TOO_FAST": "{joint} moves at {value:.4g} {position}/s; {bound:.4g} {position}/s is the limit",
+    "FAR_AWAY": "{joint} is {value:.3g} {position} from its reference; {bound:.3g} {position} is allowed",
+    "MISSING": "no usable joint states for {value:.3g} s",
+    "NO_NUMBERS": "the control law gives efforts that are no numbers",
+    "LATCHED": "latched",
+    "FELT_JOINT": "{joint} feels {value:.3g} {effort} from outside; {bound:.3g} {effort} is the limit",
+    "FELT_FORCE": "the tool feels a force of {value:.3g} N from outside; {bound:.3g} N is the limit",
+    "FELT_TORQUE": "the tool feels a torque of {value:.3g} N·m from outside; {bound:.3g} N·m is the limit",
+    "FELT_ENERGY": "the tool moves with an energy of {value:.3g} J; {bound:.3g} J is the limit",
+    "GROWS_FASTER": "{joint} moves at {value:.3g} {position}/s, faster than before it was braked: its drive does not "
+    "obey",
+    "MOVED_UNSEEN": "{joint} is {size:.3g} {position} from where it was before states were missing; its velocity limit "
+    "explains {bound:.3g} {position}",
+    "SEVERAL_PUBLISHERS": "there are several publishers of states, commands or references",
+    "TOO_RARE": "a state every {bound:.3g} s is too rare for the gains or for state_timeout",
+}
+"""What exactly is wrong → the words; ``size`` is the magnitude of the value (:class:`.problems.FaultCause`)."""
+
+
+def fault_header() -> str:
+    """The constants of the table for the core: ``kinds.h``."""
+    judges = dict.fromkeys(fault.by for fault in FAULTS.values() if fault.by)
+    phases, kinds = (", ".join(names).upper() for names in (PHASES, KINDS))
+    return (
+        "/* What the core has of the table of faults, faults/table.py: kinds, phases of a reaction, what is wrong in\n"
+        "   numbers, and the functions that find it, in their order. */\n\n"
+        "#ifndef KINDS_H\n#define KINDS_H\n\n"
+        f"enum {{ {kinds}, KINDS }};\nenum {{ {phases} }};\nenum {{ {', '.join(PROBLEMS)} }};\n\n"
+        f"#define JUDGES {', '.join(judges)}\n\n#endif\n"
+    )
+
+
+@dataclass(frozen=True)
+class FaultReaction:
+    """What is sent because of a fault, and for how long."""
+
+    kind: ClassVar[str]
+
+    answer: str = choice("hold", "answer to a fault", lambda: TO_CONTACT)
+    expiry: float = setting(5.0, "how long that lasts", "s", 0.0, 3600.0)
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+    def escalated(self, level: int) -> str:
+        """The answer, made so many levels stronger."""
+        ladder = BLIND_ESCALATION if FAULTS[self.kind].reactions == WITHOUT_STATES else WITH_STATES
+        place = ladder.index(self.answer) if self.answer in ladder else 0
+        return ladder[min(place + level, len(ladder) - 1)] if level else self.answer
+
+
+def _reaction_class(kind: str) -> type[FaultReaction]:
+    fault = FAULTS[kind]
+    end = "before nothing is sent" if fault.reactions == WITHOUT_STATES else "before the ramp to zero"
+    answer = choice(fault.reaction, f"answer to {fault.description}", lambda: fault.reactions)
+    expiry = setting(fault.max_duration, f"how long that lasts {end}", "s", 0.0, 3600.0)
+    members = [("answer", str, answer), ("expiry", float, expiry)]
+    found: type[FaultReaction] = make_dataclass(
+        f"{kind.title()}Reaction", members, bases=(FaultReaction,), namespace={"kind": kind}, frozen=True
+    )
+    return found
+
+
+REACTIONS = {kind: _reaction_class(kind) for kind in FAULTS}
+"""Kind of fault → the settings of its reaction."""
+
+
+class FaultReactions(Mapping[str, FaultReaction]):
+    """Kind of fault → the reaction to it, in the order of the table."""
+
+    def __init__(self, **given: Any) -> None:
+        """
+        Args:
+            given: kind → its reaction, or its arguments: answer, and expiry [s]; the defaults unless given.
+
+        Raises:
+            ConfigurationError: there is no such kind, or a value is none that its reaction can have.
+        """
+        for kind in given.keys() - FAULTS.keys():
+            raise ConfigurationError(
+                f"faults.{kind}: must be one of {', '.join(KINDS)}, not {kind!r}{is_it(kind, KINDS)}"
+            )
+        values = {kind: given.get(kind, ()) for kind in FAULTS}
+        self._found = {
+            kind: value if isinstance(value, REACTIONS[kind]) else REACTIONS[kind](*value)
+            for kind, value in values.items()
+        }
+
+    def __getitem__(self, kind: str) -> FaultReaction:
+        return self._found[kind]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
