@@ -40,7 +40,7 @@ from robodyn_ros.nodes.common.messages import respond, to_matrix
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings
 from robodyn_ros.nodes.common.qos import LATCHED, RELIABLE
 from robodyn_ros.nodes.common.threads import BackgroundTask
-from robodyn_ros.nodes.common.timers import steady_timer
+from robodyn_ros.nodes.common.timers import on_topic, say_awaited, steady_timer
 from robodyn_ros.nodes.common.watch import CONTROLLER, Watch
 from robodyn_ros.nodes.planner.messages import Preview, check_start, standing_at, to_message
 from robodyn_ros.planning.cost import SMOOTH, Cost, read_cost
@@ -126,6 +126,7 @@ class PlannerNode(ExceptionGuard, Node):  # type: ignore[misc]
         self.create_service(Trigger, "~/execute", self._on_execute)
         steady_timer(self, POLL_PERIOD, self._poll)
         self._diagnostics = Diagnostics(self, self._report)
+        say_awaited(self, self._awaited, self._diagnostics.publish)
 
     # From a target to a plan
 
@@ -236,12 +237,18 @@ class PlannerNode(ExceptionGuard, Node):  # type: ignore[misc]
         if hasattr(self, "_diagnostics"):
             self._diagnostics.publish()
 
+    def _awaited(self) -> str:
+        """What must come before a motion can be planned; "" if all is there, or if there is a problem."""
+        if self._watch is None:
+            return self._description.awaited
+        return "" if self._watch.q is not None else f"joint states {on_topic(self, 'joint_states')}"
+
     def _report(self) -> Report:
         name = "" if self._watch is None else self._watch.robot.name
         values = {"searches": self._searches, "found": self._solved}
-        has_state = self._watch is not None and self._watch.q is not None
-        waiting = f"waiting for {'a target' if has_state else 'joint states'}"
-        return Report(name, self._problem, self._state or waiting, values)
+        awaited = self._awaited()
+        problem = self._problem or (f"waiting for {awaited}" if awaited else "")
+        return Report(name, problem, self._state or "waiting for a target", values)
 
 
 @dataclass(frozen=True, eq=False)
