@@ -82,7 +82,7 @@ def test_commands(page: Path, copy: Path) -> None:
             env=environment(copy, **pip, **path),
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=180,  # a command that hangs
         )
         assert done.returncode == 0, f"{script}\n{done.stdout}{done.stderr}"
         assert "Traceback" not in done.stderr, done.stderr
