@@ -152,7 +152,7 @@ def model_parameters(values: NamedValues, robot: Robot) -> dict[str, Any]:
     payload = Payload(link, mass, tuple(values["payload.com"]), matrix)
     if not link and mass > 0.0:
         raise InputError("payload.link", "must name the link that holds the payload", link)
-    if link and robot.link(link).body < 0:
+    if link and robot.link(link, "payload.link").body < 0:
         raise InputError("payload.link", f"{link!r} is fixed to the base and cannot hold one", link)
     return {"gravity": tuple(values["gravity"]), "payload": payload if link else None}
 

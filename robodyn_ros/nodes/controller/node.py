@@ -343,7 +343,7 @@ class ConfiguredController:
         end_arm(node)
         mention_unknown(node)
         joints, transmission = joint_order(parameters, robot), make_transmission(parameters, robot)
-        tool = parameters["tool"] or tip(robot)
+        tool = robot.link(parameters["tool"] or tip(robot), "tool").name
         with library_log(node):
             start_core(robot.n, THREAD)
             dynamics = make_dynamics(parameters, robot)
