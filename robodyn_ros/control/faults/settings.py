@@ -66,7 +66,7 @@ class SafetySettings:
     state_timeout: float = setting(0.1, "greatest age of a joint state that still gets a command", "s", 1e-3, 10.0)
     reference_timeout: float = setting(0.5, "longest wait for the next streamed reference", "s", 1e-3, 10.0)
     reference_jump: float = setting(
-        0.05, "greatest jump of a streamed reference that is not led there", "rad or m", 0.0, 1e3
+        0.05, "greatest jump of a streamed reference that is not rate-limited", "rad or m", 0.0, 1e3
     )
     cmd_timeout: float = setting(0.0, "how long a trajectory's last point is held (0: for good)", "s", 0.0, 3600.0)
     allow_nonzero_velocity_at_trajectory_end: bool = switch(
@@ -74,11 +74,11 @@ class SafetySettings:
     )
     speed_scaling: float = setting(1.0, "speed of trajectories, as part of the planned one", "-", 0.0, 1.0)
     ramp_time: float = setting(0.0, "how long gravity takes to ramp in when switched on", "s", 0.0, 60.0)
-    ramp_down_time: float = setting(0.3, "how long an answer to a fault takes to ramp to zero", "s", 1e-3, 60.0)
+    ramp_down_time: float = setting(0.3, "time in which a reaction to a fault ramps to zero", "s", 1e-3, 60.0)
     recurrences: int = whole(10, "how many faults of one class within recurrence_time latch it", 1, 1000)
     recurrence_time: float = setting(10.0, "time within which faults of one class are counted", "s", 0.0, 3600.0)
-    quiet_time: float = setting(3.0, "how long the cause of a latched fault must be away", "s", 0.0, 3600.0)
-    blend_time: float = setting(0.2, "how long a change of law, model or gains is blended over", "s", 0.0, 60.0)
+    quiet_time: float = setting(3.0, "how long the cause of a latched fault must be gone", "s", 0.0, 3600.0)
+    blend_time: float = setting(0.2, "time over which a change of law, model or gains is blended in", "s", 0.0, 60.0)
     soft_limit_margin: float = setting(0.02, "where soft limits begin, before the hard ones", "rad or m", 0.0, 10.0)
     overspeed: float = setting(1.1, "greatest speed, as a multiple of the velocity limit", "-", 1.0, 100.0)
     plausibility: bool = switch(True, "compare positions, velocities and efforts with each other and with the model")
@@ -113,7 +113,7 @@ class SafetySettings:
         0.2, "how far a trajectory runs ahead of a joint whose effort is saturated", "rad or m", 0.0, 1e3
     )
     allow_sagging: bool = switch(
-        False, "whether effort limits may be below what holds the arm in every pose, because something else carries it"
+        False, "whether effort limits may be too low to hold the arm, because something else carries it"
     )
     overrun: float = setting(0.02, "longest period between two states that is no overrun", "s", 1e-3, 10.0)
 
@@ -129,7 +129,7 @@ class FaultReaction:
     needs_quiet: ClassVar[bool] = False  # True if the fault lasts until it has been quiet, from the first time on
 
     answer: str = choice("hold", "answer to it", lambda: WITH_STATES)
-    expiry: float = setting(5.0, "how long that lasts before the ramp to zero", "s", 0.0, 3600.0)
+    expiry: float = setting(5.0, "greatest duration before the ramp to zero", "s", 0.0, 3600.0)
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -147,8 +147,8 @@ class StatesReaction(FaultReaction):
 
     escalation = BLIND_ESCALATION
 
-    answer: str = choice("hold", "answer to the lack of usable joint states", lambda: WITHOUT_STATES)
-    expiry: float = setting(5.0, "how long that lasts before nothing is sent", "s", 0.0, 3600.0)
+    answer: str = choice("hold", "reaction to the lack of usable joint states", lambda: WITHOUT_STATES)
+    expiry: float = setting(5.0, "greatest duration before nothing is sent", "s", 0.0, 3600.0)
 
 
 @dataclass(frozen=True)
@@ -157,38 +157,40 @@ class SensorReaction(FaultReaction):
 
     escalation = BLIND_ESCALATION
 
-    answer: str = choice("hold", "answer to joint states that cannot be true", lambda: WITHOUT_STATES)
-    expiry: float = setting(5.0, "how long that lasts before nothing is sent", "s", 0.0, 3600.0)
+    answer: str = choice("hold", "reaction to inconsistent joint states", lambda: WITHOUT_STATES)
+    expiry: float = setting(5.0, "greatest duration before nothing is sent", "s", 0.0, 3600.0)
 
 
 @dataclass(frozen=True)
 class LawReaction(FaultReaction):
     """The control law or the model fails; the model's gravity may have failed too."""
 
-    answer: str = choice("hold", "answer to a control law that raises, or gives no numbers", lambda: WITH_STATES)
+    answer: str = choice("hold", "reaction to a control law that raises, or gives no numbers", lambda: WITH_STATES)
 
 
 @dataclass(frozen=True)
 class SpeedReaction(FaultReaction):
     """A joint is too fast. If the answer makes it faster, the arm is let go of."""
 
-    answer: str = choice("hold", "answer to a joint faster than its limit", lambda: WITH_STATES)
+    answer: str = choice("hold", "reaction to a joint faster than its limit", lambda: WITH_STATES)
 
 
 @dataclass(frozen=True)
 class PublisherReaction(FaultReaction):
     """Another node publishes states, commands the drives, or streams references."""
 
-    answer: str = choice("hold", "answer to a second publisher of states, commands or references", lambda: WITH_STATES)
-    expiry: float = setting(60.0, "how long that lasts before the ramp to zero", "s", 0.0, 3600.0)
+    answer: str = choice(
+        "hold", "reaction to a second publisher of states, commands or references", lambda: WITH_STATES
+    )
+    expiry: float = setting(60.0, "greatest duration before the ramp to zero", "s", 0.0, 3600.0)
 
 
 @dataclass(frozen=True)
 class RateReaction(FaultReaction):
     """States come too rarely for the gains; the reaction has gains that they carry."""
 
-    answer: str = choice("hold", "answer to states that are too rare for the gains", lambda: WITH_STATES)
-    expiry: float = setting(60.0, "how long that lasts before the ramp to zero", "s", 0.0, 3600.0)
+    answer: str = choice("hold", "reaction to states that are too rare for the gains", lambda: WITH_STATES)
+    expiry: float = setting(60.0, "greatest duration before the ramp to zero", "s", 0.0, 3600.0)
 
 
 @dataclass(frozen=True)
@@ -197,7 +199,7 @@ class FollowingReaction(FaultReaction):
 
     needs_quiet = True
 
-    answer: str = choice("hold", "answer to an arm that does not follow", lambda: WITH_STATES)
+    answer: str = choice("hold", "reaction to an arm that does not follow", lambda: WITH_STATES)
 
 
 @dataclass(frozen=True)
@@ -206,7 +208,7 @@ class TouchReaction(FaultReaction):
 
     needs_quiet = True
 
-    answer: str = choice("hold", "answer to a touch", lambda: TO_CONTACT)
+    answer: str = choice("hold", "reaction to a touch", lambda: TO_CONTACT)
 
 
 @dataclass(frozen=True)
@@ -215,7 +217,7 @@ class CollisionReaction(FaultReaction):
 
     needs_quiet = True
 
-    answer: str = choice("float", "answer to a collision", lambda: TO_CONTACT)
+    answer: str = choice("float", "reaction to a collision", lambda: TO_CONTACT)
 
 
 class FaultReactions(NamedTuple):
