@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterable
+from pathlib import Path
+from shlex import quote
 from typing import NamedTuple
 
 from robodyn_ros.suggestions import is_it
+
+
+def pip_install(what: str) -> str:
+    """The command that installs a package for the Python that runs: the ``pip`` of a shell may be another one's."""
+    python = Path(sys.executable)
+    shown = os.path.relpath(python) if python.is_relative_to(Path.cwd()) else str(python)
+    return f"{quote(shown)} -m pip install {quote(what)}"
 
 
 class Place(NamedTuple):

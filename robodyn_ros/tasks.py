@@ -18,7 +18,13 @@ from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import finite_array
 from robodyn_ros.control.loop import ControlLoop
-from robodyn_ros.control.loop_settings import MODEL, loop_default_values, make_loop_settings, model_parameters
+from robodyn_ros.control.loop_settings import (
+    MODEL,
+    check_limits,
+    loop_default_values,
+    make_loop_settings,
+    model_parameters,
+)
 from robodyn_ros.control.motion.point_to_point import point_to_point
 from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.document.numbers import digits
@@ -153,6 +159,7 @@ def simulate(
     plant = FileParameters(given, MODEL | default_values(robot))
     law = FileParameters(given, loop_default_values(robot))
     hardware = make_hardware(plant, robot)
+    check_limits(given, robot)
     dynamics = create("dynamics", law["dynamics"], robot, **model_parameters(law, robot))
     loop = ControlLoop.from_settings(make_loop_settings(law, dynamics))
     if unknown := sorted(set(plant.unused()) & set(law.unused())):

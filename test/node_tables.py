@@ -1,4 +1,4 @@
-"""Reads the tables of docs/reference/nodes.md, and makes them from running nodes."""
+"""Reads the tables of docs/reference/nodes, and makes them from running nodes."""
 
 from __future__ import annotations
 
@@ -22,18 +22,15 @@ MANY = 1e300
 """What a range says where there is no limit."""
 
 
-PAGE = ROOT / "docs/reference/nodes.md"
+PAGES = ROOT / "docs/reference/nodes"
 
-NAMES = tuple(re.findall(r"^## `(\w+)`$", PAGE.read_text(encoding="utf-8"), re.MULTILINE))
-"""Names of the nodes that the page describes."""
+NAMES = tuple(sorted(page.stem for page in PAGES.glob("*.md") if page.stem.isidentifier() and page.stem != "index"))
+"""Names of the nodes that have a page."""
 
 
-def section(node: str) -> str:
-    """The part of the page about a node."""
-    text = PAGE.read_text(encoding="utf-8")
-    found = re.search(rf"^## `{re.escape(node)}`\n(.*?)(?=^#|\Z)", text, re.DOTALL | re.MULTILINE)
-    assert found, f"{PAGE.name} has no heading for {node}"
-    return found.group(1)
+def pages(node: str) -> str:
+    """The text about a node: its page, and the one of its parameters if they have one of their own."""
+    return "".join(page.read_text(encoding="utf-8") for page in sorted(PAGES.glob(f"{node}*.md")))
 
 
 def rows(text: str, columns: int) -> list[list[str]]:
@@ -48,8 +45,8 @@ def rows(text: str, columns: int) -> list[list[str]]:
     return found
 
 
-def parameters_table(graph: Graph, node: str, joints: tuple[str, ...], given: dict[str, str]) -> str:
-    """The table of a node's parameters, made from the running node; the parameters of joints are listed once.
+def parameter_rows(graph: Graph, node: str, joints: tuple[str, ...], given: dict[str, str]) -> list[str]:
+    """The rows of a node's parameters, made from the running node; the parameters of joints are listed once.
 
     Args:
         graph: in which the node runs.
@@ -83,9 +80,7 @@ def parameters_table(graph: Graph, node: str, joints: tuple[str, ...], given: di
         row = tuple(re.sub(rf"\bjoint {joint}\b", "the joint", cell) for cell in row)
         before = lines.get(general, row)
         lines[general] = tuple(_merged(one, other) for one, other in zip(before, row, strict=True))
-    table = ["| parameter | default | allowed | meaning | set at |", "|---|---|---|---|---|"]
-    table += [re.sub(" +", " ", f"| `{name}` | {' | '.join(row)} |") for name, row in lines.items()]
-    return "\n".join(table)
+    return [re.sub(" +", " ", f"| `{name}` | {' | '.join(row)} |") for name, row in lines.items()]
 
 
 def _merged(one: str, other: str) -> str:

@@ -197,7 +197,7 @@ def test_no_law_wins_among_equals():
         return LawComparison(robot, "an arm", *comparison_of(*runs)).verdict()
 
     said = verdict(slow=1e-3, quick=1.04e-3)
-    assert "slow and quick follow equally well, with RMS errors of up to 0.10% of the way" in said
+    assert "slow and quick follow equally well, with RMS errors of up to 0.10% of the distance" in said
     assert "After a step quick settles within 2% of the step in 0.98 s" in said
     assert "best" not in said and "times as much" not in said
     said = verdict(slow=1e-3, quick=1.2e-3)

@@ -280,7 +280,7 @@ def test_help_is_asked_for_by_its_name_too(verb, capsys):
         (["plan", "arm.urdf", "-p", "tolerence=1"], "its settings are options: robodyn plan --help"),
         (["plan", "arm.urdf", "-p=limit_margn=1"], "its settings are options (is it '--limit-margin'?)"),
         (["excite", "arm.urdf", "--params", "arm.yaml"], "its settings are options: robodyn excite --help"),
-        (["demo", "--qqq"], "unrecognized arguments: --qqq; robodyn demo --help lists the options\n"),
+        (["demo", "--qqq"], "--qqq; robodyn demo --help lists the options, and -p NAME:=VALUE gives a parameter"),
     ],
 )
 def test_an_unknown_option_is_named_beside_the_nearest_one_of_its_verb(line, said, capsys):

@@ -162,6 +162,9 @@ def test_the_tour_and_the_figures(tmp_path):
         (["--to", "shoulder=1", "-p", "controller:velocity_limits.shoulder:=0.01"], "shoulder"),
         (["-p", "controller:faults.speed.answer:=panic"], "faults.speed.answer"),
         (["-p", "command_delay:=9.0"], "command_delay"),
+        (["-p", "effort_limits.wrist:=500"], "effort_limits.wrist: must be within [0, 36], not 500"),
+        (["-p", "velocity_limits.wrist:=fast"], "velocity_limits.wrist: must be within [0, 8], not 'fast'"),
+        (["--duration", "-1", "--to", "0.5,1,0"], "--duration: must be above 0 s"),
     ],
 )
 def test_wrong_command_lines_say_what_would_be_right(capsys, tmp_path, monkeypatch, wrong, said):

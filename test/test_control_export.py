@@ -671,8 +671,7 @@ def test_it_compiles_without_tf(prr: Exported) -> None:
 def test_parameters_are_those_of_the_node() -> None:
     """Names, defaults, ranges and meanings are those of the page, which is held against the running node."""
     robot = rd.load_robot(PRR)
-    page = (HERE.parent / "docs/reference/nodes.md").read_text(encoding="utf-8")
-    table = page.split("<!-- parameters of controller -->")[1].split("\n\n")[0]
+    table = (HERE.parent / "docs/reference/nodes/controller-parameters.md").read_text(encoding="utf-8")
     rows = {cells[1].strip(" `"): [cell.strip() for cell in cells[2:5]] for cells in
             (line.split(" | ") for line in table.replace("| | ", "|  | ").replace("| `", " | `").splitlines())
             if len(cells) > 4}  # fmt: skip

@@ -121,7 +121,7 @@ def test_what_the_converter_does_not_know_is_refused(formula: str) -> None:
 
 def test_html_says_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "latex2mathml.converter", None)
-    with pytest.raises(rd.ConfigurationError, match=r"latex2mathml: pip install 'robodyn_ros\[symbolic\]'"):
+    with pytest.raises(rd.ConfigurationError, match=r"latex2mathml: \S+ -m pip install 'robodyn_ros\[symbolic\]'"):
         html(DOCUMENT)
     assert "<td>$1</td>" in html(Document("t", (literal_table(("a",), [("$1",)]),), ()))
 

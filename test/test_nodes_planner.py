@@ -142,3 +142,14 @@ def test_a_target_out_of_reach_is_refused_with_the_reason(rig, prr):
     message.header.frame_id = "moon"
     targets.publish(message)
     rig.wait(lambda: "'moon'" in rig.diagnostics("planner")["message"], "the refusal of an unknown frame")
+
+
+def test_a_cost_that_is_none_is_told_at_once_and_refused_later(graph, prr):
+    planner = graph.start("planner", robot_description=prr, cost="fast")
+    graph.wait(lambda: "cost: 'fast' is not one of time, effort, smoothness" in planner.output, "what is wrong")
+    assert "cost: 'fast'" in graph.diagnostics("planner")["message"]
+    (refused,) = graph.set("planner", cost="quick")
+    assert not refused.successful and "cost: 'quick' is not one of" in refused.reason
+    (refused,) = graph.set("planner", obstacles="nowhere.yaml")
+    assert not refused.successful and "nowhere.yaml" in refused.reason
+    assert graph.set("planner", cost="time")[0].successful

@@ -1,4 +1,4 @@
-"""The tables of docs/reference/nodes.md are those of the running nodes."""
+"""The tables of docs/reference/nodes are those of the running nodes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import robodyn_ros as rd
 pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
 from free_port import free_port
-from node_tables import NAMES, parameters_table, quality, rows, section
+from node_tables import NAMES, pages, parameter_rows, quality, rows
 from ros_graph import own_graph
 
 ROOT = Path(__file__).parents[1]
@@ -30,8 +30,15 @@ NODES = {
 """Node → what it must be given."""
 
 
-def test_every_node_is_listed():
+def test_every_node_has_a_page():
     assert set(NAMES) == set(NODES)
+
+
+def test_the_first_ten_parameters_are_parameters():
+    first = pages("controller").partition("## The first ten parameters")[2].partition("\n## ")[0]
+    names = [name for name, _ in rows(first, 2)]
+    assert len(names) == 10
+    assert set(names) <= {row[0] for row in rows(pages("controller"), 5)}
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +76,7 @@ def test_topics_and_services(node):
         return {(topic, kind, quality(ends[topic][0].qos_profile)) for topic, kind in own if ends[topic]}
 
     def listed(direction):
-        table = rows(section(name), 5)
+        table = rows(pages(name), 5)
         return {(absolute(topic), kind, qos) for way, topic, kind, qos, _ in table if way == direction}
 
     of_every_node = {"/rosout", "/parameter_events", f"/{name}/transition_event", "/clock"}
@@ -85,7 +92,7 @@ def test_topics_and_services(node):
             lambda own=own, listing=listing, others=others: own == {e for e in found(*listing) if e[0] not in others},
             f"exactly the {way} of the page: {own}",
         )
-    services = {(absolute(service), kind) for service, kind, _ in rows(section(name), 3)}
+    services = {(absolute(service), kind) for service, kind, _ in rows(pages(name), 3)}
     own = {(service, kinds[0]) for service, kinds in graph.node.get_service_names_and_types_by_node(name, "/")}
     assert services == {entry for entry in own if entry[1].startswith("std_srvs/")}
 
@@ -94,7 +101,8 @@ def test_topics_and_services(node):
 def test_parameters(node):
     name, given, graph = node
     joints = rd.load_robot(ROOT / "urdf/prr.urdf").joint_names
-    table = parameters_table(graph, name, joints, given)
-    found = re.search(rf"<!-- parameters of {name} -->\n(.*?)\n?<!-- end -->", section(name), re.DOTALL)
-    assert found
-    assert found.group(1) == table, f"the parameters of {name} should be:\n\n{table}\n"
+    made = parameter_rows(graph, name, joints, given)
+    listed = re.findall(r"^\| `[^`]+` \|.* \| (?:start|configure|any time) \|$", pages(name), re.MULTILINE)
+    missing, surplus = ("\n".join(sorted(set(one) - set(other))) for one, other in ((made, listed), (listed, made)))
+    assert not missing and not surplus, f"the pages of {name} lack:\n{missing}\nand have too much:\n{surplus}"
+    assert len(listed) == len(made), "a parameter is listed twice"

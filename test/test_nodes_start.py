@@ -248,3 +248,25 @@ def test_a_middleware_that_hangs_with_the_lock_held_changes_nothing_but_the_time
     for (refused, code), process in zip(cases, processes, strict=True):
         out, err = process.communicate(timeout=60)
         assert (process.returncode, out, err) == (code, "", "error: refused\n" if refused else "")
+
+
+@pytest.mark.parametrize("name", ["controller", "planner"])
+def test_a_node_says_what_it_waits_for_and_goes_on_saying_it(fresh, prr, name):
+    from std_msgs.msg import String
+
+    from robodyn_ros.nodes.common.qos import LATCHED
+
+    said = "waiting for a robot_description: the parameter is empty, and nothing has come on the topic"
+    then = "joint states on the topic /joint_states, which no node publishes"
+    node = fresh.start(name)
+    fresh.wait(lambda: said in node.output, "a line in the log")
+    found = fresh.diagnostics(name)
+    assert found["level"] == "1" and said in found["message"]
+    fresh.wait(lambda: node.output.count(said) >= 2, "the line again")
+    publisher = fresh.talk(String, "robot_description", LATCHED)
+    publisher.publish(String(data=prr))
+    fresh.wait(lambda: then in node.output, "what it waits for next")
+    assert then in fresh.diagnostics(name)["message"]
+    count = node.output.count(said)
+    fresh.wait(lambda: node.output.count(then) >= 2, "the same again")
+    assert node.output.count(said) == count

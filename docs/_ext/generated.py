@@ -17,8 +17,8 @@ from sphinx.util.docutils import SphinxDirective
 from robodyn_ros.cli.main import command_parser, verb_parsers
 from robodyn_ros.plugins import GROUPS, available, load
 
-WIDTH = "100"
-"""Of the help of a verb [characters]."""
+WIDTH = "92"
+"""Of the help of a verb, as wide as the page [characters]."""
 
 
 class Generated(SphinxDirective):

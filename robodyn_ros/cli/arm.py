@@ -100,7 +100,7 @@ def chosen_arm(robot: Robot, *nodes: dict[str, Any], args: Namespace) -> Robot:
     names = [body.name for body in chosen.bodies if body.inertial.mass == 0.0]
     if names and len(names) < len(chosen.bodies):
         links = f"link {names[0]} moves and has" if len(names) == 1 else f"links {', '.join(names)} move and have"
-        text = "no mass: efforts are computed as if nothing were there; give it an <inertial> in the URDF"
+        text = "no mass: efforts are computed as if nothing were there; an <inertial> in the URDF gives each its mass"
         print(f"warning: {links} {text}", file=sys.stderr)
     return chosen
 

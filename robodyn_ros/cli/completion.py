@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from robodyn_ros.cli.verb import ExitCode, Verb
-from robodyn_ros.errors import ConfigurationError
+from robodyn_ros.errors import ConfigurationError, pip_install
 from robodyn_ros.plugins import available
 
 SHELLS = ("bash", "zsh", "fish", "tcsh")
@@ -39,7 +39,7 @@ def run(args: Namespace) -> ExitCode:
     try:
         import shtab
     except ImportError as cause:
-        problem = "the script is written by shtab: pip install 'robodyn_ros[completion]'"
+        problem = f"the script is written by shtab: {pip_install('robodyn_ros[completion]')}"
         raise ConfigurationError(problem) from cause
     parser = command_parser()
     for action in _actions(parser):

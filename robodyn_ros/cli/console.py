@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
 
-from robodyn_ros.errors import ConfigurationError, InputError
+from robodyn_ros.errors import ConfigurationError, InputError, pip_install
 
 WIDTH = 80
 """Columns of an output that is not a terminal, unless the environment variable COLUMNS says how many."""
@@ -128,7 +128,7 @@ def check_picture(option: str, path: Path) -> None:
         raise InputError(option, f"must end in .png, .svg or .pdf, not {path.suffix!r}", path)
     check_file(option, path)
     if find_spec("matplotlib") is None:
-        raise ConfigurationError("the picture needs matplotlib: pip install 'robodyn_ros[plot]'")
+        raise ConfigurationError(f"the picture needs matplotlib: {pip_install('robodyn_ros[plot]')}")
 
 
 def check_file(option: str, path: Path) -> None:

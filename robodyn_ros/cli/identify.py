@@ -307,7 +307,7 @@ def show_payload(found: PayloadEstimate, robot: Robot, used: Sequence[PreparedSa
     ]
     out.print(_table(("Unexplained effort", "Without", "With the payload"), rows))
     if found.reason:
-        out.print(f"Not all of it is shown: {found.reason}.", markup=False)
+        out.print(f"Not every coordinate of the payload is determined: {found.reason}.", markup=False)
 
 
 def print_payload(found: PayloadEstimate, robot: Robot, used: Sequence[PreparedSamples]) -> None:

@@ -139,6 +139,8 @@ def _unknown(parser: ArgumentParser, left: Sequence[str]) -> str:
         return f"{wrong} {given}: this verb has no parameters, its settings are options{hint}"
     name = nearest(wrong.strip("-"), options)
     near, help_ = f" (is it '--{name}'?)", f"; {parser.prog} --help lists the options"
+    if "-p" in parser._option_string_actions:
+        help_ += ", and -p NAME:=VALUE gives a parameter of the nodes"
     hint = near if name else help_ if wrong else "; what belongs to one option is one word: a,b,c"
     return f"unrecognized arguments: {' '.join(left)}{hint}"
 

@@ -29,6 +29,9 @@ PASSIVE = "none"
 DURATION = 10.0
 """Default duration [s]."""
 
+LONGEST = 1e6
+"""Greatest duration [s]."""
+
 ENDINGS = {".csv": "csv", ".mcap": "mcap", "": "rosbag2"}
 """Ending of the recording's file → format."""
 
@@ -113,13 +116,13 @@ def _simulate(args: Namespace, robot: Robot, given: dict[str, LoadedParameters])
     loop, duration = None, args.duration
     if passive and (args.to or args.tour or args.motion):
         raise InputError("--controller", "must be a control law if the arm is to go somewhere", PASSIVE)
+    if duration is not None and not 0.0 < duration <= LONGEST:
+        raise InputError("--duration", f"must be above 0 s, and {LONGEST:g} s at most, not {duration!r}", duration)
     trajectory = requested_trajectory(args.to, args.tour, duration or DURATION, robot, hardware.plant.q)
     if args.motion is not None:
         trajectory = read_trajectory(args.motion, robot)
     if duration is None:
         duration = trajectory.duration if trajectory is not None else DURATION
-    if not 0.0 < duration <= 1e6:
-        raise InputError("--duration", f"must be above 0 s, and 1e6 s at most, not {duration!r}", duration)
     if not passive:
         loop, unused_by_loop = make_loop(controller | {"controller": args.controller}, robot)
         unused = (unused - set(controller)) | (unused_by_loop - set(simulator)) | (unused & unused_by_loop)
@@ -159,11 +162,17 @@ def make_loop(given: dict[str, Any], robot: Robot) -> tuple[ControlLoop, set[str
     """
     from robodyn_ros import create_dynamics
     from robodyn_ros.control.loop import ControlLoop
-    from robodyn_ros.control.loop_settings import loop_default_values, make_loop_settings, model_parameters
+    from robodyn_ros.control.loop_settings import (
+        check_limits,
+        loop_default_values,
+        make_loop_settings,
+        model_parameters,
+    )
     from robodyn_ros.control.parameter_file import FileParameters
 
     parameters = FileParameters(given, loop_default_values(robot))
     with parameters.located():
+        check_limits(given, robot)
         dynamics = create_dynamics(parameters["dynamics"], robot, **model_parameters(parameters, robot))
         loop = ControlLoop.from_settings(make_loop_settings(parameters, dynamics))
     return loop, set(parameters.unused())

@@ -18,7 +18,7 @@ from robodyn_ros.cli.arm import add_joints, chosen_arm
 from robodyn_ros.cli.console import check_picture, console, print_json, with_folder
 from robodyn_ros.cli.parameters import add_parameters, check_names, gather
 from robodyn_ros.cli.verb import ExitCode, Verb
-from robodyn_ros.errors import ConfigurationError, InputError
+from robodyn_ros.errors import ConfigurationError, InputError, pip_install
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -134,7 +134,7 @@ def _run_study(args: Namespace, study: Study) -> ExitCode:
 
     need()
     if not args.no_report and find_spec("matplotlib") is None:
-        raise ConfigurationError("the report needs matplotlib: pip install 'robodyn_ros[plot]', or --no-report")
+        raise ConfigurationError(f"the report needs matplotlib: {pip_install('robodyn_ros[plot]')}, or --no-report")
     folder = args.out or Path(study.name)
     try:
         with choose_backend(args) as backend, progress(study.size) as show:

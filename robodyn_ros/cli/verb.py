@@ -18,7 +18,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from robodyn_ros.dynamics import STANDARD_GRAVITY
-from robodyn_ros.errors import ConfigurationError, InputError
+from robodyn_ros.errors import ConfigurationError, InputError, pip_install
 from robodyn_ros.suggestions import is_it
 
 
@@ -85,6 +85,7 @@ FORMER = {
     "--set": ("-p",),
     "--plugin": ("--dynamics",),
     "--law": ("--controller",),
+    "--laws": ("--controller",),
     "--controllers": ("--controller",),
     "--pose": ("--at", "--from", "--to"),
     "--at": ("--from",),
@@ -148,6 +149,14 @@ class VerbParser(ArgumentParser):
                 raise
             raise ArgumentError(action, f"must be {kind}, not {text!r}") from cause
 
+    def _match_argument(self, action: Action, arg_strings_pattern: str) -> int:
+        try:
+            return super()._match_argument(action, arg_strings_pattern)
+        except ArgumentError as cause:
+            if not isinstance(action.metavar, tuple):
+                raise
+            raise ArgumentError(action, f"needs {len(action.metavar)} values: {' '.join(action.metavar)}") from cause
+
     def _check_value(self, action: Action, value: Any) -> None:
         choices = None if action.choices is None else [str(choice) for choice in action.choices]
         if choices is not None and value not in choices:
@@ -181,4 +190,6 @@ def need_ros() -> None:
         ConfigurationError: it is not; the message says how to install it.
     """
     if find_spec("rclpy") is None:
-        raise ConfigurationError("there is no ROS 2 here: source an installation, or pip install 'robodyn_ros[ros]'")
+        raise ConfigurationError(
+            f"there is no ROS 2 here: source an installation, or {pip_install('robodyn_ros[ros]')}"
+        )

@@ -18,7 +18,7 @@ from robodyn_ros.cli.arm import add_arm, arm_of, arm_source
 from robodyn_ros.cli.console import console
 from robodyn_ros.cli.parameters import add_parameters, node_parameters
 from robodyn_ros.cli.verb import ExitCode, Verb, need_ros
-from robodyn_ros.errors import ConfigurationError, InputError
+from robodyn_ros.errors import ConfigurationError, InputError, pip_install
 from robodyn_ros.plugins import find as find_plugin
 from robodyn_ros.robot.description import read_document
 
@@ -158,7 +158,7 @@ def check_viewer() -> None:
     """
     need_ros()
     if find_spec("viser") is None:
-        raise ConfigurationError("the viewer needs viser: pip install 'robodyn_ros[viewer]'")
+        raise ConfigurationError(f"the viewer needs viser: {pip_install('robodyn_ros[viewer]')}")
 
 
 VERB = Verb(

@@ -32,7 +32,7 @@ class CompensationSettings:
     """What the drives add by themselves."""
 
     drive_compensates: tuple[str, ...] = names(
-        (NONE,), "what the drives add by themselves, of gravity coriolis friction; of one joint as gravity.<joint>"
+        (NONE,), "terms that the drives add by themselves: gravity, coriolis, friction; for one joint gravity.<joint>"
     )
 
     def __post_init__(self) -> None:

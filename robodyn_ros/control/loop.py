@@ -647,7 +647,7 @@ class ControlLoop:
     def track(self, reference: Reference, t: float, joints: Sequence[str] | None = None) -> None:
         """Keep to a streamed reference until the next one, for ``reference_timeout`` at most.
 
-        A reference that jumps by more than ``reference_jump`` is not followed at once: it is led there within the
+        A reference that jumps by more than ``reference_jump`` is rate-limited: the reference follows within the
         velocity limits.
 
         Args:

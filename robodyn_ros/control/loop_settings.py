@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any, NamedTuple
 
@@ -23,7 +23,7 @@ from robodyn_ros.control.limits import Limits
 from robodyn_ros.control.reference.tolerances import GoalSettings, JointTolerances, Tolerances
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.parameters import STANDARD_GRAVITY, Payload
-from robodyn_ros.errors import InputError, PluginError
+from robodyn_ros.errors import ConfigurationError, InputError, PluginError
 from robodyn_ros.plugins import available, create, load, load_whole
 from robodyn_ros.robot import Joint, Robot
 from robodyn_ros.robot.pose import Array
@@ -152,7 +152,7 @@ def model_parameters(values: NamedValues, robot: Robot) -> dict[str, Any]:
     payload = Payload(link, mass, tuple(values["payload.com"]), matrix)
     if not link and mass > 0.0:
         raise InputError("payload.link", "must name the link that holds the payload", link)
-    if link and robot.link(link).body < 0:
+    if link and robot.link(link, "payload.link").body < 0:
         raise InputError("payload.link", f"{link!r} is fixed to the base and cannot hold one", link)
     return {"gravity": tuple(values["gravity"]), "payload": payload if link else None}
 
@@ -216,3 +216,20 @@ def limit_specs(joint: Joint, effort: float | None = None) -> list[ParameterSpec
     text = f"greatest speed of joint {joint.name} [{joint.position_unit}/s]; the URDF's unless given, and at most that"
     greatest = min(joint.velocity or NO_LIMIT, NO_LIMIT)  # as Limits.of has it
     return [limit, rate, ParameterSpec(f"velocity_limits.{joint.name}", greatest, text, "", (0.0, greatest))]
+
+
+def check_limits(given: Mapping[str, Any], robot: Robot) -> None:
+    """Refuse a limit that the nodes refuse, too.
+
+    Args:
+        given: name → value of parameters; those that are no limits are passed over.
+        robot: the arm.
+
+    Raises:
+        ConfigurationError: a limit is no number, or outside its range; the message names it.
+    """
+    specs = [spec for joint in robot.joints for spec in limit_specs(joint) if spec.name in given]
+    for spec in specs:
+        value, (least, greatest) = given[spec.name], spec.bounds or (0.0, NO_LIMIT)
+        if not isinstance(value, (int, float)) or not least <= value <= greatest:
+            raise ConfigurationError(f"{spec.name}: must be within [{least:g}, {greatest:g}], not {value!r}")

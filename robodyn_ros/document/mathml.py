@@ -10,7 +10,7 @@ from base64 import b64encode
 from pathlib import Path
 from xml.etree import ElementTree
 
-from robodyn_ros.errors import ConfigurationError, RobodynError
+from robodyn_ros.errors import ConfigurationError, RobodynError, pip_install
 
 NAMESPACE = "http://www.w3.org/1998/Math/MathML"
 
@@ -61,7 +61,9 @@ def mathml(formula: str, display: str = "inline") -> str:
     try:
         from latex2mathml.converter import convert
     except ImportError as cause:
-        raise ConfigurationError("formulas in HTML need latex2mathml: pip install 'robodyn_ros[symbolic]'") from cause
+        raise ConfigurationError(
+            f"formulas in HTML need latex2mathml: {pip_install('robodyn_ros[symbolic]')}"
+        ) from cause
     try:
         tree = ElementTree.fromstring(convert(formula, display=display))
     except ElementTree.ParseError as cause:

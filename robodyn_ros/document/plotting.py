@@ -19,7 +19,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.errors import ConfigurationError
+from robodyn_ros.errors import ConfigurationError, pip_install
 
 Curve = NDArray[np.float64]
 
@@ -106,7 +106,7 @@ def new_figure(
         import matplotlib
         from matplotlib.figure import Figure
     except ImportError as cause:
-        raise ConfigurationError("figures need matplotlib: pip install 'robodyn_ros[plot]'") from cause
+        raise ConfigurationError(f"figures need matplotlib: {pip_install('robodyn_ros[plot]')}") from cause
     with matplotlib.rc_context(PLOT_STYLE):
         if path is None:
             from matplotlib import pyplot

@@ -20,7 +20,7 @@ from robodyn_ros.nodes.common.marker_messages import ghost, to_marker
 from robodyn_ros.nodes.common.messages import NANO, stamp
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings
 from robodyn_ros.nodes.common.qos import RELIABLE
-from robodyn_ros.nodes.common.timers import steady_timer
+from robodyn_ros.nodes.common.timers import say_awaited, steady_timer
 from robodyn_ros.nodes.common.watch import PoseWatch, ToolWatch, Watch
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
@@ -143,6 +143,7 @@ class MarkersNode(ExceptionGuard, Node):  # type: ignore[misc]
         self._picture: Picture | None = None
         self._publisher = self.create_publisher(MarkerArray, "~/markers", RELIABLE)
         self._description = DescriptionSource(self, self._on_description)
+        say_awaited(self, lambda: self._description.awaited)
         if self._description.known:
             self._picture = self._make_picture()
         rate = parameters.settings(MarkersSettings).rate

@@ -15,7 +15,7 @@ from importlib import import_module
 from types import FrameType
 from typing import NamedTuple
 
-PAGE = "docs/reference/nodes.md"
+PAGES = "docs/reference/nodes"
 """Where topics, services and parameters are listed."""
 
 
@@ -105,7 +105,7 @@ def help_parser(name: str, program: str) -> ArgumentParser:
             f"  {' '.join(f'{program} --ros-args {node.needs}'.split())}\n"
             f"  ros2 param describe /{name} gravity\n"
             "\n"
-            f"Topics, services and parameters: {PAGE}"
+            f"Topics, services and parameters: {PAGES}/{name}.md"
         ),
         formatter_class=RawDescriptionHelpFormatter,
     )

@@ -43,6 +43,7 @@ from robodyn_ros.nodes.common.executor import Exit, run
 from robodyn_ros.nodes.common.messages import JointOrder, seconds
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings, mention_unknown
 from robodyn_ros.nodes.common.qos import NEWEST, RELIABLE
+from robodyn_ros.nodes.common.timers import say_awaited
 from robodyn_ros.nodes.common.watch import CONTROLLER, Watch
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
@@ -117,6 +118,7 @@ class TeleoperatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         self._sent = self.create_publisher(JointState, "~/sent", NEWEST)
         self._references = self.create_publisher(JointState, f"{CONTROLLER}/reference", RELIABLE)
         self._description = DescriptionSource(self, self._begin)
+        say_awaited(self, lambda: self._description.awaited)
         self._begin()
 
     def _begin(self) -> None:

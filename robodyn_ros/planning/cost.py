@@ -241,7 +241,7 @@ def read_cost(text: str, effort: Array | None = None, velocity: Array | None = N
             cost = NAMED[name]() if limit is None else WEIGHTED[name](_inverse_squares(limit))
             terms += terms_of(float(weight or 1.0) * cost)
         except (KeyError, ValueError) as cause:
-            problem = f"{part!r} is not one of {', '.join(NAMED)}, or 0.1*one{is_it(name, NAMED)}"
+            problem = f"{part!r} is not one of {', '.join(NAMED)}, nor 0.1*one of them{is_it(name, NAMED)}"
             raise InputError("cost", problem, text) from cause
     return CostSum(tuple(terms))
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robodyn_ros.control.motion.trajectory import Trajectory
-from robodyn_ros.errors import ConfigurationError, InputError
+from robodyn_ros.errors import ConfigurationError, InputError, pip_install
 from robodyn_ros.planning.feasible import refined
 from robodyn_ros.planning.plan import Plan, Violation, points_of
 from robodyn_ros.planning.problem import Problem, speed
@@ -181,7 +181,9 @@ def _toppra() -> Any:
         import toppra.algorithm
         import toppra.constraint
     except ImportError as cause:
-        raise ConfigurationError(f'time scaling needs toppra: pip install "robodyn_ros[planning]" ({cause})') from cause
+        raise ConfigurationError(
+            f"time scaling needs toppra: {pip_install('robodyn_ros[planning]')} ({cause})"
+        ) from cause
     logging.getLogger("toppra").setLevel(logging.ERROR)
     return toppra
 

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from robodyn_ros.errors import RobotDescriptionError
+from robodyn_ros.errors import RobotDescriptionError, pip_install
 from robodyn_ros.robot.pose import MOMENTS, Array, Pose, read_only
 
 CONSTRAINT = "constraint"
@@ -69,7 +69,7 @@ def to_urdf(label: str, text: str, file: str | None) -> str:
     try:
         import mujoco
     except ImportError as cause:
-        problem = "is an MJCF (<mujoco>), which needs MuJoCo: pip install 'robodyn_ros[mujoco]'"
+        problem = f"is an MJCF (<mujoco>), which needs MuJoCo: {pip_install('robodyn_ros[mujoco]')}"
         raise RobotDescriptionError(label, problem) from cause
     try:
         read = mujoco.MjModel.from_xml_string(text) if file is None else mujoco.MjModel.from_xml_path(file)

@@ -303,20 +303,24 @@ class Robot(Summarised):
                 texts.append(("" if place is None else f"{place}: ") + f"{finding.element}: {finding.text}")
         return tuple(texts)
 
-    def link(self, name: str) -> Link:
+    def link(self, name: str, given_as: str = "link") -> Link:
         """The link of a name.
+
+        Args:
+            name: of the link.
+            given_as: argument or parameter that gave the name, for messages.
 
         Raises:
             InputError: there is none; the message lists those that exist.
         """
         given: object = name  # by a caller without a type checker
         if not isinstance(given, str):
-            raise InputError("link", f"must be a name, not {type(name).__name__}", name)
+            raise InputError(given_as, f"must be a name, not {type(name).__name__}", name)
         for link in self.links:
             if link.name == name:
                 return link
         known = [link.name for link in self.links]
-        raise InputError("link", f"{name!r} is not in the robot; it has {', '.join(known)}{is_it(name, known)}", name)
+        raise InputError(given_as, f"{name!r} is not in the robot; it has {', '.join(known)}{is_it(name, known)}", name)
 
     def description_error(self, element: str, problem: str) -> RobotDescriptionError:
         """The error that says what is wrong with a part of this robot, with its place in the URDF.

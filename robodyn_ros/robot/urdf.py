@@ -125,8 +125,8 @@ class DescriptionSettings:
     )
     constraints: str = choice(
         "refuse",
-        "what is beside a tree of joints (closed loops, tendons and springs of an MJCF, a joint that mimics one that is"
-        " not there): refuse the file, or ignore it",
+        "parts beside the tree of joints (closed loops, tendons and springs of an MJCF, a joint that mimics one that is"
+        " not there): refuse the file, or ignore them",
         lambda: CONSTRAINTS,
     )
 

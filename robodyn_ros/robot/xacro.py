@@ -19,7 +19,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
-from robodyn_ros.errors import RobotDescriptionError
+from robodyn_ros.errors import RobotDescriptionError, pip_install
 
 TIMEOUT = 60.0
 """Time that xacro may take [s]."""
@@ -72,7 +72,7 @@ def expand(file: str, arguments: Mapping[str, str]) -> str:
     if not Path(file).is_file():
         raise RobotDescriptionError(file, "cannot be read: there is no such file")
     if find_spec("xacro") is None:
-        problem = "needs xacro: pip install 'robodyn_ros[xacro]', or install the package xacro of ROS 2"
+        problem = f"needs xacro: {pip_install('robodyn_ros[xacro]')}, or install the package xacro of ROS 2"
         raise RobotDescriptionError(file, problem)
     with tempfile.TemporaryDirectory(prefix="robodyn-") as folder:
         out = Path(folder, "arm.urdf")

@@ -230,10 +230,10 @@ class LawComparison:
         equal = [name for name, score in scores.items() if score <= max(EQUAL * least, NEGLIGIBLE)]
         best = min(equal, key=times.__getitem__)
         if len(equal) == 1:
-            said = f"{best} follows best, with an RMS error of {least:.2%} of the way"
+            said = f"{best} follows best, with an RMS error of {least:.2%} of the distance"
         else:
             named = f"{', '.join(equal[:-1])} and {equal[-1]}"
-            said = f"{named} follow equally well, with RMS errors of up to {scores[equal[-1]]:.2%} of the way"
+            said = f"{named} follow equally well, with RMS errors of up to {scores[equal[-1]]:.2%} of the distance"
         worse = [
             f"{name} makes {digits(score / least)} times as much" for name, score in scores.items() if name not in equal
         ]

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from robodyn_ros.errors import ConfigurationError
+from robodyn_ros.errors import ConfigurationError, pip_install
 from robodyn_ros.kinematics import se3
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
@@ -201,7 +201,7 @@ class Browser:
         try:
             import viser
         except ImportError as cause:
-            raise ConfigurationError("the viewer needs viser: pip install 'robodyn_ros[viewer]'") from cause
+            raise ConfigurationError(f"the viewer needs viser: {pip_install('robodyn_ros[viewer]')}") from cause
         check_free(host, port)
         self.overlay = Overlay(robot, tip)
         gate = Gate(host, port, robot.name)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from urdf_parser_py import urdf
 
-from robodyn_ros.errors import RobotDescriptionError
+from robodyn_ros.errors import RobotDescriptionError, pip_install
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.description import read_document
 from robodyn_ros.robot.pose import Array, Pose
@@ -195,7 +195,7 @@ def read_mesh(path: Path) -> tuple[MeshPart, ...]:
     import trimesh
 
     if path.suffix.lower() == ".dae" and find_spec("collada") is None:
-        raise RobotDescriptionError(f"mesh {str(path)!r}", "a .dae file needs pycollada: pip install pycollada")
+        raise RobotDescriptionError(f"mesh {str(path)!r}", f"a .dae file needs pycollada: {pip_install('pycollada')}")
     try:
         scene = trimesh.load_scene(path)
         scale = re.fullmatch(r"([0-9.eE+-]+) \* meters", scene.units or "")

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.ndimage import binary_closing, distance_transform_edt, median_filter
 
-from robodyn_ros.errors import InputError, NotReadyError
+from robodyn_ros.errors import InputError, NotReadyError, pip_install
 from robodyn_ros.view.overlay import SKELETON, Overlay
 
 if TYPE_CHECKING:
@@ -199,7 +199,9 @@ def _figure(size: tuple[float, float]) -> Any:
     try:
         from matplotlib.figure import Figure
     except ImportError as cause:
-        raise NotReadyError("a picture needs Matplotlib, which is not installed (pip install matplotlib)") from cause
+        raise NotReadyError(
+            f"a picture needs Matplotlib, which is not installed: {pip_install('matplotlib')}"
+        ) from cause
     figure = Figure(figsize=size, layout="constrained")
     figure.get_layout_engine().set(w_pad=0.1, h_pad=0.1)
     return figure

@@ -31,23 +31,27 @@ class ContactSettings:
 
     observe: str = choice(
         "nothing",
-        "what is observed of contacts: nothing, the efforts on the joints, or also the wrench and the energy of a link",
+        "contact estimates: nothing, the efforts on the joints, or also the wrench and the energy of a link",
         lambda: OBSERVED,
     )
     link: str = text("", "link at whose origin the external wrench acts; the last that moves if empty")
     gain: float = setting(30.0, "gain K of the momentum observer: the inverse of its time constant", "1/s", 0.1, 1000.0)
-    friction: str = choice("known", "friction that the momentum observer takes away", lambda: FRICTION)
+    friction: str = choice("known", "friction that the momentum observer subtracts", lambda: FRICTION)
     effort_source: str = choice(
-        "commanded", "which efforts tell of contacts: commanded, measured in joint_states, or a sensor", lambda: SOURCES
+        "commanded",
+        "source that contacts are estimated from: commanded efforts, efforts measured in joint_states, or a sensor",
+        lambda: SOURCES,
     )
-    sensor_mass: float = setting(0.0, "mass of what hangs on the force-torque sensor", "kg", 0.0, 1e3)
+    sensor_mass: float = setting(0.0, "mass of the parts that hang on the force-torque sensor", "kg", 0.0, 1e3)
     sensor_com_x: float = setting(0.0, "its centre of mass in the sensor's frame, x", "m", -10.0, 10.0)
     sensor_com_y: float = setting(0.0, "likewise, y", "m", -10.0, 10.0)
     sensor_com_z: float = setting(0.0, "likewise, z", "m", -10.0, 10.0)
-    touch_force: float = setting(0.0, "force at the link from which on it is touched (0: no threshold)", "N", 0.0, 1e6)
+    touch_force: float = setting(
+        0.0, "force at the link from which it counts as a touch (0: no threshold)", "N", 0.0, 1e6
+    )
     touch_torque: float = setting(0.0, "torque about its origin, likewise", "N·m", 0.0, 1e6)
     collision_force: float = setting(
-        0.0, "force at the link from which on it collides (0: no threshold)", "N", 0.0, 1e6
+        0.0, "force at the link from which it counts as a collision (0: no threshold)", "N", 0.0, 1e6
     )
     collision_torque: float = setting(0.0, "torque about its origin, likewise", "N·m", 0.0, 1e6)
     energy: float = setting(

@@ -46,7 +46,7 @@ class SafetySettings:
     state_timeout: float = setting(0.1, "greatest age of a joint state that still gets a command", "s", 1e-3, 10.0)
     reference_timeout: float = setting(0.5, "longest wait for the next streamed reference", "s", 1e-3, 10.0)
     reference_jump: float = setting(
-        0.05, "greatest jump of a streamed reference that is not led there", "rad or m", 0.0, 1e3
+        0.05, "greatest jump of a streamed reference that is not rate-limited", "rad or m", 0.0, 1e3
     )
     cmd_timeout: float = setting(0.0, "how long a trajectory's last point is held (0: for good)", "s", 0.0, 3600.0)
     allow_nonzero_velocity_at_trajectory_end: bool = switch(
@@ -54,11 +54,11 @@ class SafetySettings:
     )
     speed_scaling: float = setting(1.0, "speed of trajectories, as part of the planned one", "-", 0.0, 1.0)
     ramp_time: float = setting(0.0, "how long gravity takes to ramp in when switched on", "s", 0.0, 60.0)
-    ramp_down_time: float = setting(0.3, "how long an answer to a fault takes to ramp to zero", "s", 1e-3, 60.0)
+    ramp_down_time: float = setting(0.3, "time in which a reaction to a fault ramps to zero", "s", 1e-3, 60.0)
     recurrences: int = whole(10, "how many faults of one class within recurrence_time latch it", 1, 1000)
     recurrence_time: float = setting(10.0, "time within which faults of one class are counted", "s", 0.0, 3600.0)
-    quiet_time: float = setting(3.0, "how long the cause of a latched fault must be away", "s", 0.0, 3600.0)
-    blend_time: float = setting(0.2, "how long a change of law, model or gains is blended over", "s", 0.0, 60.0)
+    quiet_time: float = setting(3.0, "how long the cause of a latched fault must be gone", "s", 0.0, 3600.0)
+    blend_time: float = setting(0.2, "time over which a change of law, model or gains is blended in", "s", 0.0, 60.0)
     soft_limit_margin: float = setting(0.02, "where soft limits begin, before the hard ones", "rad or m", 0.0, 10.0)
     overspeed: float = setting(1.1, "greatest speed, as a multiple of the velocity limit", "-", 1.0, 100.0)
     plausibility: bool = switch(True, "compare positions, velocities and efforts with each other and with the model")
@@ -93,7 +93,7 @@ class SafetySettings:
         0.2, "how far a trajectory runs ahead of a joint whose effort is saturated", "rad or m", 0.0, 1e3
     )
     allow_sagging: bool = switch(
-        False, "whether effort limits may be below what holds the arm in every pose, because something else carries it"
+        False, "whether effort limits may be too low to hold the arm, because something else carries it"
     )
     overrun: float = setting(0.02, "longest period between two states that is no overrun", "s", 1e-3, 10.0)
 

@@ -74,7 +74,11 @@ class CartesianImpedanceSettings:
         FLOOR, "distance from a singular pose, of what is usual, below which the posture helps", "-", 1e-3, 1.0
     )
     limit_margin: float = setting(
-        0.1, "where the null space keeps joints away from their limits (0: only beyond them)", "rad or m", 0.0, 10.0
+        0.1,
+        "distance from the limits within which the null space turns joints away from them (0: only beyond them)",
+        "rad or m",
+        0.0,
+        10.0,
     )
 
     def __post_init__(self) -> None:

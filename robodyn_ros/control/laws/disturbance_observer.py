@@ -36,7 +36,7 @@ class DisturbanceObserverSettings:
     """Settings of the disturbance observer."""
 
     gain: float = setting(15.0, "gain K of the observer: the inverse of its time constant", "1/s", 0.0, 1000.0)
-    limit: float = setting(0.3, "greatest disturbance that is taken away, as part of the effort limit", "-", 0.0, 1.0)
+    limit: float = setting(0.3, "greatest disturbance that is compensated, as ratio of the effort limit", "-", 0.0, 1.0)
 
     def __post_init__(self) -> None:
         check_settings(self)

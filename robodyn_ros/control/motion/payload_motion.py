@@ -41,7 +41,7 @@ class PayloadSettings:
     margin: float = setting(0.05, "distance kept from the position limits", "rad or m", 0.0, 1.0)
     strain: float = setting(0.9, "greatest effort expected, as part of the effort limit", "-", 0.01, 1.0)
     deviation: float = setting(2.0, "error that ends it, as part of how far the joint goes", "-", 0.1, 100.0)
-    adopt: bool = switch(False, "take what was found for the payload.* parameters")
+    adopt: bool = switch(False, "set the parameters payload.* to the result")
 
     def __post_init__(self) -> None:
         check_settings(self)

@@ -27,7 +27,7 @@ class ReferenceSettings:
 
     trajectory_points: int = whole(100_000, "most points of a message on ~/joint_trajectory", 1, 10_000_000)
     missing_reference_velocity: str = choice(
-        "estimate", "what velocity a message on ~/reference without velocities has", lambda: ("estimate", "zero")
+        "estimate", "velocity of a message on ~/reference without velocities", lambda: ("estimate", "zero")
     )
     reference_velocity_filter: float = setting(
         0.005, "time constant of the estimated velocities of ~/reference", "s", 0.0, 1.0

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robodyn_ros.errors import ConfigurationError, InputError
+from robodyn_ros.errors import ConfigurationError, InputError, pip_install
 from robodyn_ros.identification.recording.recording import (
     BAG_FILES,
     RecordedTrack,
@@ -64,7 +64,7 @@ def read_bag(path: Path, joints: tuple[str, ...], source: RecordingSource) -> Re
         InputError: the bag cannot be read, or lacks something; the message says what.
     """
     if find_spec("rosbags") is None:
-        raise ConfigurationError("bags need rosbags: pip install 'robodyn_ros[recording]'")
+        raise ConfigurationError(f"bags need rosbags: {pip_install('robodyn_ros[recording]')}")
     _check_files(path)
     name = str(path)
     try:

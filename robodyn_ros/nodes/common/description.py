@@ -14,6 +14,7 @@ from std_msgs.msg import String
 from robodyn_ros.errors import NotReadyError
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings
 from robodyn_ros.nodes.common.qos import LATCHED
+from robodyn_ros.nodes.common.timers import on_topic
 from robodyn_ros.robot import DescriptionSettings, Robot
 from robodyn_ros.robot.description import read_document
 from robodyn_ros.robot.mjcf import is_mjcf
@@ -70,6 +71,13 @@ class DescriptionSource:
     def known(self) -> bool:
         """True if there is a description."""
         return bool(self._text())
+
+    @property
+    def awaited(self) -> str:
+        """What a node without a description waits for; "" if there is one."""
+        return (
+            "" if self.known else f"a {NAME}: the parameter is empty, and nothing has come {on_topic(self._node, NAME)}"
+        )
 
     @property
     def changed(self) -> bool:

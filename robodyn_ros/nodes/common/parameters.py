@@ -263,7 +263,8 @@ class NodeParameters:
         try:
             return self._node.get_parameter(name).value
         except ParameterUninitializedException as cause:
-            raise ConfigurationError(f"parameter {name!r} must be given") from cause
+            text = self._node.describe_parameter(name).description
+            raise ConfigurationError(f"parameter {name!r} must be given: {text}") from cause
 
     def get(self, name: str, otherwise: Any) -> Any:
         """The value of a parameter, or another value if it has none."""

@@ -1,12 +1,16 @@
-"""Timers by a clock that goes on while a simulation stands still."""
+"""Timers by a clock that goes on while a simulation stands still, and a log of what a node waits for."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from time import monotonic
 
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.timer import Timer
+
+CHECK_PERIOD, REPEAT = 0.3, 5.0
+"""Time between two checks what a node waits for, and after what time it says the same again [s]."""
 
 
 def steady_timer(node: Node, period: float, call: Callable[[], object]) -> Timer:
@@ -35,3 +39,33 @@ def once_running(node: Node, call: Callable[[], object]) -> None:
         call()
 
     timer = steady_timer(node, 0.0, first)
+
+
+def say_awaited(node: Node, awaited: Callable[[], str], tell: Callable[[], None] = lambda: None) -> None:
+    """Log what a node waits for: when two checks have found it, and then every few seconds until it has come.
+
+    Args:
+        node: whose log.
+        awaited: returns what the node waits for, "" for nothing.
+        tell: called when that has changed.
+    """
+    seen, said, when = "", "", 0.0
+
+    def check() -> None:
+        nonlocal seen, said, when
+        text, before = awaited(), seen
+        if text and text == before and (text != said or monotonic() - when >= REPEAT):
+            node.get_logger().warning(f"waiting for {text}")
+            said, when = text, monotonic()
+        seen = text
+        if text != before:
+            tell()
+
+    steady_timer(node, CHECK_PERIOD, check)
+
+
+def on_topic(node: Node, topic: str) -> str:
+    """The full name of a topic, and how many nodes publish it."""
+    name = node.resolve_topic_name(topic)
+    count = node.count_publishers(name)
+    return f"on the topic {name}, which {count or 'no'} node{'s publish' if count > 1 else ' publishes'}"

@@ -41,7 +41,7 @@ from robodyn_ros.nodes.common.executor import Exit, run
 from robodyn_ros.nodes.common.messages import respond, respond_later
 from robodyn_ros.nodes.common.parameters import NodeParameters, begin_arm, end_arm, mention_unknown
 from robodyn_ros.nodes.common.scheduling import Scheduling
-from robodyn_ros.nodes.common.timers import once_running
+from robodyn_ros.nodes.common.timers import on_topic, once_running, say_awaited
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
 from robodyn_ros.nodes.controller.estimates import Estimates
 from robodyn_ros.nodes.controller.follow_joint_trajectory import (
@@ -123,6 +123,7 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
         self.add_on_set_parameters_callback(self._check_change)
         self.add_post_set_parameters_callback(self._apply_change)
         self._diagnostics = Diagnostics(self, self._report)
+        say_awaited(self, self._awaited, self._diagnostics.publish)
         starts_itself = self.get_parameter("autostart").value
         self._autostart = Autostart(self, lambda: self._description.known, end) if starts_itself else None
 
@@ -283,17 +284,26 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
                 take_back()
             self._is_taking_back = again
 
+    def _awaited(self) -> str:
+        """What must come before the arm can be controlled; "" if all is there, or if there is a problem."""
+        if self._configured is None:
+            return "" if self._failure or self._autostart is None else self._description.awaited
+        is_waiting = self._configured.loop.state == "waiting"
+        return f"usable joint states {on_topic(self, 'joint_states')}" if is_waiting else ""
+
     def _report(self) -> Report:
         values: dict[str, object] = {"scheduling": self._scheduling.state}
         configured = self._configured
+        awaited = self._awaited()
+        waiting = f"waiting for {awaited}" if awaited else ""
         if configured is None:
-            return Report("", self._failure, "unconfigured", values, failed=True)
+            return Report("", self._failure or waiting, "unconfigured", values, failed=bool(self._failure))
         loop, problem = configured.loop, configured.loop.problem
         values |= configured.report()
         failed = bool(problem)
         if not problem and self._description.changed:
             problem = f"{loop.state}; another robot_description has come since the node was configured"
-        problem = problem or loop.statistics.problem
+        problem = problem or waiting or loop.statistics.problem
         return Report(loop.robot.name, problem, loop.state, values, failed)
 
 
@@ -333,7 +343,7 @@ class ConfiguredController:
         end_arm(node)
         mention_unknown(node)
         joints, transmission = joint_order(parameters, robot), make_transmission(parameters, robot)
-        tool = parameters["tool"] or tip(robot)
+        tool = robot.link(parameters["tool"] or tip(robot), "tool").name
         with library_log(node):
             start_core(robot.n, THREAD)
             dynamics = make_dynamics(parameters, robot)

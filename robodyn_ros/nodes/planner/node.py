@@ -21,7 +21,9 @@ from time import monotonic
 
 import numpy as np
 from geometry_msgs.msg import PoseStamped
+from rcl_interfaces.msg import SetParametersResult
 from rclpy.node import Node
+from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
@@ -40,7 +42,7 @@ from robodyn_ros.nodes.common.messages import respond, to_matrix
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings
 from robodyn_ros.nodes.common.qos import LATCHED, RELIABLE
 from robodyn_ros.nodes.common.threads import BackgroundTask
-from robodyn_ros.nodes.common.timers import steady_timer
+from robodyn_ros.nodes.common.timers import on_topic, say_awaited, steady_timer
 from robodyn_ros.nodes.common.watch import CONTROLLER, Watch
 from robodyn_ros.nodes.planner.messages import Preview, check_start, standing_at, to_message
 from robodyn_ros.planning.cost import SMOOTH, Cost, read_cost
@@ -124,8 +126,10 @@ class PlannerNode(ExceptionGuard, Node):  # type: ignore[misc]
         self.create_subscription(PoseStamped, "~/plan_to/pose", self._on_pose, RELIABLE)
         self.create_subscription(JointState, "~/plan_to/joints", self._on_joints, RELIABLE)
         self.create_service(Trigger, "~/execute", self._on_execute)
+        self.add_on_set_parameters_callback(self._check_change)
         steady_timer(self, POLL_PERIOD, self._poll)
         self._diagnostics = Diagnostics(self, self._report)
+        say_awaited(self, self._awaited, self._diagnostics.publish)
 
     # From a target to a plan
 
@@ -220,8 +224,18 @@ class PlannerNode(ExceptionGuard, Node):  # type: ignore[misc]
             joints = NodeParameters(self)["joints"]
             self._locked = LockedJoints(whole, whole.joint_names if joints == [""] else joints)
             self._watch = Watch(self, self._locked.robot(self._locked.middle) if self._locked.names else whole)
+            read_options(NodeParameters(self), self._watch.robot)
         except RobodynError as problem:
             self._refuse(problem)
+
+    def _check_change(self, changes: list[Parameter]) -> SetParametersResult:
+        """Refuse a change that no search could use."""
+        try:
+            if self._watch is not None:
+                read_options(NodeParameters(self, changes), self._watch.robot)
+        except RobodynError as problem:
+            return SetParametersResult(successful=False, reason=str(problem))
+        return SetParametersResult(successful=True)
 
     def _robot(self, watch: Watch) -> Robot:
         """The arm, with the joints that are not planned locked where they are."""
@@ -236,12 +250,18 @@ class PlannerNode(ExceptionGuard, Node):  # type: ignore[misc]
         if hasattr(self, "_diagnostics"):
             self._diagnostics.publish()
 
+    def _awaited(self) -> str:
+        """What must come before a motion can be planned; "" if all is there, or if there is a problem."""
+        if self._watch is None:
+            return self._description.awaited
+        return "" if self._watch.q is not None else f"joint states {on_topic(self, 'joint_states')}"
+
     def _report(self) -> Report:
         name = "" if self._watch is None else self._watch.robot.name
         values = {"searches": self._searches, "found": self._solved}
-        has_state = self._watch is not None and self._watch.q is not None
-        waiting = f"waiting for {'a target' if has_state else 'joint states'}"
-        return Report(name, self._problem, self._state or waiting, values)
+        awaited = self._awaited()
+        problem = self._problem or (f"waiting for {awaited}" if awaited else "")
+        return Report(name, problem, self._state or "waiting for a target", values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,7 +283,7 @@ def read_search_settings(node: Node, robot: Robot) -> SearchSettings:
     """
     parameters = NodeParameters(node)
     settings = parameters.settings(PlannerSettings)
-    link = parameters["tip"] or tip(robot)
+    link, obstacles, cost = read_options(parameters, robot)
     dynamics = create_dynamics(
         "rnea",
         robot,
@@ -272,9 +292,18 @@ def read_search_settings(node: Node, robot: Robot) -> SearchSettings:
         viscous=robot.damping,
         coulomb=robot.friction,
     )
-    obstacles = read_obstacles(parameters["obstacles"]) if parameters["obstacles"] else ()
-    cost = read_cost(parameters["cost"], robot.effort_limit, robot.velocity_limit)
     return SearchSettings(settings, cost, obstacles, link, dynamics)
+
+
+def read_options(parameters: NodeParameters, robot: Robot) -> tuple[str, tuple[Obstacle, ...], Cost]:
+    """The link, the obstacles and the cost that the parameters name.
+
+    Raises:
+        RobodynError: one of them is wrong.
+    """
+    link = robot.link(parameters["tip"] or tip(robot), "tip").name
+    obstacles = read_obstacles(parameters["obstacles"]) if parameters["obstacles"] else ()
+    return link, obstacles, read_cost(parameters["cost"], robot.effort_limit, robot.velocity_limit)
 
 
 def pose_goal(message: PoseStamped, settings: SearchSettings, q: Array) -> Goal:

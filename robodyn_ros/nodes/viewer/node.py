@@ -32,7 +32,7 @@ from robodyn_ros.nodes.common.executor import Exit, run
 from robodyn_ros.nodes.common.messages import NANO, JointOrder, stamp, to_trajectory
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings
 from robodyn_ros.nodes.common.qos import NEWEST, RELIABLE
-from robodyn_ros.nodes.common.timers import steady_timer
+from robodyn_ros.nodes.common.timers import say_awaited, steady_timer
 from robodyn_ros.nodes.common.watch import CONTROLLER, ToolWatch, Watch, merged_values
 from robodyn_ros.nodes.viewer.arm_requests import ArmRequests
 from robodyn_ros.nodes.viewer.interaction import ViewPlan, ViewPush, ViewTarget
@@ -224,6 +224,7 @@ class ViewerNode(ExceptionGuard, Node):  # type: ignore[misc]
         self._settings = NodeParameters(self).settings(ViewerSettings)
         self._view: View | None = None
         self._description = DescriptionSource(self, self._on_description)
+        say_awaited(self, lambda: self._description.awaited)
         if self._description.known:
             self._view = self._make_view()
         steady_timer(self, 1.0 / self._settings.rate, self._draw)

@@ -67,7 +67,7 @@ class DriveSettings:
 class CommandSettings:
     """Settings of how commands reach the drives; each field's metadata say what it is."""
 
-    command_delay: float = setting(0.0, "time from a command's arrival until the drives follow it", "s", 0.0, 1.0)
+    command_delay: float = setting(0.0, "time from the arrival of a command until the drives apply it", "s", 0.0, 1.0)
     command_timeout: float = setting(
         0.1, "time without a command after which the drives respond to its absence", "s", 1e-3, 3600.0
     )
@@ -78,7 +78,7 @@ class CommandSettings:
         True, "whether brakes hold the arm where it starts until the first command comes; false lets it fall"
     )
     drive_adds: tuple[str, ...] = names(
-        (NONE,), "what the drives add by themselves, of gravity coriolis friction; of one joint as gravity.<joint>"
+        (NONE,), "terms that the drives add by themselves: gravity, coriolis, friction; for one joint gravity.<joint>"
     )
 
     def __post_init__(self) -> None:
@@ -123,7 +123,7 @@ class Actuators:
         """
         Args:
             drives: settings of each joint's drive (n).
-            delay: time from a command's arrival until the drives follow it [s].
+            delay: time from the arrival of a command until the drives apply it [s].
             step: length of the plant's step [s].
             effort_limit: (n,) in [N·m] or [N]; inf where there is none.
         """

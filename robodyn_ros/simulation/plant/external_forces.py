@@ -167,7 +167,7 @@ class ExternalForces:
             InputError: a contact names no link of the arm.
         """
         for contact in contacts:
-            robot.link(contact.link)
+            robot.link(contact.link, f"{type(contact).__name__.lower()}.link")
         self._robot, self._contacts = robot, tuple(contacts)
         self._links = [
             (link.name, link.body, link.pose.rotation.tolist(), link.pose.translation.tolist()) for link in robot.links

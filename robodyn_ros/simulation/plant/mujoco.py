@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from robodyn_ros.checks import is_finite
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.inertial_parameters import parameters_of, standard_parameters
-from robodyn_ros.errors import ConfigurationError
+from robodyn_ros.errors import ConfigurationError, pip_install
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.description import read_document
 from robodyn_ros.robot.pose import Array
@@ -268,5 +268,5 @@ def _import() -> Any:
     try:
         import mujoco
     except ImportError as cause:
-        raise ConfigurationError("MuJoCo is not installed: python3 -m pip install mujoco") from cause
+        raise ConfigurationError(f"MuJoCo is not installed: {pip_install('mujoco')}") from cause
     return mujoco

@@ -10,7 +10,7 @@ from contextlib import suppress
 from itertools import chain
 from typing import Any
 
-from robodyn_ros.errors import ConfigurationError, RobodynError
+from robodyn_ros.errors import ConfigurationError, RobodynError, pip_install
 from robodyn_ros.simulation.sweeps.runner import Chunk, Rows
 from robodyn_ros.simulation.sweeps.study import Study
 from robodyn_ros.simulation.sweeps.sweep import AHEAD, Backend, FinishedChunk
@@ -167,4 +167,4 @@ def _need() -> None:
     try:
         import distributed  # noqa: F401
     except ImportError as cause:
-        raise ConfigurationError("a Dask cluster needs distributed: pip install 'robodyn_ros[sweep]'") from cause
+        raise ConfigurationError(f"a Dask cluster needs distributed: {pip_install('robodyn_ros[sweep]')}") from cause

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from robodyn_ros.errors import ConfigurationError, InputError
+from robodyn_ros.errors import ConfigurationError, InputError, pip_install
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.sweeps.runner import Chunk, Rows
 from robodyn_ros.simulation.sweeps.study import QUANTITIES, Study
@@ -156,7 +156,7 @@ def need() -> ModuleType:
     try:
         import pyarrow
     except ImportError as cause:
-        raise ConfigurationError("results in Parquet need pyarrow: pip install 'robodyn_ros[sweep]'") from cause
+        raise ConfigurationError(f"results in Parquet need pyarrow: {pip_install('robodyn_ros[sweep]')}") from cause
     return pyarrow  # type: ignore[no-any-return]
 
 

@@ -20,6 +20,7 @@ from robodyn_ros.control.loop_settings import (
     MODEL,
     PAYLOAD,
     LoopSettings,
+    check_limits,
     loop_default_values,
     make_loop_settings,
     model_parameters,
@@ -214,6 +215,7 @@ class CaseRunner:
         given = self._given["controller"] | {"controller": controller} | dict(varied)
         values = FileParameters(given, self._defaults["controller"])
         with values.located():
+            check_limits(given, self.robot)
             parts = {key: values[key] for key in ("gravity", *(spec.name for spec in PAYLOAD))}
             told = tuple((key, tuple(part) if isinstance(part, list) else part) for key, part in parts.items())
             return make_loop_settings(values, (model or self._model)(values["dynamics"], told))

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from robodyn_ros.errors import ConfigurationError, InputError
+from robodyn_ros.errors import ConfigurationError, InputError, pip_install
 from robodyn_ros.robot import Joint, Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.trial.trial import Trial, TrialSamples
@@ -103,7 +103,7 @@ def check(path: Path, kind: str) -> None:
         InputError: the folder of the rosbag2 exists.
     """
     if find_spec("rosbags") is None:
-        raise ConfigurationError("bags need rosbags: pip install 'robodyn_ros[recording]'")
+        raise ConfigurationError(f"bags need rosbags: {pip_install('robodyn_ros[recording]')}")
     if kind == "rosbag2" and path.exists():
         raise InputError("folder", f"{path} is there already, and a bag is not written over", path)
 

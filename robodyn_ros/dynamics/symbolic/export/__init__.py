@@ -10,7 +10,7 @@ from importlib.util import find_spec
 
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
-from robodyn_ros.errors import ConfigurationError, InputError
+from robodyn_ros.errors import ConfigurationError, InputError, pip_install
 
 LANGUAGES = ("c", "python", "latex")
 
@@ -49,7 +49,7 @@ def export(
         )
     if language == "latex":
         if find_spec("sympy") is None:
-            raise ConfigurationError("LaTeX is written with SymPy: pip install 'robodyn_ros[symbolic]'")
+            raise ConfigurationError(f"LaTeX is written with SymPy: {pip_install('robodyn_ros[symbolic]')}")
         from robodyn_ros.dynamics.symbolic.export.latex import latex_files  # needs SymPy
 
         return latex_files(dynamics, quantities, stem)
