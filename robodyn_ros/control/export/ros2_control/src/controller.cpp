@@ -266,7 +266,7 @@ CallbackReturn Controller::on_activate(const rclcpp_lifecycle::State &)
   is_blind_ = false;
   has_written_ = true;
   core_velocity_reset(&chained_velocity_);
-  std::fill(reference_interfaces_.begin(), reference_interfaces_.end(), NONE);
+  forget_references();
   is_active_ = true;
   return CallbackReturn::SUCCESS;
 }
@@ -299,22 +299,37 @@ CallbackReturn Controller::on_deactivate(const rclcpp_lifecycle::State &)
   return CallbackReturn::SUCCESS;
 }
 
-std::vector<hardware_interface::CommandInterface> Controller::on_export_reference_interfaces()
+std::vector<hardware_interface::CommandInterface::SharedPtr> Controller::on_export_reference_interfaces_list()
 {
-  std::vector<hardware_interface::CommandInterface> interfaces;
-  reference_interfaces_.assign(REFERENCES.size() * JOINTS, NONE);
-  for (std::size_t k = 0; k < REFERENCES.size(); ++k) {
-    for (std::size_t i = 0; i < JOINTS; ++i) {
-      interfaces.emplace_back(
-        std::string(get_node()->get_name()), joints_[i] + "/" + REFERENCES[k], &reference_interfaces_[k * JOINTS + i]);
+  references_.clear();
+  for (const char * kind : REFERENCES) {
+    for (const std::string & joint : joints_) {
+      hardware_interface::InterfaceInfo info{};
+      info.name = joint + "/" + kind;
+      info.data_type = "double";
+      references_.push_back(std::make_shared<hardware_interface::CommandInterface>(
+        hardware_interface::InterfaceDescription(get_node()->get_name(), info)));
     }
   }
-  return interfaces;
+  forget_references();
+  return references_;
+}
+
+double Controller::reference(std::size_t kind, std::size_t joint) const
+{
+  return value_of(*references_[kind * JOINTS + joint], 0);
+}
+
+void Controller::forget_references()
+{
+  for (const auto & interface : references_) {
+    set_value(*interface, NONE, 0);
+  }
 }
 
 bool Controller::on_set_chained_mode(bool)
 {
-  std::fill(reference_interfaces_.begin(), reference_interfaces_.end(), NONE);
+  forget_references();
   core_velocity_reset(&chained_velocity_);
   core_trajectory_destroy(trajectory_.exchange(nullptr));
   forget_streams();
@@ -564,28 +579,31 @@ controller_interface::return_type Controller::update_and_write_commands(
     if (hold_.exchange(false)) {
       core_acknowledge(core_);  // whoever is in front says where the arm should be
     }
-    StreamedReference reference;
+    StreamedReference given;
+    std::array<double, JOINTS> told{};
     bool is_given = false;
     for (std::size_t i = 0; i < JOINTS; ++i) {
-      const auto part = [this, i](std::size_t k) { return reference_interfaces_[k * JOINTS + i]; };
-      reference.joints[i] = !std::isnan(part(0));
-      is_given = is_given || reference.joints[i];
-      reference.q[i] = reference.joints[i] ? part(0) : 0.0;
-      reference.qdd[i] = std::isnan(part(2)) ? 0.0 : part(2);
-      reference.effort[i] = std::isnan(part(3)) ? 0.0 : part(3);
+      std::array<double, REFERENCES.size()> part{};
+      for (std::size_t k = 0; k < part.size(); ++k) {
+        part[k] = reference(k, i);
+      }
+      given.joints[i] = !std::isnan(part[0]);
+      is_given = is_given || given.joints[i];
+      given.q[i] = given.joints[i] ? part[0] : 0.0;
+      told[i] = part[1];
+      given.qdd[i] = std::isnan(part[2]) ? 0.0 : part[2];
+      given.effort[i] = std::isnan(part[3]) ? 0.0 : part[3];
     }
     if (is_given) {
       if (arm_given(arm_settings(arm_.get()))->missing_reference_velocity == 0.0) {
         core_velocity_update(
-          &chained_velocity_, core_settings(core_), t, reference.joints.data(), reference.q.data(),
-          reference.qd.data());
+          &chained_velocity_, core_settings(core_), t, given.joints.data(), given.q.data(), given.qd.data());
       }
       for (std::size_t i = 0; i < JOINTS; ++i) {
-        const double given = reference_interfaces_[JOINTS + i];
-        reference.qd[i] = std::isnan(given) ? reference.qd[i] : given;
+        given.qd[i] = std::isnan(told[i]) ? given.qd[i] : told[i];
       }
-      track(t, reference);
-      std::fill(reference_interfaces_.begin(), reference_interfaces_.end(), NONE);  // each counts once
+      track(t, given);
+      forget_references();  // each counts once
     }
   }
   core_set_conflict(core_, conflict_ && !is_in_chained_mode());
