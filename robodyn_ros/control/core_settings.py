@@ -196,6 +196,9 @@ class CoreSettings:
             "circular": ConfigurationSpace(robot).circular,
             "lower": robot.lower,
             "upper": robot.upper,
+            "acceleration": robot.acceleration_limit,
+            "braking": robot.deceleration_limit,
+            "jerk": robot.jerk_limit,
             **plain_values(settings),
             **self._observer_values(settings.contact),
             **self._sensitivity_values(dynamics),
@@ -261,7 +264,8 @@ class CoreSettings:
 def plain_values(settings: LoopSettings) -> dict[str, Any]:
     """The members of the struct ``Settings`` that follow from numbers of the settings, by name."""
     law, limits, safety, reactions = settings.controller, settings.limits, settings.safety, settings.reactions.values()
-    n = law.dynamics.robot.n
+    robot = law.dynamics.robot
+    n = robot.n
     ladder = [reaction.escalated(level) for reaction in reactions for level in range(LEVELS)]
     gains = law_feedback(law) if law.follows else np.zeros((2, n))
     return {
@@ -276,7 +280,9 @@ def plain_values(settings: LoopSettings) -> dict[str, Any]:
         "tolerance": safety.following_tolerance if safety.following_tolerance > 0.0 and law.follows else np.inf,
         "effort_limit": limits.effort,
         "rate_limit": limits.rate,
-        "deceleration": np.inf if settings.deceleration is None else settings.deceleration,
+        "deceleration": law.dynamics.robot.deceleration_limit
+        if settings.deceleration is None
+        else settings.deceleration,
         "stiffness": settings.feedback.stiffness,
         "damping": settings.feedback.damping,
         "law_stiffness": gains[0],

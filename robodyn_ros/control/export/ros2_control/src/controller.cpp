@@ -275,7 +275,7 @@ CallbackReturn Controller::on_activate(const rclcpp_lifecycle::State &)
   is_blind_ = false;
   has_written_ = true;
   core_velocity_reset(&chained_velocity_);
-  std::fill(reference_interfaces_.begin(), reference_interfaces_.end(), NONE);
+  forget_references();
   is_active_ = true;
   return CallbackReturn::SUCCESS;
 }
@@ -308,22 +308,37 @@ CallbackReturn Controller::on_deactivate(const rclcpp_lifecycle::State &)
   return CallbackReturn::SUCCESS;
 }
 
-std::vector<hardware_interface::CommandInterface> Controller::on_export_reference_interfaces()
+std::vector<hardware_interface::CommandInterface::SharedPtr> Controller::on_export_reference_interfaces_list()
 {
-  std::vector<hardware_interface::CommandInterface> interfaces;
-  reference_interfaces_.assign(REFERENCES.size() * JOINTS, NONE);
-  for (std::size_t k = 0; k < REFERENCES.size(); ++k) {
-    for (std::size_t i = 0; i < JOINTS; ++i) {
-      interfaces.emplace_back(
-        std::string(get_node()->get_name()), joints_[i] + "/" + REFERENCES[k], &reference_interfaces_[k * JOINTS + i]);
+  references_.clear();
+  for (const char * kind : REFERENCES) {
+    for (const std::string & joint : joints_) {
+      hardware_interface::InterfaceInfo info{};
+      info.name = joint + "/" + kind;
+      info.data_type = "double";
+      references_.push_back(std::make_shared<hardware_interface::CommandInterface>(
+        hardware_interface::InterfaceDescription(get_node()->get_name(), info)));
     }
   }
-  return interfaces;
+  forget_references();
+  return references_;
+}
+
+double Controller::reference(std::size_t kind, std::size_t joint) const
+{
+  return value_of(*references_[kind * JOINTS + joint], 0);
+}
+
+void Controller::forget_references()
+{
+  for (const auto & interface : references_) {
+    set_value(*interface, NONE, 0);
+  }
 }
 
 bool Controller::on_set_chained_mode(bool)
 {
-  std::fill(reference_interfaces_.begin(), reference_interfaces_.end(), NONE);
+  forget_references();
   core_velocity_reset(&chained_velocity_);
   core_trajectory_destroy(trajectory_.exchange(nullptr));
   forget_streams();
@@ -590,28 +605,28 @@ void Controller::update_chain(double t)
     core_acknowledge(core_);  // whoever is in front says where the arm should be
   }
   const auto part = [this](std::size_t k, std::size_t i, double otherwise) {
-    const double given = reference_interfaces_[k * JOINTS + i];
+    const double given = reference(k, i);
     return std::isnan(given) ? otherwise : given;
   };
-  StreamedReference reference;
+  StreamedReference streamed;
   for (std::size_t i = 0; i < JOINTS; ++i) {
-    reference.joints[i] = !std::isnan(reference_interfaces_[i]);
-    reference.q[i] = part(0, i, 0.0);
-    reference.qdd[i] = part(2, i, 0.0);
-    reference.effort[i] = part(3, i, 0.0);
+    streamed.joints[i] = !std::isnan(reference(0, i));
+    streamed.q[i] = part(0, i, 0.0);
+    streamed.qdd[i] = part(2, i, 0.0);
+    streamed.effort[i] = part(3, i, 0.0);
   }
-  if (std::count(reference.joints.begin(), reference.joints.end(), 1) == 0) {
+  if (std::count(streamed.joints.begin(), streamed.joints.end(), 1) == 0) {
     return;
   }
   if (arm_given(arm_settings(arm_.get()))->missing_reference_velocity == 0.0) {
     core_velocity_update(
-      &chained_velocity_, core_settings(core_), t, reference.joints.data(), reference.q.data(), reference.qd.data());
+      &chained_velocity_, core_settings(core_), t, streamed.joints.data(), streamed.q.data(), streamed.qd.data());
   }
   for (std::size_t i = 0; i < JOINTS; ++i) {
-    reference.qd[i] = part(1, i, reference.qd[i]);
+    streamed.qd[i] = part(1, i, streamed.qd[i]);
   }
-  track(t, reference);
-  std::fill(reference_interfaces_.begin(), reference_interfaces_.end(), NONE);  // each counts once
+  track(t, streamed);
+  forget_references();  // each counts once
 }
 
 controller_interface::return_type Controller::update_and_write_commands(
