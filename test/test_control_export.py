@@ -283,10 +283,12 @@ def test_the_loop_is_that_of_the_node_to_the_last_bit(name: str, law: str) -> No
     q, qd = robot.home + rng.uniform(-0.1, 0.1, n), np.zeros(n)
     joints = np.ones(n, dtype=np.int64)
     seen: set[Any] = set()
+    thrown, speed = 0, np.zeros(n)
     for _ in range(4000):
         before, t = t, round(t + PERIOD, 9)
         chance, other = rng.random(), rng.uniform(-1.0, 1.0, n)
         qd = np.clip(0.98 * qd + 0.06 * rng.uniform(-1.0, 1.0, n), -1.0, 1.0)
+        qd, thrown = (speed if thrown else qd), max(thrown - 1, 0)
         q = np.clip(q + PERIOD * qd, robot.lower + 0.01, robot.upper - 0.01)
         seen_q, seen_qd = q, qd
         if chance < 0.02:
@@ -320,6 +322,8 @@ def test_the_loop_is_that_of_the_node_to_the_last_bit(name: str, law: str) -> No
             t = round(t + 0.035, 9)  # longer than state_timeout
         elif chance < 0.054:
             t, seen_q = round(t + 0.02, 9), q * np.nan
+        elif chance < 0.0555:
+            thrown, speed = 30, 6.0 * np.sign(other) * (other[0] > other)  # joints are thrown
         _, command = both.update(t, seen_q, seen_qd)
         seen |= {both.loop.mode, "silent" if command is None else command.fault or "law"}
     assert seen >= {"law", "silent", "speed", "hold", "follow", "track"}

@@ -42,10 +42,14 @@ def show(urdf: Urdf, findings: list[Finding], robot: Robot | None, found: Loads 
             out.print(made)
     for line in finding_lines(findings):
         out.print(line)
+    out.print(_verdict(findings))
+
+
+def _verdict(findings: list[Finding]) -> Text:
     count = Counter(finding.severity for finding in findings)
     counted = ", ".join(_counted(count[kind], kind) for kind in ("error", "warning", "note"))
     style = "bold red" if count["error"] else "bold yellow" if count["warning"] else "bold green"
-    out.print(Text(f"\n{counted}" if findings else "Nothing suspicious.", style))
+    return Text(f"\n{counted}" if findings else "Nothing suspicious.", style)
 
 
 def _counted(count: int, word: str) -> str:
