@@ -17,6 +17,7 @@ from numpy.testing import assert_allclose
 import robodyn_ros as rd
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.engine import find_compiler
+from robodyn_ros.engine.casadi import MISSING
 from robodyn_ros.precompilation import CONTRACT, LOOPS, STEP, TRIALS
 
 PRR = Path(__file__).parent.parent / "urdf" / "prr.urdf"
@@ -186,9 +187,23 @@ def test_without_casadi_nothing_else_runs_and_the_error_says_what_to_do(
     done = answers(filled if "processor" in missing else tmp_path, *missing)
     assert done.returncode == 1
     last = done.stderr.strip().splitlines()[-1]
-    assert "NotReadyError: inverse of this arm cannot run: CasADi is not installed (pip install casadi)" in last
+    assert "NotReadyError: inverse of this arm cannot run: the cache folder holds nothing" in last
     assert "`robodyn compile`" in last
+    assert last.endswith(MISSING)
     assert "ModuleNotFoundError" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "words", [["export", str(PRR), "--language", "c"], ["plan", str(PRR), "--to", "0.5,1,-0.5"], ["bench", str(PRR)]]
+)
+def test_without_casadi_a_verb_that_needs_it_says_in_one_line_how_to_install_it(
+    words: list[str], tmp_path: Path
+) -> None:
+    program = "import sys; sys.modules['casadi'] = None\nfrom robodyn_ros.cli.main import main\nsys.exit(main())"
+    env = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
+    command = [sys.executable, "-c", program, *words]
+    done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=100, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"error: {MISSING}\n")
 
 
 @pytest.mark.thorough

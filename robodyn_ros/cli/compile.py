@@ -96,12 +96,11 @@ def run(args: Namespace) -> ExitCode:
 def _check_tools() -> None:
     """Check that a compiler and CasADi are installed."""
     from robodyn_ros.engine import find_compiler
-    from robodyn_ros.engine.library import has_casadi
+    from robodyn_ros.engine.casadi import need_casadi
 
     if find_compiler() is None:
         raise ConfigurationError("there is no C compiler here (cc, gcc or clang on PATH, or the one that CC names)")
-    if not has_casadi():
-        raise ConfigurationError("CasADi is not installed here: pip install casadi")
+    need_casadi()
 
 
 def _plugin(name: str, robot: Robot) -> CompiledDynamics:

@@ -38,11 +38,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple, TypeVar
 
+from robodyn_ros.engine.casadi import has_casadi
 from robodyn_ros.errors import RobodynError
 
 log = logging.getLogger("robodyn_ros")
@@ -517,21 +517,15 @@ def _casadi_version() -> str:
     try:
         return version("casadi")
     except PackageNotFoundError:  # built from source, or by a distribution: it is there without being listed
-        import casadi
+        from robodyn_ros.engine.casadi import ca
 
-        return str(casadi.__version__)
+        return str(ca.__version__)
 
 
 @lru_cache(maxsize=16)
 def say_once(message: str) -> None:
     """Log a warning the first time it is given."""
     log.warning(message)
-
-
-@lru_cache(maxsize=1)
-def has_casadi() -> bool:
-    """Return whether CasADi is installed, without which no expression can be written."""
-    return find_spec("casadi") is not None
 
 
 def _short(text: str) -> str:

@@ -12,10 +12,10 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import casadi as ca
 import numpy as np
 
 from robodyn_ros.dynamics.compiled import CompiledDynamics
+from robodyn_ros.engine.casadi import ca
 from robodyn_ros.engine.listing import Operation, read
 from robodyn_ros.errors import InputError, RobodynError
 
