@@ -12,6 +12,7 @@ from robodyn_ros.cli.console import write_file
 from robodyn_ros.cli.parameters import add_parameters, check_used, gather
 from robodyn_ros.cli.verb import ExitCode, Verb, add_gravity, names
 from robodyn_ros.errors import InputError
+from robodyn_ros.licence import with_licence
 
 if TYPE_CHECKING:
     from robodyn_ros.control.parameter_file import LoadedParameters
@@ -45,6 +46,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--real", default="double", metavar="TYPE", help=text)
     text = "write a controller of ros2_control instead: the folder of the package, whose name is the package's"
     parser.add_argument("--ros2-control", type=Path, metavar="FOLDER", help=text)
+    for what in ("name", "email"):
+        text = f"with --ros2-control: {what} of the package's maintainer (default: git's user.{what})"
+        parser.add_argument(f"--maintainer-{what}", metavar=what.upper(), help=text)
     text = "folder or file to write; - is standard output (default: files named after the arm, here)"
     parser.add_argument("--out", default=".", metavar="PATH", help=text)
 
@@ -72,10 +76,10 @@ def run(args: Namespace) -> ExitCode:
     else:
         files = export(dynamics, args.language, quantities, real=args.real, stem=stem)
     if args.out == "-":
-        sys.stdout.write(_joined(files))
+        sys.stdout.write(with_licence(next(iter(files)), _joined(files)))
         return ExitCode.YES
     for name, text in files.items():
-        write_file("--out", folder / name, text)
+        write_file("--out", folder / name, with_licence(name, text))
         print(folder / name)
     return ExitCode.YES
 
@@ -84,7 +88,7 @@ def _controller(args: Namespace) -> ExitCode:
     """Write a controller of ros2_control, and say what comes next."""
     from robodyn_ros import create_dynamics
     from robodyn_ros.control.export.controller_parameters import known_defaults
-    from robodyn_ros.control.export.ros2_control import export_package, write_package
+    from robodyn_ros.control.export.ros2_control import Maintainer, export_package, write_package
     from robodyn_ros.control.loop_settings import loop_default_values
     from robodyn_ros.control.parameter_file import FileParameters
     from robodyn_ros.dynamics import STANDARD_GRAVITY
@@ -105,7 +109,10 @@ def _controller(args: Namespace) -> ExitCode:
         }
         values["dynamics"] = args.dynamics
         folder: Path = args.ros2_control
-        files = export_package(dynamics, values, law, folder.resolve().name, read_document(arm_source(args)).text)
+        user = Maintainer.of_user()
+        maintainer = Maintainer(args.maintainer_name or user.name, args.maintainer_email or user.email)
+        urdf = read_document(arm_source(args)).text
+        files = export_package(dynamics, values, law, folder.resolve().name, urdf, maintainer)
     check_used(set(given) - set(known), known, args.given, given.located_names())
     written, kept = write_package(folder, files)
     print(f"{folder}: {len(written)} files written")
