@@ -88,6 +88,7 @@ setup(
         "test": [
             "pytest",
             "pytest-timeout",
+            "catkin-pkg",
             "hypothesis",
             "dask",
             "distributed",
