@@ -206,6 +206,27 @@ def test_without_casadi_a_verb_that_needs_it_says_in_one_line_how_to_install_it(
     assert (done.returncode, done.stdout, done.stderr) == (2, "", f"error: {MISSING}\n")
 
 
+@pytest.mark.parametrize("words", [["--language", "c"], ["--ros2-control", "my_arm"]], ids=" ".join)
+def test_without_casadi_an_export_that_was_written_before_is_written_again(words: list[str], tmp_path: Path) -> None:
+    texts = []
+    for place, missing in (("there", ""), ("here", "sys.modules['casadi'] = None; ")):
+        shutil.copy(PRR, tmp_path / f"{place}.urdf")
+        (tmp_path / place).mkdir()
+        program = f"import sys; {missing}from robodyn_ros.cli.main import main; sys.exit(main())"
+        command = [sys.executable, "-c", program, "export", str(tmp_path / f"{place}.urdf"), *words]
+        env = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
+        done = subprocess.run(
+            command, cwd=tmp_path / place, capture_output=True, text=True, env=env, timeout=100, check=False
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        written = (path for path in (tmp_path / place).rglob("*") if path.is_file())
+        texts.append({str(path.relative_to(tmp_path / place)): path.read_text() for path in written})
+    assert texts[0] == texts[1] != {}
+    command += ["-p", "state_timeout:=0.07"] if "--ros2-control" in words else ["--of", "energy"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=env, timeout=100, check=False)
+    assert (done.returncode, done.stderr) == (2, f"error: {MISSING}\n"), "another export is not in the cache"
+
+
 @pytest.mark.thorough
 def test_a_sweep_runs_what_was_compiled_elsewhere(tmp_path: Path) -> None:
     names = ",".join((*CONTRACT, LOOPS, STEP, TRIALS))

@@ -23,6 +23,7 @@ import contextlib
 import ctypes
 import hashlib
 import itertools
+import json
 import logging
 import os
 import platform
@@ -387,6 +388,29 @@ def _store(folder: Path, key: str, content: bytes) -> Path:
     library = _replace(folder / f"{key}.so", content)
     _replace(folder / f"{key}.sha256", _checksum(content))
     return library
+
+
+def remembered_texts(name: str, key: str, write: Callable[[], dict[str, str]]) -> dict[str, str]:
+    """Texts that are made of expressions: written now and kept in the cache; without CasADi, as they are kept there.
+
+    Args:
+        name: of the kind of texts.
+        key: changes with all that they are made of.
+        write: name → text; it needs CasADi.
+
+    Raises:
+        NotReadyError: CasADi is not installed, and the cache does not have them.
+    """
+    try:
+        place = cache_folder() / f"{name}-{key}.json"
+        if not has_casadi() and place.is_file():
+            return dict(json.loads(place.read_text(encoding="utf-8")))
+    except (CacheError, OSError, ValueError):
+        return write()
+    texts = write()
+    with contextlib.suppress(OSError):
+        _replace(place, json.dumps(texts).encode())
+    return texts
 
 
 def _link(folder: Path, key: str, library: Path) -> Path:
