@@ -206,7 +206,7 @@ def test_without_casadi_a_verb_that_needs_it_says_in_one_line_how_to_install_it(
     assert (done.returncode, done.stdout, done.stderr) == (2, "", f"error: {MISSING}\n")
 
 
-@pytest.mark.parametrize("words", [["--language", "c"], ["--ros2-control", "my_arm"]], ids=" ".join)
+@pytest.mark.parametrize("words", [["--language", "c"], ["--ros2-control", "prr_controller"]], ids=" ".join)
 def test_without_casadi_an_export_that_was_written_before_is_written_again(words: list[str], tmp_path: Path) -> None:
     texts = []
     for place, missing in (("there", ""), ("here", "sys.modules['casadi'] = None; ")):

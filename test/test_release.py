@@ -48,8 +48,8 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     urdf = ROOT / "urdf/prr.urdf"
     dynamics = rd.create_dynamics("rnea", rd.load_robot(urdf))
     text, ada = urdf.read_text(encoding="utf-8"), Maintainer("Ada Lovelace", "ada@lovelace.org")
-    folder = tmp_path_factory.mktemp("exported") / "my_arm"
-    write_package(folder, export_package(dynamics, {}, "computed_torque", "my_arm", text, ada))
+    folder = tmp_path_factory.mktemp("exported") / "prr_controller"
+    write_package(folder, export_package(dynamics, {}, "computed_torque", "prr_controller", text, ada))
     return folder
 
 
