@@ -8,7 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from robodyn_ros.licence import with_licence  # noqa: E402
+from robodyn_ros.about import with_licence  # noqa: E402
 
 FOREIGN = ("test/data/",)
 """What others have written, under licences of their own."""

@@ -28,6 +28,7 @@ from exported_arm import BLIND, KEEP, SEND, ExportedArm, library
 from once import kept_folder, once
 
 import robodyn_ros as rd
+from robodyn_ros.about import COPYRIGHT, LICENCE
 from robodyn_ros.cli.main import main
 from robodyn_ros.control import ControlLoop, Reference, Trajectory
 from robodyn_ros.control.export.controller_parameters import known_defaults
@@ -40,7 +41,6 @@ from robodyn_ros.dynamics.sensitivity import sensitivity_parameters
 from robodyn_ros.engine import find_compiler
 from robodyn_ros.errors import ConfigurationError, InputError, RobodynError
 from robodyn_ros.kinematics import Kinematics
-from robodyn_ros.licence import COPYRIGHT, LICENCE
 from robodyn_ros.settings import parameter_specs
 
 HERE = Path(__file__).parent

@@ -15,9 +15,9 @@ import pytest
 import yaml
 
 import robodyn_ros as rd
+from robodyn_ros.about import COPYRIGHT, LICENCE, with_licence
 from robodyn_ros.control.export.ros2_control import Maintainer, export_package, write_package
 from robodyn_ros.engine import find_compiler
-from robodyn_ros.licence import COPYRIGHT, LICENCE, with_licence
 
 ROOT = Path(__file__).parents[1]
 
@@ -56,7 +56,8 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_one_version() -> None:
     setup = re.search(r'^    version="(.+)",$', (ROOT / "setup.py").read_text(encoding="utf-8"), re.MULTILINE)
     assert setup is not None
-    assert ET.parse(ROOT / "package.xml").getroot().findtext("version") == setup[1] == rd.__version__
+    assert ET.parse(ROOT / "package.xml").getroot().findtext("version") == setup[1]
+    assert rd.__version__ == setup[1], "install the package again"
 
 
 def test_copyright_and_licence_stand_at_the_head_once() -> None:

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import robodyn_ros
+from robodyn_ros.about import with_licence
 from robodyn_ros.cli.arm import add_arm, arm_source, read_arm
 from robodyn_ros.cli.console import write_file
 from robodyn_ros.cli.parameters import add_parameters, check_used, gather
 from robodyn_ros.cli.verb import ExitCode, Verb, add_gravity, names
 from robodyn_ros.errors import InputError
-from robodyn_ros.licence import with_licence
 
 if TYPE_CHECKING:
     from robodyn_ros.control.export.ros2_control import Maintainer

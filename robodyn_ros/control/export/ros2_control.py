@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from xml.sax.saxutils import escape
 
 from robodyn_ros import __version__
+from robodyn_ros.about import with_licence
 from robodyn_ros.control.core_library import core_files
 from robodyn_ros.control.export.arm_data import Arm, resumed
 from robodyn_ros.control.export.controller_parameters import (
@@ -42,7 +43,6 @@ from robodyn_ros.engine.program import Program
 from robodyn_ros.engine.tracing import TraceError
 from robodyn_ros.errors import ConfigurationError, InputError, NotReadyError
 from robodyn_ros.kinematics import Kinematics
-from robodyn_ros.licence import with_licence
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 

@@ -1,8 +1,12 @@
-"""Copyright and licence at the head of source files: of this project's, and of those that it writes."""
+"""The version; copyright and licence, at the head of this project's source files and of those that it writes."""
 
 from __future__ import annotations
 
 from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    __version__: str
 
 COPYRIGHT = "Copyright 2026 robodyn_ros maintainers"
 
@@ -33,3 +37,12 @@ def with_licence(name: str, text: str) -> str:
     lines = "".join(f"{form.format(line)}\n" for line in (COPYRIGHT, LICENCE))
     first, rest = text.split("\n", 1) if text.startswith("#!") else ("", text)
     return text if rest.startswith(lines) else f"{first}\n{lines}\n{rest}".lstrip("\n")
+
+
+def __getattr__(name: str) -> str:
+    """``__version__``, as it was installed: setup.py and package.xml have it, which the tools of a release change."""
+    if name != "__version__":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib.metadata import version
+
+    return version("robodyn_ros")
