@@ -54,7 +54,11 @@ setup(
     python_requires=">=3.10",
     packages=find_packages(include=[PACKAGE, f"{PACKAGE}.*"]),
     package_data={
-        PACKAGE: ["py.typed", *(f"**/*.{kind}" for kind in ("c", "h", "cpp", "hpp", "in", "xml", "woff2", "html"))]
+        PACKAGE: [
+            "py.typed",
+            *(f"**/*.{kind}" for kind in ("c", "h", "cpp", "hpp", "in", "xml", "woff2", "html")),
+            "**/LICENSE",
+        ]
     },
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
@@ -84,6 +88,7 @@ setup(
         "test": [
             "pytest",
             "pytest-timeout",
+            "catkin-pkg",
             "hypothesis",
             "dask",
             "distributed",

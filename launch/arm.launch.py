@@ -47,16 +47,32 @@ ARGUMENTS: dict[str, Argument] = {
         "of the package robot_descriptions",
     ),
     **DESCRIPTION,
-    "root": ("", "link that the arm starts from, where the URDF has several arms; the root link unless given"),
-    "tip": ("", "link that the arm ends with: the joints on the way are controlled, the others are locked"),
+    "root": ("", "where the arm starts, if the URDF has several: a link of it; the root link unless given"),
+    "tip": (
+        "",
+        "where the arm ends: a link of the URDF; the joints on the way are controlled, the others locked; all are "
+        "controlled unless root or tip is given",
+    ),
     "dynamics": ("rnea", "dynamics plugin", available("dynamics")),
     "controller": ("computed_torque", "controller plugin", available("controllers")),
-    "config": ("", "parameter file; the one in config/ that is named like the arm unless given"),
-    "namespace": ("", "namespace of all nodes, topics and of the clock, for more than one arm in a graph"),
+    "config": ("", "a parameter file (YAML); the one in config/ that is named like the arm unless given"),
+    "namespace": (
+        "",
+        "a ROS name, such as left, that all nodes, topics and the clock are in, for more than one arm in a graph; none "
+        "unless given",
+    ),
     "joint_states": ("joint_states", "topic of the arm's states"),
-    "commands": ("", "topic of the efforts (std_msgs/Float64MultiArray); controller/commands unless given"),
-    "ros2_control": ("", "parameter file of a controller_manager to start, which takes the efforts"),
-    "hardware": ("", "XML file with the <ros2_control> tag, where the URDF has none"),
+    "commands": (
+        "",
+        "the topic that takes the efforts (std_msgs/Float64MultiArray); unless given, that of ros2_control's "
+        "controller, else controller/commands",
+    ),
+    "ros2_control": (
+        "",
+        "a parameter file (YAML) with one forward_command_controller for efforts: starts a controller_manager with it; "
+        "none is started unless given",
+    ),
+    "hardware": ("", "an XML file with the <ros2_control> tag, for a URDF that has none"),
     "use_sim_time": ("false", "whether time comes from /clock", SWITCH),
     "robot_state_publisher": ("true", "whether to start robot_state_publisher", SWITCH),
     "rviz": ("true", "whether to start RViz, with markers of masses, efforts and the reference", SWITCH),

@@ -37,12 +37,12 @@ from robodyn_ros.plugins import available
 
 ARGUMENTS: dict[str, Argument] = {
     "robot": ("prr", "both arms, as arm.launch.py takes one"),
-    "follower_robot": ("", "the arm that follows, if it is another one"),
+    "follower_robot": ("", "the arm that follows, as robot; the same arm unless given"),
     **DESCRIPTION,
-    "config": ("", "parameter file of both arms; the one in config/ that is named like the arm unless given"),
+    "config": ("", "a parameter file (YAML) of both arms; the one in config/ that is named like the arm unless given"),
     "coupling": ("joints", "what is coupled: joint by joint, or tool by tool", COUPLED),
-    "leader": ("leader", "namespace of the arm that is led"),
-    "follower": ("follower", "namespace of the arm that follows"),
+    "leader": ("leader", "a ROS name, the namespace of the arm that is led"),
+    "follower": ("follower", "a ROS name, the namespace of the arm that follows"),
     "leader_controller": ("impedance", "controller plugin of the leader", available("controllers")),
     "follower_controller": ("computed_torque", "controller plugin of the follower", available("controllers")),
     "simulated": ("true", "whether simulators stand in for both arms", SWITCH),

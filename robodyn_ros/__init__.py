@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from robodyn_ros.about import __version__ as __version__
     from robodyn_ros.control.laws.base import Controller
     from robodyn_ros.dynamics.base import Dynamics
     from robodyn_ros.dynamics.parameters import Payload
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
     from robodyn_ros.plugins import available
     from robodyn_ros.robot import Robot, load_robot
     from robodyn_ros.tasks import compare, identify, plan, simulate
-
-__version__ = "0.1.0"
 
 __all__ = [
     "ConfigurationError",
@@ -59,6 +58,7 @@ __all__ = [
 __getattr__, __dir__ = shown(
     __name__,
     {
+        "about": ("__version__",),
         "control.laws.base": ("Controller",),
         "dynamics.base": ("Dynamics",),
         "dynamics.parameters": ("Payload",),

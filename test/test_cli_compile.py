@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from numpy.testing import assert_allclose
 import robodyn_ros as rd
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.engine import find_compiler
+from robodyn_ros.engine.casadi import MISSING
 from robodyn_ros.precompilation import CONTRACT, LOOPS, STEP, TRIALS
 
 PRR = Path(__file__).parent.parent / "urdf" / "prr.urdf"
@@ -187,9 +187,44 @@ def test_without_casadi_nothing_else_runs_and_the_error_says_what_to_do(
     done = answers(filled if "processor" in missing else tmp_path, *missing)
     assert done.returncode == 1
     last = done.stderr.strip().splitlines()[-1]
-    assert re.search(r"NotReadyError: inverse of this arm cannot run: .* \(\S+ -m pip install casadi\)", last)
+    assert "NotReadyError: inverse of this arm cannot run: the cache folder holds nothing" in last
     assert "`robodyn compile`" in last
+    assert last.endswith(MISSING)
     assert "ModuleNotFoundError" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "words", [["export", str(PRR), "--language", "c"], ["plan", str(PRR), "--to", "0.5,1,-0.5"], ["bench", str(PRR)]]
+)
+def test_without_casadi_a_verb_that_needs_it_says_in_one_line_how_to_install_it(
+    words: list[str], tmp_path: Path
+) -> None:
+    program = "import sys; sys.modules['casadi'] = None\nfrom robodyn_ros.cli.main import main\nsys.exit(main())"
+    env = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
+    command = [sys.executable, "-c", program, *words]
+    done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=100, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"error: {MISSING}\n")
+
+
+@pytest.mark.parametrize("words", [["--language", "c"], ["--ros2-control", "prr_controller"]], ids=" ".join)
+def test_without_casadi_an_export_that_was_written_before_is_written_again(words: list[str], tmp_path: Path) -> None:
+    texts = []
+    for place, missing in (("there", ""), ("here", "sys.modules['casadi'] = None; ")):
+        shutil.copy(PRR, tmp_path / f"{place}.urdf")
+        (tmp_path / place).mkdir()
+        program = f"import sys; {missing}from robodyn_ros.cli.main import main; sys.exit(main())"
+        command = [sys.executable, "-c", program, "export", str(tmp_path / f"{place}.urdf"), *words]
+        env = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
+        done = subprocess.run(
+            command, cwd=tmp_path / place, capture_output=True, text=True, env=env, timeout=100, check=False
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        written = (path for path in (tmp_path / place).rglob("*") if path.is_file())
+        texts.append({str(path.relative_to(tmp_path / place)): path.read_text() for path in written})
+    assert texts[0] == texts[1] != {}
+    command += ["-p", "state_timeout:=0.07"] if "--ros2-control" in words else ["--of", "energy"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=env, timeout=100, check=False)
+    assert (done.returncode, done.stderr) == (2, f"error: {MISSING}\n"), "another export is not in the cache"
 
 
 @pytest.mark.thorough

@@ -28,6 +28,7 @@ from exported_arm import BLIND, KEEP, SEND, ExportedArm, library
 from once import kept_folder, once
 
 import robodyn_ros as rd
+from robodyn_ros.about import COPYRIGHT, LICENCE
 from robodyn_ros.cli.main import main
 from robodyn_ros.control import ControlLoop, Reference, Trajectory
 from robodyn_ros.control.export.controller_parameters import known_defaults
@@ -791,6 +792,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     (tmp_path / "arm.urdf").write_text(PRR, encoding="utf-8")
     folder = tmp_path / "my_controllers"
     line = ["export", str(tmp_path / "arm.urdf"), "--ros2-control", str(folder), "--controller", "impedance"]
+    line += ["--maintainer-name", "Ada & Bob", "--maintainer-email", "ada@lovelace.org"]
     assert (
         main([*line, "-p", "state_timeout:=0.05", "-p", "gains.joint2.stiffness:=80", "--gravity", "0", "0", "-3"]) == 0
     )
@@ -811,7 +813,17 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         "test/test_mock_hardware.py",
     ):
         text = (folder / name).read_text(encoding="utf-8")
-        assert "my_controllers" in text and "@" not in text.replace("you@example.com", "").replace("@pytest", ""), name
+        assert "my_controllers" in text and "@" not in text.replace("ada@lovelace", "").replace("@pytest", ""), name
+    maintainer = ElementTree.parse(folder / "package.xml").getroot().find("maintainer")
+    assert (maintainer.text, maintainer.get("email")) == ("Ada & Bob", "ada@lovelace.org")
+    assert (folder / "LICENSE").read_text(encoding="utf-8") == (HERE.parent / "LICENSE").read_text(encoding="utf-8")
+    sources = [
+        path for path in folder.rglob("*") if path.suffix in (".c", ".h", ".cpp", ".hpp", ".py", ".txt", ".yaml")
+    ]
+    assert len(sources) > 30
+    for path in sources:
+        head = path.read_text(encoding="utf-8").splitlines()[:2]
+        assert [line.split(" ", 1)[1] for line in head] == [COPYRIGHT, LICENCE], path
     mock = ElementTree.parse(folder / "description/arm.urdf").getroot()
     assert [joint.get("name") for joint in mock.iter("joint") if joint.find("state_interface") is not None] == [
         "joint1", "joint2", "joint3"
@@ -821,6 +833,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         (["-p", "state_timeot:=1"], "is it 'state_timeout'"),
         (["-p", "gains.joint2.stiffness:=-1"], "gains.joint2.stiffness"),
         (["--of", "step"], "--ros2-control"),
+        (["--maintainer-email", "ada"], "--maintainer-email: 'ada' is no e-mail address"),
     ):
         assert main([*line, *wrong]) == 2
         assert why in capsys.readouterr().err

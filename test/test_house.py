@@ -108,6 +108,19 @@ def test_imports(path: Path) -> None:
             assert ROOMS.index(rest[0]) <= ROOMS.index(here), f"{name}: rooms depend downwards only"
 
 
+def test_casadi_is_found_in_one_place() -> None:
+    """Where it is missing, that place says how to install it; annotations may name it anywhere."""
+    for path in FILES:
+        typed = [
+            node for node in ast.walk(tree(path)) if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node)
+        ]
+        annotated = {inner for node in typed for inner in ast.walk(node)}
+        for node in set(ast.walk(tree(path))) - annotated:
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [str(node.module)] if isinstance(node, ast.ImportFrom) else []
+            assert "casadi" not in {name.split(".")[0] for name in names}, f"{module(path)}: it is in engine/casadi.py"
+
+
 def test_every_room_is_known() -> None:
     found = {room(path) for path in FILES} - {"", "nodes", "cli"}
     assert found <= set(ROOMS)

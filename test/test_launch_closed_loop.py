@@ -7,9 +7,12 @@ own, and takes a skip there for one of the whole folder.
 from __future__ import annotations
 
 import importlib.util
+import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import MagicMock
 
 import pytest
 import yaml
@@ -80,6 +83,58 @@ def opened(command):
         else:
             rest.append(word)
     return parameters, rest
+
+
+TAKEN = {
+    "robot": "URDF file",
+    "follower_robot": "arm",
+    "root": "link",
+    "tip": "link",
+    "config": "parameter file (YAML)",
+    "namespace": "ROS name",
+    "leader": "ROS name",
+    "follower": "ROS name",
+    "joint_states": "topic",
+    "commands": "topic that takes the efforts (std_msgs/Float64MultiArray)",
+    "ros2_control": "parameter file (YAML) with one forward_command_controller",
+    "hardware": "XML file with the <ros2_control> tag",
+}
+"""Argument without a list of choices → what its description says that it takes."""
+
+FILES = ("arm.launch.py", "teleoperation.launch.py")
+"""The launch files that declare arguments; sim.launch.py has those of arm.launch.py."""
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_argument_says_what_it_takes(name, monkeypatch):
+    """Its choices where there are some, else in its description; launch need not be installed."""
+    for module in ("launch", "launch_ros"):
+        for part in ("", ".actions", ".conditions", ".substitutions", ".parameter_descriptions"):
+            monkeypatch.setitem(sys.modules, module + part, MagicMock())
+    content = runpy.run_path(str(LAUNCH / name))["ARGUMENTS"]
+    assert {"robot", "config"} < set(content)
+    for argument, (default, description, *choices) in content.items():
+        if choices:
+            assert default in choices[0], argument
+            assert description, argument
+        elif name == "arm.launch.py" or argument != "robot":  # whose description names that file
+            assert TAKEN[argument] in description, argument
+        if default == "":
+            assert re.search("unless given|unless .* is given|has none", description), f"{argument}: what if not given?"
+
+
+@pytest.mark.parametrize("name", [*FILES, "sim.launch.py"])
+def test_show_args_lists_them(name):
+    need("launch", "launch_ros")
+    from launch.launch_description_sources import get_launch_description_from_any_launch_file
+
+    description = get_launch_description_from_any_launch_file(str(LAUNCH / name))
+    listed = {argument.name: argument for argument in description.get_launch_arguments()}
+    assert {"robot", "config"} < set(listed)
+    for argument in listed.values():
+        assert argument.description != "no description given"
+        for choice in argument.choices or ():
+            assert repr(choice) in argument.description
 
 
 ONLY_OURS = {"rviz": "false", "robot_state_publisher": "false"}

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from robodyn_ros.engine.casadi import MISSING
 from robodyn_ros.nodes.start import EXECUTABLES, help_parser
 
 ROOT = Path(__file__).parents[1]
@@ -51,8 +52,10 @@ def test_package_xml_depends_on_nothing_that_rosdep_does_not_know() -> None:
     root = ET.parse(ROOT / "package.xml").getroot()
     assert "ament_python" not in {item.text for item in root if item.tag.endswith("depend")}
     assert root.findtext("export/build_type") == "ament_python"
-    for name in ("xacro", "urdfdom_py", "casadi-pip", "g++-static"):
+    for name in ("xacro", "urdfdom_py", "g++-static"):
         assert name in {item.text for item in root.findall("exec_depend")}
+    keys = {str(item.text) for item in root if item.tag.endswith("depend")}
+    assert not [key for key in keys if key.endswith("-pip")], "the build farm installs packages of the system alone"
 
 
 @pytest.mark.parametrize("name", EXECUTABLES)
@@ -70,6 +73,13 @@ def test_help_needs_no_ros(tmp_path: Path) -> None:
     assert done.returncode == 0
     assert "The controller node" in done.stdout
     assert done.stdout.endswith("[]\n")
+
+
+def test_a_node_that_needs_casadi_says_how_to_install_it() -> None:
+    program = "import sys; sys.modules['casadi'] = None; sys.argv = ['robodyn-planner']\n"
+    program += "from robodyn_ros.nodes import start\nsys.exit(start.planner())"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", f"error: {MISSING}\n")
 
 
 def test_a_word_that_no_node_takes_is_an_error() -> None:

@@ -94,6 +94,9 @@ def run(args: Namespace) -> ExitCode:
         raise InputError("--rounds", "must be at least 1", args.rounds)
     from rich.text import Text
 
+    from robodyn_ros.engine.casadi import need_casadi
+
+    need_casadi()  # the first start, from an empty cache, is measured too
     robot = read_arm(args)
     with console(stderr=True).status(Text(f"Measuring {robot.name}, a few seconds ...")):
         found = measure(robot, args.dynamics, args.rounds)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import console, print_json
 from robodyn_ros.cli.verb import ExitCode, Verb, names
-from robodyn_ros.errors import ConfigurationError, pip_install
+from robodyn_ros.errors import ConfigurationError
 from robodyn_ros.plugins import available
 from robodyn_ros.precompilation import (
     CONTRACT,
@@ -96,12 +96,11 @@ def run(args: Namespace) -> ExitCode:
 def _check_tools() -> None:
     """Check that a compiler and CasADi are installed."""
     from robodyn_ros.engine import find_compiler
-    from robodyn_ros.engine.library import has_casadi
+    from robodyn_ros.engine.casadi import need_casadi
 
     if find_compiler() is None:
         raise ConfigurationError("there is no C compiler here (cc, gcc or clang on PATH, or the one that CC names)")
-    if not has_casadi():
-        raise ConfigurationError(f"CasADi is not installed here: {pip_install('casadi')}")
+    need_casadi()
 
 
 def _plugin(name: str, robot: Robot) -> CompiledDynamics:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import robodyn_ros
+from robodyn_ros.about import with_licence
 from robodyn_ros.cli.arm import add_arm, arm_source, read_arm
 from robodyn_ros.cli.console import write_file
 from robodyn_ros.cli.parameters import add_parameters, check_used, gather
@@ -14,6 +17,7 @@ from robodyn_ros.cli.verb import ExitCode, Verb, add_gravity, names
 from robodyn_ros.errors import InputError
 
 if TYPE_CHECKING:
+    from robodyn_ros.control.export.ros2_control import Maintainer
     from robodyn_ros.control.parameter_file import LoadedParameters
     from robodyn_ros.dynamics.base import Dynamics
 
@@ -45,6 +49,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--real", default="double", metavar="TYPE", help=text)
     text = "write a controller of ros2_control instead: the folder of the package, whose name is the package's"
     parser.add_argument("--ros2-control", type=Path, metavar="FOLDER", help=text)
+    for what in ("name", "email"):
+        text = f"with --ros2-control: {what} of the package's maintainer (default: git's user.{what})"
+        parser.add_argument(f"--maintainer-{what}", metavar=what.upper(), help=text)
     text = "folder or file to write; - is standard output (default: files named after the arm, here)"
     parser.add_argument("--out", default=".", metavar="PATH", help=text)
 
@@ -54,6 +61,7 @@ def run(args: Namespace) -> ExitCode:
     from robodyn_ros import create_dynamics
     from robodyn_ros.dynamics.compiled import CompiledDynamics
     from robodyn_ros.dynamics.symbolic.export import REALS, export
+    from robodyn_ros.engine.library import remembered_texts
 
     names(args.real, "--real", REALS)
     if args.ros2_control is not None:
@@ -67,31 +75,52 @@ def run(args: Namespace) -> ExitCode:
     dynamics = create_dynamics(args.dynamics, read_arm(args, given), gravity=args.gravity)
     known = dynamics.quantities() if isinstance(dynamics, CompiledDynamics) else ()
     quantities = names(args.of, "--of", (*known, STEP) if known else ())
-    if STEP in quantities:
-        files = _step(args, dynamics, given, quantities, stem)
-    else:
-        files = export(dynamics, args.language, quantities, real=args.real, stem=stem)
+
+    def write() -> dict[str, str]:
+        if STEP in quantities:
+            return _step(args, dynamics, given, quantities, stem)
+        return export(dynamics, args.language, quantities, real=args.real, stem=stem)
+
+    files = remembered_texts("export", _key(args, stem), write)
     if args.out == "-":
-        sys.stdout.write(_joined(files))
+        sys.stdout.write(with_licence(next(iter(files)), _joined(files)))
         return ExitCode.YES
     for name, text in files.items():
-        write_file("--out", folder / name, text)
+        write_file("--out", folder / name, with_licence(name, text))
         print(folder / name)
     return ExitCode.YES
 
 
 def _controller(args: Namespace) -> ExitCode:
     """Write a controller of ros2_control, and say what comes next."""
+    from robodyn_ros.control.export.ros2_control import ExportedFiles, Maintainer, write_package
+    from robodyn_ros.engine.library import remembered_texts
+
+    if args.language is not None or args.of != QUANTITIES or args.out != "." or args.real != "double":
+        raise InputError("--ros2-control", "stands for a whole package: leave --language, --of, --real and --out out")
+    folder: Path = args.ros2_control
+    user, package = Maintainer.of_user(), folder.resolve().name
+    maintainer = Maintainer(args.maintainer_name or user.name, args.maintainer_email or user.email)
+    key = _key(args, package, *maintainer)
+    texts = remembered_texts("package", key, lambda: _package(args, package, maintainer))
+    written, kept = write_package(folder, ExportedFiles(texts, set()))
+    print(f"{folder}: {len(written)} files written")
+    if kept:
+        print(f"kept as you have changed them: {', '.join(kept)}")
+    print(f"Next: {folder / 'README.md'}")
+    return ExitCode.YES
+
+
+def _package(args: Namespace, package: str, maintainer: Maintainer) -> dict[str, str]:
+    """The files of the package with the controller."""
     from robodyn_ros import create_dynamics
     from robodyn_ros.control.export.controller_parameters import known_defaults
-    from robodyn_ros.control.export.ros2_control import export_package, write_package
+    from robodyn_ros.control.export.ros2_control import export_package
     from robodyn_ros.control.loop_settings import loop_default_values
     from robodyn_ros.control.parameter_file import FileParameters
     from robodyn_ros.dynamics import STANDARD_GRAVITY
     from robodyn_ros.robot.description import read_document
 
-    if args.language is not None or args.of != QUANTITIES or args.out != "." or args.real != "double":
-        raise InputError("--ros2-control", "stands for a whole package: leave --language, --of, --real and --out out")
     (given,) = gather(args.params, args.given, ("controller",)).values()
     robot = read_arm(args, given)
     law = args.controller or given.get("controller", "computed_torque")
@@ -104,15 +133,28 @@ def _controller(args: Namespace) -> ExitCode:
             name: value for name, value in given.items() if name in known and name not in ("controller", "dynamics")
         }
         values["dynamics"] = args.dynamics
-        folder: Path = args.ros2_control
-        files = export_package(dynamics, values, law, folder.resolve().name, read_document(arm_source(args)).text)
+        urdf = read_document(arm_source(args)).text
+        files = export_package(dynamics, values, law, package, urdf, maintainer)
     check_used(set(given) - set(known), known, args.given, given.located_names())
-    written, kept = write_package(folder, files)
-    print(f"{folder}: {len(written)} files written")
-    if kept:
-        print(f"kept as you have changed them: {', '.join(kept)}")
-    print(f"Next: {folder / 'README.md'}")
-    return ExitCode.YES
+    return files.texts
+
+
+PLACES = {"urdf", "params", "out", "ros2_control", "maintainer_name", "maintainer_email", "verb", "own"}
+"""Arguments that say where things are, or that others stand for."""
+
+
+def _key(args: Namespace, *named: str) -> str:
+    """A key that changes with all that an export is made of: the arguments, the content of files, this package."""
+    from robodyn_ros.files import read_bytes
+    from robodyn_ros.robot.description import read_document
+
+    options = {name: value for name, value in sorted(vars(args).items()) if name not in PLACES}
+    facts = [named, options, read_document(arm_source(args)).text, [read_bytes(path) for path in args.params]]
+    hashed = hashlib.sha256(repr(facts).encode())
+    for file in sorted(Path(robodyn_ros.__file__).parent.rglob("*")):
+        if file.is_file() and "__pycache__" not in file.parts:
+            hashed.update(file.read_bytes())
+    return hashed.hexdigest()[:32]
 
 
 def _step(

@@ -91,7 +91,7 @@ def step_program(law: Controller, numbers: LawNumbers) -> Program:
 
 def ca_rows(rows: list[Any], n: int) -> ca.SX:
     """Rows of n elements as one matrix."""
-    import casadi as ca
+    from robodyn_ros.engine.casadi import ca
 
     return ca.reshape(column(rows), n, len(rows)).T
 

@@ -279,7 +279,7 @@ class CompiledDynamics(Dynamics):
         names = known[quantity].inputs.split()
 
         def build() -> tuple[list[ca.SX], list[ca.SX]]:
-            import casadi as ca  # what is compiled runs without it
+            from robodyn_ros.engine.casadi import ca
 
             states = [ca.SX.sym(name, n) for name in names]
             parameters = ca.SX.sym("parameters", len(self.symbols))

@@ -10,8 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import NamedTuple
 
-import casadi as ca
-
+from robodyn_ros.engine.casadi import ca
 from robodyn_ros.engine.tracing import solve_symmetric
 from robodyn_ros.kinematics.expressions import Transform, Z, joint_rate
 from robodyn_ros.kinematics.tree import Tree

@@ -6,9 +6,8 @@ as that recursion's does, not with n⁴ as in the textbook's expanded sums.
 
 from __future__ import annotations
 
-import casadi as ca
-
 from robodyn_ros.dynamics.equations import Equations, Inertia, Symbols
+from robodyn_ros.engine.casadi import ca
 from robodyn_ros.engine.tracing import solve_symmetric
 
 

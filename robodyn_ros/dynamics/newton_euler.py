@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import casadi as ca
-
 from robodyn_ros.dynamics.equations import Equations, Inertia, Symbols, sum_by_coordinate
 from robodyn_ros.dynamics.inertial_parameters import grouped_entries
+from robodyn_ros.engine.casadi import ca
 from robodyn_ros.engine.tracing import solve_symmetric
 from robodyn_ros.kinematics.expressions import Transform, Z, joint_rate
 from robodyn_ros.kinematics.tree import Tree

@@ -55,8 +55,7 @@ def sensitivity_program(dynamics: CompiledDynamics) -> Program:
     n, mapping, ends = robot.n, dynamics.inertial_map, tools(dynamics.robot)
 
     def build() -> tuple[list[ca.SX], list[ca.SX]]:
-        import casadi as ca
-
+        from robodyn_ros.engine.casadi import ca
         from robodyn_ros.kinematics.expressions import geometric_jacobian, placed
 
         q, qd, qdd = (ca.SX.sym(name, n) for name in ("q", "qd", "qdd"))

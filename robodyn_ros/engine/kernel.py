@@ -27,12 +27,13 @@ from typing import Any
 
 import numpy as np
 
+from robodyn_ros.engine.casadi import MISSING, has_casadi
 from robodyn_ros.engine.codegen import batch_source, kernel_source
-from robodyn_ros.engine.library import has_casadi, loaded
+from robodyn_ros.engine.library import loaded
 from robodyn_ros.engine.program import Program
 from robodyn_ros.engine.states import as_states, refuse_non_finite
 from robodyn_ros.engine.tracing import inlined, is_traced
-from robodyn_ros.errors import NotReadyError, pip_install
+from robodyn_ros.errors import NotReadyError
 from robodyn_ros.robot.pose import Array
 
 LEAST = 4096
@@ -86,8 +87,8 @@ class Kernel:
             return bound_function(library, f"{program.name}_python", self._arrays)
         if not has_casadi():
             raise NotReadyError(
-                f"{program.name} of this arm cannot run: CasADi is not installed ({pip_install('casadi')}), "
-                "and the cache folder holds nothing that `robodyn compile` has made for it on a machine of this kind"
+                f"{program.name} of this arm cannot run: the cache folder holds nothing that `robodyn compile` has "
+                f"made for it on a machine of this kind, and {MISSING}"
             )
         buffer, evaluate = program.function().buffer()
         count = len(self.inputs) + 1

@@ -23,6 +23,7 @@ import contextlib
 import ctypes
 import hashlib
 import itertools
+import json
 import logging
 import os
 import platform
@@ -38,11 +39,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple, TypeVar
 
+from robodyn_ros.engine.casadi import has_casadi
 from robodyn_ros.errors import RobodynError
 
 log = logging.getLogger("robodyn_ros")
@@ -392,6 +393,29 @@ def _store(folder: Path, key: str, content: bytes) -> Path:
     return library
 
 
+def remembered_texts(name: str, key: str, write: Callable[[], dict[str, str]]) -> dict[str, str]:
+    """Texts that are made of expressions: written now and kept in the cache; without CasADi, as they are kept there.
+
+    Args:
+        name: of the kind of texts.
+        key: changes with all that they are made of.
+        write: name → text; it needs CasADi.
+
+    Raises:
+        NotReadyError: CasADi is not installed, and the cache does not have them.
+    """
+    try:
+        place = cache_folder() / f"{name}-{key}.json"
+        if not has_casadi() and place.is_file():
+            return dict(json.loads(place.read_text(encoding="utf-8")))
+    except (CacheError, OSError, ValueError):
+        return write()
+    texts = write()
+    with contextlib.suppress(OSError):
+        _replace(place, json.dumps(texts).encode())
+    return texts
+
+
 def _link(folder: Path, key: str, library: Path) -> Path:
     """Put a stored library under another key as well, atomically; a copy where the file system knows no hard links."""
     try:
@@ -520,21 +544,15 @@ def _casadi_version() -> str:
     try:
         return version("casadi")
     except PackageNotFoundError:  # built from source, or by a distribution: it is there without being listed
-        import casadi
+        from robodyn_ros.engine.casadi import ca
 
-        return str(casadi.__version__)
+        return str(ca.__version__)
 
 
 @lru_cache(maxsize=16)
 def say_once(message: str) -> None:
     """Log a warning the first time it is given."""
     log.warning(message)
-
-
-@lru_cache(maxsize=1)
-def has_casadi() -> bool:
-    """Return whether CasADi is installed, without which no expression can be written."""
-    return find_spec("casadi") is not None
 
 
 def _short(text: str) -> str:

@@ -46,7 +46,7 @@ class Operation(NamedTuple):
 @lru_cache(maxsize=1)
 def _names() -> dict[int, tuple[str, int]]:
     """CasADi's number of an operation → its name, and how many operands it has."""
-    import casadi as ca
+    from robodyn_ros.engine.casadi import ca
 
     unary, binary = ("neg", "sq", "twice", "inv", "sin", "cos", *UNARY), (*SIGNS, "div", *BINARY)
     return {getattr(ca, f"OP_{name.upper()}"): (name, 1) for name in unary} | {
@@ -60,7 +60,7 @@ def read(function: ca.Function) -> tuple[list[Operation], list[tuple[int, int, i
     Raises:
         RobodynError: it holds an operation that is not listed here.
     """
-    import casadi as ca
+    from robodyn_ros.engine.casadi import ca
 
     nodes: list[Operation] = []
     outputs: list[tuple[int, int, int]] = []

@@ -45,7 +45,7 @@ class Program:
         The check is the sum of the inputs: a NaN or an infinity among them is noticed in compiled code, even where the
         results do not depend on it. The last functions are kept, for others with the same arm ask for the same ones.
         """
-        import casadi as ca  # what is compiled runs without it
+        from robodyn_ros.engine.casadi import ca
 
         kept = _functions.pop((self.name, self.key), None)
         if kept is None:

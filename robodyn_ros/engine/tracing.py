@@ -209,7 +209,7 @@ class TracedArray(NDArrayOperatorsMixin):
 
 def symbols(name: str, shape: tuple[int, ...]) -> Any:
     """New symbols in the shape of an array: a :class:`TracedArray`, for functions that take an array."""
-    import casadi as ca
+    from robodyn_ros.engine.casadi import ca
 
     found = np.empty(shape, object)
     for index in np.ndindex(shape):
@@ -219,7 +219,7 @@ def symbols(name: str, shape: tuple[int, ...]) -> Any:
 
 def column(values: Sequence[Any]) -> ca.SX:
     """Arrays, traced or not, one after the other as one column of expressions, each in row-major order."""
-    import casadi as ca
+    from robodyn_ros.engine.casadi import ca
 
     return ca.vertcat(*(ca.SX(item) for value in values for item in elements_of(value).ravel()), ca.SX(0, 1))
 
@@ -341,7 +341,7 @@ def _casadi(name: str) -> Callable[..., Any]:
     """A function of CasADi, found when it is called; numbers become constants of expressions."""
 
     def call(*values: Any) -> Any:
-        import casadi as ca
+        from robodyn_ros.engine.casadi import ca
 
         return getattr(ca, name)(*map(ca.SX, values))
 
@@ -427,20 +427,20 @@ def _zeros_like(value: Any, **_: Any) -> Array:
 
 
 def _matrix(elements: Elements) -> ca.SX:
-    import casadi as ca
+    from robodyn_ros.engine.casadi import ca
 
     return ca.reshape(column([elements.T]), *elements.shape)
 
 
 def _solve(matrix: Any, right: Any) -> Any:
     """A⁻¹ b by CasADi's QR decomposition; b (n,) or (n, k)."""
-    import casadi as ca
+    from robodyn_ros.engine.casadi import ca
 
     return _solved(ca.solve, matrix, right)
 
 
 def _solved(solve: Callable[[ca.SX, ca.SX], ca.SX], matrix: Any, right: Any) -> Any:
-    import casadi as ca
+    from robodyn_ros.engine.casadi import ca
 
     given = elements_of(right)
     found = ca.densify(solve(_matrix(elements_of(matrix)), _matrix(given.reshape(len(given), -1))))
@@ -461,7 +461,7 @@ def solve_symmetric(matrix: ca.SX, right: ca.SX) -> ca.SX:
     It goes from the last coordinate to the first, which suits a mass matrix: no zero between branches of a tree is
     lost, and the tips' part is known first (Featherstone, Rigid Body Dynamics Algorithms, section 6.5).
     """
-    import casadi as ca
+    from robodyn_ros.engine.casadi import ca
 
     n = matrix.shape[0]
     left, inverse, x = ca.SX(matrix), ca.SX.zeros(n), ca.SX(right)

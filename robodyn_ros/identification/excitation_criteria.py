@@ -83,7 +83,7 @@ class DOptimality:
         chosen = self._base.columns[self._base.independent].tolist()
 
         def build() -> tuple[list[ca.SX], list[ca.SX]]:
-            import casadi as ca  # what is compiled runs without it
+            from robodyn_ros.engine.casadi import ca
 
             states = [ca.SX.sym(name, n) for name in ("q", "qd", "qdd")]
             seed = ca.SX.sym("seed", n * len(chosen))

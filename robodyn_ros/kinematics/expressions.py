@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import casadi as ca
-
+from robodyn_ros.engine.casadi import ca
 from robodyn_ros.kinematics.se3 import from_pose
 from robodyn_ros.kinematics.tree import Tree, TreeNode
 from robodyn_ros.robot import Link

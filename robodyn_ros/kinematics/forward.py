@@ -151,8 +151,7 @@ class Kinematics:
         n, tree, links = self.robot.n, self.tree, self.robot.links
 
         def build() -> tuple[list[ca.SX], list[ca.SX]]:
-            import casadi as ca  # what is compiled runs without it
-
+            from robodyn_ros.engine.casadi import ca
             from robodyn_ros.kinematics.expressions import placed
 
             q = ca.SX.sym("q", n)
@@ -192,8 +191,7 @@ class Kinematics:
         n, tree = self.robot.n, self.tree
 
         def build() -> tuple[list[ca.SX], list[ca.SX]]:
-            import casadi as ca  # what is compiled runs without it
-
+            from robodyn_ros.engine.casadi import ca
             from robodyn_ros.kinematics.expressions import drift, geometric_jacobian, placed
 
             q, qd, point = ca.SX.sym("q", n), ca.SX.sym("qd", n), ca.SX.sym("point", 3)

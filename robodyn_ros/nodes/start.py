@@ -15,6 +15,8 @@ from importlib import import_module
 from types import FrameType
 from typing import NamedTuple
 
+from robodyn_ros.errors import RobodynError
+
 PAGES = "docs/reference/nodes"
 """Where topics, services and parameters are listed."""
 
@@ -117,7 +119,12 @@ def _start(name: str) -> int:
     own = sys.argv[1 : sys.argv.index("--ros-args")] if "--ros-args" in sys.argv else sys.argv[1:]
     if own:
         help_parser(name, os.path.basename(sys.argv[0])).parse_args(own)
-    code: int = import_module(f"robodyn_ros.nodes.{EXECUTABLES[name].module}").main()
+    try:
+        module = import_module(f"robodyn_ros.nodes.{EXECUTABLES[name].module}")
+    except RobodynError as problem:  # of a package that is missing; once a node is there, it says itself what is wrong
+        print(f"error: {problem}", file=sys.stderr)
+        return 1
+    code: int = module.main()
     return code
 
 

@@ -16,9 +16,9 @@ import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import casadi as ca
 import numpy as np
 
+from robodyn_ros.engine.casadi import ca
 from robodyn_ros.kinematics.expressions import placed
 from robodyn_ros.planning.obstacles import Obstacle, Sphere
 from robodyn_ros.planning.smooth_model import SmoothModel

@@ -187,7 +187,7 @@ def terms_of(cost: Cost) -> tuple[tuple[float, Cost], ...]:
 
 
 def _state(at: Point) -> ca.SX:
-    import casadi as ca
+    from robodyn_ros.engine.casadi import ca
 
     return ca.vertcat(at.q, at.qd)
 
@@ -198,7 +198,7 @@ def _square(weights: Sequence[float] | None, vector: ca.SX) -> ca.SX:
 
 def _form(name: str, weights: ArrayLike, vector: ca.SX) -> ca.SX:
     """vectorᵀ W vector, with the diagonal or the whole of W."""
-    import casadi as ca
+    from robodyn_ros.engine.casadi import ca
 
     matrix, size = np.asarray(weights, dtype=np.float64), vector.shape[0]
     if matrix.shape == (size,):

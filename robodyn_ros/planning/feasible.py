@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.control.motion.trajectory import Trajectory
+from robodyn_ros.engine.casadi import ca
 from robodyn_ros.planning.cost import Point
 from robodyn_ros.planning.problem import Problem, speed
 from robodyn_ros.planning.verification import LIMIT_TOLERANCE, SLOWED, Verification, jerks, verify

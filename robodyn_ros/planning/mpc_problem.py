@@ -75,14 +75,14 @@ class Deviation(Cost):
 
     def running(self, at: Point) -> ca.SX:
         """The running cost l of the module."""
-        import casadi as ca
+        from robodyn_ros.engine.casadi import ca
 
         q, qd, qdd, kp, kd = ca.vertsplit(at.reference, at.q.shape[0])
         return (ca.sumsqr(at.qdd - qdd) + ca.sumsqr(kp * (at.q - q)) + ca.dot(kd**2 - 2 * kp, (at.qd - qd) ** 2)) / 2
 
     def final(self, at: Point) -> ca.SX:
         """The final cost l_f of the module."""
-        import casadi as ca
+        from robodyn_ros.engine.casadi import ca
 
         q, qd, _, kp, kd = ca.vertsplit(at.reference, at.q.shape[0])
         e, ed = at.q - q, at.qd - qd

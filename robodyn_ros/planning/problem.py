@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.checks import finite_array
 from robodyn_ros.dynamics.base import Dynamics
+from robodyn_ros.engine.casadi import ca
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import Kinematics, se3
 from robodyn_ros.kinematics.expressions import placed

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from functools import cached_property
 
-import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
+from robodyn_ros.engine.casadi import ca
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.tree import Tree, build_tree
 from robodyn_ros.robot.pose import Array

@@ -8,14 +8,18 @@ the control step and the model as C, numbers, names and defaults. In files that 
 
 from __future__ import annotations
 
+import getpass
 import hashlib
 import json
 import re
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
+from xml.sax.saxutils import escape
 
 from robodyn_ros import __version__
+from robodyn_ros.about import with_licence
 from robodyn_ros.control.core_library import core_files
 from robodyn_ros.control.export.arm_data import Arm, resumed
 from robodyn_ros.control.export.controller_parameters import (
@@ -46,6 +50,9 @@ TEMPLATES = Path(__file__).with_name("ros2_control")
 
 PACKAGE_NAME = re.compile(r"[a-z](?:[a-z0-9]|_(?!_))*[a-z0-9]")
 """Names of ROS 2 packages (REP 144)."""
+
+EMAIL = re.compile(r"[-\w.%+]+@[-\w%]+(?:\.[-\w%]+)+")
+"""E-mail addresses, as the tools that read package.xml take them (``catkin_pkg.package.Person``)."""
 
 MANIFEST = ".robodyn_export"
 """File with a checksum of each file as it was written."""
@@ -105,6 +112,32 @@ KEYWORDS = {
 """Words that can be no name in C++, and so no joint in generate_parameter_library."""
 
 
+class Maintainer(NamedTuple):
+    """Who maintains a package (REP 149)."""
+
+    name: str
+    email: str
+
+    @classmethod
+    def of_user(cls) -> Maintainer:
+        """The user, as git knows him; else his login, as ``ros2 pkg create`` has it."""
+        try:
+            login = getpass.getuser()
+        except (ImportError, KeyError, OSError):  # nobody that the system knows, as in a container
+            login = "user"
+        name = _git("user.name") or login
+        return cls(name, _git("user.email") or f"{login}@todo.todo")
+
+
+def _git(key: str) -> str:
+    """A value of git's configuration; empty without one, or without git."""
+    try:
+        done = subprocess.run(["git", "config", key], capture_output=True, text=True, timeout=10.0, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip()
+
+
 class ExportedFiles(NamedTuple):
     """A package, not yet written."""
 
@@ -113,7 +146,12 @@ class ExportedFiles(NamedTuple):
 
 
 def export_package(
-    dynamics: Dynamics, given: Mapping[str, Any], law: str, package: str, urdf: str = ""
+    dynamics: Dynamics,
+    given: Mapping[str, Any],
+    law: str,
+    package: str,
+    urdf: str = "",
+    maintainer: Maintainer | None = None,
 ) -> ExportedFiles:
     """The files of a package with a controller for an arm.
 
@@ -123,14 +161,15 @@ def export_package(
         law: name of the control law.
         package: name of the package.
         urdf: the arm's description, for the launch file and the test with mock hardware.
+        maintainer: of the package (default: the user).
 
     Raises:
-        InputError: a name cannot be used in C++ or in ROS 2.
+        InputError: a name cannot be used in C++ or in ROS 2; an e-mail address is none.
         ConfigurationError: the law cannot be traced, or there is no compiler to try it out.
         RobodynError: a parameter is wrong.
     """
-    robot = dynamics.robot
-    _check_names(robot, package)
+    robot, maintainer = dynamics.robot, maintainer or Maintainer.of_user()
+    _check_names(robot, package, maintainer)
     if not isinstance(dynamics, CompiledDynamics):
         raise ConfigurationError(f"the model {type(dynamics).__name__} has no expressions that could be written as C")
     defaults = known_defaults(robot, given, law)
@@ -158,6 +197,8 @@ def export_package(
     fixed = ", ".join(f"`{name}.…`" if name != "gravity" else "`gravity`" for name in sorted(frozen)) or "none"
     words = _words(robot) | {
         "PACKAGE": package,
+        "MAINTAINER": escape(maintainer.name),
+        "EMAIL": escape(maintainer.email),
         "LAW": law,
         "TOOL": stream.link,
         "FROZEN": fixed,
@@ -174,7 +215,7 @@ def export_package(
         **_from_templates(words),
     }
     found |= {f"src/core/{name}": text for name, text in core_files().items()}
-    return ExportedFiles({name: text for name, text in found.items() if text}, frozen)
+    return ExportedFiles({name: with_licence(name, text) for name, text in found.items() if text}, frozen)
 
 
 def _configured(dynamics: CompiledDynamics, model: Mapping[str, Any]) -> Array:
@@ -192,6 +233,7 @@ def _words(robot: Robot) -> dict[str, str]:
         "VERSION": __version__,
         "JOINTS": ", ".join(robot.joint_names),
         "JOINT_LIST": json.dumps(list(robot.joint_names)),
+        "JOINT_LINES": "\n".join(f"    {name!r}," for name in robot.joint_names),
         "COMMAND_JOINTS": json.dumps([f"arm_controller/{name}" for name in robot.joint_names]),
         "FIRST_JOINT": robot.joint_names[0],
         "ROOT": robot.root,
@@ -215,7 +257,7 @@ def _model_files(dynamics: CompiledDynamics, arm: Arm, tool: str) -> dict[str, s
 
 def _from_templates(words: Mapping[str, str]) -> dict[str, str]:
     """The files that are the same for all arms: name in the package → text."""
-    files = [path for path in sorted(TEMPLATES.rglob("*.*")) if path.is_file() and path.parent.name != "__pycache__"]
+    files = [path for path in sorted(TEMPLATES.rglob("*")) if path.is_file() and path.parent.name != "__pycache__"]
     return {path.relative_to(TEMPLATES).as_posix().removesuffix(".in"): _replaced(path, words) for path in files}
 
 
@@ -307,7 +349,9 @@ def _sum(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _check_names(robot: Robot, package: str) -> None:
+def _check_names(robot: Robot, package: str, maintainer: Maintainer) -> None:
+    if not EMAIL.fullmatch(maintainer.email):
+        raise InputError("--maintainer-email", f"{maintainer.email!r} is no e-mail address", maintainer.email)
     if not PACKAGE_NAME.fullmatch(package):
         text = "is no name of a ROS 2 package: lower-case letters, digits and single underscores, a letter first"
         raise InputError("--ros2-control", f"{package!r} {text}", package)

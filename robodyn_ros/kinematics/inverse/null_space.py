@@ -62,8 +62,7 @@ def manipulable(kinematics: Kinematics, link: str, ratio: float = 0.02) -> NullS
     tree, found, n = kinematics.tree, kinematics.robot.link(link), kinematics.robot.n
 
     def build() -> tuple[list[ca.SX], list[ca.SX]]:
-        import casadi as ca  # what is compiled runs without it
-
+        from robodyn_ros.engine.casadi import ca
         from robodyn_ros.kinematics.expressions import geometric_jacobian, placed
 
         q = ca.SX.sym("q", n)

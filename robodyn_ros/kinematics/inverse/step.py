@@ -78,8 +78,7 @@ def build_step(tree: Tree, link: Link, compiled: bool) -> DampedStep:
 
 
 def _expressions(tree: Tree, link: Link) -> tuple[list[ca.SX], list[ca.SX]]:
-    import casadi as ca  # what is compiled runs without it
-
+    from robodyn_ros.engine.casadi import ca
     from robodyn_ros.kinematics.expressions import geometric_jacobian, placed
 
     n = tree.n
@@ -106,7 +105,7 @@ def _expressions(tree: Tree, link: Link) -> tuple[list[ca.SX], list[ca.SX]]:
 
 def _rotation_vector(rotation: ca.SX) -> ca.SX:
     """Return the logarithm by the quaternion; so3.log and so3.quaternion have the same in NumPy."""
-    import casadi as ca
+    from robodyn_ros.engine.casadi import ca
 
     (a, b, c), (d, e, f), (g, h, i) = ([rotation[j, k] for k in range(3)] for j in range(3))
     columns = [
@@ -128,7 +127,7 @@ def _rotation_vector(rotation: ca.SX) -> ca.SX:
 
 def _solve(matrix: ca.SX, right: ca.SX) -> ca.SX:
     """Return x with A x = b for a symmetric positive definite A, by A = L D Lᵀ without a branch."""
-    import casadi as ca
+    from robodyn_ros.engine.casadi import ca
 
     n = right.numel()
     L = ca.SX.eye(n)

@@ -21,11 +21,11 @@ from time import perf_counter
 from types import FrameType
 from typing import Any, NamedTuple
 
-import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.control.motion.trajectory import Trajectory
+from robodyn_ros.engine.casadi import ca
 from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.planning import time_scaling
 from robodyn_ros.planning.collocation.initial_guess import initial_guesses

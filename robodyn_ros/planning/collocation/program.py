@@ -13,10 +13,10 @@ from __future__ import annotations
 import itertools
 from typing import NamedTuple
 
-import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from robodyn_ros.engine.casadi import ca
 from robodyn_ros.planning.collocation.scheme import Columns, Scheme
 from robodyn_ros.planning.cost import Point, time_alone
 from robodyn_ros.planning.problem import JointGoal, Problem, rests, speed

@@ -102,7 +102,7 @@ class DDPPrograms:
         expressions: Callable[..., list[ca.SX]],
     ) -> Program:
         def build() -> Built:
-            import casadi as ca  # what is compiled runs without it
+            from robodyn_ros.engine.casadi import ca
 
             symbols = [ca.SX.sym(label, length) for label, length in inputs]
             parameters = ca.SX.sym("parameters", len(self._dynamics.symbols))
@@ -115,7 +115,7 @@ class DDPPrograms:
         return [found for name in names for found in self._dynamics.expressions(name, states, p)]
 
     def _stage(self, x: ca.SX, u: ca.SX, r: ca.SX, h: ca.SX, p: ca.SX) -> list[ca.SX]:
-        import casadi as ca
+        from robodyn_ros.engine.casadi import ca
 
         n = self._n
         q, qd, qdd = x[:n], x[n:], ca.SX.sym("qdd", n)
@@ -136,7 +136,7 @@ class DDPPrograms:
         return [cost, first[:m], first[m:], second[:m, :m], second[m:, :m], second[m:, m:]]
 
     def _final(self, x: ca.SX, r: ca.SX, p: ca.SX) -> list[ca.SX]:
-        import casadi as ca
+        from robodyn_ros.engine.casadi import ca
 
         n = self._n
         none = ca.SX(n, 1)
@@ -150,7 +150,7 @@ def _identity(cost: Cost, n: int, width: int) -> str:
     identity = getattr(cost, "identity", None)
     if identity is not None:
         return str(identity)
-    import casadi as ca
+    from robodyn_ros.engine.casadi import ca
 
     q, qd, qdd, tau = (ca.SX.sym(name, n) for name in ("q", "qd", "qdd", "tau"))
     symbols = Point(q, qd, qdd, tau, ca.SX.sym("r", width))

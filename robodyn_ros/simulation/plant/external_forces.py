@@ -30,8 +30,9 @@ from numpy.typing import ArrayLike
 from robodyn_ros.checks import finite_array
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.engine import Kernel, Program, digest
+from robodyn_ros.engine.casadi import has_casadi
 from robodyn_ros.engine.codegen import kernel_source
-from robodyn_ros.engine.library import has_casadi, loaded
+from robodyn_ros.engine.library import loaded
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.forward import ORIGIN, Kinematics
 from robodyn_ros.kinematics.tree import build_tree, geometry
@@ -258,7 +259,7 @@ class ExternalForces:
         shapes = tuple((type(contact).__name__, contact.link) for contact in contacts)
 
         def build() -> tuple[list[ca.SX], list[ca.SX]]:
-            import casadi as ca  # what is compiled runs without it
+            from robodyn_ros.engine.casadi import ca
 
             q, qd, p = ca.SX.sym("q", n), ca.SX.sym("qd", n), ca.SX.sym("p", count)
             return [q, qd, p], [_expression(robot, contacts, q, qd, p)]
@@ -298,8 +299,7 @@ class _Forces(ctypes.Structure):
 
 def _expression(robot: Robot, contacts: Sequence[Contact], q: ca.SX, qd: ca.SX, p: ca.SX) -> ca.SX:
     """The efforts (n,) as an expression."""
-    import casadi as ca
-
+    from robodyn_ros.engine.casadi import ca
     from robodyn_ros.kinematics.expressions import geometric_jacobian, placed
 
     tree, efforts, at = build_tree(robot), ca.SX.zeros(robot.n), 0

@@ -30,6 +30,7 @@ from robodyn_ros.control.motion.tool_motion import PoseGoal, ToolMotion, ToolSet
 from robodyn_ros.control.motion.trajectory import Sample, Trajectory
 from robodyn_ros.control.reference.following import Following
 from robodyn_ros.control.step import Command
+from robodyn_ros.engine.casadi import MISSING
 from robodyn_ros.errors import NotReadyError, RobodynError
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.nodes.common.messages import decode, to_matrix, to_pose
@@ -123,7 +124,7 @@ class TargetInput:
         try:
             message = decode(data, PoseStamped)
             if self._motion is None:
-                raise NotReadyError("there is nothing to plan motions with: CasADi is not installed")
+                raise NotReadyError(f"there is nothing to plan motions with: {MISSING}")
         except RobodynError as problem:
             self._refuse(problem)
             return
