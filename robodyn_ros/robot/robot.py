@@ -89,6 +89,9 @@ class Joint(Summarised):
         friction: Coulomb friction [N·m] or [N].
         armature: inertia of the motor's rotor, reflected through the gear [kg m²] or [kg].
         mimic: the joint that it follows, or None if it moves on its own.
+        acceleration: greatest acceleration [x/s²], inf where the URDF names none.
+        deceleration: greatest deceleration [x/s²]; that of acceleration where the URDF names that alone.
+        jerk: greatest jerk [x/s³], inf where the URDF names none.
     """
 
     name: str
@@ -105,6 +108,9 @@ class Joint(Summarised):
     friction: float = 0.0
     armature: float = 0.0
     mimic: Mimic | None = None
+    acceleration: float = np.inf
+    deceleration: float = np.inf
+    jerk: float = np.inf
 
     def summary(self) -> tuple[Block, ...]:
         """Return name, type, links, axis and limits in a line."""
@@ -112,7 +118,7 @@ class Joint(Summarised):
         if self.type != "fixed":
             _, _, lower, upper, speed, effort = self.figures()
             axis = ", ".join(f"{value:.4g}" for value in self.axis + 0.0)
-            said += f", axis ({axis}), {lower} to {upper}, at most {speed}, {effort}"
+            said += f", axis ({axis}), {lower} to {upper}, at most {', '.join((speed, effort, *self.motion_figures()))}"
         if self.mimic is not None:
             said += f", follows {self.mimic.joint}"
         return (literal_text(said),)
@@ -125,6 +131,13 @@ class Joint(Summarised):
             f"{value:.4g} {unit}" if np.isfinite(value) else "no limit" for value, unit in limits
         )
         return self.name, self.type, lower, upper, speed, effort
+
+    def motion_figures(self) -> list[str]:
+        """Return the limits of acceleration, deceleration and jerk that are known, with their units, for people."""
+        unit = self.position_unit
+        powers = {"acceleration": "²", "deceleration": "²", "jerk": "³"}
+        known = {name: getattr(self, name) for name in powers if np.isfinite(getattr(self, name))}
+        return [f"{name} {value:.4g} {unit}/s{powers[name]}" for name, value in known.items()]
 
     @property
     def is_prismatic(self) -> bool:
@@ -267,6 +280,26 @@ class Robot(Summarised):
     def velocity_limit(self) -> Array:
         """Greatest speeds (n,) in [rad/s] or [m/s]."""
         return read_only([joint.velocity for joint in self.joints])
+
+    @cached_property
+    def acceleration_limit(self) -> Array:
+        """Greatest accelerations (n,) in [rad/s²] or [m/s²]."""
+        return read_only([joint.acceleration for joint in self.joints])
+
+    @cached_property
+    def deceleration_limit(self) -> Array:
+        """Greatest decelerations (n,) in [rad/s²] or [m/s²]."""
+        return read_only([joint.deceleration for joint in self.joints])
+
+    @cached_property
+    def symmetric_acceleration_limit(self) -> Array:
+        """Greatest accelerations (n,) in [rad/s²] or [m/s²] that hold for speeding up and for slowing down."""
+        return read_only(np.minimum(self.acceleration_limit, self.deceleration_limit))
+
+    @cached_property
+    def jerk_limit(self) -> Array:
+        """Greatest jerks (n,) in [rad/s³] or [m/s³]."""
+        return read_only([joint.jerk for joint in self.joints])
 
     @cached_property
     def effort_limit(self) -> Array:

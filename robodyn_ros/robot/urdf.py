@@ -6,12 +6,15 @@ Where the specification asks for something that the equations can do without, it
 
 * no ``<limit>`` on a revolute or prismatic joint, no effort or velocity in it, or 0 or -1: no limit is known, infinity;
 * lower = upper = 0 on a joint that moves: likewise;
+* no ``acceleration``, ``deceleration`` or ``jerk`` in it (URDF 1.2; any version of the URDF may have them): no limit is
+  known, infinity; no deceleration beside an acceleration: that holds for both;
 * no ``<inertia>``, or zeros: a point mass.
 
 The XML passes three steps: :func:`~robodyn_ros.robot.description.read_document` reads it; this module reduces it to the
 tags and attributes that describe the dynamics, and checks that names and numbers are complete; urdf_parser_py parses
-what is left. All else that a URDF may hold (``<visual>``, ``<gazebo>``, ``<transmission>``, ``<ros2_control>``,
-attributes of other programs) is dropped, so that urdf_parser_py neither fails nor prints because of it.
+what is left. All else that a URDF may hold (``<visual>``, ``<gazebo>``, ``<transmission>``, ``<ros2_control>``) is
+dropped, so that urdf_parser_py neither fails nor prints because of it. What the specification does not have is dropped
+as well, and one finding says so.
 """
 
 from __future__ import annotations
@@ -56,6 +59,9 @@ NOT_KNOWN = (0.0, -1.0)
 ARMATURE = "armature"
 """Attribute of ``<dynamics>`` for the inertia of the motor's rotor; the specification has no place for it."""
 
+MOTION_LIMITS = ("acceleration", "deceleration", "jerk")
+"""Attributes of ``<limit>`` since URDF 1.2; urdf_parser_py does not know them."""
+
 TYPES: tuple[JointType, ...] = ("revolute", "continuous", "prismatic", "fixed")
 """The joint types that an arm can have here."""
 
@@ -73,31 +79,48 @@ REMEDY = (
 class _Tag:
     """The attributes and children that a tag must have or may have; all other attributes are dropped.
 
-    ``defaults`` are for attributes that urdf_parser_py requires and this package does not.
+    ``defaults`` are for attributes that urdf_parser_py requires and this package does not. ``elsewhere`` has the
+    attributes and the children (as ``<tag>``) that the specification has and the dynamics do not ask for.
     """
 
     required: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
     children: tuple[str, ...] = ()
     defaults: dict[str, str] = field(default_factory=dict)
+    elsewhere: tuple[str, ...] = ()
+
+
+def _tags(*names: str) -> tuple[str, ...]:
+    return tuple(f"<{name}>" for name in names)
 
 
 _ORIGIN = _Tag(optional=("xyz", "rpy"))
 
+_OTHERS = ("transmission", "gazebo", "ros2_control", "mujoco")
+"""Tags of other programs, which the specification leaves to them."""
+
 _SCHEMA = {
-    "robot": _Tag(required=("name",)),
-    "robot/link": _Tag(required=("name",)),
+    "robot": _Tag(
+        required=("name",),
+        elsewhere=("version", "xmlns", *_tags(CONSTRAINT, REMARK, "material", "sensor", *_OTHERS)),
+    ),
+    "robot/link": _Tag(required=("name",), elsewhere=("type", *_tags("visual", "collision"))),
     "robot/link/inertial": _Tag(children=("mass",)),
     "robot/link/inertial/origin": _ORIGIN,
     "robot/link/inertial/mass": _Tag(required=("value",)),
     "robot/link/inertial/inertia": _Tag(optional=tuple(MOMENTS), defaults=dict.fromkeys(MOMENTS, "0")),
-    "robot/joint": _Tag(required=("name", "type"), children=("parent", "child")),
+    "robot/joint": _Tag(
+        required=("name", "type"),
+        children=("parent", "child"),
+        elsewhere=_tags("calibration", "safety_controller"),
+    ),
     "robot/joint/origin": _ORIGIN,
     "robot/joint/parent": _Tag(required=("link",)),
     "robot/joint/child": _Tag(required=("link",)),
     "robot/joint/axis": _Tag(optional=("xyz",), defaults={"xyz": "1 0 0"}),
     "robot/joint/limit": _Tag(
-        optional=("lower", "upper", "velocity", "effort"), defaults={"velocity": "inf", "effort": "inf"}
+        optional=("lower", "upper", "velocity", "effort", *MOTION_LIMITS),
+        defaults={"velocity": "inf", "effort": "inf"},
     ),
     "robot/joint/dynamics": _Tag(optional=("damping", "friction", ARMATURE)),
     "robot/joint/mimic": _Tag(required=("joint",), optional=("multiplier", "offset")),
@@ -242,6 +265,22 @@ def _validated(document: UrdfDocument) -> dict[str, list[tuple[str, ET.Element]]
     return found
 
 
+def _unknown(path: str, element: ET.Element) -> Iterator[str]:
+    """Attributes and children, at any depth, that ``_SCHEMA`` does not have; what has a prefix belongs to others."""
+    tag = _SCHEMA.get(path)
+    if tag is None:
+        return
+    for name in element.attrib:
+        if name not in (*tag.required, *tag.optional, *tag.elsewhere) and ":" not in name:
+            yield f"{name} of <{element.tag}>"
+    for child in element:
+        inside = f"{path}/{child.tag}"
+        if inside not in _SCHEMA and f"<{child.tag}>" not in tag.elsewhere and ":" not in child.tag:
+            yield f"<{child.tag}> in <{element.tag}>"
+        elif path != "robot":
+            yield from _unknown(inside, child)
+
+
 def _unnamed(element: ET.Element) -> str:
     """Name in messages of an element that has none."""
     line = line_of(element)
@@ -379,6 +418,7 @@ class _Parts:
         """
         lines = {title_of(element): line_of(element) for element in self._document.root}
         found = self._of_constraints()
+        found.extend(self._of_unknown())
         remarks = ((each.get("element", ""), each.get("problem", "")) for each in self._remarks)
         found.extend(Finding("warning", title, None, text) for title, text in remarks)
         if self._is_unnamed:
@@ -404,6 +444,19 @@ class _Parts:
                 raise RobotDescriptionError(title, text)
             found.append(Finding("warning", title, None, f"{text}, which is ignored"))
         return found
+
+    def _of_unknown(self) -> Iterator[Finding]:
+        """What the specification does not have, in one finding however often it is there."""
+        first: dict[str, ET.Element] = {}
+        root = self._document.root
+        for element in (root, *root):
+            for what in _unknown(f"robot/{element.tag}" if element is not root else "robot", element):
+                first.setdefault(what, element)
+        if first:
+            lines = {what: line_of(element) for what, element in first.items()}
+            told = (what if lines[what] is None else f"{what} (line {lines[what]})" for what in first)
+            text = f"has what a URDF does not have, which is ignored: {', '.join(told)}"
+            yield Finding("warning", title_of(root), min(filter(None, lines.values()), default=None), text)
 
     def _of_inertias(self, robot: Robot, lines: dict[str, int | None]) -> Iterator[Finding]:
         """Impossible inertias, and what was done to them."""
@@ -457,14 +510,14 @@ def _joint(title: str, element: ET.Element) -> Joint:
         if element.get("type") in MOVABLE:
             text += '; movable_base: "weld" fixes such a joint at the base'
         raise RobotDescriptionError(title, text)
-    rotor = _rotor(element)
+    extra = _taken(element, "dynamics", (ARMATURE,)) | _taken(element, "limit", MOTION_LIMITS)
     parsed = _parsed(urdf.Joint, title, element)
     joint = Joint(parsed.name, kind, parsed.parent, parsed.child, _pose(parsed.origin))
     if kind == "fixed":
         # Exporters leave zero axes, limits and the like on joints that they fix.
         return joint
     lower, upper, velocity, effort = _limits(title, parsed)
-    damping, friction, armature = _friction(title, parsed.dynamics, rotor)
+    damping, friction, armature = _friction(title, parsed.dynamics, extra.pop(ARMATURE, 0.0))
     return replace(
         joint,
         axis=_axis(title, parsed.axis),
@@ -476,6 +529,7 @@ def _joint(title: str, element: ET.Element) -> Joint:
         friction=friction,
         armature=armature,
         mimic=_mimic(parsed.mimic),
+        **_motion_limits(title, extra),
     )
 
 
@@ -506,10 +560,19 @@ def _limits(title: str, parsed: Any) -> tuple[float, float, float, float]:
     return lower, upper, velocity, effort
 
 
-def _rotor(element: ET.Element) -> float:
-    """The inertia of the rotor, which urdf_parser_py does not know and must not see."""
-    dynamics = element.find("dynamics")
-    return 0.0 if dynamics is None else float(dynamics.attrib.pop(ARMATURE, 0.0))
+def _motion_limits(title: str, given: dict[str, float]) -> dict[str, float]:
+    """The limits of acceleration, deceleration and jerk that are known."""
+    for name, value in given.items():
+        if value <= 0.0:
+            text = f"{name} limit {value:g} is not above 0; leave it out if it is not known"
+            raise RobotDescriptionError(title, text)
+    return {"deceleration": given["acceleration"]} | given if "acceleration" in given else given
+
+
+def _taken(element: ET.Element, tag: str, names: tuple[str, ...]) -> dict[str, float]:
+    """Attributes of a child that urdf_parser_py does not know and must not see."""
+    child = element.find(tag)
+    return {} if child is None else {name: float(child.attrib.pop(name)) for name in names if name in child.attrib}
 
 
 def _friction(title: str, dynamics: Any, armature: float) -> tuple[float, float, float]:

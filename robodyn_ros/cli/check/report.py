@@ -17,6 +17,7 @@ from robodyn_ros.cli.check.urdf import Urdf, UrdfJoint, UrdfLink
 from robodyn_ros.cli.console import console
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.description import Finding
+from robodyn_ros.robot.urdf import MOTION_LIMITS
 
 POSES_A_TABLE = 3
 """Number of poses that fit beside each other."""
@@ -33,6 +34,8 @@ def show(urdf: Urdf, findings: list[Finding], robot: Robot | None, found: Loads 
     out.print(Text(f"{urdf.name}: {has}, {mass:.4g} kg that move\n", "bold"))
     out.print(link_table(urdf, moved, findings))
     out.print(joint_table(urdf, order, findings))
+    if any(set(MOTION_LIMITS) & (joint.limits or {}).keys() for joint in urdf.joints):
+        out.print(motion_table(urdf))
     if robot is not None and found is not None:
         out.print(Text("Efforts that hold the arm; inertia that each joint feels", "bold"))
         for made in load_tables(robot, found):
@@ -133,6 +136,18 @@ def _joint_cells(joint: UrdfJoint) -> tuple[str, ...]:
     effort = f"{limits['effort']:.4g} {effort_unit}" if "effort" in limits else "none"
     kind = joint.type if joint.mimic is None else f"mimics {joint.mimic}"
     return kind, axis, span, velocity, effort
+
+
+def motion_table(urdf: Urdf) -> Table:
+    """The limits of acceleration, deceleration and jerk; a joint that names none is left out."""
+    made = table("Joint", *(name.capitalize() for name in MOTION_LIMITS), left=1)
+    for joint in urdf.joints:
+        limits, unit = joint.limits or {}, "m" if joint.type == "prismatic" else "rad"
+        units = dict(zip(MOTION_LIMITS, (f"{unit}/s²", f"{unit}/s²", f"{unit}/s³"), strict=True))
+        cells = [f"{limits[name]:.4g} {units[name]}" if name in limits else "none" for name in MOTION_LIMITS]
+        if set(MOTION_LIMITS) & limits.keys():
+            made.add_row(joint.name, *cells)
+    return made
 
 
 def load_tables(robot: Robot, found: Loads) -> Iterator[Table]:
