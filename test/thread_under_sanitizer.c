@@ -109,6 +109,7 @@ static void make_settings(CoreSettings* x) {
   EACH {
     s->velocity_limit[i] = s->greatest_speed[i] = 10; s->tolerance[i] = INFINITY; s->effort_limit[i] = 100;
     s->rate_limit[i] = INFINITY; s->lower[i] = -9; s->upper[i] = 9; s->deceleration[i] = 5; s->sent_part[i] = 1;
+    s->acceleration[i] = s->braking[i] = s->jerk[i] = INFINITY;
     s->stiffness[i] = 40; s->damping[i] = 5;
     s->uncertainty.effort_limit[i] = 100; s->uncertainty.velocity_limit[i] = 10; s->uncertainty.scale[i] = 1;
     s->uncertainty.lower[i] = -9; s->uncertainty.upper[i] = 9;

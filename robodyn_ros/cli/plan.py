@@ -68,9 +68,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     how.add_argument("--limit-margin", type=float, default=0.02, metavar="LENGTH", help=text)
     text = "of the limits of speed and effort that may be used (default: 0.9)"
     how.add_argument("--share", type=float, default=0.9, metavar="SHARE", help=text)
-    how.add_argument(
-        "--acceleration", type=float, metavar="LIMIT", help="of every joint [rad/s², m/s²] (default: none)"
-    )
+    for name, power in (("--acceleration", "²"), ("--jerk", "³")):
+        text = f"of every joint [rad/s{power}, m/s{power}] (default: that of the URDF)"
+        how.add_argument(name, type=float, metavar="LIMIT", help=text)
     how.add_argument("--payload", type=float, metavar="KG", help="mass that the tool carries [kg] (default: 0)")
     how.add_argument("--time-limit", type=float, default=20.0, metavar="SECONDS", help="for the search (default: 20)")
     out = parser.add_argument_group("what becomes of it")
@@ -152,7 +152,7 @@ def make_problem(args: Namespace) -> Problem:
             args.cost or ("time" if args.method == "time-scaling" else SMOOTH), robot.effort_limit, robot.velocity_limit
         ),
         args.duration,
-        MotionLimits.of(robot, share=args.share, acceleration=args.acceleration),
+        MotionLimits.of(robot, share=args.share, acceleration=args.acceleration, jerk=args.jerk),
         via=tuple(JointGoal(stop, None) for stop in stops[1:]),
         obstacles=() if args.obstacles is None else read_obstacles(args.obstacles),
         margin=args.margin,

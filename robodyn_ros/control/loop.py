@@ -183,7 +183,8 @@ class ControlLoop:
             feedback: gains of the reactions to faults; the law's own unless given.
             tolerances: of trajectories that bring none of their own; none unless given.
             reactions: to faults, the defaults unless given.
-            deceleration: of a motion that is told to hold, (n,) in [rad/s²] or [m/s²]; it stops at once unless given.
+            deceleration: of a motion that is told to hold, (n,) in [rad/s²] or [m/s²]; unless given, that of the URDF,
+                and where it has none the motion stops at once.
             drives: what they add by themselves; nothing unless given.
             contact: what is observed of contacts; nothing unless given.
 
@@ -540,7 +541,7 @@ class ControlLoop:
         self._ask("START", t=t, numbers=(q,))
 
     def hold(self, t: float, q: ArrayLike | None = None) -> None:
-        """Stop with the deceleration of the settings, at once where they have none, and stay.
+        """Stop with the deceleration of the settings, at once where there is none, and stay.
 
         A latched fault is acknowledged by this, so that it is over when its cause is.
 

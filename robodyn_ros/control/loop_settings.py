@@ -67,7 +67,7 @@ class LoopSettings(NamedTuple):
     safety: SafetySettings = SafetySettings()
     reactions: FaultReactions = FaultReactions()
     deceleration: Array | None = (
-        None  # of a motion that is told to hold, (n,) in [rad/s²] or [m/s²]; None stops at once
+        None  # of a motion that is told to hold, (n,) in [rad/s²] or [m/s²]; None is that of the URDF
     )
     drives: DriveCompensation | None = None  # what they add by themselves; None is nothing
     contact: Contact | None = None  # what is observed of contacts; None is nothing
@@ -109,7 +109,12 @@ def make_loop_settings(values: NamedValues, dynamics: Dynamics, controller: str 
         Tolerances.of(values.settings(GoalSettings, "constraints."), tolerances),
         safety,
         FaultReactions(**{kind: values.settings(made, f"faults.{kind}.") for kind, made in REACTIONS.items()}),
-        np.array([joint.max_deceleration_on_cancel or np.inf for joint in tolerances]),
+        np.array(
+            [
+                own.max_deceleration_on_cancel or joint.deceleration
+                for own, joint in zip(tolerances, robot.joints, strict=True)
+            ]
+        ),
         drives,
         contact_of(values, dynamics),
     )

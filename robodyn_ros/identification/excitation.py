@@ -1,7 +1,8 @@
 """Exciting motions: motions from which an arm's parameters can be identified well.
 
 An exciting motion is a Fourier series whose regressor has the greatest determinant (D-optimality) within limits of
-position, velocity, effort and workspace. :func:`excite` searches over the coefficients x (2 L - 1, n) of the series:
+position, velocity, acceleration, jerk, effort and workspace. :func:`excite` searches over the coefficients x
+(2 L - 1, n) of the series:
 
 1. draw random coefficients and shrink the motion until it is within the limits;
 2. minimise the criterion, with a penalty on what is beyond the limits that grows from round to round (the penalty
@@ -303,7 +304,7 @@ def _approach(start: Array, series: FourierSeries, limits: ExcitationLimits) -> 
     ends, rest = np.vstack([start, q[0]]), np.zeros((2, len(start)))
     if np.abs(ends[1] - ends[0]).max() < 1e-9:
         return 0.0
-    time = float(durations(ends, np.abs(qd).max(axis=0), np.abs(qdd).max(axis=0))[0])
+    time = float(durations(ends, np.abs(qd).max(axis=0), np.abs(qdd).max(axis=0), limits.jerk)[0])
     for _ in range(SLOWDOWNS):
         path = Trajectory([0.0, time], ends, rest, rest)
         samples = [path.sample(t) for t in np.linspace(0.0, time, 100, endpoint=False)]

@@ -104,6 +104,8 @@ class ExcitationLimits:
         middle: middle of each joint's range (n,).
         half: half of each joint's range without the margins (n,).
         speed: greatest speeds (n,), inf where there is no limit.
+        acceleration: greatest accelerations (n,), likewise; with them the series keeps to the limits of jerk too.
+        jerk: greatest jerks (n,), likewise.
         effort: greatest efforts (n,), inf where there is no limit.
     """
 
@@ -131,6 +133,9 @@ class ExcitationLimits:
                 )
         self.middle, self.half = (lower + upper) / 2.0, (upper - lower) * (0.5 - settings.position_margin)
         self.speed = settings.velocity_share * robot.velocity_limit
+        # Bernstein's inequality: a sum of harmonics up to the rate ω changes by ω times its greatest value at most.
+        self.jerk, fastest = robot.jerk_limit, 2.0 * np.pi * settings.harmonics / settings.period
+        self.acceleration = np.minimum(robot.symmetric_acceleration_limit, self.jerk / fastest)
         self.effort = settings.effort_share * robot.effort_limit
         for name, limit in (("velocity", self.speed), ("effort", self.effort)):
             if not (limit > 0.0).all():
@@ -164,14 +169,16 @@ class ExcitationLimits:
         one = np.eye(q.shape[1])
         offset = (q - self.middle) / self.half
         yield "position", np.abs(offset), [np.sign(offset)[:, :, None] * one / self.half[:, None], None, None]
-        fast = np.isfinite(self.speed)
-        if fast.any():
-            ratio = qd[:, fast] / self.speed[fast]
-            yield (
-                "velocity",
-                np.abs(ratio),
-                [None, np.sign(ratio)[:, :, None] * (one / self.speed[:, None])[fast], None],
-            )
+        for place, kind, values, limit in (
+            (1, "velocity", qd, self.speed),
+            (2, "acceleration", qdd, self.acceleration),
+        ):
+            known = np.isfinite(limit)
+            if known.any():
+                ratio = values[:, known] / limit[known]
+                own: list[Array | None] = [None] * 3
+                own[place] = np.sign(ratio)[:, :, None] * (one / limit[:, None])[known]
+                yield kind, np.abs(ratio), own
         strong = np.isfinite(self.effort)
         if strong.any():
             ratio = self._dynamics.inverse(q, qd, qdd)[:, strong] / self.effort[strong]

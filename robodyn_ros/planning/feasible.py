@@ -2,9 +2,9 @@
 
 The curve through the points of a mesh is a smooth path, whether the search has converged or not. Its efforts follow
 from the equations of motion, at points so close that they are linear between them. Where the limits of speed,
-acceleration or effort are exceeded, the whole motion is slowed down by the least factor that helps, which keeps the
-path (Hollerbach, Dynamic scaling of manipulator trajectories, J. Dynamic Systems, Measurement, and Control 106 (1984),
-eq. 5). The verification decides.
+acceleration, jerk or effort are exceeded, the whole motion is slowed down by the least factor that helps, which keeps
+the path (Hollerbach, Dynamic scaling of manipulator trajectories, J. Dynamic Systems, Measurement, and Control 106
+(1984), eq. 5). The verification decides.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.planning.cost import Point
 from robodyn_ros.planning.problem import Problem, speed
-from robodyn_ros.planning.verification import LIMIT_TOLERANCE, Verification, verify
+from robodyn_ros.planning.verification import LIMIT_TOLERANCE, SLOWED, Verification, jerks, verify
 from robodyn_ros.robot.pose import Array
 
 ATTEMPTS = 8
@@ -59,7 +59,7 @@ def feasible(problem: Problem, curve: Trajectory, stops: list[int], tolerance: f
         q[-1], qd[-1], qdd[-1] = (
             part[-1] for part in (curve.positions, curve.velocities, curve.accelerations) if part is not None
         )
-        slowdown = _slowdown(problem, q, qd, qdd, least)
+        slowdown = _slowdown(problem, (q, qd, qdd, jerks(problem, times, qdd)), least)
         if slowdown is None:
             return None
         qd, qdd = qd / slowdown, qdd / slowdown**2
@@ -68,7 +68,7 @@ def feasible(problem: Problem, curve: Trajectory, stops: list[int], tolerance: f
         if found.ratio <= 1.0:
             return FeasibleMotion(motion, cost_of(problem, motion), found)
         worst = found.worst.constraint
-        if worst.startswith(("velocity limit", "acceleration limit", "effort limit")) and _may_slow(problem):
+        if worst.startswith(SLOWED) and _may_slow(problem):
             least = slowdown * (1.0 + 2.0 * LIMIT_TOLERANCE * found.ratio)
         elif worst.startswith("equation of motion"):
             times = refined(times, found.errors > tolerance)
@@ -108,14 +108,25 @@ def _may_slow(problem: Problem) -> bool:
     return problem.duration is None and not np.nan_to_num(speeds).any()
 
 
-def _slowdown(problem: Problem, q: Array, qd: Array, qdd: Array, least: float) -> float | None:
-    """The least factor, from one on, by which a motion (K, n) is slowed down to its limits; None if there is none."""
-    limits = problem.bounds
+def _slowdown(problem: Problem, motion: tuple[Array, Array, Array, Array], least: float) -> float | None:
+    """The least factor, from one on, by which a motion is slowed down to its limits; None if there is none.
+
+    Args:
+        problem: the problem.
+        motion: positions, velocities and accelerations (K, n), and jerks (K + 1, n).
+        least: the least factor.
+    """
+    limits, (q, qd, qdd, jerk) = problem.bounds, motion
 
     def kept(factor: float) -> bool:
         slow, soft = qd / factor, qdd / factor**2
         efforts = problem.model.efforts(q, slow, soft)
-        pairs = ((slow, limits.velocity), (soft, limits.acceleration), (efforts, limits.effort))
+        pairs = (
+            (slow, limits.velocity),
+            (soft, limits.acceleration),
+            (jerk / factor**3, limits.jerk),
+            (efforts, limits.effort),
+        )
         return all(bool((np.abs(part) <= limit).all()) for part, limit in pairs)
 
     if kept(least) or not _may_slow(problem):

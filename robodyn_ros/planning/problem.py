@@ -40,6 +40,7 @@ class MotionLimits:
         velocity: greatest speeds (n,) in [rad/s] or [m/s].
         acceleration: greatest accelerations (n,) in [rad/s²] or [m/s²].
         effort: greatest efforts (n,) in [N·m] or [N].
+        jerk: greatest jerks (n,) in [rad/s³] or [m/s³].
     """
 
     lower: Array
@@ -47,6 +48,7 @@ class MotionLimits:
     velocity: Array
     acceleration: Array
     effort: Array
+    jerk: Array
 
     @classmethod
     def of(
@@ -57,6 +59,7 @@ class MotionLimits:
         velocity: ArrayLike | None = None,
         acceleration: ArrayLike | None = None,
         effort: ArrayLike | None = None,
+        jerk: ArrayLike | None = None,
     ) -> MotionLimits:
         """The limits of the URDF, or others in their place.
 
@@ -64,8 +67,9 @@ class MotionLimits:
             robot: the arm.
             share: ratio of the limits of velocity and effort that may be used, above 0 and up to 1.
             velocity: velocity limits, (n,) or one for all; those of the URDF unless given.
-            acceleration: acceleration limits, likewise; all of them is used. None unless given, for a URDF has none.
+            acceleration: acceleration limits, likewise, for speeding up and slowing down; all of them is used.
             effort: effort limits, likewise; those of the URDF unless given.
+            jerk: jerk limits, likewise; all of them is used.
 
         Raises:
             InputError: the share is out of range, a shape is wrong, or a limit is not above 0.
@@ -76,8 +80,9 @@ class MotionLimits:
             robot.lower,
             robot.upper,
             share * _limit("velocity", robot.velocity_limit if velocity is None else velocity, robot),
-            _limit("acceleration", np.inf if acceleration is None else acceleration, robot),
+            _limit("acceleration", robot.symmetric_acceleration_limit if acceleration is None else acceleration, robot),
             share * _limit("effort", robot.effort_limit if effort is None else effort, robot),
+            _limit("jerk", robot.jerk_limit if jerk is None else jerk, robot),
         )
 
 

@@ -6,6 +6,10 @@ analysis, IEEE Transactions on Robotics 34 (2018)), with this package's dynamics
 jumps from piece to piece, and with it the efforts. So the motion is averaged over a window of a millisecond or less,
 which makes ramps of the jumps and keeps the limits (an FIR filter: Biagiotti and Melchiorri, FIR filters for online
 trajectory planning with time- and frequency-domain specifications, Control Engineering Practice 20 (2012)).
+
+A limit of jerk, of q⃛ = q_s s⃛ + 3 q_ss ṡ s̈ + q_sss ṡ³ (subscripts are derivatives by s), is none on ṡ² and s̈ alone.
+With one, s(t) is sought in pieces of constant s⃛: the least sum of their durations under all limits, of efforts too, at
+both ends of each piece, by IPOPT, from the profile of TOPP-RA, slowed down. Its efforts need no average.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, NamedTuple
 
+import casadi as ca
 import numpy as np
 
 from robodyn_ros.control.motion.trajectory import Trajectory
@@ -22,7 +27,7 @@ from robodyn_ros.errors import ConfigurationError, InputError, pip_install
 from robodyn_ros.planning.feasible import refined
 from robodyn_ros.planning.plan import Plan, Violation, points_of
 from robodyn_ros.planning.problem import Problem, speed
-from robodyn_ros.planning.verification import LIMIT_TOLERANCE, infeasibility, verify
+from robodyn_ros.planning.verification import LIMIT_TOLERANCE, SLOWED, infeasibility, verify
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import check_settings, setting, whole
 
@@ -30,6 +35,21 @@ METHOD = "time-scaling"
 
 WINDOW = 1e-3
 """Greatest window of the average [s]."""
+
+NO_LIMIT = 1e6
+"""What stands for no limit beside limits of other joints, in the programs that TOPP-RA solves."""
+
+FIRST_GUESS = 1.5
+"""Factor by which the fastest profile is slowed down where the search for one with limits of jerk begins."""
+
+FEWEST = 4
+"""Least number of pieces of constant s⃛ from stop to stop."""
+
+SHORTEST_LEG = 1e-6
+"""Least duration from stop to stop, over that of the slowed profile."""
+
+ITERATIONS = 300
+"""Greatest number of iterations of the search for a profile with limits of jerk."""
 
 ATTEMPTS = 10
 """Number of attempts; each lowers the limits a little, or adds points, if the last one missed a constraint."""
@@ -39,7 +59,7 @@ ATTEMPTS = 10
 class TimeScalingSettings:
     """Settings of :func:`plan`; each field's metadata describe it."""
 
-    grid: int = whole(100, "pieces of the path from stop to stop", 10, 10000)
+    grid: int = whole(100, "pieces of the path from stop to stop; where jerk is limited, of the whole path", 10, 10000)
     tolerance: float = setting(0.005, "error of the efforts, over their limit", "-", 1e-8, 1.0)
 
     def __post_init__(self) -> None:
@@ -72,14 +92,14 @@ def plan(problem: Problem, settings: TimeScalingSettings | None = None) -> Plan:
     profile = times = None
     for _ in range(ATTEMPTS):
         if profile is None:
-            profile, times = fastest_profile(problem, path, settings.grid, ratio), None
+            profile, times = profile_of(problem, path, settings.grid, ratio), None
         if profile is None:
             return Plan.refused(problem.joints, *_no_profile(problem, path), METHOD, perf_counter() - begun)
-        trajectory, stops = _averaged(problem, profile, path, times)
+        trajectory, stops = profile.motion(problem, path, times)
         found = verify(problem, trajectory, stops, settings.tolerance)
         if found.ratio <= 1.0:
             break
-        if found.worst.constraint.partition(" of ")[0] in ("velocity limit", "acceleration limit", "effort limit"):
+        if found.worst.constraint.partition(" of ")[0] in SLOWED:
             profile, ratio = None, ratio * (1.0 - 2.0 * LIMIT_TOLERANCE * found.ratio)
         else:  # more points where the efforts are not linear between two points
             times = refined(trajectory.times, found.errors > settings.tolerance)
@@ -135,6 +155,137 @@ class SpeedProfile(NamedTuple):
         sd = np.where((t < 0.0) | (t > times[-1]), 0.0, self.sd[piece] + rate * since)
         return path(s), path(s, 1) * sd[:, np.newaxis]
 
+    def motion(self, problem: Problem, path: Any, times: Array | None = None) -> tuple[Trajectory, list[int]]:
+        """The motion averaged over a window, and the indices of its points at the stops after the first."""
+        grid = self.times
+        half = min(WINDOW, 0.5 * float(np.diff(grid).min())) / 2.0
+        times = np.column_stack((grid - half, grid, grid + half)).ravel() if times is None else times - half
+        nodes, weights = np.polynomial.legendre.leggauss(4)
+        # Each half of the window by itself: at a grid point the halves lie on different pieces.
+        halves = [self.at(path, times + half * (node + side) / 2.0)[0] for node in nodes for side in (-1.0, 1.0)]
+        q: Array = np.tensordot(np.repeat(weights, 2) / 4.0, np.array(halves), 1)
+        (before, slow), (after, fast) = self.at(path, times - half), self.at(path, times + half)
+        qd, qdd = (after - before) / (2.0 * half), (fast - slow) / (2.0 * half)
+        return _motion(problem, times - times[0], q, qd, qdd)
+
+
+class SmoothProfile(NamedTuple):
+    """A profile of the speed along the path, in pieces of constant s⃛."""
+
+    times: Array  # at the ends of the pieces (M,) [s]
+    s: Array  # s there (M,)
+    sd: Array  # ṡ [1/s]
+    sdd: Array  # s̈ [1/s²]
+
+    def motion(self, problem: Problem, path: Any, times: Array | None = None) -> tuple[Trajectory, list[int]]:
+        """The motion, and the indices of its points at the stops after the first."""
+        times = refined(self.times, np.ones(len(self.times) - 1, dtype=bool)) if times is None else times
+        piece = np.clip(np.searchsorted(self.times, times, side="right") - 1, 0, len(self.times) - 2)
+        u = times - self.times[piece]
+        sddd = (np.diff(self.sdd) / np.diff(self.times))[piece]
+        v, a = self.sd[piece], self.sdd[piece]
+        s = self.s[piece] + u * (v + u * (a / 2.0 + u * sddd / 6.0))
+        sd, sdd = (v + u * (a + u * sddd / 2.0))[:, np.newaxis], (a + u * sddd)[:, np.newaxis]
+        s = np.clip(s, self.s[0], self.s[-1])  # rounding
+        return _motion(problem, times, path(s), path(s, 1) * sd, path(s, 1) * sdd + path(s, 2) * sd**2)
+
+
+def profile_of(problem: Problem, path: Any, grid: int, ratio: float) -> SpeedProfile | SmoothProfile | None:
+    """The fastest profile that stays within a ratio of the limits, those of jerk too; None if there is none."""
+    profile = fastest_profile(problem, path, grid, ratio)
+    if profile is None or not np.isfinite(problem.bounds.jerk).any():
+        return profile
+    return smooth_profile(problem, path, profile, grid, ratio)
+
+
+def smooth_profile(problem: Problem, path: Any, profile: SpeedProfile, grid: int, ratio: float) -> SmoothProfile | None:
+    """The fastest profile in pieces of constant s⃛ that stays within a ratio of all limits; None if none is found.
+
+    Args:
+        problem: the problem.
+        path: a spline.
+        profile: the fastest one without a limit of jerk.
+        grid: number of pieces, about.
+        ratio: ratio of the limits.
+    """
+    knots, fast = profile.knots, profile.times
+    arrivals = np.interp(knots, profile.s, fast)
+    scale = FIRST_GUESS * float(fast[-1])  # the unit of time: all unknowns are about 1
+    counts = np.maximum(np.round(grid * np.diff(arrivals) / fast[-1]).astype(int), FEWEST)
+    leg = np.repeat(np.arange(len(counts)), counts)
+    total = len(leg)
+    pairs = itertools.pairwise(arrivals)
+    inside = np.concatenate([np.linspace(a, b, n, endpoint=False) for (a, b), n in zip(pairs, counts, strict=True)])
+    guess_s = np.interp(np.append(inside, fast[-1]), fast, profile.s)
+    guess_v = scale / FIRST_GUESS * np.interp(guess_s, profile.s, profile.sd)
+    s, v, a = (ca.MX.sym(name, 1, total + 1) for name in "sva")
+    durations = ca.MX.sym("T", 1, len(counts))
+    h = durations[leg.tolist()] / ca.DM(np.asarray(counts[leg], dtype=np.float64)).T
+    j = (a[1:] - a[:-1]) / h
+    defects = [
+        s[1:] - s[:-1] - h * (v[:-1] + h * (a[:-1] / 2 + h * j / 6)),
+        v[1:] - v[:-1] - h * (a[:-1] + h * j / 2),
+    ]
+    curves = ca.DM(np.vstack([path.cspl.c.transpose(1, 0, 2).reshape(len(counts), -1)[leg].T, knots[leg]]))
+    motion = _derivatives(problem, scale, ratio)
+    used = [motion.map(total)(s[ends], v[ends], a[ends], j, curves) for ends in (slice(0, total), slice(1, total + 1))]
+    rows = ca.vertcat(*map(ca.vec, defects), *map(ca.vec, used))
+    count = sum(part.numel() for part in defects)
+    most = np.concatenate((np.zeros(count), np.ones(int(rows.numel()) - count)))
+    least = np.concatenate((np.zeros(count), -np.ones(int(rows.numel()) - count)))
+    low, high = (np.full(3 * (total + 1) + len(counts), side) for side in (-np.inf, np.inf))
+    places = np.concatenate(([0], np.cumsum(counts)))
+    starts = knots[np.append(leg, leg[-1])], knots[np.append(leg, leg[-1]) + 1]
+    low[: total + 1], high[: total + 1] = starts
+    low[places] = high[places] = knots
+    low[total + 1 : 2 * total + 2] = 0.0
+    for end in (total + 1, 2 * total + 1, 2 * total + 2, 3 * total + 2):
+        low[end] = high[end] = 0.0
+    low[3 * total + 3 :] = SHORTEST_LEG
+    x0 = np.concatenate((guess_s, guess_v / FIRST_GUESS, np.zeros(total + 1), np.diff(arrivals) / fast[-1]))
+    nlp = {"x": ca.veccat(s, v, a, durations), "f": ca.sum2(durations), "g": rows}
+    options = {"print_time": False, "ipopt": {"print_level": 0, "sb": "yes", "tol": 1e-7, "max_iter": ITERATIONS}}
+    solver = ca.nlpsol("timing", "ipopt", nlp, options)
+    found = solver(x0=np.clip(x0, low, high), lbx=low, ubx=high, lbg=least, ubg=most)
+    if not solver.stats()["success"]:
+        return None
+    x: Array = np.array(found["x"]).ravel()
+    steps = scale * (x[3 * total + 3 :] / counts)[leg]
+    s_found, v_found, a_found = x[: 3 * total + 3].reshape(3, -1)
+    times = np.concatenate(([0.0], np.cumsum(steps)))
+    return SmoothProfile(times, s_found, v_found / scale, a_found / scale**2)
+
+
+def _derivatives(problem: Problem, scale: float, ratio: float) -> ca.Function:
+    """(s, ṡ, s̈, s⃛, curve) → what is limited, over a ratio of its limits; times in units of ``scale`` [s].
+
+    A curve is a cubic of scipy.interpolate.CubicSpline: its coefficients, the highest power first, each (n,), and the
+    parameter at which it begins.
+    """
+    limits, n = problem.bounds, problem.model.n
+    s, v, a, j = (ca.SX.sym(name) for name in "svaj")
+    curve = ca.SX.sym("curve", 4 * n + 1)
+    p, (c3, c2, c1, c0) = s - curve[-1], ca.vertsplit(curve[:-1], n)
+    q, first, second, third = (
+        ((c3 * p + c2) * p + c1) * p + c0,
+        (3 * c3 * p + 2 * c2) * p + c1,
+        6 * c3 * p + 2 * c2,
+        6 * c3,
+    )
+    rates = [
+        first * v / scale,
+        (first * a + second * v**2) / scale**2,
+        (first * j + 3 * second * v * a + third * v**3) / scale**3,
+    ]
+    efforts = problem.model.inverse(q, rates[0], rates[1])
+    limited = []
+    for part, limit in zip(
+        (*rates, efforts), (limits.velocity, limits.acceleration, limits.jerk, limits.effort), strict=True
+    ):
+        known = [int(row) for row in np.flatnonzero(np.isfinite(limit))]
+        limited += [part[row] / (ratio * limit[row]) for row in known]
+    return ca.Function("limited", [s, v, a, j, curve], [ca.vertcat(*limited)])
+
 
 def fastest_profile(problem: Problem, path: Any, grid: int, ratio: float) -> SpeedProfile | None:
     """The fastest profile that stays within a ratio of the limits; None if there is none."""
@@ -142,14 +293,14 @@ def fastest_profile(problem: Problem, path: Any, grid: int, ratio: float) -> Spe
     limits, dynamics = problem.bounds, problem.dynamics
     viscous, coulomb = dynamics.parameters.viscous, dynamics.parameters.coulomb
     constraints: list[Any] = []
-    if np.isfinite(limits.velocity).all():
+    if np.isfinite(limits.velocity).any():
         constraints.append(toppra.constraint.JointVelocityConstraint(_range(ratio * limits.velocity)))
-    if np.isfinite(limits.acceleration).all():
+    if np.isfinite(limits.acceleration).any():
         constraints.append(toppra.constraint.JointAccelerationConstraint(_range(ratio * limits.acceleration)))
-    if np.isfinite(limits.effort).all():
+    if np.isfinite(limits.effort).any():
         # Friction at its greatest, for the programs that TOPP-RA solves have no term in ṡ.
         friction = coulomb + np.multiply(viscous, limits.velocity, out=np.zeros_like(viscous), where=viscous > 0.0)
-        if not np.isfinite(friction).all():
+        if not np.isfinite(friction[np.isfinite(limits.effort)]).all():
             raise InputError("velocity limit", "of joints with viscous friction must be finite", limits.velocity)
 
         def rigid(q: Array, qd: Array, qdd: Array) -> Array:
@@ -170,6 +321,7 @@ def fastest_profile(problem: Problem, path: Any, grid: int, ratio: float) -> Spe
 
 
 def _range(limit: Array) -> Array:
+    limit = np.minimum(limit, NO_LIMIT)
     return np.column_stack((-limit, limit))
 
 
@@ -188,22 +340,11 @@ def _toppra() -> Any:
     return toppra
 
 
-def _averaged(
-    problem: Problem, profile: SpeedProfile, path: Any, times: Array | None = None
-) -> tuple[Trajectory, list[int]]:
-    """The motion averaged over a window, and the indices of its points at the stops after the first."""
-    grid = profile.times
-    half = min(WINDOW, 0.5 * float(np.diff(grid).min())) / 2.0
-    times = np.column_stack((grid - half, grid, grid + half)).ravel() if times is None else times - half
-    nodes, weights = np.polynomial.legendre.leggauss(4)
-    # Each half of the window by itself: at a grid point the halves lie on different pieces.
-    halves = [profile.at(path, times + half * (node + side) / 2.0)[0] for node in nodes for side in (-1.0, 1.0)]
-    q: Array = np.tensordot(np.repeat(weights, 2) / 4.0, np.array(halves), 1)
-    (before, slow), (after, fast) = profile.at(path, times - half), profile.at(path, times + half)
-    qd, qdd = (after - before) / (2.0 * half), (fast - slow) / (2.0 * half)
+def _motion(problem: Problem, times: Array, q: Array, qd: Array, qdd: Array) -> tuple[Trajectory, list[int]]:
+    """The trajectory through points, at rest at both ends, and the indices of its points at the stops."""
     q[0], q[-1] = problem.stops[0], problem.stops[-1]
     qd[[0, -1]] = qdd[[0, -1]] = 0.0
-    trajectory = Trajectory(times - times[0], q, qd, qdd, problem.model.efforts(q, qd, qdd))
+    trajectory = Trajectory(times, q, qd, qdd, problem.model.efforts(q, qd, qdd))
     stops = [int(np.argmin(np.abs(q - stop).max(axis=1))) for stop in problem.stops[1:-1]]
     return trajectory, [*stops, len(times) - 1]
 

@@ -29,6 +29,9 @@ BETWEEN = 8
 LIMIT_TOLERANCE = 1e-4
 """Ratio of a limit by which it may be exceeded."""
 
+SLOWED = ("velocity limit", "acceleration limit", "jerk limit", "effort limit")
+"""Constraints that a slower motion keeps to."""
+
 GOAL_TOLERANCE = 1e-5
 """Amount by which a goal may be missed [m] and [rad], and its velocity [per s]."""
 
@@ -101,14 +104,15 @@ class JointUnits(NamedTuple):
     position: tuple[str, ...]
     velocity: tuple[str, ...]
     acceleration: tuple[str, ...]
+    jerk: tuple[str, ...]
     effort: tuple[str, ...]
 
     @classmethod
     def of(cls, robot: Robot) -> JointUnits:
         """Those of an arm."""
         position = [joint.position_unit for joint in robot.joints]
-        speed, acceleration = (tuple(f"{unit}/{rate}" for unit in position) for rate in ("s", "s²"))
-        return cls(tuple(position), speed, acceleration, tuple(joint.effort_unit for joint in robot.joints))
+        speed, acceleration, jerk = (tuple(f"{unit}/{rate}" for unit in position) for rate in ("s", "s²", "s³"))
+        return cls(tuple(position), speed, acceleration, jerk, tuple(joint.effort_unit for joint in robot.joints))
 
 
 class Verification(NamedTuple):
@@ -146,6 +150,7 @@ def verify(problem: Problem, trajectory: Trajectory, stops: list[int], tolerance
         ),
         *_above("velocity limit", qd, limits.velocity, names, units.velocity),
         *_above("acceleration limit", qdd, limits.acceleration, names, units.acceleration),
+        *_above("jerk limit", jerks(problem, times, qdd), limits.jerk, names, units.jerk),
         *_above("effort limit", planned.efforts, limits.effort, names, units.effort),
     ]
     scale = np.where(np.isfinite(limits.effort), limits.effort, np.maximum(np.abs(effort).max(axis=0), 1e-9))
@@ -173,6 +178,19 @@ def verify(problem: Problem, trajectory: Trajectory, stops: list[int], tolerance
         np.logical_or.at(close, interval, distances < problem.margin - CLEARANCE_TOLERANCE)
     worst, ratio = max(found, key=lambda entry: entry[1])
     return Verification(worst, float(ratio), float(errors.max(initial=0.0)), errors, close)
+
+
+def jerks(problem: Problem, times: Array, qdd: Array) -> Array:
+    """Mean jerks (K + 1, n) between instants (K,), and into and out of the motion where the arm is at rest.
+
+    There the acceleration has to be 0: one that is not is taken to come up in the interval beside it.
+    """
+    steps, still = np.diff(times), np.zeros((1, qdd.shape[1]))
+    begins = still if not problem.first[1].any() else qdd[:1]
+    ends = still if rests(problem.goal, qdd.shape[1]) else qdd[-1:]
+    steps = np.concatenate((steps[:1], steps, steps[-1:]))
+    found: Array = np.diff(np.concatenate((begins, qdd, ends)), axis=0) / steps[:, np.newaxis]
+    return found
 
 
 def _instants(times: Array) -> tuple[Array, NDArray[np.intp]]:

@@ -518,6 +518,7 @@ def _joint(title: str, element: ET.Element) -> Joint:
         return joint
     lower, upper, velocity, effort = _limits(title, parsed)
     damping, friction, armature = _friction(title, parsed.dynamics, extra.pop(ARMATURE, 0.0))
+    acceleration, deceleration, jerk = _motion_limits(title, extra)
     return replace(
         joint,
         axis=_axis(title, parsed.axis),
@@ -529,7 +530,9 @@ def _joint(title: str, element: ET.Element) -> Joint:
         friction=friction,
         armature=armature,
         mimic=_mimic(parsed.mimic),
-        **_motion_limits(title, extra),
+        acceleration=acceleration,
+        deceleration=deceleration,
+        jerk=jerk,
     )
 
 
@@ -560,13 +563,14 @@ def _limits(title: str, parsed: Any) -> tuple[float, float, float, float]:
     return lower, upper, velocity, effort
 
 
-def _motion_limits(title: str, given: dict[str, float]) -> dict[str, float]:
-    """The limits of acceleration, deceleration and jerk that are known."""
+def _motion_limits(title: str, given: dict[str, float]) -> tuple[float, float, float]:
+    """The limits of acceleration, deceleration and jerk."""
     for name, value in given.items():
         if value <= 0.0:
             text = f"{name} limit {value:g} is not above 0; leave it out if it is not known"
             raise RobotDescriptionError(title, text)
-    return {"deceleration": given["acceleration"]} | given if "acceleration" in given else given
+    acceleration = given.get("acceleration", np.inf)
+    return acceleration, given.get("deceleration", acceleration), given.get("jerk", np.inf)
 
 
 def _taken(element: ET.Element, tag: str, names: tuple[str, ...]) -> dict[str, float]:

@@ -129,7 +129,8 @@ def compared_motions(robot: Robot) -> tuple[ComparedMotion, ComparedMotion]:
     middle, span = (lower + upper) / 2.0, upper - lower
     start, goal = middle - PART * span / 2.0, middle + PART * span / 2.0
     speed = np.where(np.isfinite(robot.velocity_limit), robot.velocity_limit, fast)
-    legs = durations([start, goal, start], SPEED * speed, ACCELERATION * speed)
+    acceleration = np.minimum(ACCELERATION * speed, robot.symmetric_acceleration_limit)
+    legs = durations([start, goal, start], SPEED * speed, acceleration, robot.jerk_limit)
     trajectory = rest_to_rest([start, goal, start], [0.0, legs[0], legs.sum()])
     step = STEP * span
     return (

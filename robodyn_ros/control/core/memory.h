@@ -125,6 +125,7 @@ typedef struct {
   double state_timeout, velocity_filter, reference_timeout, reference_jump, reference_velocity_filter;
   double ramp_time, ramp_down_time, recurrence_time, quiet_time, blend_time, cmd_timeout, speed_scaling;
   double velocity_limit[N], greatest_speed[N], tolerance[N], effort_limit[N], rate_limit[N], lower[N], upper[N];
+  double acceleration[N], braking[N], jerk[N]; /* limits of the URDF, INFINITY where it has none [rad/s²], [rad/s³] or [m/s²], [m/s³] */
   double deceleration[N]; /* of a motion that is told to hold [rad/s²] or [m/s²] */
   double sent_part[N];    /* of gravity; the rest is added by the drives */
   double stiffness[N], damping[N];         /* of reactions [N·m/rad], [N·m·s/rad] or [N/m], [N·s/m] */
@@ -144,7 +145,8 @@ typedef struct {
   double speed, asked_speed; /* ratio of trajectories; and as it was asked for, on top of the setting */
   /* the limiter of a stream that jumps */
   int64_t has_target, is_limited[N];
-  double limiter_t, limiter_jump, limiter_q[N], limiter_qd[N], limiter_speed[N], target[REFERENCES * N], target_time;
+  double limiter_t, limiter_jump, limiter_q[N], limiter_qd[N], limiter_qdd[N], target[REFERENCES * N], target_time;
+  double limiter_speed[N], limiter_acceleration[N], limiter_braking[N], limiter_jerk[N];
   double target_velocity[N], arrived[N], present[REFERENCES * N];
   /* the goal that is judged: 0 none, 1 of the trajectory that is or was followed, 2 of the next */
   int64_t judged, goal_id, outcome, outcomes[OUTCOMES], outcome_ids[OUTCOMES];

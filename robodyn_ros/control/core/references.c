@@ -5,7 +5,8 @@
    - A trajectory goes on from the reference of the moment at which it starts, so that the reference never jumps. Until its
      start time comes, the reference before it goes on. A newer trajectory, stream or hold replaces one that has not started.
    - A motion that is told to hold comes to rest with a given deceleration, or at once where none is given.
-   - A stream that jumps, by more than reference_jump, is rate-limited: the reference goes there within the velocity limits.
+   - A stream that jumps, by more than reference_jump, is rate-limited: the reference goes there within the velocity limits
+     and those of acceleration, deceleration and jerk that the URDF has.
    - After its last point a trajectory holds that point. A stream that dries up holds the position of the arm then.
    - A trajectory waits where the arm cannot keep up with it, and goes on at a ratio of its speed. Verscheure et al.,
      "Time-optimal path tracking for robots" (2009): with the path time s, q'(t) = q'(s) ds/dt. */
@@ -15,6 +16,8 @@
 #define LIMITER_TIME 0.5 /* within which the limiter reaches the velocity limit, at most [s] */
 #define LIMITER_SPEED 0.9 /* greatest speed, as ratio of the velocity limit */
 #define LIMITER_ACCELERATION 4.0 /* greatest acceleration [rad/s²] or [m/s²] */
+#define LIMITER_JERK 1e9 /* greatest jerk [rad/s³] or [m/s³]: none, with numbers that can be counted with */
+#define LIMITER_HALVINGS 30 /* of the interval that holds the acceleration */
 #define TICK 1e-3 /* durations of stopping are multiples of this [s] */
 #define SILENCE 0.1 /* least time after which a stream has fallen silent [s] */
 #define OVERTAKEN 0.1 /* by how much a message may be older than the one before [s] */
@@ -42,8 +45,34 @@ static void start(State* m, double t, const double* q) {
   m->references.has_next = 0;
 }
 
-/* The reference limiter: each joint that is far from its target goes there within its speed and acceleration, and brakes so
-   that it arrives with the speed of the target, v² = v_target² + 2 a d. */
+/* The distance in which a joint comes to rest from a velocity v and an acceleration a, by a jerk of ∓j and a deceleration of
+   b at most: it comes up to c, stays as long as it takes, and fades away. 0 for one that already turns back. */
+static double stopping_distance(double v, double a, double b, double j) {
+  const double square = j * v + 0.5 * a * a; /* c² if nothing stays */
+  if (square <= 0) return 0;
+  const double c = smaller(sqrt(square), b), t = (a + c) / j;
+  if (t < 0) return 0.5 * v * v / b; /* it brakes harder than it may */
+  const double then = v + (a - 0.5 * j * t) * t, last = 0.5 * c * c / j;
+  return (v + (0.5 * a - j * t / 6) * t) * t + (c > 0 ? 0.5 * (then * then - last * last) / c + last * c / (3 * j) : 0);
+}
+
+/* The greatest acceleration towards its target with which a joint of the limiter keeps to its limits in a period and can come
+   to rest, or to the velocity of its target, before it passes it. Found by halving, because what it needs grows with it. */
+static double limited_acceleration(const References* y, int i, double away, double dt) {
+  const double side = away < 0 ? -1 : 1, v = side * y->limiter_qd[i], jerk = y->limiter_jerk[i], now = side * y->limiter_qdd[i];
+  const double moving = side * y->target_velocity[i], most = LIMITER_SPEED * y->limiter_speed[i], b = y->limiter_braking[i];
+  const double up = v < 0 ? b : y->limiter_acceleration[i], down = v > 0 ? b : y->limiter_acceleration[i];
+  double low = now + within(-down - now, jerk * dt), high = now + within(up - now, jerk * dt);
+  for (int k = 0; k <= LIMITER_HALVINGS; ++k) {
+    const double a = k == 0 ? high : 0.5 * (low + high), after = v + a * dt, rise = a > 0 ? 0.5 * a * a / jerk : 0;
+    const int keeps = after + rise <= most && stopping_distance(after - moving, a, b, jerk) <= fabs(away) - (after - moving) * dt;
+    if (keeps && k == 0) return side * high;
+    if (keeps) low = a; else high = a;
+  }
+  return side * low;
+}
+
+/* The reference limiter: each joint that is far from its target goes there, and arrives with the speed of the target. */
 static void advance_limiter(References* y, double t) {
   const double dt = greater(t - y->limiter_t, 0);
   double away[N];
@@ -54,17 +83,19 @@ static void advance_limiter(References* y, double t) {
   EACH {
     const double distance = fabs(away[i]);
     const double arrived = smaller(greater(y->arrived[i], 0.1 * y->limiter_jump), y->limiter_jump);
-    y->is_limited[i] = far && distance > (y->is_limited[i] ? arrived : y->limiter_jump);
-    if (!y->is_limited[i]) { y->limiter_q[i] = y->target[i]; y->limiter_qd[i] = y->target[N + i]; continue; }
-    const double acceleration = smaller(y->limiter_speed[i] / LIMITER_TIME, LIMITER_ACCELERATION);
-    const double most = LIMITER_SPEED * y->limiter_speed[i];
-    double wanted = y->target_velocity[i] + sign(away[i]) * sqrt(2 * acceleration * distance);
-    wanted = smaller(greater(wanted, -most), most);
-    const double change = smaller(greater(wanted - y->limiter_qd[i], -acceleration * dt), acceleration * dt);
-    y->limiter_q[i] += (y->limiter_qd[i] + change) * dt;
-    y->limiter_qd[i] += change;
+    /* at a target that rests, the joint comes to rest first */
+    const double least = smaller(y->limiter_braking[i], y->limiter_jerk[i] * dt) * dt;
+    const int moves = y->target_velocity[i] == 0 && fabs(y->limiter_qd[i]) > least;
+    y->is_limited[i] = far && (distance > (y->is_limited[i] ? arrived : y->limiter_jump) || (y->is_limited[i] && moves));
+    if (!y->is_limited[i]) {
+      y->limiter_q[i] = y->target[i]; y->limiter_qd[i] = y->target[N + i]; y->limiter_qdd[i] = y->target[2 * N + i];
+      continue;
+    }
+    if (dt > 0) y->limiter_qdd[i] = limited_acceleration(y, i, away[i], dt);
+    y->limiter_qd[i] += y->limiter_qdd[i] * dt;
+    y->limiter_q[i] += y->limiter_qd[i] * dt;
     y->present[i] = y->limiter_q[i]; y->present[N + i] = y->limiter_qd[i];
-    y->present[2 * N + i] = dt > 0 ? change / dt : change;
+    y->present[2 * N + i] = y->limiter_qdd[i];
   }
 }
 
@@ -180,7 +211,12 @@ static void begin_limiter(const Settings* s, References* y, double now, const do
   y->has_target = 0;
   EACH {
     y->limiter_q[i] = present[i]; y->limiter_qd[i] = present[N + i];
+    y->limiter_qdd[i] = present[2 * N + i];
     y->limiter_speed[i] = s->velocity_limit[i];
+    const double usual = smaller(s->velocity_limit[i] / LIMITER_TIME, LIMITER_ACCELERATION);
+    y->limiter_acceleration[i] = smaller(s->acceleration[i], usual);
+    y->limiter_braking[i] = smaller(s->braking[i], usual);
+    y->limiter_jerk[i] = smaller(s->jerk[i], LIMITER_JERK);
     y->is_limited[i] = 0;
     y->target_velocity[i] = y->arrived[i] = 0;
   }

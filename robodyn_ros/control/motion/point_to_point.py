@@ -1,10 +1,12 @@
 """Motions from rest to rest and from motion to rest, as quickly as the limits of the arm allow.
 
-A quintic from rest to rest over Δ in T reaches the speed 15/8 Δ/T and the acceleration 10/√3 Δ/T² (Biagiotti and
-Melchiorri, Trajectory Planning for Automatic Machines and Robots (2008), ch. 2; 10/√3 at (3 ± √3)/6 of the time).
+A quintic from rest to rest over Δ in T reaches the speed 15/8 Δ/T, the acceleration 10/√3 Δ/T² and the jerk 60 Δ/T³
+(Biagiotti and Melchiorri, Trajectory Planning for Automatic Machines and Robots (2008), ch. 2; 10/√3 at (3 ± √3)/6 of
+the time, 60 at both ends).
 
 :func:`point_to_point` moves every joint by the same quintic, on a straight line of the configuration space (a
-continuous joint the shorter way round). The duration keeps speeds within the velocity limits, and efforts, by the
+continuous joint the shorter way round). The duration keeps speeds within the velocity limits, accelerations and jerks
+within those of the URDF, and efforts, by the
 model and with the friction that the law compensates, within the effort limits: a motion that exceeds them is scaled in
 time (after Hollerbach, Dynamic scaling of manipulator trajectories, ASME J. Dyn. Sys. Meas. Control 106 (1984)).
 
@@ -38,6 +40,9 @@ PEAK_VELOCITY = 15.0 / 8.0
 
 PEAK_ACCELERATION = 10.0 / np.sqrt(3.0)
 """Greatest acceleration of a quintic from rest to rest, in Δ/T² [-]."""
+
+PEAK_JERK = 60.0
+"""Greatest jerk of a quintic from rest to rest, in Δ/T³ [-]."""
 
 SAMPLES = 101
 """Number of instants of a motion at which the efforts are checked."""
@@ -107,7 +112,8 @@ def point_to_point(
         motion = _states(first, last, np.linspace(0.0, 1.0, SAMPLES), duration)
         return _exceeded_limit(dynamics, motion, effort) is None and _lag(dynamics, motion, duration, period) <= LAG
 
-    shortest = max(SHORTEST, float(np.max(PEAK_VELOCITY * np.abs(last - first) / speed)))
+    softly = share * robot.symmetric_acceleration_limit, share * robot.jerk_limit
+    shortest = max(SHORTEST, float(_shortest(np.abs(last - first), speed, *softly).max()))
     duration = shortest
     while not fits(duration):
         if duration > LONGEST:
@@ -134,13 +140,19 @@ def rest_to_rest(waypoints: ArrayLike, times: ArrayLike) -> Trajectory:
     return Trajectory(times, waypoints, rest, rest)
 
 
-def durations(waypoints: ArrayLike, velocity_limit: ArrayLike, acceleration_limit: ArrayLike) -> Array:
+def durations(
+    waypoints: ArrayLike,
+    velocity_limit: ArrayLike,
+    acceleration_limit: ArrayLike,
+    jerk_limit: ArrayLike = np.inf,
+) -> Array:
     """Shortest times in which :func:`rest_to_rest` keeps within limits, from each waypoint to the next.
 
     Args:
         waypoints: (K, n) in [rad] or [m], K >= 2.
         velocity_limit: (n,) or one for all, in [rad/s] or [m/s]; inf where there is none.
         acceleration_limit: likewise, in [rad/s²] or [m/s²].
+        jerk_limit: likewise, in [rad/s³] or [m/s³].
 
     Returns:
         (K - 1,) in [s]; 0 between equal waypoints.
@@ -154,11 +166,18 @@ def durations(waypoints: ArrayLike, velocity_limit: ArrayLike, acceleration_limi
     distance = np.abs(np.diff(finite_array("waypoints", waypoints, shape), axis=0))
     velocity = _limit("velocity_limit", velocity_limit, shape[1])
     acceleration = _limit("acceleration_limit", acceleration_limit, shape[1])
-    needed = np.maximum(PEAK_VELOCITY * distance / velocity, np.sqrt(PEAK_ACCELERATION * distance / acceleration))
+    needed = _shortest(distance, velocity, acceleration, _limit("jerk_limit", jerk_limit, shape[1]))
     if ((distance > 0.0) & (needed == 0.0)).any():
         raise InputError("velocity_limit", "a joint that moves has neither this limit nor one on acceleration")
     longest: Array = needed.max(axis=1)
     return longest
+
+
+def _shortest(distance: Array, velocity: Array, acceleration: Array, jerk: Array) -> Array:
+    """Shortest times of quintics over distances, (..., n) in [s]."""
+    slow = np.maximum(PEAK_VELOCITY * distance / velocity, np.sqrt(PEAK_ACCELERATION * distance / acceleration))
+    found: Array = np.maximum(slow, np.cbrt(PEAK_JERK * distance / jerk))
+    return found
 
 
 def braking(dynamics: Dynamics, motion: Sample, velocity_limit: Array, effort_limit: Array) -> Trajectory:
@@ -170,7 +189,7 @@ def braking(dynamics: Dynamics, motion: Sample, velocity_limit: Array, effort_li
 
     The first two are the motion that it begins with, the last two are rest, and the third lies between. So a joint that
     does not speed up at the beginning never turns back and is never faster than at first. The duration h is doubled
-    until the efforts, by the model, are within their limits.
+    until the efforts, by the model, are within their limits, and the decelerations within those of the URDF.
 
     Args:
         dynamics: of the arm.
@@ -183,14 +202,16 @@ def braking(dynamics: Dynamics, motion: Sample, velocity_limit: Array, effort_li
     """
     q, v, a = motion
     rest, h = np.zeros_like(q), SHORTEST_BRAKING
+    hardest = np.maximum(dynamics.robot.symmetric_acceleration_limit, np.abs(a))
     while h <= LONGEST_BRAKING:
         turn = v + h * a / 4.0
         end = q + h / 5.0 * (v + 1.5 * turn)
         found = Trajectory([0.0, h], [q, end], [v, rest], [a, rest])
         samples = [found.sample(t) for t in np.linspace(0.0, h, BRAKING_SAMPLES, endpoint=False)]
-        efforts = dynamics.inverse(*(np.array(values) for values in zip(*samples, strict=True)))
+        states = [np.array(values) for values in zip(*samples, strict=True)]
+        efforts, soft = dynamics.inverse(*states), (np.abs(states[2]) <= hardest).all()
         swift = found.speed(velocity_limit) > np.maximum(velocity_limit, np.abs(v))
-        if not swift.any() and (np.abs(efforts) <= effort_limit).all():
+        if soft and not swift.any() and (np.abs(efforts) <= effort_limit).all():
             return found
         h *= 2.0
     raise InputError("motion", f"at {v} cannot be brought to rest within the limits of speed and effort", motion)

@@ -308,7 +308,7 @@ class ToolStream:
         lower, upper = self._robot.lower + MARGIN, self._robot.upper - MARGIN
         ratio = float(np.max(np.abs(qd) / (SPEED * self._limit), initial=1.0))
         # Near a position limit a joint becomes as slow as it can brake; near a singular pose no joint jerks.
-        steepest = np.minimum(self._limit, FASTEST) / RISE
+        steepest = np.minimum(np.minimum(self._limit, FASTEST) / RISE, self._robot.symmetric_acceleration_limit)
         below, above = np.maximum(self.q - lower, 0.0), np.maximum(upper - self.q, 0.0)
         slowest, fastest = (np.sqrt(BRAKING * 2.0 * steepest * room) for room in (below, above))
         asked = np.clip(qd / ratio, -slowest, fastest)

@@ -28,7 +28,11 @@ class JointTolerances:
     trajectory: float = setting(0.0, "greatest distance from the reference (0: no limit)", "rad or m", 0.0, 1000.0)
     goal: float = setting(0.0, "greatest distance from the last point (0: no limit)", "rad or m", 0.0, 1000.0)
     max_deceleration_on_cancel: float = setting(
-        0.0, "deceleration where a motion is cancelled or told to hold (0: at once)", "rad/s² or m/s²", 0.0, 1e4
+        0.0,
+        "deceleration where a motion is cancelled or told to hold (0: that of the URDF, else at once)",
+        "rad/s² or m/s²",
+        0.0,
+        1e4,
     )
 
     def __post_init__(self) -> None:

@@ -160,6 +160,10 @@ class NonlinearProgram:
         greatest = [limits.upper, limits.velocity, limits.acceleration, limits.effort]
         least = [limits.lower, *(-part for part in greatest[1:])]
         low, high = (np.repeat(np.array(part)[:, np.newaxis], count, axis=1) for part in (least, greatest))
+        soft = np.isfinite(limits.jerk)
+        for point, is_still in ((0, not qd0.any()), (-1, rests(self.problem.goal, n))):
+            if is_still:  # into rest and out of it the acceleration does not jump
+                low[2, point, soft] = high[2, point, soft] = 0.0
         away = np.minimum(self._away()[:, np.newaxis], (limits.upper - limits.lower) / 4.0)
         low[0] += away
         high[0] -= away
@@ -200,6 +204,11 @@ class NonlinearProgram:
             self._hold_rows(part, -limits.velocity, limits.velocity, unit.qd)
         for part in effort:
             self._hold_rows(part, -limits.effort, limits.effort, unit.effort)
+        soft = [int(row) for row in np.flatnonzero(np.isfinite(limits.jerk))]
+        for part in self.scheme.steps_of_acceleration(self._columns) if soft else ():
+            most = _times(self._h, np.where(np.isfinite(limits.jerk), limits.jerk, 0.0))
+            for side in (part, -part):
+                self._constrain(_times(side - most, 1.0 / unit.qdd)[soft, :], -np.inf, 0.0)
 
     def _hold_rows(self, part: ca.MX, least: Array, most: Array, unit: Array) -> None:
         """Constrain those rows of an expression (n, N) that have finite bounds (n,)."""

@@ -89,6 +89,10 @@ class Scheme(ABC):
         section 5.2).
         """
 
+    @abstractmethod
+    def steps_of_acceleration(self, x: Columns) -> list[Any]:
+        """The jerk at the ends of the intervals, between which it is linear, times their lengths, each (n, N)."""
+
 
 class Trapezoidal(Scheme):
     """Linear acceleration and effort."""
@@ -107,6 +111,11 @@ class Trapezoidal(Scheme):
         """Inner Bernstein coefficients (:meth:`Scheme.hull`)."""
         a, b = _ends(self, x)
         return [a.q + h / 3 * a.qd, b.q - h / 3 * b.qd], [a.qd + h / 2 * a.qdd], []
+
+    def steps_of_acceleration(self, x: Columns) -> list[Any]:
+        """The jerk times the lengths of the intervals, in which it is constant."""
+        a, b = _ends(self, x)
+        return [b.qdd - a.qdd]
 
 
 class HermiteSimpson(Scheme):
@@ -134,6 +143,12 @@ class HermiteSimpson(Scheme):
         q2 = (16 * m.q - a.q - 4 * q1 - 4 * q3 - b.q) / 6
         velocity = [a.qd + h / 3 * a.qdd, b.qd - h / 3 * b.qdd]
         return [q1, q2, q3], velocity, [2 * m.effort - (a.effort + b.effort) / 2]
+
+    def steps_of_acceleration(self, x: Columns) -> list[Any]:
+        """The jerk at the ends of the intervals, times their lengths."""
+        a, b = _ends(self, x)
+        m = _middles(x)
+        return [4 * m.qdd - 3 * a.qdd - b.qdd, a.qdd + 3 * b.qdd - 4 * m.qdd]
 
 
 SCHEMES: dict[str, type[Scheme]] = {"trapezoidal": Trapezoidal, "hermite-simpson": HermiteSimpson}

@@ -255,7 +255,8 @@ int arm_settings_prepare(ArmSettings* x, const Parameters* p, double period, cha
     s->rate_limit[i] = limit_of(p->effort_rate_limits[i]);
     s->velocity_limit[i] = limit_of(p->velocity_limits[i]);
     s->greatest_speed[i] = p->overspeed * s->velocity_limit[i];
-    s->deceleration[i] = bound_of(p->constraints_max_deceleration_on_cancel[i]);
+    const double braking = p->constraints_max_deceleration_on_cancel[i];
+    s->deceleration[i] = braking > 0 ? braking : s->braking[i];
     s->law_stiffness[i] = s->follows ? (LAW_ACCELERATES ? inertia[i] : 1) * kp[i] : 0;
     s->law_damping[i] = s->follows ? (LAW_ACCELERATES ? inertia[i] : 1) * kd[i] : 0;
     x->tolerances.path[i] = bound_of(p->constraints_trajectory[i]);

@@ -161,7 +161,9 @@ static void resolve(const ArmSettings* x, const ToolStream* y, const double* twi
   }
   EACH { qd[i] += drawn[i]; ratio = greater(ratio, fabs(qd[i]) / (TOOL_SPEED * x->core.loop.velocity_limit[i])); }
   EACH { /* near a position limit a joint becomes as slow as it can brake; near a singular pose no joint jerks */
-    const double steepest = smaller(x->core.loop.velocity_limit[i], TOOL_FASTEST) / TOOL_RISE, change = steepest * dt;
+    const Settings* s = &x->core.loop;
+    const double usual = smaller(s->velocity_limit[i], TOOL_FASTEST) / TOOL_RISE;
+    const double steepest = smaller(smaller(s->acceleration[i], s->braking[i]), usual), change = steepest * dt;
     const double below = greater(y->q[i] - (x->core.loop.lower[i] + TOOL_MARGIN), 0);
     const double above = greater(x->core.loop.upper[i] - TOOL_MARGIN - y->q[i], 0);
     const double slowest = -sqrt(TOOL_BRAKING * 2 * steepest * below), fastest = sqrt(TOOL_BRAKING * 2 * steepest * above);

@@ -1,0 +1,125 @@
+"""The limits of acceleration, deceleration and jerk of a URDF in the loop: streams that jump, and stops."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import robodyn_ros as rd
+from robodyn_ros.control import ControlLoop, Reference, SafetySettings
+from robodyn_ros.control.loop_settings import loop_default_values, make_loop_settings
+from robodyn_ros.control.motion.trajectory import Trajectory
+from robodyn_ros.control.parameter_file import FileParameters
+
+URDF = (Path(__file__).parents[1] / "urdf/prr.urdf").read_text()
+START = np.array([0.5, 0.2, -0.3])
+PERIOD = 0.002
+
+
+def arm(**limits):
+    """The arm with the same limits of each joint."""
+    more = "".join(f' {name}="{value}"' for name, value in limits.items())
+    return rd.load_robot(URDF.replace("<limit ", f"<limit{more} "))
+
+
+def loop_of(robot, **options) -> ControlLoop:
+    """A loop whose arm is always where its reference is."""
+    law = rd.create_controller("computed_torque", rd.create_dynamics("rnea", robot, compiled=False), 100.0, 20.0)
+    loop = ControlLoop(law, robot.effort_limit, SafetySettings(plausibility=False), **options)
+    loop.update(0.0, 0.0, START, np.zeros(3))
+    return loop
+
+
+def streamed(loop, target, duration, rate=None):
+    """References of each period while a target is streamed, one that moves with a rate if given."""
+    found, rate = [loop.expected(0.0)[1]], np.zeros(3) if rate is None else rate
+    for t in np.arange(PERIOD, duration, PERIOD):
+        if round(t / PERIOD) % 5 == 1:
+            loop.track(Reference(target + rate * t, rate, 0.0 * rate, 0.0 * rate), t)
+        found.append(loop.update(t, t, found[-1].q, found[-1].qd).reference)
+    return [np.array([getattr(each, name) for each in found]) for name in ("q", "qd")]
+
+
+def changes(qd):
+    """Accelerations, and decelerations, of each period (K, n), positive."""
+    change = np.diff(qd, axis=0) / PERIOD
+    speeds_up = change * qd[1:] > 0.0
+    return np.where(speeds_up, np.abs(change), 0.0), np.where(speeds_up, 0.0, np.abs(change))
+
+
+JUMP = np.array([0.3, -0.9, 0.8])
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {"acceleration": 1.5},
+        {"acceleration": 1.5, "deceleration": 0.8},
+        {"deceleration": 3.0, "acceleration": 0.7},
+        {"acceleration": 1.5, "deceleration": 0.8, "jerk": 12.0},
+        {"jerk": 8.0},
+    ],
+)
+def test_a_stream_that_jumps_is_led_there_within_the_limits_of_the_urdf(limits):
+    loop = loop_of(arm(**limits))
+    q, qd = streamed(loop, START + JUMP, 6.0)
+    up, down = changes(qd)
+    greatest = limits.get("acceleration", 4.0), limits.get("deceleration", limits.get("acceleration", 4.0))
+    for found, most in zip((up, down), greatest, strict=True):
+        assert 0.55 * most < found.max() <= most * (1 + 1e-9)
+    jerk = np.abs(np.diff(qd, 2, axis=0)).max() / PERIOD**2
+    leaps = jerk * PERIOD > 1.0
+    assert leaps != ("jerk" in limits)
+    if "jerk" in limits:
+        assert jerk <= limits["jerk"] * (1 + 1e-6)
+    beyond = (np.sign(JUMP) * (q - START - JUMP)).max()
+    assert beyond < 5e-3
+    np.testing.assert_allclose(q[-1], START + JUMP, atol=1e-12)
+
+
+def test_limits_that_are_not_there_change_nothing():
+    free, high = (streamed(loop_of(arm(**limits)), START + JUMP, 3.0)[0] for limits in ({}, {"acceleration": 50.0}))
+    np.testing.assert_array_equal(free, high)
+
+
+def test_a_joint_that_is_led_catches_up_with_a_target_that_moves():
+    rate = np.array([0.1, -0.2, 0.2])
+    loop = loop_of(arm(acceleration=3.0, jerk=30.0))
+    q, qd = streamed(loop, START + JUMP, 5.0, rate)
+    up, _ = changes(qd)
+    assert up[: int(0.3 / PERIOD)].max() <= 3.0 * (1 + 1e-9)
+    times = np.arange(len(q)) * PERIOD
+    behind = np.abs(q - (START + JUMP + rate * times[:, np.newaxis]))[int(3.0 / PERIOD) :]
+    assert behind.max() < 0.01
+
+
+def motion_then_hold(loop):
+    """The velocities of the periods after a hold in the middle of a motion."""
+    rate = np.array([0.2, -0.45, 0.7])
+    loop.follow(Trajectory([0.0, 0.5, 1.5], [START, START, START + rate], [0.0 * rate, rate, 0.0 * rate]))
+    last = loop.expected(0.0)[1]
+    for t in np.arange(PERIOD, 1.0, PERIOD):
+        last = loop.update(t, t, last.q, last.qd).reference
+    loop.hold(1.0)
+    found = [last]
+    for t in np.arange(1.0, 4.0, PERIOD):
+        found.append(loop.update(t, t, found[-1].q, found[-1].qd).reference)
+    return np.array([each.qd for each in found])
+
+
+def test_a_hold_brakes_as_the_urdf_says_and_as_a_setting_says_instead():
+    robot = arm(acceleration=5.0, deceleration=1.2)
+    for options, most in (({}, 1.2), ({"deceleration": np.full(3, 0.6)}, 0.6)):
+        qd = motion_then_hold(loop_of(robot, **options))
+        change = np.abs(np.diff(qd[2:], axis=0)).max() / PERIOD
+        assert 0.8 * most < change <= most * 1.01
+        assert not qd[-1].any()
+    assert not motion_then_hold(loop_of(arm()))[2:].any()  # without either it stops at once
+
+
+def test_the_parameter_of_the_node_is_that_of_the_urdf_unless_given():
+    robot = arm(deceleration=1.2)
+    dynamics, known = rd.create_dynamics("rnea", robot), loop_default_values(robot)
+    given = {"constraints.shoulder.max_deceleration_on_cancel": 0.7}
+    for values, wanted in ((FileParameters({}, known), [1.2] * 3), (FileParameters(given, known), [1.2, 0.7, 1.2])):
+        assert make_loop_settings(values, dynamics, "computed_torque").deceleration.tolist() == wanted
