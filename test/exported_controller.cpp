@@ -192,7 +192,7 @@ int main(int count, char ** options)
       node->subscription<JointState>().publishers = static_cast<std::size_t>(history.number());
     } else if (what == 6) {
       const auto given = history.numbers(4 * N);
-      for (std::size_t k = 0; k < given.size(); ++k) *references[k].place() = given[k];
+      for (std::size_t k = 0; k < given.size(); ++k) (void)references[k]->set_value(given[k]);
     } else if (what == 7) {
       if (controller->on_deactivate(state) != controller_interface::CallbackReturn::SUCCESS) return 5;
       if (controller->on_activate(state) != controller_interface::CallbackReturn::SUCCESS) return 6;

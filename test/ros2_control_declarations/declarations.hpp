@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -359,19 +360,34 @@ public:
 
 namespace hardware_interface
 {
+struct InterfaceInfo
+{
+  std::string name, data_type;
+};
+
+struct InterfaceDescription
+{
+  InterfaceDescription(const std::string & prefix, const InterfaceInfo & info) : name(prefix + "/" + info.name) {}
+  std::string name;
+};
+
 class CommandInterface
 {
 public:
-  CommandInterface(std::string prefix, const std::string & name, double * value)
-  : name_(std::move(prefix) + "/" + name), value_(value)
-  {
-  }
+  using SharedPtr = std::shared_ptr<CommandInterface>;
+  explicit CommandInterface(const InterfaceDescription & description) : name_(description.name) {}
+  CommandInterface(const CommandInterface &) = delete;
   const std::string & get_name() const { return name_; }
-  double * place() const { return value_; }
+  std::optional<double> get_optional() const { return value_; }
+  [[nodiscard]] bool set_value(double value)
+  {
+    value_ = value;
+    return true;
+  }
 
 private:
   std::string name_;
-  double * value_;
+  double value_ = std::numeric_limits<double>::quiet_NaN();
 };
 
 class LoanedInterface
@@ -423,7 +439,10 @@ public:
   bool is_in_chained_mode() const { return is_chained_; }
 
   // What a test does in place of the controller_manager
-  std::vector<hardware_interface::CommandInterface> export_reference_interfaces() { return on_export_reference_interfaces(); }
+  std::vector<hardware_interface::CommandInterface::SharedPtr> export_reference_interfaces()
+  {
+    return on_export_reference_interfaces_list();
+  }
   bool set_chained_mode(bool chained)
   {
     const bool done = on_set_chained_mode(chained);
@@ -448,12 +467,11 @@ public:
   unsigned update_rate = 1000;
 
 protected:
-  virtual std::vector<hardware_interface::CommandInterface> on_export_reference_interfaces() = 0;
+  virtual std::vector<hardware_interface::CommandInterface::SharedPtr> on_export_reference_interfaces_list() = 0;
   virtual bool on_set_chained_mode(bool) = 0;
   virtual return_type update_reference_from_subscribers(const rclcpp::Time &, const rclcpp::Duration &) = 0;
 
   std::vector<hardware_interface::LoanedInterface> command_interfaces_, state_interfaces_;
-  std::vector<double> reference_interfaces_;
 
 private:
   std::shared_ptr<rclcpp_lifecycle::LifecycleNode> node_ = std::make_shared<rclcpp_lifecycle::LifecycleNode>();

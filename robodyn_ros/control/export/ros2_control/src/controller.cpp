@@ -275,7 +275,7 @@ CallbackReturn Controller::on_activate(const rclcpp_lifecycle::State &)
   is_blind_ = false;
   has_written_ = true;
   core_velocity_reset(&chained_velocity_);
-  std::fill(reference_interfaces_.begin(), reference_interfaces_.end(), NONE);
+  forget_references();
   is_active_ = true;
   return CallbackReturn::SUCCESS;
 }
@@ -308,22 +308,32 @@ CallbackReturn Controller::on_deactivate(const rclcpp_lifecycle::State &)
   return CallbackReturn::SUCCESS;
 }
 
-std::vector<hardware_interface::CommandInterface> Controller::on_export_reference_interfaces()
+std::vector<hardware_interface::CommandInterface::SharedPtr> Controller::on_export_reference_interfaces_list()
 {
-  std::vector<hardware_interface::CommandInterface> interfaces;
-  reference_interfaces_.assign(REFERENCES.size() * JOINTS, NONE);
-  for (std::size_t k = 0; k < REFERENCES.size(); ++k) {
-    for (std::size_t i = 0; i < JOINTS; ++i) {
-      interfaces.emplace_back(
-        std::string(get_node()->get_name()), joints_[i] + "/" + REFERENCES[k], &reference_interfaces_[k * JOINTS + i]);
+  references_.clear();
+  for (const char * kind : REFERENCES) {
+    for (const std::string & joint : joints_) {
+      hardware_interface::InterfaceInfo info{};
+      info.name = joint + "/" + kind;
+      info.data_type = "double";
+      references_.push_back(std::make_shared<hardware_interface::CommandInterface>(
+        hardware_interface::InterfaceDescription(get_node()->get_name(), info)));
     }
   }
-  return interfaces;
+  forget_references();
+  return references_;
+}
+
+void Controller::forget_references()
+{
+  for (const auto & interface : references_) {
+    set_value(*interface, NONE, 0);
+  }
 }
 
 bool Controller::on_set_chained_mode(bool)
 {
-  std::fill(reference_interfaces_.begin(), reference_interfaces_.end(), NONE);
+  forget_references();
   core_velocity_reset(&chained_velocity_);
   core_trajectory_destroy(trajectory_.exchange(nullptr));
   forget_streams();
@@ -589,13 +599,15 @@ void Controller::update_chain(double t)
   if (hold_.exchange(false)) {
     core_acknowledge(core_);  // whoever is in front says where the arm should be
   }
-  const auto part = [this](std::size_t k, std::size_t i, double otherwise) {
-    const double given = reference_interfaces_[k * JOINTS + i];
-    return std::isnan(given) ? otherwise : given;
+  std::array<double, REFERENCES.size() * JOINTS> given{};
+  std::transform(
+    references_.begin(), references_.end(), given.begin(), [](const auto & interface) { return value_of(*interface, 0); });
+  const auto part = [&given](std::size_t k, std::size_t i, double otherwise) {
+    return std::isnan(given[k * JOINTS + i]) ? otherwise : given[k * JOINTS + i];
   };
   StreamedReference reference;
   for (std::size_t i = 0; i < JOINTS; ++i) {
-    reference.joints[i] = !std::isnan(reference_interfaces_[i]);
+    reference.joints[i] = !std::isnan(given[i]);
     reference.q[i] = part(0, i, 0.0);
     reference.qdd[i] = part(2, i, 0.0);
     reference.effort[i] = part(3, i, 0.0);
@@ -611,7 +623,7 @@ void Controller::update_chain(double t)
     reference.qd[i] = part(1, i, reference.qd[i]);
   }
   track(t, reference);
-  std::fill(reference_interfaces_.begin(), reference_interfaces_.end(), NONE);  // each counts once
+  forget_references();  // each counts once
 }
 
 controller_interface::return_type Controller::update_and_write_commands(

@@ -83,7 +83,7 @@ public:
     const rclcpp::Time & time, const rclcpp::Duration & period) override;
 
 protected:
-  std::vector<hardware_interface::CommandInterface> on_export_reference_interfaces() override;
+  std::vector<hardware_interface::CommandInterface::SharedPtr> on_export_reference_interfaces_list() override;
   bool on_set_chained_mode(bool chained_mode) override;
   controller_interface::return_type update_reference_from_subscribers(
     const rclcpp::Time & time, const rclcpp::Duration & period) override;
@@ -115,6 +115,7 @@ private:
   double passed(const rclcpp::Time & time, const rclcpp::Duration & period);
   void adopt_settings();
   void forget_streams();
+  void forget_references();
   void track(double t, const StreamedReference & reference);
   void note(const CoreRefusal & refusal);
   bool read_states();
@@ -126,6 +127,7 @@ private:
 
   std::shared_ptr<parameters::ParamListener> listener_;
   std::vector<std::string> joints_;
+  std::vector<hardware_interface::CommandInterface::SharedPtr> references_;  // what the controller in front writes
   bool has_velocity_ = true, mit_ = false;
   double period_ = 0.0;
 
