@@ -263,3 +263,24 @@ def test_decisions_are_counted() -> None:
     assert functions_in_c("static int f(int a) {\n  for (;;) if (a && a) { return a ? 1 : 2; } /* if */\n}\n") == {
         "f": 4
     }
+
+
+def test_what_rclpy_does_not_promise_stands_in_one_file() -> None:
+    """Its private names, and those that differ between distributions; what Lyrical removed is nowhere."""
+    private = re.compile(r"\brclpy\.(_\w+|impl|experimental|type_support)\b")
+    removed = re.compile(
+        r"\bQoS(Reliability|Durability|History|Liveliness)Policy\b|\bqos_event\b|\bQoSEventHandler\b|"
+        r"get_logger\(\)\.warn\(|\b(RELIABILITY|DURABILITY|HISTORY|LIVELINESS)_(SYSTEM|RMW)\w*"
+    )
+    place = PACKAGE / "nodes/client_library.py"
+    found = [path for path in sorted((PACKAGE / "nodes").rglob("*.py")) if _imported(path, private)]
+    assert found == [place]
+    for path in (*(PACKAGE / "nodes").rglob("*.py"), *(PACKAGE.parent / "launch").glob("*.py")):
+        if path != place:
+            assert not removed.search(path.read_text(encoding="utf-8")), path
+
+
+def _imported(path: Path, what: re.Pattern[str]) -> bool:
+    """True if a file imports it."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return any(what.search(line) for line in lines if re.match(r"\s*(from|import) ", line))

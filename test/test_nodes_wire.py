@@ -10,12 +10,12 @@ from numpy.testing import assert_array_equal
 
 pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
-from rclpy._rclpy_pybind11 import RMWError
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from robodyn_ros.errors import InputError
+from robodyn_ros.nodes.client_library import RMWError
 from robodyn_ros.nodes.common.diagnostics import Faults
 from robodyn_ros.nodes.common.messages import JointOrder, decode
 from robodyn_ros.nodes.controller.cdr import CdrTemplate, StateReader, _whole
@@ -230,7 +230,7 @@ def test_a_template_ends_where_the_message_ends():
 
 
 def test_a_message_that_cannot_be_published_is_counted_and_nothing_else():
-    from rclpy._rclpy_pybind11 import RCLError
+    from robodyn_ros.nodes.client_library import RCLError
 
     class Publisher:
         handle = property(lambda self: self)

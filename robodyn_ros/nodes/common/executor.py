@@ -55,10 +55,11 @@ from typing import Any
 
 import rclpy
 from rclpy.exceptions import InvalidHandle, ParameterException
-from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
+from rclpy.executors import Executor, ExternalShutdownException
 from rclpy.signals import SignalHandlerOptions
 
 from robodyn_ros.errors import RobodynError
+from robodyn_ros.nodes.client_library import EventsExecutor
 from robodyn_ros.nodes.common.diagnostics import ExceptionGuard, Faults
 
 PROFILE = Path(__file__).with_name("fastdds.xml")
@@ -189,10 +190,6 @@ def tell(message: dict[str, Any]) -> None:
 
 def make_executor() -> Executor:
     """The EventsExecutor where rclpy has it, else the SingleThreadedExecutor."""
-    try:
-        from rclpy.experimental import EventsExecutor
-    except ImportError:
-        return SingleThreadedExecutor()
     return EventsExecutor()
 
 

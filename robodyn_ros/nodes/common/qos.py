@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
-from rclpy._rclpy_pybind11 import RCLError  # which rclpy exports nowhere else
 from rclpy.duration import Duration
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+
+from robodyn_ros.nodes.client_library import RCLError
 
 DELIVERY = 0.5
 """Longest wait for the delivery of a last message [s]."""

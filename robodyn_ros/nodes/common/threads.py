@@ -17,10 +17,10 @@ from threading import Thread
 from typing import Any, Generic, TypeVar
 
 import numpy as np
-from rclpy._rclpy_pybind11 import RCLError  # which rclpy exports nowhere else
-from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
+
+from robodyn_ros.nodes.client_library import RCLError, rclpy_implementation
 
 Result = TypeVar("Result")
 

@@ -20,13 +20,13 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from rclpy._rclpy_pybind11 import RMWError  # which rclpy exports nowhere else
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.errors import InputError
+from robodyn_ros.nodes.client_library import RMWError
 from robodyn_ros.nodes.common.messages import HEADER, NANO, JointOrder, Stamp, decode, padding, to_trajectory
 from robodyn_ros.robot.pose import Array
 

@@ -17,7 +17,6 @@ from typing import Any
 
 from builtin_interfaces.msg import Time
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
-from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
 from rclpy.lifecycle import LifecycleNode
 from rclpy.node import Node
 from rclpy.task import Future
@@ -26,6 +25,7 @@ from robodyn_ros.control.reference.action_goal import ActionGoal, GoalResult, go
 from robodyn_ros.control.reference.tolerances import Tolerances
 from robodyn_ros.control.step import Command
 from robodyn_ros.errors import InputError, RobodynError
+from robodyn_ros.nodes.client_library import rclpy_implementation
 from robodyn_ros.nodes.common.messages import seconds
 from robodyn_ros.nodes.common.qos import RELIABLE
 from robodyn_ros.nodes.common.timers import steady_timer
@@ -99,7 +99,9 @@ class FollowJointTrajectory:
         self._timer.reset()
         result: GoalResult = await ended
         if result.status == "canceled" and not handle.is_cancel_requested:
-            handle._update_state(_rclpy.GoalEvent.CANCEL_GOAL)  # rclpy has nothing public for a server that cancels
+            handle._update_state(
+                rclpy_implementation.GoalEvent.CANCEL_GOAL
+            )  # rclpy has nothing public for a server that cancels
         finish: dict[str, Callable[[], None]] = {
             "succeeded": handle.succeed,
             "aborted": handle.abort,

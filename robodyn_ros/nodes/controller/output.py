@@ -7,13 +7,13 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from rclpy._rclpy_pybind11 import RCLError  # which rclpy exports nowhere else
 from rclpy.lifecycle import LifecycleNode
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension, MultiArrayLayout
 
 from robodyn_ros.control.motion.mit_mode import MitCommand
 from robodyn_ros.control.step import Command
+from robodyn_ros.nodes.client_library import RCLError
 from robodyn_ros.nodes.common.diagnostics import Faults
 from robodyn_ros.nodes.common.messages import Stamp
 from robodyn_ros.nodes.common.qos import RECORDED, wait_until_delivered

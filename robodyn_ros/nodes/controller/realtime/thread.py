@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 from rclpy.lifecycle import LifecycleNode
 from rclpy.qos import QoSProfile
-from rclpy.type_support import check_for_type_support
 from sensor_msgs.msg import JointState
 
 from robodyn_ros.control.core_library import Core, core_library, core_structs
 from robodyn_ros.control.transmission import Transmission
 from robodyn_ros.engine.c_structs import Record
 from robodyn_ros.errors import NotReadyError
+from robodyn_ros.nodes.client_library import check_for_type_support, rclpy_implementation
 from robodyn_ros.nodes.controller.cdr import CdrTemplate, MessageLayout
 
 CODE = Path(__file__).with_name("thread.c")
@@ -322,10 +322,8 @@ def make_subscription(node: Any, topic: str, qos: QoSProfile) -> Any:
         NotReadyError: rclpy makes none in this way.
     """
     try:
-        from rclpy.impl.implementation_singleton import rclpy_implementation
-
         check_for_type_support(JointState)
         with node.handle:
             return rclpy_implementation.Subscription(node.handle, JointState, topic, qos.get_c_qos_profile())
-    except (ImportError, AttributeError, TypeError) as cause:
+    except (AttributeError, TypeError) as cause:
         raise NotReadyError(f"rclpy makes no subscription of that kind: {cause}") from cause

@@ -1,0 +1,18 @@
+"""What nodes use of rclpy that is not the same in all distributions, or that rclpy exports nowhere.
+
+Names that Lyrical's rclpy removed (the older names of QoS policies, ``qos_event``, parameters declared by name alone)
+are used nowhere in this package; ``test_house.py`` holds that. Where rclpy moves one of these, this file follows.
+"""
+
+from __future__ import annotations
+
+from rclpy._rclpy_pybind11 import RCLError, RMWError
+from rclpy.impl.implementation_singleton import rclpy_implementation
+from rclpy.type_support import check_for_type_support
+
+try:
+    from rclpy.experimental import EventsExecutor
+except ImportError:
+    from rclpy.executors import SingleThreadedExecutor as EventsExecutor
+
+__all__ = ["EventsExecutor", "RCLError", "RMWError", "check_for_type_support", "rclpy_implementation"]
