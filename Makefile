@@ -1,6 +1,7 @@
 # make demo          the main job: a PRR arm under three controllers, on real ROS 2 topics (make demo VIEW=1: and in a browser)
 # make test          the test suite                 (make test ROS=jazzy: on the Jazzy wheels)
 # make test-thorough   160 more random arms, more robots, and the programs and commands of every page
+# make test-arm64    the C compiled for arm64 and run by qemu-user (packages gcc- and g++-aarch64-linux-gnu, qemu-user)
 # make test-realtime   the controller's tests with its loop in its thread everywhere (REALTIME=off: in Python)
 # make lint          ruff and mypy
 # make docs          the site of the documentation, into build/docs, and its checks
@@ -57,7 +58,7 @@ PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
 INSTALL = $(PIP) install --quiet --use-pep517 $(addprefix -c ,$(CONSTRAINTS))
 BUILD := setup.py package.xml $(wildcard .ci/constraints*.txt)
 
-.PHONY: demo test test-thorough test-realtime lint bench bench-planning bench-adaptive bench-goals bench-identification bench-kinematics bench-loop bench-start bench-ros bench-sim bench-mpc bench-sweep bench-tool bench-truth fuzz fuzz-nodes mutants soak-adaptive soak-controller soak-hold soak-identify soak-life-cycles soak-loop soak-sim soak-sweep clean docs first-hour picture
+.PHONY: demo test test-thorough test-arm64 test-realtime lint bench bench-planning bench-adaptive bench-goals bench-identification bench-kinematics bench-loop bench-start bench-ros bench-sim bench-mpc bench-sweep bench-tool bench-truth fuzz fuzz-nodes mutants soak-adaptive soak-controller soak-hold soak-identify soak-life-cycles soak-loop soak-sim soak-sweep clean docs first-hour picture
 
 demo: $(VENV)/demo-installed $(if $(VIEW),$(VENV)/viewer-installed)
 	@$(VENV)/bin/robodyn demo $(if $(VIEW),--view) $(DEMO)
@@ -72,6 +73,10 @@ endif
 
 test-thorough: $(VENV)/test-installed
 	$(VENV)/bin/python -m pytest --workers auto --share test -m thorough $(TEST)
+
+# Skipped, with the names of the missing packages, where there is no cross compiler or emulator.
+test-arm64: $(VENV)/test-installed
+	$(VENV)/bin/python -m pytest --workers auto --share test -m thorough test/test_arm64.py
 
 lint: $(VENV)/test-installed
 	$(VENV)/bin/ruff check .

@@ -141,8 +141,9 @@ def build(
     law: str = "computed_torque",
     flags: tuple[str, ...] = ("-O1",),
     name: str = PACKAGE,
+    target: str = "",
 ) -> Exported:
-    """Write a package, and compile it with warnings as errors."""
+    """Write a package, and compile it with warnings as errors, by a cross compiler if its prefix is given."""
     package, objects_folder = folder / name, kept_folder("test-objects")
     files = exported(urdf, given, law, name)
     write_package(package, files)
@@ -161,8 +162,8 @@ def build(
     header.write_text("\n".join(lines) + "\n", encoding="utf-8")
     places = (f"-I{DECLARATIONS}", f"-I{TF}", f"-I{package / 'build'}", f"-I{package / 'src'}")
     counts = () if any("sanitize" in flag for flag in flags) else ("-DCOUNT_CALLS",)
-    c = ("gcc", "-std=c11", "-fvisibility=hidden", "-fPIC", "-Wno-psabi", *flags)
-    cpp = ("g++", "-std=c++17", "-fPIC", *flags)
+    c = (f"{target}gcc", "-std=c11", "-fvisibility=hidden", "-fPIC", "-Wno-psabi", *flags)
+    cpp = (f"{target}g++", "-std=c++17", "-fPIC", *flags)
     own_text = {"parameters.c", "tool_stream.c"}  # arm_loop.c includes them
     sources_in_c = [path for path in sorted((package / "src").glob("*.c")) if path.name not in own_text]
     objects = [compiled(objects_folder, *c, source=path) for path in sources_in_c]
@@ -450,12 +451,14 @@ def test_a_refusal_has_the_words_of_the_node() -> None:
         assert not taken and both.exported.words(refusal).startswith(why)
 
 
-def history_of(made: Exported, rows: list[float], *options: str, changes: str = "") -> tuple[np.ndarray, str, int]:
+def history_of(
+    made: Exported, rows: list[float], *options: str, changes: str = "", emulator: tuple[str, ...] = ()
+) -> tuple[np.ndarray, str, int]:
     """What the controller commands in a history, (periods, numbers), what it says, and its exit code."""
     folder = made.program.parent
     np.array(rows, dtype=np.float64).tofile(folder / "history.bin")
     (folder / "changes.txt").write_text(changes, encoding="utf-8")
-    done = subprocess.run([str(made.program), *options], cwd=folder, capture_output=True, check=False)
+    done = subprocess.run([*emulator, str(made.program), *options], cwd=folder, capture_output=True, check=False)
     width = 5 if "mit" in options else 1
     return np.frombuffer(done.stdout).reshape(-1, 3 * width), done.stderr.decode(), done.returncode
 

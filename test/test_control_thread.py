@@ -12,7 +12,8 @@ from robodyn_ros.engine.library import find_compiler
 
 HERE = Path(__file__).parent
 THREAD = HERE.parent / "robodyn_ros/nodes/controller/realtime/thread.c"
-FLAGS = ("-std=gnu11", "-g", "-O1", "-fsanitize=thread", "-Wall", "-Wextra", "-Werror")
+WARNINGS = ("-Wall", "-Wextra", "-Werror")
+FLAGS = ("-std=gnu11", "-g", "-O1", "-fsanitize=thread", *WARNINGS)
 
 
 def built(folder: Path, thread: str) -> Path:
@@ -20,15 +21,20 @@ def built(folder: Path, thread: str) -> Path:
     compiler = find_compiler()
     if compiler is None:
         pytest.skip("there is no C compiler on this machine")
-    head = "#define _GNU_SOURCE\n#define CORE_JOINTS 2\n"
-    driver = (HERE / "thread_under_sanitizer.c").read_text(encoding="utf-8")
-    (folder / "all.c").write_text(f"{head}{core_text()}\n{thread}\n{driver}", encoding="utf-8")
-    command = [*compiler.command, *FLAGS, str(folder / "all.c"), "-o", str(folder / "all"), "-lm", "-lpthread"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = compiled(folder, thread, (*compiler.command, *FLAGS))
     if "cannot find" in done.stderr and "tsan" in done.stderr:
         pytest.skip("the compiler of this machine has no ThreadSanitizer")
     assert (done.returncode, done.stderr) == (0, "")
     return folder / "all"
+
+
+def compiled(folder: Path, thread: str, command: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
+    """Compile it to ``all`` in the folder."""
+    head = "#define _GNU_SOURCE\n#define CORE_JOINTS 2\n"
+    driver = (HERE / "thread_under_sanitizer.c").read_text(encoding="utf-8")
+    (folder / "all.c").write_text(f"{head}{core_text()}\n{thread}\n{driver}", encoding="utf-8")
+    whole = [*command, str(folder / "all.c"), "-o", str(folder / "all"), "-lm", "-lpthread"]
+    return subprocess.run(whole, capture_output=True, text=True, check=False)
 
 
 def run(program: Path) -> subprocess.CompletedProcess[str]:

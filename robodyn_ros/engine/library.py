@@ -47,9 +47,12 @@ from robodyn_ros.errors import RobodynError
 
 log = logging.getLogger("robodyn_ros")
 
+NATIVE = {"x86_64": ("-march=native",), "aarch64": ("-mcpu=native",), "arm64": ("-mcpu=native",)}
+"""Machine → flags with which GCC and clang use all instructions of this very processor; none for other machines."""
+
 # No -ffast-math: NaN and infinity must survive to be seen. Contraction to fused multiply-add only ever rounds less.
 FLAGS = (
-    *("-O2", "-march=native", "-fno-math-errno", "-ffp-contract=fast"),
+    *("-O2", *NATIVE.get(platform.machine(), ()), "-fno-math-errno", "-ffp-contract=fast"),
     *("-fPIC", "-fno-semantic-interposition", "-fno-plt", "-w"),
 )
 LINKED = ("-lm",)
