@@ -6,6 +6,7 @@ Functions that are compiled for an arm have fused multiply-adds there, which rou
 from __future__ import annotations
 
 import platform
+import re
 import shutil
 import struct
 import subprocess
@@ -72,7 +73,10 @@ def test_every_function_that_nodes_compile_compiles_for_arm64(tmp_path):
     assert len(jobs) > 10
     for job in jobs:
         cross(tmp_path, job.wanted.source(), "-c", "-std=gnu11")
-    cross(tmp_path, core_source(7), "-c", "-std=gnu11")
+    core = cross(tmp_path, core_source(7), "-c", "-std=gnu11")
+    code = subprocess.run([f"{TARGET}objdump", "-d", str(core)], capture_output=True, text=True, check=True).stdout
+    assert len(re.findall(r"\tf(add|mul)\t", code)) > 300
+    assert not re.findall(r"\tfn?m(?:add|sub|la|ls)\t", code), "the core rounds products and sums one by one"
 
 
 DRIVER = """

@@ -265,24 +265,21 @@ def plain_values(settings: LoopSettings) -> dict[str, Any]:
     """The members of the struct ``Settings`` that follow from numbers of the settings, by name."""
     law, limits, safety, reactions = settings.controller, settings.limits, settings.safety, settings.reactions.values()
     robot = law.dynamics.robot
-    n = robot.n
     ladder = [reaction.escalated(level) for reaction in reactions for level in range(LEVELS)]
-    gains = law_feedback(law) if law.follows else np.zeros((2, n))
+    gains = law_feedback(law) if law.follows else np.zeros((2, robot.n))
     return {
         "follows": law.follows,
         "estimates_velocity": safety.missing_velocity != "refuse",
         "answers": [PHASES.index(answer) for answer in ladder],
         "needs_quiet": [fault.needs_quiet for fault in FAULTS.values()],
         "expiry": [reaction.expiry for reaction in reactions],
-        "sent_part": 1.0 - (settings.drives or DriveCompensation.none(n)).gravity,
+        "sent_part": 1.0 - (settings.drives or DriveCompensation.none(robot.n)).gravity,
         "velocity_limit": limits.velocity,
         "greatest_speed": safety.overspeed * limits.velocity,
         "tolerance": safety.following_tolerance if safety.following_tolerance > 0.0 and law.follows else np.inf,
         "effort_limit": limits.effort,
         "rate_limit": limits.rate,
-        "deceleration": law.dynamics.robot.deceleration_limit
-        if settings.deceleration is None
-        else settings.deceleration,
+        "deceleration": robot.deceleration_limit if settings.deceleration is None else settings.deceleration,
         "stiffness": settings.feedback.stiffness,
         "damping": settings.feedback.damping,
         "law_stiffness": gains[0],

@@ -324,11 +324,6 @@ std::vector<hardware_interface::CommandInterface::SharedPtr> Controller::on_expo
   return references_;
 }
 
-double Controller::reference(std::size_t kind, std::size_t joint) const
-{
-  return value_of(*references_[kind * JOINTS + joint], 0);
-}
-
 void Controller::forget_references()
 {
   for (const auto & interface : references_) {
@@ -604,28 +599,30 @@ void Controller::update_chain(double t)
   if (hold_.exchange(false)) {
     core_acknowledge(core_);  // whoever is in front says where the arm should be
   }
-  const auto part = [this](std::size_t k, std::size_t i, double otherwise) {
-    const double given = reference(k, i);
-    return std::isnan(given) ? otherwise : given;
+  std::array<double, REFERENCES.size() * JOINTS> given{};
+  std::transform(
+    references_.begin(), references_.end(), given.begin(), [](const auto & interface) { return value_of(*interface, 0); });
+  const auto part = [&given](std::size_t k, std::size_t i, double otherwise) {
+    return std::isnan(given[k * JOINTS + i]) ? otherwise : given[k * JOINTS + i];
   };
-  StreamedReference streamed;
+  StreamedReference reference;
   for (std::size_t i = 0; i < JOINTS; ++i) {
-    streamed.joints[i] = !std::isnan(reference(0, i));
-    streamed.q[i] = part(0, i, 0.0);
-    streamed.qdd[i] = part(2, i, 0.0);
-    streamed.effort[i] = part(3, i, 0.0);
+    reference.joints[i] = !std::isnan(given[i]);
+    reference.q[i] = part(0, i, 0.0);
+    reference.qdd[i] = part(2, i, 0.0);
+    reference.effort[i] = part(3, i, 0.0);
   }
-  if (std::count(streamed.joints.begin(), streamed.joints.end(), 1) == 0) {
+  if (std::count(reference.joints.begin(), reference.joints.end(), 1) == 0) {
     return;
   }
   if (arm_given(arm_settings(arm_.get()))->missing_reference_velocity == 0.0) {
     core_velocity_update(
-      &chained_velocity_, core_settings(core_), t, streamed.joints.data(), streamed.q.data(), streamed.qd.data());
+      &chained_velocity_, core_settings(core_), t, reference.joints.data(), reference.q.data(), reference.qd.data());
   }
   for (std::size_t i = 0; i < JOINTS; ++i) {
-    streamed.qd[i] = part(1, i, streamed.qd[i]);
+    reference.qd[i] = part(1, i, reference.qd[i]);
   }
-  track(t, streamed);
+  track(t, reference);
   forget_references();  // each counts once
 }
 

@@ -116,7 +116,6 @@ private:
   void adopt_settings();
   void forget_streams();
   void forget_references();
-  double reference(std::size_t kind, std::size_t joint) const;
   void track(double t, const StreamedReference & reference);
   void note(const CoreRefusal & refusal);
   bool read_states();
