@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, NamedTuple
 
-import casadi as ca
 import numpy as np
 
 from robodyn_ros.control.motion.trajectory import Trajectory
+from robodyn_ros.engine.casadi import ca
 from robodyn_ros.errors import ConfigurationError, InputError, pip_install
 from robodyn_ros.planning.feasible import refined
 from robodyn_ros.planning.plan import Plan, Violation, points_of
