@@ -139,10 +139,10 @@ def test_without_states_an_arm_that_moves_is_braked_by_the_motion_that_the_model
         command, sent = blind or command, count
         q, qd = moved(q, qd, command.effort + extra, step)
         fastest, at_end = max(fastest, np.abs(qd).max()), np.abs(qd).max()
-    assert sent * step > config.state_timeout + 0.1  # it is carried for a while
+    assert sent * step > config.state_timeout + 0.1  # it is braked for a while
     assert fastest < 3.0
     if not share:
-        assert at_end < 0.1 * 3.0  # and brakes have to close now: it stands on its head
+        assert at_end < 0.15 * 3.0  # and brakes have to close now: it stands on its head
 
 
 @pytest.mark.parametrize("duration", [0.02, 1.0])

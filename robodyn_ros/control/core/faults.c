@@ -11,7 +11,7 @@
 #define EXPECTED_STEPS 20 /* most of them in a period */
 #define VELOCITY_TIME 0.005 /* time constant of the velocity of positions [s] */
 #define LATELY 0.05 /* time for which a speed counts as recent [s] */
-#define BRAKING 0.3 /* how long an arm may be braked without states that can be trusted [s] */
+#define BRAKING 0.15 /* how long an arm may be braked without states that can be trusted [s] */
 #define SLOW 0.1 /* ratio of the velocity limit that a joint may have which moved less */
 #define PATIENCE 0.01 /* how long a joint may become faster under a reaction: efforts reverse within that time [s] */
 #define GROWTH 1.1 /* ratio of its speed at the beginning from which on a joint has become faster */
