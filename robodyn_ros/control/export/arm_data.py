@@ -7,7 +7,8 @@ settings of the loop, the parameters with their ranges and defaults, the numbers
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields
 from types import SimpleNamespace
 from typing import Any
 
@@ -24,20 +25,21 @@ from robodyn_ros.control.faults.problems import FaultCause
 from robodyn_ros.control.faults.settings import MISSING_VELOCITY, SafetySettings
 from robodyn_ros.control.faults.table import FAULTS, KINDS, PHASES, PROBLEMS, REACTIONS
 from robodyn_ros.control.laws.base import Controller, Efforts, Reference
+from robodyn_ros.control.laws.gains import JointGains, gains_by_inertia
 from robodyn_ros.control.loop import ControlLoop
-from robodyn_ros.control.loop_settings import NO_LIMIT, law_feedback
+from robodyn_ros.control.loop_settings import NO_LIMIT, inertia_of, law_feedback
 from robodyn_ros.control.motion import tool_stream
 from robodyn_ros.control.reference.following import Refused
 from robodyn_ros.control.step_numbers import StepMemory, StepSettings, width
 from robodyn_ros.dynamics.compiled import CompiledDynamics
-from robodyn_ros.dynamics.inertial_parameters import BASIS, moved, to_parameters, to_pseudo
+from robodyn_ros.dynamics.inertial_parameters import BASIS, moved, parameters_of, to_parameters, to_pseudo
 from robodyn_ros.engine.c_structs import Record
 from robodyn_ros.engine.program import Program, digest
-from robodyn_ros.engine.tracing import column, elements_of, symbols
+from robodyn_ros.engine.tracing import TracedArray, column, elements_of, symbols
 from robodyn_ros.errors import ConfigurationError
 from robodyn_ros.kinematics import so3
 from robodyn_ros.kinematics.workspace import random_positions
-from robodyn_ros.robot import Robot
+from robodyn_ros.robot import Inertial, Robot
 from robodyn_ros.robot.pose import Array
 
 TOOL_NUMBERS = (
@@ -168,6 +170,33 @@ class UncertaintyInC:
         )
 
 
+def formulas(n: int) -> dict[str, Program]:
+    """What follows from parameters at run time, for n joints: name of the function → its formula in Python, traced."""
+    joints = dict.fromkeys(("inertia", "scale", *(item.name for item in fields(JointGains))), (n,))
+    return {
+        "gains": _traced("gains", joints, gains_by_inertia),
+        "payload": _traced("payload", {"mass": (), "com": (3,), "moments": (6,)}, _payload),
+    }
+
+
+def _payload(mass: Any, com: Any, moments: Any) -> list[Any]:
+    inertia: Any = np.empty((3, 3), object)
+    for row, own in enumerate(inertia_of(elements_of(moments))):
+        for place, element in enumerate(own):
+            inertia[row, place] = element
+    traced: Any = TracedArray(inertia)
+    return [parameters_of(Inertial(mass, com, traced))]
+
+
+def _traced(name: str, inputs: Mapping[str, tuple[int, ...]], formula: Callable[..., Sequence[Any]]) -> Program:
+    """A formula of named arrays as a program without parameters."""
+    given = {key: symbols(key, shape) for key, shape in inputs.items()}
+    results = [elements_of(value) for value in formula(**given)]
+    values = [column([value]) for value in (*given.values(), symbols("none", (3,)))], [column([r]) for r in results]
+    sizes = tuple((key, elements_of(value).size) for key, value in given.items())
+    return Program(name, digest(sizes, source=__name__), sizes, tuple((r.size,) for r in results), lambda: values)
+
+
 class Arm:
     """What of an exported controller is the arm's own, as C."""
 
@@ -277,7 +306,7 @@ class Arm:
         step_widths, observer_widths = array_widths(step.program, len(step.parameters)), self._observer()[0]
         numbers = {
             "NO_LIMIT": NO_LIMIT,
-            **{name: getattr(holding, name) for name in ("RISE", "START", "NO_WORSE")},
+            "NO_WORSE": holding.NO_WORSE,
             "PERIODS_IN_TIMEOUT": sampling.PERIODS_IN_TIMEOUT,
             "GREATEST_PERIOD": greatest_period(self._law, self._robot),
             "SMALL_ANGLE": so3.SERIES,

@@ -21,7 +21,7 @@ from xml.sax.saxutils import escape
 from robodyn_ros import __version__
 from robodyn_ros.about import with_licence
 from robodyn_ros.control.core_library import core_files
-from robodyn_ros.control.export.arm_data import Arm, resumed
+from robodyn_ros.control.export.arm_data import Arm, formulas, resumed
 from robodyn_ros.control.export.controller_parameters import (
     exported_parameters,
     frozen_groups,
@@ -246,6 +246,7 @@ def _model_files(dynamics: CompiledDynamics, arm: Arm, tool: str) -> dict[str, s
     functions = {name: dynamics.program(name) for name in QUANTITIES} | {
         "sensitivity": sensitivity_program(dynamics),
         "uncertainty": arm.uncertainty.program,
+        **formulas(dynamics.robot.n),
         "tool": kinematics.program(tool),
         "links": kinematics.poses_program(),
         "contact_link": kinematics.program(arm.contact_link or tool),
