@@ -125,53 +125,46 @@ def refusal_texts(robot: Robot) -> list[list[str]]:
     return [[text.removeprefix(": ").removeprefix(", ") for text in row] for row in rows]
 
 
-class UncertaintyInC:
-    """The uncertainty of states and efforts, traced from Python: it follows from parameters at run time.
+def uncertainty_in_c(dynamics: CompiledDynamics, names: list[str]) -> tuple[Program, str]:
+    """The uncertainty of states and efforts, which follows from parameters at run time: traced from Python.
 
-    Attributes:
-        program: limits of effort and velocity, numbers of safety, and the model → the struct ``Uncertainty``.
-        copying: the function ``find_uncertainty`` in C, which calls it.
+    Args:
+        dynamics: the model.
+        names: of the numbers of safety that parameters give.
+
+    Returns:
+        The program from limits of effort and velocity, numbers of safety, and the model to the members of the struct
+        ``Uncertainty``; and the function ``find_uncertainty`` in C, which calls it.
     """
+    robot, n, members = dynamics.robot, dynamics.robot.n, list[str]()
 
-    def __init__(self, dynamics: CompiledDynamics, names: list[str]) -> None:
-        """
-        Args:
-            dynamics: the model.
-            names: of the numbers of safety that parameters give.
-        """
-        robot, n = dynamics.robot, dynamics.robot.n
-        given = {
-            name: symbols(name, (size,)) for name, size in (("effort", n), ("velocity", n), ("safety", len(names)))
-        }
-        model = symbols("model", (len(dynamics.symbols),))
+    def formula(effort: Any, velocity: Any, safety: Any, model: Any) -> list[Any]:
         viscous, coulomb = (model[3 + (1 + k) * n : 3 + (2 + k) * n] for k in range(2))
-        numbers: dict[str, Any] = {name: given["safety"][place] for place, name in enumerate(names)}
+        numbers: dict[str, Any] = {name: safety[place] for place, name in enumerate(names)}
         numbers["missing_velocity"] = Chosen(numbers["missing_velocity"], MISSING_VELOCITY)
         stand_ins: Any = (
             SimpleNamespace(robot=robot, parameters=SimpleNamespace(viscous=viscous, coulomb=coulomb)),
-            SimpleNamespace(effort=given["effort"], velocity=given["velocity"]),
+            SimpleNamespace(effort=effort, velocity=velocity),
             SimpleNamespace(**numbers),
         )
         found = uncertainty_of(*stand_ins)
-        values = [column([value]) for value in (*given.values(), model)], [column(list(found.values()))]
-        copies, place = [], 0
-        for name, value in found.items():
-            size = elements_of(value).size
-            copies.append(f"  memcpy(&u->{name}, y + {place}, sizeof u->{name});")
-            place += size
-        key = digest(dynamics.key, type(dynamics).__qualname__, names, source=__name__)
-        shapes = tuple((name, value.size) for name, value in given.items())
-        self.program = Program("uncertainty", key, shapes, ((place,),), lambda: values)
-        told = ",\n    ".join(f"p->{name}" for name in names)
-        self.copying = (
-            "static void find_uncertainty(Settings* s, const Parameters* p, const double* model) {\n"
-            f"  Uncertainty* u = &s->uncertainty;\n  const double safety[] = {{{told}}};\n  double y[{place}];\n"
-            "  model_uncertainty(s->effort_limit, s->velocity_limit, safety, model, y);\n" + "\n".join(copies) + "\n}"
-        )
+        members[:] = found
+        return list(found.values())
+
+    inputs, model = {"effort": (n,), "velocity": (n,), "safety": (len(names),)}, {"model": (len(dynamics.symbols),)}
+    program = _traced("uncertainty", inputs, formula, model, (dynamics.key, type(dynamics).__qualname__, names))
+    told, places = (
+        ",\n    ".join(f"{to}{name}" for name in some) for to, some in (("p->", names), ("(double*)&u->", members))
+    )
+    return program, (
+        "static void find_uncertainty(Settings* s, const Parameters* p, const double* model) {\n"
+        f"  Uncertainty* u = &s->uncertainty;\n  const double safety[] = {{{told}}};\n"
+        f"  model_uncertainty(s->effort_limit, s->velocity_limit, safety, model,\n    {places});\n}}"
+    )
 
 
 def formulas(n: int) -> dict[str, Program]:
-    """What follows from parameters at run time, for n joints: name of the function → its formula in Python, traced."""
+    """What else follows from parameters, for n joints: name of the function → its formula in Python, traced."""
     joints = dict.fromkeys(("inertia", "scale", *(item.name for item in fields(JointGains))), (n,))
     return {
         "gains": _traced("gains", joints, gains_by_inertia),
@@ -188,13 +181,20 @@ def _payload(mass: Any, com: Any, moments: Any) -> list[Any]:
     return [parameters_of(Inertial(mass, com, traced))]
 
 
-def _traced(name: str, inputs: Mapping[str, tuple[int, ...]], formula: Callable[..., Sequence[Any]]) -> Program:
-    """A formula of named arrays as a program without parameters."""
-    given = {key: symbols(key, shape) for key, shape in inputs.items()}
-    results = [elements_of(value) for value in formula(**given)]
-    values = [column([value]) for value in (*given.values(), symbols("none", (3,)))], [column([r]) for r in results]
-    sizes = tuple((key, elements_of(value).size) for key, value in given.items())
-    return Program(name, digest(sizes, source=__name__), sizes, tuple((r.size,) for r in results), lambda: values)
+Shapes = Mapping[str, tuple[int, ...]]
+
+
+def _traced(
+    name: str, inputs: Shapes, formula: Callable[..., Sequence[Any]], model: Shapes | None = None, key: Any = ()
+) -> Program:
+    """A formula of named arrays as a program; the last of them are the parameters of the model, if it takes any."""
+    given = {each: symbols(each, shape) for each, shape in inputs.items()}
+    known = {each: symbols(each, shape) for each, shape in (model or {}).items()}
+    results = [elements_of(value) for value in formula(**given, **known)]
+    parameters = known or {"none": symbols("none", (3,))}
+    values = [column([value]) for value in (given | parameters).values()], [column([each]) for each in results]
+    sizes = tuple((each, elements_of(value).size) for each, value in given.items())
+    return Program(name, digest(sizes, key, source=__name__), sizes, tuple((r.size,) for r in results), lambda: values)
 
 
 class Arm:
@@ -229,7 +229,7 @@ class Arm:
         self._bare, self._bare_bodies = np.split(bare, [len(self._dynamics.symbols)])
         self._members = members(parameters)
         numbers = [name for name in SafetySettings.__dataclass_fields__ if name in self._members]
-        self.uncertainty = UncertaintyInC(self._dynamics, numbers)
+        self.uncertainty, self._find_uncertainty = uncertainty_in_c(self._dynamics, numbers)
 
     @property
     def contact_link(self) -> str:
@@ -381,7 +381,7 @@ class Arm:
             _escalation(),
             _statements("copy_safety(Settings* s, const Parameters* p)", safety),
             _statements("copy_step(double* y, const Parameters* p)", scalars),
-            self.uncertainty.copying,
+            self._find_uncertainty,
         ]
 
     def _model(self) -> list[str]:

@@ -245,7 +245,7 @@ def _model_files(dynamics: CompiledDynamics, arm: Arm, tool: str) -> dict[str, s
     kinematics = Kinematics(dynamics.robot)
     functions = {name: dynamics.program(name) for name in QUANTITIES} | {
         "sensitivity": sensitivity_program(dynamics),
-        "uncertainty": arm.uncertainty.program,
+        "uncertainty": arm.uncertainty,
         **formulas(dynamics.robot.n),
         "tool": kinematics.program(tool),
         "links": kinematics.poses_program(),
