@@ -214,7 +214,6 @@ def export_package(
         **model,
         **_from_templates(words),
     }
-    found |= {f"src/core/{name}": text for name, text in core_files().items()}
     return ExportedFiles({name: with_licence(name, text) for name, text in found.items() if text}, frozen)
 
 
@@ -257,9 +256,10 @@ def _model_files(dynamics: CompiledDynamics, arm: Arm, tool: str) -> dict[str, s
 
 
 def _from_templates(words: Mapping[str, str]) -> dict[str, str]:
-    """The files that are the same for all arms: name in the package → text."""
+    """The files that are the same for all arms, the core among them: name in the package → text."""
     files = [path for path in sorted(TEMPLATES.rglob("*")) if path.is_file() and path.parent.name != "__pycache__"]
-    return {path.relative_to(TEMPLATES).as_posix().removesuffix(".in"): _replaced(path, words) for path in files}
+    found = {path.relative_to(TEMPLATES).as_posix().removesuffix(".in"): _replaced(path, words) for path in files}
+    return found | {f"src/core/{name}": text for name, text in core_files().items()}
 
 
 def model_file(name: str, program: Program, *, has_model: bool) -> tuple[str, str]:
