@@ -26,6 +26,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from robodyn_ros.control.faults.table import FAULTS
 from robodyn_ros.nodes.common.qos import LATCHED
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
@@ -403,8 +404,9 @@ def test_law_and_model_change_while_the_arm_moves(rig):
 
 
 def rows():
-    """The tests that the table of docs/safety.md names."""
+    """The tests that the tables of docs/safety.md name, that of the faults (faults/table.py) among them."""
     text = (ROOT / "docs/safety.md").read_text(encoding="utf-8")
+    text += "".join(f"`{fault.test}`" for fault in FAULTS.values())
     return re.findall(r"`(test_\w+)\.py::(test_\w+)`", text)
 
 

@@ -151,15 +151,19 @@ def model_parameters(values: NamedValues, robot: Robot) -> dict[str, Any]:
     inertia = values["payload.inertia"]
     if len(inertia) != 6:
         raise InputError("payload.inertia", f"must be 6 finite numbers, not {len(inertia)}", inertia)
-    xx, xy, xz, yy, yz, zz = inertia
-    matrix = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
     link, mass = values["payload.link"], values["payload.mass"]
-    payload = Payload(link, mass, tuple(values["payload.com"]), matrix)
+    payload = Payload(link, mass, tuple(values["payload.com"]), inertia_of(inertia))
     if not link and mass > 0.0:
         raise InputError("payload.link", "must name the link that holds the payload", link)
     if link and robot.link(link, "payload.link").body < 0:
         raise InputError("payload.link", f"{link!r} is fixed to the base and cannot hold one", link)
     return {"gravity": tuple(values["gravity"]), "payload": payload if link else None}
+
+
+def inertia_of(moments: Any) -> list[list[Any]]:
+    """The inertia (3, 3) of xx, xy, xz, yy, yz, zz."""
+    xx, xy, xz, yy, yz, zz = moments
+    return [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
 
 
 def law_settings() -> dict[str, type[Any]]:

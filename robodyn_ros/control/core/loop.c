@@ -52,6 +52,22 @@ static void note_age(State* m, double age) {
 #define HELD_RISE 0.2  /* how long an effort may take from zero to what holds a joint [s] */
 #define HELD_START 1.0 /* acceleration that a joint must be able to begin within that time [rad/s²] or [m/s²] */
 
+/* What it takes to hold a joint: the effort of gravity, and the rate at which it and what begins a motion come in time. */
+typedef struct { double effort, rate; } Load;
+
+static Load load_of(const Settings* s, int i, double gravity, double inertia) {
+  Load load = {s->allow_sagging ? 0 : fabs(gravity), 0};
+  load.rate = (s->sent_part[i] * load.effort + HELD_START * inertia) / HELD_RISE;
+  return load;
+}
+
+/* Which limit of a joint it exceeds: CORE_TOO_STRONG, CORE_TOO_FAST, or CORE_OK. `most`: so many times the limit is allowed. */
+static int exceeds(const Settings* s, int i, Load load, const double* most) {
+  const int is_carried = s->allow_sagging || s->effort_limit[i] > 0;
+  if (!is_carried || !(load.effort <= most[0] * s->effort_limit[i])) return CORE_TOO_STRONG;
+  return load.rate <= most[1] * s->rate_limit[i] ? CORE_OK : CORE_TOO_FAST;
+}
+
 /* The first state: whether the limits hold the arm there; faults/holding.py says it in words. A model that gives no numbers
    is a fault of the law. */
 static int is_held(const Settings* s, State* m, const double* q) {
@@ -59,13 +75,12 @@ static int is_held(const Settings* s, State* m, const double* q) {
   s->gravity(q, s->model, gravity);
   s->mass_matrix(q, s->model, mass);
   EACH {
-    const double load = s->allow_sagging ? 0 : fabs(gravity[i]), inertia = mass[i * N + i];
-    const double rise = (s->sent_part[i] * load + HELD_START * inertia) / HELD_RISE;
-    if (!isfinite(load) || !isfinite(inertia)) return 1;
-    const int holds = load <= s->effort_limit[i] && (s->allow_sagging || s->effort_limit[i] > 0);
-    if (!holds) say(m, NO_PROBLEM, i, load, s->effort_limit[i]);
-    else if (!(rise <= s->rate_limit[i])) say(m, NO_PROBLEM, i, rise, s->rate_limit[i]);
-    else continue;
+    const Load load = load_of(s, i, gravity[i], mass[i * N + i]);
+    if (!isfinite(load.effort) || !isfinite(load.rate)) return 1;
+    const int why = exceeds(s, i, load, (const double[]){1, 1});
+    if (!why) continue;
+    if (why == CORE_TOO_STRONG) say(m, NO_PROBLEM, i, load.effort, s->effort_limit[i]);
+    else say(m, NO_PROBLEM, i, load.rate, s->rate_limit[i]);
     return 0;
   }
   return 1;

@@ -7,7 +7,8 @@ settings of the loop, the parameters with their ranges and defaults, the numbers
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields
 from types import SimpleNamespace
 from typing import Any
 
@@ -24,20 +25,21 @@ from robodyn_ros.control.faults.problems import FaultCause
 from robodyn_ros.control.faults.settings import MISSING_VELOCITY, SafetySettings
 from robodyn_ros.control.faults.table import FAULTS, KINDS, PHASES, PROBLEMS, REACTIONS
 from robodyn_ros.control.laws.base import Controller, Efforts, Reference
+from robodyn_ros.control.laws.gains import JointGains, gains_by_inertia
 from robodyn_ros.control.loop import ControlLoop
-from robodyn_ros.control.loop_settings import NO_LIMIT, law_feedback
+from robodyn_ros.control.loop_settings import NO_LIMIT, inertia_of, law_feedback
 from robodyn_ros.control.motion import tool_stream
 from robodyn_ros.control.reference.following import Refused
 from robodyn_ros.control.step_numbers import StepMemory, StepSettings, width
 from robodyn_ros.dynamics.compiled import CompiledDynamics
-from robodyn_ros.dynamics.inertial_parameters import BASIS, moved, to_parameters, to_pseudo
+from robodyn_ros.dynamics.inertial_parameters import BASIS, moved, parameters_of, to_parameters, to_pseudo
 from robodyn_ros.engine.c_structs import Record
 from robodyn_ros.engine.program import Program, digest
-from robodyn_ros.engine.tracing import column, elements_of, symbols
+from robodyn_ros.engine.tracing import TracedArray, column, elements_of, symbols
 from robodyn_ros.errors import ConfigurationError
 from robodyn_ros.kinematics import so3
 from robodyn_ros.kinematics.workspace import random_positions
-from robodyn_ros.robot import Robot
+from robodyn_ros.robot import Inertial, Robot
 from robodyn_ros.robot.pose import Array
 
 TOOL_NUMBERS = (
@@ -123,49 +125,76 @@ def refusal_texts(robot: Robot) -> list[list[str]]:
     return [[text.removeprefix(": ").removeprefix(", ") for text in row] for row in rows]
 
 
-class UncertaintyInC:
-    """The uncertainty of states and efforts, traced from Python: it follows from parameters at run time.
+def uncertainty_in_c(dynamics: CompiledDynamics, names: list[str]) -> tuple[Program, str]:
+    """The uncertainty of states and efforts, which follows from parameters at run time: traced from Python.
 
-    Attributes:
-        program: limits of effort and velocity, numbers of safety, and the model → the struct ``Uncertainty``.
-        copying: the function ``find_uncertainty`` in C, which calls it.
+    Args:
+        dynamics: the model.
+        names: of the numbers of safety that parameters give.
+
+    Returns:
+        The program from limits of effort and velocity, numbers of safety, and the model to the members of the struct
+        ``Uncertainty``; and the function ``find_uncertainty`` in C, which calls it.
     """
+    robot, n, members = dynamics.robot, dynamics.robot.n, list[str]()
 
-    def __init__(self, dynamics: CompiledDynamics, names: list[str]) -> None:
-        """
-        Args:
-            dynamics: the model.
-            names: of the numbers of safety that parameters give.
-        """
-        robot, n = dynamics.robot, dynamics.robot.n
-        given = {
-            name: symbols(name, (size,)) for name, size in (("effort", n), ("velocity", n), ("safety", len(names)))
-        }
-        model = symbols("model", (len(dynamics.symbols),))
+    def formula(effort: Any, velocity: Any, safety: Any, model: Any) -> list[Any]:
         viscous, coulomb = (model[3 + (1 + k) * n : 3 + (2 + k) * n] for k in range(2))
-        numbers: dict[str, Any] = {name: given["safety"][place] for place, name in enumerate(names)}
+        numbers: dict[str, Any] = {name: safety[place] for place, name in enumerate(names)}
         numbers["missing_velocity"] = Chosen(numbers["missing_velocity"], MISSING_VELOCITY)
         stand_ins: Any = (
             SimpleNamespace(robot=robot, parameters=SimpleNamespace(viscous=viscous, coulomb=coulomb)),
-            SimpleNamespace(effort=given["effort"], velocity=given["velocity"]),
+            SimpleNamespace(effort=effort, velocity=velocity),
             SimpleNamespace(**numbers),
         )
         found = uncertainty_of(*stand_ins)
-        values = [column([value]) for value in (*given.values(), model)], [column(list(found.values()))]
-        copies, place = [], 0
-        for name, value in found.items():
-            size = elements_of(value).size
-            copies.append(f"  memcpy(&u->{name}, y + {place}, sizeof u->{name});")
-            place += size
-        key = digest(dynamics.key, type(dynamics).__qualname__, names, source=__name__)
-        shapes = tuple((name, value.size) for name, value in given.items())
-        self.program = Program("uncertainty", key, shapes, ((place,),), lambda: values)
-        told = ",\n    ".join(f"p->{name}" for name in names)
-        self.copying = (
-            "static void find_uncertainty(Settings* s, const Parameters* p, const double* model) {\n"
-            f"  Uncertainty* u = &s->uncertainty;\n  const double safety[] = {{{told}}};\n  double y[{place}];\n"
-            "  model_uncertainty(s->effort_limit, s->velocity_limit, safety, model, y);\n" + "\n".join(copies) + "\n}"
-        )
+        members[:] = found
+        return list(found.values())
+
+    inputs, model = {"effort": (n,), "velocity": (n,), "safety": (len(names),)}, {"model": (len(dynamics.symbols),)}
+    program = _traced("uncertainty", inputs, formula, model, (dynamics.key, type(dynamics).__qualname__, names))
+    told, places = (
+        ",\n    ".join(f"{to}{name}" for name in some) for to, some in (("p->", names), ("(double*)&u->", members))
+    )
+    return program, (
+        "static void find_uncertainty(Settings* s, const Parameters* p, const double* model) {\n"
+        f"  Uncertainty* u = &s->uncertainty;\n  const double safety[] = {{{told}}};\n"
+        f"  model_uncertainty(s->effort_limit, s->velocity_limit, safety, model,\n    {places});\n}}"
+    )
+
+
+def formulas(n: int) -> dict[str, Program]:
+    """What else follows from parameters, for n joints: name of the function → its formula in Python, traced."""
+    joints = dict.fromkeys(("inertia", "scale", *(item.name for item in fields(JointGains))), (n,))
+    return {
+        "gains": _traced("gains", joints, gains_by_inertia),
+        "payload": _traced("payload", {"mass": (), "com": (3,), "moments": (6,)}, _payload),
+    }
+
+
+def _payload(mass: Any, com: Any, moments: Any) -> list[Any]:
+    inertia: Any = np.empty((3, 3), object)
+    for row, own in enumerate(inertia_of(elements_of(moments))):
+        for place, element in enumerate(own):
+            inertia[row, place] = element
+    traced: Any = TracedArray(inertia)
+    return [parameters_of(Inertial(mass, com, traced))]
+
+
+Shapes = Mapping[str, tuple[int, ...]]
+
+
+def _traced(
+    name: str, inputs: Shapes, formula: Callable[..., Sequence[Any]], model: Shapes | None = None, key: Any = ()
+) -> Program:
+    """A formula of named arrays as a program; the last of them are the parameters of the model, if it takes any."""
+    given = {each: symbols(each, shape) for each, shape in inputs.items()}
+    known = {each: symbols(each, shape) for each, shape in (model or {}).items()}
+    results = [elements_of(value) for value in formula(**given, **known)]
+    parameters = known or {"none": symbols("none", (3,))}
+    values = [column([value]) for value in (given | parameters).values()], [column([each]) for each in results]
+    sizes = tuple((each, elements_of(value).size) for each, value in given.items())
+    return Program(name, digest(sizes, key, source=__name__), sizes, tuple((r.size,) for r in results), lambda: values)
 
 
 class Arm:
@@ -200,7 +229,7 @@ class Arm:
         self._bare, self._bare_bodies = np.split(bare, [len(self._dynamics.symbols)])
         self._members = members(parameters)
         numbers = [name for name in SafetySettings.__dataclass_fields__ if name in self._members]
-        self.uncertainty = UncertaintyInC(self._dynamics, numbers)
+        self.uncertainty, self._find_uncertainty = uncertainty_in_c(self._dynamics, numbers)
 
     @property
     def contact_link(self) -> str:
@@ -277,7 +306,7 @@ class Arm:
         step_widths, observer_widths = array_widths(step.program, len(step.parameters)), self._observer()[0]
         numbers = {
             "NO_LIMIT": NO_LIMIT,
-            **{name: getattr(holding, name) for name in ("RISE", "START", "NO_WORSE")},
+            "NO_WORSE": holding.NO_WORSE,
             "PERIODS_IN_TIMEOUT": sampling.PERIODS_IN_TIMEOUT,
             "GREATEST_PERIOD": greatest_period(self._law, self._robot),
             "SMALL_ANGLE": so3.SERIES,
@@ -352,7 +381,7 @@ class Arm:
             _escalation(),
             _statements("copy_safety(Settings* s, const Parameters* p)", safety),
             _statements("copy_step(double* y, const Parameters* p)", scalars),
-            self.uncertainty.copying,
+            self._find_uncertainty,
         ]
 
     def _model(self) -> list[str]:

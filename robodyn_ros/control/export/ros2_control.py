@@ -21,7 +21,7 @@ from xml.sax.saxutils import escape
 from robodyn_ros import __version__
 from robodyn_ros.about import with_licence
 from robodyn_ros.control.core_library import core_files
-from robodyn_ros.control.export.arm_data import Arm, resumed
+from robodyn_ros.control.export.arm_data import Arm, formulas, resumed
 from robodyn_ros.control.export.controller_parameters import (
     exported_parameters,
     frozen_groups,
@@ -214,7 +214,6 @@ def export_package(
         **model,
         **_from_templates(words),
     }
-    found |= {f"src/core/{name}": text for name, text in core_files().items()}
     return ExportedFiles({name: with_licence(name, text) for name, text in found.items() if text}, frozen)
 
 
@@ -245,7 +244,8 @@ def _model_files(dynamics: CompiledDynamics, arm: Arm, tool: str) -> dict[str, s
     kinematics = Kinematics(dynamics.robot)
     functions = {name: dynamics.program(name) for name in QUANTITIES} | {
         "sensitivity": sensitivity_program(dynamics),
-        "uncertainty": arm.uncertainty.program,
+        "uncertainty": arm.uncertainty,
+        **formulas(dynamics.robot.n),
         "tool": kinematics.program(tool),
         "links": kinematics.poses_program(),
         "contact_link": kinematics.program(arm.contact_link or tool),
@@ -256,9 +256,10 @@ def _model_files(dynamics: CompiledDynamics, arm: Arm, tool: str) -> dict[str, s
 
 
 def _from_templates(words: Mapping[str, str]) -> dict[str, str]:
-    """The files that are the same for all arms: name in the package → text."""
+    """The files that are the same for all arms, the core among them: name in the package → text."""
     files = [path for path in sorted(TEMPLATES.rglob("*")) if path.is_file() and path.parent.name != "__pycache__"]
-    return {path.relative_to(TEMPLATES).as_posix().removesuffix(".in"): _replaced(path, words) for path in files}
+    found = {path.relative_to(TEMPLATES).as_posix().removesuffix(".in"): _replaced(path, words) for path in files}
+    return found | {f"src/core/{name}": text for name, text in core_files().items()}
 
 
 def model_file(name: str, program: Program, *, has_model: bool) -> tuple[str, str]:

@@ -97,9 +97,33 @@ def gains(
     rho = non_negative("integral_rate", integral_rate, n)
     stiff, damped = non_negative("stiffness", stiffness, n), non_negative("damping", damping, n)
     inertia = np.diagonal(dynamics.mass_matrix(finite_array("home", home, (n,))))
-    omega = np.where(stiff > 0.0, np.sqrt(stiff / inertia), omega)
-    spring, damper = omega**2, np.where(damped > 0.0, damped / inertia, 2.0 * zeta * omega)
     scale = np.ones(n) if law.feedback == "acceleration" else inertia
+    return gains_by_inertia(inertia, scale, omega, zeta, rho, stiff, damped)
+
+
+def gains_by_inertia(
+    inertia: Array,
+    scale: Array,
+    natural_frequency: Array,
+    damping_ratio: Array,
+    integral_rate: Array,
+    stiffness: Array,
+    damping: Array,
+) -> Gains:
+    """The gains of joints with a reflected inertia M_ii; an exported controller has this as C, traced.
+
+    Args:
+        inertia: M_ii (n,) in [kg m²] or [kg].
+        scale: what a law multiplies accelerations by, to get the unit of its gains, (n,).
+        natural_frequency: as :func:`gains`, (n,), and so the others.
+        damping_ratio: likewise.
+        integral_rate: likewise.
+        stiffness: likewise.
+        damping: likewise.
+    """
+    omega = np.where(stiffness > 0.0, np.sqrt(stiffness / inertia), natural_frequency)
+    spring, damper = omega**2, np.where(damping > 0.0, damping / inertia, 2.0 * damping_ratio * omega)
+    rho = integral_rate
     return Gains(scale * (spring + damper * rho), scale * (damper + rho), scale * spring * rho)
 
 

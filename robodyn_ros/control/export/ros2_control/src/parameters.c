@@ -1,16 +1,10 @@
 /* The settings of the loop, of the parameters of the controller: a part of arm_loop.c.
 
-   It does at run time what Python does for the node, in these places; test_control_export.py compares the results:
-
-     find_model             CompiledDynamics.apply and Payload.inertial
-     find_gains             laws/gains.py
-     find_contact           ContactThresholds.of in contact/settings.py, MomentumObserver.parameters
-     find_tolerance         CoreSettings in core_settings.py
-     arm_settings_prepare   make_loop_settings and CoreSettings
-     arm_settings_hold      faults/holding.py
-     check_period           faults/sampling.py, at the period of the package
-
-   The uncertainty of states is no twin: faults/consistency.py is traced (model_uncertainty). */
+   Formulas that Python has, too, are traced from it: gains, a payload's inertial parameters, and the uncertainty of states
+   (model_gains, model_payload, model_uncertainty). The rest puts numbers in their places, as CoreSettings, ContactThresholds
+   and make_loop_settings do for the node; test_control_export.py compares the results. Two checks are other than the
+   node's: a payload's inertia by Sylvester's criterion in place of eigenvalues, and the period by that of the exported
+   gains (check_period). */
 
 struct ArmSettings {
   CoreSettings core; /* the first member, so that its address is that of the whole */
@@ -88,7 +82,7 @@ static int is_positive(double xx, double xy, double xz, double yy, double yz, do
 
 static int find_model(ArmSettings* x, char* problem, size_t size) {
   const Parameters* p = &x->given;
-  const double *inertia = p->payload_inertia, *c = p->payload_com, m = p->payload_mass;
+  const double* inertia = p->payload_inertia;
   const int link = (int)p->payload_link;
   double held[10], most = 1e-9;
   double *bodies = x->model + MODEL_WIDTH, added[BODIES_WIDTH] = {0};
@@ -107,18 +101,10 @@ static int find_model(ArmSettings* x, char* problem, size_t size) {
     return 0;
   }
   if (link < 0) {
-    if (m > 0) snprintf(problem, size, "payload.link: must name the link that holds the payload");
-    return !(m > 0);
+    if (p->payload_mass > 0) snprintf(problem, size, "payload.link: must name the link that holds the payload");
+    return !(p->payload_mass > 0);
   }
-  held[0] = m;
-  for (int k = 0; k < 3; ++k) held[1 + k] = m * c[k];
-  const double square = c[0] * c[0] + c[1] * c[1] + c[2] * c[2];
-  held[4] = xx + m * (square - c[0] * c[0]);
-  held[5] = xy - m * c[0] * c[1];
-  held[6] = yy + m * (square - c[1] * c[1]);
-  held[7] = xz - m * c[0] * c[2];
-  held[8] = yz - m * c[1] * c[2];
-  held[9] = zz + m * (square - c[2] * c[2]);
+  model_payload(&p->payload_mass, p->payload_com, inertia, held);
   double* body = added + 10 * BODIES_OF_LINKS[link];
   for (int k = 0; k < 10; ++k) for (int j = 0; j < 10; ++j) body[k] += LINKS[link][10 * k + j] * held[j];
   for (int k = 0; k < INERTIAL_WIDTH; ++k) for (int j = 0; j < BODIES_WIDTH; ++j)
@@ -141,16 +127,10 @@ static void inertia_at(const ArmSettings* x, const double* q, double* inertia) {
 /* --- gains */
 
 static void find_gains(const Parameters* p, const double* inertia, int acceleration, double* kp, double* kd, double* ki) {
-  EACH {
-    const double stiffness = p->gains_stiffness[i], damping = p->gains_damping[i], rho = p->gains_integral_rate[i];
-    const double omega = stiffness > 0 ? sqrt(stiffness / inertia[i]) : p->gains_natural_frequency[i];
-    const double spring = omega * omega;
-    const double damper = damping > 0 ? damping / inertia[i] : 2 * p->gains_damping_ratio[i] * omega;
-    const double scale = acceleration ? 1 : inertia[i];
-    kp[i] = scale * (spring + damper * rho);
-    kd[i] = scale * (damper + rho);
-    ki[i] = scale * spring * rho;
-  }
+  double scale[N];
+  EACH scale[i] = acceleration ? 1 : inertia[i];
+  model_gains(inertia, scale, p->gains_natural_frequency, p->gains_damping_ratio, p->gains_integral_rate,
+              p->gains_stiffness, p->gains_damping, kp, kd, ki);
 }
 
 static void find_tolerance(Settings* s, const Parameters* p) {
@@ -277,22 +257,18 @@ int arm_settings_prepare(ArmSettings* x, const Parameters* p, double period, cha
 
 /* --- holding */
 
-static int joint_is_held(const ArmSettings* x, int i, double gravity, double rise, double most_effort, double most_rise,
-                         const char* where, char* problem, size_t size) {
-  const Settings* s = &x->core.loop;
-  const int carried = x->given.allow_sagging != 0;
-  const double effort = gravity == 0 && (s->effort_limit[i] > 0 || carried) ? 0 : gravity / s->effort_limit[i];
-  const double rises = rise / (s->rate_limit[i] * RISE);
-  const int is_held = (carried || s->effort_limit[i] > 0) && effort <= most_effort;
-  if (is_held && rises <= most_rise) return 1;
-  if (!is_held)
+/* most: (2), how many times as much of the limits as they are may be taken: of the effort, and of its rate. */
+static int joint_is_held(const Settings* s, int i, Load load, const double* most, const char* where, char* problem, size_t size) {
+  const char* joint = arm_joints[i];
+  const int why = exceeds(s, i, load, most);
+  if (why == CORE_TOO_STRONG)
     snprintf(problem, size, "effort_limits.%s: %g is below what holds the arm: gravity takes %g or more %s; raise it, check "
              "gravity and payload, or set allow_sagging if something else carries the arm",
-             arm_joints[i], s->effort_limit[i], gravity, where);
-  else
+             joint, s->effort_limit[i], load.effort, where);
+  else if (why)
     snprintf(problem, size, "effort_rate_limits.%s: %g per s does not hold the arm %s: make it %g per s or more",
-             arm_joints[i], s->rate_limit[i], where, rise / RISE);
-  return 0;
+             joint, s->rate_limit[i], where, load.rate);
+  return !why;
 }
 
 static int by_size(const void* a, const void* b) {
@@ -300,39 +276,40 @@ static int by_size(const void* a, const void* b) {
   return x < y ? -1 : x > y;
 }
 
-int arm_settings_hold(const ArmSettings* x, const ArmSettings* now, const double* q, char* problem, size_t size) {
-  const int carried = x->given.allow_sagging != 0;
-  double weight[N], before[N], inertia[N], weights[N][POSES], least[N];
-  if (q) {
-    model_gravity(q, x->model, weight);
-    inertia_at(x, q, inertia);
-    if (now) model_gravity(q, now->model, before);
-    EACH {
-      const double gravity = carried ? 0 : fabs(weight[i]), rise = x->core.loop.sent_part[i] * gravity + START * inertia[i];
-      double most_effort = 1, most_rise = 1;
-      if (now) {
-        const double was = now->given.allow_sagging != 0 ? 0 : fabs(before[i]);
-        if (was > 0) most_effort = greater(1, NO_WORSE * was / now->core.loop.effort_limit[i]);
-        most_rise = greater(1, NO_WORSE * rise / (now->core.loop.rate_limit[i] * RISE));
-      }
-      if (!joint_is_held(x, i, gravity, rise, most_effort, most_rise, "where the arm is", problem, size)) return 0;
+/* Where the arm is: no worse than by the settings of now, if there are any. */
+static int holds_at(const ArmSettings* x, const ArmSettings* now, const double* q, char* problem, size_t size) {
+  double weight[N], before[N], inertia[N];
+  model_gravity(q, x->model, weight);
+  inertia_at(x, q, inertia);
+  if (now) model_gravity(q, now->model, before);
+  EACH {
+    const Load load = load_of(&x->core.loop, i, weight[i], inertia[i]);
+    double most[2] = {1, 1};
+    if (now) {
+      const Settings* s = &now->core.loop;
+      const double was = load_of(s, i, before[i], inertia[i]).effort;
+      if (was > 0) most[0] = greater(1, NO_WORSE * was / s->effort_limit[i]);
+      most[1] = greater(1, NO_WORSE * load.rate / s->rate_limit[i]);
     }
-    return 1;
+    if (!joint_is_held(&x->core.loop, i, load, most, "where the arm is", problem, size)) return 0;
   }
+  return 1;
+}
+
+int arm_settings_hold(const ArmSettings* x, const ArmSettings* now, const double* q, char* problem, size_t size) {
+  const double most[2] = {1, 1};
+  double weight[N], inertia[N], weights[N][POSES], least[N];
+  if (q) return holds_at(x, now, q, problem, size);
   EACH least[i] = INFINITY;
   for (int k = 0; k < POSES; ++k) {
     model_gravity(POSITIONS[k], x->model, weight);
     inertia_at(x, POSITIONS[k], inertia);
-    EACH {
-      weights[i][k] = carried ? 0 : fabs(weight[i]);
-      least[i] = smaller(least[i], inertia[i]);
-    }
+    EACH { weights[i][k] = fabs(weight[i]); least[i] = smaller(least[i], inertia[i]); }
   }
   EACH {
     qsort(weights[i], POSES, sizeof(double), by_size);
-    const double gravity = weights[i][HELD_POSES - 1];
-    const double rise = x->core.loop.sent_part[i] * gravity + START * least[i];
-    if (!joint_is_held(x, i, gravity, rise, 1, 1, "in most poses", problem, size)) return 0;
+    const Load load = load_of(&x->core.loop, i, weights[i][HELD_POSES - 1], least[i]);
+    if (!joint_is_held(&x->core.loop, i, load, most, "in most poses", problem, size)) return 0;
   }
   return 1;
 }
