@@ -34,8 +34,8 @@ def show(urdf: Urdf, findings: list[Finding], robot: Robot | None, found: Loads 
     out.print(Text(f"{urdf.name}: {has}, {mass:.4g} kg that move\n", "bold"))
     out.print(link_table(urdf, moved, findings))
     out.print(joint_table(urdf, order, findings))
-    if any(set(MOTION_LIMITS) & (joint.limits or {}).keys() for joint in urdf.joints):
-        out.print(motion_table(urdf))
+    for made in motion_tables(urdf):
+        out.print(made)
     if robot is not None and found is not None:
         out.print(Text("Efforts that hold the arm; inertia that each joint feels", "bold"))
         for made in load_tables(robot, found):
@@ -142,8 +142,8 @@ def _joint_cells(joint: UrdfJoint) -> tuple[str, ...]:
     return kind, axis, span, velocity, effort
 
 
-def motion_table(urdf: Urdf) -> Table:
-    """The limits of acceleration, deceleration and jerk; a joint that names none is left out."""
+def motion_tables(urdf: Urdf) -> Iterator[Table]:
+    """The limits of acceleration, deceleration and jerk of the joints that name one; nothing if none does."""
     made = table("Joint", *(name.capitalize() for name in MOTION_LIMITS), left=1)
     for joint in urdf.joints:
         limits, unit = joint.limits or {}, "m" if joint.type == "prismatic" else "rad"
@@ -151,7 +151,8 @@ def motion_table(urdf: Urdf) -> Table:
         cells = [f"{limits[name]:.4g} {units[name]}" if name in limits else "none" for name in MOTION_LIMITS]
         if set(MOTION_LIMITS) & limits.keys():
             made.add_row(joint.name, *cells)
-    return made
+    if made.row_count:
+        yield made
 
 
 def load_tables(robot: Robot, found: Loads) -> Iterator[Table]:
