@@ -60,7 +60,7 @@ def library(texts: Mapping[str, str]) -> Path:
                 path = Path(folder, name)
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text, encoding="utf-8")
-            included = {"parameters.c", "tool_stream.c"}
+            included = {"parameters.c"}
             sources = [path for path in sorted(Path(folder, "src").glob("*.c")) if path.name not in included]
             command = [*compiler.command, *FLAGS, "-shared", *map(str, sources), "-o", str(target), *LINKED]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -83,7 +83,7 @@ class ExportedArm:
         for name in ("arm_create", "arm_core", "arm_settings_create", "arm_core_settings", "core_trajectory_create",
                      "core_returned", "core_state"):  # fmt: skip
             getattr(self.code, name).restype = ctypes.c_void_p
-        for name in ("core_track", "core_hold", "core_expected", "arm_follow", "arm_tool", "arm_tool_renew"):
+        for name in ("core_track", "core_hold", "core_expected", "arm_follow", "arm_tool"):
             getattr(self.code, name).restype = Refusal
         count = ctypes.c_int()
         self.code.arm_parameters.restype = ctypes.POINTER(Parameter)
@@ -165,11 +165,8 @@ class ExportedArm:
     def stream_pose(self, t: float, pose: np.ndarray) -> bool:
         """A pose (4, 4) that the tool is to have; whether it is taken."""
         numbers = np.concatenate((pose[:3, 3], pose[:3, :3].ravel()))
-        return self.code.arm_tool(self.arm, 0, -1, ctypes.c_double(t), at(numbers)).why == 0
-
-    def renew_tool(self, t: float) -> bool:
-        """The reference goes on with what is streamed to the tool; whether it can."""
-        return self.code.arm_tool_renew(self.arm, ctypes.c_double(t)).why == 0
+        times = ctypes.c_double(t), ctypes.c_double(np.nan)
+        return self.code.arm_tool(self.arm, 0, -1, *times, at(numbers)).why == 0
 
     def expected(self, t: float) -> np.ndarray:
         """The reference (4, n) at a time."""

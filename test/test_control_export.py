@@ -34,8 +34,8 @@ from robodyn_ros.control import ControlLoop, Reference, Trajectory
 from robodyn_ros.control.export.controller_parameters import known_defaults
 from robodyn_ros.control.export.ros2_control import ExportedFiles, export_package, write_package
 from robodyn_ros.control.faults.table import REACTIONS
-from robodyn_ros.control.loop_settings import make_loop_settings, model_parameters
-from robodyn_ros.control.motion.tool_stream import StreamSettings, ToolStream
+from robodyn_ros.control.loop_settings import make_loop_settings, model_parameters, with_streams
+from robodyn_ros.control.motion.tool_stream import StreamedTool
 from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.dynamics.sensitivity import sensitivity_parameters
 from robodyn_ros.engine import find_compiler
@@ -165,7 +165,7 @@ def build(
     counts = () if any("sanitize" in flag for flag in flags) else ("-DCOUNT_CALLS",)
     c = (f"{target}gcc", "-std=c11", "-fvisibility=hidden", "-fPIC", "-Wno-psabi", *flags)
     cpp = (f"{target}g++", "-std=c++17", "-fPIC", *flags)
-    own_text = {"parameters.c", "tool_stream.c"}  # arm_loop.c includes them
+    own_text = {"parameters.c"}  # arm_loop.c includes it
     sources_in_c = [path for path in sorted((package / "src").glob("*.c")) if path.name not in own_text]
     objects = [compiled(objects_folder, *c, source=path) for path in sources_in_c]
     own, sources = HERE / "exported_controller.cpp", [package / f"src/{part}.cpp" for part in ("controller", "topics")]
@@ -204,7 +204,7 @@ def settings_of(robot: rd.Robot, dynamics: Any, values: Mapping[str, Any], law: 
     """The settings of the node for the same parameters."""
     named = FileParameters(dict(values), known_defaults(robot, values, law))
     dynamics.configure(**model_parameters(named, robot))
-    return make_loop_settings(named, dynamics, law)
+    return with_streams(make_loop_settings(named, dynamics, law), named)
 
 
 def industrial_arm(name: str) -> str:
@@ -414,28 +414,28 @@ def test_limits_hold_whatever_comes() -> None:
 @needs_compiler
 @pytest.mark.parametrize("name", ARMS)
 def test_a_pose_that_is_streamed_is_reached_as_by_the_node(name: str) -> None:
-    """The arm is where its reference is. tool_stream.c is a text of its own."""
+    """The arm is where its reference is; both take it from the core, with the numbers of their own texts."""
     given = {"allow_sagging": True, "stream.speed": 0.1, "blend_time": 0.0, "plausibility": False}
     both = Twins(name, "computed_torque", given)
     arm, robot, kinematics = both.exported, both.robot, Kinematics(both.robot)
-    stream = ToolStream(both.dynamics, "", StreamSettings(speed=0.1), both.loop.settings.limits.velocity)
+    tool = StreamedTool.of(robot)
+    loop = both.loop
     start = np.clip(robot.home + 0.4, robot.lower + 0.2, robot.upper - 0.2)
-    target = kinematics.pose(stream.link, start + 0.1 * np.cos(np.arange(robot.n)))
-    reference = np.array([start, *np.zeros((3, robot.n))])
-    stream.begin(start, 0.0 * start)
+    target = kinematics.pose(tool.link, start + 0.1 * np.cos(np.arange(robot.n)))
+    q, qd = start, np.zeros(robot.n)
     for k in range(5000):
         t = 1.0 + PERIOD * k
-        assert arm.update(t, reference[0].copy(), reference[1].copy()) == SEND
+        assert arm.update(t, q.copy(), qd.copy()) == SEND
+        command = loop.update(t, t, q.copy(), qd.copy())
         if k % 20 == 0:
             assert arm.stream_pose(t, target)
-            stream.take_pose(t, target)
-        assert arm.renew_tool(t + PERIOD)
-        reference = arm.expected(t + PERIOD)
-        if k:
-            np.testing.assert_allclose(reference[:2], stream.advance(t + PERIOD, PERIOD)[:2], atol=1e-9)
-        else:
-            stream.advance(t + PERIOD, PERIOD)
-    np.testing.assert_allclose(kinematics.pose(stream.link, reference[0]), target, atol=1e-4)
+            loop.move_tool("pose", target, t)
+        expected = arm.expected(t)
+        np.testing.assert_allclose(loop.expected(0.0)[1], expected, atol=1e-9)
+        assert command is not None
+        assert command.fault is None
+        q, qd = expected[:2]
+    np.testing.assert_allclose(kinematics.pose(tool.link, q), target, atol=1e-4)
 
 
 @needs_compiler

@@ -10,18 +10,20 @@ from scipy.integrate import solve_ivp
 from test_control_tool_laws import ARMS, still
 
 import robodyn_ros as rd
-from robodyn_ros.control import ControlLoop
+from robodyn_ros.control import ControlLoop, SafetySettings
 from robodyn_ros.control.laws.hand_guiding import HandGuiding, HandGuidingSettings
 from robodyn_ros.control.laws.traced import CompiledLaw, trace_problem
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import so3
+from robodyn_ros.simulation.plant.mismatch import Mismatch
 
 
 def guided(name: str, **settings) -> tuple[HandGuiding, np.ndarray]:
     """A law whose anchor is the arm's pose, and that pose; the arm has no friction."""
     text, link, pose = ARMS[name]
     robot = rd.load_robot(re.sub(r"<dynamics[^>]*/>", "", text))
-    law = HandGuiding(rd.create_dynamics("rnea", robot), 0.0, 0.0, config=HandGuidingSettings(link=link, **settings))
+    config = HandGuidingSettings(link=link, **({"hold": 0.0} | settings))
+    law = HandGuiding(rd.create_dynamics("rnea", robot), 0.0, 0.0, config=config)
     q = np.array(pose)
     law.advance(0.0, q, 0 * q, still(q), 0 * q, 0 * q)
     return law, q
@@ -145,3 +147,33 @@ def test_settings_that_cannot_be() -> None:
         guided("prr", free_directions="forward")
     with pytest.raises(InputError, match=r"lower_x: 2 m must be less than upper_x, 1 m"):
         guided("prr", lower_x=2.0, upper_x=1.0)
+
+
+@pytest.mark.parametrize("wrong", [0.95, 1.05])
+@pytest.mark.parametrize("name", ARMS)
+def test_hands_off_the_arm_stays_where_it_was_left_and_a_hand_moves_it(name: str, wrong: float) -> None:
+    """All masses are wrong by 5 %, and there is no friction; a hand pushes with 30 N for half a second, and brakes."""
+    law, q = guided(name, hold=0.1)
+    robot, step = law.dynamics.robot, 1e-3
+    drawn = Mismatch(mass_scale=wrong).draw(robot, 1)
+    true = rd.create_dynamics("rnea", robot, inertial=drawn.inertial)
+    safety = SafetySettings(plausibility=False, overspeed=100.0)
+    loop = ControlLoop(law, np.full(robot.n, 1e3), safety)
+    qd, places = np.zeros(robot.n), []
+    push, damper = (
+        law.task.chosen(np.array(each)) for each in ([0.0, 0.0, 30.0, 0.0, 0.0, 0.0], [60.0] * 3 + [0.0] * 3)
+    )
+    for k in range(6000):
+        command = loop.update(k * step, k * step, q.copy(), qd.copy())
+        assert command is not None
+        assert command.fault is None, command.problem
+        jacobian = law.task.jacobian(q)
+        hand = jacobian.T @ (push - damper * (jacobian @ qd)) if 4000 <= k < 4500 else 0.0 * q
+        qd = qd + step * true.forward(q, qd, command.effort + hand)
+        q = q + step * qd
+        places.append(law.task.pose(q)[:3, 3])
+    away = np.linalg.norm(np.array(places) - places[0], axis=1)
+    assert away[:4000].max() < 0.02
+    np.testing.assert_allclose(places[3999], places[2000], atol=1e-3)  # it has come to rest
+    assert away[4000:].max() > 0.05
+    assert np.abs(qd).max() < 0.05

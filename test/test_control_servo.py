@@ -23,7 +23,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 import robodyn_ros as rd
 from robodyn_ros.control import ComputedTorque, ControlLoop, Trajectory
-from robodyn_ros.control.motion.tool_stream import StreamSettings, ToolStream
+from robodyn_ros.control.motion.tool_stream import StreamedTool
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.nodes.common.messages import to_duration
@@ -196,20 +196,18 @@ def test_twists_in_steps_as_a_joystick_sends_them_lead_the_arm(name: str) -> Non
     """The same twists on ``~/target_twist``, at Servo's rate and unfiltered, with its residue in place of zero."""
     loop, plant = closed(name)
     robot = loop.robot
-    stream = ToolStream(loop.dynamics, robot.links[-1].name, StreamSettings(), loop.settings.limits.velocity)
-    stream.begin(plant.q, plant.qd)
+    link = robot.links[-1].name
+    loop.apply(loop.settings._replace(tool=StreamedTool.of(robot, link)))
     kinematics, direction = Kinematics(robot), direction_of(robot, plant.q)
-    start, rows = kinematics.pose(stream.link, plant.q)[:3, 3], []
+    start, rows = kinematics.pose(link, plant.q)[:3, 3], []
     for index in range(1500):
         t = BEGIN + index * PERIOD
         command = loop.update(t, t, plant.q, plant.qd)
         assert command.fault is None, command.problem
         if index % PUBLISHED == 7 and index < 1000:
             twist = asked(index * PERIOD, direction)
-            stream.take_twist(t, twist if twist.any() else np.full(6, RESIDUE))
-        if index % 2 == 0:
-            loop.track(stream.advance(t, 2.0 * PERIOD), t)
-        rows.append((kinematics.pose(stream.link, plant.q)[:3, 3] - start, plant.qd, command.effort))
+            loop.move_tool("twist", twist if twist.any() else np.full(6, RESIDUE), t)
+        rows.append((kinematics.pose(link, plant.q)[:3, 3] - start, plant.qd, command.effort))
         plant.apply(command.effort)
         plant.step()
     way, qd, effort = map(np.array, zip(*rows, strict=True))
@@ -217,5 +215,6 @@ def test_twists_in_steps_as_a_joystick_sends_them_lead_the_arm(name: str) -> Non
     assert along.max() == pytest.approx(SPEED * 0.5, rel=0.1)
     assert along[-1] == pytest.approx(SPEED * (0.5 - 0.3 / 2.0), rel=0.1)
     assert np.abs(qd[-1]).max() < 1e-4
-    assert stream.is_over(BEGIN + 1.5)
+    assert not loop.tool_stream.is_running
+    assert loop.mode == "hold"
     assert (np.abs(np.diff(effort, axis=0)) < 0.05 * loop.settings.limits.effort).all()

@@ -5,16 +5,30 @@ import numpy as np
 import pytest
 
 import robodyn_ros as rd
-from robodyn_ros.control import ComputedTorque, ControlLoop, Reference
-from robodyn_ros.control.reference.stream_velocity import StreamVelocity
+from robodyn_ros.control import ComputedTorque, ControlLoop, Reference, SafetySettings
+from robodyn_ros.control.reference.stream_velocity import ReferenceSettings, StreamVelocity
 from robodyn_ros.simulation import Plant, PlantSettings
 
 ROBOT = rd.load_robot(arms.mechanism("PRR", (4, 1.5, 0.6), (1, 0.5, 0.34), (0.1, 0.2, 0.15)))
 DYNAMICS = rd.create_dynamics("rnea", ROBOT)
 STEP, PERIOD, BEGIN = 1e-3, 2e-3, 5.0  # of the plant, of the states, and when it begins [s]
 MIDDLE, REACH, PACE = np.array([0.1, -0.2, 0.3]), np.array([0.1, 0.3, -0.4]), 2.0 * np.pi * np.array([0.4, 0.5, 0.7])
-ORDINARY = {"filter_time": 0.005, "timeout": 0.5, "jump": 0.05}
 FREE = np.full(3, np.inf)
+
+
+class Estimate:
+    """The estimate of the core, and the loop whose settings it reads."""
+
+    def __init__(self, filter_time=0.005, timeout=0.5, jump=0.05, limit=FREE, robot=ROBOT):
+        safety = SafetySettings(reference_timeout=timeout, reference_jump=jump)
+        law = ComputedTorque(rd.create_dynamics("rnea", robot), 400.0, 40.0)
+        references = ReferenceSettings(reference_velocity_filter=filter_time)
+        effort = np.full(robot.n, 1e3)
+        self.loop = ControlLoop(law, effort, safety, velocity_limit=limit, references=references)
+        self.stream = StreamVelocity(self.loop.core)
+
+    def update(self, t, q, columns):
+        return self.stream.update(self.loop.core_settings.record.address, t, q, columns)
 
 
 def sine(t):
@@ -30,7 +44,7 @@ def greatest_error(mode, rate, jitter=0.0, lost=0.0):
     rng = np.random.default_rng(7)
     plant = Plant(DYNAMICS, PlantSettings(step=STEP), q0=MIDDLE, effort_limit=np.full(3, 1e3))
     loop = ControlLoop(ComputedTorque(DYNAMICS, 400.0, 40.0), np.full(3, 1e3))
-    estimate = StreamVelocity(ROBOT)
+    estimate = Estimate()
     kept = [index / rate for index in range(int(2.0 * rate)) if rng.random() >= lost]
     messages = sorted((stamp + jitter * rng.random(), stamp) for stamp in kept)  # when it comes, and its stamp
     worst, due = 0.0, 0
@@ -40,7 +54,7 @@ def greatest_error(mode, rate, jitter=0.0, lost=0.0):
         while due < len(messages) and messages[due][0] <= t:
             q, qd = sine(messages[due][1])
             if mode == "estimate":
-                qd = estimate.update(BEGIN + messages[due][1], q, [0, 1, 2], FREE, **ORDINARY)
+                qd = estimate.update(BEGIN + messages[due][1], q, [0, 1, 2])
             elif mode == "zero":
                 qd = np.zeros(3)
             loop.track(Reference(q, qd, np.zeros(3), np.zeros(3)), BEGIN + t)
@@ -64,11 +78,8 @@ def test_an_arm_follows_positions_alone_nearly_as_with_velocities(rate, more, ji
 
 def stream(times, positions, limit=FREE, robot=ROBOT, **settings):
     """The velocity of the first joint after each message about it."""
-    estimate = StreamVelocity(robot)
-    return [
-        estimate.update(t, np.array([q]), [0], limit, **ORDINARY | settings)[0]
-        for t, q in zip(times, positions, strict=True)
-    ]
+    estimate = Estimate(limit=limit, robot=robot, **settings)
+    return [estimate.update(t, np.array([q]), [0])[0] for t, q in zip(times, positions, strict=True)]
 
 
 def test_a_steady_motion_has_its_velocity_and_rest_has_none():
@@ -114,11 +125,11 @@ def test_a_message_that_was_overtaken_or_repeated_changes_nothing():
 
 
 def test_two_joints_that_come_in_turns_have_their_own_velocities():
-    estimate = StreamVelocity(ROBOT)
+    estimate = Estimate()
     for index in range(60):
         t = 0.005 * index
         for column, speed in ((2, -0.3), (0, 0.8)):
-            found = estimate.update(t, np.array([speed * t]), [column], FREE, **ORDINARY)
+            found = estimate.update(t, np.array([speed * t]), [column])
             if index == 59:
                 assert found[0] == pytest.approx(speed, rel=1e-9)
 
@@ -141,11 +152,11 @@ def test_a_continuous_joint_goes_on_across_the_seam():
 
 def test_a_stream_that_was_moving_is_silent_after_more_than_some_lost_messages():
     for period, silent in ((0.002, 0.1), (0.05, 0.25)):
-        estimate = StreamVelocity(ROBOT)
+        estimate = Estimate()
         for index in range(5):
             t = period * index
-            estimate.update(t, np.array([0.5 * t]), [1], FREE, **ORDINARY)
-        assert not estimate.is_silent(silent * 0.99)
-        assert estimate.is_silent(silent * 1.01)
-        estimate.stop()
-        assert not estimate.is_silent(9.0)
+            estimate.update(t, np.array([0.5 * t]), [1])
+        assert not estimate.stream.is_silent(silent * 0.99)
+        assert estimate.stream.is_silent(silent * 1.01)
+        estimate.stream.stop()
+        assert not estimate.stream.is_silent(9.0)

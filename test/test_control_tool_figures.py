@@ -99,7 +99,7 @@ def test_a_wider_singular_region_keeps_joints_from_fleeing() -> None:
         bench.loop.update(0.0, 0.0, start, 0.0 * start)
         bench.loop.follow(rest_to_rest([start, end, start], [0.0, 1.0, 2.0]), 0.0)
         fastest.append((np.abs(bench.run(2.0).qd) / bench.robot.velocity_limit).max())
-    assert fastest[0] > 0.6
+    assert 0.45 < fastest[0] < 0.55  # joints that have strayed are brought back
     assert fastest[1] < 0.45  # that is the reference
 
 

@@ -45,6 +45,7 @@ TABLES = {
             ("/controller/estimates", DIAGNOSTICS[1]),
             ("/controller/payload", "geometry_msgs/msg/InertiaStamped"),
             ("/controller/tool_pose", POSE),
+            ("/controller/stream_state", "std_msgs/msg/String"),
             DIAGNOSTICS,
         },
         "srv": {

@@ -9,7 +9,7 @@ pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
 from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
+from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import Trigger
 
 import robodyn_ros as rd
@@ -87,3 +87,37 @@ def test_the_tool_follows_what_is_streamed(graph, prr):
     twists.publish(twist)
     graph.wait(lambda: "stream refused" in str(graph.diagnostics("controller")), "the refusal")
     assert graph.call(Trigger, "controller/hold").success
+
+
+def test_a_pose_out_of_reach_is_said_to_be_and_the_tool_comes_back_with_its_target(graph, prr):
+    graph.start("simulator", "-r", "commands:=controller/commands", robot_description=prr, initial_position=START)
+    streams = {"stream.target_pose": "stream", "use_sim_time": True, "diagnostics_rate": 20.0}
+    graph.start("controller", robot_description=prr, **streams)
+    kinematics = rd.Kinematics(rd.load_robot(prr))
+    states, said = graph.listen(JointState, "joint_states"), graph.listen(String, "controller/stream_state")
+    told, poses = (
+        graph.listen(JointState, "controller/efforts/total"),
+        graph.talk(PoseStamped, "controller/target_pose"),
+    )
+    graph.wait(lambda: states and told, "commands")
+
+    def tool():
+        return kinematics.pose("tool", np.array(states[-1].position))
+
+    start, far = tool(), tool()
+    far[0, 3] += 1000.0
+
+    def goes(pose, done):
+        poses.publish(PoseStamped(pose=to_pose(pose)))
+        return done()
+
+    graph.wait(lambda: goes(far, lambda: said and said[-1].data == "unreachable"), "the tool at the edge")
+    assert "stream unreachable" in str(graph.diagnostics("controller"))
+    assert np.linalg.norm(tool()[:3, 3] - start[:3, 3]) > 0.1
+    back = len(states)
+    graph.wait(
+        lambda: goes(start, lambda: np.linalg.norm(tool()[:3, 3] - start[:3, 3]) < 2e-3), "the tool at its start"
+    )
+    speeds = [np.abs(state.velocity).max() for state in states[back:]]
+    assert max(speeds) < 2.0
+    graph.wait(lambda: said[-1].data == "ended", "the end of the stream")

@@ -46,6 +46,12 @@ MODEL = ("gravity", "mass_matrix", "inverse", "forward")
 OBSERVER = ("observer_run", "observer_arrays", "observer_constants", "judges_contact", *ContactThresholds._fields)
 """Names of what the core needs to observe contacts, in the struct ``Settings``."""
 
+STREAMED = (
+    "tool", "tool_model", "tool_directions", "tool_axes", "tool_floor", "stream_timeout", "stream_delay",
+    "stream_speed", "stream_acceleration", "stream_jerk",
+)  # fmt: skip
+"""Names of what the core needs for streams to the tool, likewise."""
+
 RUN = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 FUNCTION_1 = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 FUNCTION_3 = ctypes.CFUNCTYPE(None, *(ctypes.c_void_p,) * 5)
@@ -202,6 +208,8 @@ class CoreSettings:
             **plain_values(settings),
             **self._observer_values(settings.contact),
             **self._sensitivity_values(dynamics),
+            **dict.fromkeys(STREAMED, 0.0),
+            **({} if settings.tool is None else settings.tool.values(settings.stream)),
         }
         members = {**vars(self.record.fields)}
         uncertainty = members.pop("uncertainty")
@@ -284,7 +292,7 @@ def plain_values(settings: LoopSettings) -> dict[str, Any]:
         "damping": settings.feedback.damping,
         "law_stiffness": gains[0],
         "law_damping": gains[1],
-        "reference_velocity_filter": 0.0,
+        "reference_velocity_filter": settings.references.reference_velocity_filter,
     }
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -37,6 +37,7 @@ from robodyn_ros.control.limits import (
 )
 from robodyn_ros.control.loop_settings import LoopSettings, law_feedback
 from robodyn_ros.control.motion.mit_mode import MitCommand, MitSettings
+from robodyn_ros.control.motion.tool_stream import StreamedTool, StreamSettings
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.control.reference.following import (
     MODES,
@@ -49,6 +50,7 @@ from robodyn_ros.control.reference.following import (
     joint_columns,
     samples,
 )
+from robodyn_ros.control.reference.stream_velocity import ReferenceSettings
 from robodyn_ros.control.reference.tolerances import Tolerances
 from robodyn_ros.control.step import Command, checked_total
 from robodyn_ros.dynamics.base import Dynamics
@@ -72,6 +74,23 @@ Loop = TypeVar("Loop", bound="ControlLoop")
 
 OVERLOAD_SAMPLES = 21
 """Instants of a trajectory at which gravity and friction are compared with the effort limits before it is followed."""
+
+ToolTarget = Literal["pose", "twist", "wrench"]
+"""What may be streamed to the tool."""
+
+TOOL_STATES = ("follows", "unreachable", "detour")
+"""What the tool does that a stream moves: it may stand at the edge of what it can reach, or take another way."""
+
+
+class ToolStream(NamedTuple):
+    """How what is streamed to the tool is followed."""
+
+    state: str  # one of :data:`TOOL_STATES`
+    distance: float  # from the tool's reference to its target [m]
+    angle: float  # likewise [rad]
+    delay: float  # after which a pose is due [s]
+    is_running: bool
+
 
 CONTACTS = ("", "collision", "touch")
 """Kinds of contact that somebody else may have found, in the order of ``core_set_contact``."""
@@ -172,6 +191,9 @@ class ControlLoop:
         deceleration: ArrayLike | None = None,
         drives: DriveCompensation | None = None,
         contact: Contact | None = None,
+        tool: StreamedTool | None = None,
+        stream: StreamSettings | None = None,
+        references: ReferenceSettings | None = None,
     ) -> None:
         """
         Args:
@@ -187,6 +209,9 @@ class ControlLoop:
                 and where it has none the motion stops at once.
             drives: what they add by themselves; nothing unless given.
             contact: what is observed of contacts; nothing unless given.
+            tool: the link that streams for the tool move; nothing unless given.
+            stream: how they do, the defaults unless given.
+            references: how streams of positions are taken, likewise.
 
         Raises:
             InputError: a limit of the wrong shape, negative or NaN.
@@ -221,6 +246,9 @@ class ControlLoop:
                 None if deceleration is None else np.asarray(deceleration, dtype=np.float64),
                 drives,
                 contact,
+                tool,
+                stream or StreamSettings(),
+                references or ReferenceSettings(),
             )
         )
 
@@ -240,6 +268,9 @@ class ControlLoop:
             deceleration=settings.deceleration,
             drives=settings.drives,
             contact=settings.contact,
+            tool=settings.tool,
+            stream=settings.stream,
+            references=settings.references,
         )
 
     @property
@@ -673,6 +704,36 @@ class ControlLoop:
         whole, named = np.zeros((len(given), robot.n)), np.zeros(robot.n, dtype=np.int64)
         whole[:, columns], named[columns] = given, 1
         self._ask("TRACK", "reference", t=t, numbers=tuple(whole), joints=named)
+
+    def move_tool(self, what: ToolTarget, numbers: ArrayLike, t: float, stamp: float | None = None) -> None:
+        """Take what was streamed to the tool; the reference goes on with it in every period (``core/tool.c``).
+
+        Args:
+            what: ``pose``, ``twist`` or ``wrench``.
+            numbers: in the root link's axes: a pose (4, 4); a twist (6,), the velocity of the tool's origin and its
+                angular velocity; a wrench (6,) that the tool is to exert besides, force and torque about its origin.
+            t: when it came [s].
+            stamp: of a pose [s]; t unless given.
+
+        Raises:
+            NotReadyError: no state has come yet, or a fault lasts.
+            InputError: wrong shapes, something not finite, or the settings name no tool.
+        """
+        self._refuse_during_fault()
+        given = finite_array(what, numbers, (4, 4) if what == "pose" else (6,))
+        if what == "pose":
+            given = np.concatenate((given[:3, 3], given[:3, :3].ravel()))
+        when = np.nan if stamp is None else stamp
+        self._ask("MOVE_TOOL", what, t=t, number=CODES[f"CORE_{what.upper()}"], value=when, numbers=(given,))
+
+    @property
+    def tool_stream(self) -> ToolStream:
+        """How what is streamed to the tool is followed."""
+        memory = self.memory()
+        tool = memory.tool
+        state, runs = TOOL_STATES[int(tool.state)], int(memory.references.source) == CODES["TOOL"]
+        distance, angle = map(float, tool.away)
+        return ToolStream(state, distance, angle, float(tool.delay), runs)
 
     def scale_speed(self, part: float) -> None:
         """Follow trajectories at a part of their speed, on top of ``speed_scaling``, from now on.

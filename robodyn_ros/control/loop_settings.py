@@ -20,6 +20,8 @@ from robodyn_ros.control.laws.base import Controller
 from robodyn_ros.control.laws.gains import JointGains, joint_gains
 from robodyn_ros.control.laws.gravity_compensation import GravityCompensation
 from robodyn_ros.control.limits import Limits
+from robodyn_ros.control.motion.tool_stream import TOOL, StreamedTool, StreamSettings
+from robodyn_ros.control.reference.stream_velocity import ReferenceSettings
 from robodyn_ros.control.reference.tolerances import GoalSettings, JointTolerances, Tolerances
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.parameters import STANDARD_GRAVITY, Payload
@@ -27,6 +29,7 @@ from robodyn_ros.errors import ConfigurationError, InputError, PluginError
 from robodyn_ros.plugins import available, create, load, load_whole
 from robodyn_ros.robot import Joint, Robot
 from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot.robot import tip
 from robodyn_ros.settings import NamedValues, ParameterSpec
 
 MODEL: dict[str, Any] = {"dynamics": "rnea", "gravity": list(STANDARD_GRAVITY)}
@@ -71,6 +74,9 @@ class LoopSettings(NamedTuple):
     )
     drives: DriveCompensation | None = None  # what they add by themselves; None is nothing
     contact: Contact | None = None  # what is observed of contacts; None is nothing
+    tool: StreamedTool | None = None  # what streams for the tool move; None is nothing
+    stream: StreamSettings = StreamSettings()  # how they do
+    references: ReferenceSettings = ReferenceSettings()
 
 
 def law_feedback(controller: Controller) -> Feedback:
@@ -118,6 +124,23 @@ def make_loop_settings(values: NamedValues, dynamics: Dynamics, controller: str 
         drives,
         contact_of(values, dynamics),
     )
+
+
+def with_streams(settings: LoopSettings, values: NamedValues) -> LoopSettings:
+    """The same settings, for a loop that references are streamed to; a tool that no joint moves gets none.
+
+    Args:
+        settings: of the loop.
+        values: by name.
+
+    Raises:
+        RobodynError: a value is wrong; the message names it.
+    """
+    robot = settings.controller.dynamics.robot
+    link = values[TOOL.name] or tip(robot)
+    tool = StreamedTool.of(robot, link) if robot.link(link).body >= 0 else None
+    stream, references = values.settings(StreamSettings, "stream."), values.settings(ReferenceSettings)
+    return settings._replace(tool=tool, stream=stream, references=references)
 
 
 def make_law(name: str, dynamics: Dynamics, joints: Sequence[JointGains], values: NamedValues) -> Controller:

@@ -67,6 +67,7 @@ class TaskTerms(NamedTuple):
     mass: Array  # M (n, n)
     joint_coriolis: Array  # C q̇ (n,)
     joint_gravity: Array  # g (n,)
+    clearance: Array  # σ (), as ratio of its median: how far from a singular pose
 
 
 class TaskSpace:
@@ -96,13 +97,14 @@ class TaskSpace:
             raise InputError("link", f"no joint moves {self.link!r}", link)
         poses = random_positions(dynamics.robot, POSES)
         jacobians = self._kinematics.jacobian(self.link, poses)
-        self.axes = _axes(jacobians, directions, self.link)
+        self.axes = arm_directions(jacobians, directions, self.link)
         own = self.axes @ jacobians
         mobility = own @ np.linalg.solve(dynamics.mass_matrix(poses), own.transpose(0, 2, 1))
         usual = np.sqrt(np.median(np.diagonal(mobility, axis1=1, axis2=2), axis=0))
         self._scale = 1.0 / np.where(usual > 0.0, usual, 1.0)
         rank = int(np.linalg.matrix_rank(own, tol=LOST * float(np.abs(own).max())).max())
         eigenvalues = np.linalg.eigvalsh(mobility * np.outer(self._scale, self._scale))[:, -rank:]
+        self._floor_ratio = floor
         self._floor = floor / float(np.median((1.0 / (eigenvalues + ROUNDING)).sum(1)))
         whole = np.abs(self.axes) == 1.0
         self._rows = tuple(map(int, np.argmax(whole, 1))) if whole.any(1).all() else None
@@ -157,26 +159,53 @@ class TaskSpace:
         mass, rest = self.dynamics.mass_matrix(q), np.zeros(len(q))
         gravity, centrifugal, *_ = self.dynamics.terms(q, qd, rest, rest)
         moved = solve_positive(mass, jacobian.T)  # M⁻¹ Jᵀ
-        inertia = self._inverted(symmetric(jacobian @ moved))
+        mobility = symmetric(jacobian @ moved)
+        inertia, clearance = self._inverted(mobility), self._least(mobility) / self._floor * self._floor_ratio
         inverse = moved @ inertia
         null = np.eye(len(q)) - jacobian.T @ inverse.T
         coriolis = inverse.T @ centrifugal - inertia @ drift
         return TaskTerms(
-            jacobian, drift, inertia, inverse, null, coriolis, inverse.T @ gravity, mass, centrifugal, gravity
+            jacobian,
+            drift,
+            inertia,
+            inverse,
+            null,
+            coriolis,
+            inverse.T @ gravity,
+            mass,
+            centrifugal,
+            gravity,
+            clearance,
         )
+
+    def _least(self, mobility: Array) -> Array:
+        """σ of J M⁻¹ Jᵀ (k, k)."""
+        one = np.eye(len(mobility))
+        scaled = mobility * np.outer(self._scale, self._scale) + ROUNDING * one
+        least: Array = 1.0 / np.trace(solve_positive(scaled, one))
+        return least
 
     def _inverted(self, mobility: Array) -> Array:
         """Λ of J M⁻¹ Jᵀ (k, k), damped near singularities."""
         scale, floor, one = np.outer(self._scale, self._scale), self._floor, np.eye(len(mobility))
         scaled = mobility * scale
-        least = 1.0 / np.trace(solve_positive(scaled + ROUNDING * one, one))
+        least = self._least(mobility)
         damping = floor * np.maximum(1.0 - least / floor, 0.0) ** 2
         inertia: Array = symmetric(solve_positive(scaled + damping * one, one)) * scale
         return inertia
 
 
-def _axes(jacobians: Array, directions: str, link: str) -> Array:
-    """The directions that count, (k, 6)."""
+def arm_directions(jacobians: Array, directions: str, link: str) -> Array:
+    """The directions that count, as orthonormal rows over x, y, z, rx, ry, rz, (k, 6).
+
+    Args:
+        jacobians: of the link in many poses (N, 6, n).
+        directions: names of those that count; those the arm has if empty.
+        link: its name.
+
+    Raises:
+        InputError: no such direction, or no joint moves the link in one that is named.
+    """
     units = np.eye(6)
     extent = np.sqrt((jacobians**2).sum((0, 2)))
     if directions.strip():

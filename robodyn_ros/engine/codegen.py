@@ -138,10 +138,9 @@ def kernel_source(program: Program) -> str:
     - ``{program.name}_run(x, k)`` for loops in C: x are the addresses of the inputs, the parameters, the results and
       the check, and k takes the ``{program.name}_constants`` numbers that ``{program.name}_prepare`` works out of the
       parameters, once for as long as they stay.
-    - ``{program.name}_plain(x0, …, p, y)``, likewise for loops in C, for a program of one result.
+    - ``{program.name}_plain(x0, …, p, y0, …)``, likewise for loops in C, without arrays of addresses.
     """
     count = len(program.inputs)
-    plain = _plain(program) if len(program.outputs) == 1 else ""
     given = _arguments(program, [f"x[{i}]" for i in range(count)], f"x[{count}]", f"x[{count + 1} + {{}}]")
     return f"""{scalar_source(program)}
 extern void* PyCapsule_GetPointer(void*, const char*);
@@ -163,16 +162,17 @@ void* {program.name}_python(void* capsule, void* none) {{
   Py_IncRef(&_Py_NoneStruct);
   return &_Py_NoneStruct;
 }}
-{plain}"""
+{_plain(program)}"""
 
 
 def _plain(program: Program) -> str:
-    inputs = [f"x{i}" for i in range(len(program.inputs))]
+    inputs, results = [f"x{i}" for i in range(len(program.inputs))], [f"y{i}" for i in range(len(program.outputs))]
+    taken = [*(f"const double* {name}" for name in (*inputs, "p")), *(f"double* {name}" for name in results)]
     return f"""
-void {program.name}_plain({", ".join(f"const double* {name}" for name in inputs)}, const double* p, double* y) {{
+void {program.name}_plain({", ".join(taken)}) {{
   double k[CONSTANTS], check;
   prepare(p, k);
-  compute({", ".join(inputs)}, p, k, y, &check);
+  compute({", ".join([*inputs, "p", "k", *results])}, &check);
 }}
 """
 

@@ -9,6 +9,7 @@
 #include "limits.c"
 #include "trajectory.c"
 #include "references.c"
+#include "tool.c"
 #include "states.c"
 #include "consistency.c"
 #include "contact.c"

@@ -2,7 +2,7 @@
 
      JointState ─▶ states ─▶ consistency ─▶ references ─▶ step_run ─▶ faults ─▶ effort
                    age, order,  velocity against  hold, trajectory,  law and   what is wrong,
-                   jumps, NaN   position, motion   stream             limits,   and the reaction
+                   jumps, NaN   position, motion   stream, tool       limits,   and the reaction
                                 against effort                        compiled  to it
 
    core_update and core_watch are a period (loop.c). Two threads may use a loop. One runs the periods: every function that
@@ -40,6 +40,7 @@ enum {
   CORE_NOT_HELD,    /* the limits do not hold the arm where it is: effort of a joint, and its limit */
   CORE_NOT_RISING,  /* times of a trajectory do not rise strictly: `joint` is the point */
   CORE_IN_MOTION,   /* the trajectory does not end at rest */
+  CORE_NO_TOOL,     /* the settings name none */
   CORE_NO_MEMORY
 };
 
@@ -112,6 +113,17 @@ CoreRefusal core_track(Core* core, double t, const int64_t* joints, const double
 
 /* A stream of positions has fallen silent: stand still where it was, for the rest of its time. */
 void core_stand_still(Core* core);
+
+/* What may be streamed to the tool, in the axes of the root link. */
+enum {
+  CORE_POSE,  /* position (3), and rotation (3, 3) row by row */
+  CORE_TWIST, /* velocity of the tool's origin, and angular velocity (6) */
+  CORE_WRENCH /* what the tool is to exert besides: force and torque about its origin (6) */
+};
+
+/* Something new has come for the tool, at the time t [s]; a pose has a stamp, NAN for t. A stream begins where the reference
+   is, and the reference goes on with it in every period (tool.c). */
+CoreRefusal core_tool(Core* core, int what, double t, double stamp, const double* numbers);
 
 /* What a trajectory is judged by; INFINITY where it is not. */
 typedef struct {

@@ -110,6 +110,7 @@ static void find_reference(const Settings* s, State* m, double t, double dt, con
   m->time = t;
   proceed(y, t, q);
   if (y->source == STREAM) advance_limiter(y, t);
+  if (y->source == TOOL) advance_tool(s, m, t);
   sample(y, t, reference);
   for (int k = 0; k < REFERENCES * N; ++k) given[k] = reference[k];
   if (planned_at(y, t, planned)) add_planned(s, planned, reference);

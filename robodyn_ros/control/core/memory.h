@@ -13,7 +13,8 @@
 #define EACH for (int i = 0; i < N; ++i)
 
 enum { PARTING = -2, NO_FAULT = -1 };                     /* instead of a kind of faults (kinds.h) */
-enum { WAITING, HELD, TRAJECTORY, STOPPING, STREAM };     /* what gives the reference */
+enum { WAITING, HELD, TRAJECTORY, STOPPING, STREAM, TOOL }; /* what gives the reference */
+enum { TOOL_FOLLOWS, TOOL_STANDS, TOOL_DETOUR };          /* what the tool does that a stream moves */
 enum { REFERENCES = 4 };                                  /* q, qd, qdd, effort */
 enum { MOST_BEGINS = 1000, DEGREES = 6, LEVELS = 3, TRAIL = 32, OUTCOMES = 8, MOTIONS = 8 };
 
@@ -27,6 +28,7 @@ enum { DT, OBSERVED_Q, OBSERVED_QD, APPLIED, BIAS, OBSERVED, NUMBERS, OBSERVED_A
 typedef void Run(double* const*, const double*);
 typedef void Judge(void);
 typedef void Function1(const double*, const double*, double*);
+typedef void Function2(const double*, const double*, double*, double*);
 typedef void Function3(const double*, const double*, const double*, const double*, double*);
 
 /* StepMemory of step_numbers.py. */
@@ -112,12 +114,17 @@ typedef struct {
   Run* step_run; /* the control step, compiled or called back */
   Function1 *gravity, *mass_matrix;
   Function3 *inverse, *forward;
+  Function2* tool; /* pose of the tool (4, 4), and its Jacobian (6, N); 0 where nothing is streamed to it */
   Function3* sensitivity; /* of efforts to what the model does not know (dynamics/sensitivity.py); 0 without compiled code */
   Judge* judge; /* judges the rate of the states at once; 0 if somebody does later */
   double** step_arrays;
   Run* observer_run; /* 0 if nothing is observed of contacts */
   double** observer_arrays;
   const double *step_constants, *model, *sensitivity_model, *observer_constants;
+  double tool_model[3]; /* parameters of `tool` */
+  int64_t tool_directions;
+  double tool_axes[36], tool_floor; /* rows of the directions that the arm has, weighted (6); least singular value on a path */
+  double stream_timeout, stream_delay, stream_speed[2], stream_acceleration[2], stream_jerk[2]; /* of translation and rotation */
   int64_t law_memory_width, follows, estimates_velocity, plausibility, recurrences, allow_sagging;
   int64_t allow_nonzero_velocity_at_trajectory_end;
   int64_t circular[N], answers[KINDS * LEVELS], needs_quiet[KINDS], judges_contact;
@@ -154,8 +161,32 @@ typedef struct {
 } References;
 
 typedef struct {
+  double position[3], rotation[9]; /* in the root link's frame, row by row */
+} ToolPose;
+
+/* What is streamed to the tool. */
+typedef struct {
+  int64_t follows, state; /* CORE_POSE or CORE_TWIST; what the tool does */
+  double t, heard, heard_wrench;
+  double q[N], qd[N], posture[N], velocity[6], acceleration[6]; /* of the reference, and of its tool */
+  double away[2]; /* from the target [m], [rad] */
+  ToolPose pose;
+  double twist[6], wrench[6], target_wrench[6];
+  /* poses: the last ones and their stamps, newest first, and the curve of the target to the newest one */
+  int64_t knots, measured; /* measured: by how many messages */
+  ToolPose knot[3];
+  double stamp[3], period, late, deviation, delay; /* how late messages come, by how much it varies, and how late the target is [s] */
+  double begin, duration, curve[36], last_velocity[6], last_acceleration[6];
+  /* a target at which the tool does not arrive on its path, and the search for a detour */
+  ToolPose stood_target, detour_target;
+  double stood, rested, guess[N]; /* for how long the tool has stood, and its target rested [s] */
+  int64_t seeds, tries;
+} Tool;
+
+typedef struct {
   StepMemory memory;
   References references;
+  Tool tool;
   double time; /* of the latest reference [s] */
   /* the loop */
   int64_t restarts, clock_reset, driving, conflict, gravity_known, to_judge;
@@ -206,7 +237,7 @@ typedef struct {
 
 /* What may be asked of the loop between two periods: functions of core.h. */
 enum {
-  APPLY, START, STOP, RESET_CLOCK, TRACK, STAND_STILL, FOLLOW, RETURNED, SCALE_SPEED, EXPECTED, HOLD_STILL, TARE, SET_CONTACT,
+  APPLY, START, STOP, RESET_CLOCK, TRACK, MOVE_TOOL, STAND_STILL, FOLLOW, RETURNED, SCALE_SPEED, EXPECTED, HOLD_STILL, TARE, SET_CONTACT,
   SET_CONFLICT, PART, SET_CARRIED, SNAPSHOT
 };
 

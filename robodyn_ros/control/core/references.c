@@ -1,4 +1,4 @@
-/* References: a hold at one position, a trajectory, or a stream; and how one takes over from another.
+/* References: a hold at one position, a trajectory, or a stream (of the tool: tool.c); and how one takes over from another.
 
    - There is no reference before the start. A reference outside the position limits or faster than the velocity limits is
      refused and changes nothing; the one before it stays.
@@ -117,7 +117,7 @@ static void path_time(const PathTime* y, double t, double* path, double* speed, 
 /* The reference of the present source at a time: r (REFERENCES, N). */
 static void sample(References* y, double t, double* r) {
   double path, speed, change;
-  for (int k = 0; k < REFERENCES * N; ++k) r[k] = y->source == STREAM ? y->present[k] : k < N ? y->hold_q[k] : 0;
+  for (int k = 0; k < REFERENCES * N; ++k) r[k] = y->source >= STREAM ? y->present[k] : k < N ? y->hold_q[k] : 0;
   if (y->source != TRAJECTORY && y->source != STOPPING) return;
   if (!y->time.is_scaled) { sample_motion(y->motion, t - y->start, r); return; }
   path_time(&y->time, t, &path, &speed, &change);

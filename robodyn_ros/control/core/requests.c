@@ -25,6 +25,7 @@ static void ask_reference(Core* c, Request* r) {
   const double* const* x = r->numbers;
   switch (r->what) {
     case TRACK: refuse(r, core_track(c, r->t, r->joints, x[0], x[1], x[2], x[3])); break;
+    case MOVE_TOOL: refuse(r, core_tool(c, (int)r->number, r->t, r->value, x[0])); break;
     case STAND_STILL: core_stand_still(c); break;
     case FOLLOW: refuse(r, core_follow(c, r->object, (const CoreTolerances*)x[0], r->number)); break;
     case RETURNED: r->object = core_returned(c); break;

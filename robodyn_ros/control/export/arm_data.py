@@ -28,7 +28,7 @@ from robodyn_ros.control.laws.base import Controller, Efforts, Reference
 from robodyn_ros.control.laws.gains import JointGains, gains_by_inertia
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.loop_settings import NO_LIMIT, inertia_of, law_feedback
-from robodyn_ros.control.motion import tool_stream
+from robodyn_ros.control.motion.tool_stream import OLDEST_FRAME, StreamedTool
 from robodyn_ros.control.reference.following import Refused
 from robodyn_ros.control.step_numbers import StepMemory, StepSettings, width
 from robodyn_ros.dynamics.compiled import CompiledDynamics
@@ -37,16 +37,9 @@ from robodyn_ros.engine.c_structs import Record
 from robodyn_ros.engine.program import Program, digest
 from robodyn_ros.engine.tracing import TracedArray, column, elements_of, symbols
 from robodyn_ros.errors import ConfigurationError
-from robodyn_ros.kinematics import so3
 from robodyn_ros.kinematics.workspace import random_positions
 from robodyn_ros.robot import Inertial, Robot
 from robodyn_ros.robot.pose import Array
-
-TOOL_NUMBERS = (
-    "CLOSING", "POSTURE", "SPEED", "SLOPE_POSITION", "SLOPE_VELOCITY", "BRAKING", "RISE", "FASTEST", "MARGIN", "STILL",
-    "LONGEST_PERIOD",
-)  # fmt: skip
-"""Constants of motion/tool_stream.py that tool_stream.c needs."""
 
 ODD_STEPS = 20
 """Steps after which every number of a law's memory is another one than at first."""
@@ -208,7 +201,7 @@ class Arm:
         parameters: list[ExportedParameter],
         bare: Array,
         contact: Contact | None,
-        stream: tool_stream.ToolStream,
+        stream: StreamedTool,
         law_keeps: Array,
     ) -> None:
         """
@@ -247,7 +240,7 @@ class Arm:
                 f"#define CORE_JOINTS {self._robot.n}",
                 f"#define ARM_LINKS {len(self._robot.links)}",
                 f"#define ARM_TERMS {len(Efforts._fields)} /* of the effort */",
-                f"#define ARM_OLDEST_FRAME {tool_stream.OLDEST_FRAME} /* of tf [s] */",
+                f"#define ARM_OLDEST_FRAME {OLDEST_FRAME} /* of tf [s] */",
                 f"#define ARM_OBSERVES {int(self._contact is not None)} /* 1: the efforts from outside are observed */",
                 f"#define ARM_FEELS_WRENCH {int(bool(self.contact_link))} /* 1: and the wrench at a link */",
                 "",
@@ -309,11 +302,6 @@ class Arm:
             "NO_WORSE": holding.NO_WORSE,
             "PERIODS_IN_TIMEOUT": sampling.PERIODS_IN_TIMEOUT,
             "GREATEST_PERIOD": greatest_period(self._law, self._robot),
-            "SMALL_ANGLE": so3.SERIES,
-            "TOOL_FLOOR": self._stream.floor,
-            "TOOL_LEAD": tool_stream.LEAD[0],
-            "TOOL_LEAD_ANGLE": tool_stream.LEAD[1],
-            **{f"TOOL_{name}": getattr(tool_stream, name) for name in TOOL_NUMBERS},
         }
         whole = {
             "LAW_ACCELERATES": int(self._law.feedback == "acceleration"),
@@ -327,7 +315,6 @@ class Arm:
             "BODIES_WIDTH": len(self._bare_bodies),
             "POSES": holding.POSES,
             "HELD_POSES": round(holding.HELD * holding.POSES),
-            "TOOL_DIRECTIONS": len(self._stream.axes),
             **{f"LEAVE_{name.upper()}": place for place, name in enumerate(PARTINGS)},
             **{f"STEP_{name}": place for name, place in self._step_places().items()},
         }
@@ -404,8 +391,6 @@ class Arm:
             "/* For each link: its body, and the body's inertial parameters of those of what the link holds. */",
             _widths("BODIES_OF_LINKS", [link.body for link in held]),
             _rows("LINKS", np.array(maps).reshape(len(maps), -1)),
-            "/* What a twist of the tool is in the directions that the arm has. */",
-            table("TOOL_AXES", self._stream.axes),
             table("HOME", robot.home),
             table("FIRST_FREQUENCY", frequency),
             _rows("POSITIONS", poses),

@@ -42,7 +42,6 @@ from robodyn_ros.settings import ParameterSpec, parameter_specs
 MEANINGLESS = {"state_publishers", "overrun", "contact.effort_source"}
 MEANINGLESS |= {
     "stream.target_pose",
-    "stream.rate",
     "contact.sensor_mass",
     *(f"contact.sensor_com_{axis}" for axis in "xyz"),
 }

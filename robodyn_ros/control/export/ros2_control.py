@@ -31,8 +31,8 @@ from robodyn_ros.control.export.controller_parameters import (
     with_fixed,
 )
 from robodyn_ros.control.loop import ControlLoop
-from robodyn_ros.control.loop_settings import make_loop_settings, model_parameters
-from robodyn_ros.control.motion import tool_stream
+from robodyn_ros.control.loop_settings import make_loop_settings, model_parameters, with_streams
+from robodyn_ros.control.motion.tool_stream import TOOL, StreamedTool
 from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
@@ -63,8 +63,8 @@ GENERATED = ("src/", "config/parameters.yaml")
 QUANTITIES = ("forward", "gravity", "inverse", "mass_matrix")
 """Quantities of the model that the loop asks for."""
 
-MODEL = {*QUANTITIES, "sensitivity", "uncertainty"}
-"""Functions that take the parameters of the model; others depend on where joints are alone."""
+MODEL = {*QUANTITIES, "sensitivity", "uncertainty", "tool"}
+"""Functions that take parameters, of the model or of the point of the tool; others depend on where joints are alone."""
 
 GENERATED_CODE = """/* {what}: as it was generated. */
 
@@ -177,15 +177,13 @@ def export_package(
     bare = _configured(dynamics, model_parameters(values, robot))
     try:
         frozen = frozen_groups(given, defaults, dynamics, law)
-        settings = make_loop_settings(values, dynamics, law)
+        settings = with_streams(make_loop_settings(values, dynamics, law), values)
         loop = ControlLoop.from_settings(settings)
         step = loop.compiled_step
         if step is None:
             raise ConfigurationError(f"{law} cannot be written as C: it runs as Python")
         parameters = with_fixed(exported_parameters(robot, given, law), frozen)
-        stream = tool_stream.ToolStream(
-            dynamics, values[tool_stream.TOOL.name], tool_stream.StreamSettings(), settings.limits.velocity
-        )
+        stream = StreamedTool.of(robot, values[TOOL.name])
         twins = (step_of(make_loop_settings(values, dynamics, law)) for _ in range(2))
         arm = Arm(robot, settings.controller, step, parameters, bare, settings.contact, stream, resumed(*twins))
         data = arm.data(loop)
@@ -193,7 +191,7 @@ def export_package(
         raise ConfigurationError(f"{law} cannot be written as C: {cause}") from cause
     comment = "\n".join(["/*", *(f" * {line}".rstrip() for line in facts(dynamics)), " */", ""])
     observer = None if settings.contact is None else settings.contact.observer.program
-    model = _model_files(dynamics, arm, stream.link)
+    model = _model_files(dynamics, arm, stream)
     fixed = ", ".join(f"`{name}.…`" if name != "gravity" else "`gravity`" for name in sorted(frozen)) or "none"
     words = _words(robot) | {
         "PACKAGE": package,
@@ -239,16 +237,16 @@ def _words(robot: Robot) -> dict[str, str]:
     }
 
 
-def _model_files(dynamics: CompiledDynamics, arm: Arm, tool: str) -> dict[str, str]:
-    """The functions of the model and their header: name in the package → text; ``tool`` is the link of the streams."""
+def _model_files(dynamics: CompiledDynamics, arm: Arm, tool: StreamedTool) -> dict[str, str]:
+    """The functions of the model and their header: name in the package → text; ``tool`` is what streams move."""
     kinematics = Kinematics(dynamics.robot)
     functions = {name: dynamics.program(name) for name in QUANTITIES} | {
         "sensitivity": sensitivity_program(dynamics),
         "uncertainty": arm.uncertainty,
         **formulas(dynamics.robot.n),
-        "tool": kinematics.program(tool),
+        "tool": tool.program,
         "links": kinematics.poses_program(),
-        "contact_link": kinematics.program(arm.contact_link or tool),
+        "contact_link": kinematics.program(arm.contact_link or tool.link),
     }
     made = {name: model_file(name, program, has_model=name in MODEL) for name, program in functions.items()}
     header = MODEL_HEADER.format(functions="\n".join(f"{head};" for head, _ in made.values()))

@@ -17,7 +17,11 @@ Near such a pose a small way of the tool is a large one of the joints, and K har
 behind its reference, by a load that the model does not know, would be torn through the pose at once. Therefore a joint
 is braked where it moves both faster than its reference and faster than ``UNBRAKED`` of its velocity limit: by M Kd
 times what is too much. And a greater ``singular_region``, which is λ₀ of the task space, has the posture hold the arm
-sooner in the direction that it is about to lose; there Λ and N are not exact.
+sooner in the direction that it is about to lose; there Λ and N are not exact. What K does not hold may end in the other
+of two poses with the same tool, such as the other side of a stretched elbow. Therefore a joint that has strayed further
+than ``STRAYED`` is brought back by the posture's gains, M (kp e + 2 kd ė), the more the nearer the arm is to a singular
+pose, from ``HOLDING`` of the usual distance on. The spring e ends at ``STRAYED`` beyond that, and the damping is twice
+the posture's, so that no joint hurries back. Elsewhere, and within ``STRAYED``, the tool is the spring alone.
 
 Source of the latter: Khatib, Real-time obstacle avoidance for manipulators and mobile robots, Int. J. Robotics Research
 5(1) (1986), with a spring as the potential.
@@ -43,6 +47,12 @@ from robodyn_ros.settings import check_settings, choice, setting, text
 
 UNBRAKED = 0.35
 """Up to this ratio of its velocity limit a joint may move in whatever way; limits of velocity are the URDF's."""
+
+HOLDING = 1.5
+"""Below this ratio of the usual distance from a singular pose joints that have strayed are brought back."""
+
+STRAYED = 0.1
+"""How far a joint may be from its reference until then [rad] or [m]."""
 
 NARROW = 0.1
 """Greatest margin, as part of a joint's range."""
@@ -129,6 +139,16 @@ class CartesianImpedance(ToolLaw):
         driven: Array = TURNING_BACK**2 * inside - 2.0 * TURNING_BACK * near * qd
         return driven
 
+    def returning(self, q: Array, qd: Array, reference: Reference, task: TaskTerms) -> Array:
+        """The acceleration (n,) that brings joints back which have strayed near a singular pose."""
+        near = np.maximum(1.0 - task.clearance / HOLDING, 0.0) ** 2
+        error = reference.q - q
+        away = np.abs(error)
+        strayed = np.clip(away - STRAYED, 0.0, STRAYED)
+        spring, damper = self.kp * error / (away + TINY), 2.0 * self.kd * (reference.qd - qd) / STRAYED
+        held: Array = near * strayed * (spring + damper)
+        return held
+
     def compute(self, q: Array, qd: Array, reference: Reference, integral: Array | None = None) -> Efforts:
         """The efforts of the law, as :meth:`Controller.compute`."""
         task = self.task.terms(q, qd)
@@ -140,4 +160,6 @@ class CartesianImpedance(ToolLaw):
         force = spring + damping @ tool.rate + task.inertia @ (task.jacobian @ braking)
         posture = self.correction(q, qd, reference, integral) + self.turning_back(q, qd)
         posture = posture + braking  # with that in the force, M · braking of all joints
-        return self.efforts(reference, task, tool.acceleration, force, posture)
+        efforts = self.efforts(reference, task, tool.acceleration, force, posture)
+        held = task.mass @ self.returning(q, qd, reference, task)
+        return efforts._replace(feedback=efforts.feedback + held, total=efforts.total + held)

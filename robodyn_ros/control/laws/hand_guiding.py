@@ -1,6 +1,6 @@
 """Hand guiding: free drive in the task space, with directions that are locked, a corridor, and virtual walls.
 
-    τ = g(q) + α (d q̇ + f tanh(q̇ / v)) + Jᵀ (S (K e - D ẋ) + F_wall) + τ_ff
+    τ = g(q) + α (d q̇ + f tanh(q̇ / v)) + Jᵀ (S (K e - D ẋ) + F_wall) + τ_hold + τ_ff
 
 Somebody moves the tool by hand in the free directions: all of them, translations only, rotations only, along a line, or
 in a plane. The others are locked by a spring and a damper to the anchor, which is where the tool was when guiding
@@ -9,13 +9,19 @@ at the distance r: a line becomes a tube, and a plane becomes a plate.
 
 The walls are the sides of a box that the tool stays within. Each is a spring and a damper that pushes and never pulls.
 
+Hands off, an arm with little friction would fall by what the model does not know of its masses. So each joint has
+the friction of a dry bearing that a hand overcomes: a spring to where the joint was left, which slips beyond the effort
+h |g| + ``LEAST`` of the effort limit. The joint gives way by ``SLIP`` until then, and is damped while the spring does
+not slip. So an arm whose gravity is known within the ratio h stays within ``SLIP`` of where it was left.
+
 Springs store energy and give it back, and all else takes energy away. So nothing moves the arm by itself, for friction
 is compensated by a part only, as in :mod:`robodyn_ros.control.laws.free_drive`. The null space of the tool is free.
 
 Source: Albu-Schäffer, Ott, Frese, Hirzinger, Cartesian impedance control of redundant robots, ICRA 2003, section 3.2
 (spring and damper); Rosenberg, Virtual fixtures: perceptual tools for telerobotic manipulation, IEEE VRAIS 1993;
 Abbott, Marayong, Okamura, Haptic virtual fixtures for robot-assisted manipulation, Robotics Research 28 (2007),
-section 3 (guidance and forbidden regions).
+section 3 (guidance and forbidden regions); Dahl, A solid friction model, Aerospace Corporation (1968), with a spring
+that slips at once.
 """
 
 from __future__ import annotations
@@ -25,7 +31,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.control.laws.base import Controller, Efforts, Reference
+from robodyn_ros.control.laws.base import AccelerationGains, Controller, Efforts, Reference
 from robodyn_ros.control.laws.free_drive import FRICTION_RATIO, SMOOTHING
 from robodyn_ros.control.laws.tool import FRAMES, TINY, ToolLaw, clipped_error, marked_directions
 from robodyn_ros.dynamics.base import Dynamics
@@ -40,6 +46,12 @@ FAR = 1000.0
 
 SOFTEST = 1e-6
 """Stiffness that keeps the mean of mass and stiffness defined where no direction is locked [N/m, N·m/rad]."""
+
+SLIP = 0.01
+"""How far a joint gives way before the hold slips [rad] or [m]."""
+
+LEAST = 0.005
+"""Effort at which the hold slips where gravity does nothing, in effort limits."""
 
 TRANSLATIONS = np.array([1.0, 1.0, 1.0, 0.0, 0.0, 0.0])
 ROTATIONS = 1.0 - TRANSLATIONS
@@ -67,6 +79,9 @@ class HandGuidingSettings:
     upper_y: float = setting(FAR, "wall: greatest y of the tool", "m", -FAR, FAR)
     upper_z: float = setting(FAR, "wall: greatest z of the tool", "m", -FAR, FAR)
     wall_stiffness: float = setting(5000.0, "stiffness of the walls", "N/m", 0.0, 1e6)
+    hold: float = setting(
+        0.1, "what holds the arm hands off, as ratio of the effort of gravity; 0 for none", "-", 0.0, 1.0
+    )
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -79,8 +94,9 @@ class HandGuiding(ToolLaw):
     follows = False
     settings = HandGuidingSettings
     quickness = "the stiffness of hand_guiding"
-    remembers = ("_anchor", "_is_anchored")
+    remembers = ("_anchor", "_is_anchored", "_left")
     _anchor: Array
+    _left: Array
     _is_anchored: float
 
     def __init__(
@@ -105,7 +121,9 @@ class HandGuiding(ToolLaw):
         self._reach, self._turn = given.reach, given.turn
         self._lower = np.array([getattr(given, f"lower_{name}") for name in DIRECTIONS[:3]])
         self._upper = np.array([getattr(given, f"upper_{name}") for name in DIRECTIONS[:3]])
-        self._wall_stiffness = given.wall_stiffness
+        self._wall_stiffness, self._hold = given.wall_stiffness, given.hold
+        limit = dynamics.robot.effort_limit
+        self._least = LEAST * np.where(np.isfinite(limit), limit, 0.0) * (given.hold > 0.0)
         for name, lower, upper in zip(DIRECTIONS[:3], self._lower, self._upper, strict=True):
             if lower >= upper:
                 raise InputError(f"lower_{name}", f"{lower:g} m must be less than upper_{name}, {upper:g} m", lower)
@@ -120,9 +138,17 @@ class HandGuiding(ToolLaw):
         stiffness = self.diagonal(self._stiffness, axes) + walls
         return stiffness, 2.0 * self._damping_ratio * geometric_mean(task.inertia, stiffness + softest)
 
+    def acceleration_gains(self, q: Array, period: float = 0.0) -> AccelerationGains:
+        """As :meth:`ToolLaw.acceleration_gains`, and of the hold, which is damped most where it begins."""
+        task, tool = self.task.terms(q, self._none), super().acceleration_gains(q, period)
+        inverse, stiffness = np.linalg.inv(task.mass), self._hold_stiffness(task)
+        damping = 2.0 * np.sqrt(stiffness * np.diagonal(task.mass))
+        return AccelerationGains(tool.position + inverse * stiffness, tool.velocity + inverse * damping, tool.integral)
+
     def advance(self, dt: float, q: Array, qd: Array, reference: Reference, asked: Array, sent: Array) -> None:
         """Anchor the tool where it is, at the beginning and where the flow of states was broken."""
         stays = (self._is_anchored > 0.0) & (dt > 0.0)
+        self._left = np.where(stays, q + np.clip(self._left - q, -SLIP, SLIP), q)
         self._anchor, self._is_anchored = np.where(stays, self._anchor, self.task.pose(q)), 1.0
 
     def compute(self, q: Array, qd: Array, reference: Reference, integral: Array | None = None) -> Efforts:
@@ -130,10 +156,23 @@ class HandGuiding(ToolLaw):
         none, task, pose = self._none, self.task.terms(q, qd), self.task.pose(q)
         rate = task.jacobian @ qd
         force = self._guide(task, pose, rate) + self._push_back(task, pose[:3, 3], rate)
-        feedback = task.jacobian.T @ force
+        feedback = task.jacobian.T @ force + self._hold_back(task, q, qd)
         friction = FRICTION_RATIO * self._friction.against(qd, SMOOTHING)
         total = task.joint_gravity + friction + feedback + reference.effort
         return Efforts(task.joint_gravity, none, none, friction, feedback, reference.effort, total)
+
+    def _hold_stiffness(self, task: TaskTerms) -> Array:
+        """Stiffness of the hold of each joint (n,)."""
+        stiffness: Array = (self._hold * np.abs(task.joint_gravity) + self._least) / SLIP
+        return stiffness
+
+    def _hold_back(self, task: TaskTerms, q: Array, qd: Array) -> Array:
+        """The efforts (n,) that hold the joints where they were left."""
+        away = np.where(self._is_anchored > 0.0, np.clip(self._left - q, -SLIP, SLIP), 0.0 * q)
+        stiffness = self._hold_stiffness(task)
+        damping = 2.0 * np.sqrt(stiffness * np.diagonal(task.mass) + TINY) * (1.0 - np.abs(away) / SLIP)
+        held: Array = stiffness * away - damping * qd
+        return held
 
     def _guide(self, task: TaskTerms, pose: Array, rate: Array) -> Array:
         """The force of the locked directions, in the directions of the task (k,)."""
@@ -175,8 +214,8 @@ class HandGuiding(ToolLaw):
     def resume(self, before: Controller) -> None:
         """Keep to the anchor of the law before, if it guided the same link."""
         if isinstance(before, HandGuiding) and before.task.link == self.task.link:
-            self._anchor, self._is_anchored = before._anchor, before._is_anchored
+            self._anchor, self._is_anchored, self._left = before._anchor, before._is_anchored, before._left
 
     def forget(self) -> None:
         """Anchor the tool anew."""
-        self._anchor, self._is_anchored = np.eye(4), 0.0
+        self._anchor, self._is_anchored, self._left = np.eye(4), 0.0, self._none.copy()

@@ -25,6 +25,7 @@ MODES: dict[int, Mode] = {
     CODES["TRAJECTORY"]: "follow",
     CODES["STOPPING"]: "hold",
     CODES["STREAM"]: "track",
+    CODES["TOOL"]: "track",
 }
 
 Outcome = Literal[
@@ -140,6 +141,7 @@ class Refused(Exception):
             CODES["CORE_NOT_RISING"]: f"point {place + 1}: times must be finite and rise strictly, not {value!r}",
             CODES["CORE_IN_MOTION"]: f"does not end at rest, but joint {joint.name!r} at {value:.6g}; to take "
             "it all the same, set allow_nonzero_velocity_at_trajectory_end",
+            CODES["CORE_NO_TOOL"]: "the settings of the loop name no tool",
             CODES["CORE_NO_MEMORY"]: f"there is no memory for {value:.0f} points",
         }
         return InputError(name, texts[why], value)

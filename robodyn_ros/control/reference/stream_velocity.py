@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 from dataclasses import dataclass
 
 import numpy as np
 
-from robodyn_ros.robot import Robot
-from robodyn_ros.robot.configuration import ConfigurationSpace
+from robodyn_ros.control.core_library import Core
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import check_settings, choice, setting, whole
-
-SILENCE = 0.1
-"""After this time without a message a stream of positions is taken to stand still [s]."""
-
-OVERTAKEN = 0.1
-"""How much older than the one before a message may be that was overtaken on its way; else time has gone back [s]."""
-
-SILENT_PERIODS = 5.0
-"""The same in periods of the stream; the longer time counts. Some of its messages may be lost."""
 
 
 @dataclass(frozen=True)
@@ -38,54 +29,41 @@ class ReferenceSettings:
 
 
 class StreamVelocity:
-    """Estimates the velocity of each joint of a stream of positions.
+    """The velocity of each joint of a stream of positions, as the core estimates it (``core_velocity_update``).
 
         v ← v + (Δq / Δt - v) Δt / (T + Δt),   |v| ≤ v_max
 
     A first-order low pass of the difference quotient with the time constant T (backward Euler), as of measured
-    positions (:class:`robodyn_ros.control.faults.state_validation.VelocityEstimate`), joint by joint: a message may
-    name some joints only. It lags by T and half a period. A lost message costs nothing but that lag, and two messages
-    close together weigh little. One that was overtaken changes nothing. A joint is at rest at the begin, after a pause,
-    where time goes back further than a message is overtaken, and where it jumps.
+    positions, joint by joint: a message may name some joints only. It lags by T and half a period. A lost message
+    costs nothing but that lag, and two messages close together weigh little. One that was overtaken changes nothing. A
+    joint is at rest at the begin, after a pause, where time goes back further than a message is overtaken, and where it
+    jumps.
     """
 
-    def __init__(self, robot: Robot) -> None:
+    def __init__(self, core: Core) -> None:
         """
         Args:
-            robot: the arm.
+            core: of the loop that the stream is for.
         """
-        self._space = ConfigurationSpace(robot)
-        self._t, self._q, self._v = np.full(robot.n, -np.inf), np.zeros(robot.n), np.zeros(robot.n)
-        self._silent_after = np.inf  # [s]
+        self._core, self._record = core, core.structs.make("CoreVelocity")
+        self._pointer = ctypes.c_void_p(self._record.address)
+        core.library.core_velocity_reset(self._pointer)
 
-    def update(
-        self, t: float, q: Array, columns: list[int], limit: Array, *, filter_time: float, timeout: float, jump: float
-    ) -> Array:
+    def update(self, settings: int, t: float, q: Array, columns: list[int]) -> Array:
         """The velocities (m,) in [rad/s] or [m/s] of the joints of a message.
 
         Args:
+            settings: address of the settings of the core: T, greatest velocities, and what a pause and a jump are.
             t: time of the message, by its stamp [s].
             q: its positions (m,) in [rad] or [m].
             columns: index of its joints among all n.
-            limit: greatest velocities (n,), likewise per second.
-            filter_time: T [s].
-            timeout: after a longer pause the stream begins anew [s].
-            jump: so does it after a greater change of position [rad] or [m].
         """
-        whole = self._q.copy()
-        whole[columns] = q
-        moved, dt, v = self._space.difference(self._q, whole)[columns], t - self._t[columns], self._v[columns]
-        goes_on = (dt >= -OVERTAKEN) & (dt <= timeout) & (np.abs(moved) <= jump)
-        # With Δt ≤ 0 the velocity stays: a second message of one time, or one that was overtaken.
-        step = np.where(goes_on, np.maximum(dt, 0.0), 0.0)
-        change = np.where(step > 0.0, moved - v * step, 0.0) / np.maximum(filter_time + step, np.finfo(float).tiny)
-        most = limit[columns]
-        velocity = np.where(goes_on, np.clip(v + change, -most, most), 0.0)
-        newest = np.where(goes_on & (dt < 0.0), -dt, 0.0)
-        self._q[columns] = np.where(newest > 0.0, self._q[columns], q)
-        self._t[columns], self._v[columns] = t + newest, velocity
-        self._silent_after = max(SILENCE, SILENT_PERIODS * float(step.max(initial=0.0)))
-        return velocity
+        n = self._core.n
+        joints, positions, velocities = np.zeros(n, dtype=np.int64), np.zeros(n), np.zeros(n)
+        joints[columns], positions[columns] = 1, q
+        arrays = (ctypes.c_void_p(array.ctypes.data) for array in (joints, positions, velocities))
+        self._core.library.core_velocity_update(self._pointer, ctypes.c_void_p(settings), ctypes.c_double(t), *arrays)
+        return velocities[columns]
 
     def is_silent(self, elapsed: float) -> bool:
         """True if the stream was moving and has been silent for longer than messages get lost.
@@ -93,8 +71,8 @@ class StreamVelocity:
         Args:
             elapsed: time since its last message [s].
         """
-        return elapsed > self._silent_after and bool(np.any(self._v))
+        return bool(self._core.library.core_velocity_is_silent(self._pointer, ctypes.c_double(elapsed)))
 
     def stop(self) -> None:
         """The stream stands still, or there is none any more."""
-        self._v[:] = 0.0
+        self._record.fields.v[:] = 0.0

@@ -31,7 +31,7 @@ from robodyn_ros.control.core_library import start_core
 from robodyn_ros.control.core_settings import start_model
 from robodyn_ros.control.laws.base import checked_result
 from robodyn_ros.control.loop import ControlLoop
-from robodyn_ros.control.loop_settings import make_loop_settings
+from robodyn_ros.control.loop_settings import make_loop_settings, with_streams
 from robodyn_ros.control.motion.tool_motion import ToolMotion
 from robodyn_ros.errors import NotReadyError, RobodynError
 from robodyn_ros.nodes.common.arm_parameters import joint_order, locked_joints, make_transmission
@@ -348,7 +348,7 @@ class ConfiguredController:
             start_core(robot.n, THREAD)
             dynamics = make_dynamics(parameters, robot)
             start_model(dynamics)
-            loop = ControlLoop.from_settings(make_loop_settings(parameters, dynamics))
+            loop = ControlLoop.from_settings(with_streams(make_loop_settings(parameters, dynamics), parameters))
             prepare_thread(robot.n)  # now, since a compiler would hold up the commands later
             motion = _tool_motion(node, robot, tool)
         node.get_logger().info(
@@ -359,7 +359,7 @@ class ConfiguredController:
         self._locked.follow(lambda: self.loop.dynamics)
         self.switching = Switching(node, self.loop, faults)
         self._frames = Frames(node, self.loop)
-        self._streams = StreamInput(node, self.loop, loop, tool, self._frames)
+        self._streams = StreamInput(node, self.loop, loop, self._frames)
         self._target = TargetInput(node, self.loop, motion, self._streams, self._frames, report)
         self._tool = ToolPose(node, self.loop, tool)
         self._trajectories = [kind(node, self.loop) for kind in TRAJECTORY_INTERFACE] if is_available() else []
@@ -385,6 +385,8 @@ class ConfiguredController:
         values.update(self.contact.report())
         if self._target.state:
             values["target"] = self._target.state
+        if self._streams.state:
+            values["stream"] = self._streams.state
         values["restarts"] = self.loop.restarts
         return values
 

@@ -47,7 +47,6 @@ FIXED_WHILE_CONFIGURED = (
     "tool",
     *(item.name for item in fields(MitSettings)),
     *FIXED,
-    "stream.rate",
     "realtime",
 )
 """Parameters that count at the next configure; changing them while configured is refused."""

@@ -72,7 +72,7 @@ class ReferenceInput:
         self.latest: float | None = None
         self._node, self._loop, self._closed, self._faults = node, loop, closed, faults
         self._clock: Clock = node.get_clock()
-        self._velocity = StreamVelocity(loop.robot)
+        self._velocity = StreamVelocity(loop.core)
         self._positions: tuple[float, list[str], Reference] | None = None  # the last of a stream without velocities
         self._requests = -1  # what had been asked of the arm when the last trajectory was followed
         self._subscriptions = [
@@ -229,28 +229,20 @@ class ReferenceInput:
             if is_estimated:
                 stamp = message.header.stamp
                 sent = stamp.sec + stamp.nanosec / NANO or now
-                part = part._replace(qd=self._estimated(sent, names, part.q, settings.reference_velocity_filter))
+                part = part._replace(qd=self._estimated(sent, names, part.q))
             self._loop.track(part, now, names)
             self._positions = (now, names, part) if is_estimated else None
             self.latest = perf_counter()
         except RobodynError as problem:
             self._faults.count("reference refused", problem)
 
-    def _estimated(self, t: float, names: list[str], q: Array, filter_time: float) -> Array:
+    def _estimated(self, t: float, names: list[str], q: Array) -> Array:
         """The velocities (m,) of the joints that a message names, at the time t [s] of its stamp."""
-        robot, safety = self._loop.robot, self._loop.settings.safety
+        robot = self._loop.robot
         if len(set(names)) < len(names) or not set(names) <= set(robot.joint_names) or not np.isfinite(q).all():
             return np.zeros(len(q))  # such a message is refused
         columns = [robot.joint_names.index(name) for name in names]
-        return self._velocity.update(
-            t,
-            q,
-            columns,
-            self._loop.settings.limits.velocity,
-            filter_time=filter_time,
-            timeout=safety.reference_timeout,
-            jump=safety.reference_jump,
-        )
+        return self._velocity.update(self._loop.core_settings.record.address, t, q, columns)
 
     def watch(self) -> None:
         """Have a stream of positions that has fallen silent stand still where it was; to be called all the time."""

@@ -16,7 +16,7 @@ from rclpy.parameter import Parameter
 from robodyn_ros import create_dynamics
 from robodyn_ros.control.faults.dry_run import check_model, dry_run
 from robodyn_ros.control.loop import ControlLoop
-from robodyn_ros.control.loop_settings import LoopSettings, make_loop_settings, model_parameters
+from robodyn_ros.control.loop_settings import LoopSettings, make_loop_settings, model_parameters, with_streams
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.errors import NotReadyError, RobodynError
 from robodyn_ros.nodes.common.diagnostics import Faults
@@ -102,7 +102,7 @@ class Switching:
         before = {name: getattr(dynamics.parameters, name) for name in model}
         dynamics.configure(**model)
         try:
-            settings = make_loop_settings(parameters, dynamics, self.running[1])
+            settings = with_streams(make_loop_settings(parameters, dynamics, self.running[1]), parameters)
             self._loop.try_out(settings)
         except RobodynError:
             raise
@@ -140,7 +140,7 @@ class Switching:
             names, model = task.result()
             parameters = NodeParameters(self._node)
             model.configure(**model_parameters(parameters, self._loop.robot))
-            self._loop.apply(make_loop_settings(parameters, model, names[1]))
+            self._loop.apply(with_streams(make_loop_settings(parameters, model, names[1]), parameters))
         except Exception as problem:  # of a plugin
             self._faults.counts[FAULT] += 1
             self._node.get_logger().error(f"{FAULT}: {raised(problem)}; what runs goes on")

@@ -1,10 +1,11 @@
 """Streams for the tool: ``~/target_pose``, ``~/target_twist``, ``~/target_wrench`` and ``~/target_stiffness``.
 
-The newest message counts. The reference of the joints that comes of it is renewed at ``stream.rate`` and goes to the
-loop as any streamed reference: :mod:`robodyn_ros.control.motion.tool_stream` filters and limits it. A stream takes
-the place of what the arm followed, and whatever else is asked of the arm takes the place of the stream. A pose or a
-twist is in the root link's frame, or in another as it is when the message comes (:mod:`.frames`); a twist is the
-velocity of the tool's origin, and a wrench acts there.
+The newest message goes to the loop, which makes a reference of the joints of it in every period (``core/tool.c``). A
+stream takes the place of what the arm followed, and whatever else is asked of the arm takes the place of the stream. A
+pose or a twist is in the root link's frame, or in another as it is when the message comes (:mod:`.frames`); a twist is
+the velocity of the tool's origin, and a wrench acts there. A pose counts at its stamp, or when it comes if it has none
+or one that is more than ``STRANGE`` away. What becomes of the stream is told on ``~/stream_state``, and in the
+diagnostics.
 
 A stiffness is six numbers, of x, y, z, rx, ry and rz. It becomes the parameters of the law ``cartesian_impedance``,
 at most ten times a second, and the law goes over to it within ``blend_time``.
@@ -19,14 +20,14 @@ import numpy as np
 from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
 from rclpy.node import Node
 from rclpy.parameter import Parameter
-from std_msgs.msg import Float64MultiArray
+from std_msgs.msg import Float64MultiArray, String
 
-from robodyn_ros.control.loop import ControlLoop
-from robodyn_ros.control.motion.tool_stream import LONGEST_PERIOD, StreamSettings, ToolStream
+from robodyn_ros.control.loop import ControlLoop, ToolTarget
+from robodyn_ros.control.motion.tool_stream import StreamSettings
 from robodyn_ros.errors import InputError, RobodynError
-from robodyn_ros.nodes.common.messages import NANO, decode, to_matrix
+from robodyn_ros.nodes.common.messages import NANO, decode, seconds, to_matrix
 from robodyn_ros.nodes.common.parameters import NodeParameters
-from robodyn_ros.nodes.common.qos import NEWEST
+from robodyn_ros.nodes.common.qos import LATCHED, NEWEST
 from robodyn_ros.nodes.common.timers import steady_timer
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
 from robodyn_ros.nodes.controller.tool.frames import Frames
@@ -39,25 +40,31 @@ STIFFNESS_PERIOD = 0.1
 """Shortest time between two changes of the stiffness [s]."""
 
 
-class StreamInput:
-    """Subscribes to what is streamed to the tool, and has the loop keep to it."""
+STRANGE = 1.0
+"""A stamp that is further away from the node's clock is of another one [s]."""
 
-    def __init__(self, node: Node, closed: ClosedLoop, loop: ControlLoop, tool: str, frames: Frames) -> None:
+WATCH_PERIOD = 0.1
+"""Time between two looks at what has become of a stream [s]."""
+
+
+class StreamInput:
+    """Subscribes to what is streamed to the tool, has the loop follow it, and tells what becomes of it.
+
+    Attributes:
+        state: what has become of it, in words; "" if there was none.
+    """
+
+    def __init__(self, node: Node, closed: ClosedLoop, loop: ControlLoop, frames: Frames) -> None:
         """
         Args:
             node: who subscribes.
             closed: the topics of states and commands.
             loop: what follows.
-            tool: name of the link.
             frames: that messages name.
         """
-        self._node, self._closed, self._loop, self._tool = node, closed, loop, tool
-        self._frames = frames
+        self._node, self._closed, self._loop, self._frames = node, closed, loop, frames
         self._clock = node.get_clock()
-        self._stream: ToolStream | None = None
-        self._settings: StreamSettings | None = None
-        self._time = 0.0
-        self._runs = self._began_to_track = False
+        self.state = self._told = ""
         self._stiffness: list[float] | None = None
         subscribe = node.create_subscription
         self._subscriptions = [
@@ -65,8 +72,8 @@ class StreamInput:
             subscribe(WrenchStamped, "~/target_wrench", self._on_wrench, NEWEST, raw=True),
             subscribe(Float64MultiArray, "~/target_stiffness", self._on_stiffness, NEWEST, raw=True),
         ]
-        rate = NodeParameters(node).settings(StreamSettings, "stream.").rate
-        self._timer = steady_timer(node, 1.0 / rate, self._renew)
+        self._publisher = node.create_publisher(String, "~/stream_state", LATCHED)
+        self._timer = steady_timer(node, WATCH_PERIOD, self._watch)
         self._timer.cancel()  # it runs while there is a stream
         self._stiffness_timer = steady_timer(node, STIFFNESS_PERIOD, self._set_stiffness)
         self._stiffness_timer.cancel()
@@ -82,83 +89,55 @@ class StreamInput:
             self._node.destroy_timer(timer)
         for subscription in self._subscriptions:
             self._node.destroy_subscription(subscription)
+        self._node.destroy_publisher(self._publisher)
 
     def take_pose(self, message: PoseStamped) -> None:
         """There is a pose on ``~/target_pose``."""
-
-        def take(stream: ToolStream, t: float) -> None:
-            stream.take_pose(t, self._frames.pose(message.header.frame_id) @ to_matrix(message.pose))
-
-        self._take(take)
+        stamp = seconds(message.header.stamp)
+        is_known = stamp > 0.0 and abs(self._now() - stamp) <= STRANGE
+        pose = self._frames.pose(message.header.frame_id) @ to_matrix(message.pose)
+        self._take("pose", lambda: pose, stamp if is_known else None)
 
     def _on_twist(self, data: bytes) -> None:
-        def take(stream: ToolStream, t: float) -> None:
+        def twist() -> Array:
             message = decode(data, TwistStamped)
-            twist = _vectors(message.twist.linear, message.twist.angular)
-            stream.take_twist(t, _turned(self._frames.pose(message.header.frame_id), twist))
+            vectors = _vectors(message.twist.linear, message.twist.angular)
+            return _turned(self._frames.pose(message.header.frame_id), vectors)
 
-        self._take(take)
+        self._take("twist", twist)
 
     def _on_wrench(self, data: bytes) -> None:
-        def take(stream: ToolStream, t: float) -> None:
+        def wrench() -> Array:
             message = decode(data, WrenchStamped)
-            wrench = _vectors(message.wrench.force, message.wrench.torque)
-            stream.take_wrench(t, _turned(self._frames.pose(message.header.frame_id), wrench))
+            vectors = _vectors(message.wrench.force, message.wrench.torque)
+            return _turned(self._frames.pose(message.header.frame_id), vectors)
 
-        self._take(take)
+        self._take("wrench", wrench)
 
-    def _take(self, take: Callable[[ToolStream, float], None]) -> None:
-        """Take a message, and begin where the arm's reference is if there was no stream."""
+    def _take(self, what: ToolTarget, numbers: Callable[[], Array], stamp: float | None = None) -> None:
+        """Hand a message to the loop, or count why that cannot be."""
         try:
             self._closed.references.check_open()
-            stream = self._stream if self._runs and self._stream is not None else self._begun()
-            take(stream, self._now())
-            if not self._runs:
-                self._runs, self._time = True, self._now()
+            self._loop.move_tool(what, numbers(), self._now(), stamp)
+            if self._timer.is_canceled():
                 self._timer.reset()
         except RobodynError as problem:
             self._closed.faults.count("stream refused", problem)
 
-    def _begun(self) -> ToolStream:
-        """A stream that begins where the reference of the joints is now."""
-        parameters, loop = NodeParameters(self._node), self._loop
-        settings, limits = parameters.settings(StreamSettings, "stream."), loop.settings.limits
-        _, reference = loop.expected(0.0)
-        if self._stream is None or settings != self._settings:
-            self._stream = ToolStream(loop.dynamics, self._tool, settings, limits.velocity)
-            self._settings = settings
-        self._stream.begin(reference.q, reference.qd)
-        return self._stream
-
-    def _renew(self) -> None:
-        """Have the loop keep to the reference of now."""
-        stream, now = self._stream, self._now()
-        dt = now - self._time
-        if stream is None or dt == 0.0:  # a simulation that stands still
-            return
-        if self._time > 0.0 and self._began_to_track and self._loop.mode != "track":
-            self._end()  # something else was asked of the arm
-            return
-        self._time = now
-        if not dt > 0.0:
-            self._end()  # a simulation was reset
-            return
-        try:
-            reference = stream.advance(now, min(dt, LONGEST_PERIOD))
-            limit = self._loop.settings.limits.effort
-            reference = reference._replace(effort=np.clip(reference.effort, -limit, limit))
-            self._loop.track(reference, now)
-            self._began_to_track = True
-            if stream.is_over(now):
-                self._loop.hold(now)
-                self._end()
-        except RobodynError as problem:
-            self._closed.faults.count("stream refused", problem)
-            self._end()
-
-    def _end(self) -> None:
-        self._runs = self._began_to_track = False
-        self._timer.cancel()
+    def _watch(self) -> None:
+        """Tell what has become of the stream, if that is new."""
+        stream = self._loop.tool_stream
+        away = f"{stream.distance:.3f} m and {stream.angle:.3f} rad away"
+        self.state = f"{stream.state}, {away}, {stream.delay:.3f} s late"
+        word = stream.state if stream.is_running else "ended"
+        if word != self._told:
+            if word == "unreachable":
+                self._closed.faults.count("stream unreachable", f"the tool waits {away}")
+            self._publisher.publish(String(data=word))
+        self._told = word
+        if not stream.is_running:
+            self.state = "ended"
+            self._timer.cancel()
 
     def _now(self) -> float:
         return float(self._clock.now().nanoseconds) / NANO

@@ -17,34 +17,13 @@
 
 #include "parameters.c"
 
-/* What is streamed to the tool; the members are those of ToolStream in motion/tool_stream.py. */
-typedef struct {
-  double position[3], rotation[9]; /* in the root link's frame, row by row */
-} ToolPose;
-
-typedef struct {
-  double velocity[3], acceleration[3];
-} LimitedMotion;
-
-typedef struct {
-  int runs, tracks, has_pose, follows; /* tracks: the loop has kept to its reference */
-  double time, heard, heard_wrench;
-  double q[N], qd[N], begin[N];
-  double twist[6], target_twist[6], wrench[6], target_wrench[6];
-  ToolPose pose, filtered, target;
-  LimitedMotion linear, angular;
-} ToolStream;
-
 struct Arm {
   Core* core;
-  ToolStream stream;
   int64_t followed; /* how many trajectories */
   double since;     /* time of the first update [s]; NAN before it */
 };
 
 ArmSettings* arm_settings(const Arm* a) { return (ArmSettings*)a->core->settings; /* its first member */ }
-
-#include "tool_stream.c"
 
 void arm_destroy(Arm* a) {
   if (!a) return;
@@ -71,12 +50,37 @@ void arm_apply(Arm* a, ArmSettings* next) {
 
 void arm_stop(Arm* a) {
   core_stop(a->core);
-  a->stream.runs = 0;
   a->since = NAN;
 }
 
 CoreRefusal arm_follow(Arm* a, CoreTrajectory* trajectory) {
   return core_follow(a->core, trajectory, &arm_settings(a)->tolerances, ++a->followed);
+}
+
+void arm_to_root(int what, const double* pose, double* numbers) {
+  double rotation[9], given[12];
+  const size_t count = what == CORE_POSE ? 12 : 6;
+  memcpy(given, numbers, count * sizeof *given);
+  for (int i = 0; i < 3; ++i) for (int j = 0; j < 3; ++j) rotation[3 * i + j] = pose[4 * i + j];
+  for (int part = 0; part < 6; part += 3) for (int i = 0; i < 3 && (part == 0 || what != CORE_POSE); ++i) {
+    numbers[part + i] = what == CORE_POSE ? pose[4 * i + 3] : 0;
+    for (int j = 0; j < 3; ++j) numbers[part + i] += rotation[3 * i + j] * given[part + j];
+  }
+  if (what == CORE_POSE) multiply3(rotation, given + 3, 0, numbers + 3);
+}
+
+CoreRefusal arm_tool(Arm* a, int what, int frame, double t, double stamp, const double* told) {
+  double numbers[12], poses[16 * ARM_LINKS];
+  memcpy(numbers, told, (what == CORE_POSE ? 12 : 6) * sizeof *numbers);
+  if (frame >= 0) {
+    model_links(a->core->state.q, poses);
+    arm_to_root(what, poses + 16 * frame, numbers);
+  }
+  return core_tool(a->core, what, t, stamp, numbers);
+}
+
+int arm_is_unreachable(const Arm* a) {
+  return a->core->state.references.source == TOOL && a->core->state.tool.state == TOOL_STANDS;
 }
 
 /* --- a period */

@@ -1,5 +1,5 @@
 /* The control loop of one arm, for a controller of ros2_control: the core (core/core.h), its settings of parameters
-   (parameters.c), streams for the tool (tool_stream.c), and what is said in words.
+   (parameters.c), and what is said in words.
 
    The functions that take an `Arm` belong to the thread that updates: they neither allocate nor lock, and take a bounded
    time. All others may allocate, and say in words what is wrong. */
@@ -116,21 +116,15 @@ void arm_wrench(const Arm* arm, double* wrench);
 
 /* --- streams for the tool, in the axes of the root link */
 
-enum {
-  ARM_POSE,  /* position (3), and rotation (3, 3) row by row */
-  ARM_TWIST, /* velocity of the tool's origin, and angular velocity (6) */
-  ARM_WRENCH /* what the tool is to exert besides: force and torque about its origin (6) */
-};
-
 /* Turn what is told in a frame into the axes of the root link: `pose` (4, 4) is the frame's there, row by row. */
 void arm_to_root(int what, const double* pose, double* numbers);
 
-/* Something new has come for the tool, at the time t. A stream begins where the reference of the joints is. `frame` is the
-   place in arm_frames of the link in whose axes it is told, as that is now; -1 for the root link. */
-CoreRefusal arm_tool(Arm* arm, int what, int frame, double t, const double* numbers);
+/* Something new has come for the tool, at the time t, as core_tool takes it. `frame` is the place in arm_frames of the link
+   in whose axes it is told, as that is now; -1 for the root link. */
+CoreRefusal arm_tool(Arm* arm, int what, int frame, double t, double stamp, const double* numbers);
 
-/* Have the reference of the joints go on with the stream, if there is one; in every update. */
-CoreRefusal arm_tool_renew(Arm* arm, double t);
+/* Nonzero while the tool cannot reach what is streamed to it. */
+int arm_is_unreachable(const Arm* arm);
 
 /* --- words: not for the thread that updates */
 

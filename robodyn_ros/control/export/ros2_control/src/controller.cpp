@@ -479,6 +479,10 @@ void Controller::watch()
   }
   is_wrench_wanted_ = wrench_topic_ && wrench_topic_->get_subscription_count() > 0;
   conflict_ = reference_subscription_ && reference_subscription_->get_publisher_count() > 1;
+  if (is_unreachable_) {
+    RCLCPP_WARN_THROTTLE(
+      get_node()->get_logger(), *get_node()->get_clock(), PAUSE, "the tool cannot reach what is streamed to it, and waits");
+  }
   if (is_estimated_ && core_velocity_is_silent(&velocity_, seconds(get_node()->now()) - last_time_)) {
     is_estimated_ = false;  // a stream of positions that has fallen silent stands still where it was
     std::fill(std::begin(velocity_.v), std::end(velocity_.v), 0.0);
@@ -571,10 +575,10 @@ controller_interface::return_type Controller::update_reference_from_subscribers(
   }
   for (std::size_t what = 0; what < tool_.size(); ++what) {
     if (const ToolMessage * next = tool_[what].take()) {
-      note(arm_tool(arm_.get(), static_cast<int>(what), next->frame, t, next->numbers.data()));
+      note(arm_tool(arm_.get(), static_cast<int>(what), next->frame, t, next->stamp, next->numbers.data()));
     }
   }
-  note(arm_tool_renew(arm_.get(), t));
+  is_unreachable_ = arm_is_unreachable(arm_.get()) != 0;
   return controller_interface::return_type::OK;
 }
 

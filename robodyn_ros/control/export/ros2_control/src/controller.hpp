@@ -23,6 +23,7 @@
 #include "realtime_tools/realtime_publisher.hpp"
 #include "sensor_msgs/msg/joint_state.hpp"
 #include "std_msgs/msg/float64.hpp"
+#include "std_msgs/msg/header.hpp"
 #include "std_srvs/srv/trigger.hpp"
 #include "trajectory_msgs/msg/joint_trajectory.hpp"
 
@@ -31,6 +32,7 @@ namespace PACKAGE_NAMESPACE
 
 using CallbackReturn = controller_interface::CallbackReturn;
 using JointState = sensor_msgs::msg::JointState;
+using Header = std_msgs::msg::Header;
 using Float64 = std_msgs::msg::Float64;
 using JointTrajectory = trajectory_msgs::msg::JointTrajectory;
 using PoseStamped = geometry_msgs::msg::PoseStamped;
@@ -40,6 +42,7 @@ using Trigger = std_srvs::srv::Trigger;
 
 constexpr std::size_t JOINTS = CORE_JOINTS;
 constexpr std::size_t PROBLEM = 400;  // longest message
+constexpr double STRANGE = 1.0;  // a stamp that is further away from the node's clock is of another one [s]
 
 inline double seconds(const rclcpp::Time & time) { return static_cast<double>(time.nanoseconds()) / 1e9; }
 
@@ -56,6 +59,7 @@ using ToolNumbers = std::array<double, 12>;
 struct ToolMessage
 {
   int frame = -1;  // place in arm_frames of the link in whose axes it is told; -1 for the root link
+  double stamp = 0.0;  // [s]; NaN for when it comes
   ToolNumbers numbers{};
 };
 
@@ -105,7 +109,7 @@ private:
   void on_reference(const JointState & message);
   void on_trajectory(const JointTrajectory & message);
   void on_pose(const PoseStamped & message);
-  void on_tool(int what, const char * name, const std::string & frame, const ToolNumbers & numbers);
+  void on_tool(int what, const char * name, const Header & header, const ToolNumbers & numbers);
   bool find_frame(int what, const std::string & name, ToolMessage & message, std::string & problem) const;
   void watch();
   int joint_of(const std::string & name) const;
@@ -144,7 +148,7 @@ private:
   std::array<Newest<ToolMessage>, 3> tool_;  // poses, twists, wrenches
   Newest<CoreRefusal> refusal_;
   Newest<ArmReport> fault_;
-  std::atomic<bool> hold_{false}, tare_{false}, conflict_{false}, stand_still_{false}, is_active_{false};
+  std::atomic<bool> hold_{false}, tare_{false}, conflict_{false}, stand_still_{false}, is_active_{false}, is_unreachable_{false};
   std::atomic<double> speed_{1.0};  // of trajectories, as it was asked for
   std::atomic<double> time_{0.0};  // of the latest update
   std::atomic<bool> went_blind_{false};  // no usable state has come since the activation, and it is not told yet

@@ -224,10 +224,14 @@ int arm_settings_prepare(ArmSettings* x, const Parameters* p, double period, cha
   *s = FIRST_SETTINGS;
   s->step_run = step_run; s->model = x->model;
   s->gravity = model_gravity; s->mass_matrix = model_mass_matrix; s->inverse = model_inverse; s->forward = model_forward;
-  s->sensitivity = model_sensitivity; s->sensitivity_model = x->model;
+  s->sensitivity = model_sensitivity; s->sensitivity_model = x->model; s->tool = model_tool;
   copy_safety(s, p);
   s->estimates_velocity = p->missing_velocity != 0;
   s->reference_velocity_filter = p->reference_velocity_filter;
+  s->stream_timeout = p->stream_timeout; s->stream_delay = p->stream_delay;
+  s->stream_speed[0] = p->stream_speed; s->stream_speed[1] = p->stream_turn_speed;
+  s->stream_acceleration[0] = p->stream_acceleration; s->stream_acceleration[1] = p->stream_turn_acceleration;
+  s->stream_jerk[0] = p->stream_jerk; s->stream_jerk[1] = p->stream_turn_jerk;
   find_reactions(s, p);
   find_gains(p, inertia, 0, s->stiffness, s->damping, none);
   EACH {

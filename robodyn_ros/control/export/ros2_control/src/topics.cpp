@@ -94,13 +94,13 @@ void Controller::listen()
     "~/target_twist", newest, [this](const std::shared_ptr<const TwistStamped> message) {
       const auto & v = message->twist.linear;
       const auto & w = message->twist.angular;
-      on_tool(ARM_TWIST, "target_twist", message->header.frame_id, {v.x, v.y, v.z, w.x, w.y, w.z});
+      on_tool(CORE_TWIST, "target_twist", message->header, {v.x, v.y, v.z, w.x, w.y, w.z});
     });
   wrench_subscription_ = node->create_subscription<WrenchStamped>(
     "~/target_wrench", newest, [this](const std::shared_ptr<const WrenchStamped> message) {
       const auto & f = message->wrench.force;
       const auto & m = message->wrench.torque;
-      on_tool(ARM_WRENCH, "target_wrench", message->header.frame_id, {f.x, f.y, f.z, m.x, m.y, m.z});
+      on_tool(CORE_WRENCH, "target_wrench", message->header, {f.x, f.y, f.z, m.x, m.y, m.z});
     });
   hold_service_ = node->create_service<Trigger>(
     "~/hold", [this](const std::shared_ptr<Trigger::Request>, std::shared_ptr<Trigger::Response> response) {
@@ -224,18 +224,21 @@ void Controller::on_pose(const PoseStamped & message)
   if (!read_pose(message.pose.position, message.pose.orientation, numbers)) {
     return refuse("target_pose", "its orientation must be a quaternion of length 1");
   }
-  on_tool(ARM_POSE, "target_pose", message.header.frame_id, numbers);
+  on_tool(CORE_POSE, "target_pose", message.header, numbers);
 }
 
-void Controller::on_tool(int what, const char * name, const std::string & frame, const ToolNumbers & numbers)
+void Controller::on_tool(int what, const char * name, const Header & header, const ToolNumbers & numbers)
 {
   const std::lock_guard<std::mutex> lock(preparation_);
-  ToolMessage message{-1, numbers};
+  ToolMessage message{-1, static_cast<double>(header.stamp.sec) + static_cast<double>(header.stamp.nanosec) / 1e9, numbers};
+  if (!(message.stamp > 0.0 && std::abs(seconds(get_node()->now()) - message.stamp) <= STRANGE)) {
+    message.stamp = std::numeric_limits<double>::quiet_NaN();
+  }
   std::string problem;
   if (!std::all_of(numbers.begin(), numbers.end(), [](double value) { return std::isfinite(value); })) {
     return refuse(name, "it has numbers that are not finite");
   }
-  if (!find_frame(what, frame, message, problem)) {
+  if (!find_frame(what, header.frame_id, message, problem)) {
     return refuse(name, problem);
   }
   Newest<ToolMessage> & stream = tool_[static_cast<std::size_t>(what)];

@@ -1,0 +1,695 @@
+/* What is streamed to the tool, poses, twists and wrenches, as a reference of the joints.
+
+   target     A pose counts at its stamp: the target goes from message to message by a curve whose velocity and acceleration
+              do not jump, one period of the stream late (measured, with its jitter). Where messages are late or lost, the target
+              goes on for `COAST` periods, and comes to rest. A twist counts at once. Whatever ends, ends within the limits.
+   tool       ẋ* = v_target + e/|e| b(|e|; a), e from the tool to the target, |ẋ*| ≤ v_max, for translation and rotation each.
+              b(s; a) = √((a/k)² + 2 a s) - a/k is the speed from which one can brake within a distance s, k s for a small one.
+   stretch    The tool takes its path at the ratio g ≤ 1 of that speed: q̇* = g J⁺ ẋ* keeps to the velocity limits, brakes before
+              position limits and before singular values fall below their floor, and what the path's curvature takes,
+              J̇ q̇*, is at most `CURVED` of the tool's acceleration, J⁺ J̇ q̇* of the joints'. At the edge g becomes 0: the tool stands.
+   limits     ẍ follows g ẋ* within the limits of acceleration and jerk.
+   step       Of all q̇ = q̇_b + β (q̇* - q̇_b), 0 ≤ β ≤ 1, the greatest β counts that keeps all limits: of position, velocity and
+              acceleration of the joints, of speed and acceleration of the tool. q̇_b = (1 - ρ) q̇ brakes all joints together. It
+              is possible at any time, because the curvature is bounded: on a straight line of the joints the tool decelerates by
+              ρ |ẋ| and what is left of J̇ q̇. β is found by `BISECTIONS` halvings.
+   detour     Where the tool stands on its path although its target rests, joint positions are looked for that have it there:
+              from where the joints are, from where the stream began, from poses all over the range. If there are any, the
+              joints go there on a straight line, within the same limits; else the target is unreachable, which is said.
+
+   Joints to spare go back to where the stream began. A period takes one singular value decomposition (at most `SWEEPS` sweeps),
+   while it stands `SEARCH` more, and five calls of the kinematics at most for each `TOOL_STEP`.
+
+   Source: Siciliano, Sciavicco, Villani, Oriolo, Robotics: Modelling, Planning and Control (2009), sections 3.5 and 3.7;
+   braking distance as a feedback law: Biagiotti and Melchiorri, Trajectory Planning for Automatic Machines and Robots (2008),
+   section 3.2; scaling that keeps the path: Flacco, De Luca and Khatib, Control of redundant robots under hard joint
+   constraints: saturation in the null space, IEEE Trans. Robotics 31 (2015), section IV. */
+
+#include "memory.h"
+
+#define TOOL_STEP 4e-3 /* longest step; a longer period has several, MOST_STEPS at most [s] */
+#define POSTURE 1.0 /* rate at which joints to spare go back to where the stream began [1/s] */
+#define POSTURE_SPEED 0.2 /* at most, in velocity limits */
+#define STREAM_SPEED 0.9 /* greatest speed of a joint, in velocity limits: the arm overshoots */
+#define SLOPE_POSITION 25.0 /* k of b for small distances [1/s] */
+#define SLOPE_VELOCITY 120.0 /* and for small differences of speed [1/s] */
+#define BRAKING 0.5 /* ratio of acceleration and jerk that braking counts on: the rest is for what comes meanwhile */
+#define AHEAD 0.3 /* the same before the edge, whose distance is known roughly */
+#define CURVED 0.3 /* ratio of the acceleration that the curvature of a path may take */
+#define MOST_CURVED 0.36 /* and that of a motion */
+#define RISE_TIME 0.1 /* in which a joint comes from rest to its velocity limit, at least [s] */
+#define FASTEST 10.0 /* velocity limit that counts for that where there is no lower one [rad/s] or [m/s] */
+#define MARGIN 1e-3 /* distance from a position limit that a joint keeps [rad] or [m] */
+#define STILL 1e-4 /* at rest is what is slower [m/s] or [rad/s], there what is nearer [m] or [rad] */
+#define NEAR_LIMIT 0.2 /* from here to a position limit a joint to spare moves less and less [rad] or [m] */
+#define STANDS_BELOW 0.05 /* ratio of the speed wanted below which the tool stands on its path */
+#define STANDS_FOR 0.2 /* until it says so [s] */
+#define RESTS 1e-3 /* a target that moves less rests [m] */
+#define FOUND 1e-7 /* joint positions whose tool is nearer to the target have it there [m] */
+#define LONGEST_GAP 0.35 /* poses whose stamps are further apart are no stream [s] */
+#define COAST 2.0 /* periods of a stream for which its target goes on without messages */
+#define KNOT 0.02 /* shortest time over which a stream is differentiated [s] */
+#define WRENCH_TIME 0.02 /* time constant of a wrench [s] */
+#define DELAY_RATE 0.02 /* at which averages of a stream follow, a message */
+enum { MOST_STEPS = 16, SWEEPS = 12, BISECTIONS = 16, SEARCH = 2, TRIES = 60, SEEDS = 60 };
+
+/* --- vectors and poses */
+
+static double length3(const double* v) { return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]); }
+
+static void multiply3(const double* a, const double* b, int transposed, double* c) { /* a b, or a bᵀ */
+  for (int i = 0; i < 3; ++i) for (int j = 0; j < 3; ++j) {
+    c[3 * i + j] = 0;
+    for (int k = 0; k < 3; ++k) c[3 * i + j] += a[3 * i + k] * (transposed ? b[3 * j + k] : b[3 * k + j]);
+  }
+}
+
+/* By way of the quaternion, whose greatest component is known best. */
+static void rotation_vector(const double* r, double* phi) {
+  const double a = r[0], b = r[1], c = r[2], d = r[3], e = r[4], f = r[5], g = r[6], h = r[7], i = r[8];
+  const double outer[4][4] = {{1 + a + e + i, h - f, c - g, d - b}, /* 4 q qᵀ */
+                              {h - f, 1 + a - e - i, b + d, c + g},
+                              {c - g, b + d, 1 - a + e - i, f + h},
+                              {d - b, c + g, f + h, 1 - a - e + i}};
+  int best = 0;
+  for (int k = 1; k < 4; ++k) if (outer[k][k] > outer[best][best]) best = k;
+  const double* q = outer[best];
+  const double length = copysign(sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]), q[0]);
+  const double w = q[0] / length, v[3] = {q[1] / length, q[2] / length, q[3] / length}, s = length3(v);
+  for (int k = 0; k < 3; ++k) phi[k] = (s < 1e-8 ? 2 : 2 * atan2(s, w) / s) * v[k];
+}
+
+static void rotation_of(const double* phi, double* r) {
+  const double angle = length3(phi), half = sin(angle / 2), x = phi[0], y = phi[1], z = phi[2];
+  const int small = angle < 1e-4;
+  const double a = small ? 1 - angle * angle / 6 : sin(angle) / angle;
+  const double b = small ? 0.5 - angle * angle / 24 : 2 * (half / angle) * (half / angle);
+  const double skew[9] = {0, -z, y, z, 0, -x, -y, x, 0};
+  double twice[9];
+  multiply3(skew, skew, 0, twice);
+  for (int k = 0; k < 9; ++k) r[k] = (k % 4 == 0) + a * skew[k] + b * twice[k];
+}
+
+/* From one pose to another: displacement and rotation vector, in the root link's axes (6). */
+static void between(const ToolPose* from, const ToolPose* to, double* way) {
+  double turn[9];
+  for (int k = 0; k < 3; ++k) way[k] = to->position[k] - from->position[k];
+  multiply3(to->rotation, from->rotation, 1, turn);
+  rotation_vector(turn, way + 3);
+}
+
+static void move_pose(ToolPose* pose, const double* way) {
+  double turn[9], before[9];
+  for (int k = 0; k < 3; ++k) pose->position[k] += way[k];
+  for (int k = 0; k < 9; ++k) before[k] = pose->rotation[k];
+  rotation_of(way + 3, turn);
+  multiply3(turn, before, 0, pose->rotation);
+}
+
+static void find_tool(const Settings* s, const double* q, ToolPose* found, double* jacobian) {
+  double pose[16];
+  s->tool(q, s->tool_model, pose, jacobian);
+  for (int i = 0; i < 3; ++i) {
+    found->position[i] = pose[4 * i + 3];
+    for (int j = 0; j < 3; ++j) found->rotation[3 * i + j] = pose[4 * i + j];
+  }
+}
+
+static void find_twist(const double* jacobian, const double* qd, double* twist) {
+  for (int k = 0; k < 6; ++k) { twist[k] = 0; EACH twist[k] += jacobian[k * N + i] * qd[i]; }
+}
+
+/* Length of a twist or of a displacement in the directions that the arm has, where a radian counts as some distance. */
+static double weighted(const Settings* s, const double* x) {
+  double square = 0;
+  for (int64_t k = 0; k < s->tool_directions; ++k) {
+    double part = 0;
+    for (int l = 0; l < 6; ++l) part += s->tool_axes[6 * k + l] * x[l];
+    square += part * part;
+  }
+  return sqrt(square);
+}
+
+static double braking_speed(double distance, double deceleration, double slope) {
+  const double least = deceleration / slope;
+  return sqrt(least * least + 2 * deceleration * distance) - least;
+}
+
+static void shorten(double* vector, double longest) {
+  const double length = length3(vector);
+  if (length > longest) for (int k = 0; k < 3; ++k) vector[k] *= longest / length;
+}
+
+/* --- the target of a stream of poses */
+
+/* The target at a time, its velocity and its acceleration (6). */
+static void target_at(const Tool* y, double t, ToolPose* target, double* velocity, double* acceleration) {
+  double way[6] = {0};
+  const double u = greater(t - y->begin, 0), T = y->duration;
+  for (int k = 0; k < 6; ++k) velocity[k] = acceleration[k] = 0;
+  for (int k = 0; k < 6 && T > 0; ++k) {
+    const double* c = y->curve + 6 * k;
+    if (u < T) {
+      way[k] = c[0] + u * (c[1] + u * (c[2] + u * (c[3] + u * (c[4] + u * c[5]))));
+      velocity[k] = c[1] + u * (2 * c[2] + u * (3 * c[3] + u * (4 * c[4] + u * 5 * c[5])));
+      acceleration[k] = 2 * c[2] + u * (6 * c[3] + u * (12 * c[4] + u * 20 * c[5]));
+    } else { /* the next messages are late: the target goes on for a while, and then comes to rest */
+      const double on = smaller(u - T, COAST * y->period), late = u - T - on, left = exp(-late / y->period);
+      const double speed = y->last_velocity[k] + y->last_acceleration[k] * on;
+      way[k] = (y->last_velocity[k] + speed) / 2 * on + speed * y->period * (1 - left);
+      velocity[k] = speed * left;
+      acceleration[k] = late > 0 ? -velocity[k] / y->period : y->last_acceleration[k];
+    }
+  }
+  *target = y->knot[0];
+  move_pose(target, way);
+}
+
+/* The curve of fifth degree from the present target to the newest pose, which is due at a time. */
+static void bend(Tool* y, double t, double due, const double* x, const double* v, const double* a) {
+  const double T = due - t, *v1 = y->last_velocity, *a1 = y->last_acceleration;
+  y->begin = t; y->duration = T;
+  for (int k = 0; k < 6; ++k) {
+    double* c = y->curve + 6 * k;
+    const double h = -(x[k] + v[k] * T + a[k] * T * T / 2), hv = (v1[k] - v[k] - a[k] * T) * T, ha = (a1[k] - a[k]) * T * T;
+    c[0] = x[k]; c[1] = v[k]; c[2] = a[k] / 2;
+    c[3] = (10 * h - 4 * hv + ha / 2) / (T * T * T);
+    c[4] = (-15 * h + 7 * hv - ha) / (T * T * T * T);
+    c[5] = (6 * h - 3 * hv + ha / 2) / (T * T * T * T * T);
+  }
+}
+
+/* Velocity and acceleration of the stream at its newest pose, by the parabola through the last three. */
+static void differentiate(const Settings* s, Tool* y) {
+  double first[6], second[6], *v = y->last_velocity, *a = y->last_acceleration;
+  const double h = y->stamp[0] - y->stamp[1], g = y->stamp[1] - y->stamp[2];
+  between(&y->knot[1], &y->knot[0], first);
+  if (y->knots > 2) between(&y->knot[2], &y->knot[1], second);
+  for (int k = 0; k < 6; ++k) {
+    a[k] = y->knots > 2 ? 2 * (first[k] / h - second[k] / g) / (h + g) : 0;
+    v[k] = first[k] / h + a[k] * h / 2;
+  }
+  for (int part = 0; part < 2; ++part) {
+    shorten(v + 3 * part, s->stream_speed[part]);
+    shorten(a + 3 * part, s->stream_acceleration[part]);
+  }
+}
+
+/* How late the stream is followed: by its period, which lost messages do not make longer, by how late its messages come on
+   average, and by twice their usual deviation. It changes slowly, for with it the target's speed does. */
+static void measure_delay(const Settings* s, Tool* y, double gap, double late) {
+  const double rate = greater(DELAY_RATE, 1 / (double)++y->measured);
+  if (y->measured == 1) { y->period = gap; y->late = late; y->deviation = 0; }
+  y->period += rate * smaller(gap - y->period, 0.1 * y->period);
+  y->deviation += rate * (smaller(fabs(late - y->late), y->period) - y->deviation);
+  y->late += rate * (within(late - y->late, y->period));
+  y->delay = s->stream_delay > 0 ? s->stream_delay : smaller(y->period + y->late + 2 * y->deviation, LONGEST_GAP);
+}
+
+static void take_pose(const Settings* s, Tool* y, double t, double stamp, const double* numbers) {
+  ToolPose now, pose;
+  double x[6], v[6], a[6];
+  const double gap = stamp - y->stamp[0];
+  if (y->knots && gap <= 0 && gap > -LONGEST_GAP) return; /* it was overtaken on its way */
+  for (int k = 0; k < 3; ++k) pose.position[k] = numbers[k];
+  for (int k = 0; k < 9; ++k) pose.rotation[k] = numbers[3 + k];
+  int goes_on = y->knots && gap > 0 && gap <= LONGEST_GAP;
+  if (goes_on) {
+    between(&y->knot[0], &pose, x);
+    goes_on = length3(x) <= 3 * s->stream_speed[0] * gap && length3(x + 3) <= 3 * s->stream_speed[1] * gap;
+    measure_delay(s, y, gap, t - stamp);
+    target_at(y, t, &now, v, a);
+  }
+  if (!goes_on || y->knots < 2 || y->stamp[0] - y->stamp[1] >= KNOT) {
+    for (int k = 2; k > 0; --k) { y->knot[k] = y->knot[k - 1]; y->stamp[k] = y->stamp[k - 1]; }
+    y->knots = goes_on ? (y->knots < 3 ? y->knots + 1 : 3) : 1;
+    if (!goes_on) y->measured = 0;
+  }
+  y->knot[0] = pose; y->stamp[0] = stamp;
+  y->duration = 0; /* a pose that begins a stream, or jumps, is the target at once */
+  if (!goes_on) return;
+  differentiate(s, y);
+  between(&pose, &now, x);
+  const double due = smaller(greater(stamp + y->delay, t + y->period / 2), t + 2 * y->period);
+  bend(y, t, due, x, v, a);
+}
+
+/* --- the inverse of the tool's Jacobian */
+
+enum { WIDE = N > 6 ? N : 6 };
+
+/* Its singular values, and their directions: of the tool, weighted, and of the joints, in `ease`. */
+typedef struct {
+  int count;
+  double value[6], left[6][6], right[6][N], ease[N];
+} Svd;
+
+/* How easily each joint moves for the tool, where there are joints to spare: less, the nearer its limit is. Chan and Dubey, A
+   weighted least-norm solution based scheme for avoiding joint limits, IEEE Trans. Robotics and Automation 11 (1995). */
+static void find_ease(const Settings* s, const double* q, double* ease) {
+  EACH {
+    const double room = smaller(q[i] - s->lower[i], s->upper[i] - q[i]);
+    ease[i] = N > s->tool_directions ? smaller(greater(room / NEAR_LIMIT, 0.05), 1) : 1;
+  }
+}
+
+/* The rows of the Jacobian in the directions that the arm has, weighted (directions, N). */
+static void weigh(const Settings* s, const double* ease, const double* jacobian, double* rows) {
+  for (int64_t k = 0; k < s->tool_directions; ++k) EACH {
+    rows[k * N + i] = 0;
+    for (int l = 0; l < 6; ++l) rows[k * N + i] += s->tool_axes[6 * k + l] * jacobian[l * N + i] * ease[i];
+  }
+}
+
+/* One-sided Jacobi method: turns vectors until they are orthogonal, and `turn` with them. Their lengths are the singular
+   values then. Golub and Van Loan, Matrix Computations (2013), section 8.6.3. */
+static void make_orthogonal(int count, int length, double v[6][WIDE], double turn[6][6]) {
+  for (int a = 0; a < count; ++a) for (int b = 0; b < count; ++b) turn[a][b] = a == b;
+  for (int sweep = 0, turned = 1; turned && sweep < SWEEPS; ++sweep) {
+    turned = 0;
+    for (int a = 0; a < count; ++a) for (int b = a + 1; b < count; ++b) {
+      double aa = 0, bb = 0, ab = 0;
+      for (int k = 0; k < length; ++k) { aa += v[a][k] * v[a][k]; bb += v[b][k] * v[b][k]; ab += v[a][k] * v[b][k]; }
+      if (!(fabs(ab) > 1e-14 * sqrt(aa * bb))) continue;
+      const double z = (bb - aa) / (2 * ab), t = copysign(1, z) / (fabs(z) + sqrt(1 + z * z));
+      const double c = 1 / sqrt(1 + t * t), d = c * t;
+      for (int k = 0; k < length; ++k) { const double x = v[a][k], y = v[b][k]; v[a][k] = c * x - d * y; v[b][k] = d * x + c * y; }
+      for (int k = 0; k < count; ++k) { const double x = turn[a][k], y = turn[b][k]; turn[a][k] = c * x - d * y; turn[b][k] = d * x + c * y; }
+      turned = 1;
+    }
+  }
+}
+
+static void decompose(const Settings* s, const double* q, const double* jacobian, Svd* y) {
+  const int directions = (int)s->tool_directions, is_wide = directions <= N;
+  double rows[6 * N], v[6][WIDE], turn[6][6];
+  find_ease(s, q, y->ease);
+  weigh(s, y->ease, jacobian, rows);
+  y->count = is_wide ? directions : N;
+  for (int k = 0; k < directions; ++k) EACH *(is_wide ? &v[k][i] : &v[i % 6][k]) = rows[k * N + i];
+  make_orthogonal(y->count, is_wide ? N : directions, v, turn);
+  for (int a = 0; a < y->count; ++a) {
+    double square = 0;
+    for (int k = 0; k < (is_wide ? N : directions); ++k) square += v[a][k] * v[a][k];
+    y->value[a] = sqrt(square);
+    const double scale = y->value[a] > 0 ? 1 / y->value[a] : 0;
+    for (int k = 0; k < directions; ++k) y->left[a][k] = is_wide ? turn[a][k] : v[a][k] * scale;
+    EACH y->right[a][i] = is_wide ? v[a][i] * scale : turn[a][i % 6];
+  }
+}
+
+/* A twist in the directions that the arm has, along each singular one. */
+static void along(const Settings* s, const Svd* y, const double* twist, double* ratio) {
+  for (int a = 0; a < y->count; ++a) {
+    ratio[a] = 0;
+    for (int64_t k = 0; k < s->tool_directions; ++k) for (int l = 0; l < 6; ++l)
+      ratio[a] += y->left[a][k] * s->tool_axes[6 * k + l] * twist[l];
+  }
+}
+
+/* qd = J⁺ twist, with a damping that is next to none unless told. */
+static void solve_joints(const Settings* s, const Svd* y, const double* twist, double damping, double* qd) {
+  double ratio[6];
+  along(s, y, twist, ratio);
+  clear(qd);
+  for (int a = 0; a < y->count; ++a) {
+    const double scale = y->value[a] / (y->value[a] * y->value[a] + damping * damping);
+    EACH qd[i] += y->ease[i] * y->right[a][i] * (ratio[a] * scale);
+  }
+}
+
+/* --- limits */
+
+static double steepest(const Settings* s, int i) {
+  return smaller(smaller(s->acceleration[i], s->braking[i]), smaller(s->velocity_limit[i], FASTEST) / RISE_TIME);
+}
+
+/* How far a joint may go in the direction of a velocity. */
+static double room(const Settings* s, const Tool* y, int i, double qd) {
+  return greater(qd > 0 ? s->upper[i] - MARGIN - y->q[i] : y->q[i] - s->lower[i] - MARGIN, 0);
+}
+
+/* A motion along a path: velocities of the joints and of the tool, and how they change along it. */
+typedef struct {
+  double qd[N], twist[6], change[6 * N]; /* J̇ */
+  double rate;                           /* at which its speed may change, as ratio of itself [1/s] */
+} Course;
+
+static void find_course(const Settings* s, const double* q, const double* jacobian, const double* qd, Course* y) {
+  double greatest = 1e-12, there[N], other[6 * N];
+  ToolPose pose;
+  copy(y->qd, qd);
+  find_twist(jacobian, qd, y->twist);
+  EACH greatest = greater(greatest, fabs(qd[i]));
+  const double h = 1e-6 / greatest;
+  EACH there[i] = q[i] + h * qd[i];
+  find_tool(s, there, &pose, other);
+  for (int k = 0; k < 6 * N; ++k) y->change[k] = (other[k] - jacobian[k]) / h;
+  y->rate = INFINITY;
+  for (int part = 0; part < 2; ++part)
+    y->rate = smaller(y->rate, s->stream_acceleration[part] / greater(length3(y->twist + 3 * part), 1e-12));
+  EACH y->rate = smaller(y->rate, steepest(s, i) / greater(fabs(qd[i]), 1e-12));
+}
+
+/* The ratio g at which the speed of a course keeps to the limits of speed, position and curvature. */
+static double stretch(const Settings* s, const Tool* y, const Svd* svd, const Course* x) {
+  double least = 1, curved[6], bent[N];
+  find_twist(x->change, x->qd, curved);
+  solve_joints(s, svd, curved, 1e-3 * s->tool_floor, bent);
+  for (int part = 0; part < 2; ++part) {
+    least = smaller(least, s->stream_speed[part] / greater(length3(x->twist + 3 * part), 1e-12));
+    least = smaller(least, sqrt(CURVED * s->stream_acceleration[part] / greater(length3(curved + 3 * part), 1e-12)));
+  }
+  EACH {
+    const double speed = greater(fabs(x->qd[i]), 1e-12);
+    least = smaller(least, STREAM_SPEED * s->velocity_limit[i] / speed);
+    least = smaller(least, sqrt(CURVED * steepest(s, i) / greater(fabs(bent[i]), 1e-12)));
+    if (isfinite(room(s, y, i, x->qd[i])))
+      least = smaller(least, braking_speed(room(s, y, i, x->qd[i]) / speed, AHEAD * x->rate, SLOPE_POSITION));
+  }
+  return least;
+}
+
+/* The same, so that no singular value falls below its floor whose direction the course needs. */
+static double stretch_to_edge(const Settings* s, const Svd* svd, const Course* x) {
+  double least = 1, rows[6 * N], ratio[6];
+  const double whole = greater(weighted(s, x->twist), 1e-12);
+  weigh(s, svd->ease, x->change, rows);
+  along(s, svd, x->twist, ratio);
+  for (int a = 0; a < svd->count; ++a) {
+    double falls = 0;
+    for (int64_t k = 0; k < s->tool_directions; ++k) EACH falls -= svd->left[a][k] * rows[k * N + i] * svd->right[a][i];
+    if (!(falls > 0) || svd->value[a] < 1e-9) continue;
+    const double away = greater(svd->value[a] - s->tool_floor, 0) / falls, needed = fabs(ratio[a]) / whole;
+    least = smaller(least, braking_speed(away, AHEAD * x->rate, SLOPE_POSITION) / greater(needed, 1e-6));
+  }
+  return least;
+}
+
+/* The velocity of the tool that follows a wanted one (6) within the limits of acceleration and jerk. */
+static void advance_limited(const Settings* s, const Tool* y, double dt, const double* wanted, double* velocity) {
+  for (int part = 0; part < 6; part += 3) {
+    const double most = s->stream_acceleration[part / 3], jerk = s->stream_jerk[part / 3];
+    double lacking[3], change[3];
+    for (int k = 0; k < 3; ++k) lacking[k] = wanted[part + k] - y->velocity[part + k];
+    const double lack = length3(lacking);
+    const double asked = lack > 0 ? smaller(braking_speed(lack, BRAKING * jerk, smaller(SLOPE_VELOCITY, 0.5 / dt)), most) : 0;
+    for (int k = 0; k < 3; ++k) change[k] = (lack > 0 ? lacking[k] * (asked / lack) : 0) - y->acceleration[part + k];
+    shorten(change, jerk * dt);
+    for (int k = 0; k < 3; ++k) change[k] += y->acceleration[part + k];
+    shorten(change, most);
+    for (int k = 0; k < 3; ++k) velocity[part + k] = y->velocity[part + k] + dt * change[k];
+  }
+}
+
+/* What velocities of the joints do in this step: the tool's velocity, its change since the last step, their curvature J̇ q̇ (6),
+   and the way of each joint until all have been braked together. */
+typedef struct {
+  double qd[N], twist[6], change[6], curved[6], stop[N];
+} Move;
+
+/* The rate at which the velocities of all joints may be braked together [1/s]. */
+static double braking_rate(const Settings* s, const double* twist, const double* qd) {
+  double rate = INFINITY;
+  for (int part = 0; part < 2; ++part)
+    rate = smaller(rate, (1 - MOST_CURVED) * s->stream_acceleration[part] / greater(length3(twist + 3 * part), 1e-12));
+  EACH rate = smaller(rate, steepest(s, i) / greater(fabs(qd[i]), 1e-12));
+  return rate;
+}
+
+static void find_move(const Settings* s, const Tool* y, double dt, const double* q, const double* jacobian, const double* qd, Move* x) {
+  Course course;
+  find_course(s, q, jacobian, qd, &course);
+  copy(x->qd, qd);
+  find_twist(course.change, qd, x->curved);
+  for (int k = 0; k < 6; ++k) { x->twist[k] = course.twist[k]; x->change[k] = x->twist[k] - y->velocity[k]; }
+  const double time = dt + 0.5 / braking_rate(s, x->twist, qd);
+  EACH x->stop[i] = fabs(qd[i]) * time;
+}
+
+/* Nonzero if a move keeps to all limits, or is no worse than one that brakes. */
+static int is_allowed(const Settings* s, const Tool* y, double dt, const Move* x, const Move* braked) {
+  const double rounding = 1 + 1e-9;
+  EACH {
+    if (fabs(x->qd[i]) > rounding * greater(STREAM_SPEED * s->velocity_limit[i], fabs(braked->qd[i]))) return 0;
+    if (fabs(x->qd[i] - y->qd[i]) > rounding * steepest(s, i) * dt) return 0;
+    if (x->stop[i] > rounding * greater(room(s, y, i, x->qd[i]), x->qd[i] * braked->qd[i] > 0 ? braked->stop[i] : 0)) return 0;
+  }
+  for (int part = 0; part < 6; part += 3) {
+    const double most = s->stream_acceleration[part / 3];
+    if (length3(x->twist + part) > rounding * greater(s->stream_speed[part / 3], length3(braked->twist + part))) return 0;
+    if (length3(x->change + part) > rounding * greater(most * dt, length3(braked->change + part))) return 0;
+    if (length3(x->curved + part) > rounding * greater(MOST_CURVED * most, length3(braked->curved + part))) return 0;
+  }
+  return 1;
+}
+
+/* The velocities of the joints nearest to those wanted, on the line from those that brake, that keep to all limits. */
+static void limit_joints(const Settings* s, const Tool* y, double dt, const double* q, const double* jacobian, const double* wanted,
+                         double* qd) {
+  double slower[N], asked[N], least = 0, most = 1;
+  Move move, braked;
+  const double left = 1 - smaller(dt * braking_rate(s, y->velocity, y->qd), 1);
+  EACH {
+    slower[i] = left * y->qd[i];
+    asked[i] = qd[i] = within(wanted[i], braking_speed(room(s, y, i, wanted[i]), AHEAD * steepest(s, i), SLOPE_POSITION));
+  }
+  find_move(s, y, dt, q, jacobian, slower, &braked);
+  find_move(s, y, dt, q, jacobian, qd, &move);
+  if (!is_allowed(s, y, dt, &move, &braked)) {
+    for (int k = 0; k < BISECTIONS; ++k) {
+      const double middle = (least + most) / 2;
+      EACH qd[i] = slower[i] + middle * (asked[i] - slower[i]);
+      find_move(s, y, dt, q, jacobian, qd, &move);
+      if (is_allowed(s, y, dt, &move, &braked)) least = middle; else most = middle;
+    }
+    EACH qd[i] = slower[i] + least * (asked[i] - slower[i]);
+  }
+  EACH qd[i] = smaller(greater(qd[i], -room(s, y, i, -1) / dt), room(s, y, i, 1) / dt);
+}
+
+/* --- a detour of the joints */
+
+static double within_limits(const Settings* s, int i, double q) { return smaller(greater(q, s->lower[i] + MARGIN), s->upper[i] - MARGIN); }
+
+/* A pose of the joints to begin a search at: where they are, where they were, and then all over their range, by the fractions
+   of multiples of irrational numbers. */
+static void seed(const Settings* s, Tool* y) {
+  EACH {
+    const double lower = isfinite(s->lower[i]) ? s->lower[i] : -TURN / 2, upper = isfinite(s->upper[i]) ? s->upper[i] : TURN / 2;
+    const double part = fmod((double)y->seeds * sqrt(2 + 3 * i + (i % 2)), 1);
+    y->guess[i] = y->seeds == 0 ? y->q[i] : y->seeds == 1 ? y->posture[i] : lower + part * (upper - lower);
+  }
+  y->tries = 0;
+}
+
+/* The joints are to go to what was found, by whole turns nearer to where they are if the tool is there then, too. */
+static void begin_detour(const Settings* s, Tool* y, const ToolPose* target) {
+  double near[N], jacobian[6 * N], error[6];
+  ToolPose pose;
+  EACH near[i] = within_limits(s, i, y->guess[i] - TURN * nearbyint((y->guess[i] - y->q[i]) / TURN));
+  find_tool(s, near, &pose, jacobian);
+  between(&pose, target, error);
+  if (weighted(s, error) < 10 * FOUND) copy(y->guess, near);
+  y->state = TOOL_DETOUR; y->detour_target = *target;
+}
+
+/* Some steps of Newton's method, damped by the distance, towards joint positions that have the tool at the target. */
+static void search(const Settings* s, Tool* y, const ToolPose* target) {
+  for (int k = 0; k < SEARCH && y->seeds < SEEDS && y->state != TOOL_DETOUR; ++k) {
+    double jacobian[6 * N], error[6], qd[N];
+    ToolPose pose;
+    Svd svd;
+    if (y->tries == 0) seed(s, y);
+    find_tool(s, y->guess, &pose, jacobian);
+    between(&pose, target, error);
+    const double away = weighted(s, error);
+    if (away < FOUND) { begin_detour(s, y, target); return; }
+    shorten(error, 0.3);
+    shorten(error + 3, 1);
+    decompose(s, y->guess, jacobian, &svd);
+    solve_joints(s, &svd, error, 0.05 * smaller(away, 1) + 1e-9, qd);
+    EACH y->guess[i] = within_limits(s, i, y->guess[i] + qd[i]);
+    if (++y->tries > TRIES) { ++y->seeds; y->tries = 0; }
+  }
+}
+
+/* Whether the tool stands on its path, for it takes a ratio of the speed wanted. A detour is for a target that rests. */
+static void watch_path(const Settings* s, Tool* y, double dt, const ToolPose* target, const double* error, double ratio) {
+  double moved[6];
+  const int stands = ratio <= STANDS_BELOW;
+  y->stood = stands ? y->stood + dt : 0;
+  y->state = y->stood > STANDS_FOR ? TOOL_STANDS : TOOL_FOLLOWS;
+  if (y->follows != CORE_POSE) return;
+  between(&y->stood_target, target, moved);
+  if (weighted(s, moved) > RESTS || weighted(s, error) <= STILL) {
+    y->stood_target = *target;
+    y->rested = 0; y->seeds = y->tries = 0;
+  } else y->rested += dt;
+  if (y->state == TOOL_STANDS && y->rested > STANDS_FOR) search(s, y, target);
+}
+
+/* The velocities of the joints on their straight line to where the detour ends. */
+static void take_detour(const Settings* s, Tool* y, const double* q, const double* jacobian, const Svd* svd, double* qd) {
+  double way[N], farthest = 0;
+  Course course;
+  EACH { way[i] = y->guess[i] - y->q[i]; farthest = greater(farthest, fabs(way[i])); }
+  find_course(s, q, jacobian, way, &course);
+  const double speed = smaller(braking_speed(1, AHEAD * course.rate, SLOPE_POSITION), SLOPE_POSITION / 2);
+  EACH way[i] *= speed;
+  find_course(s, q, jacobian, way, &course);
+  const double g = stretch(s, y, svd, &course);
+  EACH qd[i] = g * way[i];
+  if (farthest < STILL) { y->state = TOOL_FOLLOWS; y->stood = 0; }
+}
+
+/* --- the stream */
+
+static void begin_tool(const Settings* s, Tool* y, double t, const double* reference) {
+  double jacobian[6 * N];
+  Tool fresh = {0};
+  *y = fresh;
+  copy(y->q, reference); copy(y->posture, reference); copy(y->qd, reference + N);
+  find_tool(s, y->q, &y->pose, jacobian);
+  y->stood_target = y->pose;
+  find_twist(jacobian, y->qd, y->velocity);
+  y->t = t; y->follows = CORE_TWIST; y->heard = y->heard_wrench = -INFINITY;
+}
+
+/* What the tool is to do at a time: its target if it has one, how far away that is (6), and the velocity wanted (6). */
+static void find_wanted(const Settings* s, const Tool* y, double t, ToolPose* target, double* error, double* wanted) {
+  double acceleration[6];
+  for (int k = 0; k < 6; ++k) { error[k] = 0; wanted[k] = t - y->heard <= s->stream_timeout ? y->twist[k] : 0; }
+  *target = y->pose;
+  if (y->follows == CORE_POSE) {
+    target_at(y, t, target, wanted, acceleration);
+    between(&y->pose, target, error);
+  }
+  for (int part = 0; part < 2; ++part) {
+    const double away = length3(error + 3 * part);
+    const double speed = braking_speed(away, BRAKING * s->stream_acceleration[part], SLOPE_POSITION);
+    for (int k = 3 * part; k < 3 * part + 3; ++k) if (away > 0) wanted[k] += error[k] * (speed / away);
+    shorten(wanted + 3 * part, s->stream_speed[part]);
+  }
+}
+
+/* Joints to spare go back to where the stream began: that part of it which does not move the tool. */
+static void add_posture(const Settings* s, const Tool* y, const Svd* svd, double* qd) {
+  double drawn[N], ratio = 1;
+  EACH {
+    const double most = POSTURE_SPEED * smaller(s->velocity_limit[i], FASTEST);
+    drawn[i] = within(POSTURE * (y->posture[i] - y->q[i]), most) / svd->ease[i];
+  }
+  for (int a = 0; a < svd->count; ++a) {
+    double part = 0;
+    EACH part += svd->right[a][i] * drawn[i];
+    if (svd->value[a] > 1e-9) EACH drawn[i] -= svd->right[a][i] * part;
+  }
+  EACH drawn[i] *= svd->ease[i];
+  EACH ratio = smaller(ratio, braking_speed(room(s, y, i, drawn[i]), AHEAD * steepest(s, i), SLOPE_POSITION) / greater(fabs(drawn[i]), 1e-12));
+  EACH qd[i] += ratio * drawn[i];
+}
+
+/* A step of the reference of the joints. */
+static void step_tool(const Settings* s, Tool* y, double t, double dt, double* qdd) {
+  double jacobian[6 * N], middle[N], error[6], wanted[6], velocity[6], qd[N], asked[N];
+  ToolPose target, pose;
+  Svd svd;
+  Course course;
+  EACH middle[i] = y->q[i] + dt / 2 * y->qd[i];
+  find_tool(s, middle, &pose, jacobian);
+  decompose(s, middle, jacobian, &svd);
+  find_wanted(s, y, t, &target, error, wanted);
+  if (y->state == TOOL_DETOUR) {
+    double moved[6];
+    between(&y->detour_target, &target, moved);
+    if (y->follows != CORE_POSE || weighted(s, moved) > RESTS) { y->state = TOOL_FOLLOWS; y->stood = 0; }
+  }
+  if (y->state == TOOL_DETOUR) take_detour(s, y, middle, jacobian, &svd, asked);
+  else {
+    solve_joints(s, &svd, wanted, 1e-6 * s->tool_floor, qd);
+    const double full = weighted(s, wanted);
+    find_course(s, middle, jacobian, qd, &course);
+    for (int k = 0; k < 6; ++k) wanted[k] = course.twist[k]; /* what of it the arm can do */
+    const double g = smaller(stretch(s, y, &svd, &course), stretch_to_edge(s, &svd, &course)), ratio = full > STILL ? g * weighted(s, wanted) / full : 1;
+    for (int k = 0; k < 6; ++k) wanted[k] *= g;
+    advance_limited(s, y, dt, wanted, velocity);
+    solve_joints(s, &svd, velocity, 1e-2 * s->tool_floor, asked);
+    add_posture(s, y, &svd, asked);
+    watch_path(s, y, dt, &target, error, ratio);
+  }
+  limit_joints(s, y, dt, middle, jacobian, asked, qd);
+  find_twist(jacobian, qd, velocity);
+  for (int k = 0; k < 6; ++k) { y->acceleration[k] = (velocity[k] - y->velocity[k]) / dt; y->velocity[k] = velocity[k]; }
+  for (int part = 0; part < 2; ++part) shorten(y->acceleration + 3 * part, s->stream_acceleration[part]);
+  EACH { qdd[i] = (qd[i] - y->qd[i]) / dt; y->qd[i] = qd[i]; y->q[i] += dt * qd[i]; }
+  find_tool(s, y->q, &y->pose, jacobian);
+  y->away[0] = length3(error); y->away[1] = length3(error + 3);
+}
+
+/* What the tool is to exert, as efforts of the joints. */
+static void step_wrench(const Settings* s, Tool* y, double t, double dt, double* effort) {
+  const double ratio = 1 - exp(-dt / WRENCH_TIME);
+  double jacobian[6 * N];
+  ToolPose pose;
+  find_tool(s, y->q, &pose, jacobian);
+  clear(effort);
+  for (int k = 0; k < 6; ++k) {
+    const double target = t - y->heard_wrench <= s->stream_timeout ? y->target_wrench[k] : 0;
+    y->wrench[k] += ratio * (target - y->wrench[k]);
+    if (target == 0 && fabs(y->wrench[k]) < STILL) y->wrench[k] = 0;
+    EACH effort[i] += jacobian[k * N + i] * y->wrench[k];
+  }
+  EACH effort[i] = within(effort[i], s->effort_limit[i]);
+}
+
+/* Nothing has come for a while, and the reference has come to rest where it stays. */
+static int is_tool_over(const Settings* s, const Tool* y, double t) {
+  int moves = 0;
+  if (t - greater(y->heard, y->heard_wrench) <= s->stream_timeout || y->state == TOOL_DETOUR) return 0;
+  for (int k = 0; k < 6; ++k) moves |= fabs(y->velocity[k]) > STILL || y->wrench[k] != 0;
+  EACH moves |= fabs(y->qd[i]) > STILL;
+  const int is_there = y->follows != CORE_POSE || (y->away[0] <= STILL && y->away[1] <= STILL);
+  return !moves && (is_there || y->seeds >= SEEDS);
+}
+
+/* The reference of the joints goes on with the stream, which comes to its end by itself. */
+static void advance_tool(const Settings* s, State* m, double t) {
+  Tool* y = &m->tool;
+  References* r = &m->references;
+  const double passed = t - y->t;
+  if (!(passed > 0)) return;
+  const int steps = (int)smaller(ceil(passed / TOOL_STEP * (1 - 1e-9)), MOST_STEPS);
+  const double dt = passed / steps;
+  for (int k = 1; k <= steps; ++k) step_tool(s, y, y->t + k * dt, dt, r->present + 2 * N);
+  y->t = t;
+  copy(r->present, y->q); copy(r->present + N, y->qd);
+  step_wrench(s, y, t, passed, r->present + 3 * N);
+  if (is_tool_over(s, y, t)) hold_at(r, y->q, INFINITY);
+}
+
+CoreRefusal core_tool(Core* c, int what, double t, double stamp, const double* numbers) {
+  const Settings* s = &c->settings->loop;
+  References* r = &c->state.references;
+  Tool* y = &c->state.tool;
+  double present[REFERENCES * N];
+  CoreRefusal found = may_follow(&c->state);
+  if (found.why) return found;
+  if (!s->tool) return refusal(CORE_NO_TOOL, 0, 0, 0);
+  for (int k = 0; k < (what == CORE_POSE ? 12 : 6); ++k) if (!isfinite(numbers[k])) return refusal(CORE_NOT_NUMBERS, 0, numbers[k], 0);
+  if (r->source != TOOL) {
+    sample(r, c->state.time, present);
+    begin_tool(s, y, c->state.time, present);
+    for (int k = 0; k < REFERENCES * N; ++k) r->present[k] = present[k];
+    r->source = TOOL; r->end = INFINITY; r->has_next = 0;
+    end_goal(r, CORE_REPLACED);
+  }
+  if (what == CORE_POSE) {
+    if (y->follows != CORE_POSE) y->knots = 0;
+    take_pose(s, y, t, isfinite(stamp) ? stamp : t, numbers);
+  }
+  if (what == CORE_TWIST) for (int k = 0; k < 6; ++k) y->twist[k] = numbers[k];
+  if (what == CORE_WRENCH) { for (int k = 0; k < 6; ++k) y->target_wrench[k] = numbers[k]; y->heard_wrench = t; }
+  else { y->follows = what == CORE_POSE ? CORE_POSE : CORE_TWIST; y->heard = t; }
+  return found;
+}
