@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """``robodyn compile``, and robots that run what was compiled elsewhere: without a compiler, without CasADi."""
 
 from __future__ import annotations

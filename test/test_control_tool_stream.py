@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Streams for the tool: lost and jittered messages, limits, singular poses, the way to rest."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A controller of ros2_control for one arm: ``robodyn export --ros2-control``.
 
 The package that is written needs neither Python nor CasADi at run time. It has the files of ``ros2_control/`` beside

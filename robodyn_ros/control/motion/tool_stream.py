@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A stream of poses, twists and wrenches for the tool, as a reference of the joints: filtered, limited, never a jump.
 
     first order     x_f' = (x* - x_f) / T            of what is streamed; its rate is what the reference is to move with

@@ -1,3 +1,6 @@
+// Copyright 2026 robodyn_ros maintainers
+// SPDX-License-Identifier: Apache-2.0
+
 /* The settings of the loop, of the parameters of the controller: a part of arm_loop.c.
 
    It does at run time what Python does for the node, in these places; test_control_export.py compares the results:

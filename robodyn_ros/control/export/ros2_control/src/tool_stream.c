@@ -1,3 +1,6 @@
+// Copyright 2026 robodyn_ros maintainers
+// SPDX-License-Identifier: Apache-2.0
+
 /* Poses, twists and wrenches that are streamed to the tool, as a reference of the joints. A part of arm_loop.c.
 
    It is the twin in C of ToolStream in motion/tool_stream.py, which explains it, and of what the node does with it
