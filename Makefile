@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 # make demo          the main job: a PRR arm under three controllers, on real ROS 2 topics (make demo VIEW=1: and in a browser)
 # make test          the test suite                 (make test ROS=jazzy: on the Jazzy wheels)
 # make test-thorough   160 more random arms, more robots, and the programs and commands of every page

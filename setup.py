@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """ament_python and pip build of robodyn_ros; what is optional is an extra."""
 
 import sys

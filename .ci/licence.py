@@ -1,4 +1,7 @@
 #!/usr/bin/env python3
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Put copyright and licence at the head of every source file that git knows; with ``--check``, name those without."""
 
 import subprocess

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What learning does: an unknown payload under computed torque, the disturbance observer and the adaptive law.
 
     make bench-adaptive                     tables; the arm for one minute

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Every arm at hand: does it load, with which option, does it agree with Pinocchio, and does it move?
 
     python benchmarks/arms.py                      the URDFs of example-robot-data (PyPI), as a table

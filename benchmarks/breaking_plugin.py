@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A dynamics plugin with which functions of the controller raise while a file of its name exists (for node_faults.py).
 
 The files are in the folder that the environment variable ``ROBODYN_BREAKS`` names.

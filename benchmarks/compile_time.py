@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """How long it takes to write and compile the equations of arms of 7 to 40 joints, and in how much memory.
 
     python benchmarks/compile_time.py                     both plugins, what control and simulation need

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What the momentum observer finds, and how soon: free motion, a collision with a spring, and the smallest push.
 
     python benchmarks/contact.py                    PRR, UR5 and Panda; five minutes of free motion for each

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The problem of benchmarks/mpc.py as Crocoddyl states it. Crocoddyl is no dependency: ``pip install crocoddyl``."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The problems of benchmarks/planning.py as Drake states them. Drake is no dependency: ``pip install drake``."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The drives of the PRR arm as a node: they move the arm by the commands, and record what is wrong with these.
 
 For the benchmarks and tests that start the controller as a process (``make fuzz-nodes``, ``make faults``).

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The dynamics engine beside Pinocchio, on the same arms in the same run; MuJoCo and the Robotics Toolbox (``pip
 install roboticstoolbox-python``) join where they are installed.
 

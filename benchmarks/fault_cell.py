@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """An arm, its drives and sensors, and the control loop, in lockstep: what the campaigns of ``make faults`` run.
 
 A period is: the sensors measure, a fault may change the states on their way, the loop answers, the command reaches the

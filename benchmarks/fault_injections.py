@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Injections: a fault, an arm, and whether it moves, each run beside its twins.
 
 The better twin is the one whose greatest speed is less, of the one without checks and the one that lets go at

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The faults that ``make faults`` injects: what changes the states, their times, the drives, or the law."""
 
 from __future__ import annotations

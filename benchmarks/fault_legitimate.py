@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Legitimate motion that no check may stop: cases drawn at random, each within the stated uncertainty.
 
 Most cases are within the uncertainty that the settings state by default: friction up to a tenth of the effort limits, a

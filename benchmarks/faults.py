@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Two campaigns against the checks of the control loop: motion that none may stop, and faults that none may worsen.
 
     make faults                                  both, on eight arms: a quarter of an hour

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """How long a first start takes: from an empty cache to a control loop that is ready, as the controller node makes it.
 
     make bench-start                                         PRR, UR5, Panda, two Pandas, a humanoid

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The running controller under a storm of messages, parameters, switches and life cycles, with an arm that it moves.
 
     make fuzz-nodes                              100,000 messages, 3,000 parameter sets, 200 switches, 1,000 life cycles

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What identification finds of arms whose numbers are known, how sure it is, and how long it takes.
 
     make bench-identification            tables

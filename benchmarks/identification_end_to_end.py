@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """An unknown arm, from its first recording to better control, over real ROS 2 topics and files.
 
     benchmarks/identification_end_to_end.py                 three periods of 10 s, and another motion

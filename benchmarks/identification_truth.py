@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """How much of the efforts identification leaves unexplained, on recordings whose truth Pinocchio has made.
 
     benchmarks/identification_truth.py              20 recordings without noise and 20 with noise, of five arms

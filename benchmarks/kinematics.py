@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Forward and inverse kinematics beside Pinocchio, on the same arms and the same poses in the same run.
 
     make bench-kinematics            a table

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What life cycles of the controller leave behind: objects, threads, files, entities of the graph, and memory.
 
     make soak-life-cycles                     1,000 life cycles, and as many of a bare node

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Where the C of the package stands, and through which files a position goes on its way to an effort.
 
     python benchmarks/lines_of_c.py               the present state

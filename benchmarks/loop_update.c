@@ -1,3 +1,6 @@
+// Copyright 2026 robodyn_ros maintainers
+// SPDX-License-Identifier: Apache-2.0
+
 /* Times `core_update`, which is compiled with it: so many periods, one after the other. */
 
 #include <time.h>

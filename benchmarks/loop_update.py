@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """One period of the control loop: ``ControlLoop.update`` from Python, and ``core_update`` in C.
 
     make bench-loop                   the PRR arm and the Panda, computed torque, hot

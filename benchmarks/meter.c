@@ -1,3 +1,6 @@
+// Copyright 2026 robodyn_ros maintainers
+// SPDX-License-Identifier: Apache-2.0
+
 /* A meter of round trips without Python: it sends states at a rate, and notes when the answers come, told apart by their
    stamps. Beside it, a thread that only sleeps says how punctual the machine itself is. meter.py fills the structs. */
 

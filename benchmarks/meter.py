@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A meter of round trips in C (``meter.c``), as Python starts it, and a thread that only sleeps.
 
 It is the controller's thread turned round: it publishes states and takes commands by the functions of rcl, so the meter

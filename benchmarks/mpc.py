@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """How fast motions are optimised: the law ``mpc`` in closed loop, and iLQR beside Crocoddyl on the same problems.
 
     make bench-mpc             a table

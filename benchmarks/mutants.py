@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Which changes of the code the tests notice: mutants drawn at random, each run against the tests of its room.
 
 A mutant has one change: another operator or constant, a condition negated, a value not returned, a statement left out.

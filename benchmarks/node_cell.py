@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """An arm under the running controller, for faults around the control loop (``make faults``; node_faults.py has them).
 
 The controller is a process, with its graph, parameters and plugins. This process is the drives (:mod:`drives`): a state

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Faults of docs/safety.md around the control loop, injected into the running controller; ``make faults`` prints them.
 
 The controller is a process, with its graph, parameters and plugins; :mod:`node_cell` has the drives and the arm.

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Solve times of the planner beside Drake's direct collocation and Crocoddyl's BoxDDP: the same problems, in one run.
 
     python benchmarks/planning.py [--repeats 5] [--json]

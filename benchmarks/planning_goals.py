@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """How many random reachable goals the planner reaches in time, and what it says of the others.
 
     benchmarks/planning_goals.py                       200 goals on each of PRR, UR5 and Panda

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """From joint_states to command over real DDS: the controller beside a bare node that only echoes the message.
 
 The controller runs twice: its loop in Python, and in a thread of C (the parameter realtime).

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """How fast a motion is simulated: offline rollouts beside SciPy, and the plants step by step.
 
     make bench-sim            a table

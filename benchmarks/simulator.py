@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The simulator node under load: real-time factor, processor time, memory and /clock, against the clock on the wall.
 
     benchmarks/simulator.py                                       1 kHz states in real time, for 10 s

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Sweeps: how fast, on how many workers, at what price, in how much memory, and whatever dies on the way.
 
     make bench-sweep     10,000 rollouts, one worker and two, and the price of the engine

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A sweep on a Dask cluster of real processes, whose parts are killed, started again, late, and on two hosts."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What the laws of the tool achieve: a circle, singular poses, a wall, and a stream that loses messages.
 
     make bench-tool                                 all of it

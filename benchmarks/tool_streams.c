@@ -1,3 +1,6 @@
+// Copyright 2026 robodyn_ros maintainers
+// SPDX-License-Identifier: Apache-2.0
+
 /* Streams for the tool, with an arm that is where its reference is: a trial of tool_streams.py, compiled with the core. */
 
 #include <time.h>

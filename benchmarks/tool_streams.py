@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Streams for the tool: random targets, edges of the workspace, and circles from sparse streams, judged by Pinocchio.
 
     make bench-tool-streams                                     all of it, 100 targets an arm

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """How Sphinx makes the site of the documentation: `make docs`.
 
 Sphinx, not MkDocs: MkDocs 1 and its Material theme are no longer developed, and Sphinx knows Python objects by itself.

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A newcomer's first hour, as the pages say it, in a fresh clone with a fresh home: ``make first-hour``.
 
     docs/first_hour.py                          the tutorial (PRR), then the page of the UR5 and the Panda

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Make the moving picture of the README, docs/demo.webp: ``make picture``.
 
 Two PRR arms make the same motion, one under PD, one under computed torque with the same gains. The motion is simulated

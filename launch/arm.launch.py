@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The controller of an arm, with robot_state_publisher and RViz beside it.
 
 It serves the real and the simulated arm: sim.launch.py is this file, with the simulator in place of the hardware.

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A simulated arm: arm.launch.py with the simulator's clock, and the simulator in place of the hardware."""
 
 from dataclasses import fields

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Two arms that are coupled joint by joint, or tool by tool: one is led, the other follows.
 
 Simulated arms, to try it; whoever leads a real arm pushes the leader by the simulator's ~/apply_wrench::

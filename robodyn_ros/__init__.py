@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """robodyn_ros: a ROS 2 package that lets an arm know its own dynamics. This library imports no ROS.
 
     import robodyn_ros as rd

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The version; copyright and licence, at the head of this project's source files and of those that it writes."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The files that come with the package: URDFs, configurations, launch files."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Become another program that ends when the process that started it ends, even if that one is killed.
 
     python -I -S die_with_parent.py <process id of the starter> <number of a signal> <program> <argument> ...

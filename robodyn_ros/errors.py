@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The errors of this package: one base class, and children that carry the wrong value and what would be right."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Files that users name: read whole, but never without end."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The plugin registry: entry points → classes.
 
 A plugin is one class and one line in a package's ``entry_points``; the built-in plugins are found in the same way::

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What nodes and programs compile, listed ahead: for a start without delay, and for robots that cannot compile.
 
 The functions to compile are found by calling what nodes and programs call, while the engine only lists the libraries

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """pytest's options of the conformance kits: ``--dynamics``, ``--controller``, ``--arm`` and ``--tier``.
 
 pytest loads this module at every start wherever robodyn_ros is installed, so it imports nothing. (An option in the

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Settings: the fields of a frozen dataclass, each with a default, a description, a unit and a range.
 
 Nodes declare their parameters from these fields, so that a default or a range is written only once.

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The name that a mistyped one was meant to be. Every message that refuses a name ends with :func:`is_it`.
 
 Two names are near by the number of slips of the keyboard between them: a letter too many, one missing, another one,

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """One call from an arm to a result that draws itself: simulate, compare, plan, identify.
 
 Each function takes a robot or the path of its URDF, and calls the room that does the work; who wants more than its

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """YAML that users write, read within limits: mappings, lists, texts, numbers and truth values, and nothing else.
 
 YAML can do more than a parameter file needs, and all of it goes wrong: tags make objects, dates make values of a type

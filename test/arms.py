@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """URDFs that only the tests need: the reference's mechanisms, awkward arms, and arms made at random.
 
 No parameter equals another unless the reference says so: an implementation that reads the wrong one must not pass.

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Dynamics plugins with one fault each, for the conformance kit to find; and one without.
 
 ``clause`` is the test of the kit that must fail, ``says`` what it must say.

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Runs a node some of whose functions raise: ``python broken_node.py FUNCTION=FIRST-LAST,… MODULE ARGUMENTS``.
 
 A function is ``module:Class.method`` or ``module:function`` of the package; it raises in the calls of these numbers and

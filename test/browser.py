@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Headless Chromium for tests, as far as it is there."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The closed loop from outside, as any client sees it; whoever started the nodes.
 
 The nodes may have been started as processes of the test's own or by a launch file; what is asserted is the same.

@@ -1,3 +1,6 @@
+// Copyright 2026 robodyn_ros maintainers
+// SPDX-License-Identifier: Apache-2.0
+
 /* Counts what one thread allocates and locks, in a process that has this library preloaded: the thread that takes joint
    states (nodes/controller/realtime/thread.c). Its own code is told from the middleware below it: while it is in a function
    of rcl, that is called through one of those here, and what happens counts as the middleware's.

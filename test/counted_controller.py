@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Runs a controller, its thread's allocations and locks counted: ``python counted_controller.py MODULE ARGUMENTS``.
 
 ``LD_PRELOAD`` has to name the library made of ``count_calls.c``, and ``COUNT_CALLS`` the file for the counts.

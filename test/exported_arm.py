@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The C of an exported controller, called from Python: compiled as the package's own code is, flag by flag."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+// Copyright 2026 robodyn_ros maintainers
+// SPDX-License-Identifier: Apache-2.0
+
 // Runs an exported controller through a history that a test has written, and prints what it commands.
 //
 // The history is a file of numbers (double). Each period has: t, positions (N), velocities (N), and what is asked of the

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A controller, and a driver that feeds it states and can be made to fail: both over real DDS, on a graph of their own.
 
 The driver moves nothing: the arm stands in one pose, and says that it drifts, slower than noise may be. So the usual

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Plugins that fail when they are told to: the payload's mass says how. For nodes, as an installed package."""
 
 from __future__ import annotations

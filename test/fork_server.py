@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Starts the package's nodes and its command by fork, so that a test does not wait until each process has imported all.
 
 A server is a process that has imported what its children import, and has done nothing else: no context, no thread. For

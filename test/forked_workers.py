@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Runs tests in several processes that are forked once all tests are collected: ``pytest --workers 4``.
 
 Each worker of pytest-xdist imports and collects every test itself. For the tests of this project that took 6 to 13 s of

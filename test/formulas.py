@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Reads the formulas that the project writes in LaTeX back, and computes what they say."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A port of this machine that nothing listens at."""
 
 from __future__ import annotations

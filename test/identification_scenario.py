@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """An arm that nobody knows, found out: simulator and controller nodes, recorded to files, identified, and used.
 
 The simulator stands in for the arm. Masses, centres of mass and inertias differ from the URDF by a draw; there is

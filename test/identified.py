@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Motions of arms whose numbers are known, for the tests of identification."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The robots of the PyPI package ``example-robot-data``, where it is installed: UR, Panda and others."""
 
 from __future__ import annotations

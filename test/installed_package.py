@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Folders that are, for Python, installed packages with plugins: nothing is built for them."""
 
 from __future__ import annotations

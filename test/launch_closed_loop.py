@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A launch_testing test: sim.launch.py, the scenario of the closed loop, and a clean end.
 
 Run by test_launch_closed_loop.py; by hand, with the package installed in a workspace: launch_test launch_closed_loop.py

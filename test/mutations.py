@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Ways to spoil a URDF. Each takes the text and two numbers that choose where and how, and gives another text."""
 
 from __future__ import annotations

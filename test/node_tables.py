@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Reads the tables of docs/reference/nodes, and makes them from running nodes."""
 
 from __future__ import annotations

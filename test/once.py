@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What is dear to make and the same for many tests: made once for all workers of a run, or kept for the next run."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Where a link is, from a Robot's placements and axes alone: what the tests of robot/ compare with the truth."""
 
 from __future__ import annotations

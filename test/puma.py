@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The PUMA 560 as Corke and Armstrong-Hélouvry give it (A search for consensus among model parameters reported for the
 PUMA 560 robot, IEEE ICRA 1994): standard Denavit–Hartenberg table, inertias, and what its motors add.
 

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Recordings made on purpose: motions in closed form, and bags and tables of them, right or wrong in any way."""
 
 from __future__ import annotations

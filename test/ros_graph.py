@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A ROS 2 graph of one's own for a test: real processes over real DDS, cut off from every other graph.
 
 Nothing here sleeps: what is waited for is an event or a deadline, and a deadline is an error that says what did not

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A control law that behaves as badly as its gains tell it to: for sweeps, as an installed package."""
 
 from __future__ import annotations

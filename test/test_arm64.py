@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The C of this package on arm64: compiled by a cross compiler, run by qemu-user, compared with this machine.
 
 Functions that are compiled for an arm have fused multiply-adds there, which round less. The core has none anywhere.

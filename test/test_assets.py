@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Where the package's files are found: in a checkout, in an ament workspace, after pip install."""
 
 from __future__ import annotations

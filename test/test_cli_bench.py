@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """``robodyn bench``: every figure is there, and is a time that was measured."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """robodyn check: every mistake that it knows is made on purpose, and an arm without mistakes stays without a remark."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """robodyn compare: the ranking that theory says, figures that can be checked, and the published table's command."""
 
 from __future__ import annotations

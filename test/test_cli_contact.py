@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """``robodyn contact`` and what it is made of: thresholds from free motion, which free motion does not pass."""
 
 from __future__ import annotations

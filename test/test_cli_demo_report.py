@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The figures of the demonstration on signals whose figures are known, its promise, its table and its picture."""
 
 import io

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """``robodyn derive``: what it writes where, and how it fails."""
 
 from __future__ import annotations

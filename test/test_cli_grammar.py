@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """One grammar for all verbs: one meaning an option, defaults and whole names in help, former names refused."""
 
 import re

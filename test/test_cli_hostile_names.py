@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Names that are markup to somebody: to rich, to Matplotlib, to Markdown, to HTML. Each verb shows them as they are."""
 
 from __future__ import annotations

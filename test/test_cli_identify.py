@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """``robodyn identify``: what it writes is right, what it prints is what it found, and what is wrong is said."""
 
 from __future__ import annotations

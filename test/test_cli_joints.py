@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Part of the joints, in every verb: an arm with locked fingers is the arm whose fingers are fixed by hand."""
 
 from __future__ import annotations

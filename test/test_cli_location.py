@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A mistake in a URDF is answered with file, line and element."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The command ``robodyn``: its verbs, its help, and how it ends."""
 
 import contextlib

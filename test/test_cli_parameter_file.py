@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Parameter files of ROS 2 nodes, read without ROS as ROS reads them."""
 
 from pathlib import Path

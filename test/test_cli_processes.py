@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Isolated graphs: no two share a domain, wherever their files lie."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """``robodyn simulate``: what it writes is what happened, and is read again by others."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What a user is told first: when a simulated controller stops, and when nothing moves; and what is not accepted."""
 
 import json

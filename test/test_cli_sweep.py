@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """``robodyn sweep`` and ``robodyn tune``: from a file to results, report and gains; mistakes have their lines."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """``robodyn validate``: verdict, exit codes, and what it says when it cannot."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """``config/prr_real.yaml``: what it says about the first day on a real arm."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The conformance kit: the built-in plugins pass it, a third party's can, and it catches what is wrong.
 
 The kit runs as its users run it: in a process of its own, from a folder of its own, on plugins found by entry point.

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The goals of FollowJointTrajectory: tolerances, feedback, cancel and preemption.
 
 control_msgs is not among the wheels, so the server is driven here without the middleware: with stand-ins for its

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The adaptive law: it learns what is there, never what cannot be, and nothing when it must not."""
 
 from dataclasses import replace

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What the control loop promises, seen from outside: its public methods and the fields of its commands.
 
 The law is compiled, or runs as Python: both keep to the same promises. States are made here, one a period.

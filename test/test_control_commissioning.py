@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The procedure against simulated arms whose mistakes are known: signs, gears, torque constants, masses, friction."""
 
 import re

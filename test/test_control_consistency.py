@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The consistency of states: healthy arms within the stated uncertainty are trusted, faults are found, and in time.
 
 Arms swing under computed torque, in MuJoCo or in the native plant. Their model does not know all of their masses,

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What touches the arm: the momentum observer beside Pinocchio, contacts as faults, and the ways back."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Control laws and gains against formulas worked out with Pinocchio, and against the lesson's published figures."""
 
 import arms

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The disturbance observer: r follows what the model does not know of, with its time constant, and is taken away."""
 
 from pathlib import Path

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Drives that add gravity, Coriolis efforts or friction by themselves: what is sent, and what the arm gets of it."""
 
 from dataclasses import replace

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A controller of ros2_control that the export writes.
 
 Its core is the one of the node, so what is held here is what is the export's own: settings of parameters, the C++

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The table of faults: a new kind is a row, its detection and its test, and everything else comes from them."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The default gains on public arms, whose URDFs have no motors' inertia, with loads that the model does not know."""
 
 from __future__ import annotations

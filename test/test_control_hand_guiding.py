@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Hand guiding: what a hand may do with the tool, and what directions, corridor and walls do not let it."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Settings that would defeat the net: what cannot hold the arm, or shakes it at the rate of the states, is refused.
 
 At configure, where the arm is not known to be; with the first state; and when set while the arm moves. Against

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What the laws promise of a whole arm: poles, passivity, compliance, and an arm that can be led by hand."""
 
 import arms

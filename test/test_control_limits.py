@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """An arm that moves under the loop: soft limits, integral action, tolerances, and how well it holds what it misjudges.
 
 The arm is integrated here, by semi-implicit Euler on the equations of motion, with hard stops where a test has them.

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """MIT mode: the five numbers of each joint add up to the loop's effort, whatever the loop is doing."""
 
 import arms

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The limits of acceleration, deceleration and jerk of a URDF in the loop: streams that jump, and stops."""
 
 from pathlib import Path

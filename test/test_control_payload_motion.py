@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The motion that shows a payload, within limits or refused; and what is found from it, with unknown friction."""
 
 from pathlib import Path

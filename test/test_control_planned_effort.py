@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Efforts in a trajectory: an arm that is on its reference gets what was planned, under every law."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Motions from rest to rest: as quick as speed, effort with friction, and the rate of the commands allow."""
 
 from __future__ import annotations

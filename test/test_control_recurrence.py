@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Faults that come and go: they latch and escalate, and what a reaction has lasted is not forgotten."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What the loop sends when something is wrong, and how it gets there and back: without ROS, state by state."""
 
 from dataclasses import replace

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Which gains a rate of states carries: against closed forms, simulation, and a loop that meets such states."""
 
 import math

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A continuous joint under control, whose encoder counts from -π to π: nothing happens at the seam."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What MoveIt Servo sends by default, taken as it comes: joint trajectories without a filter, and twists.
 
 Servo (moveit_servo, composeTrajectoryMessage and updateSlidingWindow) sends a JointTrajectory each ``publish_period``

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Speed scaling: trajectories at a part of their speed, with the derivatives of what is asked for."""
 
 import arms

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The control step, compiled and in Python: over random histories both give the same efforts, flags and memory."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The control step outside the loop: as C99 on a microcontroller's main loop, in place, and for many arms at once."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """How motions end: a hold that decelerates, trajectories that end in motion, a trajectory without points."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Streams of positions without velocities: the estimate against a sine, and the arm that follows it."""
 
 import arms

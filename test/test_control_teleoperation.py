@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Two arms that are coupled over a network with delay, jitter and losses: passive whatever the network does."""
 
 from __future__ import annotations

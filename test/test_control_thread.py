@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The controller's thread under ThreadSanitizer: states, efforts and requests at the same time, and nothing races."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Figures of the laws of the tool that the documentation states, from benchmarks/tool.py, which has more of them."""
 
 import sys

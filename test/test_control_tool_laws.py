@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Laws of the tool in closed loop: the impedance that was asked for, decoupled motion, forces, singular poses."""
 
 from __future__ import annotations

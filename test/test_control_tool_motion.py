@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Motions to a pose of the tool: they end there, keep to the limits by the model, and begin as the arm moves."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Streams for the tool in the core: limits, edges, targets that come back, sparse streams; judged by Pinocchio."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Control laws that are traced, and laws that are not: what is said of them, and that the kit finds what is wrong."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Trajectories against SciPy's own interpolants and against the extremes of the quintic."""
 
 from itertools import pairwise

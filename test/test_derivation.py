@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Every formula of a derivation, as it is printed, against Pinocchio, the plugin and finite differences."""
 
 from __future__ import annotations

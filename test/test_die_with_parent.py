@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What a process has started ends with it, even if it is killed and the other one is busy."""
 
 from __future__ import annotations

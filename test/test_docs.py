@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The site of the documentation: its commands run, and what was built needs no network."""
 
 from __future__ import annotations

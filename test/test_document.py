@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Formulas and documents in the formats that people read them in."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What comes from a file or a user stays text in every report and every format."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Arms whose axes are almost parallel, as right angles written with four digits make them: as true as any other arm.
 
 The common normal of two axes that are parallel but for 1e-6 rad may lie kilometres away.

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What every right answer has in common: symmetry, definiteness, skewness, power, linearity."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Everything beyond M, C, g: runtime parameters, derivatives, the regressor, momentum, power, external wrenches."""
 
 from __future__ import annotations

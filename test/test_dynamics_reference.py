@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Every published vector, for both formulations, compiled and on the virtual machine.
 
 The figures are those of a competition team's study of R, PR, RR and PRR mechanisms and of a course's two-link arm;

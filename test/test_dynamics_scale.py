@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Truth at scale: 200 arms drawn at random, and every robot of the industry at hand, against Pinocchio and MuJoCo.
 
 Agreement is to 1e-10 relative to the largest number that a result is made of. What MuJoCo's importer would change is

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The operational space: formulas on Pinocchio's J, J̇, M, C and g, and what follows from the equations themselves."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Both formulations against Pinocchio, against MuJoCo, and against each other, on arms that trip implementations up."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The cache of compiled arms, and what happens without a compiler."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The generated code: its sines and cosines, every operation, and what it is bound to Python with."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Tracing: what NumPy does with numbers, its expressions do with numbers put in; what has no expression says so."""
 
 from __future__ import annotations

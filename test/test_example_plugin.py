@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The example of a third party's plugin: installed as its README says, it is found and keeps the contract."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Exported C and Python are built, run and compared with the plugin that they were written from."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The closed form of small arms: the published formulas, the plugins' numbers, and what stands in the document."""
 
 from __future__ import annotations

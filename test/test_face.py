@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The face of the library: what stands in ``robodyn_ros`` itself."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Tests that run in forked workers: all run once, and what comes of them is told as in one process."""
 
 from __future__ import annotations

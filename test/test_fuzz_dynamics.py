@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Whatever is given to the public methods of a dynamics object: the right answer or an InputError, never a crash.
 
 The rule for every kind of object is NumPy's: what ``numpy.asarray`` takes for an array of real numbers counts as that

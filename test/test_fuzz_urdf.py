@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Spoilt URDFs by the thousand: each loads, as a robot that makes sense, or is refused with the project's own error.
 
 ``ROBODYN_FUZZ=200000`` (``make fuzz``) tries that many, new ones with every run, instead of the same few thousand.

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The rules of the house: who may import whom, how large a folder may be, and that a name means one thing."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Base parameters: their number, what they are made of, and that nothing else can be seen."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What identification is for: an arm that is followed better, and a payload that is known."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Exciting motions: better than chance, within every limit, at rest at both ends, and as a file."""
 
 from __future__ import annotations

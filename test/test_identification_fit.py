@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Identification from samples: exact without noise, honest about errors with it, and never impossible."""
 
 from __future__ import annotations

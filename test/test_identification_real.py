@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A real arm: recordings of a double pendulum, published by others with what they identified from them (test/data)."""
 
 from __future__ import annotations

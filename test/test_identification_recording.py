@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Recordings are read as they were written, whatever they are written as; what is wrong with one is said."""
 
 from __future__ import annotations

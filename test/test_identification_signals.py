@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Samples of a recording: every quantity of the same moment, whatever clocks, filters and delays were in between."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What identification leaves unexplained, and which friction it claims, on recordings whose efforts Pinocchio made."""
 
 from __future__ import annotations

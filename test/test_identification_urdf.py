@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A URDF with new numbers: the identified arm exactly, and nothing else changed."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Singular values, manipulability and ellipsoids of Jacobians whose answers are known."""
 
 from __future__ import annotations

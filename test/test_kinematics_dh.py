@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Denavit–Hartenberg tables: the PUMA's published torques, tables in and out, and what has none."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """SO(3) and SE(3) against SciPy and against mpmath at fifty digits, close to 0 and to π."""
 
 from __future__ import annotations

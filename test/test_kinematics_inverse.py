@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Inverse kinematics by damped least squares: industrial arms, tasks, limits, null-space objectives, refusals."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The closed forms of RR and PRR: every branch, exact to rounding, and reachability without rounding."""
 
 from __future__ import annotations

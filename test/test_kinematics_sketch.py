@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The line drawing of an arm: where its marks stand, and that any arm has one."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """From a pose to a motion: goals within limits or refusals with reasons, and the trajectory there."""
 
 from __future__ import annotations

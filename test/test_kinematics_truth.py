@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Poses and Jacobians against Pinocchio, three routes against each other, and derivatives against differences."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Workspaces and what an arm can hold in them, against closed forms; the pictures and files that are made of them."""
 
 from __future__ import annotations

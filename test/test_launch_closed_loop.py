@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The launch files. They need launch and launch_ros, which are not on PyPI: in a ROS 2 installation they are there.
 
 Nothing is skipped while pytest collects: launch_testing's pytest plugin imports every file of a folder to look for its

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Every page of docs/ is a program, and runs: its assertions are the tests."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The mechanisms of urdf/ and of the reference: numbers, limits, and where their tips are."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The script behind ``make mutants``: what it changes and leaves alone, and whether its list of exceptions holds."""
 
 from __future__ import annotations

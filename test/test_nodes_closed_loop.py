@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Simulator and controller as processes of their own, over real DDS: the loop closes, breaks, and closes again."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The commissioner over real DDS, started by the command, on a simulated arm that waits for each answer."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The conductor alone: what it says when it is asked for nonsense, or when nobody plays."""
 
 import signal

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What touches the arm, over real DDS: ``~/external_wrench``, ``~/external_efforts`` and ``~/tare``."""
 
 from __future__ import annotations

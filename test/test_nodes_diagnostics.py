@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The controller in lockstep: /diagnostics while faults last, of each class, and changes of law and model in motion.
 
 The controller runs in this process, and the test is its time and its drives, so that nothing depends on the machine.

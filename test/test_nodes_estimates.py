@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A disk that is slow, full or does not answer: the loop never waits for it."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """An exception that nobody foresaw, in callbacks of every kind and node: a counted fault, and the node goes on."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The safety contract: every fault of docs/safety.md, injected into the running node over real DDS.
 
 How long it takes from the fault to the safe output is printed: ``make test TEST="test/test_nodes_faults.py -s"``. By

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Planner, viewer and commissioner of an arm whose gripper somebody else drives: its states come in other messages."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Frames that messages name: links, and what a stand-in of tf2_ros says, since tf2_ros comes with no wheel."""
 
 from __future__ import annotations

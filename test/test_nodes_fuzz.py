@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The storm of `make fuzz-nodes`, a small one: nothing that it counts has happened. And what it counts, it sees."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """An arm that is not what its URDF says, measured with noise, is held where it is told to: by the real nodes.
 
 In lockstep, so that what is seen is the control and not how busy the machine is. ``make soak-hold`` does it for 60 s.

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Part of the joints: an arm with a gripper, of which the arm is controlled and the fingers are locked."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Large messages, which a thread takes: the same bytes, in order, and at no price for the thread of the executor."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Life cycles of the controller: what fails leaves nothing, what is destroyed is called no more, nothing leaks."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The markers node beside a simulator and a controller."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The law ``mpc`` in the controller node, in lockstep with the simulator: however long it thinks, time waits for it."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A controller that estimates what its arm holds, and one that learns it: over real DDS, the simulator in lockstep."""
 
 from __future__ import annotations

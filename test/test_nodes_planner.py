@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The planner node over real DDS: what it finds, the arm does, under computed torque and within its limits."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The control loop in its thread of C: what the parameter ``realtime`` takes, and what the thread costs."""
 
 from __future__ import annotations

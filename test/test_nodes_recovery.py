@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Processes that die, are stopped and come back, and hosts that lose each other: without a hand, in either order."""
 
 from __future__ import annotations

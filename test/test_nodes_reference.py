@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The tables of docs/reference/nodes are those of the running nodes."""
 
 from __future__ import annotations

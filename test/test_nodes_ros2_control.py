@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The example for ros2_control: its files agree with each other and with the nodes, and the loop closes through it.
 
 ros2_control is C++ and not on PyPI, so its side is played here, over real DDS, by a node that keeps to what its

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Real-time scheduling of the nodes, as far as the system permits it."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The simulator node by itself: time, brakes, commands good and bad, and its services."""
 
 from __future__ import annotations

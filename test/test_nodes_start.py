@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """How the nodes start and end, what they refuse to start with, and the controller's lifecycle."""
 
 from __future__ import annotations

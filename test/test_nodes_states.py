@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What the controller makes of states: good ones in any order, and none of the bad ones. The test is the arm here."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Streams for the tool over real DDS: a pose, a twist, a wrench and a stiffness, and what is refused."""
 
 from __future__ import annotations

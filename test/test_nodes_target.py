@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """``~/target_pose`` and ``~/tool_pose`` of the controller, over real DDS: the arm goes there, or it is said why not."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A motion that is shown to the running nodes, recorded, thinned out and played back."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A leader and a follower through the running nodes: the follower goes along, and the leader feels what holds it."""
 
 from __future__ import annotations

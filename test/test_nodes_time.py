@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The simulator's time over real DDS: lockstep, faster than real time, steps, and clients that do not answer."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Trajectories as bytes: what is read past rclpy is what rclpy reads; and long ones cost no command."""
 
 from __future__ import annotations

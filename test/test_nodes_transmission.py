@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Drives that speak in units of their motors: between them and the simulated joints a node converts, as gears do."""
 
 from __future__ import annotations

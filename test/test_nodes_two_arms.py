@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Two arms in one graph, each in a namespace with a clock of its own; and what is said of two clocks on one topic."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The viewer in a real browser: it shows the arm, the handle and the sliders move it, its buttons reach the nodes."""
 
 from __future__ import annotations

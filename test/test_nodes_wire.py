@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """States and commands as bytes: what is read and written past rclpy is what rclpy reads and writes."""
 
 from __future__ import annotations

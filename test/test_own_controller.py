@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The law of docs/how-to/own-controller.md: written once in Python, it gives the same efforts wherever it runs."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The plugin of docs/how-to/own-plugin.md, which serves one arm: installed by the text of the page, it is right."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Direct transcription against closed forms and an independent integration; what cannot be is refused by name."""
 
 from __future__ import annotations

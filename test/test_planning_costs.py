@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Costs, limits, goals, obstacles and plans as data; derivatives against finite differences."""
 
 from __future__ import annotations

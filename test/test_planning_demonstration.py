@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Demonstrations: recorded motions become trajectories that stay near them and within the limits."""
 
 from __future__ import annotations

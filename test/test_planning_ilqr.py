@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """iLQR against independent truth: enumeration, finite differences, Riccati's equation, Pinocchio, collocation."""
 
 import itertools

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Limits of acceleration and jerk in plans: closed forms of one joint, and every limit along the curves of an arm."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The law ``mpc``: computed torque where no limit is near, better where one is, computed torque where it fails."""
 
 from functools import partial

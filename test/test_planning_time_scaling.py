@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Time scaling against closed forms, a fine grid of the path, and the limits on the curve itself."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A plugin that omits something, or returns the wrong thing, is told what and where."""
 
 from __future__ import annotations

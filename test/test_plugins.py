@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The registry: what is there, and what is said of what is not."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The README and the contributor's guide are true: their tables match the code, and their commands and code run."""
 
 from __future__ import annotations

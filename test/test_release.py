@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What a maintainer of ROS 2 checks before a release: versions, licences, linters, declared quality, CI."""
 
 from __future__ import annotations
@@ -58,6 +61,13 @@ def test_one_version() -> None:
     assert setup is not None
     assert ET.parse(ROOT / "package.xml").getroot().findtext("version") == setup[1]
     assert rd.__version__ == setup[1], "install the package again"
+
+
+def test_every_source_file_has_copyright_and_licence() -> None:
+    if not (ROOT / ".git").exists():
+        pytest.skip("no clone of git, which lists the files")
+    done = ran(sys.executable, ".ci/licence.py", "--check")
+    assert (done.returncode, done.stdout) == (0, ""), "put them there by .ci/licence.py"
 
 
 def test_copyright_and_licence_stand_at_the_head_once() -> None:

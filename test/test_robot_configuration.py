@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Positions on circles and on lines: subtracted, averaged and interpolated as what they are."""
 
 from __future__ import annotations

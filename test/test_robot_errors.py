@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Every URDF that does not describe an arm is answered with one error that names the culprit."""
 
 from __future__ import annotations

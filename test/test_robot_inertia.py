@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Inertias that no body has: refused, taken or repaired; the nearest possible one; the repaired text."""
 
 from __future__ import annotations

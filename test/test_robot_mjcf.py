@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """MJCFs become robots that move as MuJoCo's own model does."""
 
 from __future__ import annotations

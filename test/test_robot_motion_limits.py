@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Limits of acceleration, deceleration and jerk (URDF 1.2), and what a URDF does not have: nothing is lost unsaid."""
 
 import numpy as np

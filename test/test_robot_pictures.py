@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """URDFs that are not quite an arm's: geometry only, a movable base, limits of zero, what xacro leaves behind."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A robot with joints locked, against Pinocchio's ``buildReducedModel`` and the whole arm's own equations."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The same URDF text read by Pinocchio and MuJoCo gives the same tree, bodies, limits and poses."""
 
 from __future__ import annotations

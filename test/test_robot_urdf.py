@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """URDF → Robot: every feature of the format that the arm's equations need."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Descriptions that are no URDF yet: .xacro files, names of arms."""
 
 from __future__ import annotations

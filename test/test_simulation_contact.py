@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Forces from outside: walls and springs beside closed forms, pushes beside MuJoCo and the equations of motion."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Drives and actuators: lag, rate limit, delay and resolution, against closed forms and SciPy."""
 
 import arms

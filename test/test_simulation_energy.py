@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Free motion: against Pinocchio's equations under SciPy's integrator, and the reference's figures of drift."""
 
 import arms

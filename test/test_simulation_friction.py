@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Friction: Stribeck's curve, sticking and sliding, and energy, against closed forms and SciPy."""
 
 from __future__ import annotations

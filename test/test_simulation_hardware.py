@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The hardware as a whole: what comes out of it for what goes in, to the last bit."""
 
 from pathlib import Path

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Integrators: their orders, their drift of energy, and closed forms of motion."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Arms that are not their model: reproducible, within what was asked for, and possible."""
 
 from __future__ import annotations

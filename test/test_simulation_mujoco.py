@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The plant in MuJoCo: the same arm, the same limits and friction, contact; and the native plant beside it."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The plant: stops, friction, limits, time, and what it refuses."""
 
 import arms

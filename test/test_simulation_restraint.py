@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The forces of stops and friction against their defining conditions, an independent optimiser, and mechanics."""
 
 import itertools

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The closed loop without ROS: the product's promise, that a model of the arm pays, on the real arm's numbers."""
 
 from pathlib import Path

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Compiled steps: most steps are compiled, results are the same to the last bit however they are cut, and failures."""
 
 from __future__ import annotations

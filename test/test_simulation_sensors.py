@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Encoders and the way of the states: resolution, noise, delay, jitter, loss and repetition."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Stiff friction: light joints with much damping, as in URDFs, against SciPy's Radau, MuJoCo and closed forms."""
 
 from __future__ import annotations

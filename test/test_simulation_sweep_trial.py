@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The compiled trial beside the one in Python: the same case, the same seed, the same trial to rounding."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Sweeps: samples, figures and statistics beside closed forms; whoever tries the cases, the results are the same."""
 
 from __future__ import annotations

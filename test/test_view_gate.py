@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The viewer's gate: who has no token, is another origin or another host sees nothing and moves nothing.
 
 The messages of the attackers here are those of viser's own page, made by one who knows the secret name of a slider.

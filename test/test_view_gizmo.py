@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The handle at the tool: where it is shown, and when it asks."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The marks over the picture of an arm, and the shapes of the picture, against Pinocchio and closed forms."""
 
 from __future__ import annotations

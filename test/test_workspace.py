@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Into a workspace, as ROS users do it: colcon builds a copy of the project; the keys of package.xml; the commands."""
 
 from __future__ import annotations

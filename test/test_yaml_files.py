@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Hostile files: YAML that means more than it says, and paths that are no files. Each gets one line of error."""
 
 from __future__ import annotations

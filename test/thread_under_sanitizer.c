@@ -1,3 +1,6 @@
+// Copyright 2026 robodyn_ros maintainers
+// SPDX-License-Identifier: Apache-2.0
+
 /* The controller's thread (nodes/controller/realtime/thread.c) around the core, with a middleware of a few lines: messages that
    a second thread announces, and requests from a third. Compiled with -fsanitize=thread, it says where they race.
 

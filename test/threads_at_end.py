@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Runs a node and prints the names of the threads that its process has when the node has ended.
 
 ``python threads_at_end.py MODULE ARGUMENTS``. Fast DDS names its threads ``dds.*``; each participant has some of its

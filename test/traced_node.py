@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Runs a node and prints which files of the package one call of a function passes through.
 
 ``python traced_node.py FUNCTION=CALL MODULE ARGUMENTS``: a function as in ``broken_node``, and the number of the call.

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Pinocchio's and MuJoCo's answers in the order of a Robot's joints: the independent truth of the dynamics tests."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """MuJoCo's answers in the order of a Robot's joints: the second independent truth of the dynamics tests.
 
 Where MuJoCo's importer has rules of its own, which change the arm, they are neutralised here, one by one.

@@ -1,3 +1,6 @@
+// Copyright 2026 robodyn_ros maintainers
+// SPDX-License-Identifier: Apache-2.0
+
 // Loads the controllers of several packages into one process, with all names of each library seen by the others, and runs
 // each on an arm that stands. The arguments are folders with arm.so and parameters.txt. What each commands is printed.
 

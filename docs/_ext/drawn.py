@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The directive ``arm``: a line drawing of an arm, made from its URDF.
 
 Its argument is the path of a URDF from the top of the project, or a name that the Python of the page defines: a robot,

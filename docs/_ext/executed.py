@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Runs the Python of a page from top to bottom: for the tests, and to show in the site what it prints and plots.
 
 A page is Markdown. Its blocks fenced as ``python`` are one program; where an assertion in it does not hold, the page is

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Directives that write a page from the code, so that nothing is written twice."""
 
 from __future__ import annotations

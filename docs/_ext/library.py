@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The reference of the library: a page for every room, made of the docstrings of its modules."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Formulas become MathML when the site is built, so that a page needs no script and no network to show them."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Puts under a page's Python what it prints and plots. The program runs when the page is read: see :mod:`executed`."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Columns of prose in a table get a class: on a phone they keep room for a few words, and the table scrolls."""
 
 from __future__ import annotations

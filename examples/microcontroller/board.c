@@ -1,3 +1,6 @@
+// Copyright 2026 robodyn_ros maintainers
+// SPDX-License-Identifier: Apache-2.0
+
 /* A board that is a computer: states and references come from the standard input, fifteen numbers a period (position,
    velocity, and the three of the reference), and efforts go to the standard output. */
 #include <stdio.h>

@@ -1,3 +1,6 @@
+// Copyright 2026 robodyn_ros maintainers
+// SPDX-License-Identifier: Apache-2.0
+
 /* The main loop of a controller on a microcontroller, around the control step that the package has written:
 
      robodyn export urdf/prr.urdf --language c --of step --controller computed_torque --out examples/microcontroller

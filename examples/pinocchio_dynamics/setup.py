@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A dynamics plugin for robodyn_ros, in a package of its own."""
 
 from setuptools import setup

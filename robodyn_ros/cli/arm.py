@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The arm of a verb: the arguments that name it, and its robot."""
 
 from __future__ import annotations

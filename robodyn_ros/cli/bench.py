@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """``robodyn bench``: how fast an arm's dynamics are on this machine, beside other libraries in the same run.
 
 Pinocchio, MuJoCo and the Robotics Toolbox do the same work where they are installed and can read the arm. Every figure

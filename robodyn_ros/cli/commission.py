@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """``robodyn commission``: the commissioning of an arm, one joint at a time, by the commissioner node.
 
 The node runs as a process of its own. It writes a line of JSON on stdout for each stage, question and the verdict, and

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """``robodyn compare``: each control law on the same arm, motions and gains."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """``robodyn compile``: fill the cache ahead, for a start without delay and for robots that cannot compile."""
 
 from __future__ import annotations

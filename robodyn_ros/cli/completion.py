@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """``robodyn completion``: a shell script that completes verbs, options, plugins and files with the tab key."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Is this computer good enough? Period jitter, latency and lost messages of a control loop on it, and what they allow.
 
 Two processes stand for the arm and its controller. One sends a state each period, by the monotonic clock, in a datagram

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The output of the command: results go to stdout, progress and errors to stderr; only a terminal gets colour.
 
 The checks of output files stand here too. A verb calls them before its work, so that a wrong path is an error at once

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """``robodyn contact``: thresholds of touch and collision, proposed from a recording of free motion."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """``robodyn derive``: the derivation of an arm's equations of motion, step by step, as a document."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """``robodyn excite``: an exciting trajectory, from which an arm can be identified."""
 
 from __future__ import annotations

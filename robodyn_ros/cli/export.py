@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """``robodyn export``: an arm's equations as C, Python or LaTeX, its step as C, its controller for ros2_control."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """``robodyn identify``: the arm's inertial and friction parameters, from recordings of its motion."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """``robodyn <verb>``: finds the verb, runs it and turns its outcome into an exit code."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Joint positions and motions from the command line, and the tour of the demonstration.
 
 The tour is a motion of the PRR arm through its named poses, with a moment of rest in each.

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The parameters of a verb: the arguments that give them, as ROS 2 does, and their check.
 
 Every verb takes parameter files by ``--params`` and single parameters by ``-p``. A parameter that nothing uses has no

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """``robodyn plan``: the best motion that an arm's dynamics allow, as a file, a picture, or sent to the arm."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """``robodyn plugins``: the installed plugins, the module of each, and which control laws are traced."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Nodes as processes that start together and end together, in a ROS 2 graph that no other graph sees.
 
 :func:`isolated` makes the environment of such a graph: a domain of its own, and this machine only.

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The progress of a verb on stderr: a bar on a terminal, a line every few seconds where the output is piped."""
 
 from __future__ import annotations

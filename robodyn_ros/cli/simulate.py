@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """``robodyn simulate``: an arm under a control law, without ROS, by the parameters of simulator and controller."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """``robodyn sweep``: does a controller hold on thousands of arms that differ from the model?"""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """``robodyn teach``: a motion shown by hand, recorded, thinned out, and played back.
 
 The teacher and the replayer are nodes, each a process of its own. They write a line of JSON on stdout for each stage.

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """``robodyn tune``: gains that meet a specification on arms that differ from the model, with the least effort."""
 
 from __future__ import annotations

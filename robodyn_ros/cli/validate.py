@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """``robodyn validate``: an arm's equations and motions compared with MuJoCo's."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The interface of a verb, and what several verbs share: exit codes, common arguments, the check for ROS 2."""
 
 from __future__ import annotations

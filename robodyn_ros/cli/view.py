@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """``robodyn view``: an arm in the browser, with the simulator and controller nodes or with a running ROS 2 graph."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """``robodyn workspace``: where an arm can go, and what it can do and hold there, as a picture or a point cloud."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The core in C (``core/``), compiled once for a number of joints, and its memory as arrays.
 
 ``core/core.h`` says what the core does, ``core/memory.h`` what it remembers. Both languages work on the same memory:

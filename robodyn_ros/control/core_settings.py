@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The settings of a control loop as the core has them (the struct ``Settings`` of ``core/memory.h``).
 
 What the core calls is compiled: the control step of the law, the model, the observer of contacts. A law, a model or an

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What the drives of an arm add by themselves: gravity, Coriolis efforts, friction.
 
 Many drives carry the arm without being asked: they add g(q) of their own model to every command. A controller that

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The control step as a function of a library: for a loop of one's own, in place, and for many arms at once.
 
 :class:`ControlLoop` is more than that: it checks states, has references and reacts to faults. This is the

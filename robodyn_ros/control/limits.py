@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Limits: on what the arm is asked to do, and on the efforts that are sent to it.
 
 The effort that is sent is made out of the effort that the control law wants, in four stages:

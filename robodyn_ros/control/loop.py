@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The control loop: everything that a controller node decides, without ROS.
 
 The loop itself is the core in C (``core/core.h``; ``core/loop.c`` shows a period from top to bottom). Here is its face:

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The settings of the control loop: what may change while the arm moves.
 
 :func:`make_loop_settings` makes them of values by name. The names are those of the controller node's parameters.

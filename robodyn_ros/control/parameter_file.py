@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Parameter files of ROS 2 nodes, read without ROS, so that one file serves the nodes and the command.
 
 The reader keeps where each parameter stands, so that an error about a value carries file and line.

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The record of an arm that followed a trajectory, and its file."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The control step: what happens to a good state, from the reference to the effort that is sent.
 
 :func:`control_step` is the whole of it: control law, integral action, ramp, blend, limits, and the lag of the

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The control step of an arm as C99 for any compiler, a microcontroller's too: ``robodyn export --of step``.
 
 The files need nothing of this package and no library but ``<math.h>``, and use no memory but the stack and a struct

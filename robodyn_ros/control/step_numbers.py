@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The numbers of a control step: what it remembers from period to period, and its settings.
 
 Both are one array of numbers each, so that compiled code reads and writes them; the fields are views of its parts.

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The blocks that every page of this package is made of.
 
 A text is prose with formulas in LaTeX between dollar signs. A name that comes from a URDF goes through :func:`quoted`

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A document as one HTML page that needs nothing else: no other file, no script, no network.
 
 Every text is escaped, so that a name from a file stays text. The style sheet is for light and dark, wide and narrow

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A document in LaTeX that compiles as it is, and as PDF by whatever LaTeX this machine has."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A document in Markdown, formulas in LaTeX between dollar signs, as GitHub, GitLab, Jupyter and Pandoc read it."""
 
 from __future__ import annotations

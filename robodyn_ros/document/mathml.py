@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Formulas for browsers, which read MathML by themselves (MathML Core, W3C): no script and no network.
 
 latex2mathml converts LaTeX, and what browsers show badly is mended afterwards. ``robodyn derive`` and the documentation

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Numbers as text, with as many digits as a reader needs."""
 
 from __future__ import annotations

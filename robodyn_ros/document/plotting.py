@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The style of every figure of this package, and what figures have in common. They need matplotlib (extra ``plot``).
 
 A figure goes to a file if one is given, and else to the screen: in a notebook it stands under its cell, in a script

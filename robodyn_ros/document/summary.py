@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Objects that show themselves in a few lines: as text at a prompt, and as a table in a notebook."""
 
 from __future__ import annotations

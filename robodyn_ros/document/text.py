@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A document as plain text for a terminal, formulas on one line: ``m₂ lc₂² q̈₂``.
 
 A formula is read by :func:`read`, which knows the part of LaTeX in which this package writes formulas, and written

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Dynamics: the interface, the formulations that implement it, and their parameters."""
 
 from robodyn_ros.dynamics.base import Dynamics, Energy

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The Dynamics interface: the contract of every plugin in the group ``robodyn_ros.dynamics``.
 
     M(q) q̈ + C(q, q̇) q̇ + g(q) + friction(q̇) = τ

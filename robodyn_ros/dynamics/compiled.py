@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Dynamics from CasADi expressions: each quantity is written once and compiled for the arm at its first call.
 
 The path from a formulation to a call: ``plugin.inverse`` is a :class:`CompiledFunction`. It asks

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The equations of motion as CasADi expressions: those that a formulation writes, and those that follow from them.
 
 A formulation gives the efforts of the rigid bodies and rotors, its own forward dynamics, M, C, g and the bodies'

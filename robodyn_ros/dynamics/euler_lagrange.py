@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Lagrange's equations, literally: K, P, L = K - P, and d/dt ∂L/∂q̇ - ∂L/∂q = τ by automatic differentiation.
 
 The derivatives are taken by the chain rule through the recursion that computes the energies. So the cost grows with n

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The greatest payload of an arm, posture by posture and over its workspace: its joints just bear it at rest.
 
     τ = g(q) - m Jᵀ(q) γ,      |τᵢ| ≤ limitᵢ

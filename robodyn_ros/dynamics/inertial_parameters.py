@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The inertial parameters, in which the equations of motion are linear.
 
 Each body has ten standard parameters about the origin of a frame: mass m, first moment m c, and rotational inertia, in

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Recursive Newton–Euler.
 
 Every point r of a moving body has the acceleration a + U r with U = [ω̇]× + [ω]×². So with the body's pseudo-inertia

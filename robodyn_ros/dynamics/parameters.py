@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The runtime parameters of the dynamics: they change while the arm runs, and nothing is compiled anew."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Is a result of a dynamics plugin what the interface says: an array of floats, of its shape, and finite?"""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Sensitivity of the efforts to what a model does not know: the masses of the bodies, a payload, a force at the tool.
 
     masses    Σ_b |τ_b|             τ_b: the efforts that body b alone needs for the motion, so that Σ_b τ_b = τ

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Dynamics of the tool: what mass, what Coriolis force and what gravity somebody feels who holds it.
 
 With the task's velocity ẋ = J(q) q̇, the equations of motion of an arm M q̈ + h + g = τ + Jᵀ F become

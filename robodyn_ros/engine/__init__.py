@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """From CasADi expressions to calls that cost less than a microsecond. Knows nothing of robots.
 
 The path from a program to a call, one file a step:

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Functions in C, for loops in C to call: of a program, and others beside it."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Structs of a C file as records of NumPy: the C file declares them, and both languages work on the same memory."""
 
 from __future__ import annotations

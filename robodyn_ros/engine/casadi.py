@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """CasADi, which writes the expressions. What is compiled ahead runs without it.
 
 No release of Debian, Ubuntu or ROS 2 has it, so it may be missing. Who writes expressions imports ``ca`` from here;

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """C code of a program: for one state, and for many at once.
 
 Both are the same statements (:mod:`robodyn_ros.engine.listing`) on different numbers: a ``real`` is a double, or a

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A program that is called with NumPy arrays.
 
 It runs as generated C where there is a compiler, and on CasADi's virtual machine where there is none. Both work on

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A program's shared library: from the cache, else compiled now and put there.
 
 The cache is a folder that only this user can write to. An entry is a shared library and, beside it, the SHA-256 of its

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A program as C statements, one operation each.
 
 A CasADi function of scalars is read as a list of nodes, each an operation on nodes before it. Numbers that depend on

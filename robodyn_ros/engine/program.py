@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A program: CasADi expressions with a name, and the key by which the cache knows their code."""
 
 from __future__ import annotations

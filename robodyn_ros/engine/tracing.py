@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """From NumPy code to expressions: a function is called with symbols in place of numbers, and what it does is recorded.
 
 :class:`TracedArray` stands for an array in the function. NumPy's operations on it give CasADi expressions, element by

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Identification of inertial and friction parameters from recorded motion.
 
     from robodyn_ros.identification import identify, prepare, read_recording

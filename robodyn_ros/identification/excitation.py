@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Exciting motions: motions from which an arm's parameters can be identified well.
 
 An exciting motion is a Fourier series whose regressor has the greatest determinant (D-optimality) within limits of

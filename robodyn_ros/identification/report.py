@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The report of an identification: its page, its tables and its pictures."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The settings of identification: of the estimation, of the preparation of recordings, and of exciting motions."""
 
 from __future__ import annotations

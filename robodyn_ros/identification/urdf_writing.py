@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Writing identified parameters into a URDF, with everything else in it unchanged to the byte.
 
 Only the attributes that hold the parameters are replaced, in their place; a missing tag is inserted. So comments,

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Denavit–Hartenberg tables, in the standard and the modified form.
 
     standard   A = Rot(z, θ) Trans(z, d) Trans(x, a) Rot(x, α)     frame i at the far end of link i

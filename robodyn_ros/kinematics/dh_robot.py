@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A Robot from a Denavit–Hartenberg table and inertias: for arms that are published without a URDF."""
 
 from __future__ import annotations

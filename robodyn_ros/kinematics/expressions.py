@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Pose and Jacobian of a link as CasADi expressions of the coordinates.
 
 What is compiled runs without CasADi: this module is imported only where something is to be built.

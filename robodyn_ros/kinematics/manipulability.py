@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Manipulability: where the arm can go from a pose, how fast, and with what force, by its Jacobian.
 
 J = U Σ Vᵀ. The velocities that unit joint rates give fill an ellipsoid with the half axes σᵢ uᵢ, the forces that unit

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The product of exponentials: forward kinematics from the joints' screws alone.
 
     T(q) = exp([S₁] s₁) exp([S₂] s₂) … exp([S_k] s_k) M

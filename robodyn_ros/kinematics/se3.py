@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Rigid motions: the group SE(3), its logarithms and its adjoint.
 
 A motion is a homogeneous matrix T, (4, 4) or (N, 4, 4); a twist is [v; ω], linear above angular, (6,) or (N, 6), the

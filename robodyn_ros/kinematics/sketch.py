@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A line drawing of a mechanism, as lectures draw it: links, joints, frames, angles, centres of mass.
 
 The drawing is an SVG made from the URDF alone, and the same arm gives the same bytes. An arm that moves in one plane is

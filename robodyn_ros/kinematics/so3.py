@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Rotations: the group SO(3) and its logarithms, stable at every angle from 0 to π.
 
 A rotation vector φ = θ a is the angle [rad] times the unit axis, (3,) or (N, 3); a rotation is a matrix, (3, 3) or (N,

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """From a pose for the tool to positions for the joints, or a refusal that says why.
 
 What of the pose counts follows from the arm: six joints or more can take up a pose, a planar arm a position and a turn

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The arm in the frames in which its equations are shortest.
 
 Every body gets a frame whose z axis is its joint's axis. What then is still free, the frame's turn about z and its

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The workspace of a link, by sampling positions within the limits and by solving for orientations.
 
 A point of the reachable workspace is reached in some orientation, one of the dexterous workspace in every orientation

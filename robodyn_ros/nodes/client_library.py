@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What nodes use of rclpy that is not the same in all distributions, or that rclpy exports nowhere.
 
 Names that Lyrical's rclpy removed (the older names of QoS policies, ``qos_event``, parameters declared by name alone)

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The commissioner node: switches an arm on for the first time (:mod:`robodyn_ros.control.commissioning`).
 
 It takes the controller's place: states in, efforts out, to topics of the same names under its own. The steps and the

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The conductor node: has a controller follow a trajectory, and records what the arm does.
 
 :meth:`ConductorNode._script` is all that it does, in order. It waits until states and commands flow, sends the

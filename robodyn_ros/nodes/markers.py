@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The markers node: what the picture of the arm leaves out, for RViz (:mod:`robodyn_ros.view.overlay`).
 
 It sends nothing to the arm. Markers are in the root link's frame, so they need no transforms of links.

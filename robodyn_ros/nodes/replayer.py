@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The replayer node: has a controller follow a saved motion, from wherever the arm stands.
 
 :meth:`ReplayerNode._script` is all that it does, in order: the arm goes from point to point to where the motion begins,

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The entry points of the nodes' commands.
 
 Importing ROS takes a good part of a second. A node that is told to end meanwhile ends at once, with exit code 0 and

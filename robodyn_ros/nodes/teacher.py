@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The teacher node: records the states of an arm while somebody leads it by hand.
 
 :meth:`TeacherNode._script` is all that it does, in order. It lets the controller run a law for that, records until it

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The teleoperator node: one end of a coupling of two arms, beside the controller of the leader or of the follower.
 
 :meth:`TeleoperatorNode._on_state` shows what happens with a state of the arm. At the leader it becomes a message to the

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Planning: the best motions that the arm's own dynamics allow.
 
 A :class:`~robodyn_ros.planning.problem.Problem` states start, goal, cost, limits and obstacles. Collocation

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Distances between the arm and obstacles, for an arm of capsules.
 
 Between a capsule and a sphere: the distance of the centre from the capsule's segment, less both radii (Ericson,

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Costs of a motion: each gives its CasADi expressions, and they add up with weights.
 
     J = Σ weight (∫ running(q, q̇, q̈, τ) dt + final(q, q̇)),      MinimumTime() + 1e-4 * Effort()

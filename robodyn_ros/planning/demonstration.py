@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Demonstrations: the motion that somebody has shown by hand, made into a trajectory that the arm can follow.
 
     recorded positions → rests at both ends cut → low-pass without phase shift → few points → slowed down if need be

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Feasible motions: the path that an unfinished search has left, slowed down until it keeps to every limit.
 
 The curve through the points of a mesh is a smooth path, whether the search has converged or not. Its efforts follow

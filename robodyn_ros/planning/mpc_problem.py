@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The problem that the law ``mpc`` solves at every period: the best short motion from a state.
 
 The cost (:class:`Deviation`) weighs deviations from the reference so that the gains kp and kd keep their meaning:

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The result of a planner: a motion with its efforts, or the reason why there is none."""
 
 from __future__ import annotations

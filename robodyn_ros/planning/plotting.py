@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The figure of a plan: how close to its limits each joint comes."""
 
 from __future__ import annotations

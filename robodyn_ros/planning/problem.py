@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The problem that a planner solves: start, goal, cost, limits and obstacles of a motion."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Time scaling: the fastest motion along a given path, a spline through the stops.
 
 Along a path q(s) every limit of velocity, acceleration and effort is a limit on ṡ² and s̈. TOPP-RA (the library toppra)

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Verification of motions: every constraint of the problem, checked on the curve that the arm will follow.
 
 The check does not depend on how the motion was found. Positions, speeds, accelerations and distances are those of the

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What the arm is: URDF → an immutable Robot.
 
 The path of a URDF, one file a step: :mod:`~robodyn_ros.robot.description` reads the XML

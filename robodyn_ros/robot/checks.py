@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Checks that a body, and an arm, can exist.
 
 A rigid body of mass m ≥ 0 has a rotational inertia about its centre of mass whose principal moments are ≥ 0 and obey

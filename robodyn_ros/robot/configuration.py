@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The configuration space of an arm.
 
 The positions of a continuous joint lie on a circle: q and q + 2π are one position. So they are subtracted, averaged and

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The text of a URDF, read once: a tree of XML elements that know where they stand.
 
 Every reader of a URDF uses this tree: the model (:mod:`robodyn_ros.robot.urdf`), the editor

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """MJCF, MuJoCo's own description of a model → a URDF, by the package ``mujoco`` where that is installed.
 
 MuJoCo reads the file, so default classes, includes, units, joints of one body, and inertias from shapes are what MuJoCo

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Rigid transforms.
 
 Convention: a ``Pose`` of frame B in frame A maps coordinates in B to coordinates in A, ``p_A = R p_B + t``

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A robot with some of its joints locked: an arm without its fingers, wheels or neck.
 
 A locked joint stands at a position, and what it carries is part of the link that it starts from. That position may

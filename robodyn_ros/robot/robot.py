@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The immutable Robot: all that the other rooms know of an arm."""
 
 from __future__ import annotations

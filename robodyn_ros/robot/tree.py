@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Links and joints → the tree of moving bodies, which is the robot."""
 
 from __future__ import annotations

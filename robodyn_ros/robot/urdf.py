@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """URDF → Robot. (An MJCF is a URDF by the time it comes here: :mod:`robodyn_ros.robot.mjcf`.)
 
 Defaults are those of the URDF specification (http://wiki.ros.org/urdf/XML and urdfdom's urdf.xsd): origin and rpy zero,

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A URDF with other numbers, and all else in it as it was, to the byte.
 
 Only the opening tags whose attributes change are written anew, where they stand; a tag that is missing is put in. So

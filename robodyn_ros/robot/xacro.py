@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A .xacro file → a URDF, by the package ``xacro`` where that is installed.
 
 xacro evaluates Python, keeps what it reads in its module, and may end the process. So it runs in a process of its own.

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A stand-in for the arm: a plant that takes efforts and has a state, and the hardware around it."""
 
 from robodyn_ros.simulation.hardware.hardware import Hardware

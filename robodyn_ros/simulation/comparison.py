@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A comparison of control laws: each does a step and a trajectory on the same arm, with the same gains."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Rollouts: motions of an arm in one call, without ROS and without hardware effects.
 
 :func:`rollout` integrates the bare equations of motion M q̈ + C q̇ + g = τ by any integrator. Where there is a compiler,

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """When and why the control of a simulated arm stopped, in one line that ends in what to do about it."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The arm in a browser: its picture, the ghost of its reference, marks over it, and a panel (built on viser).
 
 Everything is served from this machine, and nothing is loaded from elsewhere. Only who has the address with its token

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Who may see and move the arm in a browser: the checks of every request before viser answers it.
 
 A page of any site can send requests to a server on this machine, with the user's browser as its messenger. So the

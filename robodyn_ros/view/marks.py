@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The marks of an overlay, in the root link's frame; RViz and the browser draw the same ones."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Marks for what the picture of an arm does not show: its masses, the efforts in its joints, the path of its tip.
 
 ==========  ====================================================================================================

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The panel beside the picture: requests to the arm, and live plots."""
 
 from __future__ import annotations

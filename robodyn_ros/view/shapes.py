@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The shapes of a URDF's links, its ``<visual>`` tags with every default applied, and the files of their meshes."""
 
 from __future__ import annotations

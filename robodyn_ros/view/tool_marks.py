@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Marks for what happens at the tool: the force that acts there, the stiffness of the tool, and walls around it."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Pictures of a workspace: a map of a plane, or three slices and a cloud, with the arm at home in them; point clouds.
 
 A point cloud is a PLY file (Turk, The PLY polygon file format (1994)), which MeshLab, CloudCompare, Blender and RViz

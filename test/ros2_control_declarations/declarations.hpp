@@ -1,3 +1,6 @@
+// Copyright 2026 robodyn_ros maintainers
+// SPDX-License-Identifier: Apache-2.0
+
 // Small declarations of what an exported controller uses of rclcpp, ros2_control, realtime_tools and messages, for tests
 // on machines without them. They are no implementation: nothing runs here but what a test calls.
 

@@ -1,3 +1,6 @@
+// Copyright 2026 robodyn_ros maintainers
+// SPDX-License-Identifier: Apache-2.0
+
 // In place of the header that generate_parameter_library makes: it declares what its file names, with the defaults.
 // PARAMETERS_NAMESPACE is the first word of that file. A test writes the defaults, one in a line: name, kind, values.
 

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The plugin ``pinocchio``: the algorithms of Pinocchio behind the Dynamics interface.
 
 Every joint of the arm, mimic joints included, is one coordinate of Pinocchio's model; the arm's own coordinates q move

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Findings about the joints: axes, limits, and the efforts that hold the arm."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Findings about the links: are their masses and inertias possible, and is their mass where their shapes are?
 
 Bodies are compared by the radius of gyration k = √(tr I / 2 m), the root mean square distance of the mass from its

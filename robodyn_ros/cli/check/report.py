@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The report of ``robodyn check``: tables of 80 columns at most and a list of findings, or JSON."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A URDF as it stands, mistakes and all: what `robodyn check` looks at even where no robot can be made of it.
 
 :func:`robodyn_ros.robot.load_robot` ends at the first mistake; this goes on after a number that is none, and it keeps

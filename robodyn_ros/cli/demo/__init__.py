@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """``robodyn demo``: the PRR arm under several control laws, on real ROS 2 topics between real processes.
 
 :mod:`.run` starts the processes of one run, :mod:`.figures` evaluates the records and judges, :mod:`.plot` draws.

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The figures of the demonstration and its verdict, from records of runs, without ROS.
 
 The tracking error is computed from the received states and from the trajectory itself, at each state's stamp. The error

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The picture of the demonstration: response, tracking error and effort of each joint."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """One run of the demonstration: simulator, controller and conductor as processes, and the record of the motion.
 
 The conductor is a node that sends the trajectory and records states and commands. It writes its progress on stdout, a

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The settings of commissioning, its findings about an arm, and what they mean."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The single moves of commissioning, and what each of them measures.
 
 :class:`Moves` has each move as a script, which yields the efforts for one state after the other.

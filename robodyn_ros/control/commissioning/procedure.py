@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The procedure of commissioning: states in, efforts out, and findings at the end.
 
 It begins with the arm at rest without effort: lying on its stops, hanging, or supported, because nothing else can hold

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The contract of ``robodyn_ros.control.laws.base`` as tests that any law can be put through, by its entry-point name::
 
     pytest --pyargs robodyn_ros.control.conformance --controller mine

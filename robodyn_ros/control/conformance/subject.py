@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The law under test on an arm, and random periods for it."""
 
 from __future__ import annotations

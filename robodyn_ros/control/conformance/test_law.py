@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The clauses: what a law gives, what it remembers, and that it is the same law when it is compiled."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Thresholds of contact, proposed from what an observer finds while the arm moves freely.
 
 What is observed then is the model's own error: wrong masses, friction, noise, delay. The greatest value of each half

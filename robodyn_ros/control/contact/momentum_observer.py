@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The momentum observer: which efforts act on the joints from outside, and which wrench at the tool explains them.
 
     r = K (p - p₀ - ∫ (τ + C(q, q̇)ᵀ q̇ - g(q) - τ_friction(q̇) + r) dt),   p = M(q) q̇,   so that   ṙ = K (τ_ext - r)

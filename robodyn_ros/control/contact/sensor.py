@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A force-torque sensor in place of the momentum observer: the weight of what hangs on it is taken away.
 
     f_ext = f - m Rᵀ g - f₀,   τ_ext = τ - r_com × m Rᵀ g - τ₀

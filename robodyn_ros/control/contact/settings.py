@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Settings of the observation of contact: what is observed, and from when on it is a touch or a collision."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+// Copyright 2026 robodyn_ros maintainers
+// SPDX-License-Identifier: Apache-2.0
+
 /* Consistency: do the velocities explain the positions, and do the efforts explain the velocities?
 
    Two residuals are tested against what the stated uncertainty explains. What it does not explain is added up by a

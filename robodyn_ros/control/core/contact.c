@@ -1,3 +1,6 @@
+// Copyright 2026 robodyn_ros maintainers
+// SPDX-License-Identifier: Apache-2.0
+
 /* Contact: what acts on the arm from outside, by the momentum observer, and its thresholds. */
 
 #include "memory.h"

@@ -1,3 +1,6 @@
+// Copyright 2026 robodyn_ros maintainers
+// SPDX-License-Identifier: Apache-2.0
+
 /* The loop as one library (core.h): what is made and handed over, around the periods. */
 
 #ifdef __clang__

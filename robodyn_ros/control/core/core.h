@@ -1,3 +1,6 @@
+// Copyright 2026 robodyn_ros maintainers
+// SPDX-License-Identifier: Apache-2.0
+
 /* The control loop of one arm: from joint states to efforts. It knows no ROS and no Python.
 
      JointState ─▶ states ─▶ consistency ─▶ references ─▶ step_run ─▶ faults ─▶ effort

@@ -1,3 +1,6 @@
+// Copyright 2026 robodyn_ros maintainers
+// SPDX-License-Identifier: Apache-2.0
+
 /* Faults: what is wrong, and what is sent because of it. */
 
 #include "memory.h"

@@ -1,3 +1,6 @@
+// Copyright 2026 robodyn_ros maintainers
+// SPDX-License-Identifier: Apache-2.0
+
 /* The limits of what is sent because of a fault, and its transitions. limits.py and step.py are the same stages of the control
    step, traced for each law; the memory is shared. */
 

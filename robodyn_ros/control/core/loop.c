@@ -1,3 +1,6 @@
+// Copyright 2026 robodyn_ros maintainers
+// SPDX-License-Identifier: Apache-2.0
+
 /* A period of the loop: `answer` shows the whole way of a state, from top to bottom. */
 
 #include "memory.h"

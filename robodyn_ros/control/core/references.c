@@ -1,3 +1,6 @@
+// Copyright 2026 robodyn_ros maintainers
+// SPDX-License-Identifier: Apache-2.0
+
 /* References: a hold at one position, a trajectory, or a stream (of the tool: tool.c); and how one takes over from another.
 
    - There is no reference before the start. A reference outside the position limits or faster than the velocity limits is

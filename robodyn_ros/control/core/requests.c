@@ -1,3 +1,6 @@
+// Copyright 2026 robodyn_ros maintainers
+// SPDX-License-Identifier: Apache-2.0
+
 /* What is asked of the loop between two periods, as one call: by the thread that runs the periods, for another one. */
 
 #include "memory.h"

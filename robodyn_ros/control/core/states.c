@@ -1,3 +1,6 @@
+// Copyright 2026 robodyn_ros maintainers
+// SPDX-License-Identifier: Apache-2.0
+
 /* States: which can be used, their velocity, and their rate. */
 
 #include "memory.h"

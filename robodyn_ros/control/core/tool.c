@@ -1,3 +1,6 @@
+// Copyright 2026 robodyn_ros maintainers
+// SPDX-License-Identifier: Apache-2.0
+
 /* What is streamed to the tool, poses, twists and wrenches, as a reference of the joints.
 
    target     A pose counts at its stamp: the target goes from message to message by a curve whose velocity and acceleration

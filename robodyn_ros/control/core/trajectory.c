@@ -1,3 +1,6 @@
+// Copyright 2026 robodyn_ros maintainers
+// SPDX-License-Identifier: Apache-2.0
+
 /* Trajectories: curves through points, their limits, and the splice from the motion of the arm to a trajectory.
 
    A curve between two points is a polynomial of degree 1, 3 or 5 in Bernstein form: position, with velocity and acceleration

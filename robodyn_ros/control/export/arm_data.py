@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The numbers of one arm as C, for an exported controller: ``arm.h`` and ``arm_data.h``.
 
 ``arm.h`` has its sizes and the struct of the parameters. ``arm_data.h`` has what ``parameters.c`` starts from: the

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The parameters of an exported controller: those of the controller node that have a meaning there.
 
 Names, descriptions, ranges and defaults are the node's own. What the exported code cannot change, because it went into

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A controller of ros2_control for one arm: ``robodyn export --ros2-control``.
 
 The package that is written needs neither Python nor CasADi at run time. It has the files of ``ros2_control/`` beside
@@ -168,8 +171,9 @@ def export_package(
         ConfigurationError: the law cannot be traced, or there is no compiler to try it out.
         RobodynError: a parameter is wrong.
     """
-    robot, maintainer = dynamics.robot, maintainer or Maintainer.of_user()
-    _check_names(robot, package, maintainer)
+    robot = dynamics.robot
+    _check_names(robot, package)
+    words = _words(robot, maintainer)
     if not isinstance(dynamics, CompiledDynamics):
         raise ConfigurationError(f"the model {type(dynamics).__name__} has no expressions that could be written as C")
     defaults = known_defaults(robot, given, law)
@@ -193,10 +197,8 @@ def export_package(
     observer = None if settings.contact is None else settings.contact.observer.program
     model = _model_files(dynamics, arm, stream)
     fixed = ", ".join(f"`{name}.…`" if name != "gravity" else "`gravity`" for name in sorted(frozen)) or "none"
-    words = _words(robot) | {
+    words |= {
         "PACKAGE": package,
-        "MAINTAINER": escape(maintainer.name),
-        "EMAIL": escape(maintainer.email),
         "LAW": law,
         "TOOL": stream.link,
         "FROZEN": fixed,
@@ -223,9 +225,14 @@ def _configured(dynamics: CompiledDynamics, model: Mapping[str, Any]) -> Array:
     return bare
 
 
-def _words(robot: Robot) -> dict[str, str]:
-    """What the templates have of an arm, by the word that stands for it."""
+def _words(robot: Robot, maintainer: Maintainer | None) -> dict[str, str]:
+    """What the templates have of an arm and a maintainer, or else the user, by the word that stands for it."""
+    maintainer = maintainer or Maintainer.of_user()
+    if not EMAIL.fullmatch(maintainer.email):
+        raise InputError("--maintainer-email", f"{maintainer.email!r} is no e-mail address", maintainer.email)
     return {
+        "MAINTAINER": escape(maintainer.name),
+        "EMAIL": escape(maintainer.email),
         "ARM": plain(robot.name),
         "VERSION": __version__,
         "JOINTS": ", ".join(robot.joint_names),
@@ -348,9 +355,7 @@ def _sum(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _check_names(robot: Robot, package: str, maintainer: Maintainer) -> None:
-    if not EMAIL.fullmatch(maintainer.email):
-        raise InputError("--maintainer-email", f"{maintainer.email!r} is no e-mail address", maintainer.email)
+def _check_names(robot: Robot, package: str) -> None:
     if not PACKAGE_NAME.fullmatch(package):
         text = "is no name of a ROS 2 package: lower-case letters, digits and single underscores, a letter first"
         raise InputError("--ros2-control", f"{package!r} {text}", package)

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A fault that lasts, as the loop tells it."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The uncertainty of states and efforts, for the core (``../core/consistency.c``)."""
 
 from __future__ import annotations

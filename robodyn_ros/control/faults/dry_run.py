@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A dry run: a model and a law are made in a process of their own, before they are made for an arm that moves.
 
 What they compile is in the cache afterwards, so that making them again takes milliseconds. A plugin that raises,

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Holding: limits that let the drives hold the arm, where it is or at least somewhere.
 
 A joint is held by the effort of gravity g_i(q), and by what it takes to begin a motion, M_ii(q) ``START``. Its limits

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What is wrong, in numbers and in words: the core has no words, and says it in numbers."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Sampling: which gains a rate of states carries.
 
 An effort comes from a state that is δ old by then, and stays until the effort for the next state, a period T later. So

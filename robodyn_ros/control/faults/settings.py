@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Settings of safety: from when on something counts as wrong, and what is sent while it is.
 
 What is sent after a fault never makes it worse than sending nothing. The reactions, and when each of them ends::

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The table of faults: what is wrong, how that is detected, what is sent because of it, and the words.
 
 The parameters of the node and of an exported controller, the table of the safety contract, the constants of the core

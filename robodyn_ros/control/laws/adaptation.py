@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Adaptation of an arm's unknown parameters: which are learnt, how quickly, and within which bounds.
 
     θ̂̇ = Γ Yᵀ s,   then the nearest possible θ̂

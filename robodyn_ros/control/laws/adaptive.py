@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Adaptive control: the law learns the load of the arm and its friction while it follows the reference.
 
     τ = Ŷ θ̂ + K_D s + K_P e,   Ŷ θ̂ = M̂(q) q̈_r + Ĉ(q, q̇) q̇_r + ĝ(q) + τ̂_friction(q̇_d)

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The interface of a control law, and what the laws share: reference, efforts and friction compensation.
 
 :class:`Controller` is the contract of every plugin in the group ``robodyn_ros.controllers``.

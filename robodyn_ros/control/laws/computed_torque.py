@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Computed torque, also called inverse dynamics control.
 
     τ = M(q) (q̈_d + Kd ė + Kp e + Ki ∫e dt) + C(q, q̇) q̇ + g(q) + τ_friction(q̇_d) + τ_ff,   e = q_d - q

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Computed torque with a disturbance observer: efforts that the model does not explain are observed and compensated.
 
     r = K (p - ∫ (τ + C(q, q̇)ᵀ q̇ - g(q) - τ_friction + r) dt),   p = M(q) q̇,   so that   ṙ = K (d - r)

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Free drive: the arm seems to weigh nothing and can be moved by hand.
 
     τ = g(q) + α (d q̇ + f tanh(q̇ / v)) + τ_ff

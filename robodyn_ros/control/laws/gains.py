@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Gains that mean the same for every law: how the error behaves at the home pose.
 
     ë + 2ζω ė + ω² e = 0        ω natural frequency [rad/s], ζ damping ratio [-]

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Proportional-derivative feedback with gravity compensation.
 
     τ = Kp e + Kd ė + Ki ∫e dt + g(q) + τ_ff,   e = q_d - q

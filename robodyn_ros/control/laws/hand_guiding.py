@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Hand guiding: free drive in the task space, with directions that are locked, a corridor, and virtual walls.
 
     τ = g(q) + α (d q̇ + f tanh(q̇ / v)) + Jᵀ (S (K e - D ẋ) + F_wall) + τ_hold + τ_ff

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Joint impedance: to somebody who pushes it, the arm is a spring and a damper around the reference.
 
     τ = M(q) q̈_d + C(q, q̇) q̇_d + g(q) + K e + D ė + Ki ∫e dt + τ_friction(q̇_d) + τ_ff,   e = q_d - q

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The file with what control laws have learnt: YAML, with the name of the arm and the memory of each law by class."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Operational space control: the tool moves as if it were a unit mass, in every direction apart from the others.
 
     F = Λ (Ω ẍ_d - J̇ q̇) + Ω Λ Ω (Kp e + Kd ė) - Ω̄ Λ Ω̄ Kd ẋ + Ω̄ F_d

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Proportional-derivative feedback, without a model.
 
     τ = Kp e + Kd ė + Ki ∫e dt + τ_ff,   e = q_d - q

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Is a result of a control law what the interface says?
 
 Each function says what is wrong with a result, by the name of the method, and what would be right; "" if nothing is.

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What laws of the tool share: where the tool should be, and how far it is from there.
 
 The reference of every law is one of the joints. A law of the tool takes from it where the tool is then, by forward

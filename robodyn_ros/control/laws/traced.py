@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A control law as expressions: ``compute`` and ``advance`` are called with symbols.
 
 How that works is told in :mod:`robodyn_ros.engine.tracing`.

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """MIT mode: drives that close a loop of their own between two commands.
 
 Such a drive (Damiao, mjbots, and others after the actuators of MIT's Mini Cheetah) takes five numbers, and gives

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A short motion around the held position, from which the payload can be estimated.
 
 Every joint moves to both sides of its position, as far as its limits allow, in another order than the other joints: so

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Motions from rest to rest and from motion to rest, as quickly as the limits of the arm allow.
 
 A quintic from rest to rest over Δ in T reaches the speed 15/8 Δ/T, the acceleration 10/√3 Δ/T² and the jerk 60 Δ/T³

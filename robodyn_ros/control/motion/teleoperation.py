@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Bilateral teleoperation: one arm is led, another follows, and what holds the follower is felt.
 
     leader  --- x, ẋ, energy --->  network  --->  reference of the follower   q̇ = S ẋ

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Motions to a pose of the tool, within the limits of the joints.
 
 An arm at rest goes there by :func:`~robodyn_ros.control.motion.point_to_point.point_to_point`. An arm that moves is

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Streams for the tool: which link is moved, and within which limits.
 
 ``core/tool.c`` makes a reference of the joints of them, for the controller node, for a loop in Python

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Trajectories through points, and their files.
 
 The degree follows from the points, as in joint_trajectory_controller: positions alone are joined by straight lines,

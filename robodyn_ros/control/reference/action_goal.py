@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A goal of the action FollowJointTrajectory: the tolerances that it may ask for, and its result."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Trajectories that a loop is asked to follow: prepared beforehand, and known by how they end."""
 
 from __future__ import annotations

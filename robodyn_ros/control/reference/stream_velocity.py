@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Velocities of a streamed reference that brings positions only: filtered differentiation by the stamps."""
 
 from __future__ import annotations

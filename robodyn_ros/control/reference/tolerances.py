@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Tolerances of a trajectory: on its path and at its goal, as joint_trajectory_controller has them."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The arms of the kit: what each is there for → its URDF. No parameter equals another one."""
 
 from __future__ import annotations

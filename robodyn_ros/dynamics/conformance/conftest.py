@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Which plugins are put to the test, how the tests make one, and how exact it has to be.
 
 A plugin claims a tier (option ``--tier``):

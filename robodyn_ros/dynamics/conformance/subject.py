@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The plugin under test on an arm, and the expected values.
 
 :class:`Definition` has the equations of motion from their definition: slow, short, and nobody's algorithm. The kinetic

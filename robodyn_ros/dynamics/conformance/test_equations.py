@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Clauses about how the quantities hang together, whatever the arm."""
 
 from __future__ import annotations

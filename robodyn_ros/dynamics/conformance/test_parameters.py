@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Clauses about the runtime parameters: gravity, payload, armature, friction, inertial parameters."""
 
 from __future__ import annotations

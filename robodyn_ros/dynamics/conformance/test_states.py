@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Clauses about what a call takes and gives: one state or many, whoever's memory it is in."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Polynomials in an arm's numbers, in sines and cosines of sums of its angles, and in its coordinates and rates.
 
 Each polynomial is reduced to one form, so that what is equal cancels. For angles a and b about one direction

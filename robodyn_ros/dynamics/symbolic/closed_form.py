@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The equations of motion of a small arm in closed form: M, C, g and the energies as polynomials of an ``Algebra``.
 
 They follow from the centres of mass and the axes (Siciliano et al., Robotics: Modelling, Planning and Control, eq.

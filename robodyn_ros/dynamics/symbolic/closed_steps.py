@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The steps of the derivation for an arm whose closed form can be read, with its formulas."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The derivation of an arm's equations of motion, step by step, as a document.
 
 :func:`derive` checks what is asked, and chooses: an arm whose closed form can be read gets formulas in every step

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The directions about which the bodies of an arm turn.
 
 Joints that are parallel, whatever slides between them, turn about one direction. The sine and cosine of the sum of

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The steps of the derivation for an arm whose closed form would fill pages, and the numbers of any arm at a pose.
 
 The steps are those that hold for any arm; with them come this arm's constants. Numbers at a pose are those of the

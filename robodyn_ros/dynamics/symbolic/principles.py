@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The steps of the derivation as they are for any arm: title, idea, and the formula that is filled in.
 
 The derivation is Lagrange's: energies from the Jacobians of the centres of mass, and the equation from L = K - P

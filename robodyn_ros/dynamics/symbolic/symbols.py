@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The symbols for the numbers of an arm in its closed form: m_2, l_2, l_c2, I_2, g, …
 
 Lengths, centres of mass and inertias are in the frames of the tree: z along the joint's axis, x towards the next

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """SymPy expressions as LaTeX, in the order in which people write them: masses, lengths, sines, rates.
 
 :func:`names` gives the generators of an ``Algebra`` their names (m_2, l_2, s_23, q̇_3, …), :class:`Typesetter` writes

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Polynomials of one closed form as formulas: short, with names for the generators, in the order of a textbook.
 
 :class:`Simplifier` searches the shortest expression of a polynomial, :class:`Writer` writes it in LaTeX, and

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Base parameters: the combinations of an arm's parameters that its motion can show at all.
 
 The columns of the regressor Y(q, q̇, q̈) depend on each other. With independent columns Yb and the others Yd = Yb X,

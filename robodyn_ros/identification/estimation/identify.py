@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Identification, from samples of motion to a URDF with new parameters.
 
 1. :class:`RegressionModel` finds the base parameters: what the motion of the arm can show at all.

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Identification of a payload, for an arm whose own parameters are known.
 
 :func:`estimate_payload` takes samples of any motion. :func:`estimate_online` takes the states and commands of a short

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The physically possible parameters that fit best.
 
     minimise  ½ ‖A K x - c‖² + w Σ D(P(x), P₀),    D(P, P₀) = tr(P₀⁻¹ P) - log det(P₀⁻¹ P) - 4

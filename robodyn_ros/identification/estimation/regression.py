@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Weighted robust least squares for the base parameters.
 
 The error of each joint's efforts has its own standard deviation, which is estimated, so that a joint counts by how well

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The equations of motion of an arm as a regression, with Coulomb, viscous and Stribeck friction.
 
     τ = Y(q, q̇, q̈) θ + Stribeck friction,    F = sign(q̇) (Fc + (Fs - Fc) exp(-(q̇/vs)²)) + d q̇

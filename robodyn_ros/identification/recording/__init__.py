@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Recordings of a moving arm, from rosbag2 (SQLite or MCAP) and tables (CSV), read without ROS."""
 
 from __future__ import annotations

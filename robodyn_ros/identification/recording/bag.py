@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Recordings as rosbag2 (SQLite or MCAP); the ``rosbags`` library reads them without ROS.
 
 A message has two times: the stamp in its header, when its content was measured, and the time at which the recorder

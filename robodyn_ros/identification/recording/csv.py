@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Recordings as CSV tables.
 
 The first line names the columns, which may stand in any order:

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What a recording holds: joint positions over time, and the efforts that moved the joints."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Compressed recordings, unpacked within a limit: 200 kB of a bag may stand for many gigabytes.
 
 rosbags unpacks whole files into the temporary folder, and chunks and messages in memory, as large as they say. While

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The long-run variance of errors in time: that of their mean, times their number.
 
 Errors of neighbouring samples hang together, for they went through a filter. What they do to an estimate depends on

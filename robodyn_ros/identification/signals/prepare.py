@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Preparation of recordings: from recordings to samples of motion.
 
 1. :func:`prepare_recording` puts positions and efforts on a uniform time grid, in segments without gaps, and finds the

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A recording made ready: its segments on a uniform grid, the periods in them, which efforts count, which joints move.
 
 What is filtered at which frequency, and whether periods are averaged, is a choice between several

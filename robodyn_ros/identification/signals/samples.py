@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Samples of motion, from which identification estimates parameters.
 
 :class:`Samples` are positions, velocities, accelerations and efforts of any origin. :class:`RecordedSamples` come from

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Segments of a recording without gaps, on a uniform time grid, filtered and differentiated without phase lag.
 
 A filter that runs forwards and then backwards delays nothing (Gustafsson, Determining the initial states in

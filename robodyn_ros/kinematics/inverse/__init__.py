@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Inverse kinematics: joint positions that bring the tool to a pose, by closed forms or damped least squares."""
 
 from robodyn_ros.kinematics.inverse.solver import InverseKinematics, InverseSettings, InverseSolution

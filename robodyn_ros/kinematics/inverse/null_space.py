@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Null-space objectives: what an arm does with the freedom that a task leaves.
 
 An objective is a function from positions (n,) to a small motion z (n,), a step down the gradient of a cost (Liégeois,

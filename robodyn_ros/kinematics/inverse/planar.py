@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Closed-form inverse kinematics of the planar RR and PRR arms: every branch, and reachability decided exactly.
 
 In the plane of complex numbers of :class:`PlanarArm`, with the links L₁ and L₂ at

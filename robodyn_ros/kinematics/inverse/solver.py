@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Inverse kinematics by damped least squares from several starts.
 
 :mod:`robodyn_ros.kinematics.inverse.step` has the step and its sources. A target outside the ball that the arm can

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """One step of damped least squares, from residual to new position, as one compiled function.
 
 The residual is e = [p* - p; log(R* Rᵀ)], seen along given directions, and the step (Levenberg–Marquardt)::

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The part of a pose that counts: all of it, the position alone, a plane, a direction."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Parameters of more than one node: the model of the arm, the order of its joints, and their transmissions."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The arm's description: the parameter ``robot_description``, else the topic of that name.
 
 The parameter is XML, a path, or whatever else :func:`~robodyn_ros.robot.load_robot` takes. The topic is XML alone: who

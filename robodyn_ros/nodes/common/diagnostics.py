@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Faults, counted and logged, and ``/diagnostics``: how a node is doing, at a low rate.
 
 Every node derives from :class:`ExceptionGuard`. So an exception that nobody foresaw ends neither a callback's node nor

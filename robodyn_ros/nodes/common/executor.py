@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """How a node is run, and how it ends: the one place that chooses an executor and handles signals.
 
 **The executor.** ``rclpy.experimental.EventsExecutor`` where rclpy has it, ``SingleThreadedExecutor`` where not.

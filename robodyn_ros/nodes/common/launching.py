@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What the launch files share: an arm's URDF and parameter files, and the ros2_control side."""
 
 from __future__ import annotations

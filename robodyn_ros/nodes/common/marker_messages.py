@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Marks and shapes of the view → visualization_msgs/Marker, in the root link's frame."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Bytes → messages ↔ arrays. Joints are matched by name, never by index; SI units both ways."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The library's settings → ROS parameters, and back.
 
 A default, a description, a unit and a range stand in the library's dataclass, in its fields made by

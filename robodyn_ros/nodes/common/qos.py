@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Quality of service of the topics; the tables of the documentation use these names."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Real-time scheduling of a node that must not be kept waiting.
 
 The parameters have the names and meanings of ros2_control's controller_manager: ``thread_priority`` (SCHED_FIFO, 50

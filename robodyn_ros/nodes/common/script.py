@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A script: the steps of a node in the order in which they happen, though events drive them."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Threads beside the control loop: calculations, and messages that are too large for the loop to take.
 
 **Large messages.** rclpy takes a message with the interpreter's lock held. For the 11 MB of a trajectory of 100,000

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Timers by a clock that goes on while a simulation stands still, and a log of what a node waits for."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What an observer knows of the arm and of its tool, from the topics of the graph.
 
 Messages that do not fit the arm are ignored: an observer has no say in them.

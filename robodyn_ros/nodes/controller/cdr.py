@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Messages as the bytes that go over the wire: states read, commands written, without rclpy's Python objects.
 
 rclpy makes a Python object of every field of a message, names of joints among them, before anybody asks for it, and

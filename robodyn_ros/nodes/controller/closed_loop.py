@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A configured controller: joint states in, efforts out.
 
 :meth:`.states.StateCallback.on_state` shows the whole path of a state: read the bytes, validate the state and compute

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What the control law has learnt: ``~/estimates``, ``~/save_estimates``, and the file that keeps it.
 
 The file is read when the node is configured, and when another law that remembers something takes over. It is written

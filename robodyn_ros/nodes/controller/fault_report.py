@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What a controller says of its faults, and of others who publish where it does."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The interface of joint_trajectory_controller, where control_msgs is installed.
 
 - The action ``~/follow_joint_trajectory``, by which MoveIt drives an arm. What a goal may ask for and how it ends is

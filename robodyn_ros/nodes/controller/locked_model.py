@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The controller's locked joints: what they carry is part of the model, and moves with them.
 
 A joint that the parameter ``joints`` leaves out is locked at ``locked_joints.<joint>``; where that is not given at the

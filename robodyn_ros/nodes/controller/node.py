@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The controller node: joint states in, efforts out.
 
 It is a lifecycle node:

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What the controller publishes: commands, the terms that they are the sum of, and statistics for the diagnostics."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The controller's parameters, and the model that is made of them.
 
 Those of the node are declared when it starts; those of the joints when it is configured, since only then the joints are

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The controller's ``~/estimate_payload``: what the arm holds, from a short motion around where the arm is held.
 
 The answer comes when all is done. The motion begins only with an arm that is held, at rest. Whatever ends the motion

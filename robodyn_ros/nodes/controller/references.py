@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The controller's topics of references: ``~/joint_trajectory`` and ``~/reference``, or ``~/target_joints``.
 
 What comes there is followed, or refused and counted. A trajectory without points ends the one before: the arm is held,

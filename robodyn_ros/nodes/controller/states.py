@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Joint states: from the bytes of a message to the command that answers it.
 
 :meth:`StateCallback.on_state` shows the whole path of a state: read the bytes, validate the state and compute the

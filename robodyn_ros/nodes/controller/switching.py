@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Changes of a controller's parameters while the arm moves.
 
 A change takes effect between two commands, as a whole or not at all, and what it changes of the efforts is blended in.

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Plans → trajectory_msgs/JointTrajectory and the markers that show them; where a plan may begin."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Sends a saved plan to the controller, if the arm stands where it begins; `robodyn plan --send` runs this node."""
 
 from __future__ import annotations

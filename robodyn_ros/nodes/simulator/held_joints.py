@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The joints that the simulator holds, because the parameter ``joints`` leaves them out.
 
 They stand still against any load, or go where ``locked_joints`` sends them, at their greatest speed: the fingers of a

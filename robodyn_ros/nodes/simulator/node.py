@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The simulator node: efforts in, joint states out.
 
 The path of the data, in :class:`SimulatorNode`:

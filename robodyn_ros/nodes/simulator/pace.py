@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """How simulated time passes: by real time, so many times as fast, or in lockstep with the controller.
 
 A beat is the unit by which the simulation advances: a whole number of steps of the plant.

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The simulator's topics: commands in, joint states and ``/clock`` out."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """``python -m robodyn_ros.nodes.viewer``: runs the viewer node."""
 
 import sys

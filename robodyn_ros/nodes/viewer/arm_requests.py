@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What the panel asks of the arm, sent to the controller and to the simulator."""
 
 from __future__ import annotations

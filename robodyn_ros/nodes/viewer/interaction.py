@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Pictures beside the arm: a handle that drags the tool, what acts from outside, and the plan of the planner."""
 
 from __future__ import annotations

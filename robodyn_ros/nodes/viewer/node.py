@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The viewer node: the arm in a browser, for machines without RViz.
 
 The path of the data, in :meth:`View.draw`, which a timer calls: what the panel of the page asked for is sent

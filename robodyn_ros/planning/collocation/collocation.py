@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Trajectory optimisation by collocation: solve, verify between the points, refine the mesh, solve again.
 
 The mesh is fine enough if, everywhere between the points, the efforts that the motion needs differ from the planned

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Initial guesses for collocation: straight lines in joint space first, then detours.
 
 Around obstacles, RRT-Connect finds a path: two random trees grow towards each other (Kuffner and LaValle, RRT-Connect:

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A problem on a mesh as a nonlinear program: direct transcription, with the inverse dynamics at every point.
 
 Unknowns are q, q̇, q̈ and τ at each point, in units of their own, and the duration of the leg for each interval; a leg

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Collocation schemes for second-order systems q̈ = f(q, q̇, τ).
 
 On each interval of length h the acceleration is a polynomial of s = t/h; velocity and position are its exact

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Iterations of differential dynamic programming on a problem in memory.
 
 Each iteration linearises the arm and expands the cost along the trajectory (:meth:`DDP.derive`), solves this

@@ -1,3 +1,6 @@
+// Copyright 2026 robodyn_ros maintainers
+// SPDX-License-Identifier: Apache-2.0
+
 /* The linearisation of the arm's step, for many steps at once.
 
    This code follows the functions `prepare` and `compute` of the accelerations with their derivatives (engine/codegen.py,

@@ -1,3 +1,6 @@
+// Copyright 2026 robodyn_ros maintainers
+// SPDX-License-Identifier: Apache-2.0
+
 /* Differential dynamic programming: the backward and the forward pass.
 
    passes.py has the equations. This code follows the functions `prepare` and `compute` of the arm's forward dynamics

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The passes of differential dynamic programming, on the memory of a problem.
 
 Linearisation: a step is that of the classical Runge-Kutta method with the effort held. Its derivatives follow by the

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The programs of iLQR for the engine: accelerations and costs with their derivatives.
 
 The cost of a step is h times the running cost at its beginning. Its second derivatives are those of generalised

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The actuators: from the commands that arrive to the efforts that act on the arm.
 
 A command is checked, clamped to the effort limit and rounded to the resolution of the drive. It reaches the drive after

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The hardware as a controller sees it: an arm with its drives and sensors.
 
 The data go through it in this order, with time as a count of the plant's steps:

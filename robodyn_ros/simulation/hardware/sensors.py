@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The sensors: from the state of the arm to the readings that arrive from it, at a rate of their own.
 
 Encoders read each position, with noise, as the nearest multiple of the resolution. The velocity is either measured by a

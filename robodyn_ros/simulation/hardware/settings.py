@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The settings of the simulated hardware by name: the simulator node's parameters and the command's options.
 
 A name is the name of a setting behind the prefix of its group. The prefix of a joint's own settings contains the

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The interface of an integrator, which every plugin of the group ``robodyn_ros.integrators`` implements.
 
 An integrator makes a step of q̈ = a(q, q̇) in Python. It may give the same step in C too. That code is compiled

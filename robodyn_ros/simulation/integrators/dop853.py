@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """DOP853, the reference integrator: SciPy's Dormand-Prince method of order 8, with step size control."""
 
 from __future__ import annotations

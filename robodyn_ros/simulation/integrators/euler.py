@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The explicit and the semi-implicit Euler method, both of order 1."""
 
 from __future__ import annotations

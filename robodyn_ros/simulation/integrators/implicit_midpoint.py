@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The implicit midpoint rule, whose energy error stays bounded over any time.
 
     q₁ = q + h (q̇ + q̇₁)/2,   q̇₁ = q̇ + h a((q + q₁)/2, (q̇ + q̇₁)/2)

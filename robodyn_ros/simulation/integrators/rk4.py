@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The classical Runge-Kutta method of order 4.
 
 Source: Hairer, Nørsett, Wanner, Solving Ordinary Differential Equations I (1993), section II.1, table II.1.2.

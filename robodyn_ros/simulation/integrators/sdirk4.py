@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """SDIRK4: an implicit Runge-Kutta method for stiff motions, such as those of light joints with much viscous friction.
 
 Friction d on an inertia m decays in m/d seconds, which may be far below a step. An explicit method then explodes. This

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The interface of a plant, which every plugin of the group ``robodyn_ros.plants`` implements.
 
 A plant is an arm that takes efforts and has a state, as the real arm does.

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The compiled library of ``motion.c``: loops over the steps of an arm's motion, in one call from Python.
 
 One library is compiled for each arm and integrator, from the arm's forward dynamics, the integrator's step and

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Forces from outside on the arm: wrenches that push its links, walls and springs that its links touch.
 
     M(q) q̈ + C(q, q̇) q̇ + g(q) = τ + Σ Jᵀ(q) w

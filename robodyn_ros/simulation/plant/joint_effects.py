@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Joint friction and joint stops: the effects in the joints that the rigid-body equations of motion leave out.
 
 Friction is static, Coulomb, Stribeck and viscous:

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Model mismatch: an arm whose masses, inertias, friction and payload differ from its model, by factors or at random.
 
 Every sampled arm is physically possible. A body's mass and inertia are scaled together, as by another density. Its

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Modes: how each joint moves between two events (sliding, held, at a compliant stop, beyond its velocity limit).
 
 Within one mode the motion is smooth. The mode ends when a joint leaves the mode's domain (it reaches a stop, comes to

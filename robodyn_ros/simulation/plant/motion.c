@@ -1,3 +1,6 @@
+// Copyright 2026 robodyn_ros maintainers
+// SPDX-License-Identifier: Apache-2.0
+
 /* The motion of an arm within one mode: forces on the joints, held joints, and the loops over steps.
 
    This file follows the functions `prepare` and `compute` of the arm's forward dynamics (engine/codegen.py) and the

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The arm in MuJoCo: an independent second plant, with contact between bodies.
 
 MuJoCo's own importer reads the same URDF. Its changes to the arm are undone: it refuses or alters bodies without mass

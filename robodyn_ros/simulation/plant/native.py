@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The native plant: the arm's own equations of motion with friction, stops, limits and any integrator.
 
 :class:`Plant` is the plant; :class:`TimeStepper` makes its steps. Most steps lie within one mode (:mod:`.modes`); they

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Stiffness: how fast viscous friction decays, compared with the step of the integration.
 
 M q̇ decays under friction D q̇ at the rates λ, the eigenvalues of M⁻¹ D. A light joint with much friction has a rate far

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Validation of the native equations of motion and the native plant against MuJoCo, over random states and motions.
 
 The equations are compared state by state, without friction. Joints that mimic others are joints of their own in MuJoCo,

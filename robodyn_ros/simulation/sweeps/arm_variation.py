@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The varied arm of a case: the study's URDF with some numbers changed, read and checked anew."""
 
 from __future__ import annotations

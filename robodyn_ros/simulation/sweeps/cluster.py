@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A backend on a Dask cluster. Workers may join, leave and crash, and the scheduler may restart."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The report of a sweep: a picture, and a page with all of it."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The results of a study: one row a case, in Parquet.
 
 Each chunk is written to a part file when it is finished. At the end the parts are joined in the order of the cases, a

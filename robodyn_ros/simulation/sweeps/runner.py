@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Running cases: one case is set up, run as a trial and judged; a chunk of cases is what a worker gets.
 
 Every backend calls :func:`run_chunk`, in whatever process. :class:`CaseRunner` does the work: it makes once what the

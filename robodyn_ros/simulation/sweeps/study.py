@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A study: an arm, controllers, a motion, inputs that vary, how they are sampled, and the specification of the cases.
 
 An input varies by a :class:`Distribution`, a function from probabilities to values. :class:`Sampling` gives the

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Reading a study: from its YAML file to the :class:`.study.Study`.
 
 Every mistake is found before the first case runs, and its message names the line. Names and types are checked while

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The YAML of a study: mappings that know their lines, so that an error message can name file, line and key.
 
 This module knows YAML and types of values; :mod:`.study_reader` knows what a study contains.

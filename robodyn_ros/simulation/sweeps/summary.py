@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The summary of a study's results: probabilities, margins, worst cases, and the inputs that matter.
 
 The importance of an input is the first-order variance-based sensitivity index, from the cases as they are:

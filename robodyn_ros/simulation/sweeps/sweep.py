@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A sweep: a study from its first case to its last.
 
 :func:`sweep` shows all of it. The cases of a study are cut into chunks; a backend runs the chunks that the results do

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Tuning: the gains that keep to the specification in the worst cases of a study, with the least effort.
 
 A candidate is a natural frequency and a damping ratio for every joint. It runs on a sample of the study's cases, the

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """An isolated worker: a process that runs chunks of cases, which may hang or crash without harm to any other process.
 
     python -m robodyn_ros.simulation.sweeps.worker

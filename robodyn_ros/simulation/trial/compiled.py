@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A trial until its first fault in compiled C: the result of :func:`.trial.run_trial` up to rounding, faster.
 
 The C code (``trial.c``) contains drives, sensors and plant, and calls the core of the control loop. What cannot run in

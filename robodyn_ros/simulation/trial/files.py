@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Files of a trial: CSV, MCAP and rosbag2.
 
 The CSV file has one row for each time of a measurement. A column's name is ``joint/quantity [unit]``, which PlotJuggler

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The memory of a compiled trial: one table of fields that Python fills and the C code of ``trial.c`` works on.
 
 :func:`declaration` gives the table to C as the members of a struct; :class:`TrialMemory` is the same struct in Python.

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The figure of a trial: how well each joint was controlled."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+// Copyright 2026 robodyn_ros maintainers
+// SPDX-License-Identifier: Apache-2.0
+
 /* A trial: the plant with its events, drives and sensors, the control loop, and the loop over simulated time.
 
    This file follows plant/motion.c, whose functions move the plant within a mode. compiled.py replaces `@fields` by the

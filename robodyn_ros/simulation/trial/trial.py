@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A trial: hardware under a control loop in one process, faster than real time, without ROS.
 
 What the nodes do over topics happens here in lockstep. Each reading that arrives gets its command at the same time, and

@@ -1,3 +1,6 @@
+// Copyright 2026 robodyn_ros maintainers
+// SPDX-License-Identifier: Apache-2.0
+
 // Small declarations of what an exported controller uses of tf2_ros, for tests on machines without it. What tf knows is
 // what a test writes into `transforms`.
 

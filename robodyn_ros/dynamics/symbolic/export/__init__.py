@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The equations of one arm as source code that needs nothing of this package: C, Python, and LaTeX to read.
 
 What ``Parameters`` holds, gravity and payload among it, is written into the code as it is when it is exported.

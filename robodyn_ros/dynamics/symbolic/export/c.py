@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """C99 for any compiler, a microcontroller's too: no library but <math.h>, no memory but the stack, no state."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Expressions as a graph in which nothing is computed twice and every parameter is a number.
 
 CasADi simplifies what it can while it knows only symbols. With numbers there is more to save: terms with a common

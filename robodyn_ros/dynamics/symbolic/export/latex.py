@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A LaTeX document with the closed form of a small arm."""
 
 from __future__ import annotations

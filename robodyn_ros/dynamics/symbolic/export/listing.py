@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Statements from a graph: what is used more than once gets a name, what is used once stands where it is used."""
 
 from __future__ import annotations

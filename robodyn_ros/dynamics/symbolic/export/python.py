@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A Python module that needs nothing but ``math``."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The control loop in its thread, and what Python does beside it: report, and learn the layouts of messages."""
 
 from __future__ import annotations

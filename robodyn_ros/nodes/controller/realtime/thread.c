@@ -1,3 +1,6 @@
+// Copyright 2026 robodyn_ros maintainers
+// SPDX-License-Identifier: Apache-2.0
+
 /* The loop in a thread of its own: from a joint state to its command without Python.
 
    A subscription of rcl wakes the thread, by a futex whose timeout is the watch over missing states. The thread takes the

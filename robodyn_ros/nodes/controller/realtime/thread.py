@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The thread that runs the control loop (``thread.c``), as Python starts it, ends it, and hears of it.
 
 The thread calls functions of rcl by address: rclpy has loaded the library, and its objects know rcl's handles. rclpy

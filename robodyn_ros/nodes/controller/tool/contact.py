@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What touches the arm, as topics: ``~/external_wrench`` and ``~/external_efforts``, and the service ``~/tare``.
 
 ``~/tool_energy`` is what somebody in the way of the link could receive: the kinetic energy of the effective mass in its

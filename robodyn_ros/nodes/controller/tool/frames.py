@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Frames that messages name: links of the arm, and where tf2_ros is installed, every other frame that tf knows.
 
 Where a link is follows from the latest state, with no delay. Where another frame is, such as that of a camera, tf says:

@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Streams for the tool: ``~/target_pose``, ``~/target_twist``, ``~/target_wrench`` and ``~/target_stiffness``.
 
 The newest message goes to the loop, which makes a reference of the joints of it in every period (``core/tool.c``). A

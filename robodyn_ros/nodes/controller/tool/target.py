@@ -1,3 +1,6 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The controller's topics of its tool: ``~/goal_pose``, where it is to be, and ``~/tool_pose``, where it is.
 
 ``~/target_pose`` is another name of ``~/goal_pose``, unless ``stream.target_pose`` makes a stream of it

@@ -1,3 +1,6 @@
+// Copyright 2026 robodyn_ros maintainers
+// SPDX-License-Identifier: Apache-2.0
+
 /* The control loop of one arm (arm_loop.h), in one text with the core. */
 
 #define _GNU_SOURCE /* constants of math.h */

@@ -1,3 +1,6 @@
+// Copyright 2026 robodyn_ros maintainers
+// SPDX-License-Identifier: Apache-2.0
+
 /* The control loop of one arm, for a controller of ros2_control: the core (core/core.h), its settings of parameters
    (parameters.c), and what is said in words.
 

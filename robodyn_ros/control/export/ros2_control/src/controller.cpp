@@ -1,3 +1,6 @@
+// Copyright 2026 robodyn_ros maintainers
+// SPDX-License-Identifier: Apache-2.0
+
 // Life cycle, parameters, and the thread that updates; what comes by topics and services is in topics.cpp.
 
 #include "controller.hpp"

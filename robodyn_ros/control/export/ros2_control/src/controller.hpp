@@ -1,3 +1,6 @@
+// Copyright 2026 robodyn_ros maintainers
+// SPDX-License-Identifier: Apache-2.0
+
 // A controller of ros2_control for one arm: the control loop of arm_loop.h between interfaces and topics.
 
 #ifndef CONTROLLER_HPP

@@ -1,3 +1,6 @@
+// Copyright 2026 robodyn_ros maintainers
+// SPDX-License-Identifier: Apache-2.0
+
 // Handing things over between the thread that updates and the others, without locks.
 
 #ifndef EXCHANGE_HPP

@@ -1,3 +1,6 @@
+// Copyright 2026 robodyn_ros maintainers
+// SPDX-License-Identifier: Apache-2.0
+
 // Frames that are no links of the arm, such as that of a camera: tf says where they are, where tf2_ros is installed.
 
 #ifndef FRAMES_HPP

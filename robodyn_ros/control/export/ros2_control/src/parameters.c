@@ -1,3 +1,6 @@
+// Copyright 2026 robodyn_ros maintainers
+// SPDX-License-Identifier: Apache-2.0
+
 /* The settings of the loop, of the parameters of the controller: a part of arm_loop.c.
 
    Formulas that Python has, too, are traced from it: gains, a payload's inertial parameters, and the uncertainty of states

@@ -1,3 +1,6 @@
+// Copyright 2026 robodyn_ros maintainers
+// SPDX-License-Identifier: Apache-2.0
+
 // What comes to the controller by topics and services; not in the thread that updates.
 
 #include "controller.hpp"
