@@ -73,7 +73,9 @@ class Bench:
         self.limit = np.where(np.isfinite(self.robot.velocity_limit), self.robot.velocity_limit, FASTEST)
         self.core, self.record = Core(n, AROUND), core_structs(n).make("Settings")
         values = self.tool.values(self.settings) | {"velocity_limit": self.limit, "effort_limit": np.full(n, 100.0)}
-        for key, value in (values | {"lower": self.robot.lower, "upper": self.robot.upper}).items():
+        values |= {"lower": self.robot.lower, "upper": self.robot.upper}
+        values |= {"acceleration": self.robot.acceleration_limit, "braking": self.robot.deceleration_limit}
+        for key, value in values.items():
             getattr(self.record.fields, key)[...] = value
         self.truth = Pinocchio(self.robot, (0.0, 0.0, -9.81))
         self.frame = self.truth.model.getFrameId(self.tool.link)

@@ -179,7 +179,7 @@ typedef struct {
   int64_t knots, measured; /* measured: by how many messages */
   ToolPose knot[3];
   double stamp[3], period, late, deviation, delay; /* how late messages come, by how much it varies, and how late the target is [s] */
-  double begin, duration, curve[36], last_velocity[6], last_acceleration[6];
+  double begin, duration, curve[36];
   /* a target at which the tool does not arrive on its path, and the search for a detour */
   ToolPose stood_target, detour_target;
   double stood, rested, guess[N]; /* for how long the tool has stood, and its target rested [s] */

@@ -50,7 +50,7 @@
 #define RESTS 1e-3 /* a target that moves less rests [m] */
 #define FOUND 1e-7 /* joint positions whose tool is nearer to the target have it there [m] */
 #define LONGEST_GAP 0.35 /* poses whose stamps are further apart are no stream [s] */
-#define COAST 2.0 /* periods of a stream for which its target goes on without messages */
+#define COAST 3.0 /* periods of a stream for which its target goes on without messages */
 #define KNOT 0.02 /* shortest time over which a stream is differentiated [s] */
 #define WRENCH_TIME 0.02 /* time constant of a wrench [s] */
 #define DELAY_RATE 0.02 /* at which averages of a stream follow, a message */
@@ -148,33 +148,33 @@ static void shorten(double* vector, double longest) {
 /* The target at a time, its velocity and its acceleration (6). */
 static void target_at(const Tool* y, double t, ToolPose* target, double* velocity, double* acceleration) {
   double way[6] = {0};
-  const double u = greater(t - y->begin, 0), T = y->duration;
+  const double T = y->duration, u = within(t - y->begin, T);
+  /* where the next messages are late, the target goes on for a while, and then comes to rest */
+  const double on = within(t - y->begin - u, COAST * y->period), late = t - y->begin - u - on;
+  const double left = T > 0 ? exp(-late / y->period) : 1;
   for (int k = 0; k < 6; ++k) velocity[k] = acceleration[k] = 0;
   for (int k = 0; k < 6 && T > 0; ++k) {
     const double* c = y->curve + 6 * k;
-    if (u < T) {
-      way[k] = c[0] + u * (c[1] + u * (c[2] + u * (c[3] + u * (c[4] + u * c[5]))));
-      velocity[k] = c[1] + u * (2 * c[2] + u * (3 * c[3] + u * (4 * c[4] + u * 5 * c[5])));
-      acceleration[k] = 2 * c[2] + u * (6 * c[3] + u * (12 * c[4] + u * 20 * c[5]));
-    } else { /* the next messages are late: the target goes on for a while, and then comes to rest */
-      const double on = smaller(u - T, COAST * y->period), late = u - T - on, left = exp(-late / y->period);
-      const double speed = y->last_velocity[k] + y->last_acceleration[k] * on;
-      way[k] = (y->last_velocity[k] + speed) / 2 * on + speed * y->period * (1 - left);
-      velocity[k] = speed * left;
-      acceleration[k] = late > 0 ? -velocity[k] / y->period : y->last_acceleration[k];
-    }
+    const double at = c[0] + u * (c[1] + u * (c[2] + u * (c[3] + u * (c[4] + u * c[5]))));
+    const double before = c[1] + u * (2 * c[2] + u * (3 * c[3] + u * (4 * c[4] + u * 5 * c[5])));
+    const double change = 2 * c[2] + u * (6 * c[3] + u * (12 * c[4] + u * 20 * c[5])), speed = before + change * on;
+    way[k] = at + (before + speed) / 2 * on + speed * y->period * (1 - left);
+    velocity[k] = speed * left;
+    acceleration[k] = late > 0 ? -velocity[k] / y->period : change;
   }
   *target = y->knot[0];
   move_pose(target, way);
 }
 
-/* The curve of fifth degree from the present target to the newest pose, which is due at a time. */
-static void bend(Tool* y, double t, double due, const double* x, const double* v, const double* a) {
-  const double T = due - t, *v1 = y->last_velocity, *a1 = y->last_acceleration;
+/* The curve of fifth degree from the present target to where the stream will be, by its newest pose, after a time T [s] that
+   is `ahead` of when that is due. */
+static void bend(Tool* y, double t, double T, double ahead, const double* x, const double* v, const double* a, const double* speed,
+                 const double* change) {
   y->begin = t; y->duration = T;
   for (int k = 0; k < 6; ++k) {
     double* c = y->curve + 6 * k;
-    const double h = -(x[k] + v[k] * T + a[k] * T * T / 2), hv = (v1[k] - v[k] - a[k] * T) * T, ha = (a1[k] - a[k]) * T * T;
+    const double end = speed[k] * ahead + change[k] * ahead * ahead / 2, v1 = speed[k] + change[k] * ahead;
+    const double h = end - (x[k] + v[k] * T + a[k] * T * T / 2), hv = (v1 - v[k] - a[k] * T) * T, ha = (change[k] - a[k]) * T * T;
     c[0] = x[k]; c[1] = v[k]; c[2] = a[k] / 2;
     c[3] = (10 * h - 4 * hv + ha / 2) / (T * T * T);
     c[4] = (-15 * h + 7 * hv - ha) / (T * T * T * T);
@@ -183,8 +183,8 @@ static void bend(Tool* y, double t, double due, const double* x, const double* v
 }
 
 /* Velocity and acceleration of the stream at its newest pose, by the parabola through the last three. */
-static void differentiate(const Settings* s, Tool* y) {
-  double first[6], second[6], *v = y->last_velocity, *a = y->last_acceleration;
+static void differentiate(const Settings* s, const Tool* y, double* v, double* a) {
+  double first[6], second[6];
   const double h = y->stamp[0] - y->stamp[1], g = y->stamp[1] - y->stamp[2];
   between(&y->knot[1], &y->knot[0], first);
   if (y->knots > 2) between(&y->knot[2], &y->knot[1], second);
@@ -211,7 +211,7 @@ static void measure_delay(const Settings* s, Tool* y, double gap, double late) {
 
 static void take_pose(const Settings* s, Tool* y, double t, double stamp, const double* numbers) {
   ToolPose now, pose;
-  double x[6], v[6], a[6];
+  double x[6], v[6], a[6], speed[6], change[6];
   const double gap = stamp - y->stamp[0];
   if (y->knots && gap <= 0 && gap > -LONGEST_GAP) return; /* it was overtaken on its way */
   for (int k = 0; k < 3; ++k) pose.position[k] = numbers[k];
@@ -231,10 +231,10 @@ static void take_pose(const Settings* s, Tool* y, double t, double stamp, const 
   y->knot[0] = pose; y->stamp[0] = stamp;
   y->duration = 0; /* a pose that begins a stream, or jumps, is the target at once */
   if (!goes_on) return;
-  differentiate(s, y);
+  differentiate(s, y, speed, change);
   between(&pose, &now, x);
-  const double due = smaller(greater(stamp + y->delay, t + y->period / 2), t + 2 * y->period);
-  bend(y, t, due, x, v, a);
+  const double due = stamp + y->delay - t, T = greater(greater(due, gap), y->period); /* after a gap it takes as long to come back */
+  bend(y, t, T, T - due, x, v, a, speed, change);
 }
 
 /* --- the inverse of the tool's Jacobian */
