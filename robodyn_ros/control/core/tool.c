@@ -36,7 +36,7 @@
 #define STREAM_SPEED 0.9 /* greatest speed of a joint, in velocity limits: the arm overshoots */
 #define SLOPE_POSITION 25.0 /* k of b for small distances [1/s] */
 #define SLOPE_VELOCITY 120.0 /* and for small differences of speed [1/s] */
-#define BRAKING 0.5 /* ratio of acceleration and jerk that braking counts on: the rest is for what comes meanwhile */
+#define BRAKING_RATIO 0.5 /* ratio of acceleration and jerk that braking counts on: the rest is for what comes meanwhile */
 #define AHEAD 0.3 /* the same before the edge, whose distance is known roughly */
 #define CURVED 0.3 /* ratio of the acceleration that the curvature of a path may take */
 #define MOST_CURVED 0.36 /* and that of a motion */
@@ -209,6 +209,23 @@ static void measure_delay(const Settings* s, Tool* y, double gap, double late) {
   y->delay = s->stream_delay > 0 ? s->stream_delay : smaller(y->period + y->late + 2 * y->deviation, LONGEST_GAP);
 }
 
+/* Whether a pose belongs to the stream before it: it came soon after, and from near by. */
+static int goes_on(const Settings* s, const Tool* y, double gap, const ToolPose* pose) {
+  double x[6];
+  if (!y->knots || gap > LONGEST_GAP) return 0;
+  between(&y->knot[0], pose, x);
+  return length3(x) <= 3 * s->stream_speed[0] * gap && length3(x + 3) <= 3 * s->stream_speed[1] * gap;
+}
+
+/* Keep the newest pose, and two that are apart enough before it. */
+static void keep_pose(Tool* y, double stamp, const ToolPose* pose) {
+  if (y->knots < 2 || y->stamp[0] - y->stamp[1] >= KNOT) {
+    for (int k = 2; k > 0; --k) { y->knot[k] = y->knot[k - 1]; y->stamp[k] = y->stamp[k - 1]; }
+    if (y->knots < 3) ++y->knots;
+  }
+  y->knot[0] = *pose; y->stamp[0] = stamp;
+}
+
 static void take_pose(const Settings* s, Tool* y, double t, double stamp, const double* numbers) {
   ToolPose now, pose;
   double x[6], v[6], a[6], speed[6], change[6];
@@ -216,21 +233,14 @@ static void take_pose(const Settings* s, Tool* y, double t, double stamp, const 
   if (y->knots && gap <= 0 && gap > -LONGEST_GAP) return; /* it was overtaken on its way */
   for (int k = 0; k < 3; ++k) pose.position[k] = numbers[k];
   for (int k = 0; k < 9; ++k) pose.rotation[k] = numbers[3 + k];
-  int goes_on = y->knots && gap > 0 && gap <= LONGEST_GAP;
-  if (goes_on) {
-    between(&y->knot[0], &pose, x);
-    goes_on = length3(x) <= 3 * s->stream_speed[0] * gap && length3(x + 3) <= 3 * s->stream_speed[1] * gap;
-    measure_delay(s, y, gap, t - stamp);
-    target_at(y, t, &now, v, a);
+  if (!(gap > 0) || !goes_on(s, y, gap, &pose)) { /* a pose that begins a stream, or jumps, is the target at once */
+    y->knots = y->measured = 0; y->duration = 0;
+    keep_pose(y, stamp, &pose);
+    return;
   }
-  if (!goes_on || y->knots < 2 || y->stamp[0] - y->stamp[1] >= KNOT) {
-    for (int k = 2; k > 0; --k) { y->knot[k] = y->knot[k - 1]; y->stamp[k] = y->stamp[k - 1]; }
-    y->knots = goes_on ? (y->knots < 3 ? y->knots + 1 : 3) : 1;
-    if (!goes_on) y->measured = 0;
-  }
-  y->knot[0] = pose; y->stamp[0] = stamp;
-  y->duration = 0; /* a pose that begins a stream, or jumps, is the target at once */
-  if (!goes_on) return;
+  measure_delay(s, y, gap, t - stamp);
+  target_at(y, t, &now, v, a);
+  keep_pose(y, stamp, &pose);
   differentiate(s, y, speed, change);
   between(&pose, &now, x);
   const double due = stamp + y->delay - t, T = greater(greater(due, gap), y->period); /* after a gap it takes as long to come back */
@@ -396,7 +406,7 @@ static void advance_limited(const Settings* s, const Tool* y, double dt, const d
     double lacking[3], change[3];
     for (int k = 0; k < 3; ++k) lacking[k] = wanted[part + k] - y->velocity[part + k];
     const double lack = length3(lacking);
-    const double asked = lack > 0 ? smaller(braking_speed(lack, BRAKING * jerk, smaller(SLOPE_VELOCITY, 0.5 / dt)), most) : 0;
+    const double asked = lack > 0 ? smaller(braking_speed(lack, BRAKING_RATIO * jerk, smaller(SLOPE_VELOCITY, 0.5 / dt)), most) : 0;
     for (int k = 0; k < 3; ++k) change[k] = (lack > 0 ? lacking[k] * (asked / lack) : 0) - y->acceleration[part + k];
     shorten(change, jerk * dt);
     for (int k = 0; k < 3; ++k) change[k] += y->acceleration[part + k];
@@ -570,7 +580,7 @@ static void find_wanted(const Settings* s, const Tool* y, double t, ToolPose* ta
   }
   for (int part = 0; part < 2; ++part) {
     const double away = length3(error + 3 * part);
-    const double speed = braking_speed(away, BRAKING * s->stream_acceleration[part], SLOPE_POSITION);
+    const double speed = braking_speed(away, BRAKING_RATIO * s->stream_acceleration[part], SLOPE_POSITION);
     for (int k = 3 * part; k < 3 * part + 3; ++k) if (away > 0) wanted[k] += error[k] * (speed / away);
     shorten(wanted + 3 * part, s->stream_speed[part]);
   }
