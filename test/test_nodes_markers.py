@@ -131,7 +131,7 @@ PROMISED = {"reliable": ("Reliable", "Volatile"), "latched": ("Reliable", "Trans
 
 def test_rviz_shows_what_the_nodes_publish():
     """Topics, types and quality of service against the tables, which other tests hold against the running nodes."""
-    from node_tables import rows, section
+    from node_tables import pages, rows
 
     config = yaml.safe_load((PRR.parents[1] / "rviz" / "robodyn.rviz").read_text(encoding="utf-8"))
     displays = {display["Name"]: display for display in config["Visualization Manager"]["Displays"]}
@@ -142,7 +142,7 @@ def test_rviz_shows_what_the_nodes_publish():
         place, kind = DISPLAYED[display["Class"]]
         topic = display[place]
         node, _, own = topic["Value"].rpartition("/")
-        published = {row[1]: row[2:4] for row in rows(section(node or "simulator"), 5) if row[0] == "pub"}
+        published = {row[1]: row[2:4] for row in rows(pages(node or "simulator"), 5) if row[0] == "pub"}
         told, quality = published[f"~/{own}" if node else own]
         assert told == kind, name
         assert (topic["Reliability Policy"], topic["Durability Policy"]) == PROMISED[quality], name

@@ -104,7 +104,8 @@ def test_either_side_killed_and_started_again(graph, prr):
     flow("commands to it")
     killed(law, plant)
     law = controller()  # before there is anything to control
-    graph.wait(lambda: graph.diagnostics("controller", PATIENCE)["message"] == "waiting", "the controller", PATIENCE)
+    waiting = "waiting for usable joint states"
+    graph.wait(lambda: waiting in graph.diagnostics("controller", PATIENCE)["message"], "the controller", PATIENCE)
     assert not commands
     plant = simulator()
     flow("commands of the controller that waited")
