@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -20,7 +21,6 @@ from numpy.testing import assert_allclose
 import robodyn_ros as rd
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.engine import find_compiler
-from robodyn_ros.engine.casadi import MISSING
 from robodyn_ros.precompilation import CONTRACT, LOOPS, STEP, TRIALS
 
 PRR = Path(__file__).parent.parent / "urdf" / "prr.urdf"
@@ -107,6 +107,9 @@ ran = run_until_fault(rig, rd.create_dynamics(rig.dynamics, robot, **rig.paramet
 print(json.dumps([ran.compiled, ran.trial.truth.values["q"][-1].tolist()]))
 """
 
+MISSING = re.compile(r"CasADi is not installed: \S*python\S* -m pip install casadi \(.+\)$", re.MULTILINE)
+"""How a line ends that says what is wrong without CasADi."""
+
 
 def robodyn(cache: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """The command, as a process with a cache of its own."""
@@ -192,7 +195,7 @@ def test_without_casadi_nothing_else_runs_and_the_error_says_what_to_do(
     last = done.stderr.strip().splitlines()[-1]
     assert "NotReadyError: inverse of this arm cannot run: the cache folder holds nothing" in last
     assert "`robodyn compile`" in last
-    assert last.endswith(MISSING)
+    assert MISSING.search(last)
     assert "ModuleNotFoundError" not in done.stderr
 
 
@@ -206,7 +209,8 @@ def test_without_casadi_a_verb_that_needs_it_says_in_one_line_how_to_install_it(
     env = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
     command = [sys.executable, "-c", program, *words]
     done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=100, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"error: {MISSING}\n")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert MISSING.search(done.stderr)
 
 
 @pytest.mark.parametrize("words", [["--language", "c"], ["--ros2-control", "prr_controller"]], ids=" ".join)
@@ -229,7 +233,7 @@ def test_without_casadi_an_export_that_was_written_before_is_written_again(words
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=env, timeout=100, check=False)
     assert done.returncode == 2, "another export is not in the cache"
     assert done.stderr.startswith("error: ")
-    assert done.stderr.endswith(f"{MISSING}\n")
+    assert MISSING.search(done.stderr)
     assert done.stderr.count("\n") == 1
 
 

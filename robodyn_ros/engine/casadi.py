@@ -14,18 +14,18 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from robodyn_ros.errors import NotReadyError
+from robodyn_ros.errors import NotReadyError, pip_install
 
 if TYPE_CHECKING:
     import casadi as ca
 
-__all__ = ["MISSING", "ca", "has_casadi", "need_casadi"]
+__all__ = ["ca", "has_casadi", "missing", "need_casadi"]
 
-MISSING = (
-    "CasADi is not installed: python3 -m pip install casadi (in a virtual environment, or with --no-deps --target "
-    "FOLDER, where PYTHONPATH names the folder)"
-)
-"""What is wrong without it, and what to do."""
+
+def missing() -> str:
+    """What is wrong without CasADi, and what to do."""
+    how = pip_install("casadi")
+    return f"CasADi is not installed: {how} (where that is refused: --no-deps --target FOLDER, with it in PYTHONPATH)"
 
 
 @lru_cache(maxsize=1)
@@ -41,7 +41,7 @@ def need_casadi() -> None:
         NotReadyError: it is not.
     """
     if not has_casadi():
-        raise NotReadyError(MISSING)
+        raise NotReadyError(missing())
 
 
 def __getattr__(name: str) -> Any:

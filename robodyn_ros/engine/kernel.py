@@ -30,7 +30,7 @@ from typing import Any
 
 import numpy as np
 
-from robodyn_ros.engine.casadi import MISSING, has_casadi
+from robodyn_ros.engine.casadi import has_casadi, missing
 from robodyn_ros.engine.codegen import batch_source, kernel_source
 from robodyn_ros.engine.library import loaded
 from robodyn_ros.engine.program import Program
@@ -91,7 +91,7 @@ class Kernel:
         if not has_casadi():
             raise NotReadyError(
                 f"{program.name} of this arm cannot run: the cache folder holds nothing that `robodyn compile` has "
-                f"made for it on a machine of this kind, and {MISSING}"
+                f"made for it on a machine of this kind, and {missing()}"
             )
         buffer, evaluate = program.function().buffer()
         count = len(self.inputs) + 1

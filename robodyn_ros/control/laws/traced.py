@@ -29,7 +29,7 @@ from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.parameters import Parameters
 from robodyn_ros.engine import Kernel, Program, digest
-from robodyn_ros.engine.casadi import MISSING, has_casadi
+from robodyn_ros.engine.casadi import has_casadi, missing
 from robodyn_ros.engine.program import hash_sources
 from robodyn_ros.engine.tracing import Trace, TracedArray, TraceError, column, elements_of, symbols
 from robodyn_ros.kinematics import Kinematics
@@ -224,7 +224,7 @@ class TracedLaw:
         Raises:
             TraceError: it cannot be traced.
         """
-        problem = why_not_traced(law) or ("" if has_casadi() else MISSING)
+        problem = why_not_traced(law) or ("" if has_casadi() else missing())
         if problem:
             raise TraceError(problem)
         self._kind = type(law)

@@ -33,7 +33,7 @@ from robodyn_ros.control.motion.tool_motion import PoseGoal, ToolMotion, ToolSet
 from robodyn_ros.control.motion.trajectory import Sample, Trajectory
 from robodyn_ros.control.reference.following import Following
 from robodyn_ros.control.step import Command
-from robodyn_ros.engine.casadi import MISSING
+from robodyn_ros.engine.casadi import missing
 from robodyn_ros.errors import NotReadyError, RobodynError
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.nodes.common.messages import decode, to_matrix, to_pose
@@ -127,7 +127,7 @@ class TargetInput:
         try:
             message = decode(data, PoseStamped)
             if self._motion is None:
-                raise NotReadyError(f"there is nothing to plan motions with: {MISSING}")
+                raise NotReadyError(f"there is nothing to plan motions with: {missing()}")
         except RobodynError as problem:
             self._refuse(problem)
             return
