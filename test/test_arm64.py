@@ -169,6 +169,7 @@ def test_the_exported_loop_commands_what_it_commands_on_this_machine(tmp_path):
     assert also_said.splitlines()[:-1] == said.splitlines()[:-1]
 
 
+@pytest.mark.alone
 def test_the_thread_serves_states_and_requests(tmp_path):
     flags = ("-std=gnu11", "-O1", *thread.WARNINGS)
     done = thread.compiled(tmp_path, thread.THREAD.read_text(encoding="utf-8"), (f"{TARGET}gcc", *flags))
