@@ -71,7 +71,7 @@ def parameter_rows(graph: Graph, node: str, joints: tuple[str, ...], given: dict
         if re.match(r"faults\.\w+\.", name):
             name = re.sub(r"\.\w+\.", ".<kind>.", name)
             what = (
-                "answer to this [kind of fault](../safety.md#faults)"
+                "reaction to this [kind of fault](../../safety.md#faults)"
                 if name.endswith("answer")
                 else "how long that lasts [s]"
             )
