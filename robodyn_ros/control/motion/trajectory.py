@@ -27,16 +27,18 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.interpolate import BPoly
 
 from robodyn_ros.checks import finite_array, is_any
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array, read_only
+
+if TYPE_CHECKING:
+    from scipy.interpolate import BPoly
 
 NANO = 1_000_000_000
 
@@ -167,6 +169,8 @@ class Trajectory:
     @cached_property
     def _curves(self) -> tuple[BPoly, BPoly, BPoly]:
         """Position, velocity and acceleration between the points."""
+        from scipy.interpolate import BPoly
+
         position = BPoly(self.bernstein, self.times)
         return position, position.derivative(), position.derivative(2)
 
