@@ -177,7 +177,8 @@ static void find_gravity_error(const Settings* s, State* m, const double* q) {
 /* A state that is answered by the law: since when the arm stands, and how fast it was lately. */
 static void note_motion(State* m, double t, const double* q, const double* qd, const Uncertainty* u) {
   const double left = greater(1 - (t - m->stepped_t) / LATELY, 0);
-  EACH m->recent_speed[i] = greater(fabs(qd[i]), left * m->recent_speed[i]);
+  const int proved = !m->consistency.unproved;
+  EACH m->recent_speed[i] = greater(proved ? fabs(qd[i]) : 0, left * m->recent_speed[i]);
   int moved = !(0 <= t - m->stepped_t && t - m->stepped_t < STOOD);
   EACH moved |= !(fabs(q[i] - m->stood_q[i]) <= STANDS * u->scale[i]);
   if (moved) { copy(m->stood_q, q); m->stood_since = t; }
