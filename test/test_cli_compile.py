@@ -221,7 +221,7 @@ def test_without_casadi_an_export_that_was_written_before_is_written_again(words
         (tmp_path / place).mkdir()
         program = f"import sys; {missing}from robodyn_ros.cli.main import main; sys.exit(main())"
         command = [sys.executable, "-c", program, "export", str(tmp_path / f"{place}.urdf"), *words]
-        env = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
+        env = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
         done = subprocess.run(
             command, cwd=tmp_path / place, capture_output=True, text=True, env=env, timeout=100, check=False
         )
