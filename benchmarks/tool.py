@@ -99,6 +99,9 @@ SINGULAR = {
 CASES = tuple(title for title, (arm, *_) in SINGULAR.items() if arm == "prr" or arm in INSTALLED)
 
 
+SAFETY = SafetySettings()
+"""The defaults: faults end a motion here as they do on an arm."""
+
 HELD = {"ur5_robot": Payload("tool0", 1.0, (0.0, 0.0, 0.05), np.diag([2e-3, 2e-3, 1e-3]).tolist())}
 """What an arm holds, known to the model: the URDF of the UR5 has no rotors, and its last link next to no inertia."""
 
@@ -140,8 +143,7 @@ class Bench:
         robot = robot_of(arm)
         self.robot, self.wall, self.kinematics = robot, wall, Kinematics(robot)
         self.loop = ControlLoop(
-            make(rd.create_dynamics("rnea", robot, payload=HELD.get(arm))), robot.effort_limit,
-            SafetySettings(),
+            make(rd.create_dynamics("rnea", robot, payload=HELD.get(arm))), robot.effort_limit, SAFETY
         )  # fmt: skip
         drawn = Mismatch(mass_scale=1.0 + wrong).draw(robot, 1)
         true = rd.create_dynamics("rnea", robot, inertial=drawn.inertial, payload=HELD.get(arm))

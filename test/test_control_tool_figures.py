@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from robodyn_ros.control import rest_to_rest
+from robodyn_ros.control import SafetySettings, rest_to_rest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+import tool
 from tool import (
     ARMS,
     BEHIND,
@@ -33,6 +34,14 @@ from tool import (
     slide,
     stream,
 )
+
+
+@pytest.fixture(autouse=True)
+def no_faults(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The laws by themselves: no fault ends a motion."""
+    safety = SafetySettings(plausibility=False, following_tolerance=0.0, overspeed=100.0)
+    monkeypatch.setattr(tool, "SAFETY", safety)
+
 
 ALL_ARMS = [pytest.param(arm, marks=[] if arm == "prr" else pytest.mark.thorough) for arm in ARMS]
 

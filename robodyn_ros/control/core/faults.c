@@ -203,8 +203,7 @@ static void expect(const Settings* s, State* m, double t) {
    with the motion v^ that the model expects. */
 static int is_below_limits(const Settings* s, const State* m, double t) {
   const Consistency* c = &m->consistency;
-  if (!m->expects) return 1;
-  if (!s->plausibility || !c->modelled) return 0;
+  if (!m->expects || !s->plausibility || !c->modelled) return 1;
   EACH {
     double gained = 0;
     for (int j = 0; j < N; ++j) gained += fabs(c->inverse_mass[i * N + j] * (c->residual[j] - m->lacked[j]));
