@@ -300,7 +300,7 @@ static int begin_after_silence(const Uncertainty* u, Consistency* c, double t, c
     if (!c->known || !(fabs(away) > reach)) continue;
     elsewhere = 1; c->joint = i; c->value = away; c->bound = reach; c->setting = 0;
   }
-  c->unsure = c->known && elsewhere;
+  c->unsure = elsewhere;
   c->contradicts &= c->known && !elsewhere; /* what contradicted before is forgotten with where the arm was */
   begin_states(u, c, t, q, qd);
   c->begun = t;

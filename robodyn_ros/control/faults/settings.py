@@ -13,18 +13,18 @@ What is sent after a fault never makes it worse than sending nothing. The reacti
     damp    τ = -D q̇                        no model: the arm sinks slowly under its weight
     ramp    the effort of that moment fades to zero, linearly, within ``ramp_down_time``
 
-Without states that can be trusted a hold is τ = g(q_f) + r, with the residual r that the model lacked, as far as
-masses and a payload explain it. An arm that stood is carried for ``expiry``; one that moved until the stated
-uncertainty could bring a joint to its velocity limit, tens of milliseconds. Then nothing is sent. Where states come
-whose positions and velocities contradict each other, the smaller one of both velocities is damped, 0 if they differ
-in sign: that takes energy out whichever is right.
+Every g(q) has the residual r added that the model lacked lately, as far as masses and a payload explain it. Without
+states that can be trusted a hold is τ = g(q̂) + r - D v, with the motion q̂, v̂ that the model expects since the last
+good state. An arm that stood is carried for ``expiry``; one that moved is braked for 0.15 s. Then nothing is sent.
+Where states come whose positions and velocities contradict each other, v is the middle one of the reported velocity,
+that of the positions, and v̂; else it is v̂.
 
-A joint that becomes faster under a reaction than it was, and than half of its limit, for 10 ms: its drive does not
-obey, and nothing more is sent. What the drives do without commands is their own matter, and brakes belong there. Each
-reaction with states but ``wait`` lasts for ``expiry`` and ends in a ramp. K and D are the gains of the joints as
-effort gains, whatever law is at work; lowered where states come too rarely for them
-(:mod:`robodyn_ros.control.faults.sampling`). g(q) comes from the model as long as the model gives one, else it is the
-last one that the model gave.
+An arm that has more kinetic energy under a reaction than at its beginning, for longer than the efforts take to
+change: the drives of the joints that have become faster do not obey, and nothing more is sent. What the drives do
+without commands is their own matter, and brakes belong there. Each reaction with states but ``wait`` lasts for
+``expiry`` and ends in a ramp. K and D are the gains of the joints as effort gains, whatever law is at work; lowered
+where states come too rarely for them (:mod:`robodyn_ros.control.faults.sampling`). g(q) comes from the model as long
+as the model gives one, else it is the last one that the model gave.
 """
 
 from __future__ import annotations
