@@ -192,7 +192,7 @@ def test_a_mistake_is_found_before_anything_starts(demo, arguments, said):
 @pytest.mark.thorough
 @pytest.mark.timeout(600)
 def test_lost_states_break_a_run_however_well_the_law_does(tmp_path):
-    """Nine of ten states are lost on purpose, in lockstep, so that the machine decides nothing."""
+    """Three of four states are lost on purpose, in lockstep: so many that gaps are long, so few that no fault begins."""
     from robodyn_ros import load_robot
     from robodyn_ros.assets import find
     from robodyn_ros.cli.demo.figures import evaluate, judge
@@ -204,7 +204,7 @@ def test_lost_states_break_a_run_however_well_the_law_does(tmp_path):
     robot, motion = load_robot(find(ROBOT)), tour().trajectory
     found = {}
     with isolated() as env:
-        for name, hardware in (("whole", {}), ("lossy", {"state_drop": 0.9})):
+        for name, hardware in (("whole", {}), ("lossy", {"state_drop": 0.75})):
             (tmp_path / name).mkdir()
             given = GivenParameters(values={"simulator": hardware})
             record = run_controller("computed_torque", motion, robot, env, tmp_path / name, lambda _: None, True, given)

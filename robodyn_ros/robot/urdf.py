@@ -459,7 +459,7 @@ class _Parts:
             lines = {what: line_of(element) for what, element in first.items()}
             told = (what if lines[what] is None else f"{what} (line {lines[what]})" for what in first)
             text = f"has what a URDF does not have, which is ignored: {', '.join(told)}"
-            yield Finding("note", title_of(root), min(filter(None, lines.values()), default=None), text)
+            yield Finding("warning", title_of(root), min(filter(None, lines.values()), default=None), text)
 
     def _of_inertias(self, robot: Robot, lines: dict[str, int | None]) -> Iterator[Finding]:
         """Impossible inertias, and what was done to them."""

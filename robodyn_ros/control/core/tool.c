@@ -44,7 +44,7 @@
 #define FASTEST 10.0 /* velocity limit that counts for that where there is no lower one [rad/s] or [m/s] */
 #define MARGIN 1e-3 /* distance from a position limit that a joint keeps [rad] or [m] */
 #define STILL 1e-4 /* at rest is what is slower [m/s] or [rad/s], there what is nearer [m] or [rad] */
-#define NEAR_LIMIT 0.2 /* from here to a position limit a joint to spare moves less and less [rad] or [m] */
+#define SPARE_ROOM 0.2 /* from here to a position limit a joint to spare moves less and less [rad] or [m] */
 #define STANDS_BELOW 0.05 /* ratio of the speed wanted below which the tool stands on its path */
 #define STANDS_FOR 0.2 /* until it says so [s] */
 #define RESTS 1e-3 /* a target that moves less rests [m] */
@@ -262,7 +262,7 @@ typedef struct {
 static void find_ease(const Settings* s, const double* q, double* ease) {
   EACH {
     const double room = smaller(q[i] - s->lower[i], s->upper[i] - q[i]);
-    ease[i] = N > s->tool_directions ? smaller(greater(room / NEAR_LIMIT, 0.05), 1) : 1;
+    ease[i] = N > s->tool_directions ? smaller(greater(room / SPARE_ROOM, 0.05), 1) : 1;
   }
 }
 
