@@ -192,7 +192,7 @@ def test_a_mistake_is_found_before_anything_starts(demo, arguments, said):
 @pytest.mark.thorough
 @pytest.mark.timeout(600)
 def test_lost_states_break_a_run_however_well_the_law_does(tmp_path):
-    """Three of four states are lost on purpose, in lockstep: so many that gaps are long, so few that no fault begins."""
+    """Three of four states are lost on purpose, in lockstep: gaps are long, and no fault begins."""
     from robodyn_ros import load_robot
     from robodyn_ros.assets import find
     from robodyn_ros.cli.demo.figures import evaluate, judge
