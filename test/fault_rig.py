@@ -27,8 +27,8 @@ from robodyn_ros.nodes.common.messages import NANO, seconds, stamp
 NAMES = ["elevator", "shoulder", "wrist"]
 POSE, DRIFT = np.array([0.5, -1.0, 0.25]), np.array([5e-4, 5e-3, -5e-3])
 PERIOD = 0.005
-STOOD = 60
-"""States of an arm that counts as standing: 0.3 s."""
+STOOD = 80
+"""States of an arm that counts as standing, which takes 0.3 s of them."""
 
 EXACT = {"model_error": 0.0, "unknown_payload": 0.0}
 """The model weighs what the arm weighs, so nothing that the arm lacked is carried with it."""
@@ -89,9 +89,11 @@ class Rig:
             found.extend(list(new)[:1])
             return bool(found)
 
-        self.graph.wait(
-            came, f"{what}: {effort}, not {self.commands[-1][1].effort if self.commands else None}", deadline
-        )
+        try:
+            self.graph.wait(came, f"{what}: {effort}", deadline)
+        except AssertionError as problem:
+            sent = [(round(when - since, 3), *message.effort) for when, message in self.commands if when > since]
+            raise AssertionError(f"{what} was not sent, but (time, efforts) {sent[-5:]}") from problem
         return found[0] - since
 
     def as_usual(self) -> None:

@@ -149,6 +149,7 @@ int main(void) {
     LOAD(r.notable);
   }
   pthread_join(other, 0);
+  while (LOAD(r.written) < MESSAGES) usleep(1000); /* the last messages may still wait for the thread */
   realtime_stop(&r);
   printf("%lld states, %lld efforts, %lld requests, %lld late, %lld restarts\n", (long long)r.written, (long long)published,
          (long long)asked, (long long)late, (long long)snapshot.restarts);

@@ -136,13 +136,14 @@ static double velocity_change(const Consistency* c, double most, double dt, int 
 /* Of the two sums the smaller one, if both have one sign. */
 static inline double smaller_sum(double a, double b) { return a * b <= 0 ? 0 : fabs(a) < fabs(b) ? a : b; }
 
-/* Whether positions have shown of each velocity that jumped that it is true: how far the jump has led must be more than what
-   the sum O may be, and a lag explains. */
-static void prove(const Uncertainty* u, Consistency* c, int i, double dt, double jump, double least, double bound) {
+/* Whether positions have shown of each velocity that jumped that it is true: they agree, the sum O being within its bound, although
+   the jump has led further than O may be and a lag explains. */
+static void prove(const Uncertainty* u, Consistency* c, int i, double dt, double jump, double least, double sum, double bound) {
   if (fabs(jump) > least) c->jumped[i] += jump;
   if (fabs(c->jumped[i]) <= least) c->jumped[i] = c->led[i] = 0;
   c->led[i] += dt * c->jumped[i];
-  if (fabs(c->led[i]) > 2 * bound + u->velocity_delay * fabs(c->jumped[i])) { c->jumped[i] = c->led[i] = 0; c->proved = 1; }
+  const int far = fabs(c->led[i]) > 2 * bound + u->velocity_delay * fabs(c->jumped[i]);
+  if (far && fabs(sum) <= bound) { c->jumped[i] = c->led[i] = 0; c->proved = 1; }
   c->unproved |= c->jumped[i] != 0;
 }
 
@@ -169,7 +170,7 @@ static int test_positions(const Uncertainty* u, Consistency* c, double dt, const
       c->setting = shaken > 0.5 * bound ? BY_POSITION_NOISE : BY_VELOCITY_NOISE;
     }
     sure &= fabs(sum) <= 0.5 * bound;
-    prove(u, c, i, dt, qd[i] - before, 1.5 * z * sigma + fabs(expected), bound);
+    prove(u, c, i, dt, qd[i] - before, 1.5 * z * sigma + fabs(expected), sum, bound);
     if (v != qd[i] && wrong == NO_PROBLEM) {
       wrong = VELOCITY_JUMPS; c->joint = i; c->value = qd[i] - before; c->bound = most; c->setting = BY_VELOCITY_NOISE;
     }
