@@ -34,6 +34,38 @@ WITH_ROS = ("test_nodes_", "test_launch_", "test_cli_demo", "test_readme")
 WITHOUT_ROS = ("test_nodes_units.py", "test_nodes_wire.py", "test_cli_demo_report.py")
 """Those among them that start none."""
 
+MORE = {
+    "test_cli_bench.py": ("test_json_has_every_figure",),
+    "test_cli_compile.py": ("test_without_casadi_an_export_that_was_written_before_is_written_again[--ros2",),
+    "test_cli_demo_report.py": ("test_the_picture[svg]",),
+    "test_control_adaptive.py": ("test_a_spatial_arm_learns_everything[lagrangian]",),
+    "test_control_consistency.py": ("[exact-panda-native]",),
+    "test_control_export.py": (
+        "test_settings_are_those_of_the_node[panda]",
+        "test_a_pose_that_is_streamed_is_reached_as_by_the_node[panda]",
+        "test_a_pose_that_is_streamed_is_reached_as_by_the_node[ur5_robot]",
+        "test_the_loop_is_that_of_the_node_to_the_last_bit[turning-",
+        "test_the_loop_is_that_of_the_node_to_the_last_bit[prr-",
+    ),
+    "test_control_hand_guiding.py": ("[eight joints-", "[panda-1.05]"),
+    "test_control_safety.py": ("test_no_step_is_ever_larger_than_the_rate_limit[700.0-0.05]",),
+    "test_control_teleoperation.py": ("test_tools_are_coupled_by_a_passive_network[none]",),
+    "test_export_latex.py": ("test_the_document_can_be_set[mimic]",),
+    "test_identification_fit.py": ("test_standard_errors_are_those_of_repetition[filtered]",),
+    "test_identification_signals.py": ("test_the_error_of_the_delay_is_that_of_repetition",),
+    "test_identification_truth.py": ("[True-double_pendulum-9]", "[False-prr-20]"),
+    "test_nodes_commissioner.py": ("test_a_command_that_ends_early_lets_go_evenly[killed]",),
+    "test_nodes_exceptions.py": ("test_the_observers_and_the_planner_go_on_too",),
+    "test_nodes_hold.py": ("test_a_pose_is_held_with_wrong_masses_and_noisy_encoders",),
+    "test_nodes_identification.py": ("test_an_unknown_arm_is_recorded_identified_and_controlled",),
+    "test_nodes_life_cycles.py": ("test_life_cycles_leave_nothing_behind",),
+    "test_nodes_payload.py": ("test_the_payload_is_found_and_adopted_and_a_hold_ends_the_motion",),
+    "test_nodes_recovery.py": ("test_a_node_that_is_told_to_end_leaves_the_graph_at_once[simulator]",),
+    "test_nodes_start.py": ("test_a_node_says_what_it_waits_for_and_goes_on_saying_it[planner]",),
+    "test_planning_jerk.py": ("[400.0-collocation]", "[jerk1-time scaling]"),
+}
+"""Tests that are thorough because another one shows the same on another arm, or in a process: file → parts of names."""
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The options of the workers."""
@@ -86,6 +118,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         named = item.path.name.startswith(WITH_ROS) and item.path.name not in WITHOUT_ROS
         if named or "graph" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.ros)
+        if any(part in item.name for part in MORE.get(item.path.name, ())):
+            item.add_marker(pytest.mark.thorough)
     files = [list(group) for _, group in groupby(items, key=lambda item: item.path)]
     kinds = [[file for file in files if any(item.get_closest_marker("ros") for item in file) == ros] for ros in (0, 1)]
     places = [((index + 0.5) / len(kind), file) for kind in kinds for index, file in enumerate(kind)]
