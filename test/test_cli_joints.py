@@ -13,7 +13,7 @@ import arms
 import numpy as np
 import pytest
 
-from robodyn_ros.cli.main import main
+from robodyn_ros.cli.main import VERBS, main
 
 ROOT = Path(__file__).parents[1]
 CHOSEN = ["--joints", "elevator,shoulder,wrist", "--lock", "grip=0.07"]
@@ -92,6 +92,53 @@ def test_a_verb_locks_the_joints_that_are_not_chosen(verb, folder, capsys):
     same(said(capsys, verb, "grip.urdf", *CHOSEN, *CASES[verb], "--json"), expected)
 
 
+def test_check_holds_and_orders_the_chosen_joints(folder, capsys):
+    loads = []
+    for arguments in (["fixed.urdf"], ["grip.urdf", *CHOSEN]):
+        main(["check", *arguments, "--json"])
+        found = json.loads(capsys.readouterr().out)
+        assert found["order"] == ["elevator", "shoulder", "wrist"]
+        loads.append(numbers(found["loads"]))
+    same(loads[1], loads[0])
+
+
+def test_derive_has_the_numbers_of_the_chosen_joints(folder, capsys):
+    pytest.importorskip("sympy", reason="`robodyn derive` writes formulas with SymPy")
+    found = []
+    for arguments in (["fixed.urdf"], ["grip.urdf", *CHOSEN]):
+        assert main(["derive", *arguments, "--numbers", "--of", "mass_matrix"]) == 0
+        found.append(re.findall(r"\d+\.\d+", capsys.readouterr().out))
+    assert found[1] == found[0]
+    assert len(found[0]) > 8
+
+
+def test_export_has_the_equations_of_the_chosen_joints(folder, capsys):
+    efforts = []
+    for arguments in (["fixed.urdf"], ["grip.urdf", *CHOSEN]):
+        assert main(["export", *arguments, "--language", "python", "--of", "gravity", "--out", "-"]) == 0
+        exec(capsys.readouterr().out, written := {})
+        efforts.append(written["gravity"]([0.3, -1.0, 0.2]))
+    assert np.allclose(*efforts, rtol=1e-9)
+    assert np.ptp(efforts[0]) > 1.0
+
+
+@pytest.mark.parametrize(
+    ("verb", "more"),
+    [
+        ("bench", ["--rounds", "1", "--json"]),
+        ("compile", ["--of", "gravity", "--dynamics", "rnea", "--json"]),
+        ("validate", ["--states", "5", "--motions", "0", "--json"]),
+    ],
+)
+def test_a_verb_works_on_the_chosen_joints(verb, more, folder, capsys):
+    """Its figures are times, sizes or rounding errors; that of the joints is theirs."""
+    if verb == "validate":
+        pytest.importorskip("mujoco", reason="`robodyn validate` compares with MuJoCo")
+    made = said(capsys, verb, "grip.urdf", *CHOSEN, *more)
+    assert made.keys() == said(capsys, verb, "fixed.urdf", *more).keys()
+    assert made.get("/joints", 3) == 3
+
+
 @pytest.mark.parametrize("verb", ["simulate", "compare"])
 def test_a_parameter_file_chooses_the_joints(verb, folder, capsys):
     nothing = folder / "nothing.yaml"
@@ -125,6 +172,25 @@ def test_a_study_locks_the_joints_that_its_parameters_leave_out(folder, capsys):
     same(found[1], found[0])
 
 
+@pytest.mark.parametrize("verb", ["sweep", "tune"])
+@pytest.mark.parametrize("where", ["line", pytest.param("study", marks=pytest.mark.thorough)])
+def test_a_study_is_of_the_chosen_joints(verb, where, folder, capsys):
+    """By the options, and by its own list of joints."""
+    few = "population: 2, generations: 1, cases: 2, unseen: 2}"
+    whole, of_line, locked = STUDY.replace("20.0]}}", f"20.0], {few}}}"), CHOSEN, ""
+    if where == "study":
+        whole, of_line, locked = whole + "joints: [elevator, shoulder, wrist]\n", [], "locked_joints.grip: 0.07,"
+    (folder / "grip.yaml").write_text(whole.format(arm="grip.urdf", controller="", simulator=locked), encoding="utf-8")
+    (folder / "fixed.yaml").write_text(whole.format(arm="fixed.urdf", controller="", simulator=""), encoding="utf-8")
+    more = ["--workers", "1", "--json", *(["--no-report"] if verb == "sweep" else [])]
+    found = []
+    for arm, chosen in (("fixed", []), ("grip", of_line)):
+        out = arm if verb == "sweep" else f"{arm}-tuned.yaml"
+        assert main([verb, f"{arm}.yaml", *chosen, "--out", out, *more]) in (0, 1)
+        found.append(numbers(json.loads(capsys.readouterr().out)))
+    same(found[1], found[0])
+
+
 @pytest.mark.thorough
 def test_identification_has_the_parameters_of_the_chosen_joints(folder, capsys):
     said(capsys, "excite", "fixed.urdf", "--period", "4", "--periods", "1", "--out", "motion.json", "--json")
@@ -134,8 +200,21 @@ def test_identification_has_the_parameters_of_the_chosen_joints(folder, capsys):
     same(said(capsys, "identify", "grip.urdf", "recording.csv", *CHOSEN, "--json"), expected, 1e-4)
 
 
-@pytest.mark.parametrize("verb", ["check", "derive", "export", "validate", "view", "commission", "teach", "plan"])
+NEEDED = {
+    "plan": ["--to", GOAL],
+    "export": ["--language", "c", "--out", "-"],
+    "identify": ["recording.csv"],
+    "contact": ["recording.csv"],
+}
+"""Verb → what it needs besides the arm."""
+
+ARM_VERBS = [verb for verb in VERBS if verb not in ("demo", "plugins", "completion")]
+
+
+@pytest.mark.parametrize("verb", ARM_VERBS)
 def test_a_joint_that_does_not_exist_is_refused_by_name(verb, folder, capsys):
-    more = {"plan": ["--to", GOAL], "export": ["--language", "c", "--out", "-"]}.get(verb, [])
-    assert main([verb, "grip.urdf", "--joints", "elevator,elbow", *more]) == 2
+    """In every verb that reads an arm, those of ``docs/how-to/own-arm.md``."""
+    (folder / "study.yaml").write_text(STUDY.format(arm="grip.urdf", controller="", simulator=""), encoding="utf-8")
+    read = "study.yaml" if verb in ("sweep", "tune") else "grip.urdf"
+    assert main([verb, read, "--joints", "elevator,elbow", *NEEDED.get(verb, [])]) == 2
     assert "'elbow'" in capsys.readouterr().err

@@ -15,6 +15,7 @@ from html.parser import HTMLParser
 from importlib import import_module
 from pathlib import Path
 
+import browser
 import pytest
 from test_readme import SCRIPTS, copy, environment
 
@@ -226,6 +227,23 @@ def test_the_reference_has_all_that_there_is(site: Path) -> None:
     assert all(word in settings for word in ("state_timeout", "natural_frequency", "PlantSettings"))
     for room in ("robot", "engine", "kinematics", "dynamics", "control", "simulation"):
         assert (site / f"reference/api/{room}.html").is_file()
+
+
+CUT = """() => [...document.querySelectorAll('td.prose')].filter(
+    cell => cell.getBoundingClientRect().right > cell.closest('.table-wrapper').getBoundingClientRect().right + 1
+).map(cell => cell.textContent)"""
+"""Cells of prose that can only be read by scrolling sideways."""
+
+
+@pytest.mark.parametrize("width", [390, 1400])
+def test_what_a_row_means_is_in_sight(site: Path, width: int) -> None:
+    """On a phone, a row of many cells is a block; each cell is below the other, beside the heading of its column."""
+    with browser.page(width, 900) as shown:
+        for found in [*NODE_PAGES, DOCS / "safety.md", DOCS / "reference/settings.md", DOCS / "how-to/own-arm.md"]:
+            shown.goto((site / found.relative_to(DOCS)).with_suffix(".html").resolve().as_uri())
+            assert shown.evaluate("document.querySelectorAll('td.prose').length") > 0, found
+            assert shown.evaluate(CUT) == [], found
+            assert shown.evaluate("document.documentElement.scrollWidth") <= width, found
 
 
 SAFETY = (DOCS / "safety.md").read_text(encoding="utf-8")

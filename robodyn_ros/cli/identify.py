@@ -336,7 +336,8 @@ def print_payload(found: PayloadEstimate, robot: Robot, used: Sequence[PreparedS
 def _show_recordings(out: Any, recordings: Sequence[PreparedSamples]) -> None:
     for one in recordings:
         delay = round(1e3 * one.delay, 1)
-        later = f"act {delay} ms after they are recorded" if delay else "act as they are recorded"
+        when = f"{abs(delay)} ms {'after' if delay > 0.0 else 'before'}" if delay else "as"
+        later = f"act {when} they are recorded"
         periods = f", mean of {one.periods} periods" if one.periods else ""
         text = f"{one.name}: {one.used:.1f} s, {len(one.samples)} samples up to {one.cutoff:.1f} Hz{periods}; "
         out.print(f"{text}{one.effort} efforts {later}.", markup=False)

@@ -237,7 +237,7 @@ def tables(study: Study, summaries: list[Summary]) -> Iterator[Table | Text]:
             yield Text(f"{count} failed: {why}")
         yield Text(f"{summary.controller}: worst cases", "bold")
         yield _worst(summary)
-        if summary.sensitivities and study.vary:
+        if summary.sensitivities:
             title = "part of the variance that each input explains by itself (*: may be chance)"
             yield Text(f"{summary.controller}: {title}", "bold")
             yield _sensitivities(summary)

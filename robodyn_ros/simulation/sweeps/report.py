@@ -214,12 +214,13 @@ def _of_controller(study: Study, summary: Summary) -> Iterator[Block]:
     worst = [(str(n), f"{100 * m:.1f} %" if m == m else "–", why) for n, m, why in summary.worst]
     kept = [[cell for head, cell in zip(WORST_HEADS, row, strict=True) if head in heads] for row in worst]
     yield _page_table(heads, kept)
+    outputs = summary.sensitivities
+    if not outputs:
+        return
     yield HeadingBlock("Part of the variance that each input explains by itself")
     yield TextBlock("These are first-order indices. An index that chance alone might give is pale.")
-    outputs = summary.sensitivities
-    names = list(study.vary) if outputs else []
-    found = [[outputs[output][name] for output in outputs] for name in names]
-    cells = [(name, *(_index(each.first_order) for each in row)) for name, row in zip(names, found, strict=True)]
+    found = [[outputs[output][name] for output in outputs] for name in study.vary]
+    cells = [(name, *(_index(each.first_order) for each in row)) for name, row in zip(study.vary, found, strict=True)]
     by_chance = [
         (i, j) for i, row in enumerate(found) for j, each in enumerate(row, 1) if not each.first_order > each.noise
     ]

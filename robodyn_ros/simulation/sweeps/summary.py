@@ -76,7 +76,7 @@ class Summary(NamedTuple):
     margins: Array  # margins of the cases that did not fail [-]
     bounds: tuple[Bound, ...]
     worst: tuple[tuple[int, float, str], ...]  # number, margin, reason of failure
-    sensitivities: dict[str, dict[str, Sensitivity]]  # output → input → index
+    sensitivities: dict[str, dict[str, Sensitivity]]  # output → input → index, of the outputs that have one
     compiled: int  # number of cases that ran in compiled code
     stopped: str = ""  # when and why the first case that failed stopped; "" if none did
 
@@ -120,8 +120,9 @@ def _of_one(study: Study, file: Path, controller: str, own: Array) -> Summary:
     for name in ("margin", *(key for key in _columns(study) if key.startswith("rms_error/"))):
         found = values(name)[good]
         usable = np.isfinite(found)
-        if usable.any():
-            outputs[name] = {key: sensitivity(values(key)[good][usable], found[usable]) for key in study.vary}
+        indices = {key: sensitivity(values(key)[good][usable], found[usable]) for key in study.vary}
+        if any(np.isfinite(index.first_order) for index in indices.values()):
+            outputs[name] = indices
     order = np.lexsort((np.where(good, margin, 0.0), good))[:WORST]
     worst = tuple((int(cases[i]), float(margin[i]), simulated(str(failed[i]))) for i in order)
     interval = confidence(int(met.sum()), count)
