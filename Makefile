@@ -90,7 +90,7 @@ lint: $(VENV)/test-installed
 # Sphinx has a process for each core; threads of the linear algebra would only wait for each other.
 docs: export OPENBLAS_NUM_THREADS = 1
 docs: $(VENV)/docs-installed
-	$(VENV)/bin/python -m sphinx -j auto -E -W --keep-going -b html -d build/doctrees docs build/docs
+	$(VENV)/bin/python -m sphinx -q -j auto -E -W --keep-going -b html -d build/doctrees docs build/docs
 	ROBODYN_SITE=build/docs $(VENV)/bin/python -m pytest --workers 2 --share test test/test_docs.py
 
 picture: $(VENV)/test-installed

@@ -8,6 +8,7 @@ Sphinx, not MkDocs: MkDocs 1 and its Material theme are no longer developed, and
 
 import sys
 from pathlib import Path
+from time import monotonic
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE / "_ext"), str(HERE.parent)]
@@ -67,6 +68,21 @@ def page_language(app, pagename, templatename, context, doctree):
         context["language"] = "ko"
 
 
+PERIOD = 4.0
+"""Least time between two lines of progress [s]."""
+
+told = [monotonic()]
+
+
+def tell(doing, page):
+    """Say which page it is at, after each few seconds: the programs of the pages take minutes."""
+    if monotonic() - told[0] > PERIOD:
+        told[0] = monotonic()
+        print(f"{doing} {page}", file=sys.stderr, flush=True)
+
+
 def setup(app):
     """Called by Sphinx."""
     app.connect("html-page-context", page_language)
+    app.connect("source-read", lambda app, page, source: tell("reading", page))
+    app.connect("doctree-resolved", lambda app, doctree, page: tell("writing", page))

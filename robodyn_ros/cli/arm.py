@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace, _ActionsContainer
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -127,13 +128,24 @@ def without_locked(robot: Robot, *nodes: dict[str, Any], args: Namespace) -> Rob
         from robodyn_ros.control.parameter_file import take_joints
 
         return take_joints(robot, *nodes)
-    chosen = chosen_joints(robot, free, _locked_by(nodes, robot, free) | locked)
+    with _options_named():
+        chosen = chosen_joints(robot, free, _locked_by(nodes, robot, free) | locked)
     for name in chosen.assumed:
         print(f"joint {name} is locked at {chosen.locked[name]:.4g}, the middle of its range", file=sys.stderr)
     for node in nodes:
         for name in ("joints", *(f"{part}.{joint}" for part in POSITIONS for joint in chosen.locked)):
             node.pop(name, None)
     return chosen.robot
+
+
+@contextmanager
+def _options_named() -> Iterator[None]:
+    """An error about ``joints`` or ``locked`` names the option that gives them."""
+    try:
+        yield
+    except InputError as cause:
+        option = {"joints": "--joints", "locked": "--lock"}.get(cause.name, cause.name)
+        raise InputError(option, str(cause).removeprefix(f"{cause.name}: "), cause.value) from cause
 
 
 POSITIONS = ("initial_position", "locked_joints")

@@ -148,11 +148,12 @@ def identify_payload(args: Namespace) -> ExitCode:
     from robodyn_ros.identification.estimation.payload import estimate_payload
     from robodyn_ros.identification.signals.samples import RecordedSamples
 
+    if args.validate:
+        raise InputError("--validate", "is for the arm's numbers, not for a payload", args.validate)
     robot = read_arm(args)
+    robot.link(args.payload_link, "--payload-link")
     with _progress(args) as tell:
-        used, unused = _prepare(args, robot, tell)
-        if unused:
-            raise InputError("--validate", "is for the arm's numbers, not for a payload", args.validate)
+        used, _ = _prepare(args, robot, tell)
         tell("identifying")
         dynamics: Any = create_dynamics("rnea", robot, gravity=args.gravity)
         found = estimate_payload(dynamics, args.payload_link, RecordedSamples.joined([one.samples for one in used]))

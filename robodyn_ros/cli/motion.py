@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from math import isfinite, nan
 from typing import NamedTuple
 
 import numpy as np
@@ -94,17 +95,12 @@ def parse_pose(text: str, robot: Robot, before: Array, option: str = "--to") -> 
     if robot.joint_names == TOUR_JOINTS and text.upper() in POSES:
         return np.array(POSES[text.upper()])
     named = dict(re.findall(r"([^,=\s]+)\s*=\s*([^,=\s]+)", text))
-    try:
-        if named and set(named) <= set(robot.joint_names):
-            given = {name: float(value) for name, value in named.items()}
-            joints = zip(robot.joint_names, before.tolist(), strict=True)
-            values = np.array([given.get(name, value) for name, value in joints])
-        else:
-            values = np.array([float(value) for value in text.split(",")])
-        if values.shape == before.shape and np.isfinite(values).all():
-            return values
-    except ValueError:
-        pass
+    if named and set(named) <= set(robot.joint_names):
+        joints = zip(robot.joint_names, before.tolist(), strict=True)
+        return np.array([_position(named[name], option, name) if name in named else value for name, value in joints])
+    parts = text.split(",")
+    if not named and len(parts) == robot.n:
+        return np.array([_position(part, option, name) for name, part in zip(robot.joint_names, parts, strict=True)])
     all_of_them = ", ".join(robot.joint_names)
     problem = f"{text!r} is neither {robot.n} positions ({all_of_them}) nor joint=position of some of them"
     if robot.joint_names == TOUR_JOINTS:
@@ -112,6 +108,21 @@ def parse_pose(text: str, robot: Robot, before: Array, option: str = "--to") -> 
     mistaken = [name for name in named if name not in robot.joint_names]
     problem += "".join(f"; {name!r} is no joint{is_it(name, robot.joint_names)}" for name in mistaken)
     raise InputError(option, problem, text)
+
+
+def _position(text: str, option: str, joint: str) -> float:
+    """The position of a joint [rad or m].
+
+    Raises:
+        InputError: the text is no finite number.
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        value = nan
+    if not isfinite(value):
+        raise InputError(option, f"the position of {joint!r} must be a finite number, not {text.strip()!r}", text)
+    return value
 
 
 def requested_trajectory(

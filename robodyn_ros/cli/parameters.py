@@ -181,6 +181,9 @@ def _told(text: str, name: str, choices: Sequence[str]) -> str:
     own = name.rpartition(":")[2]
     if inner := next((one for one in choices if one.startswith(f"{own}.")), ""):
         return f"{own!r}; it holds others, such as {inner}"
+    node, _, of_node = own.partition(".")
+    if node in NODES and of_node in choices:
+        return f"{own!r} (is it '{node}:{of_node}'?)"
     return repr(_parsed(text)[0]) if own in choices else f"{own!r}{is_it(own, choices)}"
 
 

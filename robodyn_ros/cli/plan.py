@@ -140,7 +140,7 @@ def make_problem(args: Namespace) -> Problem:
     from robodyn_ros.robot.robot import tip
 
     robot = read_arm(args)
-    link = robot.link(args.tool or tip(robot)).name
+    link = robot.link(args.tool or tip(robot), "--tool").name
     payload = None if args.payload is None else Payload(link, args.payload)
     dynamics = create_dynamics("rnea", robot, payload=payload, viscous=robot.damping, coulomb=robot.friction)
     start = robot.home if args.start is None else parse_pose(args.start, robot, robot.home, "--from")

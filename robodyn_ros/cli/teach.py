@@ -145,6 +145,7 @@ def _follow(command: list[str], folder: Path) -> dict[str, Any]:
         NotReadyError: the node has not finished; the message has what it said.
     """
     log, last, out, interrupted = folder / "log", dict[str, Any](), console(stderr=True), False
+    out.print("  waiting for the controller", style="cyan")
     with open(log, "w", encoding="utf-8") as err:
         command = dying_with_parent(command, signal.SIGTERM)  # it has the controller go back to its law
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=err, text=True, start_new_session=True)
@@ -169,7 +170,9 @@ def _follow(command: list[str], folder: Path) -> dict[str, Any]:
     if code != 0 or not last:
         said = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
         raise NotReadyError(
-            said[-1].partition("]: ")[2] or said[-1] if said else f"{Path(sys.executable).name} ended with {code}"
+            (said[-1].partition("]: ")[2] or said[-1]).removeprefix("error: ")
+            if said
+            else f"{Path(sys.executable).name} ended with {code}"
         )
     return last
 

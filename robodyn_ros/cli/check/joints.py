@@ -85,7 +85,7 @@ def _axis(joint: UrdfJoint) -> Iterator[Remark]:
         return
     length = float(np.linalg.norm(joint.axis))
     if length == 0.0:
-        yield "error", "its axis is zero and has no direction"
+        yield "error", "axis is zero and has no direction"
     elif abs(length - 1.0) > 1e-3:
         yield "note", f"its axis has the length {length:.4g}; only its direction counts"
 
