@@ -178,6 +178,12 @@ def test_where_no_robot_can_be_made_the_rest_is_still_shown(capsys, tmp_path):
     assert max(map(len, out.splitlines())) <= 80
 
 
+def test_an_axis_without_direction_is_one_finding(capsys, tmp_path):
+    code, found = report(capsys, tmp_path, changed(('<axis xyz="0 1 0"/>', '<axis xyz="0 0 0"/>')))
+    assert code == 1
+    assert [one["text"] for one in found["findings"]] == ["axis is zero and has no direction"]
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

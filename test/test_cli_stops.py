@@ -246,3 +246,7 @@ def test_progress_is_lines_where_the_output_is_piped(monkeypatch, capsys):
         shown.update(task, completed=3)
         assert said.wait(10.0)
     assert re.fullmatch(r"(cases 3/8 \(\d+ s\)\n)+", capsys.readouterr().err)
+    said.clear()
+    with progress.waiting("measuring"):
+        assert said.wait(10.0)
+    assert re.fullmatch(r"(measuring \(\d+ s\)\n)+", capsys.readouterr().err)

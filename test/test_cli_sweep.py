@@ -63,6 +63,14 @@ def study(tmp_path):
     return path
 
 
+def test_too_few_cases_have_no_empty_table_of_inputs(study, tmp_path, capsys):
+    study.write_text(study.read_text().replace("cases: 8", "cases: 1"))
+    out = tmp_path / "out"
+    main(["sweep", str(study), "--workers", "0", "--out", str(out)])
+    assert "part of the variance" not in capsys.readouterr().out
+    assert "Part of the variance" not in (out / "report.html").read_text(encoding="utf-8")
+
+
 def test_a_sweep_its_report_and_one_of_its_cases(study, tmp_path, capsys):
     out = tmp_path / "out"
     assert main(["sweep", str(study), "--workers", "0", "--out", str(out), "--json"]) == 1

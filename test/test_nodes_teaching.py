@@ -67,7 +67,7 @@ def test_ctrl_c_ends_it_while_there_is_no_controller(graph, tmp_path):
     teach = Command("teach", PRR, "--out", tmp_path / "nothing.json")
     graph.wait(lambda: graph.has("teacher"), "the teacher")
     teach.process.send_signal(signal.SIGINT)
-    assert teach.ended() == (130, "", "interrupted\n")
+    assert teach.ended() == (130, "", "  waiting for the controller\ninterrupted\n")
 
 
 def test_a_motion_is_shown_thinned_out_and_played_back(graph, prr, tmp_path):

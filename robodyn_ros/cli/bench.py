@@ -88,20 +88,23 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> ExitCode:
-    """Measure and show; of the computer, the answer is no if it is not good enough."""
+    """Measure and show; of the computer, the answer is no if it is not good enough.
+
+    Raises:
+        InputError: the arm is missing, or an option is out of range.
+    """
     if args.computer:
         return judge_computer(args)
     if args.urdf is None:
         raise InputError("urdf", "the arm is missing; `robodyn bench --computer` needs none", args.urdf)
     if args.rounds < 1:
         raise InputError("--rounds", "must be at least 1", args.rounds)
-    from rich.text import Text
-
+    from robodyn_ros.cli.progress import waiting
     from robodyn_ros.engine.casadi import need_casadi
 
     need_casadi()  # the first start, from an empty cache, is measured too
     robot = read_arm(args)
-    with console(stderr=True).status(Text(f"Measuring {robot.name}, a few seconds ...")):
+    with waiting(f"measuring {robot.name}"):
         found = measure(robot, args.dynamics, args.rounds)
     if args.json:
         print_json({"robot": robot.name, "joints": robot.n, "dynamics": args.dynamics, **found})
@@ -119,18 +122,23 @@ def run(args: Namespace) -> ExitCode:
 
 
 def judge_computer(args: Namespace) -> ExitCode:
-    """Measure this computer and say what is safe on it."""
+    """Measure this computer and say what is safe on it.
+
+    Raises:
+        InputError: the rate or the duration is out of range.
+    """
     from rich.text import Text
 
     from robodyn_ros.assets import find
     from robodyn_ros.cli import computer
+    from robodyn_ros.cli.progress import waiting
     from robodyn_ros.robot import load_robot
 
     for option, value in (("--rate", args.rate), ("--seconds", args.seconds)):
         if not 0.0 < value <= 1e5:
             raise InputError(option, f"must be above 0 and at most 1e5, not {value:g}", value)
     robot = load_robot(str(find("urdf/prr.urdf"))) if args.urdf is None else read_arm(args)
-    with console(stderr=True).status(Text(f"Measuring this computer for {args.seconds:g} s ...")):
+    with waiting(f"measuring this computer for {args.seconds:g} s"):
         timing = computer.measure(args.rate, args.seconds, robot)
     enough = computer.is_enough(timing)
     rates = sorted({*computer.RATES, args.rate})
@@ -195,7 +203,13 @@ def _allowance_table(allowed: Sequence[Allowance]) -> Table:
 
 
 def measure(robot: Robot, plugin: str, rounds: int) -> dict[str, dict[str, Any]]:
-    """Return all figures: ``calls``, ``batch`` and ``rollout`` in [µs], ``first`` in [s]."""
+    """Return all figures: ``calls``, ``batch`` and ``rollout`` in [µs], ``first`` in [s].
+
+    Args:
+        robot: the arm.
+        plugin: name of the dynamics plugin.
+        rounds: how often each call is timed; the long ones a fifth as often.
+    """
     fewer = max(5, rounds // 5)
     return {
         "calls": single_calls(robot, plugin, rounds),
@@ -206,7 +220,12 @@ def measure(robot: Robot, plugin: str, rounds: int) -> dict[str, dict[str, Any]]
 
 
 def median_times(calls: Calls, rounds: int) -> dict[str, float]:
-    """Return the median time of each call [µs]; the calls take turns."""
+    """Return the median time of each call [µs]; the calls take turns.
+
+    Args:
+        calls: name → statement, and the names that it uses.
+        rounds: how often each is timed.
+    """
     timers = {name: timeit.Timer(statement, globals=names) for name, (statement, names) in calls.items()}
     times: dict[str, list[float]] = {name: [] for name in calls}
     repeats: dict[str, int] = {}
@@ -223,6 +242,11 @@ def single_calls(robot: Robot, plugin: str, rounds: int) -> dict[str, dict[str, 
     """Time one state at a time: quantity → library → time [µs].
 
     Ours has two entries: in place, where the plugin has kernels, and plain.
+
+    Args:
+        robot: the arm.
+        plugin: name of the dynamics plugin.
+        rounds: as for :func:`median_times`.
     """
     from robodyn_ros import create_dynamics
 
@@ -245,7 +269,13 @@ def single_calls(robot: Robot, plugin: str, rounds: int) -> dict[str, dict[str, 
 
 
 def many_states(robot: Robot, plugin: str, rounds: int) -> dict[str, float]:
-    """Time the inverse dynamics of `BATCH` states on all processors: library → time of the batch [µs]."""
+    """Time the inverse dynamics of `BATCH` states on all processors: library → time of the batch [µs].
+
+    Args:
+        robot: the arm.
+        plugin: name of the dynamics plugin.
+        rounds: as for :func:`median_times`.
+    """
     from robodyn_ros import create_dynamics
 
     threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -270,7 +300,13 @@ def many_states(robot: Robot, plugin: str, rounds: int) -> dict[str, float]:
 
 
 def one_second(robot: Robot, plugin: str, rounds: int) -> dict[str, float]:
-    """Time one second of passive motion by RK4 at 1 kHz [µs]: compiled, and in Python on both dynamics."""
+    """Time one second of passive motion by RK4 at 1 kHz [µs]: compiled, and in Python on both dynamics.
+
+    Args:
+        robot: the arm.
+        plugin: name of the dynamics plugin.
+        rounds: as for :func:`median_times`.
+    """
     from robodyn_ros import create_dynamics
     from robodyn_ros.simulation.integrators.rk4 import rk4_step
     from robodyn_ros.simulation.rollout import rollout
@@ -300,7 +336,15 @@ def one_second(robot: Robot, plugin: str, rounds: int) -> dict[str, float]:
 
 
 def first_call(robot: Robot, plugin: str) -> dict[str, float]:
-    """Time a new process from a URDF to its first effort [s]: import, and the rest with the cache empty and full."""
+    """Time a new process from a URDF to its first effort [s]: import, and the rest with the cache empty and full.
+
+    Args:
+        robot: the arm.
+        plugin: name of the dynamics plugin.
+
+    Raises:
+        subprocess.CalledProcessError: the new process failed.
+    """
     with tempfile.TemporaryDirectory(prefix="robodyn-") as folder:
         path = Path(folder, "arm.urdf")
         path.write_text(robot.urdf, encoding="utf-8")
@@ -314,7 +358,11 @@ def first_call(robot: Robot, plugin: str) -> dict[str, float]:
 
 
 def pinocchio_model(xml: str) -> Any:
-    """Return Pinocchio's model of the arm, or None if it is not installed or cannot read the arm."""
+    """Return Pinocchio's model of the arm, or None if it is not installed or cannot read the arm.
+
+    Args:
+        xml: the URDF.
+    """
     try:
         import pinocchio
 
@@ -324,7 +372,11 @@ def pinocchio_model(xml: str) -> Any:
 
 
 def pinocchio_calls(xml: str) -> Calls:
-    """Return the calls of Pinocchio (``pip install pin``)."""
+    """Return the calls of Pinocchio (``pip install pin``).
+
+    Args:
+        xml: the URDF.
+    """
     if (model := pinocchio_model(xml)) is None:
         return {}
     import pinocchio
@@ -343,7 +395,11 @@ def pinocchio_calls(xml: str) -> Calls:
 
 
 def mujoco_calls(xml: str) -> Calls:
-    """Return the calls of MuJoCo, without contact (``pip install mujoco``)."""
+    """Return the calls of MuJoCo, without contact (``pip install mujoco``).
+
+    Args:
+        xml: the URDF.
+    """
     try:
         import mujoco
 
@@ -358,7 +414,11 @@ def mujoco_calls(xml: str) -> Calls:
 
 
 def toolbox_calls(xml: str) -> Calls:
-    """Return the calls of Peter Corke's Robotics Toolbox for Python (``pip install roboticstoolbox-python``)."""
+    """Return the calls of Peter Corke's Robotics Toolbox for Python (``pip install roboticstoolbox-python``).
+
+    Args:
+        xml: the URDF.
+    """
     try:
         from roboticstoolbox import Robot
 

@@ -99,7 +99,12 @@ class Allowance(NamedTuple):
 
 
 def allowance(timing: Timing, rate: float) -> Allowance:
-    """What the measured times allow at a rate [Hz]; lateness and latency are taken to be the same at every rate."""
+    """What the measured times allow at a rate [Hz]; lateness and latency are taken to be the same at every rate.
+
+    Args:
+        timing: what was measured.
+        rate: of the states [Hz].
+    """
     from robodyn_ros.control.faults.sampling import carried_part
     from robodyn_ros.control.laws.base import AccelerationGains
 
@@ -114,7 +119,11 @@ def allowance(timing: Timing, rate: float) -> Allowance:
 
 
 def is_enough(timing: Timing) -> bool:
-    """True if the rate is kept and the default gains are safe at it."""
+    """True if the rate is kept and the default gains are safe at it.
+
+    Args:
+        timing: what was measured, at the rate that is wanted.
+    """
     from robodyn_ros.control.laws.gains import JointGains
 
     found = allowance(timing, timing.rate)
@@ -122,7 +131,11 @@ def is_enough(timing: Timing) -> bool:
 
 
 def verdict(timing: Timing) -> str:
-    """In words: which rate and gains are safe here, and what to do if they are not enough."""
+    """In words: which rate and gains are safe here, and what to do if they are not enough.
+
+    Args:
+        timing: what was measured, at the rate that is wanted.
+    """
     from robodyn_ros.control.faults.settings import SafetySettings
     from robodyn_ros.control.laws.gains import JointGains
 

@@ -52,6 +52,8 @@ def run(args: Namespace) -> ExitCode:
     if not 0.1 <= args.gain <= 1000.0:
         raise InputError("--gain", f"must be within 0.1 and 1000, not {args.gain!r}", args.gain)
     robot = read_arm(args)
+    if args.tool:
+        robot.link(args.tool, "--tool")
     recording = read_recording(args.recording, robot.joint_names)
     t, q = recording.position
     observer = MomentumObserver(create_dynamics("rnea", robot), args.tool, args.gain)

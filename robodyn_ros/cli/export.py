@@ -60,7 +60,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> ExitCode:
-    """Write the files, and print their names."""
+    """Write the files, and print their names.
+
+    Raises:
+        InputError: an option or a name is wrong, or a file cannot be written.
+    """
     from robodyn_ros import create_dynamics
     from robodyn_ros.dynamics.compiled import CompiledDynamics
     from robodyn_ros.dynamics.symbolic.export import REALS, export

@@ -143,7 +143,11 @@ def _numbers(out: Path) -> Path:
 
 
 def identify_payload(args: Namespace) -> ExitCode:
-    """Estimate the payload of a link; the answer is no if its mass is not identified."""
+    """Estimate the payload of a link; the answer is no if its mass is not identified.
+
+    Raises:
+        InputError: the link does not exist, or --validate is given.
+    """
     from robodyn_ros import create_dynamics
     from robodyn_ros.identification.estimation.payload import estimate_payload
     from robodyn_ros.identification.signals.samples import RecordedSamples
@@ -224,7 +228,14 @@ def _progress(args: Namespace) -> Iterator[Callable[[str], None]]:
 def show_arm(
     result: Identification, used: Sequence[PreparedSamples], unused: Sequence[PreparedSamples], args: Namespace
 ) -> None:
-    """Print the recordings, the prediction of each joint's effort, and the identified parameters."""
+    """Print the recordings, the prediction of each joint's effort, and the identified parameters.
+
+    Args:
+        result: what was identified.
+        used: the recordings that it is from.
+        unused: the recordings that were predicted.
+        args: of the verb.
+    """
     from rich.text import Text
 
     from robodyn_ros.identification.report import changes, friction, improved, sought, verdict
@@ -251,7 +262,14 @@ def show_arm(
 def print_arm(
     result: Identification, used: Sequence[PreparedSamples], unused: Sequence[PreparedSamples], args: Namespace
 ) -> None:
-    """Print the result as JSON."""
+    """Print the result as JSON.
+
+    Args:
+        result: what was identified.
+        used: the recordings that it is from.
+        unused: the recordings that were predicted.
+        args: of the verb.
+    """
     from robodyn_ros.identification.report import improved, verdict
 
     names = result.robot.joint_names
@@ -295,7 +313,13 @@ def print_arm(
 
 
 def show_payload(found: PayloadEstimate, robot: Robot, used: Sequence[PreparedSamples]) -> None:
-    """Print the payload and the effort that it explains."""
+    """Print the payload and the effort that it explains.
+
+    Args:
+        found: the payload.
+        robot: the arm, for names and units.
+        used: the recordings.
+    """
     out, payload = console(), found.payload
     _show_recordings(out, used)
     com, spread = (", ".join(f"{1e3 * value:.1f}" for value in values) for values in (payload.com, found.com_error))
@@ -315,7 +339,13 @@ def show_payload(found: PayloadEstimate, robot: Robot, used: Sequence[PreparedSa
 
 
 def print_payload(found: PayloadEstimate, robot: Robot, used: Sequence[PreparedSamples]) -> None:
-    """Print the payload as JSON."""
+    """Print the payload as JSON.
+
+    Args:
+        found: the payload.
+        robot: the arm, for its names.
+        used: the recordings.
+    """
     payload, names = found.payload, robot.joint_names
     print_json(
         {

@@ -218,7 +218,12 @@ def _report(args: Namespace, problem: Problem, plan: Plan) -> None:
 
 
 def plan_figures(plan: Plan, problem: Problem) -> dict[str, Any]:
-    """Return the figures of a plan for JSON."""
+    """Return the figures of a plan for JSON.
+
+    Args:
+        plan: the result, solved or not.
+        problem: that it solves.
+    """
     violation = plan.violation
     return {
         "solved": plan.solved,
@@ -237,7 +242,12 @@ def plan_figures(plan: Plan, problem: Problem) -> dict[str, Any]:
 
 
 def plan_table(plan: Plan, problem: Problem) -> Table:
-    """Return a table with a row for each joint."""
+    """Return a table with a row for each joint.
+
+    Args:
+        plan: the result.
+        problem: that it solves; its arm has the limits.
+    """
     from rich.table import Table
 
     made = Table(box=None, pad_edge=False)
@@ -298,6 +308,9 @@ def _number(value: float) -> float | None:
 def send(plan: Plan) -> None:
     """Send a plan to the controller of the running ROS 2 graph, by the sender node.
 
+    Args:
+        plan: one that is solved.
+
     Raises:
         NotReadyError: there is no controller, or the arm is not at the start of the plan; the node has said so.
     """
@@ -311,6 +324,11 @@ def send(plan: Plan) -> None:
 
 def view(plan: Plan, problem: Problem, port: int) -> None:
     """Show the motion in the browser again and again, with tool trace and obstacles, until Ctrl-C.
+
+    Args:
+        plan: one that is solved.
+        problem: with the arm and the obstacles.
+        port: to listen at.
 
     Raises:
         ConfigurationError: viser is not installed, or the port is in use.

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from threading import Event, Thread
 
 from rich.progress import (
@@ -39,6 +41,18 @@ def progress_bar(*columns: ProgressColumn, transient: bool = True) -> Progress:
     if out.is_terminal:
         return Progress(*shown, console=out, transient=transient)
     return _ProgressLines(*shown, console=out, disable=True)
+
+
+@contextmanager
+def waiting(what: str) -> Iterator[None]:
+    """Show that something takes its time, of which nothing is known meanwhile.
+
+    Args:
+        what: is done, such as ``measuring``.
+    """
+    with progress_bar(SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn()) as shown:
+        shown.add_task(what, total=None)
+        yield
 
 
 class _ProgressLines(Progress):

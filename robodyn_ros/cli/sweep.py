@@ -65,7 +65,11 @@ def add_backend_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> ExitCode:
-    """Run the study, or one case of it."""
+    """Run the study, or one case of it.
+
+    Raises:
+        InputError: the study, a parameter or an option is wrong.
+    """
     from robodyn_ros.robot import reload_robot
     from robodyn_ros.simulation.sweeps.study_reader import read_study
 
@@ -85,6 +89,10 @@ def run(args: Namespace) -> ExitCode:
 def check_study(path: Path, verb: str) -> None:
     """Check that a file is not an arm, which is what most verbs take.
 
+    Args:
+        path: the file.
+        verb: that reads it, for the message.
+
     Raises:
         InputError: it is one; the message says what a study is.
     """
@@ -99,6 +107,12 @@ def check_study(path: Path, verb: str) -> None:
 
 def show_case(study: Study, number: int, plot: Path | None, json: bool) -> ExitCode:
     """Run one case of a study, print its row and draw its picture; the answer is whether it meets the specification.
+
+    Args:
+        study: the study.
+        number: of the case, from 0.
+        plot: file of the picture, or None.
+        json: print JSON instead of a table.
 
     Raises:
         InputError: there is no such case.
@@ -158,7 +172,14 @@ def _run_study(args: Namespace, study: Study) -> ExitCode:
 
 
 def choose_backend(args: Namespace) -> AbstractContextManager[Backend]:
-    """Return what runs the cases: this process, workers, or a Dask cluster."""
+    """Return what runs the cases: this process, workers, or a Dask cluster.
+
+    Args:
+        args: of a verb with those of :func:`add_backend_arguments`.
+
+    Raises:
+        InputError: the number of workers is out of range, or there is no such cluster.
+    """
     from contextlib import nullcontext
 
     from robodyn_ros.simulation.sweeps.sweep import Workers, in_process
@@ -226,7 +247,12 @@ def _show(args: Namespace, study: Study, summaries: list[Summary], folder: Path)
 
 
 def tables(study: Study, summaries: list[Summary]) -> Iterator[Table | Text]:
-    """Yield the tables for the terminal, with their titles."""
+    """Yield the tables for the terminal, with their titles.
+
+    Args:
+        study: the study.
+        summaries: one for each controller.
+    """
     yield Text(f"{study.name}: how often a case meets the specification", "bold")
     yield _probabilities(summaries)
     for summary in summaries:
@@ -302,7 +328,11 @@ def _sensitivities(summary: Summary) -> Table:
 
 
 def as_json(summaries: list[Summary]) -> dict[str, Any]:
-    """Return the summaries for JSON; NaN becomes null."""
+    """Return the summaries for JSON; NaN becomes null.
+
+    Args:
+        summaries: one for each controller.
+    """
     from robodyn_ros.simulation.sweeps.summary import QUANTILES
 
     def plain(value: float) -> float | None:

@@ -38,7 +38,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> ExitCode:
-    """Search, compare on cases that the search has not seen, and write."""
+    """Search, compare on cases that the search has not seen, and write.
+
+    Raises:
+        InputError: the study, a parameter or an option is wrong.
+    """
     from robodyn_ros.robot import reload_robot
     from robodyn_ros.simulation.sweeps.study_reader import read_task
     from robodyn_ros.simulation.sweeps.tuning import tune

@@ -68,16 +68,29 @@ class Size(NamedTuple):
         return float(np.linalg.norm(self.extent))
 
     def beyond(self, point: Array) -> float:
-        """Distance of a point (3,) from the box [m], 0 inside."""
+        """Distance of a point (3,) from the box [m], 0 inside.
+
+        Args:
+            point: in the link's frame (3,) [m].
+        """
         return float(np.linalg.norm(np.maximum(0.0, np.maximum(self.lower - point, point - self.upper))))
 
     def farthest(self, point: Array) -> float:
-        """Greatest distance of the box's corners from a point (3,) [m]."""
+        """Greatest distance of the box's corners from a point (3,) [m].
+
+        Args:
+            point: in the link's frame (3,) [m].
+        """
         return float(np.linalg.norm(np.maximum(np.abs(self.lower - point), np.abs(self.upper - point))))
 
 
 def size_of(link: UrdfLink, urdf: Urdf) -> Size | None:
-    """The size of a link by its shapes, else by its joints, or None if it is too small or unknown."""
+    """The size of a link by its shapes, else by its joints, or None if it is too small or unknown.
+
+    Args:
+        link: the link.
+        urdf: where it stands; its joints say how far a mesh reaches at least.
+    """
     corners = [corner for shape in link.shapes for corner in _corners(shape)]
     complete = bool(corners) and not any(_is_mesh(shape) for shape in link.shapes)
     if not complete:
@@ -115,7 +128,11 @@ def _corners(shape: ET.Element) -> list[Array]:
 
 
 def link_findings(urdf: Urdf) -> Iterator[Finding]:
-    """The findings about the links that move."""
+    """The findings about the links that move.
+
+    Args:
+        urdf: links and joints, as :func:`~robodyn_ros.cli.check.urdf.read_urdf` gives them.
+    """
     moved = moving_links(urdf)
     turned = {joint.child for joint in urdf.joints if joint.type in ("revolute", "continuous")}
     for link in urdf.links:
@@ -135,7 +152,11 @@ def link_findings(urdf: Urdf) -> Iterator[Finding]:
 
 
 def moving_links(urdf: Urdf) -> set[str]:
-    """Names of the links that some joint moves."""
+    """Names of the links that some joint moves.
+
+    Args:
+        urdf: links and joints.
+    """
     above = {joint.child: joint for joint in urdf.joints}
 
     def moves(name: str, seen: frozenset[str] = frozenset()) -> bool:
@@ -209,7 +230,11 @@ def _inertia(link: UrdfLink, size: Size | None) -> Iterator[Remark]:
 
 
 def gyration(inertial: Inertial) -> float:
-    """Radius of gyration [m]; 0 without mass or with an impossible inertia."""
+    """Radius of gyration [m]; 0 without mass or with an impossible inertia.
+
+    Args:
+        inertial: mass [kg], and inertia about the centre of mass [kg m²].
+    """
     return float(np.sqrt(max(0.0, np.trace(inertial.inertia)) / (2.0 * inertial.mass))) if inertial.mass > 0.0 else 0.0
 
 

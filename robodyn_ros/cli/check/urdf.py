@@ -74,7 +74,11 @@ class Urdf:
 
 
 def read_urdf(document: UrdfDocument) -> Urdf:
-    """The links and joints of a URDF, and what is wrong with their numbers."""
+    """The links and joints of a URDF, and what is wrong with their numbers.
+
+    Args:
+        document: the description; what is no number in it becomes a finding, not an error.
+    """
     findings: list[Finding] = []
     reader = _Reader(findings)
     links = tuple(reader.link(element) for element in document.root.findall("link"))
@@ -160,5 +164,9 @@ def _attribute(element: ET.Element | None, name: str) -> str:
 
 
 def shape_pose(shape: ET.Element) -> Pose:
-    """The pose of a ``<visual>`` or ``<collision>`` in its link's frame; the identity if it cannot be read."""
+    """The pose of a ``<visual>`` or ``<collision>`` in its link's frame; the identity if it cannot be read.
+
+    Args:
+        shape: the element.
+    """
     return _Reader([]).pose(shape.find("origin"))

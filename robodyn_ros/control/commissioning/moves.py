@@ -154,13 +154,23 @@ class Moves:
         self.damped, self.rate = self.proven.copy(), 2.0 * self._config.stiffness_frequency
 
     def greatest(self, index: int) -> float:
-        """The greatest effort of a push [N·m] or [N]."""
+        """The greatest effort of a push [N·m] or [N].
+
+        Args:
+            index: of the joint.
+        """
         limit = float(self._robot.effort_limit[index])
         load = abs(float(self._dynamics.gravity(self.q)[index]))
         return min(limit, max(self._config.probe_share * limit, GRAVITY_FACTOR * load))
 
     def push(self, index: int, direction: int, found: JointFindings) -> Script[Push]:
-        """Push a joint until it moves, and let it come to rest."""
+        """Push a joint until it moves, and let it come to rest.
+
+        Args:
+            index: of the joint.
+            direction: +1 or -1, the sign of the effort.
+            found: takes the name of a joint that moves instead.
+        """
         config, begun, start, most = self._config, self.t, self.q, self.greatest(index)
         rate, times, moves = most / config.ramp_time, [0.0], [0.0]
         slow = PUSH_SPEED * config.overspeed
@@ -179,11 +189,21 @@ class Moves:
         return push
 
     def damper(self, push: Push) -> float:
-        """The inertia by which a joint is damped, with the sign that a push has shown."""
+        """The inertia by which a joint is damped, with the sign that a push has shown.
+
+        Args:
+            push: what the push has shown.
+        """
         return push.inertia if push.follows else -push.inertia
 
     def stroke(self, index: int, push: Push, found: JointFindings) -> Script[None]:
-        """Move a joint slowly there and back with a sine on the way, and record what that shows."""
+        """Move a joint slowly there and back with a sine on the way, and record what that shows.
+
+        Args:
+            index: of the joint.
+            push: what the push has shown.
+            found: takes friction, gravity and inertia of the joint.
+        """
         dynamics = self._dynamics
         # Efforts that act late let a joint without friction seem to need what the push had grown to by then; so much
         # effort, without feedback, would carry the joint away.
@@ -213,7 +233,12 @@ class Moves:
         return float(min(config.stroke, 0.8 * room)) if room > config.push else config.stroke
 
     def compensate_gravity(self, before: float, after: float) -> Script[Array]:
-        """Raise the ratio of gravity that is compensated, and hold it; returns the drift of each joint then (n,)."""
+        """Raise the ratio of gravity that is compensated, and hold it; returns the drift of each joint then (n,).
+
+        Args:
+            before: ratio that is compensated now [-].
+            after: ratio to reach [-].
+        """
         begun, place, time = self.t, self.q, self._config.gravity_time
         while (past := (self.t - begun) / time) < 1.0:
             if past < 0.5:
@@ -355,7 +380,15 @@ class Stroke:
         return float((stiffness - ratio.real) / self._omega**2), modelled
 
     def effort(self, t: float, q: Array, qd: Array, index: int, load: float) -> float:
-        """The effort for a state [N·m] or [N]; ``load`` is the model's gravity."""
+        """The effort for a state [N·m] or [N].
+
+        Args:
+            t: time [s].
+            q: positions (n,) [rad] or [m].
+            qd: velocities (n,) [rad/s] or [m/s].
+            index: of the joint.
+            load: the model's gravity effort of the joint [N·m] or [N].
+        """
         dt, self._time = t - self._time, t
         if t < self._begun + LEAD_IN:
             return self._bias * (t - self._begun) / LEAD_IN
