@@ -218,3 +218,15 @@ def test_a_joint_that_does_not_exist_is_refused_by_name(verb, folder, capsys):
     read = "study.yaml" if verb in ("sweep", "tune") else "grip.urdf"
     assert main([verb, read, "--joints", "elevator,elbow", *NEEDED.get(verb, [])]) == 2
     assert "error: --joints: 'elbow' is not in the robot" in capsys.readouterr().err
+
+
+def test_identify_says_that_a_locked_joint_moves(folder, capsys):
+    t = np.arange(0.0, 4.0, 0.01)
+    wave = np.sin(np.outer(t, [2.0, 3.0, 5.0]))
+    head = "time,elevator/position,shoulder/position,wrist/position,elevator/effort,shoulder/effort,wrist/effort"
+    table = np.column_stack([t, 0.5 + 0.2 * wave[:, :1], 0.3 * wave[:, 1:], 5.0 * wave])
+    np.savetxt("run.csv", table, delimiter=",", header=head, comments="")
+    main(["identify", "fixed.urdf", "run.csv", "--joints", "shoulder,wrist", "--lock", "elevator=0.5"])
+    assert "run.csv: joint elevator moves by 0.4 m, and the model has it locked" in capsys.readouterr().err
+    main(["identify", "grip.urdf", "run.csv", *CHOSEN])
+    assert "has it locked" not in capsys.readouterr().err

@@ -21,7 +21,7 @@ from robodyn_ros.robot.urdf import build
 from robodyn_ros.robot.xacro import with_arguments
 
 if TYPE_CHECKING:
-    from robodyn_ros.robot import Robot
+    from robodyn_ros.robot import Joint, Robot
 
 
 def add_arm(parser: ArgumentParser, *names: str, **how: Any) -> None:
@@ -136,6 +136,19 @@ def without_locked(robot: Robot, *nodes: dict[str, Any], args: Namespace) -> Rob
         for name in ("joints", *(f"{part}.{joint}" for part in POSITIONS for joint in chosen.locked)):
             node.pop(name, None)
     return chosen.robot
+
+
+def locked_joints(args: Namespace, robot: Robot) -> list[Joint]:
+    """The joints of the description that the verb has locked.
+
+    Args:
+        args: of the verb, with those of :func:`add_arm`.
+        robot: as :func:`read_arm` gives it.
+    """
+    if not (args.joints or args.lock or args.root or args.tip):
+        return []
+    whole = build(read_document(arm_source(args)), arm_settings(args))
+    return [joint for joint in whole.joints if joint.name not in robot.joint_names]
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from robodyn_ros.cli.arm import add_arm, read_arm
+from robodyn_ros.cli.arm import add_arm, locked_joints, read_arm
 from robodyn_ros.cli.console import check_file, console, print_json, write_file
 from robodyn_ros.cli.verb import ExitCode, Verb, add_gravity, names
 from robodyn_ros.errors import InputError
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from robodyn_ros.identification import Identification
     from robodyn_ros.identification.estimation.payload import PayloadEstimate
     from robodyn_ros.identification.estimation.result import Parameter, Prediction
-    from robodyn_ros.identification.recording.recording import RecordedTrack
+    from robodyn_ros.identification.recording.recording import RecordedTrack, RecordingSource
     from robodyn_ros.identification.settings import SignalSettings
     from robodyn_ros.identification.signals.prepare import PreparedSamples
-    from robodyn_ros.robot import Robot
+    from robodyn_ros.robot import Joint, Robot
 
 TIMES = ("auto", "stamp", "received")
 """Choices of ``--times``, those of the library, which is slow to import."""
@@ -173,7 +173,7 @@ def _prepare(
     from robodyn_ros.identification.settings import SignalSettings
     from robodyn_ros.identification.signals.prepare import prepare
 
-    order = tuple(names(args.command_joints))
+    order, locked = tuple(names(args.command_joints)), locked_joints(args, robot)
     source = RecordingSource(args.states, args.commands, order, args.times)
     given = {name: value for name in ("cutoff", "gap", "period") if (value := getattr(args, name)) is not None}
     if args.delay is not None:
@@ -186,6 +186,8 @@ def _prepare(
             tell(f"reading {path}")
             recordings.append(read_recording(path, robot.joint_names, source))
             _warn_if_still(path, recordings[-1].position)
+            for joint in locked:
+                _warn_if_moved(path, joint, source)
         tell("preparing")
         return prepare(recordings, robot, settings, gravity=args.gravity)
 
@@ -205,6 +207,20 @@ def _warn_if_still(path: str, positions: RecordedTrack) -> None:
             f"{path}: the arm stands still from t = {end:.3g} s of {t[-1] - t[0]:.3g} s on, as if its controller had "
         )
         text += "stopped there; the log of the controller, or the first line of `robodyn simulate`, says why"
+        console(stderr=True).print(f"warning: {text}", markup=False, soft_wrap=True)
+
+
+def _warn_if_moved(path: str, joint: Joint, source: RecordingSource) -> None:
+    """Say when a joint moves that the model has locked."""
+    from robodyn_ros.identification.recording import read_recording
+
+    try:
+        moved = float(np.ptp(read_recording(path, (joint.name,), source).position.values))
+    except InputError:
+        return  # it was not recorded
+    if moved > STILL * min(joint.upper - joint.lower, 1.0):
+        text = f"{path}: joint {joint.name} moves by {moved:.3g} {joint.position_unit}, and the model has it locked; "
+        text += "name it in --joints too, or take a motion in which it stands still"
         console(stderr=True).print(f"warning: {text}", markup=False, soft_wrap=True)
 
 
