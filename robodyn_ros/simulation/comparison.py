@@ -261,7 +261,9 @@ class LawComparison:
         if np.isinf(times[best]):
             figures = self.runs[0][best].figures(self.motions[0])
             unsettled = np.array(self.robot.joint_names)[np.isnan(figures["settling_time"])]
-            said = f"But after a step {called} never settles {band} ({', '.join(unsettled)})"
+            # The best of equals settles soonest: none of them does.
+            who, of = ("it never settles", "") if called == "it" else ("they never settle", f"{best}: ")
+            said = f"But after a step {who} {band} ({of}{', '.join(unsettled)})"
             return said if np.isinf(times[soonest]) else f"{said}; {soonest} does in {times[soonest]:.2f} s"
         said = f"After a step {called} settles {band} in {times[best]:.2f} s"
         if times[soonest] < SOONER * times[best]:
