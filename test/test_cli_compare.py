@@ -185,6 +185,8 @@ def test_the_verdict_looks_at_settling_too():
     assert "it settles within 2% of the step in 3.91 s, other in 0.98 s" in said
     said = verdict(mine=(never, little), other=(quick, more))
     assert "But after a step it never settles within 2% of the step (turn); other does in 0.98 s" in said
+    said = verdict(mine=(never, little), other=(never, little))
+    assert "But after a step they never settle within 2% of the step (mine: turn)" in said
     assert "settles within 2% of the step in 0.98 s; other never does" in verdict(
         mine=(quick, little), other=(never, more)
     )
