@@ -150,7 +150,7 @@ def test_a_value_may_begin_with_a_minus(joined):
         (["simulate", PRR, "-p", "integrator:=rk44"], "(is it 'rk4'?)"),
         (["simulate", PRR, "--controller", "impedence"], "(is it 'impedance'?)"),
         (["simulate", PRR, "--joints", "wirst"], "(is it 'wrist'?)"),
-        (["simulate", PRR, "--tip", "hnd"], "(is it 'hand'?)"),
+        (["simulate", PRR, "--tip", "hnd"], "error: --tip: 'hnd' is not in the robot"),
         (["simulate", PRR, "--lock", "wirst=0.1"], "error: --lock: 'wirst' is not in the robot"),
         (
             ["simulate", PRR, "--to", "shoulder=nan"],

@@ -153,11 +153,11 @@ def locked_joints(args: Namespace, robot: Robot) -> list[Joint]:
 
 @contextmanager
 def _options_named() -> Iterator[None]:
-    """An error about ``joints`` or ``locked`` names the option that gives them."""
+    """An error about joints or links names the option that gives them."""
     try:
         yield
     except InputError as cause:
-        option = {"joints": "--joints", "locked": "--lock"}.get(cause.name, cause.name)
+        option = {"locked": "--lock"}.get(cause.name, f"--{cause.name}")
         raise InputError(option, str(cause).removeprefix(f"{cause.name}: "), cause.value) from cause
 
 
@@ -183,7 +183,8 @@ def _joints_given(robot: Robot, args: Namespace) -> tuple[list[str] | None, dict
     if args.root or args.tip:
         if free is not None:
             raise InputError("--joints", "names the joints that --root and --tip choose; give one of the two", free)
-        free = list(joints_between(robot, args.root, args.tip))
+        with _options_named():
+            free = list(joints_between(robot, args.root, args.tip))
     locked = {}
     for text in args.lock:
         name, _, position = text.partition("=")

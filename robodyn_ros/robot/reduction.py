@@ -90,8 +90,9 @@ def joints_between(robot: Robot, root: str = "", tip: str = "") -> tuple[str, ..
     Raises:
         InputError: a link does not exist, ``tip`` is not beyond ``root``, or no joint is between them.
     """
-    for name in filter(None, (root, tip)):
-        robot.link(name)
+    for given_as, name in (("root", root), ("tip", tip)):
+        if name:
+            robot.link(name, given_as)
     start = root or robot.root
     above = {body.joint.child: body.joint for body in robot.bodies} | {each.child: each for each in robot.fixed_joints}
 
