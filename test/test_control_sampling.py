@@ -215,7 +215,9 @@ def held_by_a_spring(arm, period, late, seen=0.0, duration=1.0):
     return commands, fastest
 
 
-@pytest.mark.parametrize(("period", "turning", "late"), [(0.001, 30.0, 0.002), (0.002, 30.0, 0.002), (0.001, 15.0, 0.003)])
+@pytest.mark.parametrize(
+    ("period", "turning", "late"), [(0.001, 30.0, 0.002), (0.002, 30.0, 0.002), (0.001, 15.0, 0.003)]
+)
 def test_a_spring_at_the_tool_that_a_light_wrist_cannot_carry_is_a_fault_before_the_wrist_is_fast(
     period, turning, late, monkeypatch
 ):

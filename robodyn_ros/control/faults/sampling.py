@@ -9,9 +9,10 @@ the feedback q̈ = -K q - D q̇ - I ∫q dt acts on the arm as the discrete syst
     x_k+1 = Φ x_k + Γ₀ u_k-d + Γ₁ u_k-d-1,     u_k = -(K q_k + D q̇_k + I z_k),     δ = d T + δ',  0 ≤ δ' < T
     z_k = z_k-1 + T q_k
 
-of the double integrator x = (q, q̇) with a held input and a delay. It is stable if the spectral radius of its matrix is
-below one. δ is the age of the state and ``command_delay``, the way of the effort to the drives. Without a delay and an integral and for one joint that is ω T < 1 / ζ: a state every 0.1 s carries
-ω = 10 rad/s at ζ = 1, and no more. A law that learns or observes acts as an integral
+of the double integrator x = (q, q̇) with a held input and a delay δ: the age of the state, and ``command_delay``, in
+which the effort gets to the drives. It is stable if the spectral radius of its matrix is below one. Without a delay and
+an integral and for one joint that is ω T < 1 / ζ: a state every 0.1 s carries ω = 10 rad/s at ζ = 1, and no more. A law
+that learns or observes acts as an integral, a spring at the tool by M⁻¹ Jᵀ K J with the arm where it is
 (:meth:`robodyn_ros.control.laws.base.Controller.acceleration_gains`).
 
 Source: Åström and Wittenmark, Computer-Controlled Systems (3rd ed., 1997), §2.3 (sampling with time delay).
@@ -83,7 +84,11 @@ def judged(settings: LoopSettings, sampling: StateSampling, q: Array) -> Judgeme
     part = carried_part(period, delay, own, REACTION_MARGIN)
     reach = SURE * (period + delay)
     settled = RETURN_MARGIN * max(fastest(own), fastest(gains)) * reach < SURELY
-    return Judgement(carried, feedback if part == 1.0 else scaled(feedback, part), reach - settings.safety.command_delay if settled else 0.0)
+    return Judgement(
+        carried,
+        feedback if part == 1.0 else scaled(feedback, part),
+        reach - settings.safety.command_delay if settled else 0.0,
+    )
 
 
 def check_sampling(settings: LoopSettings, now: LoopSettings, sampling: StateSampling, q: Array) -> None:

@@ -12,6 +12,9 @@ space holds the posture, dynamically consistent: it does not move the tool. :mod
 Λ, J̄ and N, and says what happens at singularities: efforts come by Jᵀ, which loses a direction there without any
 inverse, and K pulls nobody through it.
 
+Beyond ``reach`` the spring's force does not grow. An arm that is pushed harder gives way slowly: from there to twice as
+far the damping of translations grows to D ``YIELDING``.
+
 The null space also keeps the joints away from their position limits: within ``limit_margin`` of one, and within
 ``NARROW`` of the joint's range, an acceleration ω² d - 2 ω q̇ d / margin drives the joint back, where d is how far it is
 inside. It does not move the tool, so it helps where the arm can turn away, and only there.
@@ -133,7 +136,7 @@ class CartesianImpedance(ToolLaw):
         return stiffness, 2.0 * self._damping_ratio * geometric_mean(task.inertia, stiffness)
 
     def remedy(self, q: Array, carried: float) -> tuple[str, str]:
-        """The stiffnesses that make the quickest motion of the arm, along the axes or about them; see the base class."""
+        """The stiffnesses that make the quickest motion, along the axes or about them; see the base class."""
         task, rotation = self.task.terms(q, self._none), self.task.pose(q)[:3, :3]
 
         def quickest(part: Array) -> float:
