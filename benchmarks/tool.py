@@ -82,7 +82,7 @@ FORCE, SLIDING, FRICTION = 10.0, 0.1, (0.0, 0.2)
 RATE, LOST, JITTER = 500.0, 0.2, 0.01
 
 FORCES, DIRECTIONS, HELD_FOR, RISE, BACK = (5.0, 20.0, 40.0, 80.0), 10, 5.0, 0.3, 4.0
-"""Of pushes [N], their number, how long they last, the first part of which they rise, and the time after them [s]."""
+"""Of pushes [N], their number, how long they last, in which part of that they rise and fall, and the time after [s]."""
 ROTORS, BEARABLE = 0.1, 0.95
 """Inertia of the motors [kg m²], and the part of an effort limit that gravity and a push may take."""
 
@@ -424,7 +424,7 @@ def push(arm: str, name: str, force: Array, safety: SafetySettings) -> dict[str,
     def pushing(t: float) -> None:
         if begin <= t < begin + HELD_FOR:
             rotation = bench.kinematics.pose(link, bench.plant.q)[:3, :3]
-            outside.push(link, rotation.T @ force * min((t - begin) / RISE, 1.0))
+            outside.push(link, rotation.T @ force * min((t - begin) / RISE, (begin + HELD_FOR - t) / RISE, 1.0))
         else:
             outside.release()
 

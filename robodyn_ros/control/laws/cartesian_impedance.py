@@ -145,10 +145,11 @@ class CartesianImpedance(ToolLaw):
 
         along = np.array([1.0, 1.0, 1.0, 0.0, 0.0, 0.0])
         part = max(self._stiffness * along, self._stiffness * (1.0 - along), key=quickest)
+        counts = np.logical_or(self.task.axes.any(0), self._in_tool_axes)
         lower = [
             f"stiffness_{name} to {carried**2 * value:.3g} {'N/m' if len(name) == 1 else 'N·m/rad'}"
-            for name, value, counts in zip(DIRECTIONS, part, self.task.axes.any(0) | self._in_tool_axes, strict=True)
-            if value > 0.0 and counts
+            for name, value, moves in zip(DIRECTIONS, part, counts, strict=True)
+            if value > 0.0 and moves
         ]
         if not lower:  # the posture's gains are what is too quick
             return super().remedy(q, carried)
