@@ -117,13 +117,12 @@ def test_a_held_push_is_no_fault_and_the_tool_comes_back(name: str, law: str) ->
         assert found.end < 1e-3
 
 
-@pytest.mark.parametrize("direction", SOME)
-@pytest.mark.parametrize("name", ["ur5_robot", "panda"])
+@pytest.mark.parametrize(
+    ("name", "direction"),
+    [*(("ur5_robot", direction) for direction in SOME), ("panda", SOME[1])],  # others are too much for a Panda's wrist
+)
 def test_beyond_its_reach_the_spring_gives_way_slowly_and_comes_back(name: str, direction: list[float]) -> None:
     """80 N against a spring that gives 50 N at most: it goes on, below the speed that the tool may have in a stream."""
-    lever = Kinematics(robot_of(name)).jacobian(ARMS[name][0], np.array(ARMS[name][1]))[:3]
-    if (np.abs(lever.T @ (80.0 * np.array(direction))) > robot_of(name).effort_limit).any():
-        pytest.skip("more than the drives bear")
     bench = Bench(name, "cartesian_impedance", SafetySettings(push_force=80.0, following_tolerance=0.0))
     found = push(bench, 80.0 * np.array(direction), 4.0, 6.0)
     assert np.linalg.norm(found.held) > 0.2  # beyond twice the reach
