@@ -66,6 +66,10 @@ OFF = {
 """Settings that turn the checks off."""
 
 
+ON_TIME = {"command_delay": 0.0}
+"""A case's delay is in the age of its states."""
+
+
 class State(NamedTuple):
     """What a driver publishes, and when it comes [s]."""
 
@@ -169,9 +173,8 @@ def controller_of(setup: Setup) -> Controller:
 def safety_of(given: dict[str, Any], checks: bool) -> SafetySettings:
     """Settings of safety; those that this version does not have are left out."""
     known = {item.name for item in fields(SafetySettings)}
-    return SafetySettings(
-        **{name: value for name, value in {**given, **({} if checks else OFF)}.items() if name in known}
-    )
+    asked = {**ON_TIME, **given, **({} if checks else OFF)}
+    return SafetySettings(**{name: value for name, value in asked.items() if name in known})
 
 
 def carried(setup: Setup, faster: tuple[float, ...] = ()) -> Setup:

@@ -4,7 +4,7 @@
 """What the laws of the tool achieve: a circle, singular poses, a wall, and a stream that loses messages.
 
     make bench-tool                                 all of it
-    make bench-tool BENCH="--part wall"             one part: circle, singular, wall or stream
+    make bench-tool BENCH="--part wall"             one part: circle, singular, wall, stream or pushes
     make bench-tool BENCH=--json
 
 The control loop and the plant run in lockstep at 1 kHz, with ideal sensors, without a rate limit of the efforts, so
@@ -48,6 +48,7 @@ from robodyn_ros.assets import find
 from robodyn_ros.control import ControlLoop, SafetySettings, Trajectory, gains, rest_to_rest
 from robodyn_ros.control.laws.base import Controller
 from robodyn_ros.control.laws.cartesian_impedance import CartesianImpedanceSettings
+from robodyn_ros.control.laws.gains import JointGains
 from robodyn_ros.control.laws.operational_space import OperationalSpaceSettings
 from robodyn_ros.control.laws.tool import ToolLaw
 from robodyn_ros.control.motion.tool_stream import StreamedTool
@@ -80,6 +81,11 @@ FORCE, SLIDING, FRICTION = 10.0, 0.1, (0.0, 0.2)
 """Of the tool against the wall [N], its speed along it [m/s], and coefficients of the wall's friction."""
 RATE, LOST, JITTER = 500.0, 0.2, 0.01
 
+FORCES, DIRECTIONS, HELD_FOR, RISE, BACK = (5.0, 20.0, 40.0, 80.0), 10, 5.0, 0.3, 4.0
+"""Of pushes [N], their number, how long they last, in which part of that they rise and fall, and the time after [s]."""
+ROTORS, BEARABLE = 0.1, 0.95
+"""Inertia of the motors [kg m²], and the part of an effort limit that gravity and a push may take."""
+
 INSTALLED = urdfs()
 
 POSES = {
@@ -96,8 +102,26 @@ SINGULAR = {
     "Panda shoulder aligned": ("panda", [0.1, 0.0, np.pi / 2.0, -2.1, 0.1, 1.6, 0.7, 0.02], 1, "panda_hand_tcp"),
 }
 """Pose, the joint that swings through it, and the tool."""
+PUSHED = {
+    **POSES,
+    "ur5_robot": ([0.3, -1.2, 1.5, -1.8, -1.57, 0.2], "tool0"),
+    "xarm7": ([0.1, -0.4, 0.2, 1.2, 0.1, 1.5, 0.3], "link_eef"),
+    "kinova": ([0.3, 2.6, 1.6, 0.4, 1.2, 0.3], "j2s6s200_end_effector"),
+}
+"""Poses of the arms that are pushed, and their tools."""
+
 CASES = tuple(title for title, (arm, *_) in SINGULAR.items() if arm == "prr" or arm in INSTALLED)
 
+
+HOLDING_LAWS = (
+    "computed_torque",
+    "cartesian_impedance",
+    "operational_space",
+    "adaptive",
+    "disturbance_observer",
+    "hand_guiding",
+)
+"""Laws that hold a pose; hand_guiding what it locks, here the translations."""
 
 SAFETY = SafetySettings()
 """The defaults: faults end a motion here as they do on an arm."""
@@ -138,15 +162,14 @@ class Bench:
 
     def __init__(
         self, arm: str, q: Array | list[float], make: Callable[[rd.Dynamics], Controller],
-        wrong: float = 0.0, wall: Wall | None = None,
+        wrong: float = 0.0, wall: Wall | None = None, safety: SafetySettings = SAFETY, rotors: float = 0.0,
     ) -> None:  # fmt: skip
         robot = robot_of(arm)
         self.robot, self.wall, self.kinematics = robot, wall, Kinematics(robot)
-        self.loop = ControlLoop(
-            make(rd.create_dynamics("rnea", robot, payload=HELD.get(arm))), robot.effort_limit, SAFETY
-        )  # fmt: skip
+        known = {"payload": HELD.get(arm)} | ({"armature": np.full(robot.n, rotors)} if rotors else {})
+        self.loop = ControlLoop(make(rd.create_dynamics("rnea", robot, **known)), robot.effort_limit, safety)
         drawn = Mismatch(mass_scale=1.0 + wrong).draw(robot, 1)
-        true = rd.create_dynamics("rnea", robot, inertial=drawn.inertial, payload=HELD.get(arm))
+        true = rd.create_dynamics("rnea", robot, inertial=drawn.inertial, **known)
         free = np.full(robot.n, np.inf)
         contacts = () if wall is None else (wall,)
         self.plant = Plant(true, PlantSettings(PERIOD), q0=q, velocity_limit=free, contacts=contacts)
@@ -380,6 +403,60 @@ def streamed(arm: str, name: str, spoilt: bool) -> tuple[Array, float]:
     return bench.kinematics.pose(link, record.q)[:, :3, 3], float(steps.max())
 
 
+def default_law(name: str, link: str, model: rd.Dynamics) -> Controller:
+    """A law with its default settings."""
+    kind = load("controllers", name)
+    locked = {"free_directions": "rx ry rz"} if name == "hand_guiding" else {}
+    of_tool = {"config": kind.settings(link=link, **locked)} if issubclass(kind, ToolLaw) else {}
+    usual = JointGains()
+    law: Controller = kind(
+        model, *gains(kind, model, model.robot.home, usual.natural_frequency, usual.damping_ratio), **of_tool
+    )
+    return law
+
+
+def push(arm: str, name: str, force: Array, safety: SafetySettings) -> dict[str, Any]:
+    """Push the tool with a force (3,) [N] in the root link's axes, and let it go."""
+    q, link = PUSHED[arm]
+    bench = Bench(arm, q, partial(default_law, name, link), safety=safety, rotors=ROTORS * (arm != "prr"))
+    begin, outside = 1.0, bench.plant.outside
+
+    def pushing(t: float) -> None:
+        if begin <= t < begin + HELD_FOR:
+            rotation = bench.kinematics.pose(link, bench.plant.q)[:3, :3]
+            outside.push(link, rotation.T @ force * min((t - begin) / RISE, (begin + HELD_FOR - t) / RISE, 1.0))
+        else:
+            outside.release()
+
+    record = bench.run(begin + HELD_FOR + BACK, pushing)
+    away = bench.kinematics.pose(link, record.q)[:, :3, 3] - bench.kinematics.pose(link, np.array(q))[:3, 3]
+    distance, speed = np.linalg.norm(away, axis=1), np.linalg.norm(np.diff(away, axis=0), axis=1) / PERIOD
+    return {"moved": distance.max(), "speed": speed.max(), "end": distance[-1], "fault": bench.fault}
+
+
+def pushes(arms: tuple[str, ...] = tuple(PUSHED), names: tuple[str, ...] = HOLDING_LAWS) -> list[dict[str, Any]]:
+    """Displacements [m] and speeds [m/s] of the tool under held pushes, and faults."""
+    rows, rng = [], np.random.default_rng(3)
+    for arm in (arm for arm in arms if arm == "prr" or arm in INSTALLED):
+        (q, link), robot = PUSHED[arm], robot_of(arm)
+        lever = Kinematics(robot).jacobian(link, np.array(q))[:3]
+        gravity = rd.create_dynamics("rnea", robot, payload=HELD.get(arm)).gravity(np.array(q))
+        directions = rng.standard_normal((DIRECTIONS, 3)) * [1.0, arm != "prr", 1.0]  # the PRR arm's plane is x-z
+        directions /= np.linalg.norm(directions, axis=1)[:, None]
+        for name in names:
+            for force in FORCES:
+                safety = SafetySettings(push_force=max(force, SAFETY.push_force))
+                held = [
+                    way for way in force * directions
+                    if (np.abs(gravity - lever.T @ way) < BEARABLE * robot.effort_limit).all()
+                ]  # fmt: skip
+                found = [push(arm, name, way, safety) for way in held]
+                row: dict[str, Any] = {"arm": arm, "law": name, "force": force, "overload": DIRECTIONS - len(held)}
+                row |= {key: [float(each[key]) for each in found] for key in ("moved", "speed", "end")}
+                rows.append(row | {"faults": [each["fault"] for each in found if each["fault"]]})
+    return rows
+
+
 def table(title: str, columns: list[str], rows: list[list[str]], out: Console) -> None:
     """Print rows of text; in the first column, what is the same as above is left out."""
     found, above = Table(box=None, pad_edge=False), ""
@@ -440,11 +517,27 @@ def show_stream(rows: list[dict[str, Any]], out: Console) -> None:
     table(title, columns, cells, out)
 
 
+def show_pushes(rows: list[dict[str, Any]], out: Console) -> None:
+    """Print it."""
+    title = f"A push at the tool along {DIRECTIONS} directions for {HELD_FOR:g} s, all checks on: greatest displacement"
+    title += f" and speed,\ndistance {BACK:g} s later; faults end a case, overloads of a joint are left out"
+    columns = ["arm", "law", "push", "displacement", "speed", "back", "overloads", "faults"]
+    cells = [
+        [r["arm"], r["law"], f"{r['force']:g} N"]
+        + ([f"{1e3 * min(r['moved']):.1f} … {1e3 * max(r['moved']):.1f} mm", f"{max(r['speed']):.2f} m/s",
+            f"{1e3 * max(r['end']):.2f} mm"] if r["moved"] else ["", "", ""])
+        + [str(r["overload"]), "; ".join(sorted({fault.split()[0] for fault in r["faults"]}))
+           + (f" {len(r['faults'])}" if r["faults"] else "0")] for r in rows
+    ]  # fmt: skip
+    table(title, columns, cells, out)
+
+
 PARTS: dict[str, tuple[Callable[[], Any], Callable[[Any, Console], None]]] = {
     "circle": (circle, show_circle),
     "singular": (singular, show_singular),
     "wall": (walls, show_walls),
     "stream": (stream, show_stream),
+    "pushes": (pushes, show_pushes),
 }
 
 

@@ -4,20 +4,25 @@
 """Which gains a rate of states carries: against closed forms, simulation, and a loop that meets such states."""
 
 import math
+import re
+from pathlib import Path
 
 import arms
 import numpy as np
 import pytest
+from industrial import urdfs
 
 import robodyn_ros as rd
 from robodyn_ros.control import PD, ComputedTorque, ControlLoop, GravityCompensation, SafetySettings
 from robodyn_ros.control import loop as control_loop
-from robodyn_ros.control.faults.sampling import carried_part, effort_gains, spectral_radius
+from robodyn_ros.control.faults.sampling import Judgement, carried_part, effort_gains, spectral_radius
 from robodyn_ros.control.faults.settings import Feedback
 from robodyn_ros.control.faults.table import FaultReactions
 from robodyn_ros.control.laws.base import AccelerationGains
+from robodyn_ros.control.laws.cartesian_impedance import CartesianImpedance, CartesianImpedanceSettings
 from robodyn_ros.errors import InputError
 
+HERE = Path(__file__).parent
 ROBOT = rd.load_robot(arms.mechanism("PRR", (13, 1.5, 6), (1, 0.5, 0.34), (0.1, 0.2, 0.15)))
 DYNAMICS = rd.create_dynamics("rnea", ROBOT)
 HOME = np.array([0.3, -0.2, 0.5])
@@ -131,7 +136,7 @@ def test_gains_that_the_measured_rate_does_not_carry_are_refused_with_the_number
     with pytest.raises(InputError, match=r"a state every 0\.01 s.*at most .* rad/s of joint.*not 200 rad/s"):
         arm.apply(arm.settings._replace(controller=wild.controller))
     assert arm.update(20.0, 20.0, HOME, np.zeros(3)).fault is None
-    carried = carried_part(0.01, 0.0, wild.controller.acceleration_gains(HOME), 1.1)
+    carried = carried_part(0.01, arm.settings.safety.command_delay, wild.controller.acceleration_gains(HOME), 1.1)
     fine = loop(law, 0.99 * 200.0 * carried).settings
     arm.apply(arm.settings._replace(controller=fine.controller))
     arm.try_out(arm.settings._replace(safety=SafetySettings(overspeed=2.0)))  # something else may change
@@ -157,7 +162,7 @@ def test_ages_that_vary_are_judged_anew_only_where_they_matter(monkeypatch):
     monkeypatch.setattr(control_loop, "judged", lambda *given: judged.append(given[1].delay) or judge(*given))
     counts = {}
     for frequency in (4.0, 300.0):
-        arm = loop(ComputedTorque, frequency)
+        arm = loop(ComputedTorque, frequency, safety=SafetySettings(command_delay=0.0))
         judged.clear()
         for k in range(2000):
             t = 0.001 * k
@@ -171,6 +176,100 @@ def test_ages_that_vary_are_judged_anew_only_where_they_matter(monkeypatch):
         found.append(arm.update(t, t, HOME, np.zeros(3)).fault)
     assert set(found[:201]) == {None}
     assert set(found[203:]) == {"rate"}
+
+
+LIGHT = rd.create_dynamics(
+    "rnea",
+    rd.load_robot(arms.mechanism("PRR", (13, 1.5, 0.2), (1, 0.5, 0.001), (0.1, 0.2, 0.01), (0.0, 0.1, 1e-4))),
+)
+"""A wrist of 1.2e-4 kg m², as URDFs without the motors' rotors have it."""
+
+
+def spring_loop(dynamics, turning, link="", **safety):
+    """A loop with a spring at the tool, of the default stiffness but about the axes [N·m/rad]."""
+    stiffness = {f"stiffness_{axis}": turning for axis in ("rx", "ry", "rz")}
+    config = CartesianImpedanceSettings(link=link, **stiffness)
+    law = CartesianImpedance(dynamics, 900.0, 60.0, config=config)
+    return ControlLoop(law, dynamics.robot.effort_limit, safety=SafetySettings(**safety))
+
+
+def held_by_a_spring(arm, period, late, seen=0.0, duration=1.0):
+    """The arm held where it is, with encoder noise, its efforts ``late`` [s]: commands, and the greatest speed."""
+    model, step, rng = arm.dynamics, 0.25e-3, np.random.default_rng(3)
+    q = model.robot.home.copy()
+    v, effort, coming, commands, fastest = 0.0 * q, model.gravity(q), [], [], 0.0
+    for index in range(round(duration / step)):
+        t = 10.0 + index * step
+        if index % round(period / step) == 0:
+            noise = rng.standard_normal((2, len(q)))
+            command = arm.update(t, t + seen, q + 1e-5 * noise[0], v + 1e-3 * noise[1])
+            if command is None:  # nothing is sent any more
+                break
+            commands.append(command)
+            coming.append((index + round(late / step), command.effort))
+        while coming and coming[0][0] <= index:
+            effort = coming.pop(0)[1]
+        v = v + step * model.forward(q, v, effort)
+        q = q + step * v
+        fastest = max(fastest, float(np.abs(v).max()))
+    return commands, fastest
+
+
+@pytest.mark.parametrize(
+    ("period", "turning", "late"), [(0.001, 30.0, 0.002), (0.002, 30.0, 0.002), (0.001, 15.0, 0.003)]
+)
+def test_a_spring_at_the_tool_that_a_light_wrist_cannot_carry_is_a_fault_before_the_wrist_is_fast(
+    period, turning, late, monkeypatch
+):
+    """Without the judgement of the rate the wrist would shake; with it, it is braked by what is carried."""
+    commands, fastest = held_by_a_spring(spring_loop(LIGHT, turning), period, late, seen=late)
+    assert {command.fault for command in commands[3:]} == {"rate"}
+    assert "stiffness_ry" in commands[-1].problem
+    assert fastest < 0.5
+    unjudged = spring_loop(LIGHT, turning, plausibility=False, following_tolerance=0.0, overspeed=100.0)
+    monkeypatch.setattr(control_loop, "judged", lambda settings, *_: Judgement(1.0, settings.feedback, 0.0))
+    assert held_by_a_spring(unjudged, period, late, seen=late, duration=0.3)[1] > 3.0
+
+
+def test_the_default_spring_on_a_light_wrist_is_not_trusted_with_drives_of_an_unstated_delay():
+    """The default of command_delay is of quick drives."""
+    commands, fastest = held_by_a_spring(spring_loop(LIGHT, 30.0), 0.001, 0.002)
+    assert {command.fault for command in commands[3:]} == {"rate"}
+    assert fastest < 0.5
+
+
+def test_a_spring_that_no_rate_of_states_carries_is_refused_with_the_greatest_that_would_be_carried():
+    with pytest.raises(InputError, match=r"stiffness_ry: any rate of states.*lower stiffness_r") as refused:
+        spring_loop(LIGHT, 30.0, command_delay=0.003)
+    greatest = float(re.search(r"stiffness_ry to ([\d.]+) N·m/rad", str(refused.value)).group(1))
+    assert 1.0 < greatest < 30.0
+    spring_loop(LIGHT, 0.99 * greatest, command_delay=0.003)
+    with pytest.raises(InputError, match="any rate of states"):
+        spring_loop(LIGHT, 1.02 * greatest, command_delay=0.003)
+
+
+def test_a_spring_that_the_measured_rate_does_not_carry_is_refused_while_the_arm_moves():
+    arm = spring_loop(LIGHT, 2.0)
+    held_by_a_spring(arm, 0.002, 0.001, duration=0.1)
+    with pytest.raises(InputError, match=r"stiffness_ry: a state every 0\.002 s.*lower stiffness_r.*N·m/rad"):
+        arm.apply(spring_loop(LIGHT, 30.0).settings)
+    assert arm.update(11.0, 11.0, LIGHT.robot.home, np.zeros(3)).fault is None
+
+
+@pytest.mark.parametrize("period", [0.001, 0.002])
+@pytest.mark.parametrize("name", ["prr", "panda", "ur5_robot"])
+def test_the_default_spring_of_an_arm_with_rotors_is_carried(name, period):
+    """With rotors where the URDF has none, drives a period late."""
+    if name != "prr" and name not in urdfs():
+        pytest.skip("example-robot-data is not installed")
+    robot = rd.load_robot(HERE.parent / "urdf" / "prr.urdf" if name == "prr" else urdfs()[name])
+    dynamics = rd.create_dynamics("rnea", robot)
+    if name == "ur5_robot":
+        dynamics.configure(armature=np.full(robot.n, 0.1))
+    arm = spring_loop(dynamics, 30.0, command_delay=0.002)
+    commands, fastest = held_by_a_spring(arm, period, 0.002, duration=0.5)
+    assert {command.fault for command in commands} == {None}
+    assert fastest < 0.05
 
 
 def test_a_thread_that_asks_for_a_judgement_gets_it_once():

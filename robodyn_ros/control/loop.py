@@ -963,8 +963,9 @@ class ControlLoop:
             known = memory.gravity_last.copy() if memory.gravity_known else None
             self._check_holding(settings, q, known)
         checked_total(law, law.compute(q, rest, Reference(q, rest, rest, rest)), len(rest))
-        if memory is not None and memory.count >= 2:
-            check_sampling(settings, self.settings, _sampling(memory), q)
+        known_rate = memory is not None and memory.count >= 2
+        now = settings if memory is None else self.settings
+        check_sampling(settings, now, _sampling(memory) if known_rate else StateSampling(), q)
 
     def _needed(self, settings: LoopSettings, q: Array) -> Holding:
         """What holds the arm at q (n,)."""

@@ -50,7 +50,9 @@
    A joint that stands although it is driven is pushed, stuck by friction, or its encoder is dead. Nothing tells until it
    moves. If it moves unseen, then with w = ∫ (|r| - b without push) dt / M_ii. `unexplained` is the effort beyond what the
    model needs that keeps w below `UNSEEN` of the velocity limit: it shrinks to b without push, or to twice the greatest
-   residual of its latest motion, for static friction is more than that of a motion, but not by far.
+   residual of its latest motion, for static friction is more than that of a motion, but not by far. Where a joint was
+   seen to move against a residual that friction and load do not explain, something pushes it and its encoder lives: that much
+   stays allowed until the residual shrinks, twice as much in motion. So a spring holds what pushes it.
 
    Source: Page, Continuous inspection schemes, Biometrika 41 (1954); Siegmund, Sequential Analysis (1985), section II.6;
    Basseville and Nikiforov, Detection of Abrupt Changes (1993), chapter 5; De Luca and Mattone, Actuator failure detection
@@ -224,10 +226,13 @@ static int is_at_stop(const Uncertainty* u, int i, double q, double residual) {
 static void watch_standing(const Uncertainty* u, Consistency* c, int i, double T, double q, int moves, double residual,
                            double dry, double load, double way, double inertia) {
   const double still = sqrt(2 * log_chances()) * SQRT2 * u->position_noise * u->scale[i], borne = dry + load;
-  const double before = smaller(c->shown[i], borne);
-  c->shown[i] = moves ? greater(fabs(residual), before * (1 - T / LEARN)) : before + (borne - before) * T / FORGET;
+  const int lives = moves || fabs(q - c->stood_at[i]) > still;
+  const double seen = isfinite(c->shown[i]) ? c->shown[i] : borne, before = smaller(seen, greater(borne, fabs(residual)));
+  const double grown = before + (borne - before) * T / FORGET;
+  c->shown[i] = lives ? greater(fabs(residual), before * (1 - T / LEARN)) : greater(before, smaller(grown, borne));
   c->way[i] = moves ? 0 : c->way[i] + way;
-  const double most = smaller(borne, STATIC * c->shown[i] + smaller(c->way[i], 1) * load);
+  const double explained = smaller(borne, STATIC * c->shown[i] + smaller(c->way[i], 1) * load);
+  const double most = greater(explained, (lives ? STATIC : 1) * c->shown[i]);
   if (fabs(q - c->stood_at[i]) > still) { c->stood_at[i] = q; c->unseen[i] = 0; }
   else c->unseen[i] = greater(c->unseen[i] + T * (fabs(residual) - most) / inertia, 0);
   const double left = greater(UNSEEN * u->velocity_limit[i] - c->unseen[i], 0);

@@ -42,14 +42,15 @@ from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.robot import Robot
 from robodyn_ros.settings import ParameterSpec, parameter_specs
 
-MEANINGLESS = {"state_publishers", "overrun", "contact.effort_source"}
+MEANINGLESS = {"state_publishers", "overrun", "contact.effort_source", "command_delay"}
 MEANINGLESS |= {
     "stream.target_pose",
     "contact.sensor_mass",
     *(f"contact.sensor_com_{axis}" for axis in "xyz"),
 }
 """Parameters of the node without a meaning in ros2_control, where nobody publishes states and the loop has its period,
-or that the loop in C does not know: contacts are told by the efforts that are sent. A target pose is always a stream,
+or that the loop in C does not know: contacts are told by the efforts that are sent, and the period that the gains need
+was found when the package was written. A target pose is always a stream,
 whose reference is renewed in every period."""
 
 GIVEN_BY_PARAMETERS = {"law.kp", "law.kd", "law.ki", "law.dynamics.symbols"}

@@ -9,9 +9,10 @@ the feedback q̈ = -K q - D q̇ - I ∫q dt acts on the arm as the discrete syst
     x_k+1 = Φ x_k + Γ₀ u_k-d + Γ₁ u_k-d-1,     u_k = -(K q_k + D q̇_k + I z_k),     δ = d T + δ',  0 ≤ δ' < T
     z_k = z_k-1 + T q_k
 
-of the double integrator x = (q, q̇) with a held input and a delay. It is stable if the spectral radius of its matrix is
-below one. Without a delay and an integral and for one joint that is ω T < 1 / ζ: a state every 0.1 s carries
-ω = 10 rad/s at ζ = 1, and no more. A law that learns or observes acts as an integral
+of the double integrator x = (q, q̇) with a held input and a delay δ: the age of the state, and ``command_delay``, in
+which the effort gets to the drives. It is stable if the spectral radius of its matrix is below one. Without a delay and
+an integral and for one joint that is ω T < 1 / ζ: a state every 0.1 s carries ω = 10 rad/s at ζ = 1, and no more. A law
+that learns or observes acts as an integral, a spring at the tool by M⁻¹ Jᵀ K J with the arm where it is
 (:meth:`robodyn_ros.control.laws.base.Controller.acceleration_gains`).
 
 Source: Åström and Wittenmark, Computer-Controlled Systems (3rd ed., 1997), §2.3 (sampling with time delay).
@@ -75,14 +76,19 @@ class Judgement(NamedTuple):
 
 def judged(settings: LoopSettings, sampling: StateSampling, q: Array) -> Judgement:
     """Judge the gains of settings by the period and delay that were measured, with the arm at q (n,)."""
-    feedback, period, delay = settings.feedback, sampling.period, sampling.delay
+    feedback, period = settings.feedback, sampling.period
+    delay = sampling.delay + settings.safety.command_delay
     gains = checked_result(settings.controller, "acceleration_gains", q, period)
     carried = carried_part(period, delay, gains, GAIN_MARGIN if sampling.carried == 1.0 else RETURN_MARGIN)
     own = effort_gains(feedback, settings.controller.dynamics.mass_matrix(q))
     part = carried_part(period, delay, own, REACTION_MARGIN)
     reach = SURE * (period + delay)
     settled = RETURN_MARGIN * max(fastest(own), fastest(gains)) * reach < SURELY
-    return Judgement(carried, feedback if part == 1.0 else scaled(feedback, part), reach if settled else 0.0)
+    return Judgement(
+        carried,
+        feedback if part == 1.0 else scaled(feedback, part),
+        reach - settings.safety.command_delay if settled else 0.0,
+    )
 
 
 def check_sampling(settings: LoopSettings, now: LoopSettings, sampling: StateSampling, q: Array) -> None:
@@ -91,14 +97,14 @@ def check_sampling(settings: LoopSettings, now: LoopSettings, sampling: StateSam
     Args:
         settings: other ones.
         now: those of now.
-        sampling: how states come.
+        sampling: how states come; before it is known, what no rate of states would carry is refused.
         q: where the arm is, (n,).
 
     Raises:
         InputError: states come too rarely for the gains or for ``state_timeout``; the message has the numbers.
     """
     gains = checked_result(settings.controller, "acceleration_gains", q, sampling.period)
-    carried = carried_part(sampling.period, sampling.delay, gains, GAIN_MARGIN)
+    carried = carried_part(sampling.period, sampling.delay + settings.safety.command_delay, gains, GAIN_MARGIN)
     name, problem = sampling_problem(settings, sampling._replace(carried=carried), q, PERIODS_IN_TIMEOUT)
     if problem and (carried < 0.99 * sampling.carried or not sampling_problem(now, sampling, q)[1]):
         raise InputError(name, problem)
@@ -126,11 +132,13 @@ def sampling_problem(
     law = settings.controller
     frequency = _frequencies(law, q, period)
     joint = int(np.argmax(frequency))
-    asked, name = frequency[joint], law.dynamics.robot.joint_names[joint]
-    return "gains", (
-        f"a state every {period:.3g} s, {sampling.delay:.2g} s old, carries a natural frequency of at most "
-        f"{sampling.carried * asked:.3g} rad/s of joint {name!r}, not {asked:.3g} rad/s: lower {law.quickness}, or "
-        "send states more often"
+    asked, joint_name = frequency[joint], law.dynamics.robot.joint_names[joint]
+    name, remedy = law.remedy(q, sampling.carried)
+    every = f"a state every {period:.3g} s, {sampling.delay:.2g} s old" if period else "any rate of states"
+    return name, (
+        f"{every}, with a command_delay of {settings.safety.command_delay:.2g} s, carries a natural frequency of at "
+        f"most {sampling.carried * asked:.3g} rad/s of joint {joint_name!r}, not {asked:.3g} rad/s: {remedy}, or "
+        f"{'send states more often' if period else 'state a command_delay that is true of these drives'}"
     )
 
 

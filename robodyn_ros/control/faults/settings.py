@@ -72,6 +72,9 @@ class SafetySettings:
     velocity_delay: float = setting(
         0.008, "greatest time by which velocities lag behind positions, and efforts behind commands", "s", 0.0, 0.1
     )
+    command_delay: float = setting(
+        0.001, "time from when an effort is sent until the drives apply it, which the gains have to bear", "s", 0.0, 1.0
+    )
     unknown_friction: float = setting(
         0.1, "friction that the model may not know, as part of a joint's effort limit", "-", 0.0, 1.0
     )

@@ -148,6 +148,15 @@ class Controller(Summarised, ABC):
         inverse = np.linalg.inv(self.dynamics.mass_matrix(q))
         return AccelerationGains(*(inverse @ gain for gain in gains))
 
+    def remedy(self, q: Array, carried: float) -> tuple[str, str]:
+        """Which parameter makes the feedback too quick for the rate of the states, and what is to be done about it.
+
+        Args:
+            q: position of the arm (n,).
+            carried: the part of the natural frequencies that the states carry, in (0, 1).
+        """
+        return "gains", f"lower {self.quickness}"
+
     def look_ahead(self, expected: Callable[[float], Reference], effort_limit: Array) -> None:
         """Receive the future reference, before each ``advance``; for laws that plan.
 

@@ -12,6 +12,9 @@ space holds the posture, dynamically consistent: it does not move the tool. :mod
 Λ, J̄ and N, and says what happens at singularities: efforts come by Jᵀ, which loses a direction there without any
 inverse, and K pulls nobody through it.
 
+Beyond ``reach`` the spring's force does not grow. An arm that is pushed harder gives way slowly: from there to twice as
+far the damping of translations grows to D ``YIELDING``.
+
 The null space also keeps the joints away from their position limits: within ``limit_margin`` of one, and within
 ``NARROW`` of the joint's range, an acceleration ω² d - 2 ω q̇ d / margin drives the joint back, where d is how far it is
 inside. It does not move the tool, so it helps where the arm can turn away, and only there.
@@ -44,7 +47,7 @@ from numpy.typing import ArrayLike
 from robodyn_ros.control.laws.base import Efforts, Reference
 from robodyn_ros.control.laws.tool import FRAMES, TINY, ToolLaw
 from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.dynamics.task_space import FLOOR, TaskTerms, geometric_mean
+from robodyn_ros.dynamics.task_space import DIRECTIONS, FLOOR, TaskTerms, geometric_mean
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import check_settings, choice, setting, text
 
@@ -56,6 +59,9 @@ HOLDING = 1.5
 
 STRAYED = 0.1
 """How far a joint may be from its reference until then [rad] or [m]."""
+
+YIELDING = 6.0
+"""By this factor translation is damped more, from twice ``reach`` on, where the spring's force does not grow."""
 
 NARROW = 0.1
 """Greatest margin, as part of a joint's range."""
@@ -116,7 +122,7 @@ class CartesianImpedance(ToolLaw):
         """The arguments are those of :class:`ToolLaw`; ``config`` has the stiffness of the tool."""
         given = config or CartesianImpedanceSettings()
         super().__init__(dynamics, kp, kd, ki, given.link, given.directions, given.frame, given.singular_region)
-        self._stiffness = np.array([getattr(given, f"stiffness_{name}") for name in ("x", "y", "z", "rx", "ry", "rz")])
+        self._stiffness = np.array([getattr(given, f"stiffness_{name}") for name in DIRECTIONS])
         self._damping_ratio = given.damping_ratio
         self._reach, self._turn = given.reach, given.turn
         robot, limit = dynamics.robot, dynamics.robot.velocity_limit
@@ -128,6 +134,32 @@ class CartesianImpedance(ToolLaw):
         """The settings, in the axes of the root link."""
         stiffness = self.diagonal(self._stiffness, self.task.pose(q)[:3, :3])
         return stiffness, 2.0 * self._damping_ratio * geometric_mean(task.inertia, stiffness)
+
+    def remedy(self, q: Array, carried: float) -> tuple[str, str]:
+        """The stiffnesses that make the quickest motion, along the axes or about them; see the base class."""
+        task, rotation = self.task.terms(q, self._none), self.task.pose(q)[:3, :3]
+
+        def quickest(part: Array) -> float:
+            spring = task.jacobian.T @ self.diagonal(part, rotation) @ task.jacobian
+            return float(np.abs(np.linalg.eigvals(np.linalg.solve(task.mass, spring))).max())
+
+        along = np.array([1.0, 1.0, 1.0, 0.0, 0.0, 0.0])
+        part = max(self._stiffness * along, self._stiffness * (1.0 - along), key=quickest)
+        counts = np.logical_or(self.task.axes.any(0), self._in_tool_axes)
+        lower = [
+            f"stiffness_{name} to {carried**2 * value:.3g} {'N/m' if len(name) == 1 else 'N·m/rad'}"
+            for name, value, moves in zip(DIRECTIONS, part, counts, strict=True)
+            if value > 0.0 and moves
+        ]
+        if not lower:  # the posture's gains are what is too quick
+            return super().remedy(q, carried)
+        return f"cartesian_impedance.{lower[0].split()[0]}", f"lower {', '.join(lower)}, or damping_ratio"
+
+    def slowing(self, distance: Array) -> Array:
+        """Roots of the factors by which directions are damped more (6,), with the tool a distance [m] away ()."""
+        beyond = np.clip(distance / self._reach - 1.0, 0.0, 1.0)
+        root = np.sqrt(1.0 + (YIELDING - 1.0) * beyond)
+        return np.concatenate((root * np.ones(3), np.ones(3)))
 
     def braking(self, qd: Array, reference: Reference) -> Array:
         """The acceleration (n,) that brakes joints which flee, with velocities qd (n,)."""
@@ -159,6 +191,8 @@ class CartesianImpedance(ToolLaw):
         stiffness = self.diagonal(self._stiffness, tool.rotation)
         damping = 2.0 * self._damping_ratio * geometric_mean(task.inertia, stiffness)
         spring = stiffness @ self.task.chosen(tool.error)
+        slowing = self.diagonal(self.slowing(tool.distance), tool.rotation)
+        damping = slowing @ damping @ slowing
         braking = self.braking(qd, reference)
         force = spring + damping @ tool.rate + task.inertia @ (task.jacobian @ braking)
         posture = self.correction(q, qd, reference, integral) + self.turning_back(q, qd)

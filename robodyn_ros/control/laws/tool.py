@@ -48,6 +48,7 @@ class ToolMotionError(NamedTuple):
     rate: Array  # ẋ_d - ẋ in the directions that count (k,)
     acceleration: Array  # ẍ_d (k,)
     rotation: Array  # of the tool (3, 3)
+    distance: Array  # of its position, not clipped () [m]
 
 
 def marked_directions(name: str, directions: str) -> Array:
@@ -153,7 +154,8 @@ class ToolLaw(Controller):
         wanted_jacobian = self.task.jacobian(reference.q)
         acceleration = wanted_jacobian @ reference.qdd + self.task.drift(reference.q, reference.qd)
         rate = wanted_jacobian @ reference.qd - jacobian @ qd
-        return ToolMotionError(error, rate, acceleration, pose[:3, :3])
+        away = wanted[:3, 3] - pose[:3, 3]
+        return ToolMotionError(error, rate, acceleration, pose[:3, :3], np.sqrt(away @ away))
 
     def diagonal(self, values: Array, rotation: Array) -> Array:
         """A matrix (k, k) in the directions that count, diagonal in the axes of the frame.

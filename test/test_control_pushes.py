@@ -1,0 +1,160 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Somebody pushes the tool and keeps pushing, or a wall does: no fault of a sensor, with all checks of the loop on."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from industrial import urdfs
+
+import robodyn_ros as rd
+from robodyn_ros.control import ControlLoop, SafetySettings, gains, rest_to_rest
+from robodyn_ros.control.laws.tool import ToolLaw
+from robodyn_ros.kinematics import Kinematics
+from robodyn_ros.plugins import load
+from robodyn_ros.simulation import Plant, PlantSettings
+from robodyn_ros.simulation.plant.external_forces import Wall
+
+ARMS = {
+    "prr": ("tool", [0.6, 0.5, 0.9], 0.0),
+    "ur5_robot": ("tool0", [0.3, -1.2, 1.5, -1.8, -1.57, 0.2], 0.1),
+    "panda": ("panda_hand_tcp", [0.1, -0.6, 0.2, -2.1, 0.1, 1.6, 0.7, 0.02], 0.1),
+}
+"""The tool, a pose, and the inertia of the rotors that the URDF does not tell [kg m²]."""
+
+PERIOD, RISE = 1e-3, 0.3
+"""Of the states, and time in which a push rises [s]."""
+
+
+@cache
+def robot_of(name: str) -> rd.Robot:
+    if name != "prr" and name not in urdfs():
+        pytest.skip("example-robot-data is not installed")
+    return rd.load_robot(Path(__file__).parents[1] / "urdf/prr.urdf" if name == "prr" else urdfs()[name])
+
+
+class Bench:
+    """An arm under a law with its default settings, at rest."""
+
+    def __init__(
+        self, name: str, law: str, safety: SafetySettings, *contacts: Wall, rotors: bool = True, **given
+    ) -> None:
+        robot, (self.link, pose, inertia) = robot_of(name), ARMS[name]
+        model, true = (rd.create_dynamics("rnea", robot) for _ in range(2))
+        if rotors and inertia:
+            for dynamics in (model, true):
+                dynamics.configure(armature=np.full(robot.n, inertia))
+        kind, self.start = load("controllers", law), np.array(pose)
+        config = {"config": kind.settings(link=self.link, **given)} if issubclass(kind, ToolLaw) else {}
+        made = kind(model, *gains(kind, model, robot.home, 30.0, 1.0), **config)
+        self.loop, self.kinematics = ControlLoop(made, robot.effort_limit, safety), Kinematics(robot)
+        free = np.full(robot.n, np.inf)
+        self.plant = Plant(true, PlantSettings(PERIOD), q0=self.start, velocity_limit=free, contacts=contacts)
+        self.place = self.kinematics.pose(self.link, self.start)[:3, 3]
+        self.t = 0.0
+
+    def step(self) -> None:
+        """A period without a fault."""
+        command = self.loop.update(self.t, self.t, self.plant.q, self.plant.qd)
+        assert command is not None
+        assert command.fault is None, f"{self.t:.3f} s: {command.problem}"
+        self.plant.apply(command.effort)
+        self.plant.step()
+        self.t += PERIOD
+
+    @property
+    def moved(self) -> np.ndarray:
+        """The tool's displacement (3,) [m]."""
+        return self.kinematics.pose(self.link, self.plant.q)[:3, 3] - self.place
+
+
+class Push(NamedTuple):
+    """What a push did."""
+
+    held: np.ndarray  # displacement at its end (3,) [m]
+    speed: np.ndarray  # of the tool in each period of it (N,) [m/s]
+    end: float  # distance from where the tool was, later [m]
+
+
+def push(bench: Bench, force: np.ndarray, held: float, back: float) -> Push:
+    """Push with a force in the root link's axes (3,) [N] for a time [s], let go, and wait for another [s]."""
+    places = [bench.moved]
+    for index in range(round(held / PERIOD)):
+        rotation = bench.kinematics.pose(bench.link, bench.plant.q)[:3, :3]
+        bench.plant.outside.push(bench.link, rotation.T @ force * min(index * PERIOD / RISE, 1.0))
+        bench.step()
+        places.append(bench.moved)
+    bench.plant.outside.release()
+    for _ in range(round(back / PERIOD)):
+        bench.step()
+    return Push(
+        places[-1], np.linalg.norm(np.diff(places, axis=0), axis=1) / PERIOD, float(np.linalg.norm(bench.moved))
+    )
+
+
+SOME = ([1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [-0.6, 0.0, -0.8])
+LAWS = ("computed_torque", "cartesian_impedance", "operational_space", "disturbance_observer")
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("name", ARMS)
+def test_a_held_push_is_no_fault_and_the_tool_comes_back(name: str, law: str) -> None:
+    """With the default settings of safety; the spring gives way as far as it says."""
+    for direction in SOME[:2]:
+        force = 20.0 * np.array(direction)
+        found = push(Bench(name, law, SafetySettings()), force, 2.0, 2.5)
+        if law == "cartesian_impedance":
+            assert found.held == pytest.approx(force / 500.0, abs=1e-3)
+        bounds = (0.0, 1e-3) if law == "disturbance_observer" else (2e-4, 0.1)  # that one finds the push
+        assert bounds[0] <= np.linalg.norm(found.held) <= bounds[1]
+        assert found.speed.max() > 1e-3
+        assert found.end < 1e-3
+
+
+@pytest.mark.parametrize(
+    ("name", "direction"),
+    [*(("ur5_robot", direction) for direction in SOME), ("panda", SOME[1])],  # others are too much for a Panda's wrist
+)
+def test_beyond_its_reach_the_spring_gives_way_slowly_and_comes_back(name: str, direction: list[float]) -> None:
+    """80 N against a spring that gives 50 N at most: it goes on, below the speed that the tool may have in a stream."""
+    bench = Bench(name, "cartesian_impedance", SafetySettings(push_force=80.0, following_tolerance=0.0))
+    found = push(bench, 80.0 * np.array(direction), 4.0, 6.0)
+    assert np.linalg.norm(found.held) > 0.2  # beyond twice the reach
+    assert found.speed.max() < 0.5  # while the push rises, within the spring's reach
+    assert found.speed[round(0.8 / PERIOD) :].max() < 0.25
+    assert found.end < 1e-3
+
+
+@pytest.mark.parametrize("speed", [0.1, 0.3])
+def test_a_light_wrist_does_not_bounce_at_a_wall(speed: float) -> None:
+    """A Panda without rotors, 2 kN/m and 100 N·m/rad: the limit of unexplained efforts leaves the wrist its effort."""
+    distance, behind, names = 0.05, 0.02, ("x", "y", "z", "rx", "ry", "rz")
+    stiffness = {f"stiffness_{axis}": 2000.0 if len(axis) == 1 else 100.0 for axis in names}
+    robot, (link, pose, _) = robot_of("panda"), ARMS["panda"]
+    kinematics, q = Kinematics(robot), np.array(pose)
+    place, way = kinematics.pose(link, q)[:3, 3], np.array([1.0, 0.0, 0.0])
+    wall = Wall(link, place + distance * way, -way, 2e4)
+    end = q.copy()
+    for _ in range(20):  # Newton's method: the tool goes straight and does not turn, by the first seven joints
+        pose_now, jacobian = kinematics.pose(link, end), kinematics.jacobian(link, end)[:, :7]
+        away = place + (distance + behind) * way - pose_now[:3, 3]
+        turned = kinematics.pose(link, q)[:3, :3] @ pose_now[:3, :3].T
+        angle = 0.5 * np.array([turned[2, 1] - turned[1, 2], turned[0, 2] - turned[2, 0], turned[1, 0] - turned[0, 1]])
+        end[:7] += np.linalg.pinv(jacobian) @ np.concatenate((away, angle))
+    bench = Bench("panda", "cartesian_impedance", SafetySettings(), wall, rotors=False, **stiffness)
+    duration = 1.875 * (distance + behind) / speed  # of a motion of fifth order with that greatest speed
+    bench.step()
+    bench.loop.follow(rest_to_rest([q, end], [0.0, duration]), 0.0)
+    forces = []
+    for _ in range(round((duration + 1.5) / PERIOD)):
+        bench.step()
+        forces.append(2e4 * max(bench.moved[0] - distance, 0.0))
+    settled = np.array(forces[-round(1.0 / PERIOD) :])
+    assert settled.mean() == pytest.approx(behind / (1 / 2000.0 + 1 / 2e4), rel=0.03)
+    assert np.ptp(settled) < 1.0
