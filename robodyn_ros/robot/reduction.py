@@ -91,8 +91,7 @@ def joints_between(robot: Robot, root: str = "", tip: str = "") -> tuple[str, ..
         InputError: a link does not exist, ``tip`` is not beyond ``root``, or no joint is between them.
     """
     for given_as, name in (("root", root), ("tip", tip)):
-        if name:
-            robot.link(name, given_as)
+        robot.link(name or robot.root, given_as)
     start = root or robot.root
     above = {body.joint.child: body.joint for body in robot.bodies} | {each.child: each for each in robot.fixed_joints}
 
