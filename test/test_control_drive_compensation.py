@@ -165,7 +165,8 @@ def test_the_ramp_of_gravity_and_the_parting_command_send_no_weight():
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_what_is_sent_and_what_the_drive_gives_altogether_are_limited(sign):
     limit = 1.2 * np.abs(GRAVITY) + 1.0
-    arm = Arm(PD(DYNAMICS, 1e6, 20.0), limit=limit, drives=WEIGHT, rate_limit=np.full(3, 1e9))
+    config = replace(CONFIG, command_delay=0.0)  # so stiff that no delay is borne
+    arm = Arm(PD(DYNAMICS, 1e6, 20.0), config, limit=limit, drives=WEIGHT, rate_limit=np.full(3, 1e9))
     arm.loop.track(Reference(Q + sign * 0.04, ZERO, ZERO, ZERO), arm.t)
     sent = arm.state(qd=ZERO).effort
     altogether = sent + GRAVITY
@@ -177,7 +178,7 @@ def test_what_is_sent_and_what_the_drive_gives_altogether_are_limited(sign):
 def test_soft_limits_count_with_the_weight_that_the_drive_carries():
     """At a limit nothing pushes outwards: altogether no more than what holds the arm there."""
     near = np.array([ROBOT.upper[0] - 1e-3, *Q[1:]])
-    config = replace(CONFIG, soft_limit_margin=0.05)
+    config = replace(CONFIG, soft_limit_margin=0.05, command_delay=0.0)
     arm = Arm(PD(DYNAMICS, 1e5, 20.0), config, start=False, drives=WEIGHT)
     arm.state(near, ZERO)
     arm.loop.track(Reference(np.array([ROBOT.upper[0], *Q[1:]]), ZERO, ZERO, ZERO), arm.t)

@@ -90,9 +90,10 @@ def joints_between(robot: Robot, root: str = "", tip: str = "") -> tuple[str, ..
     Raises:
         InputError: a link does not exist, ``tip`` is not beyond ``root``, or no joint is between them.
     """
-    for given_as, name in (("root", root), ("tip", tip)):
-        robot.link(name or robot.root, given_as)
     start = root or robot.root
+    robot.link(start, "root")
+    if tip:
+        robot.link(tip, "tip")
     above = {body.joint.child: body.joint for body in robot.bodies} | {each.child: each for each in robot.fixed_joints}
 
     def way(link: str) -> list[str] | None:
