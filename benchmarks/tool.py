@@ -162,12 +162,12 @@ class Bench:
 
     def __init__(
         self, arm: str, q: Array | list[float], make: Callable[[rd.Dynamics], Controller],
-        wrong: float = 0.0, wall: Wall | None = None, safety: SafetySettings = SAFETY, rotors: float = 0.0,
+        wrong: float = 0.0, wall: Wall | None = None, safety: SafetySettings | None = None, rotors: float = 0.0,
     ) -> None:  # fmt: skip
         robot = robot_of(arm)
         self.robot, self.wall, self.kinematics = robot, wall, Kinematics(robot)
         known = {"payload": HELD.get(arm)} | ({"armature": np.full(robot.n, rotors)} if rotors else {})
-        self.loop = ControlLoop(make(rd.create_dynamics("rnea", robot, **known)), robot.effort_limit, safety)
+        self.loop = ControlLoop(make(rd.create_dynamics("rnea", robot, **known)), robot.effort_limit, safety or SAFETY)
         drawn = Mismatch(mass_scale=1.0 + wrong).draw(robot, 1)
         true = rd.create_dynamics("rnea", robot, inertial=drawn.inertial, **known)
         free = np.full(robot.n, np.inf)
