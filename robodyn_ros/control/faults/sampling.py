@@ -133,11 +133,11 @@ def sampling_problem(
     frequency = _frequencies(law, q, period)
     joint = int(np.argmax(frequency))
     asked, joint_name = frequency[joint], law.dynamics.robot.joint_names[joint]
-    name, remedy = law.remedy(q, sampling.carried)
-    every = f"a state every {period:.3g} s, {sampling.delay:.2g} s old" if period else "any rate of states"
+    name, remedy = checked_result(law, "remedy", q, sampling.carried)
+    every = f"a state every {period:.3g} s, {sampling.delay:.2g} s old," if period else "any rate of states"
     return name, (
-        f"{every}, with a command_delay of {settings.safety.command_delay:.2g} s, carries a natural frequency of at "
-        f"most {sampling.carried * asked:.3g} rad/s of joint {joint_name!r}, not {asked:.3g} rad/s: {remedy}, or "
+        f"{every} carries a natural frequency of at most {sampling.carried * asked:.3g} rad/s of joint {joint_name!r} "
+        f"with a command_delay of {settings.safety.command_delay:.2g} s, not {asked:.3g} rad/s: {remedy}, or "
         f"{'send states more often' if period else 'state a command_delay that is true of these drives'}"
     )
 

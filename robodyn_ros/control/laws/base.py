@@ -16,7 +16,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import non_negative
-from robodyn_ros.control.laws.results import kind_of, wrong_array, wrong_data, wrong_numbers, wrong_terms, wrong_text
+from robodyn_ros.control.laws.results import (
+    kind_of,
+    wrong_array,
+    wrong_data,
+    wrong_numbers,
+    wrong_remedy,
+    wrong_terms,
+    wrong_text,
+)
 from robodyn_ros.document.blocks import Block, literal_table, literal_text
 from robodyn_ros.document.summary import Summarised
 from robodyn_ros.dynamics.base import Dynamics
@@ -248,7 +256,7 @@ def check_results(law: Controller) -> None:
         problem = _no_memory(law, name)
         if problem:
             raise EffortError(f"{type(law).__name__}: remembers names {name!r}, {problem}")
-    states = {"compute": (home, rest, reference, None), "acceleration_gains": (home,)}
+    states = {"compute": (home, rest, reference, None), "acceleration_gains": (home,), "remedy": (home, 0.5)}
     states["correction"] = states["compute"]
     for method in RESULTS:
         checked_result(law, method, *states.get(method, ()))
@@ -278,6 +286,7 @@ RESULTS: dict[str, Callable[[str, object, int], str]] = {
     "correction": lambda method, answer, n: wrong_array(method, answer, (n,)),
     "compute": lambda method, answer, n: what_is_wrong(answer, n),
     "acceleration_gains": lambda method, answer, n: wrong_terms(method, answer, AccelerationGains, (n, n)),
+    "remedy": lambda method, answer, n: wrong_remedy(method, answer),
     "estimates": lambda method, answer, n: wrong_numbers(method, answer),
     "report": lambda method, answer, n: wrong_numbers(method, answer),
     "complaint": lambda method, answer, n: wrong_text(method, answer),

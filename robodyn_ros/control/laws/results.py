@@ -58,6 +58,12 @@ def wrong_text(method: str, answer: object) -> str:
     return "" if isinstance(answer, str) else _returns(method, answer, 'a string, "" if nothing is wrong')
 
 
+def wrong_remedy(method: str, answer: object) -> str:
+    """For a method that names a parameter and says what is to be done about it."""
+    is_right = isinstance(answer, tuple) and len(answer) == 2 and all(isinstance(part, str) for part in answer)
+    return "" if is_right else _returns(method, answer, "a tuple of a parameter's name and a text")
+
+
 def wrong_data(method: str, answer: object) -> str:
     """For a method that gives what a file is to keep."""
     if not isinstance(answer, dict):
