@@ -62,11 +62,6 @@ INSIDE = 0.05
 
 LAWS = ("computed_torque", "pd")
 
-BY_THE_DRIVE = {
-    "gravity": r"ur\d+e?($|_)|panda|fr3|fer($|_)|iiwa|med\d|openarm",
-}
-"""What the drives of an arm add by themselves → names of arms, from docs/how-to/drives.md."""
-
 MARKS = "<!-- arms -->\n", "<!-- end -->"
 
 
@@ -74,14 +69,12 @@ class Row(NamedTuple):
     """What is known of one arm."""
 
     name: str
-    joints: str
+    joints: str  # with the number of those that are locked, and of mimic joints
     loads: str  # yes, the option that it takes, or why not
-    gripper: str  # the joints that are locked, and mimic joints
     damping: str
     rnea: str
     lagrangian: str
     moved: str  # RMS under each of LAWS, or why not
-    drive: str  # what the drive adds by itself
 
 
 def files(folders: list[Path]) -> Iterator[Path]:
@@ -180,32 +173,24 @@ def _farther_limit(arm: Robot, start: Array) -> Array:
     return np.where(arm.upper - start > start - arm.lower, arm.upper, arm.lower)
 
 
-def by_the_drive(name: str) -> str:
-    """What the drives of an arm add by themselves."""
-    return ", ".join(term for term, names in BY_THE_DRIVE.items() if re.search(names, name))
-
-
 def row(path: Path, moves: bool) -> Row:
     """One line of the table."""
     robot, loads = load(path)
     if robot is None:
-        return Row(path.stem, "", loads, "", "", "", "", "", "")
+        return Row(path.stem, "", loads, "", "", "", "")
     arm, mimics = chain(robot), len(robot.bodies) - robot.n
-    locked = [f"{robot.n - arm.n} locked"] if arm.n < robot.n else []
-    gripper = ", ".join([*locked, *([f"{mimics} mimic"] if mimics else [])])
+    others = ", ".join(f"{count} {kind}" for count, kind in ((robot.n - arm.n, "locked"), (mimics, "mimic")) if count)
+    joints = f"{robot.n} ({others})" if others else str(robot.n)
     damping = f"{float(f'{robot.damping.max():.3g}'):g}" if robot.damping.any() else ""
     rnea = agreement(robot, "rnea")
     lagrangian = agreement(robot, "lagrangian") if robot.n <= MANY and rnea[1:3] == "e-" else ""
     motion = moved(arm) if moves and rnea[1:3] == "e-" else ""
-    return Row(path.stem, str(robot.n), loads, gripper, damping, rnea, lagrangian, motion, by_the_drive(path.stem))
+    return Row(path.stem, joints, loads, damping, rnea, lagrangian, motion)
 
 
 def table(rows: list[Row]) -> str:
     """The table as Markdown."""
-    heads = (
-        *("arm", "joints", "loads", "gripper", "greatest damping", "rnea – Pinocchio", "lagrangian – Pinocchio"),
-        *("moved: RMS, computed torque / pd [mrad, mm]", "gravity by the drive"),
-    )
+    heads = ("arm", "joints", "loads", "damping", "Pinocchio: rnea", "lagrangian", "moved")
     lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
     return "\n".join([*lines, *("| " + " | ".join(cell.replace("|", "/") for cell in each) + " |" for each in rows)])
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from recordings import moved
 import robodyn_ros as rd
 from robodyn_ros.cli.main import main
 from robodyn_ros.dynamics.rnea import RNEA
+from robodyn_ros.identification.report import improved, verdict
 from robodyn_ros.simulation import Mismatch
 
 pytest.importorskip("rosbags", reason="rosbags is not installed")
@@ -190,3 +192,16 @@ def test_no_is_the_answer_where_the_urdf_is_as_good(recorded, tmp_path, capsys):
     arguments = ["identify", URDF, tmp_path / "a.csv", "--validate", tmp_path / "b.csv"]
     assert main([str(part) for part in arguments]) == 1
     assert "no better than the URDF" in capsys.readouterr().out
+
+
+def test_what_predicts_worse_than_no_model_is_not_called_better(recorded):
+    """As for a recording that ends in the middle of the motion: the URDF's efforts are even further off."""
+    result = rd.identify(URDF, recorded / "train.mcap", armature=False, effort="measured")
+    measured = result.before.samples.effort
+    for wrist, better in ((0.98, True), (1.02, True), (1.2, False), (14.0, False)):
+        left = measured * [0.1, 0.2, wrist]
+        found, before = (replace(result.cross_validation, effort=measured - k * left) for k in (1.0, 20.0))
+        worse = replace(result, cross_validation=found, before=before)
+        assert improved(worse) is better
+        assert ("does not predict" in verdict(worse)) is not better
+        assert better or f"effort of joint 'wrist' it leaves {wrist:.0%} unexplained, no model 100%" in verdict(worse)

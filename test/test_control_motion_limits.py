@@ -13,6 +13,7 @@ from robodyn_ros.control import ControlLoop, Reference, SafetySettings
 from robodyn_ros.control.loop_settings import loop_default_values, make_loop_settings
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.control.parameter_file import FileParameters
+from robodyn_ros.errors import LimitError
 
 URDF = (Path(__file__).parents[1] / "urdf/prr.urdf").read_text()
 START = np.array([0.5, 0.2, -0.3])
@@ -126,3 +127,19 @@ def test_the_parameter_of_the_node_is_that_of_the_urdf_unless_given():
     given = {"constraints.shoulder.max_deceleration_on_cancel": 0.7}
     for values, wanted in ((FileParameters({}, known), [1.2] * 3), (FileParameters(given, known), [1.2, 0.7, 1.2])):
         assert make_loop_settings(values, dynamics, "computed_torque").deceleration.tolist() == wanted
+
+
+@pytest.mark.parametrize(("qd", "qdd", "limit"), [(0.1, 1.6, 1.5), (-0.1, -1.6, 1.5), (0.1, -0.9, 0.8), (0, 1.6, 1.5)])
+def test_a_streamed_reference_beyond_the_acceleration_of_the_urdf_is_refused(qd, qdd, limit):
+    loop = loop_of(arm(acceleration=1.5, deceleration=0.8))
+
+    def target(acceleration):
+        return Reference(START, [0.0, qd, 0.0], [0.0, acceleration, 0.0], np.zeros(3))
+
+    before = loop.expected(0.0)[1]
+    with pytest.raises(LimitError, match=f"reference, acceleration: .*'shoulder'.*{limit}"):
+        loop.track(target(qdd), 0.0)
+    np.testing.assert_array_equal(loop.expected(0.0)[1].q, before.q)
+    most = np.copysign(limit, qdd)
+    loop.track(target(most), 0.0)
+    assert loop.update(PERIOD, PERIOD, START, np.zeros(3)).reference.qdd[1] == most

@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import check_file, console, print_json, with_folder
 from robodyn_ros.cli.verb import ExitCode, Verb
+from robodyn_ros.errors import InputError
 
 if TYPE_CHECKING:
     from robodyn_ros.identification.excitation import Excitation
@@ -65,13 +67,27 @@ def run(args: Namespace) -> ExitCode:
     robot = read_arm(args)
     given = {name: getattr(args, name) for name, *_ in OPTIONS}
     start = robot.home if args.start is None else parse_pose(args.start, robot, robot.home, "--from")
-    with progress_bar() as progress:
+    settings = ExcitationSettings(**given)
+    with progress_bar() as progress, _options(args):
         task = progress.add_task("searching for a motion", total=args.tries)
         told = partial(progress.advance, task)
-        excitation = excite(robot, ExcitationSettings(**given), workspace=_workspace(args), start=start, progress=told)
+        excitation = excite(robot, settings, workspace=_workspace(args), start=start, progress=told)
     write_trajectory(with_folder(args.out), excitation.trajectory, robot.joint_names)
     _report(robot, excitation, args)
     return ExitCode.YES
+
+
+@contextmanager
+def _options(args: Namespace) -> Iterator[None]:
+    """Within it, an error about where the arm is and may be names the options that say so."""
+    try:
+        yield
+    except InputError as problem:
+        box = [f"--{name}" for name in ("box", "floor") if getattr(args, name) is not None]
+        option = {"start": "--from", "workspace": " and ".join(box)}.get(problem.name)
+        if not option:
+            raise
+        raise InputError(option, str(problem).partition(": ")[2], problem.value) from problem
 
 
 def _workspace(args: Namespace) -> Workspace | None:

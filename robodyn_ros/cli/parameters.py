@@ -173,7 +173,9 @@ def check_used(
             said = f"{files.get(name, '')} {name!r} is no parameter {'but ' if inner else ''}{problem}".strip()
             raise InputError("--params", said, name)
     if unused and not quiet:
-        console(stderr=True).print(f"not used here: {', '.join(unused)}", markup=False, soft_wrap=True)
+        named = ", ".join(f"{files.get(name, '')} {name!r}".strip() for name in unused)
+        text = f"warning: not used here, whether misspelt or for another node: {named}"
+        console(stderr=True).print(text, markup=False, soft_wrap=True)
 
 
 def _told(text: str, name: str, choices: Sequence[str]) -> str:

@@ -43,6 +43,9 @@ PICTURE = "Measured and predicted effort of each joint over time, and their diff
 OF_JOINTS = ("viscous", "coulomb", "excess", "stribeck_velocity", "armature")
 """Parameters of the joints rather than of the bodies, as their names begin."""
 
+SPREAD = 3.0
+"""Standard deviations of the RMS of N samples, which is 1/√(2N) of it at least, that chance may make [-]."""
+
 CHANGED = 0.01
 """Ratio of a joint's effort below which a change of the model does not change the control [-]."""
 
@@ -106,16 +109,28 @@ def verdict(result: Identification) -> str:
     """A sentence that says how well the identified arm predicts efforts."""
     found, before, motion = tested(result)
     worst, old = _worst(found), _worst(before)
+    if lost := _unpredicted(found):
+        joint = result.robot.joints[lost[0]]
+        text = f"The identified arm does not predict {motion}: of the effort of joint {joint.name!r} it leaves "
+        text += f"{found.relative[lost[0]]:.0%} unexplained, no model 100%. Do not use it. Record all of a motion of "
+        return text + "`robodyn excite`, in which that joint moves as fast as it will in use."
     if not improved(result):
         return f"The identified arm predicts {motion} no better than the URDF: within {worst:.2%} of the effort."
     return f"The identified arm predicts {motion} to within {worst:.2%} of the effort (RMS), the URDF's to {old:.2%}."
 
 
 def improved(result: Identification) -> bool:
-    """True if the identified arm predicts better than the nominal one, and more than by chance."""
+    """True if the identified arm predicts better than the nominal one, by more than chance, and every joint at all."""
     found, before, _ = tested(result)
     chance = 1.0 / np.sqrt(max(1.0, float(np.count_nonzero(found.used))))
-    return bool(np.nanmean(np.log(found.rms / before.rms)) < -chance)
+    return not _unpredicted(found) and bool(np.nanmean(np.log(found.rms / before.rms)) < -chance)
+
+
+def _unpredicted(found: Prediction) -> list[int]:
+    """The joints of whose effort more is left than without a model, by more than chance; the worst one first."""
+    chance = SPREAD / np.sqrt(np.maximum(1, np.count_nonzero(found.used, axis=0)))
+    lost = np.flatnonzero(found.relative > 1.0 + chance)  # never where the joint was at rest: NaN
+    return sorted(lost.tolist(), key=lambda k: -found.relative[k])
 
 
 def tested(result: Identification) -> tuple[Prediction, Prediction, str]:

@@ -102,9 +102,9 @@ class Workspace:
             InputError: a bound is not three numbers, the box is empty, or a link does not exist or cannot move.
         """
         bounds = []
-        for name, given in (("lower", self.lower), ("upper", self.upper)):
+        for given in (self.lower, self.upper):
             finite = np.nan_to_num(np.asarray(given, dtype=np.float64), nan=np.nan, posinf=0.0, neginf=0.0)
-            finite_array(name, finite, (3,))
+            finite_array("workspace", finite, (3,))
             bounds.append(np.asarray(given, dtype=np.float64))
         if not (bounds[0] < bounds[1]).all():
             raise InputError("workspace", f"has nothing between {bounds[0]} and {bounds[1]}", self)

@@ -36,6 +36,7 @@ enum {
   CORE_OUTSIDE,     /* position of a joint: value, and the limit */
   CORE_TOO_FAST,    /* velocity of a joint, likewise */
   CORE_TOO_STRONG,  /* effort of a joint, likewise */
+  CORE_TOO_ABRUPT,  /* acceleration of a joint, likewise */
   CORE_UNREACHABLE, /* a joint jumps, and has no velocity limit within which it could be led there */
   CORE_OVER,        /* the trajectory is over: value is its duration [s] */
   CORE_NOT_NUMBERS,

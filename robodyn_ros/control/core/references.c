@@ -3,8 +3,8 @@
 
 /* References: a hold at one position, a trajectory, or a stream (of the tool: tool.c); and how one takes over from another.
 
-   - There is no reference before the start. A reference outside the position limits or faster than the velocity limits is
-     refused and changes nothing; the one before it stays.
+   - There is no reference before the start. A reference outside the limits of position, velocity, effort or, where it comes
+     in a stream, acceleration is refused and changes nothing; the one before it stays.
    - A trajectory goes on from the reference of the moment at which it starts, so that the reference never jumps. Until its
      start time comes, the reference before it goes on. A newer trajectory, stream or hold replaces one that has not started.
    - A motion that is told to hold comes to rest with a given deceleration, or at once where none is given.
@@ -201,6 +201,8 @@ static CoreRefusal check_target(const Settings* s, const int64_t* joints, const 
     if (found.why) return found;
     if (fabs(given[1][i]) > SPEED_TOLERANCE * s->velocity_limit[i])
       return refusal(CORE_TOO_FAST, i, given[1][i], s->velocity_limit[i]);
+    const double abrupt = given[1][i] * given[2][i] < 0 ? s->braking[i] : s->acceleration[i];
+    if (fabs(given[2][i]) > SPEED_TOLERANCE * abrupt) return refusal(CORE_TOO_ABRUPT, i, given[2][i], abrupt);
     if (fabs(given[3][i]) > EFFORT_TOLERANCE * s->effort_limit[i])
       return refusal(CORE_TOO_STRONG, i, given[3][i], s->effort_limit[i]);
   }
@@ -272,7 +274,7 @@ void core_stand_still(Core* c) {
   if (y->source != STREAM) return;
   for (int k = 0; k < REFERENCES * N; ++k) target[k] = y->target[k];
   EACH all[i] = 1;
-  core_track(c, y->end - c->settings->loop.reference_timeout, all, target, still, target + 2 * N, target + 3 * N);
+  core_track(c, y->end - c->settings->loop.reference_timeout, all, target, still, still, target + 3 * N);
 }
 
 void core_velocity_reset(CoreVelocity* y) {

@@ -131,6 +131,8 @@ class Refused(Exception):
             return LimitError(name + between, joint.name, value, joint.lower, joint.upper)
         if why == CODES["CORE_TOO_FAST"]:
             return LimitError(f"{name}, speed", joint.name, value, -limit, limit)
+        if why == CODES["CORE_TOO_ABRUPT"]:
+            return LimitError(f"{name}, acceleration", joint.name, value, -limit, limit)
         if why == CODES["CORE_TOO_STRONG"]:
             return LimitError(f"{name}, effort", joint.name, value, -limit, limit)
         if why == CODES["CORE_NOT_STARTED"]:
