@@ -40,8 +40,8 @@
    A velocity that changes by more than M⁻¹ (τ - bias) dt, of either sign, and what may be wrong with that is dropped, and
    followed by no more than that: one wrong velocity moves neither sum. From `drop_time` on it is taken as it is, for
    impacts are real; if it is not, the first residual says so. A jump Δv counts as true once it has led further than the first
-   residual may be wrong by, |Δv| t > 2 h + velocity_delay |Δv|, and no contradiction has been found. Until then no effort
-   and no speed is judged by it, and the state is not without doubt.
+   residual may be wrong by, |Δv| t > 2 h + velocity_delay |Δv|, and no contradiction has been found. Until then no effort is
+   judged by it, nor more of its speed than the positions of the latest interval show, and the state is not without doubt.
 
    A contradicting state is dropped; from `drop_time` on the loop is blind. O stays as long as it is beyond h, so that only
    positions that come back where they belong, or an acknowledgement, end it. `q`, `v` and `at` are those of the latest
@@ -109,11 +109,11 @@ static void begin_states(const Uncertainty* u, Consistency* c, double t, const d
   EACH {
     c->noise[i] = greater(c->noise[i], pow(FIRST_NOISE * u->velocity_noise * u->scale[i], 2));
     c->last_q[i] = c->stood_at[i] = q[i]; c->last_v[i] = c->raw[i] = c->raw[N + i] = v[i];
-    c->momentum[i] = c->unseen[i] = c->jumped[i] = c->led[i] = 0;
+    c->momentum[i] = c->unseen[i] = c->jumped[i] = c->led[i] = c->swept[i] = 0;
     if (!c->contradicts) c->offset[i] = c->offset[N + i] = 0;
   }
   begin_test(c, t, q, v);
-  c->driven = 0;
+  c->driven = 0; c->acted_t = -INFINITY;
 }
 
 /* The state contradicts: it is dropped, or the loop is blind. */
@@ -134,6 +134,9 @@ static double velocity_change(const Consistency* c, double most, double dt, int 
   *expected = gained * dt;
   return most + dt * (c->doubt[i] + 2 * fabs(gained));
 }
+
+/* Whether a velocity of the latest state has jumped, and positions have not shown yet that it is true. */
+static inline int is_unproved(const Consistency* c) { return c->unproved && !c->proved; }
 
 /* Of the two sums the smaller one, if both have one sign. */
 static inline double smaller_sum(double a, double b) { return a * b <= 0 ? 0 : fabs(a) < fabs(b) ? a : b; }
@@ -255,6 +258,7 @@ static int test_efforts(const Settings* s, Consistency* c, double T, double age,
   s->inverse(middle, mean, gained, s->model, needed);
   s->mass_matrix(q, s->model, mass);
   s->sensitivity(middle, mean, gained, s->sensitivity_model, rows);
+  if (!c->unproved) { EACH { c->told[i] = c->impulse[i] / T; c->acted[i] = needed[i]; } c->acted_t = c->last_t; }
   EACH {
     const double sigma = velocity_noise_of(u, c, i);
     needed[i] -= u->model_viscous[i] * mean[i] + u->model_coulomb[i] * ((mean[i] > 0) - (mean[i] < 0));
@@ -328,6 +332,15 @@ static int is_another(const Uncertainty* u, Consistency* c, const double* q) {
   return found;
 }
 
+/* The speed that the positions of an interval T show, whatever their noise. */
+static void find_swept(const Uncertainty* u, Consistency* c, double T, const double* q) {
+  const double z = sqrt(2 * log_chances());
+  EACH {
+    const double shaken = z * SQRT2 * u->position_noise * u->scale[i];
+    c->swept[i] = T > 0 ? greater(fabs(q[i] - c->begin_q[i]) - shaken, 0) / T : 0;
+  }
+}
+
 /* Residual 2, where an interval is over or positions have shown that a jump was true. Gives what is wrong, which is not
    judged by velocities that may not be true. */
 static int judge_efforts(const Settings* s, Consistency* c, double t, double age, const double* q, const double* qd) {
@@ -335,8 +348,9 @@ static int judge_efforts(const Settings* s, Consistency* c, double t, double age
   int wrong = NO_PROBLEM;
   if (c->driven && T < INTERVAL && !c->proved) return (int)c->faulty;
   if (c->driven && T <= LONGEST) wrong = test_efforts(s, c, T, age, q, qd);
+  find_swept(&s->uncertainty, c, T, q);
   begin_test(c, t, q, qd);
-  return c->unproved && !c->proved ? (int)c->faulty : wrong;
+  return is_unproved(c) ? (int)c->faulty : wrong;
 }
 
 /* Effort on the joints since the state before it, or 0 if nobody knows. */

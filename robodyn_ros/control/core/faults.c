@@ -19,6 +19,7 @@
 #define PATIENCE 0.01 /* how long a joint may become faster under a reaction: efforts reverse within that time [s] */
 #define GROWTH 1.1 /* ratio of its speed at the beginning from which on a joint has become faster */
 #define FAST 0.5 /* ratio of the velocity limit below which that does not count */
+#define OBEYED 0.25 /* ratio of its effort from which on a drive acts: half of one that gives half of it */
 
 static void remember_trail(State* m, double t, const double* q) {
   if (m->trail_count && 0 <= t - m->trail_time && t - m->trail_time < TRAIL_PERIOD) return;
@@ -74,15 +75,16 @@ static int judge_consistency(const Settings* s, State* m, const double* qd) {
 }
 
 static int judge_speed(const Settings* s, State* m, const double* qd) {
-  if (m->consistency.unproved && !m->consistency.proved) return -1;
+  const Consistency* c = &m->consistency;
+  const int unproved = is_unproved(c);
   int joint = -1;
   double most = -INFINITY;
   EACH {
-    const double beyond = fabs(qd[i]) - s->greatest_speed[i];
+    const double speed = fabs(qd[i]), beyond = (unproved ? smaller(speed, c->swept[i]) : speed) - s->greatest_speed[i];
     if (!(beyond <= 0) && !(beyond <= most)) { joint = i; most = beyond; }
   }
   if (joint >= 0) say(m, TOO_FAST, joint, qd[joint], s->greatest_speed[joint]);
-  else if (s->observer_run && m->external[ENERGY] > s->energy) say(m, FELT_ENERGY, 0, m->external[ENERGY], s->energy);
+  else if (!unproved && s->observer_run && m->external[ENERGY] > s->energy) say(m, FELT_ENERGY, 0, m->external[ENERGY], s->energy);
   else return -1;
   return SPEED;
 }
@@ -129,6 +131,7 @@ static int detect(const Settings* s, State* m, double t, const double* qd, int* 
   *present = 1;
   for (size_t k = 0; kind < 0 && k < sizeof judges / sizeof *judges; ++k) kind = judges[k](s, m, qd);
   if (kind >= 0 || !m->active) return kind;
+  if (is_unproved(&m->consistency)) return (int)m->active_kind; /* a state in doubt ends no fault */
   kind = find_latched(s, m, t);
   *present = kind < 0;
   return kind;
@@ -198,18 +201,21 @@ static void expect(const Settings* s, State* m, double t) {
   m->expected_t = t;
 }
 
-/* Whether no joint can have passed its velocity limit by what the model was seen to lack and is not sent:
-     |v^| + unseen + |M⁻¹| |r - lacked| (t - at) <= limit
-   with the motion v^ that the model expects. */
-static int is_below_limits(const Settings* s, const State* m, double t) {
+/* By how much a velocity may be another one than the model expects, by what the model was seen to lack and is not sent:
+   unseen + |M⁻¹| |r - lacked| (t - at). */
+static double spread_of(const Settings* s, const State* m, double t, int i) {
   const Consistency* c = &m->consistency;
-  if (!m->expects || !s->plausibility || !c->modelled) return 1;
-  EACH {
-    double gained = 0;
-    for (int j = 0; j < N; ++j) gained += fabs(c->inverse_mass[i * N + j] * (c->residual[j] - m->lacked[j]));
-    if (!(fabs(m->expected_v[i]) + c->unseen[i] + gained * (t - c->at) <= s->velocity_limit[i])) return 0;
-  }
-  return 1;
+  double gained = 0;
+  if (!m->expects || !s->plausibility || !c->modelled) return 0;
+  for (int j = 0; j < N; ++j) gained += fabs(c->inverse_mass[i * N + j] * (c->residual[j] - m->lacked[j]));
+  return c->unseen[i] + gained * (t - c->at);
+}
+
+/* Whether no joint can have passed its velocity limit. */
+static int is_below_limits(const Settings* s, const State* m, double t) {
+  int below = 1;
+  EACH below &= !m->expects || fabs(m->expected_v[i]) + spread_of(s, m, t, i) <= s->velocity_limit[i];
+  return below;
 }
 
 /* The model's motion goes on from the latest state without doubt. An arm that stood stays there. */
@@ -226,49 +232,58 @@ static void begin_expecting(const Settings* s, State* m) {
 static double middle_of(double a, double b, double x) { return greater(smaller(a, b), smaller(greater(a, b), x)); }
 
 /* The velocity by a vote of three: that of positions, the reported one, and the one that the model expects. Any one of them may
-   be wrong. Without states, the last one. */
-static void vote(const Settings* s, State* m, double t, int contradicts, int begins) {
+   be wrong. Without states, the last one. Nonzero while states come and two of the three agree for every joint: the model's
+   motion goes on from there then. */
+static int vote(const Settings* s, State* m, double t, int contradicts, int begins) {
   const Consistency* c = &m->consistency;
   const double dt = t - m->differ_t, ratio = dt / (VELOCITY_TIME + dt);
-  copy(m->voted, m->expected_v);
-  if (!contradicts) return;
+  EACH m->voted[i] = shrunk(m->expected_v[i], spread_of(s, m, t, i)); /* damping by a guess could drive a joint */
+  if (!contradicts) return 0;
   if (begins || !(dt >= 0)) copy(m->differ_v, m->expected_v);
   else if (dt > 0) EACH m->differ_v[i] += ((c->last_q[i] - m->differ_q[i]) / dt - m->differ_v[i]) * ratio;
   m->differ_t = t;
   copy(m->differ_q, c->last_q);
+  int agree = 1;
   EACH {
-    const double most = greater(m->begin_speed[i], SLOW * s->velocity_limit[i]); /* it has been braked since */
-    m->voted[i] = within(middle_of(m->differ_v[i], c->raw[i], m->expected_v[i]), most);
+    const double slow = SLOW * s->velocity_limit[i], a = m->differ_v[i], b = c->raw[i], x = m->expected_v[i];
+    m->voted[i] = within(middle_of(a, b, x), greater(m->begin_speed[i], slow)); /* it has been braked since */
+    agree &= smaller(smaller(fabs(a - b), fabs(b - x)), fabs(x - a)) <= slow;
   }
+  if (agree) copy(m->expected_v, m->voted);
+  return agree;
 }
 
 /* --- whether the drives obey a reaction */
 
-static double kinetic_energy(const Settings* s, const double* q, const double* qd) {
-  double mass[N * N], energy = 0;
-  s->mass_matrix(q, s->model, mass);
-  for (int i = 0; i < N; ++i) for (int j = 0; j < N; ++j) energy += 0.5 * qd[i] * mass[i * N + j] * qd[j];
-  return energy;
-}
-
-static void begin_watching(const Settings* s, State* m, double t, const double* q, const double* qd) {
+static void begin_watching(State* m, double t, const double* qd) {
   EACH { m->begin_speed[i] = fabs(qd[i]); m->disobeys[i] = 0; }
-  m->begin_energy = kinetic_energy(s, q, qd);
   m->grows_since = t;
 }
 
-/* A reaction takes energy out. Where there is more than at the beginning, for longer than the efforts take to change, the
-   joints that have become faster are not obeyed by their drives. A joint alone may become faster by the others' braking. */
+/* Whether what a drive gives is at least a part of what it was told in the latest interval, by the motion in it. Where no motion
+   can be trusted since the reaction began, whether the joint should become faster as the model has it: by its weight, or because
+   others brake. */
+static int drive_acts(const State* m, int i, double qd, const double* expected) {
+  const Consistency* c = &m->consistency;
+  if (c->acted_t > m->active_begin) return c->acted[i] * c->told[i] >= OBEYED * (c->told[i] * c->told[i]);
+  return expected[i] * qd > 0;
+}
+
+/* A joint becomes faster under a reaction, for longer than efforts take to change, and its drive does not act as it is told:
+   its effort does not take energy out, so the joint is let go of. */
 static int obeys(const Settings* s, State* m, double t, const double* q, const double* qd) {
   int fastest = -1;
+  double gained[N];
+  s->forward(q, qd, m->applied, s->model, gained);
   EACH {
     const double speed = fabs(qd[i]);
-    m->disobeys[i] = speed > greater(GROWTH * m->begin_speed[i], FAST * s->velocity_limit[i]);
+    m->disobeys[i] = speed > greater(GROWTH * m->begin_speed[i], FAST * s->velocity_limit[i]) && !drive_acts(m, i, qd[i], gained);
     if (m->disobeys[i] && (fastest < 0 || speed > fabs(qd[fastest]))) fastest = i;
   }
-  if (fastest < 0 || kinetic_energy(s, q, qd) <= GROWTH * m->begin_energy) { m->grows_since = t; return 1; }
+  if (fastest < 0) { m->grows_since = t; return 1; }
   if (t - m->grows_since < (PATIENCE + m->period + m->delay) * (1 - 1e-9)) return 1;
   say(m, GROWS_FASTER, fastest, qd[fastest], 0);
+  m->history_latched[m->active_kind] = 1; /* at rest nothing says whether the drive obeys again */
   return 0;
 }
 
@@ -296,13 +311,14 @@ static double spring(const Settings* s, State* m, int i, double held, double q) 
 static int blind_effort(const Settings* s, State* m, double t, int has_state, double* effort) {
   const int begins = !m->blind, contradicts = has_state && m->consistency.verdict == BLIND;
   m->blind = 1;
-  if (begins) { m->blind_begin = t; begin_expecting(s, m); begin_watching(s, m, t, m->expected_q, m->expected_v); }
+  if (begins) { m->blind_begin = t; begin_expecting(s, m); begin_watching(m, t, m->expected_v); }
   expect(s, m, t);
   gravity_effort(s, m, m->expected_q, effort);
   EACH effort[i] += m->lacked[i];
   if (m->phase == RAMP) { fade(m, t, effort); return m->left == 0; }
-  vote(s, m, t, contradicts, begins);
-  if (t >= (m->expects ? smaller(m->until, m->blind_begin + BRAKING) : m->until) || !is_below_limits(s, m, t) || !obeys(s, m, t, m->expected_q, m->voted)) return 1;
+  const int sees = vote(s, m, t, contradicts, begins), blindly = m->expects && !sees;
+  if (t >= (blindly ? smaller(m->until, m->blind_begin + BRAKING) : m->until)) return 1;
+  if (!is_below_limits(s, m, t) || !obeys(s, m, t, m->expected_q, m->voted)) return 1;
   EACH effort[i] -= m->carried_damping[i] * m->voted[i];
   return 0;
 }
@@ -310,7 +326,7 @@ static int blind_effort(const Settings* s, State* m, double t, int has_state, do
 /* With states. The last command carries the arm, for drives that keep to it for a while, but for a drive that does not obey. */
 static int seeing_effort(const Settings* s, State* m, double t, const double* q, const double* qd, double* effort) {
   double held[N];
-  if (m->blind) { copy(m->found, q); begin_watching(s, m, t, q, qd); }
+  if (m->blind) { copy(m->found, q); begin_watching(m, t, qd); }
   m->blind = 0;
   if (m->carries) gravity_effort(s, m, q, effort); else clear(effort);
   EACH effort[i] += m->carries ? m->lacked[i] : 0;
@@ -349,7 +365,7 @@ static void begin_reaction(const Settings* s, State* m, int kind, double t) {
   m->ramp_down_time = s->ramp_down_time;
   m->ramped = m->until; m->blind = 0;
   copy(m->found, m->q);
-  begin_watching(s, m, t, m->q, m->qd);
+  begin_watching(m, t, m->qd);
   find_gravity_error(s, m, m->q);
 }
 

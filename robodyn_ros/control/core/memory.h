@@ -102,6 +102,7 @@ typedef struct {
   double impulse[N], effort[N], shift[N]; /* ∫ τ dt, the latest τ, and ∫ |dτ| */
   double momentum[N];                     /* S */
   int64_t faulty;                         /* what is wrong with it */
+  double told[N], acted[N], acted_t; /* mean effort of the latest interval, as told and as the motion shows it; when that ended */
   double residual[N]; /* mean effort beyond what the model needs, friction included [N·m] or [N] */
   double inverse_mass[N * N], bias[N], doubt[N]; /* M⁻¹; C q̇ + g; accelerations that may be wrong */
   /* joints that stand */
@@ -110,6 +111,7 @@ typedef struct {
   /* velocities that jumped, which positions have not shown to be true: by how much, and how far that has led since */
   double jumped[N], led[N]; /* [rad/s] or [m/s], [rad] or [m] */
   int64_t unproved, proved; /* whether there are any; whether one was shown to be true just now */
+  double swept[N]; /* least mean speed of the latest interval that the noise of positions leaves [rad/s] or [m/s] */
 } Consistency;
 
 /* What the loop works with. Whoever makes one keeps it as it is while the loop has it. */
@@ -220,7 +222,7 @@ typedef struct {
   double gravity_error[N], lacked[N]; /* by how much the model may be wrong about what carries a joint, and was [N·m] or [N] */
   double differ_t, differ_q[N], differ_v[N], voted[N]; /* of states that contradict: velocity of their positions; and the vote */
   double blind_begin; /* since when no state can be trusted */
-  double begin_speed[N], begin_energy, grows_since; /* speeds and kinetic energy [J] at the beginning of a reaction; since when both have grown */
+  double begin_speed[N], grows_since; /* speeds at the beginning of a reaction; since when a joint that disobeys is faster */
   int64_t disobeys[N], doubted, doubt_joint, doubt_problem; /* doubted: a joint that stood although it was driven, and where */
   double doubted_at, doubt_value, doubt_bound;
   int64_t history_latched[KINDS], level[KINDS], begins_count[KINDS];
