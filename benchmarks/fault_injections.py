@@ -76,14 +76,16 @@ class Outcome(NamedTuple):
     def is_good(self) -> bool:
         """The verdict.
 
-        Not found before it began; no faster than 1.1 times the better twin, or than the limit; no stop that it has not.
+        Not found before it began; no faster than 1.1 times the better twin, or than the limit; no stop that it has not,
+        unless that is lost, and nobody watched where it went.
         """
         if self.is_early:
             return False
         if self.injection.fault.name == ONE_SAMPLE and not self.injection.moves:
             return self.checked.speed < 0.05 and self.checked.moved < 0.005
         fast = self.checked.speed >= 1.0 and self.checked.speed > 1.1 * self.better.speed
-        return not fast and not (self.checked.stop and not self.better.stop)
+        stops = self.checked.stop and not self.better.stop and self.better.speed <= LOST
+        return not fast and not stops
 
 
 def injections(seed: int, arms: tuple[str, ...] = ARMS) -> list[Injection]:

@@ -1,0 +1,40 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Reactions on whole arms, in cases of benchmarks/faults.py, which has many more of them: none drives a joint on.
+
+Each bound is far below what the arm does where the reaction is wrong, which stands beside it.
+"""
+
+import sys
+from pathlib import Path
+
+import industrial
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+fault_injections = pytest.importorskip("fault_injections", reason="URDFs of industrial arms are not installed")
+
+CASES = [
+    # seed, number, drives brake, fault, arm, greatest speed [velocity limits]
+    (1, 468, True, "effort: sign of one", "ur10_robot", 2.7),  # 20: a velocity in doubt ended the fault
+    (2, 469, True, "effort: sign of one", "ur10_robot", 3.1),  # 20: others braked, and the arm as a whole lost energy
+    (2, 506, True, "half gain: all", "kinova", 2.1),  # 21: half of the effort was let go of
+    (2, 506, False, "half gain: all", "kinova", 2.1),
+    (1, 246, False, "encoder slips, 0.15 rad/s", "panda", 0.05),  # 6: not carried although velocities were good
+    (1, 240, False, "encoder slips, 0.15 rad/s", "prr", 0.01),  # 3
+    (1, 327, True, "no states", "panda", 0.6),  # 1.6: damped by a velocity that the model guessed
+]
+
+
+@pytest.mark.parametrize(("seed", "number", "brakes", "fault", "arm", "most"), CASES)
+def test_a_reaction_drives_no_joint_on(seed, number, brakes, fault, arm, most):
+    if arm != "prr" and arm not in industrial.urdfs():
+        pytest.skip(f"the URDF of {arm} is not installed")
+    injection = fault_injections.injections(seed)[number]
+    assert (injection.fault.name, injection.arm) == (fault, arm)
+    cell, run = fault_injections._run(*fault_injections.setup_of(number, injection), injection, brakes=brakes)
+    assert cell.detected < np.inf
+    assert run.speed < most
+    assert not run.stop
