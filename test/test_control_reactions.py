@@ -25,6 +25,7 @@ CASES = [
     (1, 246, False, "encoder slips, 0.15 rad/s", "panda", 0.05),  # 6: not carried although velocities were good
     (1, 240, False, "encoder slips, 0.15 rad/s", "prr", 0.01),  # 3
     (1, 327, True, "no states", "panda", 0.6),  # 1.6: damped by a velocity that the model guessed
+    (2, 529, True, "joint is blocked", "prr", 0.3),  # 2: braked by the motion that the model guessed
 ]
 
 
@@ -37,4 +38,4 @@ def test_a_reaction_drives_no_joint_on(seed, number, brakes, fault, arm, most):
     cell, run = fault_injections._run(*fault_injections.setup_of(number, injection), injection, brakes=brakes)
     assert cell.detected < np.inf
     assert run.speed < most
-    assert not run.stop
+    assert not run.stop or fault == "joint is blocked"  # the wrist rests against a stop in the end

@@ -202,13 +202,13 @@ static void expect(const Settings* s, State* m, double t) {
 }
 
 /* By how much a velocity may be another one than the model expects, by what the model was seen to lack and is not sent:
-   unseen + |M⁻¹| |r - lacked| (t - at). */
+   unseen + |M⁻¹| |r - lacked| (t - certain_t). */
 static double spread_of(const Settings* s, const State* m, double t, int i) {
   const Consistency* c = &m->consistency;
   double gained = 0;
   if (!m->expects || !s->plausibility || !c->modelled) return 0;
   for (int j = 0; j < N; ++j) gained += fabs(c->inverse_mass[i * N + j] * (c->residual[j] - m->lacked[j]));
-  return c->unseen[i] + gained * (t - c->at);
+  return c->unseen[i] + gained * (t - m->certain_t);
 }
 
 /* Whether no joint can have passed its velocity limit. */
@@ -223,7 +223,7 @@ static void begin_expecting(const Settings* s, State* m) {
   const Consistency* c = &m->consistency;
   m->expects = !(m->stepped_t - m->stood_since >= STOOD * (1 - 1e-9));
   EACH m->expects |= !(m->recent_speed[i] < MOVES * velocity_noise_of(&s->uncertainty, c, i));
-  m->expected_t = s->plausibility ? c->at : m->time;
+  m->expected_t = m->certain_t = s->plausibility ? c->at : m->time;
   copy(m->expected_q, s->plausibility ? c->q : m->q); copy(m->expected_v, s->plausibility ? c->v : m->qd);
   if (!m->expects) clear(m->expected_v);
 }
@@ -232,25 +232,28 @@ static void begin_expecting(const Settings* s, State* m) {
 static double middle_of(double a, double b, double x) { return greater(smaller(a, b), smaller(greater(a, b), x)); }
 
 /* The velocity by a vote of three: that of positions, the reported one, and the one that the model expects. Any one of them may
-   be wrong. Without states, the last one. Nonzero while states come and two of the three agree for every joint: the model's
-   motion goes on from there then. */
-static int vote(const Settings* s, State* m, double t, int contradicts, int begins) {
+   be wrong. Where positions and velocities do not contradict each other the reported one counts; without states, what of the
+   model's is certain. Nonzero while the velocity is known: states do not contradict each other, or for every joint all
+   three agree, or are slow, so that none can become fast unseen. The model's motion goes on from there then. */
+static int vote(const Settings* s, State* m, double t, int has_state, int begins) {
   const Consistency* c = &m->consistency;
   const double dt = t - m->differ_t, ratio = dt / (VELOCITY_TIME + dt);
   EACH m->voted[i] = shrunk(m->expected_v[i], spread_of(s, m, t, i)); /* damping by a guess could drive a joint */
-  if (!contradicts) return 0;
+  if (!has_state) return 0;
   if (begins || !(dt >= 0)) copy(m->differ_v, m->expected_v);
   else if (dt > 0) EACH m->differ_v[i] += ((c->last_q[i] - m->differ_q[i]) / dt - m->differ_v[i]) * ratio;
   m->differ_t = t;
   copy(m->differ_q, c->last_q);
-  int agree = 1;
+  const int contradicts = c->verdict == BLIND;
+  int sees = 1;
   EACH {
     const double slow = SLOW * s->velocity_limit[i], a = m->differ_v[i], b = c->raw[i], x = m->expected_v[i];
-    m->voted[i] = within(middle_of(a, b, x), greater(m->begin_speed[i], slow)); /* it has been braked since */
-    agree &= smaller(smaller(fabs(a - b), fabs(b - x)), fabs(x - a)) <= slow;
+    m->voted[i] = contradicts ? within(middle_of(a, b, x), greater(m->begin_speed[i], slow)) : b; /* it has been braked since */
+    const double most = greater(greater(a, b), x), least = smaller(smaller(a, b), x);
+    sees &= !contradicts || smaller(most - least, greater(most, -least)) <= slow;
   }
-  if (agree) copy(m->expected_v, m->voted);
-  return agree;
+  if (sees) { copy(m->expected_v, m->voted); m->certain_t = t; }
+  return sees;
 }
 
 /* --- whether the drives obey a reaction */
@@ -309,14 +312,14 @@ static double spring(const Settings* s, State* m, int i, double held, double q) 
 /* Without states that can be trusted: the arm is carried, and braked by the velocity that is voted for. One that moved has had the
    time then; its weight would turn what is left of its speed into more, and only brakes keep it where it is. */
 static int blind_effort(const Settings* s, State* m, double t, int has_state, double* effort) {
-  const int begins = !m->blind, contradicts = has_state && m->consistency.verdict == BLIND;
+  const int begins = !m->blind;
   m->blind = 1;
   if (begins) { m->blind_begin = t; begin_expecting(s, m); begin_watching(m, t, m->expected_v); }
   expect(s, m, t);
   gravity_effort(s, m, m->expected_q, effort);
   EACH effort[i] += m->lacked[i];
   if (m->phase == RAMP) { fade(m, t, effort); return m->left == 0; }
-  const int sees = vote(s, m, t, contradicts, begins), blindly = m->expects && !sees;
+  const int sees = vote(s, m, t, has_state, begins), blindly = m->expects && !sees;
   if (t >= (blindly ? smaller(m->until, m->blind_begin + BRAKING) : m->until)) return 1;
   if (!is_below_limits(s, m, t) || !obeys(s, m, t, m->expected_q, m->voted)) return 1;
   EACH effort[i] -= m->carried_damping[i] * m->voted[i];
@@ -365,7 +368,7 @@ static void begin_reaction(const Settings* s, State* m, int kind, double t) {
   m->ramp_down_time = s->ramp_down_time;
   m->ramped = m->until; m->blind = 0;
   copy(m->found, m->q);
-  begin_watching(m, t, m->qd);
+  if (!before) begin_watching(m, t, m->qd);
   find_gravity_error(s, m, m->q);
 }
 

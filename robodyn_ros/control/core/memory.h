@@ -218,7 +218,7 @@ typedef struct {
   double active_begin, until, ramp_down_time, ramped, left, found[N];
   double stood_since, stood_q[N], recent_speed[N], stepped_t; /* since when and where the arm stands; how fast it was; latest step */
   int64_t expects; /* 1 if the arm moves by the model while nobody sees it: when, where, how fast */
-  double expected_t, expected_q[N], expected_v[N];
+  double expected_t, certain_t, expected_q[N], expected_v[N]; /* certain_t: when a velocity was certain last */
   double gravity_error[N], lacked[N]; /* by how much the model may be wrong about what carries a joint, and was [N·m] or [N] */
   double differ_t, differ_q[N], differ_v[N], voted[N]; /* of states that contradict: velocity of their positions; and the vote */
   double blind_begin; /* since when no state can be trusted */
