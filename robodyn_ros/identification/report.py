@@ -112,7 +112,7 @@ def verdict(result: Identification) -> str:
     if lost := _unpredicted(found):
         joint = result.robot.joints[lost[0]]
         text = f"The identified arm does not predict {motion}: of the effort of joint {joint.name!r} it leaves "
-        text += f"{found.relative[lost[0]]:.0%} unexplained, no model 100%. Do not use it. Record all of a motion of "
+        text += f"{worst:.0%} unexplained, no model 100%. Do not use it. Record all of a motion of "
         return text + "`robodyn excite`, in which that joint moves as fast as it will in use."
     if not improved(result):
         return f"The identified arm predicts {motion} no better than the URDF: within {worst:.2%} of the effort."

@@ -90,6 +90,9 @@ static double velocity_noise_of(const Uncertainty* u, const Consistency* c, int 
   return sqrt(greater(least * least, c->noise[i]));
 }
 
+/* By how much noise alone may change the difference of two positions. */
+static double shaken(const Uncertainty* u, int i) { return sqrt(2 * log_chances()) * SQRT2 * u->position_noise * u->scale[i]; }
+
 static void reset_consistency(Consistency* c) {
   const Consistency fresh = {0};
   const int64_t dropped = c->dropped;
@@ -164,7 +167,7 @@ static int test_positions(const Uncertainty* u, Consistency* c, double dt, const
     const double most = velocity_change(c, 1.5 * z * sigma, dt, i, &expected), before = c->last_v[i] + expected;
     const double v = smaller(greater(qd[i], before - most), before + most);
     const double e = q[i] - c->last_q[i] - 0.5 * dt * (v + c->last_v[i]);
-    const double shaken = z * SQRT2 * u->position_noise * u->scale[i], bound = shaken + x * sigma * dt / 2;
+    const double noise = shaken(u, i), bound = noise + x * sigma * dt / 2;
     const double sum = smaller_sum(c->offset[i] += e, c->offset[N + i] += e - u->velocity_delay * (v - c->last_v[i]));
     if (fabs(sum) <= bound) {
       const double by = sigma * dt + fabs(v - c->last_v[i]) * (dt > LONG ? dt / 2 : dt / 6) + (dt > LONG ? c->doubt[i] * dt * dt / 8 : 0);
@@ -172,7 +175,7 @@ static int test_positions(const Uncertainty* u, Consistency* c, double dt, const
     } else if (fabs(sum) > worst * bound) {
       worst = fabs(sum) / bound;
       wrong = OFF_VELOCITY; c->joint = i; c->value = sum; c->bound = bound;
-      c->setting = shaken > 0.5 * bound ? BY_POSITION_NOISE : BY_VELOCITY_NOISE;
+      c->setting = noise > 0.5 * bound ? BY_POSITION_NOISE : BY_VELOCITY_NOISE;
     }
     sure &= fabs(sum) <= 0.5 * bound;
     prove(u, c, i, dt, qd[i] - before, 1.5 * z * sigma + fabs(expected), sum, bound);
@@ -228,7 +231,7 @@ static int is_at_stop(const Uncertainty* u, int i, double q, double residual) {
    may hold it, `load` what the model may not know of its load, `way` how far the other joints went in the interval. */
 static void watch_standing(const Uncertainty* u, Consistency* c, int i, double T, double q, int moves, double residual,
                            double dry, double load, double way, double inertia) {
-  const double still = sqrt(2 * log_chances()) * SQRT2 * u->position_noise * u->scale[i], borne = dry + load;
+  const double still = shaken(u, i), borne = dry + load;
   const int lives = moves || fabs(q - c->stood_at[i]) > still;
   const double seen = isfinite(c->shown[i]) ? c->shown[i] : borne, before = smaller(seen, greater(borne, fabs(residual)));
   const double grown = before + (borne - before) * T / FORGET;
@@ -321,10 +324,9 @@ static int begin_after_silence(const Uncertainty* u, Consistency* c, double t, c
 
 /* Whether a state of the same time as the one before it is of another arm. */
 static int is_another(const Uncertainty* u, Consistency* c, const double* q) {
-  const double z = sqrt(2 * log_chances());
   int found = 0;
   EACH {
-    const double bound = z * SQRT2 * u->position_noise * u->scale[i], away = q[i] - c->last_q[i];
+    const double bound = shaken(u, i), away = q[i] - c->last_q[i];
     if (!(fabs(away) > bound)) continue;
     found = 1; c->problem = OFF_VELOCITY; c->joint = i; c->value = away; c->bound = bound; c->setting = BY_POSITION_NOISE;
   }
@@ -334,11 +336,7 @@ static int is_another(const Uncertainty* u, Consistency* c, const double* q) {
 
 /* The speed that the positions of an interval T show, whatever their noise. */
 static void find_swept(const Uncertainty* u, Consistency* c, double T, const double* q) {
-  const double z = sqrt(2 * log_chances());
-  EACH {
-    const double shaken = z * SQRT2 * u->position_noise * u->scale[i];
-    c->swept[i] = T > 0 ? greater(fabs(q[i] - c->begin_q[i]) - shaken, 0) / T : 0;
-  }
+  EACH c->swept[i] = T > 0 ? greater(fabs(q[i] - c->begin_q[i]) - shaken(u, i), 0) / T : 0;
 }
 
 /* Residual 2, where an interval is over or positions have shown that a jump was true. Gives what is wrong, which is not
