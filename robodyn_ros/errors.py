@@ -80,12 +80,14 @@ class InputError(RobodynError):
 
     Attributes:
         name: the argument's name.
+        problem: the message without it.
         value: the wrong value.
     """
 
     def __init__(self, name: str, problem: str, value: object = None) -> None:
         super().__init__(f"{name}: {problem}")
         self.name = name
+        self.problem = problem
         self.value = value
 
 

@@ -136,7 +136,7 @@ def test_figures_of_a_run():
         (("--controller", ","), "names none"),
         (("--controller", "nobody"), "unknown"),
         (("--rate", "0"), "--rate"),
-        (("--natural-frequency", "-1"), "natural_frequency"),
+        (("--natural-frequency", "-1"), "--natural-frequency: must not"),
         (("--mass-scale", "0"), "mass_scale"),
         (("--controller", "pd", "--plot", "laws.nothing"), "--plot"),
     ],

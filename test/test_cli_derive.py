@@ -83,7 +83,7 @@ def test_pdf_is_a_file_named_after_the_arm(tmp_path, monkeypatch, capsys):
         ((PRR, "--out", "arm.doc"), "--out: 'arm.doc' ends in none of .txt, .md, .html, .tex, .pdf, .json"),
         ((PRR, "--out", f"{PRR}/arm.md"), f"--out: '{PRR}/arm.md' cannot be written: {PRR} is no folder"),
         ((PRR, "--at", "0.1,0.2"), "--at: '0.1,0.2' is neither 3 positions (elevator, shoulder, wrist)"),
-        ((PRR, "--gravity", "0", "0", "nan"), "gravity: must be 3 finite numbers"),
+        ((PRR, "--gravity", "0", "0", "nan"), "--gravity: must be 3 finite numbers"),
         (("nowhere.urdf",), "nowhere.urdf: cannot be read: No such file"),
     ],
 )

@@ -64,7 +64,7 @@ def test_gravity_and_plugin_are_those_asked_for(capsys):
         ((PRR, "--language", "c", "--of", ","), "--of: name at least one of inverse"),
         ((PRR, "--language", "c", "--real", "half"), "--real: 'half' is not one of double, float"),
         ((PRR, "--language", "c", "--dynamics", "magic"), "dynamics plugin 'magic': unknown"),
-        ((PRR, "--language", "c", "--gravity", "0", "0", "nan"), "gravity: must be 3 finite numbers"),
+        ((PRR, "--language", "c", "--gravity", "0", "0", "nan"), "--gravity: must be 3 finite numbers"),
         (("nowhere.urdf", "--language", "c"), "nowhere.urdf: cannot be read: No such file"),
         (
             (PRR, "--language", "c", "--out", "arm.py"),

@@ -163,7 +163,7 @@ def test_a_value_may_begin_with_a_minus(joined):
         (["excite", PRR, "--from", "HOEM"], "error: --from: 'HOEM' is neither"),
         (["excite", PRR, "--floor", "nan"], "error: --floor: is not finite"),
         (["excite", PRR, "--box", *"000111", "--floor", "2"], "error: --box and --floor: has nothing between"),
-        (["excite", PRR, "--floor", "3"], "error: --from: is beyond the limits: place of link 'carriage'"),
+        (["excite", PRR, "--floor", "3"], "error: --floor: is beyond the limits: place of link 'carriage'"),
         (["plan", PRR, "--to", "HOME", "--tool", "hnd"], "error: --tool: 'hnd' is not in the robot"),
         (["identify", PRR, "none.csv", "--payload-link", "hnd"], "error: --payload-link: 'hnd' is not in the robot"),
         (["contact", PRR, "none.csv", "--tool", "hnd"], "error: --tool: 'hnd' is not in the robot"),

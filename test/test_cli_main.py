@@ -350,3 +350,16 @@ def test_a_table_that_is_too_wide_is_printed_in_parts(columns, monkeypatch, caps
     words.add_row("·", long, "some words that may be broken between them")
     console().print(words)
     assert capsys.readouterr().out.count(long) == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("excite urdf/prr.urdf --velocity-share 3", "--velocity-share: must be within"),
+        ("excite urdf/prr.urdf --from 9,0,0", "--from: is beyond the limits"),
+        ("excite urdf/prr.urdf --floor 9", "--floor: is beyond the limits"),
+    ],
+)
+def test_an_error_names_the_option_that_gave_what_is_wrong(line, said, capsys):
+    assert command.main(line.split()) == ExitCode.ERROR
+    assert capsys.readouterr().err.startswith(f"error: {said}")

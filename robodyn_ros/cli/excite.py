@@ -68,7 +68,7 @@ def run(args: Namespace) -> ExitCode:
     given = {name: getattr(args, name) for name, *_ in OPTIONS}
     start = robot.home if args.start is None else parse_pose(args.start, robot, robot.home, "--from")
     settings = ExcitationSettings(**given)
-    with progress_bar() as progress, _options(args):
+    with progress_bar() as progress, _box_named(args):
         task = progress.add_task("searching for a motion", total=args.tries)
         told = partial(progress.advance, task)
         excitation = excite(robot, settings, workspace=_workspace(args), start=start, progress=told)
@@ -78,16 +78,15 @@ def run(args: Namespace) -> ExitCode:
 
 
 @contextmanager
-def _options(args: Namespace) -> Iterator[None]:
-    """Within it, an error about where the arm is and may be names the options that say so."""
+def _box_named(args: Namespace) -> Iterator[None]:
+    """Within it, an error about where the arm may be names the options that say so."""
     try:
         yield
     except InputError as problem:
-        box = [f"--{name}" for name in ("box", "floor") if getattr(args, name) is not None]
-        option = {"start": "--from", "workspace": " and ".join(box)}.get(problem.name)
-        if not option:
+        box = " and ".join(f"--{name}" for name in ("box", "floor") if getattr(args, name) is not None)
+        if not box or problem.name not in ("workspace", "start") or (problem.name == "start" and args.start):
             raise
-        raise InputError(option, str(problem).partition(": ")[2], problem.value) from problem
+        raise InputError(box, problem.problem, problem.value) from problem
 
 
 def _workspace(args: Namespace) -> Workspace | None:

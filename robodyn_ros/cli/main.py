@@ -18,7 +18,7 @@ try:  # Ctrl-C may come while the command is still being imported
 
     from robodyn_ros import __version__
     from robodyn_ros.cli.verb import ExitCode, Verb, VerbHelp, VerbParser
-    from robodyn_ros.errors import RobodynError
+    from robodyn_ros.errors import InputError, RobodynError
     from robodyn_ros.plugins import origin
     from robodyn_ros.robot.xacro import is_argument
     from robodyn_ros.suggestions import is_it, nearest
@@ -110,7 +110,24 @@ def _run(line: list[str]) -> int:
         hint = is_it(line[0], verbs) or f"; the verbs are {', '.join(verbs)}"
         parser.error(f"there is no verb {line[0]!r}{hint}")
     given = parse(parser, line)
-    return verbs[given.verb].run(given)
+    try:
+        return verbs[given.verb].run(given)
+    except RobodynError as problem:  # a message begins with the name of what is wrong
+        name, _, said = str(problem).partition(": ")
+        option = "" if problem.place else option_of(verb_parsers(parser)[given.verb], given, name)
+        if not option:
+            raise
+        raise InputError(option, said) from problem
+
+
+def option_of(parser: ArgumentParser, given: Namespace, name: str) -> str:
+    """The option of a verb that gave an argument of that name: ``--gap`` for ``gap``; "" if none did."""
+    for action in parser._actions:
+        options = [option for option in action.option_strings if option.startswith("--")]
+        is_given = vars(given).get(action.dest, action.default) != action.default
+        if options and is_given and name in (action.dest, options[0][2:].replace("-", "_")):
+            return options[0]
+    return ""
 
 
 def parse(parser: ArgumentParser, arguments: Sequence[str] | None) -> Namespace:

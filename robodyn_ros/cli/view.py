@@ -11,11 +11,12 @@ import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from contextlib import contextmanager
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from select import select
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from robodyn_ros.cli.arm import add_arm, arm_of, arm_source
 from robodyn_ros.cli.console import console
@@ -26,7 +27,7 @@ from robodyn_ros.plugins import find as find_plugin
 from robodyn_ros.robot.description import read_document
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from robodyn_ros.cli.processes import GroupProcess, ProcessGroup
 
@@ -62,23 +63,32 @@ def run(args: Namespace) -> ExitCode:
 
     if args.attach and args.urdf != OWN:
         raise InputError("--attach", "takes the arm from the topic robot_description; leave the URDF out", args.urdf)
+    arm = None if args.attach else _arm(args)
     check_free(args.host, args.port)
     with (
         TemporaryDirectory(prefix="robodyn-") as folder,
         _environment(args.attach) as env,
         ProcessGroup(env, Path(folder)) as group,
     ):
-        model = {} if args.attach else _start_arm(group, args)
-        address = {"host": args.host, "port": args.port}
-        viewer = group.start("viewer", {"simulated": not args.attach, **model, **address}, piped=True)
+        if arm and arm.start:
+            arm.start(group)
+        shown = {"simulated": False} if arm is None else arm.shown
+        viewer = group.start("viewer", {**shown, "host": args.host, "port": args.port}, piped=True)
         if is_exposed(args.host):
             console(stderr=True).print(f"warning: {EXPOSED}", markup=False)
         console().print(f"{url(group, viewer)}  (Ctrl-C ends)", markup=False, soft_wrap=True)
         stay(group)
 
 
-def _start_arm(group: ProcessGroup, args: Namespace) -> dict[str, Any]:
-    """Start simulator and controller; return the parameters of the viewer that describe the arm."""
+class _Arm(NamedTuple):
+    """The arm of the command line."""
+
+    shown: dict[str, Any]  # parameters of the viewer
+    start: Callable[[ProcessGroup], object] | None  # of simulator and controller, if it has masses
+
+
+def _arm(args: Namespace) -> _Arm:
+    """Read the arm and check what it is given."""
     from robodyn_ros.assets import find
     from robodyn_ros.cli.demo.run import GAINS
     from robodyn_ros.cli.motion import POSES
@@ -98,9 +108,10 @@ def _start_arm(group: ProcessGroup, args: Namespace) -> dict[str, Any]:
         print(
             f"{robot.name} has no masses: it is posed by the viewer, without simulator and controller", file=sys.stderr
         )
-        return {**pictured, "posed": True, "simulated": False}
-    start_arm(group, {**model, "dynamics": args.dynamics}, args.controller, files, given=given.values)
-    return pictured
+        return _Arm({**pictured, "posed": True, "simulated": False}, None)
+    nodes = {**model, "dynamics": args.dynamics}
+    start = partial(start_arm, parameters=nodes, controller=args.controller, files=files, given=given.values)
+    return _Arm({**pictured, "simulated": True}, start)
 
 
 def stay(group: ProcessGroup) -> NoReturn:
