@@ -133,6 +133,11 @@ def test_python_that_is_exported_has_the_style_of_ament(package: Path) -> None:
     assert done.returncode == 0, done.stdout
 
 
+def test_lines_of_cmake_that_are_exported_are_of_aments_length(package: Path) -> None:
+    text = (package / "CMakeLists.txt").read_text(encoding="utf-8")
+    assert max(map(len, text.splitlines())) <= 140, "ament_lint_cmake: linelength"
+
+
 @pytest.mark.parametrize("linter", ["flake8", "pep257", "xmllint", "lint_cmake"])
 def test_ament_takes_what_is_exported(linter: str, package: Path) -> None:
     ament(linter, str(package))

@@ -202,7 +202,7 @@ def export_package(
         "LAW": law,
         "TOOL": stream.link,
         "FROZEN": fixed,
-        "SOURCES": " ".join(sorted(name for name in model if name.endswith(".c"))),
+        "SOURCES": "\n  ".join(sorted(name for name in model if name.endswith(".c"))),
     }
     found = {
         "src/arm.h": comment + arm.header(),
