@@ -128,15 +128,15 @@ def inject(case: int, injection: Injection) -> list[Outcome]:
     outcomes: list[Outcome] = []
     unchecked_brakes: tuple[Cell, Run] | None = None
     for brakes in (True, False):
-        cell, checked = _run(setup, swing, begin, injection, brakes=brakes)
+        cell, checked = run_twin(setup, swing, begin, injection, brakes=brakes)
         if unchecked_brakes is None or unchecked_brakes[0].timed_out:
-            other, unchecked = _run(setup, swing, begin, injection, brakes=brakes, checks=False)
+            other, unchecked = run_twin(setup, swing, begin, injection, brakes=brakes, checks=False)
             unchecked_brakes = unchecked_brakes or (other, unchecked)
         else:
             unchecked = unchecked_brakes[1]
         lets_go = None
         if cell.detected < np.inf:
-            _, lets_go = _run(setup, swing, begin, injection, brakes=brakes, lets_go=True)
+            _, lets_go = run_twin(setup, swing, begin, injection, brakes=brakes, lets_go=True)
         found = cell.detected - (START + begin) + 1e-9
         outcomes.append(
             Outcome(case, injection, brakes, *cell.fault, found, cell.at_detection, checked, unchecked, lets_go)
@@ -144,7 +144,8 @@ def inject(case: int, injection: Injection) -> list[Outcome]:
     return outcomes
 
 
-def _run(setup: Setup, swing: Swing | None, begin: float, injection: Injection, **how: bool) -> tuple[Cell, Run]:
+def run_twin(setup: Setup, swing: Swing | None, begin: float, injection: Injection, **how: bool) -> tuple[Cell, Run]:
+    """What becomes of a case as ``setup_of`` gives it, and of its twins; ``how`` are arguments of :class:`Cell`."""
     cell = Cell(setup, **how)
     moves = None if swing is None else Swing(swing.ends, swing.duration)
     cell.run(SETTLES)

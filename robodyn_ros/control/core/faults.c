@@ -124,6 +124,13 @@ static int find_latched(const Settings* s, State* m, double t) {
   return -1;
 }
 
+/* Whether the arm has still to come to rest before its law goes on from there. */
+static int is_braked(const Settings* s, const State* m, const double* qd) {
+  int moves = 0;
+  EACH moves |= fabs(qd[i]) > SLOW * s->velocity_limit[i];
+  return m->active_kind == SENSOR && m->carries && m->phase == HOLD && moves;
+}
+
 /* Kind of the fault of a usable state, -1 for none; `present` is 0 if it is latched and its cause is away. */
 static int detect(const Settings* s, State* m, double t, const double* qd, int* present) {
   static int (*const judges[])(const Settings*, State*, const double*) = {JUDGES};
@@ -132,6 +139,7 @@ static int detect(const Settings* s, State* m, double t, const double* qd, int* 
   for (size_t k = 0; kind < 0 && k < sizeof judges / sizeof *judges; ++k) kind = judges[k](s, m, qd);
   if (kind >= 0 || !m->active) return kind;
   if (is_unproved(&m->consistency)) return (int)m->active_kind; /* a state in doubt ends no fault */
+  if (is_braked(s, m, qd)) { *present = 0; return (int)m->active_kind; }
   kind = find_latched(s, m, t);
   *present = kind < 0;
   return kind;
@@ -166,14 +174,19 @@ static void find_added(const Settings* s, const State* m, double* added) {
 
 /* --- what may be sent without states that can be trusted */
 
-/* By how much the model may be wrong about what carries the arm at q: masses and a payload; and what of that it lacked lately. */
+/* By how much the model may be wrong about what carries the arm at q: masses and a payload; and what of that it lacked lately. Of
+   a joint that moves, what friction may explain is none of it: it would push the joint on. */
 static void find_gravity_error(const Settings* s, State* m, const double* q) {
+  const Uncertainty* u = &s->uncertainty;
   const double none[N] = {0};
   double rows[3 * N] = {0};
   if (s->sensitivity) s->sensitivity(q, none, none, s->sensitivity_model, rows);
   EACH {
-    m->gravity_error[i] = s->uncertainty.model_error * rows[i] + s->uncertainty.unknown_payload * rows[N + i];
-    m->lacked[i] = s->plausibility ? within(m->consistency.residual[i], m->gravity_error[i]) : 0;
+    const double v = m->qd[i], lacked = m->consistency.residual[i];
+    const int moves = fabs(v) > MOVES * velocity_noise_of(u, &m->consistency, i);
+    m->gravity_error[i] = u->model_error * rows[i] + u->unknown_payload * rows[N + i];
+    m->lacked[i] = s->plausibility ? within(lacked, m->gravity_error[i]) : 0;
+    m->carried_error[i] = s->plausibility ? within(lacked - (moves ? friction_in(u, i, v, lacked) : 0), m->gravity_error[i]) : 0;
   }
 }
 
@@ -188,26 +201,43 @@ static void note_motion(State* m, double t, const double* q, const double* qd, c
   m->stepped_t = t;
 }
 
+/* What the model was seen to lack of a joint's effort beyond what carries it: friction, which brakes, or something that drives it. */
+static double braked_by(const State* m, int i) {
+  const double rest = m->consistency.residual[i] - m->lacked[i];
+  return rest * m->expected_v[i] > 0 ? fabs(rest) : 0;
+}
+
+static double driven_by(const State* m, int i) {
+  const double rest = m->consistency.residual[i] - m->lacked[i];
+  return rest * m->expected_v[i] > 0 ? 0 : fabs(rest);
+}
+
 /* The motion that the model expects goes on under the last command, since the latest state without doubt. */
 static void expect(const Settings* s, State* m, double t) {
+  const Consistency* c = &m->consistency;
+  const int brakes = s->plausibility && c->modelled;
   const double left = greater(t - m->expected_t, 0);
   const double steps = smaller(greater(ceil(left / EXPECTED_STEP), 1), EXPECTED_STEPS), dt = left / steps;
   double gained[N], effort[N];
   EACH effort[i] = m->applied[i] - m->lacked[i];
   for (int k = 0; k < (int)steps && m->expects; ++k) {
     s->forward(m->expected_q, m->expected_v, effort, s->model, gained);
-    EACH { m->expected_v[i] += dt * gained[i]; m->expected_q[i] += dt * m->expected_v[i]; }
+    EACH {
+      const double by = brakes ? dt * c->inverse_mass[i * N + i] * braked_by(m, i) : 0;
+      m->expected_v[i] = shrunk(m->expected_v[i] + dt * gained[i], by);
+      m->expected_q[i] += dt * m->expected_v[i];
+    }
   }
   m->expected_t = t;
 }
 
-/* By how much a velocity may be another one than the model expects, by what the model was seen to lack and is not sent:
+/* By how much a velocity may be another one than the model expects, by what drives joints and the model was seen to lack:
    unseen + |M⁻¹| |r - lacked| (t - certain_t). */
 static double spread_of(const Settings* s, const State* m, double t, int i) {
   const Consistency* c = &m->consistency;
   double gained = 0;
   if (!m->expects || !s->plausibility || !c->modelled) return 0;
-  for (int j = 0; j < N; ++j) gained += fabs(c->inverse_mass[i * N + j] * (c->residual[j] - m->lacked[j]));
+  for (int j = 0; j < N; ++j) gained += fabs(c->inverse_mass[i * N + j]) * driven_by(m, j);
   return c->unseen[i] + gained * (t - m->certain_t);
 }
 
@@ -223,37 +253,83 @@ static void begin_expecting(const Settings* s, State* m) {
   const Consistency* c = &m->consistency;
   m->expects = !(m->stepped_t - m->stood_since >= STOOD * (1 - 1e-9));
   EACH m->expects |= !(m->recent_speed[i] < MOVES * velocity_noise_of(&s->uncertainty, c, i));
-  m->expected_t = m->certain_t = s->plausibility ? c->at : m->time;
+  m->expected_t = m->certain_t = m->expected_since = s->plausibility ? c->at : m->time;
   copy(m->expected_q, s->plausibility ? c->q : m->q); copy(m->expected_v, s->plausibility ? c->v : m->qd);
   if (!m->expects) clear(m->expected_v);
 }
 
-/* The middle one of three numbers. */
-static double middle_of(double a, double b, double x) { return greater(smaller(a, b), smaller(greater(a, b), x)); }
+/* Whether the model's motion goes on from the latest state without doubt. */
+static int is_expecting(const Settings* s, const State* m) {
+  return s->plausibility && m->expected_since == m->consistency.at;
+}
+
+/* A state of which something is in doubt: the model's motion goes on by what is sent meanwhile, and the velocity of positions
+   is filtered. */
+static void predict(const Settings* s, State* m, double t) {
+  const Consistency* c = &m->consistency;
+  if (!s->plausibility || !(c->at < t) || !m->applies) return;
+  if (!is_expecting(s, m)) {
+    find_gravity_error(s, m, c->q);
+    begin_expecting(s, m);
+    m->trusts = UNDECIDED; m->differ_t = c->at;
+    copy(m->differ_q, c->q); copy(m->differ_v, m->expected_v);
+  }
+  expect(s, m, t);
+  const double dt = t - m->differ_t, ratio = dt / (VELOCITY_TIME + dt);
+  if (m->trusts == TRUST_POSITIONS) copy(m->differ_v, m->expected_v);
+  if (dt > 0) EACH m->differ_v[i] += ((c->last_q[i] - m->differ_q[i]) / dt - m->differ_v[i]) * ratio;
+  m->differ_t = t;
+  copy(m->differ_q, c->last_q);
+}
+
+/* Of two velocities the faster one, if they have one sign, and 0 else: neither can drive what the other one brakes. */
+static double faster_of(double a, double b) { return a * b < 0 ? 0 : fabs(a) > fabs(b) ? a : b; }
+
+/* The velocity of a joint by what is trusted of states that contradict each other. */
+static double trusted_velocity(const State* m, int i) {
+  return m->trusts == TRUST_POSITIONS ? m->differ_v[i] : m->consistency.raw[i];
+}
+
+/* Which of positions and velocities that contradict each other the model confirms: those that are nearer to its motion by half,
+   and for every joint within a slow velocity and what the model may have been wrong by since then. */
+static int find_trusted(const Settings* s, const State* m, double t) {
+  double positions = 0, velocities = 0;
+  EACH {
+    const double x = m->expected_v[i], most = SLOW * s->velocity_limit[i] + m->consistency.doubt[i] * (t - m->certain_t);
+    positions = greater(positions, fabs(m->differ_v[i] - x) / most);
+    velocities = greater(velocities, fabs(m->consistency.raw[i] - x) / most);
+  }
+  const double nearest = smaller(positions, velocities);
+  if (nearest > 1 || nearest > greater(positions, velocities) / 2) return UNDECIDED;
+  return positions < velocities ? TRUST_POSITIONS : TRUST_VELOCITIES;
+}
 
 /* The velocity by a vote of three: that of positions, the reported one, and the one that the model expects. Any one of them may
    be wrong. Where positions and velocities do not contradict each other the reported one counts; without states, what of the
-   model's is certain. Nonzero while the velocity is known: states do not contradict each other, or for every joint all
-   three agree, or are slow, so that none can become fast unseen. The model's motion goes on from there then. */
-static int vote(const Settings* s, State* m, double t, int has_state, int begins) {
+   model's is certain. If they contradict each other, the model tells which of the two is right; as long as they differ by
+   little, the faster one counts. Nonzero while the velocity is known. The model's motion goes on from there then. An arm that
+   stood stays there. */
+static int vote(const Settings* s, State* m, double t, int has_state) {
   const Consistency* c = &m->consistency;
-  const double dt = t - m->differ_t, ratio = dt / (VELOCITY_TIME + dt);
+  int slow = 1;
   EACH m->voted[i] = shrunk(m->expected_v[i], spread_of(s, m, t, i)); /* damping by a guess could drive a joint */
   if (!has_state) return 0;
-  if (begins || !(dt >= 0)) copy(m->differ_v, m->expected_v);
-  else if (dt > 0) EACH m->differ_v[i] += ((c->last_q[i] - m->differ_q[i]) / dt - m->differ_v[i]) * ratio;
-  m->differ_t = t;
-  copy(m->differ_q, c->last_q);
-  const int contradicts = c->verdict == BLIND;
-  int sees = 1;
-  EACH {
-    const double slow = SLOW * s->velocity_limit[i], a = m->differ_v[i], b = c->raw[i], x = m->expected_v[i];
-    m->voted[i] = contradicts ? within(middle_of(a, b, x), greater(m->begin_speed[i], slow)) : b; /* it has been braked since */
-    const double most = greater(greater(a, b), x), least = smaller(smaller(a, b), x);
-    sees &= !contradicts || smaller(most - least, greater(most, -least)) <= slow;
+  if (c->verdict != BLIND) {
+    m->trusts = UNDECIDED;
+    copy(m->voted, c->raw); copy(m->expected_q, m->last_q);
+  } else if (!m->expects) {
+    clear(m->voted);
+    return 1;
+  } else {
+    EACH slow &= fabs(m->differ_v[i] - c->raw[i]) <= SLOW * s->velocity_limit[i];
+    if (m->trusts == UNDECIDED && !slow) m->trusts = find_trusted(s, m, t);
+    if (m->trusts == UNDECIDED && !slow) return 0;
+    EACH m->voted[i] = m->trusts == UNDECIDED ? faster_of(m->differ_v[i], c->raw[i]) : trusted_velocity(m, i);
+    if (m->trusts == TRUST_POSITIONS) copy(m->expected_q, c->last_q);
   }
-  if (sees) { copy(m->expected_v, m->voted); m->certain_t = t; }
-  return sees;
+  copy(m->expected_v, m->voted);
+  m->certain_t = t;
+  return 1;
 }
 
 /* --- whether the drives obey a reaction */
@@ -314,15 +390,18 @@ static double spring(const Settings* s, State* m, int i, double held, double q) 
 static int blind_effort(const Settings* s, State* m, double t, int has_state, double* effort) {
   const int begins = !m->blind;
   m->blind = 1;
-  if (begins) { m->blind_begin = t; begin_expecting(s, m); begin_watching(m, t, m->expected_v); }
+  if (begins) m->blind_begin = t;
+  if (begins && !is_expecting(s, m)) begin_expecting(s, m);
   expect(s, m, t);
   gravity_effort(s, m, m->expected_q, effort);
-  EACH effort[i] += m->lacked[i];
+  EACH effort[i] += m->carried_error[i];
   if (m->phase == RAMP) { fade(m, t, effort); return m->left == 0; }
-  const int sees = vote(s, m, t, has_state, begins), blindly = m->expects && !sees;
+  if (begins) begin_watching(m, t, m->expected_v);
+  const int sees = vote(s, m, t, has_state), blindly = m->expects && !sees;
+  if (begins) EACH { m->found[i] = m->expected_q[i]; m->begin_speed[i] = greater(m->begin_speed[i], fabs(m->voted[i])); }
   if (t >= (blindly ? smaller(m->until, m->blind_begin + BRAKING) : m->until)) return 1;
   if (!is_below_limits(s, m, t) || !obeys(s, m, t, m->expected_q, m->voted)) return 1;
-  EACH effort[i] -= m->carried_damping[i] * m->voted[i];
+  EACH effort[i] += (sees ? spring(s, m, i, m->found[i], m->expected_q[i]) : 0) - m->carried_damping[i] * m->voted[i];
   return 0;
 }
 
@@ -332,7 +411,7 @@ static int seeing_effort(const Settings* s, State* m, double t, const double* q,
   if (m->blind) { copy(m->found, q); begin_watching(m, t, qd); }
   m->blind = 0;
   if (m->carries) gravity_effort(s, m, q, effort); else clear(effort);
-  EACH effort[i] += m->carries ? m->lacked[i] : 0;
+  EACH effort[i] += m->carries ? m->carried_error[i] : 0;
   if (!obeys(s, m, t, q, qd)) {
     EACH if (m->disobeys[i]) effort[i] = 0;
     return 1;

@@ -193,7 +193,9 @@ static int answer(Core* c) {
   p->kind = NO_FAULT;
   /* states, consistency */
   int code = validate(s, m, p);
-  if (!code) code = compare(s, m, p);
+  if (code) return code;
+  code = compare(s, m, p);
+  predict(s, m, t);
   if (code) return code;
   copy(m->last_q, p->q);
   if (m->references.source == WAITING && !is_held(s, m, p->q)) return CORE_STATE_NOT_HELD;

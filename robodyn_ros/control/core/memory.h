@@ -63,6 +63,7 @@ typedef struct {
 
 /* Verdicts on a state (consistency.c). */
 enum { TRUSTED, DROPPED, BLIND, FAULTY };
+enum { UNDECIDED, TRUST_POSITIONS, TRUST_VELOCITIES };      /* what of a state that contradicts is trusted */
 enum { BY_POSITION_NOISE, BY_VELOCITY_NOISE, BY_DELAY, BY_FRICTION, BY_MASSES, BY_PAYLOAD, BY_PUSH }; /* what bounds a residual */
 enum { PROBLEM_KINDS = 32 }; /* a problem is its kind, and so many times what bounds it */
 
@@ -218,9 +219,11 @@ typedef struct {
   double active_begin, until, ramp_down_time, ramped, left, found[N];
   double stood_since, stood_q[N], recent_speed[N], stepped_t; /* since when and where the arm stands; how fast it was; latest step */
   int64_t expects; /* 1 if the arm moves by the model while nobody sees it: when, where, how fast */
-  double expected_t, certain_t, expected_q[N], expected_v[N]; /* certain_t: when a velocity was certain last */
-  double gravity_error[N], lacked[N]; /* by how much the model may be wrong about what carries a joint, and was [N·m] or [N] */
-  double differ_t, differ_q[N], differ_v[N], voted[N]; /* of states that contradict: velocity of their positions; and the vote */
+  double expected_since, expected_t, certain_t, expected_q[N], expected_v[N]; /* since which state; when a velocity was certain last */
+  double gravity_error[N], lacked[N], carried_error[N]; /* of what carries a joint: by how much the model may be wrong, was wrong,
+                                                           and is corrected [N·m] or [N] */
+  int64_t trusts; /* of states that contradict: what of them is trusted */
+  double differ_t, differ_q[N], differ_v[N], voted[N]; /* likewise: the velocity of their positions; and the vote */
   double blind_begin; /* since when no state can be trusted */
   double begin_speed[N], grows_since; /* speeds at the beginning of a reaction; since when a joint that disobeys is faster */
   int64_t disobeys[N], doubted, doubt_joint, doubt_problem; /* doubted: a joint that stood although it was driven, and where */
