@@ -47,7 +47,9 @@ def report(capsys, tmp_path, text, *arguments):
 def test_the_arms_of_the_package_are_in_order(capsys, name):
     assert main(["check", str(ROOT / f"urdf/{name}.urdf")]) == 0
     out = capsys.readouterr().out
-    assert "Nothing suspicious." in out
+    weak = name in ("r", "pr")  # somebody may push harder than their drives
+    assert ("0 errors, 0 warnings, 1 note" if weak else "Nothing suspicious.") in out
+    assert ("push_force" in out) is weak
     assert max(map(len, out.splitlines())) <= 80
 
 

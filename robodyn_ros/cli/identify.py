@@ -255,6 +255,7 @@ def show_arm(
     from rich.text import Text
 
     from robodyn_ros.identification.report import changes, friction, improved, sought, verdict
+    from robodyn_ros.identification.uncertainty import stated_uncertainty
 
     out = console()
     _show_recordings(out, [*used, *unused])
@@ -264,6 +265,11 @@ def show_arm(
             out.print(_table(heading, rows))
         else:
             out.print(f"{heading[0]}: nothing", markup=False)
+    rows = [
+        (one.name, f"{one.default:g} {one.unit}", f"{one.value:.2g} {one.unit}", one.joint)
+        for one in stated_uncertainty(result, used)
+    ]
+    out.print(_table(("For the controller", "Default", "Here", "Joint"), rows))
     wanted = sought(result)
     text = f"{sum(one.identified for one in wanted)} of {len(wanted)} parameters are identified; {result.rank} of "
     text += f"{result.base.rank} combinations that motion shows are in this one"
@@ -287,6 +293,7 @@ def print_arm(
         args: of the verb.
     """
     from robodyn_ros.identification.report import improved, verdict
+    from robodyn_ros.identification.uncertainty import stated_uncertainty
 
     names = result.robot.joint_names
     predictions = {
@@ -305,6 +312,7 @@ def print_arm(
             "joints": list(names),
             "improved": improved(result),
             "verdict": verdict(result),
+            "uncertainty": {one.name: one.value for one in stated_uncertainty(result, used)},
             "recordings": [_recording(one) for one in used],
             "validated_on": [_recording(one) for one in unused],
             "errors": predictions,

@@ -84,6 +84,7 @@ def _loaded(args: Namespace, document: UrdfDocument, findings: list[Finding]) ->
     """The robot and its loads, or None with the reason among the findings."""
     from robodyn_ros import create_dynamics
     from robodyn_ros.cli.check.joints import damping_findings, load_findings, loads, named_pose
+    from robodyn_ros.cli.check.uncertainty import uncertainty_findings
     from robodyn_ros.robot.description import Finding
     from robodyn_ros.robot.urdf import build
     from robodyn_ros.simulation.plant.base import PlantSettings
@@ -103,6 +104,7 @@ def _loaded(args: Namespace, document: UrdfDocument, findings: list[Finding]) ->
     found = loads(dynamics, dict(named_pose(text, robot) for text in args.at))
     findings.extend(load_findings(robot, found))
     findings.extend(damping_findings(dynamics, PlantSettings().step))
+    findings.extend(uncertainty_findings(dynamics))
     return robot, found
 
 

@@ -39,6 +39,7 @@ from robodyn_ros.errors import InputError
 from robodyn_ros.identification.recording.recording import Recording, unreadable
 from robodyn_ros.identification.settings import IdentificationSettings, SignalSettings
 from robodyn_ros.identification.signals.long_run_variance import long_run_ratio
+from robodyn_ros.identification.signals.noise import position_noise
 from robodyn_ros.identification.signals.prepared_recording import (
     PreparedRecording,
     cutoff_frequencies,
@@ -104,6 +105,7 @@ class PreparedSamples:
         duration: duration of the recording [s].
         still: joints that stand still all the time.
         notes: remarks for the user.
+        noise: standard deviation of the noise of the recorded positions, (n,) in [rad] or [m].
     """
 
     name: str
@@ -117,6 +119,7 @@ class PreparedSamples:
     duration: float
     still: tuple[str, ...]
     notes: tuple[str, ...]
+    noise: Array
 
 
 def prepare(
@@ -315,6 +318,7 @@ def _samples(
         recording.duration,
         tuple(name for name, moves in zip(robot.joint_names, prepared.moving.tolist(), strict=True) if not moves),
         _notes(samples, len(prepared.segments)),
+        position_noise(recording.position.t, recording.position.values),
     )
 
 

@@ -1,0 +1,38 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Whether the controller's stated uncertainty leaves room for a fault of a drive to show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from robodyn_ros.control.faults.explained import afforded, explained_efforts
+from robodyn_ros.dynamics.base import Dynamics
+from robodyn_ros.dynamics.compiled import CompiledDynamics
+from robodyn_ros.robot.description import Finding
+
+WHOLE = 1.0
+"""Ratio of an effort limit from which on what is explained hides a drive that gives nothing [-]."""
+
+
+def uncertainty_findings(dynamics: Dynamics) -> Iterator[Finding]:
+    """A note where the default settings explain all of the effort of a joint that holds the arm in its home pose."""
+    if not isinstance(dynamics, CompiledDynamics):
+        return
+    explained = explained_efforts(dynamics, dynamics.robot.home)
+    whole = np.sum(list(explained.values()), axis=0)
+    worst = int(whole.argmax())
+    if whole[worst] < WHOLE:
+        return
+    parts = ", ".join(f"{name} {values[worst]:.0%}" for name, values in explained.items())
+    less = " and ".join(f"{name}: {value:g}" for name, value in afforded(explained).items())
+    yield Finding(
+        "note",
+        f"joint {dynamics.robot.joint_names[worst]!r}",
+        None,
+        f"the controller's stated uncertainty explains {whole[worst]:.0%} of its effort limit in the home pose "
+        f"({parts}), so that a drive that gives nothing shows only in its motion. State less where it is true: {less}",
+    )

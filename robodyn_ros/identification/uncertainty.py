@@ -1,0 +1,58 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The uncertainty that a controller should state for an arm, as far as recordings show it.
+
+What they do not show stays to be stated by whoever knows the arm: a payload, a push, and errors of masses that only
+other poses would show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from robodyn_ros.control.faults.consistency import SLIDING
+from robodyn_ros.control.faults.settings import SafetySettings
+from robodyn_ros.identification.estimation.result import Identification
+from robodyn_ros.identification.signals.prepare import PreparedSamples
+
+SIGMAS = 3.0
+"""Standard deviations of what is left unexplained that count as unknown friction, and of a delay [-]."""
+
+
+class StatedSetting(NamedTuple):
+    """A setting of the controller, as recordings show it."""
+
+    name: str
+    default: float
+    value: float
+    unit: str
+    joint: str  # the joint that asks for so much; "" for all
+
+
+def stated_uncertainty(result: Identification, used: Sequence[PreparedSamples]) -> list[StatedSetting]:
+    """The settings ``position_noise``, ``velocity_delay`` and ``unknown_friction`` that the recordings show.
+
+    The noise is that of the noisiest joint. The delay is that of the efforts, with three standard errors. The friction
+    is three standard deviations of the effort that is left of a motion that was not used, of the joint's effort limit.
+
+    Args:
+        result: what was identified from them.
+        used: the recordings.
+    """
+    robot, defaults = result.robot, SafetySettings()
+    scale = np.array([SLIDING if joint.position_unit == "m" else 1.0 for joint in robot.joints])
+    noise = np.max([one.noise for one in used], axis=0) / scale
+    delay = max(abs(one.delay) + SIGMAS * one.delay_error for one in used)
+    unseen = result.validation or result.cross_validation
+    left = np.nan_to_num(SIGMAS * unseen.rms / robot.effort_limit)
+    noisy, rough = robot.joint_names[int(noise.argmax())], robot.joint_names[int(left.argmax())]
+    found = [
+        ("position_noise", float(noise.max()), "rad", noisy),
+        ("velocity_delay", delay, "s", ""),
+        ("unknown_friction", float(left.max()), "", rough),
+    ]
+    return [StatedSetting(name, getattr(defaults, name), value, unit, joint) for name, value, unit, joint in found]

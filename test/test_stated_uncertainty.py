@@ -1,0 +1,92 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""What settings of the controller explain, and what of them `check` and `identify` propose."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import robodyn_ros as rd
+from robodyn_ros.cli.check.uncertainty import uncertainty_findings
+from robodyn_ros.cli.main import main
+from robodyn_ros.control.faults.explained import AFFORDED, afforded, explained_efforts
+from robodyn_ros.control.faults.settings import SafetySettings
+from robodyn_ros.dynamics.parameters import Payload
+from robodyn_ros.identification.signals.noise import position_noise
+
+PRR = "urdf/prr.urdf"
+
+
+def test_what_is_explained_is_that_of_statics():
+    """PRR, arms level: a payload and a push act with their levers, each body's mass with its own."""
+    robot = rd.load_robot(PRR)
+    dynamics, q = rd.create_dynamics("rnea", robot), np.array([0.3, np.pi / 2, 0.0])
+    found = explained_efforts(dynamics, q, SafetySettings(unknown_payload=3.0, push_force=7.0, model_error=0.2))
+    limit, g = robot.effort_limit, 9.81
+    carried = dynamics.gravity(q)
+    np.testing.assert_allclose(found["model_error"], 0.2 * np.abs(carried) / limit, rtol=1e-9)  # all pull one way
+    loaded = rd.create_dynamics("rnea", robot, payload=Payload("tool", 3.0)).gravity(q) - carried
+    lever = 0.1 * 3.0 * g * np.array([0.0, 1.0, 1.0])
+    np.testing.assert_allclose(found["unknown_payload"], (np.abs(loaded) + lever) / limit, rtol=1e-9)
+    reach = np.abs(loaded) / (3.0 * g)  # of the tool from each joint
+    np.testing.assert_allclose(found["push_force"], 7.0 * (reach + [0.0, 0.1, 0.1]) / limit, rtol=1e-9)
+    np.testing.assert_array_equal(found["unknown_friction"], 0.1)
+
+
+def test_what_is_afforded_explains_so_much_and_no_more():
+    robot = rd.load_robot(PRR)
+    dynamics = rd.create_dynamics("rnea", robot)
+    found = afforded(explained_efforts(dynamics, robot.home))
+    assert list(found) == ["push_force"]  # 1 kg explains less
+    again = explained_efforts(dynamics, robot.home, SafetySettings(**found))
+    assert 0.5 * AFFORDED < again["push_force"].max() <= AFFORDED
+    assert afforded(again) == {}
+
+
+def test_check_notes_where_a_dead_drive_would_not_show(tmp_path, capsys):
+    assert not list(uncertainty_findings(rd.create_dynamics("rnea", rd.load_robot(PRR))))
+    weak = tmp_path / "weak.urdf"
+    weak.write_text(Path(PRR).read_text().replace('effort="36"', 'effort="3"'))
+    (note,) = uncertainty_findings(rd.create_dynamics("rnea", rd.load_robot(weak)))
+    assert (note.severity, note.element) == ("note", "joint 'wrist'")
+    main(["check", str(weak)])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "note: joint 'wrist': the controller's stated uncertainty explains" in said
+    assert "State less where it is true: unknown_payload:" in said
+    assert "push_force:" in said
+
+
+@pytest.mark.parametrize("sigma", [1e-5, 3e-4])
+def test_the_noise_of_positions_is_measured_beside_their_motion(sigma):
+    random, t = np.random.default_rng(3), np.arange(0.0, 8.0, 0.002)
+    q = np.column_stack([np.sin(3 * t), 0.3 * np.cos(9 * t)])
+    assert np.all(position_noise(t, q) < 2e-6)
+    found = position_noise(t, q + random.normal(0.0, [sigma, 2 * sigma], q.shape))
+    np.testing.assert_allclose(found, [sigma, 2 * sigma], rtol=0.06)
+
+
+def test_the_resolution_of_an_encoder_counts_as_noise():
+    t = np.arange(0.0, 5.0, 0.002)
+    q = np.round(np.sin(0.2 * t) / 1e-3)[:, None] * 1e-3
+    assert position_noise(t, q)[0] == pytest.approx(1e-3 / np.sqrt(12.0), rel=0.2)
+
+
+def test_identify_proposes_what_the_recording_shows(tmp_path, capsys):
+    motion, run = str(tmp_path / "motion.json"), str(tmp_path / "run.csv")
+    assert main(["excite", PRR, "--tries", "1", "--out", motion]) == 0
+    noisy = ["-p", "sensors.shoulder.position_noise:=0.0004", "-p", "friction.wrist.coulomb:=1.0"]
+    assert main(["simulate", PRR, "--motion", motion, "--out", run, *noisy]) == 0
+    capsys.readouterr()
+    main(["identify", PRR, run, "--json"])
+    found = json.loads(capsys.readouterr().out)
+    proposed = found["uncertainty"]
+    assert proposed["position_noise"] == pytest.approx(4e-4, rel=0.05)
+    errors, limit = found["errors"]["cross_validation"], rd.load_robot(PRR).effort_limit
+    left = [3 * errors[name]["rms"] / most for name, most in zip(found["joints"], limit, strict=True)]
+    assert proposed["unknown_friction"] == pytest.approx(max(left), rel=1e-6)
+    assert 0.0 <= proposed["velocity_delay"] < 0.002
+    main(["identify", PRR, run])
+    assert "For the controller" in capsys.readouterr().out
