@@ -23,6 +23,7 @@
 # make bench-adaptive   an unknown payload under computed torque and the laws that learn it (BENCH as there)
 # make bench-identification   what identification finds of known arms, how sure it is, how long it takes (BENCH as there)
 # make bench-sweep   10,000 rollouts of a study, one worker and two, and the price of the engine
+# make faults-node   a dozen of these faults in the running controller, over DDS
 # make faults        motion that no check may stop, and faults that no reaction may worsen, on eight arms (BENCH="--seed 7", or as there)
 # make mutants       200 changes of the control loop drawn at random, and which test notices each (MUTANTS="--rooms others")
 # make fuzz          spoilt URDFs and arrays, new ones each time (make fuzz FUZZ=200000)
@@ -166,6 +167,9 @@ soak-sweep: $(VENV)/test-installed
 
 faults: $(VENV)/test-installed
 	@$(VENV)/bin/python benchmarks/faults.py $(BENCH)
+
+faults-node: $(VENV)/test-installed
+	@$(VENV)/bin/python benchmarks/node_faults.py $(BENCH)
 
 FUZZ ?= 10000
 fuzz: $(VENV)/test-installed

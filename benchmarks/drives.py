@@ -115,6 +115,11 @@ class Drives:
         self._folder, self._told = folder, 0
         self._clients: dict[str, Any] = {}
 
+    @property
+    def effort(self) -> np.ndarray[Any, Any]:
+        """The latest command (3,) [N·m] or [N]."""
+        return self._effort
+
     def state(self, **changes: Any) -> Any:
         """The present state as a message."""
         from sensor_msgs.msg import JointState

@@ -1,20 +1,26 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Faults of docs/safety.md around the control loop, injected into the running controller; ``make faults`` prints them.
+"""Faults of docs/safety.md, injected into the running controller over DDS.
 
-The controller is a process, with its graph, parameters and plugins; :mod:`node_cell` has the drives and the arm.
+    make faults-node                             faults of states and drives that ``make faults`` has, too
+    make faults-node BENCH=--around              faults around the loop: its graph, parameters, files and plugins
+
+The controller is a process, with its graph, parameters and plugins; :mod:`node_cell` has the drives and the arm, a PRR
+that swings.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import signal
+import sys
 import tempfile
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
-from types import MappingProxyType
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -35,6 +41,16 @@ from node_cell import (
     motion_to,
     running_arm,
 )
+
+import robodyn_ros as rd
+
+ROOT = Path(__file__).parents[1]
+
+JOINT = 1
+"""Seed by which the joint is drawn that a fault has."""
+
+WIDTH = 100
+"""Width of the table where the output is no terminal [characters]."""
 
 SILENCE = 1.6
 """How long nothing gets through; the blind answer, the ramp and silence follow within that [s]."""
@@ -600,8 +616,81 @@ SCENARIOS = (
 """Faults around the loop, in the order of the table."""
 
 
+def of_states(fault: Any) -> Callable[[Cell], Steps]:
+    """States are changed by a fault of :mod:`fault_kinds`."""
+
+    def inject(cell: Cell) -> Steps:
+        from fault_cell import State
+
+        robot = rd.load_robot(ROOT / "urdf" / "prr.urdf")
+        like: Any = SimpleNamespace(robot=robot, setup=SimpleNamespace(period=PERIOD), t=cell.now)
+        change = fault.make(like, np.random.default_rng(JOINT))
+
+        def changed(message: Any) -> list[Any]:
+            like.t = cell.now
+            states = change(like, State(cell.now, cell.q.copy(), cell.qd.copy()))
+            return [cell.state(position=one.q.tolist(), velocity=one.qd.tolist()) for one in states]
+
+        cell.change = changed
+        yield from lasting(cell)
+        return ""
+
+    return inject
+
+
+def of_a_drive(part: float) -> Callable[[Cell], Steps]:
+    """The shoulder's drive gives a part of its effort."""
+
+    def inject(cell: Cell) -> Steps:
+        end = cell.now + LASTS
+        while cell.now < end - PERIOD / 2:
+            cell.outside[1] = (part - 1.0) * cell.effort[1]
+            yield
+        return ""
+
+    return inject
+
+
+def campaign() -> list[Scenario]:
+    """Faults of states and drives, as the campaigns against the loop have them."""
+    from fault_kinds import FAULTS
+
+    names = ("position jumps by 0.3", "velocities: sign", "velocities: zero", "velocities: three times")
+    names += ("velocities: swapped", "stuck, live velocity: one", "encoder slips, 0.15 rad/s", "position 1e6")
+    names += ("NaN", "positions in degrees", "no states")
+    found = {fault.name: fault for fault in FAULTS}
+    drives = {"effort: sign of one": -1.0, "drive is dead": 0.0, "half gain": 0.5}
+    return [Scenario(name, of_states(found[name])) for name in names] + [
+        Scenario(name, of_a_drive(part)) for name, part in drives.items()
+    ]
+
+
 def outcomes(scenarios: Iterable[Scenario] = SCENARIOS) -> Iterator[tuple[Scenario, Outcome]]:
     """Inject one fault after the other into a controller that runs, and is started newly where that is needed."""
     with running_arm() as cell:
         for scenario in scenarios:
             yield scenario, inject(cell, scenario)
+
+
+def main() -> None:
+    """Inject the faults, and print what became of them."""
+    from rich.console import Console
+    from rich.table import Table
+
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--around", action="store_true", help="faults around the loop")
+    given = parser.parse_args()
+    table = Table("fault", "answer", "after", "speed", "step", "stops", "back")
+    for scenario, found in outcomes(SCENARIOS if given.around else campaign()):
+        after = "" if np.isnan(found.detected) else f"{1e3 * found.detected:.0f} ms"
+        name = f"{scenario.row}: {scenario.variant}" if scenario.variant else scenario.row
+        table.add_row(
+            name, found.answer, after, f"{found.speed:.2f}", f"{found.step:.2f}", f"{found.struck}", found.back
+        )
+        print(f"{name}: {found}", file=sys.stderr, flush=True)
+    console = Console() if sys.stdout.isatty() else Console(width=WIDTH)
+    console.print(table, "speed in velocity limits, step of the effort from one command to the next in effort limits")
+
+
+if __name__ == "__main__":
+    main()

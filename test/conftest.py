@@ -21,6 +21,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import fork_server
 import forked_workers
 import pytest
+import without_extras
 from _pytest.faulthandler import fault_handler_stderr_fd_key
 
 if TYPE_CHECKING:
@@ -102,6 +103,16 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     os.environ["ROBODYN_STDERR"] = str(session.config.stash.get(fault_handler_stderr_fd_key, 2))  # not captured
     gc.freeze()
     gc.enable()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A failure for want of an optional package is a skip."""
+    report = yield
+    if report.failed and (module := without_extras.missing(f"{report.longrepr}\n{report.capstderr}")):
+        path, line, _ = item.location
+        report.outcome, report.longrepr = "skipped", (path, line or 0, f"Skipped: {module} is not installed")
+    return report
 
 
 @pytest.hookimpl(trylast=True)

@@ -163,6 +163,7 @@ tune: {{natural_frequency: [5.0, 20.0]}}
 
 @pytest.mark.thorough
 def test_a_study_locks_the_joints_that_its_parameters_leave_out(folder, capsys):
+    pytest.importorskip("pyarrow", reason="`robodyn sweep` writes Parquet")
     chosen = {"controller": "joints: [elevator, shoulder, wrist],", "simulator": "locked_joints.grip: 0.07,"}
     found = []
     for arm, given in (("fixed", {"controller": "", "simulator": ""}), ("grip", chosen)):

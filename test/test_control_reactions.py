@@ -46,3 +46,43 @@ def test_a_reaction_drives_no_joint_on(seed, number, brakes, fault, arm, most):
     assert cell.detected < np.inf
     assert run.speed < most
     assert not run.stop or fault == "joint is blocked"  # the wrist rests against a stop in the end
+
+
+def silent_arm(seldom, lasts=1.0):
+    """The PRR swings, and no state comes any more; the loop is asked every so often what to send without [s]."""
+    number = next(
+        k for k, one in enumerate(fault_injections.injections(1)) if one.fault.name == "no states" and one.moves
+    )
+    injection = fault_injections.injections(1)[number]
+    assert injection.arm == "prr"
+    setup, swing, begin = fault_injections.setup_of(number, injection)
+    cell = fault_injections.Cell(setup, brakes=True)
+    watch, latest = cell.loop.watch, [-np.inf]
+
+    def now_and_then(t):
+        if t - latest[0] < seldom - 1e-9:
+            return None
+        latest[0] = t
+        return watch(t)
+
+    cell.loop.watch = now_and_then
+    moves = fault_injections.Swing(swing.ends, swing.duration)
+    cell.run(fault_injections.SETTLES)
+    cell.run(begin - fault_injections.SETTLES, each=moves)
+    cell.watch()
+    cell.run(lasts, injection.fault.make(cell, np.random.default_rng(1)), moves)
+    assert cell.fault[0] == "states"
+    return cell
+
+
+def test_without_states_damping_is_for_the_time_for_which_it_is_sent():
+    assert silent_arm(0.0).speed < 0.3
+    assert silent_arm(0.02).speed < 0.8  # 5.6: damping for 2 ms, held for 20 ms
+
+
+def test_the_next_command_without_states_is_due_when_the_next_state_would_be():
+    loop = silent_arm(0.0).loop
+    assert loop.watch_due(0.02) == 0.02  # it has ended
+    loop = silent_arm(0.0, 0.12).loop
+    assert loop.watch_due(0.02) == pytest.approx(0.002, rel=0.01)
+    assert loop.watch_due(1e-4) == 1e-4

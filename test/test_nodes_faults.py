@@ -460,3 +460,17 @@ def test_faults_around_the_loop_are_measured():
         assert outcome.struck == 0
         assert 0.0 < outcome.speed < 0.6
         assert np.isfinite(outcome.after)
+
+
+@pytest.mark.thorough
+@pytest.mark.timeout(300)
+def test_faults_of_states_are_answered_over_dds():
+    """`make faults-node` has more of them; without states the node watches as often as states came."""
+    pytest.importorskip("fault_kinds", reason="URDFs of industrial arms are not installed")
+    rows = ("no states", "NaN", "velocities: zero", "velocities: swapped", "position jumps by 0.3")
+    chosen = [one for one in node_faults.campaign() if one.row in rows]
+    assert len(chosen) == len(rows)
+    for scenario, outcome in node_faults.outcomes(chosen):
+        assert outcome.answer in ("states", "sensor"), scenario.row
+        assert outcome.struck == 0, scenario.row
+        assert 0.0 < outcome.speed < 0.6, scenario.row

@@ -173,12 +173,17 @@ def check_used(
             said = f"{files.get(name, '')} {name!r} is no parameter {'but ' if inner else ''}{problem}".strip()
             raise InputError("--params", said, name)
     if unused and not quiet:
-        whole = {choice.rpartition(".")[2]: choice for choice in reversed(choices)}  # last parts of names
-        meant = {name: whole.get(misspelt(name, whole), "") for name in unused}
-        hints = {name: f" (is it {choice!r}?)" if choice else "" for name, choice in meant.items()}
-        named = ", ".join(f"{files.get(name, '')} {name!r}{hints[name]}".strip() for name in unused)
-        text = f"warning: not used here, whether misspelt or for another node: {named}"
-        console(stderr=True).print(text, markup=False, soft_wrap=True)
+        _warn_unused(unused, choices, files)
+
+
+def _warn_unused(unused: Sequence[str], choices: Sequence[str], files: Mapping[str, str]) -> None:
+    """Say which names of files nothing has used, and of which parameter each may be the last part."""
+    whole = {choice.rpartition(".")[2]: choice for choice in reversed(choices)}
+    meant = {name: whole.get(misspelt(name, whole), "") for name in unused}
+    hints = {name: f" (is it {choice!r}?)" if choice else "" for name, choice in meant.items()}
+    named = ", ".join(f"{files.get(name, '')} {name!r}{hints[name]}".strip() for name in unused)
+    text = f"warning: not used here, whether misspelt or for another node: {named}"
+    console(stderr=True).print(text, markup=False, soft_wrap=True)
 
 
 def _told(text: str, name: str, choices: Sequence[str]) -> str:

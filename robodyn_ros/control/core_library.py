@@ -96,6 +96,7 @@ def core_library(n: int, around: Path | None = None) -> Any:
         raise NotReadyError(NO_COMPILER)
     for name in ("core_create", "core_state", "core_period", "core_trajectory_create"):
         getattr(found, name).restype = ctypes.c_void_p
+    found.core_watch_due.restype = ctypes.c_double
     return found
 
 
@@ -172,6 +173,10 @@ class Core:
     def watch(self, t: float) -> int:
         """``core_watch`` at a time [s]."""
         return int(self.library.core_watch(self._pointer, ctypes.c_double(t)))
+
+    def watch_due(self, rests: float) -> float:
+        """``core_watch_due``: after how long to watch again [s]."""
+        return float(self.library.core_watch_due(self._pointer, ctypes.c_double(rests)))
 
     def mit(self, t: float, q: Array, effort: Array, greatest: Array) -> Array:
         """``core_mit``: position, velocity, stiffness, damping and feed-forward effort, (5, n)."""

@@ -480,6 +480,10 @@ class ControlLoop:
         what = "q" if not np.isfinite(q).all() else "qd"
         return InputError(what, f"must be {self.robot.n} finite numbers", q if what == "q" else qd)
 
+    def watch_due(self, rests: float) -> float:
+        """After how long :meth:`watch` is to be called again [s]: a period of the states while it sends, or ``rests``."""
+        return self._core.watch_due(rests)
+
     def watch(self, t: float) -> Command | None:
         """The command where no usable state comes; None where none is due. To be called all the time.
 

@@ -181,6 +181,10 @@ int core_update(Core* core, double t, double now, const double* q, const double*
 /* A period in which no usable state comes, at the time t [s]: the reaction is due once state_timeout is over. */
 int core_watch(Core* core, double t);
 
+/* Time after which the next core_watch is due [s]: `rests` as long as nothing is sent without states, then a period of the states,
+   which the gains of a reaction are for. */
+double core_watch_due(const Core* core, double rests);
+
 /* Nonzero if the latest effort goes on at the time t [s], which is also that of a state that jumped: for drives that brake
    without commands, and for a simulator that waits for the answer to each state. */
 int core_repeat(Core* core, double t, double now);

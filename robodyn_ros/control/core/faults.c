@@ -385,11 +385,13 @@ static double spring(const Settings* s, State* m, int i, double held, double q) 
   return effort;
 }
 
-/* Without states that can be trusted: the arm is carried, and braked by the velocity that is voted for. One that moved has had the
-   time then; its weight would turn what is left of its speed into more, and only brakes keep it where it is. */
+/* Without states that can be trusted: the arm is carried, and braked by the velocity that is voted for. Damping is for
+   a period of the states; what was held for longer is less. One that moved has had the time then; its weight would turn what is left of its speed into more, and
+   only brakes keep it where it is. */
 static int blind_effort(const Settings* s, State* m, double t, int has_state, double* effort) {
   const int begins = !m->blind;
-  m->blind = 1;
+  const double held = begins ? m->period : t - m->blind_t, share = held > m->period ? m->period / held : 1;
+  m->blind = 1; m->blind_t = t;
   if (begins) m->blind_begin = t;
   if (begins && !is_expecting(s, m)) begin_expecting(s, m);
   expect(s, m, t);
@@ -401,7 +403,7 @@ static int blind_effort(const Settings* s, State* m, double t, int has_state, do
   if (begins) EACH { m->found[i] = m->expected_q[i]; m->begin_speed[i] = greater(m->begin_speed[i], fabs(m->voted[i])); }
   if (t >= (blindly ? smaller(m->until, m->blind_begin + BRAKING) : m->until)) return 1;
   if (!is_below_limits(s, m, t) || !obeys(s, m, t, m->expected_q, m->voted)) return 1;
-  EACH effort[i] += (sees ? spring(s, m, i, m->found[i], m->expected_q[i]) : 0) - m->carried_damping[i] * m->voted[i];
+  EACH effort[i] += (sees ? spring(s, m, i, m->found[i], m->expected_q[i]) : 0) - share * m->carried_damping[i] * m->voted[i];
   return 0;
 }
 

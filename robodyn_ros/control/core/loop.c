@@ -243,6 +243,11 @@ int core_repeat(Core* c, double t, double now) {
   return 1;
 }
 
+double core_watch_due(const Core* c, double rests) {
+  const State* m = &c->state;
+  return m->active && m->phase != SILENT && m->period > 0 ? smaller(m->period, rests) : rests;
+}
+
 int core_watch(Core* c, double t) {
   State* m = &c->state;
   const double missing = t - m->time;

@@ -306,13 +306,18 @@ class ClosedLoop:
                 return
             sleep(PARTING_PERIOD)
 
+    def _watch_due(self) -> float:
+        """After how long to check again [s]: seldom where the thread does it and nobody looks on."""
+        if self._realtime is None:
+            return self._loop.watch_due(WATCH_PERIOD)
+        return WATCH_PERIOD if self._is_looked_at else REST_PERIOD
+
     def _watch(self) -> None:
         """Check that states still come; send the reaction to the fault if they do not."""
         last = self._callback
         if self._realtime is not None:
             self._poll_realtime(self._realtime, rests=not self._is_looked_at)
-        rests = self._realtime is not None and not self._is_looked_at
-        set_period(self._timers[0], REST_PERIOD if rests else WATCH_PERIOD)
+        set_period(self._timers[0], self._watch_due())
         self._in_parts |= last.states.partial
         if last.states.mixed and self._qos is NEWEST:  # the next message does not replace the one before
             self._qos = PARTS

@@ -227,7 +227,7 @@ static int take(Realtime* r) {
 static void watch_over(Realtime* r) {
   const double begun = steady();
   int64_t now = 0;
-  if (begun - r->watched < r->watch_period || r->received == 0) return;
+  if (begun - r->watched < core_watch_due(r->core, r->watch_period) || r->received == 0) return;
   r->watched = begun;
   if (r->clock_now(r->clock, &now) != 0) return;
   const double elapsed = r->ros_time_active ? greater((double)now / 1e9 - r->node_time, 0) : begun - r->received;
@@ -251,7 +251,7 @@ static void* run(void* given) {
   Realtime* r = given;
   while (LOAD(r->open)) {
     const uint32_t seen = __atomic_load_n((uint32_t*)&r->wake, __ATOMIC_ACQUIRE);
-    const struct timespec timeout = {.tv_nsec = (long)(1e9 * r->watch_period)};
+    const struct timespec timeout = {.tv_nsec = (long)(1e9 * core_watch_due(r->core, r->watch_period))};
     serve(r);
     if (LOAD(r->letter_again)) {
       respond(r, &r->letter);
