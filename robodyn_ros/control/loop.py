@@ -481,7 +481,7 @@ class ControlLoop:
         return InputError(what, f"must be {self.robot.n} finite numbers", q if what == "q" else qd)
 
     def watch_due(self, rests: float) -> float:
-        """After how long :meth:`watch` is to be called again [s]: a period of the states while it sends, or ``rests``."""
+        """After how long :meth:`watch` is due again [s]: a period of the states while it sends, or ``rests``."""
         return self._core.watch_due(rests)
 
     def watch(self, t: float) -> Command | None:
