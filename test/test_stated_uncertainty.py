@@ -76,7 +76,7 @@ def test_the_resolution_of_an_encoder_counts_as_noise():
 
 def test_identify_proposes_what_the_recording_shows(tmp_path, capsys):
     motion, run = str(tmp_path / "motion.json"), str(tmp_path / "run.csv")
-    assert main(["excite", PRR, "--tries", "1", "--out", motion]) == 0
+    assert main(["excite", PRR, "--tries", "1", "--period", "4", "--periods", "1", "--out", motion]) == 0
     noisy = ["-p", "sensors.shoulder.position_noise:=0.0004", "-p", "friction.wrist.coulomb:=1.0"]
     assert main(["simulate", PRR, "--motion", motion, "--out", run, *noisy]) == 0
     capsys.readouterr()
