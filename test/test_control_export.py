@@ -16,9 +16,11 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
@@ -51,6 +53,8 @@ DECLARATIONS, TF = HERE / "ros2_control_declarations", HERE / "tf2_declarations"
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
 SANITIZERS = ("-O0", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 """They find at least as much in code that is not optimised, which compiles in a third of the time."""
+sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+
 PERIOD = 0.001
 PACKAGE = "some_arm_controllers"
 
@@ -331,6 +335,49 @@ def test_the_loop_is_that_of_the_node_to_the_last_bit(name: str, law: str) -> No
         _, command = both.update(t, seen_q, seen_qd)
         seen |= {both.loop.mode, "silent" if command is None else command.fault or "law"}
     assert seen >= {"law", "silent", "speed", "hold", "follow", "track"}
+
+
+FAULTS = {
+    "position jumps by 0.3": 0.5,
+    "velocities: zero": 0.6,
+    "velocities: three times": 0.6,
+    "NaN": 0.6,
+    "no states": 0.6,
+}
+"""Fault of benchmarks/fault_kinds.py → what no joint of the PRR may reach under it, in velocity limits."""
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_is_answered_as_by_the_node_to_the_last_bit(name: str) -> None:
+    """In closed loop: the arm swings under the commands of both, which are the same; drives that brake after 150 ms."""
+    kinds = pytest.importorskip("fault_kinds", reason="URDFs of industrial arms are not installed")
+    both = Twins("prr", "computed_torque", {})
+    robot, plant = both.robot, rd.create_dynamics("rnea", both.robot)
+    fault = next(one for one in kinds.FAULTS if one.name == name)
+    q, qd, t, begin = np.array([0.5, 0.2, -0.3]), np.zeros(3), 5.0, 5.6
+    like, change = SimpleNamespace(robot=robot, setup=SimpleNamespace(period=PERIOD), t=begin), None
+    effort, sent, fastest, found = np.zeros(3), t, 0.0, ""
+    while t < begin + 1.0:
+        t = round(t + PERIOD, 9)
+        like.t = t
+        if change is None and t >= begin:
+            change = fault.make(like, np.random.default_rng(1))
+        states = [kinds.State(t, q, qd)] if change is None else change(like, kinds.State(t, q.copy(), qd.copy()))
+        seen = states[0] if states else kinds.State(t, np.full(3, np.nan), qd)
+        _, command = both.update(t, seen.q, seen.qd)
+        if command is not None:
+            effort, sent, found = command.effort, t, found or command.fault or ""
+        if t == 5.0 + PERIOD:
+            times, rows = np.array([1.2]), [q + [[0.4, 0.9, 0.8]], np.zeros((1, 3))]
+            assert both.exported.follow(times, [*rows, None, None], np.nan, t)[0]
+            both.loop.follow(Trajectory(times, *rows))
+        qd = qd + PERIOD * plant.forward(q, qd, effort) if t - sent <= 0.15 else np.zeros(3)
+        q = np.clip(q + PERIOD * qd, robot.lower, robot.upper)
+        if t >= begin:
+            fastest = max(fastest, float(np.max(np.abs(qd) / robot.velocity_limit)))
+    assert found == ("states" if name in ("NaN", "no states") else "sensor")
+    assert 0.05 < fastest < FAULTS[name]
 
 
 @needs_compiler
