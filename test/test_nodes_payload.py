@@ -48,7 +48,9 @@ def test_the_payload_is_found_and_adopted_and_a_hold_ends_the_motion(graph, arm)
 
     def rest():
         count = len(errors)
-        graph.wait(lambda: len(errors) > count + REST and np.abs(states[-1].velocity).max() < 1e-3, "an arm at rest")
+        seen = len(states)
+        still = lambda: all(np.abs(one.velocity).max() < 1e-3 for one in list(states)[-REST:])  # noqa: E731
+        graph.wait(lambda: min(len(errors) - count, len(states) - seen) > REST and still(), "an arm at rest")
         return np.array(states[-1].position), np.array(errors[-1].position)
 
     rest()
