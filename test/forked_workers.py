@@ -60,13 +60,16 @@ class Worker:
         given: the tests that it has and has not finished, the one that runs first.
         share: the tests of its share that it has not got yet.
         over: it has run all that it was given.
+        told: the test of which it has told what came of its call.
+        leaves: it is leaving the middleware, in which it may hang for good.
     """
 
     def __init__(self, session: pytest.Session, number: int) -> None:
         """Fork."""
         self.given: deque[int] = deque()
         self.share: deque[int] = deque()
-        self.over = False
+        self.over = self.leaves = False
+        self.told = ""
         self.connection, other = Pipe()
         parent, self._pid = os.getpid(), os.fork()
         if self._pid == 0:
@@ -160,8 +163,11 @@ class Workers:
             worker.given.popleft()
         elif kind == "over":
             worker.over = True
+        elif kind == "leaves":
+            worker.leaves = content
         elif kind == "report":
             report = hook.pytest_report_from_serializable(config=session.config, data=content)
+            worker.told = report.nodeid if report.when == "call" else worker.told
             hook.pytest_runtest_logreport(report=report)
         else:
             text, category, file, line, when, nodeid, location = content
@@ -184,7 +190,11 @@ class Workers:
 
     @staticmethod
     def _see_off(session: pytest.Session, worker: Worker, shares: deque[deque[int]]) -> None:
-        """A worker has ended. If it was not its time, the test that it ran has failed, and others run the rest."""
+        """A worker has ended. If it was not its time, the test that it ran has failed, and others run the rest.
+
+        What came of a test is known once its call is over. If its process hangs afterwards in the middleware that it
+        leaves (Fast DDS, issue 6502), that is none of the test's, and a warning.
+        """
         how = worker.end()
         if worker.over:
             return
@@ -193,6 +203,12 @@ class Workers:
         item = session.items[worker.given.popleft()]
         text = f"the process that ran this test {how}"
         report = pytest.TestReport(item.nodeid, item.location, {}, "failed", text, "call")
+        if worker.leaves and worker.told == item.nodeid:
+            text += " while it left the middleware, after the test"
+            made = warnings.WarningMessage(UserWarning(text), UserWarning, str(item.path), item.location[1] or 0)
+            given = {"warning_message": made, "when": "runtest", "nodeid": item.nodeid, "location": None}
+            session.config.hook.pytest_warning_recorded.call_historic(kwargs=given)
+            report = pytest.TestReport(item.nodeid, item.location, {}, "passed", None, "teardown")
         session.config.hook.pytest_runtest_logreport(report=report)
         shares.extend(share for share in (worker.given, worker.share) if share)
 
@@ -231,6 +247,16 @@ class Reports:
         self._connection.send(("warning", (*named, when, nodeid, location)))
 
 
+TOLD: list[Connection] = []
+"""Whom this process reports to, if it is a worker."""
+
+
+def tell_leaving(leaves: bool) -> None:
+    """Tell that this process begins to leave the middleware, or that it has left."""
+    for connection in TOLD:
+        connection.send(("leaves", leaves))
+
+
 def run_worker(session: pytest.Session, connection: Connection, number: int) -> None:
     """What a worker does: run the tests that it is given, until there is none; then end."""
     code = 0
@@ -249,6 +275,7 @@ def run_worker(session: pytest.Session, connection: Connection, number: int) -> 
 def prepare(session: pytest.Session, connection: Connection, number: int) -> None:
     """Separate this process from the one that has forked it: its output, its temporary files, whom it reports to."""
     os.environ[WORKER] = str(number)
+    TOLD[:] = [connection]
     manager = session.config.pluginmanager
     capture: Any = manager.getplugin("capturemanager")
     capture.stop_global_capturing()

@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import forked_workers
 import rclpy
 import yaml
 from diagnostic_msgs.msg import DiagnosticArray
@@ -47,7 +48,7 @@ DEADLINE = 60.0
 GRACE = 20.0
 """How long a process may take to end when it is asked to [s]."""
 
-HANGS = 120.0
+HANGS = 60.0
 """After what time this process does not leave the graph at all [s]."""
 
 AGAIN = 1.0
@@ -319,12 +320,14 @@ class Graph:
         # is done; and if it hangs nevertheless, this thread of C says where, and ends the process.
         self._forget_others()
         self._let_rest()
+        forked_workers.tell_leaving(True)
         faulthandler.dump_traceback_later(HANGS, exit=True, file=int(os.environ.get("ROBODYN_STDERR", "2")))
         self._executor.remove_node(self.node)
         self._executor.shutdown()
         self.node.destroy_node()
         rclpy.shutdown(context=self._context)
         faulthandler.cancel_dump_traceback_later()
+        forked_workers.tell_leaving(False)
 
 
 @contextlib.contextmanager

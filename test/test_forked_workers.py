@@ -95,6 +95,32 @@ FILES = {
 }
 
 
+LEAVES = """
+    import os
+    import forked_workers
+    import pytest
+
+    @pytest.fixture
+    def left():
+        yield
+        forked_workers.tell_leaving(True)
+        os._exit(1)
+
+    def test_passes(left):
+        pass
+
+    def test_fails(left):
+        assert 2 + 2 == 5
+
+    def test_dies():
+        forked_workers.tell_leaving(True)
+        os._exit(1)
+
+    def test_after():
+        pass
+"""
+
+
 def run(folder: Path, *options: str) -> tuple[int, str, dict[str, str]]:
     """Exit code, output, and the outcome of each test."""
     (folder / "conftest.py").write_text(dedent(CONFTEST.format(here=str(Path(__file__).parent))))
@@ -156,3 +182,17 @@ def test_what_cannot_be_collected_is_an_error(tmp_path: Path) -> None:
     code, said, _ = run(tmp_path, "--workers", "2")
     assert code == pytest.ExitCode.INTERRUPTED
     assert "there_is_no_such_module" in said
+
+
+def test_a_process_that_hangs_in_the_middleware_that_it_leaves_fails_no_test(tmp_path: Path) -> None:
+    """The test's own verdict stays, and what ends before there is one is a failure."""
+    (tmp_path / "test_leaves.py").write_text(dedent(LEAVES))
+    code, said, outcomes = run(tmp_path, "--workers", "2")
+    assert code == 1, said
+    assert outcomes == {
+        "test_passes": "passed",
+        "test_fails": "failure",
+        "test_dies": "failure",
+        "test_after": "passed",
+    }
+    assert said.count("while it left the middleware, after the test") == 2
