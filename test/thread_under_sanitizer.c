@@ -4,10 +4,14 @@
 /* The controller's thread (nodes/controller/realtime/thread.c) around the core, with a middleware of a few lines: messages that
    a second thread announces, and requests from a third. Compiled with -fsanitize=thread, it says where they race.
 
+   Signals come all the time, as one does that ends a node: none of them cuts a request short.
+
    The law is a spring, so that the whole way from a state to an effort is taken. Prints the numbers of states answered, of
    efforts published and of requests done. */
 
+#include <signal.h>
 #include <stdio.h>
+#include <sys/time.h>
 
 enum { MESSAGE = 4 + 8 + 8 * 2 * N, MESSAGES = 4000 };
 
@@ -119,6 +123,16 @@ static void make_settings(CoreSettings* x) {
   }
 }
 
+static void on_signal(int number) { (void)number; }
+
+/* A signal every 0.2 ms: it interrupts every system call that waits. */
+static void start_signals(void) {
+  const struct sigaction action = {.sa_handler = on_signal};
+  const struct itimerval period = {{0, 200}, {0, 200}};
+  sigaction(SIGALRM, &action, 0);
+  setitimer(ITIMER_REAL, &period, 0);
+}
+
 int main(void) {
   static Realtime r;
   static Entry ring[4096];
@@ -140,6 +154,7 @@ int main(void) {
   r.commands.publisher = &r; r.commands.stamp = -1; r.commands.message.buffer = buffers[3]; r.commands.message.length = 8 * N;
   if (realtime_start(&r)) return 1;
   pthread_create(&other, 0, middleware, 0);
+  start_signals();
   while (LOAD(r.written) < MESSAGES / 2) {
     Request track = {.what = TRACK, .t = 5, .joints = all, .numbers = {target[0], target[1], target[2], target[3]}};
     Request copied = {.what = SNAPSHOT, .object = &snapshot}, hold = {.what = HOLD_STILL, .t = 5};
