@@ -54,6 +54,9 @@ COMMAND_TIMEOUT = 0.15
 RATE = 100.0
 """Greatest rate of an effort, in effort limits a second, as the node has it [1/s]."""
 
+WATCH_PERIOD = 0.02
+"""Time between two looks for states that are missing, while all is well, as the node has it [s]."""
+
 START = 10.0
 """Time of the first state [s]."""
 
@@ -236,7 +239,7 @@ class Cell:
         self.count = 0
         self.sent: Array | None = None
         self._active: Array | None = None
-        self._commanded = -np.inf
+        self._commanded = self._asked = -np.inf
         self.detected, self.fault, self.refused, self.timed_out = np.inf, ("", ""), 0, False
         self.at_detection = 0.0
         self.drive: Callable[[Array], Array] | None = None
@@ -299,8 +302,8 @@ class Cell:
                 came = True
             except RobodynError:
                 self.refused += 1
-        if not came:
-            command = self.loop.watch(self.t)
+        if not came and self.t - self._asked >= self.loop.watch_due(WATCH_PERIOD) - 1e-9:
+            command, self._asked = self.loop.watch(self.t), self.t
         fault = self.loop.fault if command is None and self.checks else None
         if fault is not None:
             self._detect(fault.kind, "nothing is sent")

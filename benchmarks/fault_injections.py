@@ -144,8 +144,19 @@ def inject(case: int, injection: Injection) -> list[Outcome]:
     return outcomes
 
 
-def run_twin(setup: Setup, swing: Swing | None, begin: float, injection: Injection, **how: bool) -> tuple[Cell, Run]:
-    """What becomes of a case as ``setup_of`` gives it, and of its twins; ``how`` are arguments of :class:`Cell`."""
+def run_twin(
+    setup: Setup, swing: Swing | None, begin: float, injection: Injection, lasts: float = LASTS, **how: bool
+) -> tuple[Cell, Run]:
+    """What becomes of a case as ``setup_of`` gives it, and of its twins.
+
+    Args:
+        setup: the arm, its drives, and how the model errs.
+        swing: the motion, if there is any.
+        begin: when the fault begins [s].
+        injection: the fault.
+        lasts: how long it lasts [s].
+        how: arguments of :class:`Cell`.
+    """
     cell = Cell(setup, **how)
     moves = None if swing is None else Swing(swing.ends, swing.duration)
     cell.run(SETTLES)
@@ -154,5 +165,5 @@ def run_twin(setup: Setup, swing: Swing | None, begin: float, injection: Injecti
         return cell, Run(cell.speed, cell.moved, cell.stopped, cell.step)
     cell.watch()
     fault = injection.fault.make(cell, np.random.default_rng([injection.seed, 2, setup.seed]))
-    cell.run(LASTS, fault, moves, until=lambda: cell.speed > LOST)
+    cell.run(lasts, fault, moves, until=lambda: cell.speed > LOST)
     return cell, Run(cell.speed, cell.moved, cell.stopped, cell.step)

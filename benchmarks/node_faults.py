@@ -24,7 +24,8 @@ from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 import numpy as np
-from drives import Drives
+from drives import ROOT, Drives
+from faults import WIDTH
 from node_cell import (
     BREAKS,
     LASTS,
@@ -44,22 +45,20 @@ from node_cell import (
 
 import robodyn_ros as rd
 
-ROOT = Path(__file__).parents[1]
-
 JOINT = 1
 """Seed by which the joint is drawn that a fault has."""
-
-WIDTH = 100
-"""Width of the table where the output is no terminal [characters]."""
 
 SILENCE = 1.6
 """How long nothing gets through; the blind answer, the ramp and silence follow within that [s]."""
 
 
-def lasting(cell: Cell, duration: float = LASTS) -> Generator[None, None, None]:
-    """Let a time pass [s]."""
+def lasting(
+    cell: Cell, duration: float = LASTS, each: Callable[[], None] = lambda: None
+) -> Generator[None, None, None]:
+    """Let a time pass [s], and do something in each period of it."""
     end = cell.now + duration
     while cell.now < end - PERIOD / 2:
+        each()
         yield
 
 
@@ -642,10 +641,10 @@ def of_a_drive(part: float) -> Callable[[Cell], Steps]:
     """The shoulder's drive gives a part of its effort."""
 
     def inject(cell: Cell) -> Steps:
-        end = cell.now + LASTS
-        while cell.now < end - PERIOD / 2:
+        def weaken() -> None:
             cell.outside[1] = (part - 1.0) * cell.effort[1]
-            yield
+
+        yield from lasting(cell, each=weaken)
         return ""
 
     return inject

@@ -10,9 +10,10 @@ says so in its error. Where the package is installed, a failure stays one, whate
 from __future__ import annotations
 
 import re
+from importlib.metadata import PackageNotFoundError, distribution
 from importlib.util import find_spec
 
-MODULES = {
+PACKAGES = {
     "plot": ["matplotlib"],
     "recording": ["rosbags"],
     "planning": ["toppra"],
@@ -20,26 +21,35 @@ MODULES = {
     "symbolic": ["sympy", "latex2mathml"],
     "completion": ["shtab"],
     "xacro": ["xacro"],
-    "descriptions": ["robot_descriptions"],
     "mujoco": ["mujoco"],
     "viewer": ["viser"],
-    "example-robot-data": ["example_robot_data"],
-    "airo-models": ["airo_models"],
+    "example-robot-data": ["example-robot-data"],
+    "airo-models": ["airo-models"],
 }
-"""Extra, or package that only the tests need → its modules."""
+"""Extra, or package that only the tests need → its packages. The extra ``test`` brings them all."""
 
-OPTIONAL = {module for modules in MODULES.values() for module in modules}
+OPTIONAL = {package for packages in PACKAGES.values() for package in packages}
 
 NAMED = re.compile(
     r"robodyn_ros\[(\w+)\]|pip install (mujoco)|No module named '(\w+)|No package metadata was found for ([\w-]+)"
 )
 
 
+def is_installed(package: str) -> bool:
+    """Whether it is there: as a module, or as a package that holds data alone."""
+    if find_spec(package.replace("-", "_")) is not None:
+        return True
+    try:
+        return bool(distribution(package).version)
+    except PackageNotFoundError:
+        return False
+
+
 def missing(text: str) -> str:
-    """The module that is not installed, of those that the text of a failure names; "" if there is none."""
+    """The package that is not installed, of those that the text of a failure names; "" if there is none."""
     for match in NAMED.finditer(text):
-        name = next(filter(None, match.groups()))
-        named = MODULES.get(name, [name] if name in OPTIONAL else [])
-        if module := next((one for one in named if find_spec(one) is None), ""):
-            return module
+        name = next(filter(None, match.groups())).replace("_", "-")
+        named = PACKAGES.get(name, [name] if name in OPTIONAL else [])
+        if package := next((one for one in named if not is_installed(one)), ""):
+            return package
     return ""

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robodyn_ros.control.faults.consistency import SLIDING
+from robodyn_ros.control.faults.consistency import position_scale
 from robodyn_ros.control.faults.settings import SafetySettings
 from robodyn_ros.identification.estimation.result import Identification
 from robodyn_ros.identification.signals.prepare import PreparedSamples
@@ -44,8 +44,7 @@ def stated_uncertainty(result: Identification, used: Sequence[PreparedSamples]) 
         used: the recordings.
     """
     robot, defaults = result.robot, SafetySettings()
-    scale = np.array([SLIDING if joint.position_unit == "m" else 1.0 for joint in robot.joints])
-    noise = np.max([one.noise for one in used], axis=0) / scale
+    noise = np.max([one.noise for one in used], axis=0) / position_scale(robot)
     delay = max(abs(one.delay) + SIGMAS * one.delay_error for one in used)
     unseen = result.validation or result.cross_validation
     left = np.nan_to_num(SIGMAS * unseen.rms / robot.effort_limit)

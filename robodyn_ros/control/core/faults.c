@@ -207,10 +207,7 @@ static double braked_by(const State* m, int i) {
   return rest * m->expected_v[i] > 0 ? fabs(rest) : 0;
 }
 
-static double driven_by(const State* m, int i) {
-  const double rest = m->consistency.residual[i] - m->lacked[i];
-  return rest * m->expected_v[i] > 0 ? 0 : fabs(rest);
-}
+static double driven_by(const State* m, int i) { return fabs(m->consistency.residual[i] - m->lacked[i]) - braked_by(m, i); }
 
 /* The motion that the model expects goes on under the last command, since the latest state without doubt. */
 static void expect(const Settings* s, State* m, double t) {
@@ -385,15 +382,22 @@ static double spring(const Settings* s, State* m, int i, double held, double q) 
   return effort;
 }
 
-/* Without states that can be trusted: the arm is carried, and braked by the velocity that is voted for. Damping is for
-   a period of the states; what was held for longer is less. One that moved has had the time then; its weight would turn what is left of its speed into more, and
-   only brakes keep it where it is. */
+/* The first command without states that can be trusted. */
+static void begin_blind(const Settings* s, State* m, double t) {
+  m->blind = 1; m->blind_begin = t;
+  if (!is_expecting(s, m)) begin_expecting(s, m);
+}
+
+/* Damping is for a period of the states; of a command that was held for longer only this part is stable. */
+static double damping_part(const State* m, double held) { return held > m->period ? m->period / held : 1; }
+
+/* Without states that can be trusted: the arm is carried, and braked by the velocity that is voted for. One that moved is given
+   BRAKING for that: then its weight would turn what is left of its speed into more, and only brakes keep it where it is. */
 static int blind_effort(const Settings* s, State* m, double t, int has_state, double* effort) {
   const int begins = !m->blind;
-  const double held = begins ? m->period : t - m->blind_t, share = held > m->period ? m->period / held : 1;
-  m->blind = 1; m->blind_t = t;
-  if (begins) m->blind_begin = t;
-  if (begins && !is_expecting(s, m)) begin_expecting(s, m);
+  const double part = begins ? 1 : damping_part(m, t - m->blind_t);
+  m->blind_t = t;
+  if (begins) begin_blind(s, m, t);
   expect(s, m, t);
   gravity_effort(s, m, m->expected_q, effort);
   EACH effort[i] += m->carried_error[i];
@@ -403,7 +407,7 @@ static int blind_effort(const Settings* s, State* m, double t, int has_state, do
   if (begins) EACH { m->found[i] = m->expected_q[i]; m->begin_speed[i] = greater(m->begin_speed[i], fabs(m->voted[i])); }
   if (t >= (blindly ? smaller(m->until, m->blind_begin + BRAKING) : m->until)) return 1;
   if (!is_below_limits(s, m, t) || !obeys(s, m, t, m->expected_q, m->voted)) return 1;
-  EACH effort[i] += (sees ? spring(s, m, i, m->found[i], m->expected_q[i]) : 0) - share * m->carried_damping[i] * m->voted[i];
+  EACH effort[i] += (sees ? spring(s, m, i, m->found[i], m->expected_q[i]) : 0) - part * m->carried_damping[i] * m->voted[i];
   return 0;
 }
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robodyn_ros.control.faults.settings import SafetySettings
 from robodyn_ros.control.limits import Limits
 from robodyn_ros.dynamics.base import Dynamics
+from robodyn_ros.robot import Robot
 
 SLIDING = 0.1
 """What counts of a setting in rad for a joint that slides [m/rad]."""
@@ -50,5 +52,10 @@ def uncertainty_of(dynamics: Dynamics, limits: Limits, safety: SafetySettings) -
         "viscous": np.maximum(known.viscous, robot.damping),
         "model_coulomb": known.coulomb,
         "model_viscous": known.viscous,
-        "scale": [SLIDING if joint.position_unit == "m" else 1.0 for joint in robot.joints],
+        "scale": position_scale(robot),
     }
+
+
+def position_scale(robot: Robot) -> NDArray[np.float64]:
+    """What counts of a setting in rad for each joint [rad/rad] or [m/rad], (n,)."""
+    return np.array([SLIDING if joint.position_unit == "m" else 1.0 for joint in robot.joints])
