@@ -16,9 +16,7 @@
 
 #include "memory.h"
 
-#define LIMITER_TIME 0.5 /* within which the limiter reaches the velocity limit, at most [s] */
 #define LIMITER_SPEED 0.9 /* greatest speed, as ratio of the velocity limit */
-#define LIMITER_ACCELERATION 4.0 /* greatest acceleration [rad/s²] or [m/s²] */
 #define LIMITER_JERK 1e9 /* greatest jerk [rad/s³] or [m/s³]: none, with numbers that can be counted with */
 #define LIMITER_HALVINGS 30 /* of the interval that holds the acceleration */
 #define TICK 1e-3 /* durations of stopping are multiples of this [s] */
@@ -218,9 +216,8 @@ static void begin_limiter(const Settings* s, References* y, double now, const do
     y->limiter_q[i] = present[i]; y->limiter_qd[i] = present[N + i];
     y->limiter_qdd[i] = present[2 * N + i];
     y->limiter_speed[i] = s->velocity_limit[i];
-    const double usual = smaller(s->velocity_limit[i] / LIMITER_TIME, LIMITER_ACCELERATION);
-    y->limiter_acceleration[i] = smaller(s->acceleration[i], usual);
-    y->limiter_braking[i] = smaller(s->braking[i], usual);
+    y->limiter_acceleration[i] = usual_acceleration(s, i);
+    y->limiter_braking[i] = smaller(s->braking[i], smaller(s->velocity_limit[i] / USUAL_TIME, USUAL_ACCELERATION));
     y->limiter_jerk[i] = smaller(s->jerk[i], LIMITER_JERK);
     y->is_limited[i] = 0;
     y->target_velocity[i] = y->arrived[i] = 0;

@@ -19,6 +19,9 @@
 #define AT_REST 1.1920928955078125e-07 /* greatest velocity at an end at rest, as joint_trajectory_controller has it [rad/s] */
 #define SET_POINT 0.25         /* a trajectory no longer than this is a set-point of a stream [s] */
 #define REST 0.1               /* how long one that ends in motion goes on until it rests [s] */
+#define LONGEST_SPLICE 1.0     /* within which a trajectory that has begun is joined [s] */
+#define USUAL_TIME 0.5         /* within which a reference reaches the velocity limit, at most [s] */
+#define USUAL_ACCELERATION 4.0 /* greatest acceleration of a reference that nobody has planned [rad/s²] or [m/s²] */
 #define LEAST_REST 0.005       /* at least, where a position limit is near [s] */
 
 /* --- curves */
@@ -160,6 +163,11 @@ static CoreRefusal refusal(int why, int64_t joint, double value, double limit) {
   return found;
 }
 
+/* The acceleration of a reference that goes where nobody has planned how. */
+static double usual_acceleration(const Settings* s, int i) {
+  return smaller(s->acceleration[i], smaller(s->velocity_limit[i] / USUAL_TIME, USUAL_ACCELERATION));
+}
+
 /* The first point of a trajectory that is later than a time; `points` if there is none. */
 static int64_t later_than(const Motion* m, double t) {
   int64_t low = 0, high = m->points;
@@ -170,42 +178,102 @@ static int64_t later_than(const Motion* m, double t) {
   return low;
 }
 
-/* The splice of a joint, from a given motion to a point of the trajectory. */
+/* The splice of a joint, from a given motion to a point of the trajectory; of positions alone, with the speed of the line behind it. */
 static void splice_joint(CoreTrajectory* y, int64_t point, double h, const double* before, int i) {
   Motion* m = &y->motion;
+  const int64_t columns = m->columns;
   double ends[3][2] = {{before[i], before[i]}, {before[N + i], 0}, {before[2 * N + i], 0}};
-  const double none[2] = {0, 0};
-  for (int64_t j = 0; j < m->columns; ++j) if (m->column[j] == i) {
-    ends[0][1] = y->rows[0][point * m->columns + j] + m->turn[j];
-    for (int d = 1; d < 3; ++d) if (y->rows[d]) ends[d][1] = y->rows[d][point * m->columns + j];
+  for (int64_t j = 0; j < columns; ++j) if (m->column[j] == i) {
+    const double* q = y->rows[0] + point * columns + j;
+    ends[0][1] = q[0] + m->turn[j];
+    for (int d = 1; d < 3; ++d) if (y->rows[d]) ends[d][1] = y->rows[d][point * columns + j];
+    if (!y->rows[1] && point + 1 < m->points) ends[1][1] = (q[columns] - q[0]) / (m->times[point + 1] - m->times[point]);
   }
-  to_bernstein(h, m->degree, ends[0], y->rows[1] ? ends[1] : none, y->rows[2] ? ends[2] : none, m->splice + i, N);
+  to_bernstein(h, m->splice_degree, ends[0], ends[1], ends[2], m->splice + i, N);
 }
 
-/* Go on with a trajectory at its time t [s], from a given motion `before` (3, N) on. With `checks` the splice to the next
-   point has to keep to the limits; a start outside the position limits widens them, so that the arm can come back. */
+/* The splice from a given motion at the trajectory's time t to one of its points, and with `checks` how it leaves the limits. */
+static CoreRefusal splice_to(const Settings* s, CoreTrajectory* y, int64_t point, double t, const double* before, int checks) {
+  Motion* m = &y->motion;
+  const double h = m->times[point] - t;
+  EACH {
+    splice_joint(y, point, h, before, i);
+    if (!checks) continue;
+    const CoreRefusal found = check_segment(m->splice + i, N, m->splice_degree, h, i, smaller(s->lower[i], before[i]),
+                                            greater(s->upper[i], before[i]), s->velocity_limit[i]);
+    if (found.why) return found;
+  }
+  m->then = m->times[point]; m->splice_begin = t;
+  return refusal(CORE_OK, 0, 0, 0);
+}
+
+/* The greatest acceleration of curves (degree + 1, N) that last h [s], in usual ones. */
+static double bending(const Settings* s, const double* b, int64_t degree, double h) {
+  double most = 0;
+  for (int64_t k = 0; k + 2 <= degree; ++k) EACH {
+    const double turned = b[k * N + i] - 2 * b[(k + 1) * N + i] + b[(k + 2) * N + i];
+    most = greater(most, fabs((double)(degree * (degree - 1)) * turned / (h * h)) / usual_acceleration(s, i));
+  }
+  return most;
+}
+
+/* How much a splice bends the motion: by its own acceleration, or by what it adds to that of the trajectory's curve, whatever
+   is less. At its beginning the curve is `curve` (REFERENCES, N), and the motion `before`. */
+static double bending_of(const Settings* s, const Motion* m, const double* before, const double* curve) {
+  const double h = m->then - m->splice_begin;
+  double added[DEGREES * N];
+  EACH {
+    double ends[3][2] = {{0}};
+    for (int d = 0; d < 3; ++d) ends[d][0] = before[d * N + i] - curve[d * N + i];
+    to_bernstein(h, m->splice_degree, ends[0], ends[1], ends[2], added + i, N);
+  }
+  return smaller(bending(s, m->splice, m->splice_degree, h), bending(s, added, m->splice_degree, h));
+}
+
+/* The point at which a motion joins a trajectory that is under way, from the point `next` on: the first one where the splice
+   keeps to the limits and bends by no more than usual accelerations; if there is none, where it bends by the least. */
+static CoreRefusal find_joint(const Settings* s, CoreTrajectory* y, double t, const double* before, int64_t next, int64_t* point) {
+  Motion* m = &y->motion;
+  double curve[REFERENCES * N], least = INFINITY;
+  CoreRefusal refused = refusal(CORE_OK, 0, 0, 0);
+  m->then = -INFINITY;
+  sample_motion(m, t, curve);
+  const int64_t last = m->points - 1;
+  for (int64_t k = next, step = 1; least > 1 && m->times[k] - t <= LONGEST_SPLICE; step += (step + 1) / 2) {
+    const CoreRefusal found = splice_to(s, y, k, t, before, 1);
+    const double bends = found.why ? INFINITY : bending_of(s, m, before, curve);
+    if (found.why && !refused.why) refused = found;
+    if (bends < least) { least = bends; *point = k; }
+    if (k == last) break;
+    k = k + step < last ? k + step : last;
+  }
+  return least < INFINITY ? refusal(CORE_OK, 0, 0, 0) : refused;
+}
+
+/* Go on with a trajectory at its time t [s], from a given motion `before` (3, N) on. With `checks` the splice has to keep to
+   the limits; a start outside the position limits widens them, so that the arm can come back. From rest a trajectory begins
+   with its next point; one that is late, or takes over from another motion, is joined where that can be done gently. */
 static CoreRefusal splice(const Settings* s, CoreTrajectory* y, double t, const double* before, int checks) {
   Motion* m = &y->motion;
-  const int64_t point = later_than(m, t);
+  int64_t point = later_than(m, t);
+  int moves = 0;
+  CoreRefusal found = refusal(CORE_OK, 0, 0, 0);
   if (point == m->points) return refusal(CORE_OVER, 0, m->duration, 0);
-  EACH m->still[i] = m->goal[i] = before[i];
+  EACH { m->still[i] = m->goal[i] = before[i]; moves |= before[N + i] != 0; }
   for (int64_t j = 0; j < m->columns; ++j) {
     const int i = (int)m->column[j];
     m->turn[j] = near_turn(s, i, before[i], m->first[j]) - m->first[j];
     m->goal[i] = m->last[j] + m->turn[j];
   }
-  m->then = m->times[point]; m->splice_begin = t; m->splice_degree = m->degree;
-  const double h = m->then - t;
-  EACH {
-    splice_joint(y, point, h, before, i);
-    if (!checks) continue;
-    const CoreRefusal found = check_segment(m->splice + i, N, m->degree, h, i, smaller(s->lower[i], before[i]),
-                                            greater(s->upper[i], before[i]), s->velocity_limit[i]);
-    if (found.why) return found;
-  }
-  to_powers(m->splice, N, N, m->degree, h, m->splice_cache);
+  const int under_way = point > 0 && (moves || t > m->times[0]);
+  m->splice_degree = m->degree == 1 && under_way ? 3 : m->degree;
   m->segment = -1;
-  return refusal(CORE_OK, 0, 0, 0);
+  if (checks && under_way) found = find_joint(s, y, t, before, point, &point);
+  if (!found.why) found = splice_to(s, y, point, t, before, checks);
+  if (found.why) return found;
+  to_powers(m->splice, N, N, m->splice_degree, m->then - t, m->splice_cache);
+  m->segment = -1;
+  return found;
 }
 
 /* --- a trajectory of points, prepared by others than the thread of the periods */
