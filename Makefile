@@ -18,6 +18,7 @@
 # make bench-sim    rollouts beside SciPy, and the plants step by step (BENCH as there)
 # make bench-planning   the planner beside Drake and Crocoddyl where they are installed (BENCH as there)
 # make bench-tool    the laws of the tool: a circle, singular poses, a wall, a stream with losses (BENCH as there)
+# make bench-tool-topics    random targets for the tool over topics, in real time (BENCH=--help)
 # make bench-tool-streams   streams for the tool: random targets, edges of the workspace, circles at 10 to 100 Hz (BENCH as there)
 # make bench-mpc     the law mpc in closed loop, and iLQR beside Crocoddyl where that is installed (BENCH as there)
 # make bench-adaptive   an unknown payload under computed torque and the laws that learn it (BENCH as there)
@@ -63,7 +64,7 @@ PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
 INSTALL = $(PIP) install --quiet --use-pep517 $(addprefix -c ,$(CONSTRAINTS))
 BUILD := setup.py package.xml $(wildcard .ci/constraints*.txt)
 
-.PHONY: demo test test-thorough test-arm64 test-realtime lint bench bench-planning bench-adaptive bench-goals bench-identification bench-kinematics bench-loop bench-start bench-ros bench-sim bench-mpc bench-sweep bench-tool bench-tool-streams bench-truth fuzz fuzz-nodes mutants soak-adaptive soak-controller soak-hold soak-identify soak-life-cycles soak-loop soak-sim soak-sweep clean docs first-hour picture
+.PHONY: demo test test-thorough test-arm64 test-realtime lint bench bench-planning bench-adaptive bench-goals bench-identification bench-kinematics bench-loop bench-start bench-ros bench-sim bench-mpc bench-sweep bench-tool bench-tool-streams bench-tool-topics bench-truth fuzz fuzz-nodes mutants soak-adaptive soak-controller soak-hold soak-identify soak-life-cycles soak-loop soak-sim soak-sweep clean docs first-hour picture
 
 demo: $(VENV)/demo-installed $(if $(VIEW),$(VENV)/viewer-installed)
 	@$(VENV)/bin/robodyn demo $(if $(VIEW),--view) $(DEMO)
@@ -139,6 +140,9 @@ bench-tool: $(VENV)/test-installed
 
 bench-tool-streams: $(VENV)/test-installed
 	@$(VENV)/bin/python benchmarks/tool_streams.py $(BENCH)
+
+bench-tool-topics: $(VENV)/test-installed
+	@$(VENV)/bin/python benchmarks/tool_topics.py $(BENCH)
 
 bench-mpc: $(VENV)/test-installed
 	@$(VENV)/bin/python benchmarks/mpc.py $(BENCH)

@@ -462,9 +462,13 @@ def test_limits_hold_whatever_comes() -> None:
 
 
 @needs_compiler
+@pytest.mark.parametrize("away", [0.0, 0.5, 1e3])
 @pytest.mark.parametrize("name", ARMS)
-def test_a_pose_that_is_streamed_is_reached_as_by_the_node(name: str) -> None:
-    """The arm is where its reference is; both take it from the core, with the numbers of their own texts."""
+def test_a_pose_that_is_streamed_is_reached_as_by_the_node(name: str, away: float) -> None:
+    """The arm is where its reference is; both take it from the core, with the numbers of their own texts.
+
+    The target is out of reach for a while, and comes back.
+    """
     given = {"allow_sagging": True, "stream.speed": 0.1, "blend_time": 0.0, "plausibility": False}
     both = Twins(name, "computed_torque", given)
     arm, robot, kinematics = both.exported, both.robot, Kinematics(both.robot)
@@ -472,14 +476,17 @@ def test_a_pose_that_is_streamed_is_reached_as_by_the_node(name: str) -> None:
     loop = both.loop
     start = np.clip(robot.home + 0.4, robot.lower + 0.2, robot.upper - 0.2)
     target = kinematics.pose(tool.link, start + 0.1 * np.cos(np.arange(robot.n)))
+    farther = target.copy()
+    farther[:3, 3] += [0.6 * away, -0.48 * away, 0.64 * away]
     q, qd = start, np.zeros(robot.n)
     for k in range(5000):
         t = 1.0 + PERIOD * k
         assert arm.update(t, q.copy(), qd.copy()) == SEND
         command = loop.update(t, t, q.copy(), qd.copy())
         if k % 20 == 0:
-            assert arm.stream_pose(t, target)
-            loop.move_tool("pose", target, t)
+            pose = target if k >= 700 else farther
+            assert arm.stream_pose(t, pose)
+            loop.move_tool("pose", pose, t)
         expected = arm.expected(t)
         np.testing.assert_allclose(loop.expected(0.0)[1], expected, atol=1e-9)
         assert command is not None
