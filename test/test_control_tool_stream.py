@@ -210,8 +210,12 @@ def test_a_pose_that_only_other_turns_of_the_joints_reach_is_reached_by_a_detour
 
 
 @pytest.mark.parametrize("rate", [10.0, 30.0, 100.0])
-@pytest.mark.parametrize("spoilt", [False, True], ids=["even", "jitter and loss"])
-def test_a_circle_from_a_sparse_stream_is_smooth(rate: float, spoilt: bool) -> None:
+@pytest.mark.parametrize(
+    ("spoilt", "row", "most"),
+    [(False, 0, 1.25), (True, 0, 2.0), (False, 2, 2.0), (False, 3, 3.0)],
+    ids=["even", "jitter and loss", "two lost in a row", "three lost in a row"],
+)
+def test_a_circle_from_a_sparse_stream_is_smooth(rate: float, spoilt: bool, row: int, most: float) -> None:
     """0.15 m/s, with 20 % jitter of a period and 5 % loss (twice the centripetal acceleration may be needed)."""
     name = "ur5_robot" if "ur5_robot" in ARMS else "prr"
     arm, radius, speed = Streamed(name, dt=2e-3), 0.0978, 0.15
@@ -225,6 +229,8 @@ def test_a_circle_from_a_sparse_stream_is_smooth(rate: float, spoilt: bool) -> N
 
     stamps = np.arange(0.0, 10.0, 1.0 / rate)
     stamps = stamps[rng.random(len(stamps)) >= 0.05 * spoilt]
+    lost = round(6.0 * rate)
+    stamps = np.delete(stamps, slice(lost, lost + row))
     arrivals = sorted(zip(stamps + 0.2 / rate * rng.random(len(stamps)) * spoilt, stamps, strict=True), reverse=True)
     while arm.t < begin + 9.5:
         while arrivals and arrivals[-1][0] <= arm.t - begin:
@@ -237,9 +243,9 @@ def test_a_circle_from_a_sparse_stream_is_smooth(rate: float, spoilt: bool) -> N
     late = slice(round(4.0 / arm.dt), None)
     times = arm.dt * np.arange(len(places))
     away = places - np.array([circle(t - delay)[:3, 3] for t in times])
-    assert np.sqrt((away[late] ** 2).sum(1).mean()) < (1e-3 if rate < 20.0 else 5e-4)
+    assert np.sqrt((away[late] ** 2).sum(1).mean()) < ((2e-3 if row else 1e-3) if rate < 20.0 else 5e-4)
     acceleration = np.diff(places, 2, axis=0)[late] / arm.dt**2
-    assert np.linalg.norm(acceleration, axis=1).max() <= (2.0 if spoilt else 1.25) * speed**2 / radius * 1.05
+    assert np.linalg.norm(acceleration, axis=1).max() <= most * speed**2 / radius * 1.05
 
 
 def test_a_stream_that_ends_in_motion_comes_to_rest_a_little_further() -> None:

@@ -49,7 +49,7 @@
 #define STANDS_FOR 0.2 /* until it says so [s] */
 #define RESTS 1e-3 /* a target that moves less rests [m] */
 #define FOUND 1e-7 /* joint positions whose tool is nearer to the target have it there [m] */
-#define LONGEST_GAP 0.35 /* poses whose stamps are further apart are no stream [s] */
+#define LONGEST_GAP 0.35 /* poses whose stamps are further apart are no stream, unless few of them are missing [s] */
 #define COAST 3.0 /* periods of a stream for which its target goes on without messages */
 #define KNOT 0.02 /* shortest time over which a stream is differentiated [s] */
 #define WRENCH_TIME 0.02 /* time constant of a wrench [s] */
@@ -84,9 +84,8 @@ static void rotation_vector(const double* r, double* phi) {
 
 static void rotation_of(const double* phi, double* r) {
   const double angle = length3(phi), half = sin(angle / 2), x = phi[0], y = phi[1], z = phi[2];
-  const int small = angle < 1e-4;
-  const double a = small ? 1 - angle * angle / 6 : sin(angle) / angle;
-  const double b = small ? 0.5 - angle * angle / 24 : 2 * (half / angle) * (half / angle);
+  const int small = angle < 1e-4; /* what is left out is less than 1e-12 then */
+  const double a = small ? 1 : sin(angle) / angle, b = small ? 0.5 : 2 * (half / angle) * (half / angle);
   const double skew[9] = {0, -z, y, z, 0, -x, -y, x, 0};
   double twice[9];
   multiply3(skew, skew, 0, twice);
@@ -212,7 +211,7 @@ static void measure_delay(const Settings* s, Tool* y, double gap, double late) {
 /* Whether a pose belongs to the stream before it: it came soon after, and from near by. */
 static int goes_on(const Settings* s, const Tool* y, double gap, const ToolPose* pose) {
   double x[6];
-  if (!y->knots || gap > LONGEST_GAP) return 0;
+  if (!y->knots || gap > greater(LONGEST_GAP, y->measured ? (2 + COAST) * y->period : 0)) return 0;
   between(&y->knot[0], pose, x);
   return length3(x) <= 3 * s->stream_speed[0] * gap && length3(x + 3) <= 3 * s->stream_speed[1] * gap;
 }
@@ -243,7 +242,8 @@ static void take_pose(const Settings* s, Tool* y, double t, double stamp, const 
   keep_pose(y, stamp, &pose);
   differentiate(s, y, speed, change);
   between(&pose, &now, x);
-  const double due = stamp + y->delay - t, T = greater(greater(due, gap), y->period); /* after a gap it takes as long to come back */
+  /* after a gap it takes as long to come back, also by the messages until then */
+  const double due = stamp + y->delay - t, T = greater(greater(due, y->begin + y->duration - t), greater(gap, y->period));
   bend(y, t, T, T - due, x, v, a, speed, change);
 }
 
