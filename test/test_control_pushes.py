@@ -118,14 +118,20 @@ def test_a_held_push_is_no_fault_and_the_tool_comes_back(name: str, law: str) ->
 
 
 @pytest.mark.parametrize(
-    ("name", "direction"),
-    [*(("ur5_robot", direction) for direction in SOME), ("panda", SOME[1])],  # others are too much for a Panda's wrist
+    ("name", "law", "reach", "direction"),
+    [
+        *(("ur5_robot", "cartesian_impedance", 0.1, direction) for direction in SOME),
+        ("panda", "cartesian_impedance", 0.1, SOME[1]),  # others are too much for a Panda's wrist
+        *(("ur5_robot", "operational_space", 0.03, direction) for direction in SOME),
+    ],
 )
-def test_beyond_its_reach_the_spring_gives_way_slowly_and_comes_back(name: str, direction: list[float]) -> None:
+def test_beyond_its_reach_the_spring_gives_way_slowly_and_comes_back(
+    name: str, law: str, reach: float, direction: list[float]
+) -> None:
     """80 N against a spring that gives 50 N at most: it goes on, below the speed that the tool may have in a stream."""
-    bench = Bench(name, "cartesian_impedance", SafetySettings(push_force=80.0, following_tolerance=0.0))
-    found = push(bench, 80.0 * np.array(direction), 4.0, 6.0)
-    assert np.linalg.norm(found.held) > 0.2  # beyond twice the reach
+    bench = Bench(name, law, SafetySettings(push_force=80.0, following_tolerance=0.0), reach=reach)
+    found = push(bench, 80.0 * np.array(direction), 4.0, 0.6 / reach)
+    assert np.linalg.norm(found.held) > 2.0 * reach
     assert found.speed.max() < 0.5  # while the push rises, within the spring's reach
     assert found.speed[round(0.8 / PERIOD) :].max() < 0.25
     assert found.end < 1e-3

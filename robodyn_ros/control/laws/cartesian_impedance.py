@@ -13,7 +13,7 @@ space holds the posture, dynamically consistent: it does not move the tool. :mod
 inverse, and K pulls nobody through it.
 
 Beyond ``reach`` the spring's force does not grow. An arm that is pushed harder gives way slowly: from there to twice as
-far the damping of translations grows to D ``YIELDING``.
+far the damping of translations grows to D ``YIELDING`` (tool.py).
 
 The null space also keeps the joints away from their position limits: within ``limit_margin`` of one, and within
 ``NARROW`` of the joint's range, an acceleration ω² d - 2 ω q̇ d / margin drives the joint back, where d is how far it is
@@ -45,7 +45,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.control.laws.base import Efforts, Reference
-from robodyn_ros.control.laws.tool import FRAMES, TINY, ToolLaw
+from robodyn_ros.control.laws.tool import FRAMES, TINY, ToolLaw, yielding
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.task_space import DIRECTIONS, FLOOR, TaskTerms, geometric_mean
 from robodyn_ros.robot.pose import Array
@@ -59,9 +59,6 @@ HOLDING = 1.5
 
 STRAYED = 0.1
 """How far a joint may be from its reference until then [rad] or [m]."""
-
-YIELDING = 6.0
-"""By this factor translation is damped more, from twice ``reach`` on, where the spring's force does not grow."""
 
 NARROW = 0.1
 """Greatest margin, as part of a joint's range."""
@@ -155,12 +152,6 @@ class CartesianImpedance(ToolLaw):
             return super().remedy(q, carried)
         return f"cartesian_impedance.{lower[0].split()[0]}", f"lower {', '.join(lower)}, or damping_ratio"
 
-    def slowing(self, distance: Array) -> Array:
-        """Roots of the factors by which directions are damped more (6,), with the tool a distance [m] away ()."""
-        beyond = np.clip(distance / self._reach - 1.0, 0.0, 1.0)
-        root = np.sqrt(1.0 + (YIELDING - 1.0) * beyond)
-        return np.concatenate((root * np.ones(3), np.ones(3)))
-
     def braking(self, qd: Array, reference: Reference) -> Array:
         """The acceleration (n,) that brakes joints which flee, with velocities qd (n,)."""
         allowed = np.maximum(np.abs(reference.qd), self._unbraked)
@@ -191,7 +182,7 @@ class CartesianImpedance(ToolLaw):
         stiffness = self.diagonal(self._stiffness, tool.rotation)
         damping = 2.0 * self._damping_ratio * geometric_mean(task.inertia, stiffness)
         spring = stiffness @ self.task.chosen(tool.error)
-        slowing = self.diagonal(self.slowing(tool.distance), tool.rotation)
+        slowing = self.diagonal(yielding(tool.distance, self._reach), tool.rotation)
         damping = slowing @ damping @ slowing
         braking = self.braking(qd, reference)
         force = spring + damping @ tool.rate + task.inertia @ (task.jacobian @ braking)

@@ -16,6 +16,9 @@ alike while something holds the tool in the directions of force. But what keeps 
 the wall does, would press on the wall by Khatib's, through the elements of Λ that couple the directions. In turn, what
 the feedback alone accelerates presses as long as it does; what the reference says of acceleration does not.
 
+Beyond ``reach`` the force of the error does not grow, and the damping of translations does: an arm that is pushed harder
+gives way slowly.
+
 :mod:`robodyn_ros.dynamics.task_space` has Λ and N, and says what happens at singularities.
 
 Source: Khatib, A unified approach for motion and force control of robot manipulators: the operational space
@@ -31,7 +34,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.control.laws.base import Efforts, Reference
-from robodyn_ros.control.laws.tool import FRAMES, ToolLaw, marked_directions
+from robodyn_ros.control.laws.tool import FRAMES, ToolLaw, marked_directions, yielding
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.task_space import DIRECTIONS, TaskTerms
 from robodyn_ros.robot.pose import Array
@@ -106,7 +109,8 @@ class OperationalSpace(ToolLaw):
         tool = self.motion_error(q, qd, reference, task.jacobian, self._reach, self._turn)
         stiffness, damping = self._frequency**2, 2.0 * self._damping_ratio * self._frequency
         wanted = tool.acceleration
-        correction = stiffness * self.task.chosen(tool.error) + damping * tool.rate
+        slowing = self.diagonal(yielding(tool.distance, self._reach) ** 2, tool.rotation)
+        correction = stiffness * self.task.chosen(tool.error) + damping * (slowing @ tool.rate)
         force = task.inertia @ correction
         if self._has_forces:
             forced = self.diagonal(self._forced, tool.rotation)

@@ -37,6 +37,9 @@ FRAMES = ("base", "tool")
 HALF_TURN = 0.1
 """The orientation error falls to zero within this angle before π [rad]."""
 
+YIELDING = 6.0
+"""By this factor translation is damped more, from twice its reach on, where a spring's force does not grow."""
+
 TINY = 1e-300
 """Keeps a division by a length defined at zero."""
 
@@ -83,6 +86,18 @@ def clipped_error(pose: Array, wanted: Array, reach: float, turn: float) -> Arra
     fading = np.clip((np.pi - angle) / HALF_TURN, 0.0, 1.0)
     rotation = rotation * fading * np.minimum(1.0, turn / (angle + TINY))
     return np.concatenate((position, rotation))
+
+
+def yielding(distance: Array, reach: float) -> Array:
+    """Roots of the factors by which directions are damped more (6,): beyond its reach a spring gives way slowly.
+
+    Args:
+        distance: of the tool from its reference [m], ().
+        reach: greatest distance that counts [m].
+    """
+    beyond = np.clip(distance / reach - 1.0, 0.0, 1.0)
+    root = np.sqrt(1.0 + (YIELDING - 1.0) * beyond)
+    return np.concatenate((root * np.ones(3), np.ones(3)))
 
 
 class ToolLaw(Controller):
