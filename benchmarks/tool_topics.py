@@ -114,7 +114,8 @@ class Topics:
         speeds = np.abs(np.diff(q, axis=0)) / np.diff(stamps)[:, np.newaxis] / bench.limit
         away = np.linalg.norm(bench.pose(q[-1])[:3, 3] - home[:3, 3])
         return {
-            "left": left, "away": 1e3 * away, "late": taken - needed, "speed": float(speeds.max()), "faults": self.faults(told)
+            "left": left, "away": 1e3 * away, "late": taken - needed, "speed": float(speeds.max()),
+            "faults": self.faults(told),
         }  # fmt: skip
 
 
@@ -138,7 +139,8 @@ def run(arm: str, law: str, count: int, seed: int) -> list[str]:
             graph.close()
     faults = Counter(fault for one in found for fault in one["faults"])
     return [
-        arm, f"{count}", f"{sum(not one['left'] for one in found)}", f"{sum(one['away'] > 1e3 * ARRIVED for one in found)}",
+        arm, f"{count}", f"{sum(not one['left'] for one in found)}",
+        f"{sum(one['away'] > 1e3 * ARRIVED for one in found)}",
         f"{max(one['away'] for one in found):.2f} mm", f"{max(one['late'] for one in found):.2f} s",
         f"{max(one['speed'] for one in found):.2f}", ", ".join(f"{name}: {n}" for name, n in faults.items()) or "none",
     ]  # fmt: skip
@@ -147,7 +149,9 @@ def run(arm: str, law: str, count: int, seed: int) -> list[str]:
 def main() -> None:
     """Send the targets, and print what became of them."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--arms", nargs="+", default=["prr", "panda", "ur5_robot"], choices=sorted(set(ARMS) - {"chain"}))
+    parser.add_argument(
+        "--arms", nargs="+", default=["prr", "panda", "ur5_robot"], choices=sorted(set(ARMS) - {"chain"})
+    )
     parser.add_argument("--law", default="computed_torque")
     parser.add_argument("--targets", type=int, default=10, help="of each arm")
     parser.add_argument("--seed", type=int, default=1)

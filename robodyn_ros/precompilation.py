@@ -93,28 +93,31 @@ def find_jobs(
         for wanted in found:
             jobs.setdefault((wanted.name, wanted.key), Job(dynamics, wanted.name + suffix, wanted))
 
-    chosen = [name.strip() for name in names.split(",")]
+    chosen, functions = _asked_for(names)
     for dynamics, plugin in plugins:
-        for quantity in plugin.quantities() if names == "all" else chosen:
-            if quantity not in (*GROUPS, *OTHERS):
-                add(dynamics, partial(_call_function, plugin, quantity, batch))
-        if names == "all" or LOOPS in chosen:
-            add(dynamics, partial(_step_plant, plugin))
-        if names == "all" or TRIALS in chosen:
-            add(dynamics, partial(_make_trial, plugin))
-        if names == "all" or STEP in chosen:
-            for law in laws:
-                add(dynamics, partial(_make_step, plugin, law), f" {law}")
-        if names == "all" or PREDICTION in chosen:
-            add(dynamics, partial(_make_mpc, plugin))
-    if names == "all" or KINEMATICS in chosen:
-        for link in robot.links:
-            add(None, partial(_call_kinematics, robot, link.name, batch), f" {link.name}")
-    if names == "all" or TOOL in chosen:
+        for quantity in plugin.quantities() if functions is None else functions:
+            add(dynamics, partial(_call_function, plugin, quantity, batch))
+        made = {LOOPS: _step_plant, TRIALS: _make_trial, PREDICTION: _make_mpc}
+        for group in [group for group in made if group in chosen]:
+            add(dynamics, partial(made[group], plugin))
+        for law in laws if STEP in chosen else ():
+            add(dynamics, partial(_make_step, plugin, law), f" {law}")
+    for link in robot.links if KINEMATICS in chosen else ():
+        add(None, partial(_call_kinematics, robot, link.name, batch), f" {link.name}")
+    if TOOL in chosen:
         for tool in tools:
             add(None, partial(_make_inverse_kinematics, robot, tool), f" {tool}")
         add(PLANNER, partial(_call_planner, robot))
     return list(jobs.values())
+
+
+def _asked_for(names: str) -> tuple[Sequence[str], Sequence[str] | None]:
+    """The groups that names ask for, and the functions; None for all that the dynamics have."""
+    groups = (*GROUPS, *OTHERS)
+    if names == "all":
+        return groups, None
+    named = [name.strip() for name in names.split(",")]
+    return named, [name for name in named if name not in groups]
 
 
 def _call_function(dynamics: CompiledDynamics, quantity: str, batch: bool) -> None:

@@ -31,6 +31,7 @@ CASES = [
     (1, 1, False, "position jumps by 0.3", "prr", 0.3),  # 3
     (1, 115, False, "velocities: three times", "ur5_robot", 0.5),  # 7.1: predicted by the latest command alone
     (1, 11, False, "position jumps by 0.3", "kinova", 0.6),  # 20
+    (1, 123, False, "velocities: three times", "kinova", 0.6),  # 20: predicted from where the fault was found
     (1, 243, True, "encoder slips, 0.15 rad/s", "ur5_robot", 0.5),  # 1.1: braking was blended into the law
     (1, 433, True, "states 60 ms late", "prr", 0.2),  # 0.6 and a stop: friction was taken for weight
     (1, 327, True, "no states", "panda", 0.6),  # 1.6: damped by a velocity that the model guessed

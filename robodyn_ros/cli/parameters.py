@@ -156,24 +156,33 @@ def check_used(
         InputError: a name of ``-p`` is unknown, or one of a file is misspelt; the message has the nearest name.
     """
     unused, choices = sorted(unused), sorted(set(known))
+    _check_given(unused, choices, given)
+    _check_files(unused, choices, files)
+    if unused and not quiet:
+        _warn_unused(unused, choices, files)
+
+
+def _check_given(unused: Sequence[str], choices: Sequence[str], given: Sequence[str]) -> None:
+    """Check that the texts of ``-p`` name what is used."""
     names = {text: _parsed(text)[0] for text in given}
     names = {text: name if name in unused else name.rpartition(":")[2] for text, name in names.items()}
     mistaken = {text: name for text, name in names.items() if name in unused}
-    if mistaken:
-        said = " or ".join(_told(text, name, choices) for text, name in mistaken.items())
-        if len(choices) <= FEW and "(is it" not in said:
-            said += f"; there are {', '.join(choices)}"
-        raise InputError(
-            ", ".join(mistaken), f"no parameter that is used here is named {said}", list(mistaken.values())
-        )
+    if not mistaken:
+        return
+    said = " or ".join(_told(text, name, choices) for text, name in mistaken.items())
+    if len(choices) <= FEW and "(is it" not in said:
+        said += f"; there are {', '.join(choices)}"
+    raise InputError(", ".join(mistaken), f"no parameter that is used here is named {said}", list(mistaken.values()))
+
+
+def _check_files(unused: Sequence[str], choices: Sequence[str], files: Mapping[str, str]) -> None:
+    """Check that no name in a file is misspelt, as far as that can be told."""
     for name in unused:
         near, inner = misspelt(name, choices), next((one for one in choices if one.startswith(f"{name}.")), "")
         problem = f"holds others, such as {inner}, and has no value itself" if inner else f"(is it {near!r}?)"
         if inner or near:
             said = f"{files.get(name, '')} {name!r} is no parameter {'but ' if inner else ''}{problem}".strip()
             raise InputError("--params", said, name)
-    if unused and not quiet:
-        _warn_unused(unused, choices, files)
 
 
 def _warn_unused(unused: Sequence[str], choices: Sequence[str], files: Mapping[str, str]) -> None:

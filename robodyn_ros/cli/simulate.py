@@ -21,6 +21,7 @@ from robodyn_ros.plugins import available
 
 if TYPE_CHECKING:
     from robodyn_ros.control.loop import ControlLoop
+    from robodyn_ros.control.motion.trajectory import Trajectory
     from robodyn_ros.control.parameter_file import LoadedParameters
     from robodyn_ros.robot import Robot
     from robodyn_ros.simulation.hardware.hardware import Hardware
@@ -104,9 +105,8 @@ def _simulate(args: Namespace, robot: Robot, given: dict[str, LoadedParameters])
     """Build hardware and control loop, give the loop its trajectory, and run: the trial, and the time it took [s]."""
     from time import perf_counter
 
-    from robodyn_ros.cli.motion import POSES, TOUR, TOUR_JOINTS, requested_trajectory
+    from robodyn_ros.cli.motion import POSES, TOUR, TOUR_JOINTS
     from robodyn_ros.control.loop_settings import loop_default_values
-    from robodyn_ros.control.motion.trajectory import read_trajectory
     from robodyn_ros.simulation.hardware.settings import default_values
 
     simulator, controller = (given[node] for node in NODES)
@@ -116,8 +116,25 @@ def _simulate(args: Namespace, robot: Robot, given: dict[str, LoadedParameters])
     args.controller = args.controller or controller.get("controller", "computed_torque")
     passive = args.controller == PASSIVE
     hardware, unused = make_simulated(simulator | {"brake": False} if passive else simulator, robot)
-    loop, duration = None, args.duration
-    if passive and (args.to or args.tour or args.motion):
+    trajectory, duration = _motion(args, robot, hardware)
+    loop = None
+    if not passive:
+        loop, unused_by_loop = make_loop(controller | {"controller": args.controller}, robot)
+        unused = (unused - set(controller)) | (unused_by_loop - set(simulator)) | (unused & unused_by_loop)
+        _start(loop, hardware, trajectory)
+    places = simulator.located_names() | controller.located_names()
+    check_used(unused, {*default_values(robot), *loop_default_values(robot)}, args.given, places)
+    begun = perf_counter()
+    return _run_trial(hardware, loop, duration), perf_counter() - begun
+
+
+def _motion(args: Namespace, robot: Robot, hardware: Hardware) -> tuple[Trajectory | None, float]:
+    """What the options have the arm do, if anything, and how long the trial lasts [s]."""
+    from robodyn_ros.cli.motion import requested_trajectory
+    from robodyn_ros.control.motion.trajectory import read_trajectory
+
+    duration = args.duration
+    if args.controller == PASSIVE and (args.to or args.tour or args.motion):
         raise InputError("--controller", "must be a control law if the arm is to go somewhere", PASSIVE)
     if duration is not None and not 0.0 < duration <= LONGEST:
         raise InputError("--duration", f"must be above 0 s, and {LONGEST:g} s at most, not {duration!r}", duration)
@@ -126,19 +143,18 @@ def _simulate(args: Namespace, robot: Robot, given: dict[str, LoadedParameters])
         trajectory = read_trajectory(args.motion, robot)
     if duration is None:
         duration = trajectory.duration if trajectory is not None else DURATION
-    if not passive:
-        loop, unused_by_loop = make_loop(controller | {"controller": args.controller}, robot)
-        unused = (unused - set(controller)) | (unused_by_loop - set(simulator)) | (unused & unused_by_loop)
-        loop.start(0.0, hardware.plant.q)
-        if trajectory is not None:
-            following = loop.follow(trajectory, 0.0)
-            if following.overload:
-                text = f"warning: {following.overload}"
-                console(stderr=True).print(text, markup=False, highlight=False, soft_wrap=True)
-    places = simulator.located_names() | controller.located_names()
-    check_used(unused, {*default_values(robot), *loop_default_values(robot)}, args.given, places)
-    begun = perf_counter()
-    return _run_trial(hardware, loop, duration), perf_counter() - begun
+    return trajectory, duration
+
+
+def _start(loop: ControlLoop, hardware: Hardware, trajectory: Trajectory | None) -> None:
+    """Start the loop where the arm is, and give it a trajectory."""
+    loop.start(0.0, hardware.plant.q)
+    if trajectory is None:
+        return
+    following = loop.follow(trajectory, 0.0)
+    if following.overload:
+        text = f"warning: {following.overload}"
+        console(stderr=True).print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 def make_simulated(given: dict[str, Any], robot: Robot) -> tuple[Hardware, set[str]]:

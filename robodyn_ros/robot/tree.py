@@ -32,20 +32,7 @@ def build_robot(name: str, links: Mapping[str, Inertial | None], joints: Sequenc
     if not movable:
         raise RobotDescriptionError(f"robot {name!r}", "has no joint that moves")
     free = [joint for joint in movable if joint.mimic is None]
-    root = ordered[0].parent
-    index = {joint.child: i for i, joint in enumerate(movable)}
-
-    body = {root: -1}
-    pose = {root: Pose()}
-    placements: list[Pose] = []
-    for joint in ordered:
-        pose[joint.child] = pose[joint.parent] @ joint.origin
-        body[joint.child] = body[joint.parent]
-        if joint.child in index:
-            placements.append(pose[joint.child])
-            pose[joint.child] = Pose()
-            body[joint.child] = index[joint.child]
-
+    body, pose, placements = _bodies(ordered, movable)
     owned = tuple(Link(link, links[link], body[link], pose[link]) for link in links)
     bodies = []
     for i, joint in enumerate(movable):
@@ -69,6 +56,21 @@ def build_robot(name: str, links: Mapping[str, Inertial | None], joints: Sequenc
     robot = Robot(name, tuple(free), tuple(bodies), owned, fixed, urdf)
     check_finite(robot)
     return robot
+
+
+def _bodies(ordered: Sequence[Joint], movable: Sequence[Joint]) -> tuple[dict[str, int], dict[str, Pose], list[Pose]]:
+    """The body of each link (-1: the base), its pose in that body, and the pose of each body in its parent."""
+    root = ordered[0].parent
+    index = {joint.child: i for i, joint in enumerate(movable)}
+    body, pose, placements = {root: -1}, {root: Pose()}, []
+    for joint in ordered:
+        pose[joint.child] = pose[joint.parent] @ joint.origin
+        body[joint.child] = body[joint.parent]
+        if joint.child in index:
+            placements.append(pose[joint.child])
+            pose[joint.child] = Pose()
+            body[joint.child] = index[joint.child]
+    return body, pose, placements
 
 
 def _depth_first(name: str, links: Mapping[str, Inertial | None], joints: Sequence[Joint]) -> list[Joint]:

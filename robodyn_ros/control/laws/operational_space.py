@@ -16,8 +16,8 @@ alike while something holds the tool in the directions of force. But what keeps 
 the wall does, would press on the wall by Khatib's, through the elements of Λ that couple the directions. In turn, what
 the feedback alone accelerates presses as long as it does; what the reference says of acceleration does not.
 
-Beyond ``reach`` the force of the error does not grow, and the damping of translations does: an arm that is pushed harder
-gives way slowly.
+Beyond ``reach`` the force of the error does not grow, and the damping of translations does: an arm that is pushed
+harder gives way slowly.
 
 :mod:`robodyn_ros.dynamics.task_space` has Λ and N, and says what happens at singularities.
 

@@ -331,6 +331,17 @@ def _same(now: Sequence[Any], before: Sequence[Any]) -> bool:
     )
 
 
+def _copied_container(value: Any, path: str, copied: Callable[[Any, str], Any], constants: dict[str, str]) -> Any:
+    """The same of a tuple, a list or a dict; ``copied`` gives the copy of an item at its path."""
+    if isinstance(value, dict):
+        constants[path] = f"dict of {sorted(map(repr, value))}"
+        return {key: copied(item, f"{path}[{key!r}]") for key, item in value.items()}
+    if hasattr(value, "_fields"):
+        return type(value)(*(copied(item, f"{path}.{name}") for name, item in zip(value._fields, value, strict=True)))
+    constants[path] = f"{type(value).__name__} of {len(value)}"
+    return type(value)(copied(item, f"{path}[{k}]") for k, item in enumerate(value))
+
+
 def _copied(
     value: Any, path: str, made: dict[int, Any], number: Callable[[str, Any], Any], constants: dict[str, str]
 ) -> Any:
@@ -356,16 +367,11 @@ def _copied(
     if isinstance(value, SHARED):
         constants[path] = str(getattr(value, "__qualname__", type(value).__qualname__))
         return value
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        parts = zip(value._fields, value, strict=True)
-        return type(value)(*(_copied(item, f"{path}.{name}", made, number, constants) for name, item in parts))
-    if isinstance(value, (tuple, list)):
-        constants[path] = f"{type(value).__name__} of {len(value)}"
-        return type(value)(_copied(item, f"{path}[{k}]", made, number, constants) for k, item in enumerate(value))
-    if isinstance(value, dict):
-        constants[path] = f"dict of {sorted(map(repr, value))}"
-        return {key: _copied(item, f"{path}[{key!r}]", made, number, constants) for key, item in value.items()}
-    if (not hasattr(value, "__dict__") and not is_dataclass(value)) or isinstance(value, BaseException):
+    if isinstance(value, (tuple, list, dict)):
+        return _copied_container(
+            value, path, lambda item, where: _copied(item, where, made, number, constants), constants
+        )
+    if not (hasattr(value, "__dict__") or is_dataclass(value)) or isinstance(value, BaseException):
         constants[path] = repr(value)[:1000]
         return value
     if id(value) in made:
@@ -376,6 +382,6 @@ def _copied(
     except Exception:  # of what cannot be copied, such as memory of a library in C
         return value
     for name, item in vars(value).items():
-        where = f"{path}.{name}" if path else name
+        where = f"{path}.{name}".lstrip(".")
         object.__setattr__(twin, name, _copied(item, where, made, number, constants))
     return twin

@@ -197,16 +197,26 @@ def _of_controller(study: Study, summary: Summary) -> Iterator[Block]:
     if summary.compiled < summary.cases:
         yield TextBlock(f"{summary.cases - summary.compiled} of the cases went the slow way, in Python.")
     if len(summary.margins):
-        heads = ["Least" if q == 0.0 else "Median" if q == 0.5 else f"{100 * q:g} % of cases below" for q in QUANTILES]
-        yield HeadingBlock("Margins, in parts of the bound")
-        bounds = [
-            (f"{b.quantity} {b.joint}", f"{b.bound:g}", str(b.kept), *(f"{100 * x:.1f} %" for x in b.quantiles))
-            for b in summary.bounds
-        ]
-        yield _page_table(("Bound", "At most", "Kept", *heads), bounds)
+        yield from _of_margins(summary)
     if summary.failed:
         yield HeadingBlock("Failed")
         yield _page_table(("Why", "Cases"), [(why, str(count)) for why, count in summary.failed.items()])
+    yield from _of_worst(study, summary)
+    if summary.sensitivities:
+        yield from _of_sensitivities(study, summary)
+
+
+def _of_margins(summary: Summary) -> Iterator[Block]:
+    heads = ["Least" if q == 0.0 else "Median" if q == 0.5 else f"{100 * q:g} % of cases below" for q in QUANTILES]
+    yield HeadingBlock("Margins, in parts of the bound")
+    bounds = [
+        (f"{b.quantity} {b.joint}", f"{b.bound:g}", str(b.kept), *(f"{100 * x:.1f} %" for x in b.quantiles))
+        for b in summary.bounds
+    ]
+    yield _page_table(("Bound", "At most", "Kept", *heads), bounds)
+
+
+def _of_worst(study: Study, summary: Summary) -> Iterator[Block]:
     yield HeadingBlock("Worst cases")
     yield TextBlock("This command runs one of them again and draws it:")
     yield CodeBlock(f"robodyn sweep {study.name}.yaml --case NUMBER --plot case.png")
@@ -214,9 +224,10 @@ def _of_controller(study: Study, summary: Summary) -> Iterator[Block]:
     worst = [(str(n), f"{100 * m:.1f} %" if m == m else "–", why) for n, m, why in summary.worst]
     kept = [[cell for head, cell in zip(WORST_HEADS, row, strict=True) if head in heads] for row in worst]
     yield _page_table(heads, kept)
+
+
+def _of_sensitivities(study: Study, summary: Summary) -> Iterator[Block]:
     outputs = summary.sensitivities
-    if not outputs:
-        return
     yield HeadingBlock("Part of the variance that each input explains by itself")
     yield TextBlock("These are first-order indices. An index that chance alone might give is pale.")
     found = [[outputs[output][name] for output in outputs] for name in study.vary]
