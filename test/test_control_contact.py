@@ -171,6 +171,15 @@ def test_compiled_and_in_numbers_the_observer_does_the_same() -> None:
         assert_allclose(one.update(1e-3, *given[1:]) - one.found, 0.0)
 
 
+def test_after_a_stop_nobody_is_felt_until_a_state_has_come() -> None:
+    bench = Bench(PRR)
+    bench.push([8.0, 0.0, 0.0])
+    bench.run(0.5)
+    assert np.abs(bench.efforts).max() > 1.0
+    bench.loop.stop()
+    assert not bench.loop.external.any()
+
+
 def test_friction_that_the_model_knows_is_nobody() -> None:
     robot = rd.load_robot(PRR)
     dynamics = rd.create_dynamics("rnea", robot, viscous=[3.0, 0.2, 0.1], coulomb=[5.0, 0.4, 0.3])

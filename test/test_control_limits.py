@@ -6,6 +6,8 @@
 The arm is integrated here, by semi-implicit Euler on the equations of motion, with hard stops where a test has them.
 """
 
+from pathlib import Path
+
 import arms
 import numpy as np
 import pytest
@@ -15,7 +17,7 @@ from robodyn_ros.control import ControlLoop, Reference, SafetySettings, Trajecto
 from robodyn_ros.control.faults.settings import Feedback
 from robodyn_ros.control.laws.gains import gains
 from robodyn_ros.control.laws.gravity_compensation import GravityCompensation
-from robodyn_ros.control.limits import soften
+from robodyn_ros.control.limits import overload, soften
 from robodyn_ros.control.reference.action_goal import RESULTS
 from robodyn_ros.control.reference.tolerances import GoalSettings, JointTolerances, Tolerances
 from robodyn_ros.control.step_numbers import StepMemory, step_settings, views
@@ -271,3 +273,10 @@ def test_it_holds_a_pose_with_wrong_masses_and_noisy_encoders():
     assert np.abs(path[:, 1:] - Q[1:]).max() < 1e-3
     sagging = Arm(real=heavier([1.05, 0.95, 1.05]))
     assert np.abs(sagging.go(3.0)[-1] - Q).max() > 2e-3
+
+
+def test_the_joint_that_gravity_overloads_the_most_is_named_and_not_the_strongest():
+    robot = rd.load_robot(Path(__file__).parents[1] / "urdf/prr.urdf")
+    said = overload(robot, np.array([200.0, 30.0, 4.0]), np.array([[100.0, 29.0, 3.0], [150.0, 33.0, 8.0]]))
+    assert said.startswith("gravity and friction alone take up to 8 N·m of joint 'wrist', beyond its limit of 4")
+    assert overload(robot, np.array([200.0, 34.0, 9.0]), np.array([[-150.0, -33.0, -8.0]])) == ""
