@@ -128,7 +128,7 @@ def run(folder: Path, *options: str) -> tuple[int, str, dict[str, str]]:
     command += ["-W", "ignore::DeprecationWarning"]  # Python 3.12 warns of each fork beside threads
     command += ["--junitxml", "found.xml", *options]
     outside = {name: value for name, value in os.environ.items() if name != WORKER}  # this test may be in a worker
-    done = subprocess.run(command, cwd=folder, env=outside, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, cwd=folder, env=outside, capture_output=True, text=True, timeout=300, check=False)
     outcomes = {}
     for case in ET.parse(folder / "found.xml").getroot().iter("testcase"):
         kinds = [child.tag for child in case if child.tag in ("failure", "skipped", "error")]
