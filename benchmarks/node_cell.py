@@ -32,6 +32,9 @@ BEGIN, LASTS, AFTER = 0.5, 1.0, 10.0
 PERIOD = 0.004
 """Time between two states [s]."""
 
+ANSWER = 0.2
+"""How long a command is waited for before the arm moves on without: a busy machine is not what is looked for [s]."""
+
 SWING = 1.5
 """Time from one end of the swing to the other [s]."""
 
@@ -87,7 +90,7 @@ class Cell(Drives):
         self._before: dict[str, int] = {}
         self.begin, self.reports, self.counts_overruns = 0.0, 0, False
         self.swung = 0
-        self._end, self._direction, self._in_step, self._sent = 0.0, 0, False, False
+        self._end, self._direction, self._sent = 0.0, 0, False
         super().__init__(node, executor, self._is_alive, folder)
         self._step = PERIOD
         self.change: Callable[[Any], list[Any]] = lambda state: [state]
@@ -263,10 +266,7 @@ class Cell(Drives):
         """Wait for the command where one is to be expected, and then for the next state's time."""
         missing = self._time - self._answered
         if self._sent and missing < STATE_TIMEOUT:
-            self.spin_until_answered(time.monotonic() + (0.2 if self._in_step else 0.01))
-            self._in_step = self._time - self._answered < PERIOD / 2
-        elif self._sent:
-            self._in_step = False
+            self.spin_until_answered(time.monotonic() + ANSWER)
         self.pace()
 
     def _move(self, braked: bool) -> None:

@@ -467,7 +467,7 @@ def test_faults_around_the_loop_are_measured():
 def test_faults_of_states_are_answered_over_dds():
     """`make faults-node` has more of them; without states the node watches as often as states came.
 
-    No joint passes its velocity limit: 0.3 of it on a machine at rest, 0.75 on a busy one, 4.3 by seldom commands.
+    No joint comes near its velocity limit: 0.33 of it also on a busy machine, 4.3 where the node watches seldom.
     """
     pytest.importorskip("fault_kinds", reason="URDFs of industrial arms are not installed")
     rows = ("no states", "NaN", "velocities: zero", "velocities: swapped", "position jumps by 0.3")
@@ -476,4 +476,4 @@ def test_faults_of_states_are_answered_over_dds():
     for scenario, outcome in node_faults.outcomes(chosen):
         assert outcome.answer in ("states", "sensor"), scenario.row
         assert outcome.struck == 0, scenario.row
-        assert 0.0 < outcome.speed < 1.0, scenario.row
+        assert 0.0 < outcome.speed < 0.6, scenario.row
