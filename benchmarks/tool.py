@@ -107,6 +107,7 @@ PUSHED = {
     "ur5_robot": ([0.3, -1.2, 1.5, -1.8, -1.57, 0.2], "tool0"),
     "xarm7": ([0.1, -0.4, 0.2, 1.2, 0.1, 1.5, 0.3], "link_eef"),
     "kinova": ([0.3, 2.6, 1.6, 0.4, 1.2, 0.3], "j2s6s200_end_effector"),
+    "z1": ([0.2, 1.4, -1.2, 0.1, 0.3, 0.2, -0.3], "link06"),
 }
 """Poses of the arms that are pushed, and their tools."""
 
