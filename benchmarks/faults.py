@@ -50,6 +50,11 @@ MOST = 70
 """How much of the words of a fault a table shows; ``--case`` shows all [characters]."""
 
 
+def console() -> Console:
+    """Where tables go: as wide as the terminal, or as ``WIDTH``."""
+    return Console() if sys.stdout.isatty() else Console(width=WIDTH)
+
+
 def legitimate_table(cases: Sequence[Legitimate], alarms: Sequence[Alarm]) -> Table:
     """Runs and false alarms of each arm."""
     table = _table("Legitimate motion", "arm", "runs", "false alarms", "arguable", "twin fails too", "kinds")
@@ -212,14 +217,12 @@ def main() -> None:
     if given.json:
         print(as_json(cases, alarms, outcomes))
         return
-    console = Console() if sys.stdout.isatty() else Console(width=WIDTH)
+    out = console()
     if cases:
-        console.print(legitimate_table(cases, alarms), alarm_table(alarms))
+        out.print(legitimate_table(cases, alarms), alarm_table(alarms))
     if outcomes:
-        console.print(injection_table(outcomes), worse_table(outcomes))
-        console.print(
-            f"found before there was a fault: {sum(outcome.is_early for outcome in outcomes)} of {len(outcomes)}"
-        )
+        out.print(injection_table(outcomes), worse_table(outcomes))
+        out.print(f"found before there was a fault: {sum(outcome.is_early for outcome in outcomes)} of {len(outcomes)}")
 
 
 if __name__ == "__main__":

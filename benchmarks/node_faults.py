@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 from drives import ROOT, Drives
-from faults import WIDTH
+from faults import console
 from node_cell import (
     BREAKS,
     LASTS,
@@ -673,7 +673,6 @@ def outcomes(scenarios: Iterable[Scenario] = SCENARIOS) -> Iterator[tuple[Scenar
 
 def main() -> None:
     """Inject the faults, and print what became of them."""
-    from rich.console import Console
     from rich.table import Table
 
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -687,8 +686,7 @@ def main() -> None:
             name, found.answer, after, f"{found.speed:.2f}", f"{found.step:.2f}", f"{found.struck}", found.back
         )
         print(f"{name}: {found}", file=sys.stderr, flush=True)
-    console = Console() if sys.stdout.isatty() else Console(width=WIDTH)
-    console.print(table, "speed in velocity limits, step of the effort from one command to the next in effort limits")
+    console().print(table, "speed in velocity limits, step of the effort from one command to the next in effort limits")
 
 
 if __name__ == "__main__":

@@ -149,20 +149,26 @@ def target(bench: Bench, start: Array, kind: str, rng: np.random.Generator) -> A
     return pose
 
 
+def needed_straight(settings: StreamSettings, begin: Array, end: Array) -> float:
+    """What the limits of the tool need for a straight way from one pose to another [s]."""
+    away = np.linalg.norm(begin[:3, 3] - end[:3, 3]) / settings.speed + settings.speed / settings.acceleration
+    angle = np.linalg.norm(so3.log(begin[:3, :3] @ end[:3, :3].T))
+    turned = angle / settings.turn_speed + settings.turn_speed / settings.turn_acceleration
+    return float(max(away, turned))
+
+
 def needed(bench: Bench, q: Array, states: NDArray[np.int64], poses: Array, start: Array) -> float:
     """What the limits need for the way back [s]: on a straight line, or for what the tool went on a detour."""
     settings = bench.settings
-    away = np.linalg.norm(poses[0, :3, 3] - start[:3, 3]) / settings.speed + settings.speed / settings.acceleration
-    angle = np.linalg.norm(so3.log(poses[0, :3, :3] @ start[:3, :3].T))
-    turned = angle / settings.turn_speed + settings.turn_speed / settings.turn_acceleration
+    straight = needed_straight(settings, poses[0], start)
     on_detour = states == CODES["TOOL_DETOUR"]
     if not on_detour.any():
-        return float(max(away, turned))
+        return straight
     way = np.linalg.norm(np.diff(poses[:, :3, 3], axis=0), axis=1).sum() / settings.speed
     turns = poses[1:, :3, :3] @ poses[:-1, :3, :3].transpose(0, 2, 1)
     angles = np.arccos(np.clip((np.trace(turns, axis1=1, axis2=2) - 1.0) / 2.0, -1.0, 1.0)).sum() / settings.turn_speed
     joints = np.max(np.abs(np.diff(q, axis=0)).sum(0) / (0.9 * bench.limit))
-    return float(max(away, turned, way, angles, joints))
+    return float(max(straight, way, angles, joints))
 
 
 def targets(arm: str, count: int, seed: int) -> dict[str, Any]:

@@ -14,7 +14,6 @@ Pinocchio. All settings are the nodes' defaults. *late* is the time that the way
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import tempfile
 import time
@@ -23,15 +22,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from faults import WIDTH
-from rich.console import Console
+from faults import console
 from rich.progress import track
 from rich.table import Table
-from tool_streams import ARMS, INSTALLED, KINDS, POSES, Bench, target
+from tool_streams import ARMS, INSTALLED, KINDS, POSES, Bench, needed_straight, target
 
 from robodyn_ros.assets import find
-from robodyn_ros.cli.processes import isolated
-from robodyn_ros.kinematics import so3
 
 AWAY, LONGEST, EVERY = 1.5, 20.0, 0.02
 """How long a target is streamed, how long the way back may take, and the time between two messages [s]."""
@@ -104,39 +100,29 @@ class Topics:
         taken = time.monotonic() - begin
         self.stream(home, 0.5)
         q = self.positions(states)
-        limits, way = bench.settings, np.linalg.norm(back[:3, 3] - home[:3, 3])
-        turn = np.linalg.norm(so3.log(back[:3, :3] @ home[:3, :3].T))
-        needed = max(
-            way / limits.speed + limits.speed / limits.acceleration,
-            turn / limits.turn_speed + limits.turn_speed / limits.turn_acceleration,
-        )
         stamps = np.array([s.header.stamp.sec + 1e-9 * s.header.stamp.nanosec for s in self.states[states:]])
         speeds = np.abs(np.diff(q, axis=0)) / np.diff(stamps)[:, np.newaxis] / bench.limit
         away = np.linalg.norm(bench.pose(q[-1])[:3, 3] - home[:3, 3])
         return {
-            "left": left, "away": 1e3 * away, "late": taken - needed, "speed": float(speeds.max()),
-            "faults": self.faults(told),
+            "left": left, "away": 1e3 * away, "late": taken - needed_straight(bench.settings, back, home),
+            "speed": float(speeds.max()), "faults": self.faults(told),
         }  # fmt: skip
 
 
 def run(arm: str, law: str, count: int, seed: int) -> list[str]:
     """A row of the table for an arm."""
-    import ros_graph
+    from ros_graph import own_graph
 
-    with tempfile.TemporaryDirectory() as folder:
-        graph = ros_graph.Graph(Path(folder))
+    with tempfile.TemporaryDirectory() as folder, own_graph(Path(folder)) as graph:
         graph.fresh, graph.frequency = True, 0.0
-        try:
-            topics = Topics(graph, arm, law)
-            home, rng = topics.bench.pose(np.array(POSES[arm])), np.random.default_rng(seed)
-            topics.stream(home, 1.0)
-            found = []
-            for k in track(range(count), arm, transient=True):
-                there = target(topics.bench, home, KINDS[k % len(KINDS)], rng)
-                found.append(topics.go(there, home))
-                print(f"{arm}: {KINDS[k % len(KINDS)]}: {found[-1]}", file=sys.stderr, flush=True)
-        finally:
-            graph.close()
+        topics = Topics(graph, arm, law)
+        home, rng = topics.bench.pose(np.array(POSES[arm])), np.random.default_rng(seed)
+        topics.stream(home, 1.0)
+        found = []
+        for k in track(range(count), arm, transient=True):
+            there = target(topics.bench, home, KINDS[k % len(KINDS)], rng)
+            found.append(topics.go(there, home))
+            print(f"{arm}: {KINDS[k % len(KINDS)]}: {found[-1]}", file=sys.stderr, flush=True)
     faults = Counter(fault for one in found for fault in one["faults"])
     return [
         arm, f"{count}", f"{sum(not one['left'] for one in found)}",
@@ -158,16 +144,8 @@ def main() -> None:
     given = parser.parse_args()
     table = Table("arm", "targets", "not left", "not back", "farthest after", "late", "joints' speed", "errors told")
     for arm in given.arms:
-        with isolated() as environment:
-            kept = dict(os.environ)
-            os.environ.update(environment)
-            try:
-                table.add_row(*run(arm, given.law, given.targets, given.seed))
-            finally:
-                os.environ.clear()
-                os.environ.update(kept)
-    console = Console() if sys.stdout.isatty() else Console(width=WIDTH)
-    console.print(table, "speed in velocity limits")
+        table.add_row(*run(arm, given.law, given.targets, given.seed))
+    console().print(table, "speed in velocity limits")
 
 
 if __name__ == "__main__":

@@ -97,9 +97,9 @@ def find_jobs(
     for dynamics, plugin in plugins:
         for quantity in plugin.quantities() if functions is None else functions:
             add(dynamics, partial(_call_function, plugin, quantity, batch))
-        made = {LOOPS: _step_plant, TRIALS: _make_trial, PREDICTION: _make_mpc}
-        for group in [group for group in made if group in chosen]:
-            add(dynamics, partial(made[group], plugin))
+        for group, make in ((LOOPS, _step_plant), (TRIALS, _make_trial), (PREDICTION, _make_mpc)):
+            if group in chosen:
+                add(dynamics, partial(make, plugin))
         for law in laws if STEP in chosen else ():
             add(dynamics, partial(_make_step, plugin, law), f" {law}")
     for link in robot.links if KINEMATICS in chosen else ():

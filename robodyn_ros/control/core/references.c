@@ -216,8 +216,8 @@ static void begin_limiter(const Settings* s, References* y, double now, const do
     y->limiter_q[i] = present[i]; y->limiter_qd[i] = present[N + i];
     y->limiter_qdd[i] = present[2 * N + i];
     y->limiter_speed[i] = s->velocity_limit[i];
-    y->limiter_acceleration[i] = usual_acceleration(s, i);
-    y->limiter_braking[i] = smaller(s->braking[i], smaller(s->velocity_limit[i] / USUAL_TIME, USUAL_ACCELERATION));
+    y->limiter_acceleration[i] = usual_acceleration(s, i, s->acceleration[i]);
+    y->limiter_braking[i] = usual_acceleration(s, i, s->braking[i]);
     y->limiter_jerk[i] = smaller(s->jerk[i], LIMITER_JERK);
     y->is_limited[i] = 0;
     y->target_velocity[i] = y->arrived[i] = 0;

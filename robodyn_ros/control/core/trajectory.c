@@ -163,9 +163,9 @@ static CoreRefusal refusal(int why, int64_t joint, double value, double limit) {
   return found;
 }
 
-/* The acceleration of a reference that goes where nobody has planned how. */
-static double usual_acceleration(const Settings* s, int i) {
-  return smaller(s->acceleration[i], smaller(s->velocity_limit[i] / USUAL_TIME, USUAL_ACCELERATION));
+/* The acceleration of a reference that goes where nobody has planned how, within a limit: of acceleration, or of braking. */
+static double usual_acceleration(const Settings* s, int i, double limit) {
+  return smaller(limit, smaller(s->velocity_limit[i] / USUAL_TIME, USUAL_ACCELERATION));
 }
 
 /* The first point of a trajectory that is later than a time; `points` if there is none. */
@@ -212,7 +212,7 @@ static double bending(const Settings* s, const double* b, int64_t degree, double
   double most = 0;
   for (int64_t k = 0; k + 2 <= degree; ++k) EACH {
     const double turned = b[k * N + i] - 2 * b[(k + 1) * N + i] + b[(k + 2) * N + i];
-    most = greater(most, fabs((double)(degree * (degree - 1)) * turned / (h * h)) / usual_acceleration(s, i));
+    most = greater(most, fabs((double)(degree * (degree - 1)) * turned / (h * h)) / usual_acceleration(s, i, s->acceleration[i]));
   }
   return most;
 }
