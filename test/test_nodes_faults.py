@@ -463,6 +463,7 @@ def test_faults_around_the_loop_are_measured():
 
 
 @pytest.mark.thorough
+@pytest.mark.alone
 @pytest.mark.timeout(300)
 def test_faults_of_states_are_answered_over_dds():
     """`make faults-node` has more of them; without states the node watches as often as states came.
