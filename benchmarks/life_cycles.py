@@ -134,12 +134,13 @@ def running(folder: Path, **parameters: Any) -> Iterator[Running]:
         arguments = ["--ros-args", "--params-file", str(path), "--log-level", "warn"]
         rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
         executor = make_executor()
-        node = ControllerNode(Exit())
+        there = Running(ControllerNode(Exit()), executor)
         try:
-            yield Running(node, executor)
+            yield there
         finally:
             executor.shutdown()
-            node.destroy_node()
+            there.node.destroy_node()
+            there.drives.destroy_node()  # the graph is left with its last node, and its domain is another's then
             rclpy.try_shutdown()
             os.environ.clear()
             os.environ.update(before)

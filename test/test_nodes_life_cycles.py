@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -97,6 +98,22 @@ def broken(monkeypatch, where, kind):
         raise kind("broken")
 
     monkeypatch.setattr(owner, name, fail)
+
+
+def sockets() -> set[str]:
+    """The UDP sockets of this process: the middleware has some as long as it is in a graph."""
+    lines = Path("/proc/self/net/udp").read_text().splitlines()[1:]
+    own = {os.path.realpath(path).rpartition("/")[2] for path in Path("/proc/self/fd").iterdir()}
+    return {f"socket:[{line.split()[9]}]" for line in lines} & own
+
+
+def test_nothing_of_a_graph_is_on_the_wire_after_its_end(tmp_path):
+    """Its domain is free for others then, so nothing of it may be left in this process, which ends later."""
+    before = sockets()
+    with LIFE.running(tmp_path) as there:
+        assert sockets() > before
+    assert there.drives is not None  # it is still known here, as by a fixture or a traceback
+    assert sockets() == before
 
 
 @pytest.mark.parametrize("stage", STAGES)
