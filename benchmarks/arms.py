@@ -39,7 +39,7 @@ from robodyn_ros.simulation.trial.plotting import tracking_error
 
 OPTIONS = (
     *({}, {"movable_base": "weld"}, {"inertia": "repair"}, {"inertia": "repair", "movable_base": "weld"}),
-    *({"constraints": "ignore"}, {"constraints": "ignore", "inertia": "repair"}),
+    *({"closed_loops": "ignore"}, {"closed_loops": "ignore", "inertia": "repair"}),
 )
 """What is tried, one after the other."""
 

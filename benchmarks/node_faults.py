@@ -527,7 +527,7 @@ TWISTS = ("geometry_msgs/TwistStamped", "controller/target_twist")
 
 IMPOSSIBLE = "a reference outside position or velocity limits, not finite, of unknown joints"
 LONG = (
-    "a message too long to take in: a trajectory of more than `trajectory_points`, a state, reference or pose of more "
+    "a message too long to take in: a trajectory of more than 100,000 points, a state, reference or pose of more "
     "than 1 MiB"
 )
 CONFLICT = "a publisher conflict: a second publisher of states, commands or references"
@@ -567,7 +567,9 @@ SCENARIOS = (
         "a touch becomes a collision, and a touch again", pushed(18.0, 40.0, 18.0), "", CONTACT, TOUCH | COLLISION
     ),
     Scenario("the tool has too much energy", nothing, "1 J", CONTACT, {"contact__energy": 1.0}),
-    Scenario(FELT, felt, "a sensor", CONTACT | {"contact.effort_source": "sensor", "contact.touch_force": 10.0}),
+    Scenario(
+        FELT, felt, "a sensor", CONTACT | {"contact.effort_source": "sensor", "contact.touch_wrench": [10.0, 0.0]}
+    ),
     Scenario(FELT, pushed(18.0), "measured efforts", CONTACT | {"contact.effort_source": "measured"}, TOUCH),
     Scenario(WEAK, values({"gravity": [0.0, 0.0, -1e4]}), "gravity"),
     Scenario(

@@ -141,7 +141,7 @@ def law_of(name: str, link: str, model: rd.Dynamics, **given: Any) -> Controller
     kind = load("controllers", name)
     config: dict[str, Any] = {}
     if name == "cartesian_impedance":
-        stiffness = {f"stiffness_{axis}": STIFFNESS[len(axis) - 1] for axis in ("x", "y", "z", "rx", "ry", "rz")}
+        stiffness = {"stiffness": np.repeat(STIFFNESS, 3).tolist()}
         config["config"] = CartesianImpedanceSettings(link=link, **(stiffness | given))
     elif name == "operational_space":
         config["config"] = OperationalSpaceSettings(link=link, **({"natural_frequency": FREQUENCY} | given))
@@ -345,7 +345,7 @@ def slide(arm: str, friction: float) -> dict[str, Any]:
     q, link = POSES[arm]
     place = Kinematics(robot_of(arm)).pose(link, np.array(q))[:3, 3]
     wall = Wall(link, place + [0.005, 0.0, 0.0], (-1.0, 0.0, 0.0), WALL, friction=friction)
-    make = partial(law_of, "operational_space", link, force_directions="x", force_x=FORCE)
+    make = partial(law_of, "operational_space", link, force_directions="x", force=(FORCE, 0.0, 0.0, 0.0, 0.0, 0.0))
     bench = Bench(arm, q, make, wall=wall)
     touched = bench.run(1.5).force
     duration, way = straight(SLIDING, 0.15, 2)

@@ -151,9 +151,9 @@ def target(bench: Bench, start: Array, kind: str, rng: np.random.Generator) -> A
 
 def needed_straight(settings: StreamSettings, begin: Array, end: Array) -> float:
     """What the limits of the tool need for a straight way from one pose to another [s]."""
-    away = np.linalg.norm(begin[:3, 3] - end[:3, 3]) / settings.speed + settings.speed / settings.acceleration
+    away = np.linalg.norm(begin[:3, 3] - end[:3, 3]) / settings.speed[0] + settings.speed[0] / settings.acceleration[0]
     angle = np.linalg.norm(so3.log(begin[:3, :3] @ end[:3, :3].T))
-    turned = angle / settings.turn_speed + settings.turn_speed / settings.turn_acceleration
+    turned = angle / settings.speed[1] + settings.speed[1] / settings.acceleration[1]
     return float(max(away, turned))
 
 
@@ -164,9 +164,9 @@ def needed(bench: Bench, q: Array, states: NDArray[np.int64], poses: Array, star
     on_detour = states == CODES["TOOL_DETOUR"]
     if not on_detour.any():
         return straight
-    way = np.linalg.norm(np.diff(poses[:, :3, 3], axis=0), axis=1).sum() / settings.speed
+    way = np.linalg.norm(np.diff(poses[:, :3, 3], axis=0), axis=1).sum() / settings.speed[0]
     turns = poses[1:, :3, :3] @ poses[:-1, :3, :3].transpose(0, 2, 1)
-    angles = np.arccos(np.clip((np.trace(turns, axis1=1, axis2=2) - 1.0) / 2.0, -1.0, 1.0)).sum() / settings.turn_speed
+    angles = np.arccos(np.clip((np.trace(turns, axis1=1, axis2=2) - 1.0) / 2.0, -1.0, 1.0)).sum() / settings.speed[1]
     joints = np.max(np.abs(np.diff(q, axis=0)).sum(0) / (0.9 * bench.limit))
     return float(max(straight, way, angles, joints))
 

@@ -8,7 +8,7 @@ Nodes declare their parameters from these fields, so that a default or a range i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import Field, field, fields
 from math import isfinite
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -29,9 +29,21 @@ class NamedValues(Protocol):
         """A dataclass of settings, from the values whose names are its fields' behind the prefix."""
 
 
-def setting(default: float, description: str, unit: str, least: float, greatest: float) -> Any:
-    """A dataclass field; its metadata hold ``description``, ``unit`` and ``range`` (least, greatest), both included."""
-    metadata = {"description": description, "unit": unit, "range": (least, greatest)}
+def setting(
+    default: float | tuple[float, ...], description: str, unit: str, least: float, greatest: float, shared: str = ""
+) -> Any:
+    """A dataclass field; its metadata hold ``description``, ``unit`` and ``range`` (least, greatest), both included.
+
+    Args:
+        default: a number, or a vector of numbers.
+        description: what it is.
+        unit: of each number.
+        least: allowed, of each number.
+        greatest: allowed, of each number.
+        shared: name of the parameter, where settings of several kinds have it in common; else it is that of the field
+            behind a prefix.
+    """
+    metadata = {"description": description, "unit": unit, "range": (least, greatest), "shared": shared}
     return field(default=default, metadata=metadata)
 
 
@@ -46,7 +58,11 @@ def switch(default: bool, description: str) -> Any:
 
 
 def choice(
-    default: str, description: str, choices: Callable[[], tuple[str, ...]], former: Mapping[str, str] | None = None
+    default: str,
+    description: str,
+    choices: Callable[[], tuple[str, ...]],
+    former: Mapping[str, str] | None = None,
+    shared: str = "",
 ) -> Any:
     """As :func:`setting`, for one of several names, which may depend on the plugins that are installed.
 
@@ -55,13 +71,15 @@ def choice(
         description: what is chosen.
         choices: gives the names.
         former: name of an earlier version, which a node still takes → name now.
+        shared: as :func:`setting` has it.
     """
-    return field(default=default, metadata={"description": description, "choices": choices, "former": former or {}})
+    metadata = {"description": description, "choices": choices, "former": former or {}, "shared": shared}
+    return field(default=default, metadata=metadata)
 
 
-def text(default: str, description: str) -> Any:
+def text(default: str, description: str, shared: str = "") -> Any:
     """As :func:`setting`, for any text, such as the name of a link."""
-    return field(default=default, metadata={"description": description, "text": True})
+    return field(default=default, metadata={"description": description, "text": True, "shared": shared})
 
 
 def names(default: tuple[str, ...], description: str) -> Any:
@@ -69,14 +87,27 @@ def names(default: tuple[str, ...], description: str) -> Any:
     return field(default=default, metadata={"description": description, "names": True})
 
 
+def parameter_name(item: Field[Any], prefix: str) -> str:
+    """The name of the parameter of a field: behind the prefix, unless it is shared."""
+    shared: str = item.metadata.get("shared", "")
+    return shared or prefix + item.name
+
+
 def check_settings(settings: Any) -> None:
-    """Check the values of a dataclass of settings; its ``__post_init__`` calls this.
+    """Check the values of a dataclass of settings; its ``__post_init__`` calls this. Vectors become tuples of floats.
 
     Raises:
         ConfigurationError: a value is not a finite number within its range, or none of the choices.
     """
     for item in fields(settings):
-        check_value(item.name, item, getattr(settings, item.name))
+        value = getattr(settings, item.name)
+        check_value(item.name, item, value)
+        if _is_vector(item):
+            object.__setattr__(settings, item.name, tuple(map(float, value)))
+
+
+def _is_vector(item: Field[Any]) -> bool:
+    return isinstance(item.default, tuple) and "range" in item.metadata
 
 
 def check_value(name: str, item: Field[Any], value: object) -> None:
@@ -90,29 +121,60 @@ def check_value(name: str, item: Field[Any], value: object) -> None:
     Raises:
         ConfigurationError: it is not a finite number within the range, or none of the choices.
     """
-    if "text" in item.metadata:
-        if not isinstance(value, str):
-            raise ConfigurationError(f"{name}: must be a text, not {value!r}")
-    elif "names" in item.metadata:
-        if not isinstance(value, (list, tuple)) or not all(isinstance(one, str) for one in value):
-            raise ConfigurationError(f"{name}: must be a list of names, not {value!r}")
-    elif "choices" in item.metadata:
-        choices = item.metadata["choices"]()
-        if type(value) is not type(item.default) or value not in choices:
-            known = [str(one) for one in choices]
-            raise ConfigurationError(f"{name}: must be one of {', '.join(known)}, not {value!r}{is_it(value, known)}")
-    else:
-        _check_number(name, item, value)
+    wanted = next((check for kind, check in CHECKS.items() if kind in item.metadata), _wanted_numbers)(item, value)
+    if wanted:
+        raise ConfigurationError(f"{name}: must be {wanted}")
 
 
-def _check_number(name: str, item: Field[Any], value: Any) -> None:
+def _wanted_text(item: Field[Any], value: Any) -> str:
+    """What a value must be; "" if it is that."""
+    return "" if isinstance(value, str) else f"a text, not {value!r}"
+
+
+def _wanted_names(item: Field[Any], value: Any) -> str:
+    """Likewise."""
+    good = isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value)
+    return "" if good else f"a list of names, not {value!r}"
+
+
+def _wanted_choice(item: Field[Any], value: Any) -> str:
+    """Likewise."""
+    choices = item.metadata["choices"]()
+    if type(value) is type(item.default) and value in choices:
+        return ""
+    known = [str(one) for one in choices]
+    return f"one of {', '.join(known)}, not {value!r}{is_it(value, known)}"
+
+
+def _wanted_numbers(item: Field[Any], value: Any) -> str:
+    """Likewise, of a number or a vector."""
+    if not isinstance(item.default, tuple):
+        kind = "a whole number " if isinstance(item.default, int) else ""
+        return "" if _is_allowed(item, value) else f"{kind}{_allowed(item)}, not {value!r}"
+    numbers = list(value) if isinstance(value, Iterable) and not isinstance(value, str) else [value]
+    if len(numbers) == len(item.default) and all(_is_allowed(item, one) for one in numbers):
+        return ""
+    return f"{len(item.default)} numbers {_allowed(item)}, not {numbers}"
+
+
+CHECKS: dict[str, Callable[[Field[Any], Any], str]] = {
+    "text": _wanted_text,
+    "names": _wanted_names,
+    "choices": _wanted_choice,
+}
+"""Kind of a field, by its metadata → what says what its value must be; numbers if there is none."""
+
+
+def _is_allowed(item: Field[Any], value: Any) -> bool:
     least, greatest = item.metadata["range"]
     kinds = (int,) if isinstance(item.default, int) else (int, float)
-    number = isinstance(value, kinds) and not isinstance(value, bool) and isfinite(value)
-    if not number or not least <= value <= greatest:
-        allowed = f"within [{least:g}, {greatest:g}] {item.metadata['unit']}".rstrip(" -")
-        kind = "a whole number " if kinds == (int,) else ""
-        raise ConfigurationError(f"{name}: must be {kind}{allowed}, not {value!r}")
+    return isinstance(value, kinds) and not isinstance(value, bool) and isfinite(value) and least <= value <= greatest
+
+
+def _allowed(item: Field[Any]) -> str:
+    """The range in words."""
+    least, greatest = item.metadata["range"]
+    return f"within [{least:g}, {greatest:g}] {item.metadata['unit']}".rstrip(" -")
 
 
 class ParameterSpec(NamedTuple):
@@ -121,9 +183,13 @@ class ParameterSpec(NamedTuple):
     name: str
     default: Any  # its value unless given; None if it must be given, and is a number
     description: str  # what it is, with its unit
-    constraints: str = ""  # in words, where there is no range
-    bounds: tuple[float, float] | None = None  # least and greatest value of a number, both allowed
+    constraints: str = ""  # in words, where there is no range of one number
+    bounds: tuple[float, float] | None = None  # least and greatest value of a number, or of each of a vector
     choices: tuple[str, ...] = ()  # of a text; any unless given
+
+
+TOOL = ParameterSpec("tool", "", "the tool, a link: of targets, laws and contact; the last that moves if empty")
+"""The link that is the tool."""
 
 
 def parameter_specs(settings: Any, prefix: str = "", of: str = "") -> list[ParameterSpec]:
@@ -140,10 +206,15 @@ def parameter_specs(settings: Any, prefix: str = "", of: str = "") -> list[Param
         text, constraints, choices = f"{meta['description']}{of}", "", ()
         if "names" in meta:
             default = list(default)
+        elif _is_vector(item):
+            default = list(default)
+            text += f" [{meta['unit']}]"
+            constraints = "{} numbers, {:g} … {:g}".format(len(default), *meta["range"])
         elif "choices" in meta and isinstance(default, str):
             choices = meta["choices"]()
             constraints = f"one of {', '.join(choices)}"
         elif isinstance(default, float):
             text += f" [{meta['unit']}]"
-        specs.append(ParameterSpec(prefix + item.name, default, text, constraints, meta.get("range"), choices))
+        name = parameter_name(item, prefix)
+        specs.append(ParameterSpec(name, default, text, constraints, meta.get("range"), choices))
     return specs

@@ -7,9 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from robodyn_ros.cli.main import main
+from robodyn_ros.control.laws.cartesian_impedance import CartesianImpedanceSettings
 from robodyn_ros.control.parameter_file import FileParameters, parse_parameter, read_parameters
+from robodyn_ros.control.replaced_parameters import refuse_replaced
 from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.simulation.hardware.sensors import StateSettings
+
+ROOT = Path(__file__).parents[1]
 
 FILE = """
 /**:
@@ -83,3 +88,53 @@ def test_values_defaults_and_what_nobody_asked_for():
         values["mass"]
     with pytest.raises(ConfigurationError, match=r"sensors\.seed"):
         FileParameters({"sensors.seed": 1.5}, {}).settings(StateSettings, "sensors.")
+
+
+FORMER = {
+    "contact.link": "tool", "hand_guiding.frame": "task.frame", "operational_space.turn": "task.reach",
+    "cartesian_impedance.stiffness_rx": "cartesian_impedance.stiffness",
+    "operational_space.force_z": "operational_space.force", "hand_guiding.upper_x": "hand_guiding.upper",
+    "hand_guiding.rotational_stiffness": "hand_guiding.stiffness", "contact.touch_torque": "contact.touch_wrench",
+    "contact.sensor_com_y": "contact.sensor_com", "stream.turn_speed": "stream.speed",
+    "payload_estimation.way": "payload_estimation.distance", "reference_velocity_filter": "velocity_filter",
+    "constraints": "closed_loops", "recurrences": "", "mpc.iterations": "", "adaptive.spread": "",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("former", FORMER)
+def test_a_parameter_that_there_is_no_more_is_refused_with_what_takes_its_place(former):
+    page = (ROOT / "docs" / "reference" / "nodes" / "controller-parameters.md").read_text(encoding="utf-8")
+    assert f"| `{former}` |" not in page
+    now = FORMER[former]
+    assert not now or f"| `{now}` |" in page
+    with pytest.raises(InputError, match=f"no such parameter any more: {f'use {now!r}' if now else 'leave it out'}"):
+        refuse_replaced(former)
+    refuse_replaced(now or "blend_time")
+
+
+def test_a_file_with_such_a_parameter_is_refused_with_its_line(tmp_path, capsys):
+    path = tmp_path / "old.yaml"
+    path.write_text("controller:\n  ros__parameters:\n    stream: {turn_speed: 1.0}\n", encoding="utf-8")
+    assert main(["simulate", str(ROOT / "urdf" / "prr.urdf"), "--tour", "--params", str(path)]) == 2
+    told = " ".join(capsys.readouterr().err.split())
+    assert "old.yaml:3: there is no such parameter any more: use 'stream.speed'" in told
+
+
+def test_a_vector_is_as_many_numbers_within_the_range():
+    values = FileParameters({"cartesian_impedance.stiffness": [300, 1.0, 2, 3, 4, 5]}, {})
+    made = values.settings(CartesianImpedanceSettings, "cartesian_impedance.")
+    assert made.stiffness == (300.0, 1.0, 2.0, 3.0, 4.0, 5.0)
+    assert {type(value) for value in made.stiffness} == {float}
+
+
+@pytest.mark.parametrize("given", [[1.0] * 5, [1.0] * 5 + [-1.0], [float("nan")] * 6, [True] * 6, 300.0, "stiff", []])
+def test_another_vector_is_refused_by_name(given):
+    values = FileParameters({"cartesian_impedance.stiffness": given}, {})
+    with pytest.raises(ConfigurationError, match="stiffness: must be 6 numbers within"):
+        values.settings(CartesianImpedanceSettings, "cartesian_impedance.")
+
+
+def test_a_shared_parameter_keeps_its_name_in_an_error():
+    values = FileParameters({"task.reach": [0.1, 20.0]}, {})
+    with pytest.raises(ConfigurationError, match=r"^task\.reach: must be 2 numbers within"):
+        values.settings(CartesianImpedanceSettings, "cartesian_impedance.")

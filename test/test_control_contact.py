@@ -283,7 +283,6 @@ def injected(answer: str, kind: str, felt: str) -> list[str]:
     reactions = FaultReactions(touch=(answer, 0.7), collision=(answer, 0.7))
     safety = SafetySettings(
         plausibility=False, allow_sagging=True, soft_limit_margin=0.0, quiet_time=0.3, ramp_down_time=0.1,
-        recurrences=100,
     )  # fmt: skip
     bench = Bench(PRR, reactions=reactions, thresholds=bounds, safety=safety)
     phases = []
@@ -421,7 +420,7 @@ def test_settings_are_made_of_values_by_name() -> None:
     values = loop_default_values(dynamics.robot)
     assert contact_of(FileParameters({}, values), dynamics) is None
     values |= {"contact.observe": "tool", f"contact.{second}.touch": 4.0, f"contact.{third}.collision": 9.0}
-    values |= {"contact.collision_force": 50.0, "contact.energy": 2.0}
+    values |= {"contact.collision_wrench": [50.0, 0.0], "contact.energy": 2.0}
     found = contact_of(FileParameters({}, values), dynamics)
     assert found is not None
     assert found.thresholds.touch.tolist() == [np.inf, 4.0, np.inf]
@@ -429,7 +428,7 @@ def test_settings_are_made_of_values_by_name() -> None:
     assert found.thresholds.collision_wrench.tolist() == [50.0, np.inf]
     assert found.thresholds.energy == 2.0
     with pytest.raises(InputError, match="link"):
-        contact_of(FileParameters({"contact.link": "no such link"}, values), dynamics)
+        contact_of(FileParameters({"tool": "no such link"}, values), dynamics)
     with pytest.raises(ConfigurationError, match="observe"):
         ContactSettings(observe="everything")
     with pytest.raises(ConfigurationError, match="touch"):

@@ -14,7 +14,7 @@ from test_control_tool_laws import ARMS, still
 
 import robodyn_ros as rd
 from robodyn_ros.control import ControlLoop, SafetySettings
-from robodyn_ros.control.laws.hand_guiding import HandGuiding, HandGuidingSettings
+from robodyn_ros.control.laws.hand_guiding import FAR, HandGuiding, HandGuidingSettings
 from robodyn_ros.control.laws.traced import CompiledLaw, trace_problem
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import so3
@@ -59,7 +59,7 @@ def pushed(law: HandGuiding, q, wrench, duration: float, damping: float = 0.0, e
 
 @pytest.mark.parametrize("frame", ["base", "tool"])
 def test_along_a_line_the_tool_goes_and_across_it_a_spring_holds(frame: str) -> None:
-    law, q = guided("prr", free_directions="x", frame=frame, stiffness=3000.0, rotational_stiffness=80.0)
+    law, q = guided("prr", free_directions="x", frame=frame, stiffness=(3000.0,) * 3 + (80.0,) * 3)
     axes = law.task.pose(q)[:3, :3] if frame == "tool" else np.eye(3)
     wrench = np.concatenate((axes @ [1.0, 0.0, 6.0], [0.0, 2.0, 0.0]))
     moved = pushed(law, q, wrench, 4.0, damping=40.0)
@@ -70,7 +70,7 @@ def test_along_a_line_the_tool_goes_and_across_it_a_spring_holds(frame: str) -> 
 
 
 def test_a_corridor_leaves_play_and_then_resists() -> None:
-    law, q = guided("prr", free_directions="x ry", stiffness=4000.0, corridor=0.03)
+    law, q = guided("prr", free_directions="x ry", stiffness=(4000.0,) * 3 + (100.0,) * 3, corridor=0.03)
     moved = pushed(law, q, np.array([0.0, 0.0, 8.0, 0.0, 0.0, 0.0]), 12.0, damping=15.0)
     assert moved[2] == pytest.approx(0.03 + 8.0 / 4000.0, rel=0.01)
     inside = law.compute(q + [0.02, 0.0, 0.0], np.zeros(3), still(q)).feedback
@@ -80,7 +80,7 @@ def test_a_corridor_leaves_play_and_then_resists() -> None:
 @pytest.mark.parametrize("name", ARMS)
 def test_rotations_only_keep_the_place_and_translations_only_the_orientation(name: str) -> None:
     for free, kept, least in (("rx ry rz", slice(0, 3), 0.05), ("x y z", slice(3, 6), 0.005)):
-        law, q = guided(name, free_directions=free, stiffness=5e4, rotational_stiffness=2e3)
+        law, q = guided(name, free_directions=free, stiffness=(5e4,) * 3 + (2e3,) * 3)
         wrench = np.array([2.0, 1.0, -3.0, 0.4, -0.5, 0.3])
         moved = pushed(law, q, wrench, 1.5, damping=4.0, elbow=0.2)
         others = np.delete(moved, np.arange(6)[kept])
@@ -91,11 +91,13 @@ def test_rotations_only_keep_the_place_and_translations_only_the_orientation(nam
 def test_walls_push_back_and_never_pull() -> None:
     law, q = guided("prr", wall_stiffness=8000.0)
     place = law.task.pose(q)[:3, 3]
-    law, q = guided("prr", wall_stiffness=8000.0, upper_x=place[0] + 0.05, lower_z=place[2] - 0.02)
+    law, q = guided(
+        "prr", wall_stiffness=8000.0, upper=(place[0] + 0.05, FAR, FAR), lower=(-FAR, -FAR, place[2] - 0.02)
+    )
     moved = pushed(law, q, np.array([12.0, 0.0, -5.0, 0.0, 0.0, 0.0]), 6.0, damping=25.0)
     assert moved[0] == pytest.approx(0.05 + 12.0 / 8000.0, rel=0.01)
     assert moved[2] == pytest.approx(-0.02 - 5.0 / 8000.0, rel=0.01)
-    beyond, _ = guided("prr", wall_stiffness=8000.0, upper_x=place[0] - 0.001)
+    beyond, _ = guided("prr", wall_stiffness=8000.0, upper=(place[0] - 0.001, FAR, FAR))
     inwards = np.linalg.solve(
         beyond.task.jacobian(q), [-2.0, 0.0, 0.0]
     )  # it leaves the wall faster than a damper bears
@@ -105,9 +107,9 @@ def test_walls_push_back_and_never_pull() -> None:
 
 def test_nothing_moves_by_itself_and_energy_only_goes() -> None:
     """The arm is thrown against corridor and walls: kinetic energy and that of the springs never grow together."""
-    law, q = guided("prr", free_directions="x ry", corridor=0.02, stiffness=2000.0)
+    law, q = guided("prr", free_directions="x ry", corridor=0.02)
     place = law.task.pose(q)[:3, 3]
-    law, q = guided("prr", free_directions="x ry", corridor=0.02, stiffness=2000.0, upper_x=place[0] + 0.03)
+    law, q = guided("prr", free_directions="x ry", corridor=0.02, upper=(place[0] + 0.03, FAR, FAR))
     dynamics, anchor = law.dynamics, law.task.pose(q)
 
     states = simulated(law, q, np.array([0.8, 0.6, -0.9]), lambda jacobian, qd: 0.0, 1.5)
@@ -148,8 +150,8 @@ def test_it_is_traced_and_the_loop_runs_it() -> None:
 def test_settings_that_cannot_be() -> None:
     with pytest.raises(InputError, match="free_directions: must be some of x y z rx ry rz"):
         guided("prr", free_directions="forward")
-    with pytest.raises(InputError, match=r"lower_x: 2 m must be less than upper_x, 1 m"):
-        guided("prr", lower_x=2.0, upper_x=1.0)
+    with pytest.raises(InputError, match="lower: x = 2 m must be less than that of upper, 1 m"):
+        guided("prr", lower=(2.0, 0.0, 0.0), upper=(1.0, FAR, FAR))
 
 
 @pytest.mark.parametrize("wrong", [0.95, 1.05])

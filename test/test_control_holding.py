@@ -283,8 +283,8 @@ QUICK = {
     "adaptive gains": {"gains.joint1.natural_frequency": 1e3},
     "disturbance_observer": {"disturbance_observer.gain": 1e3},
     "operational_space": {"operational_space.natural_frequency": 1e3},
-    "hand_guiding": {"hand_guiding.stiffness": 1e5, "hand_guiding.free_directions": "x"},
-    "cartesian_impedance": {"cartesian_impedance.stiffness_x": 1e6},
+    "hand_guiding": {"hand_guiding.stiffness": [1e5] * 6, "hand_guiding.free_directions": "x"},
+    "cartesian_impedance": {"cartesian_impedance.stiffness": [1e6, 500.0, 500.0, 30.0, 30.0, 30.0]},
 }
 
 

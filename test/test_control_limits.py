@@ -20,6 +20,7 @@ from robodyn_ros.control.laws.gravity_compensation import GravityCompensation
 from robodyn_ros.control.limits import overload, soften
 from robodyn_ros.control.reference.action_goal import RESULTS
 from robodyn_ros.control.reference.tolerances import GoalSettings, JointTolerances, Tolerances
+from robodyn_ros.control.step import LEAD
 from robodyn_ros.control.step_numbers import StepMemory, step_settings, views
 from robodyn_ros.errors import ConfigurationError
 
@@ -141,14 +142,14 @@ def test_the_integral_is_bounded_and_begins_anew_after_a_break():
 def test_a_trajectory_waits_for_an_arm_that_cannot_keep_up():
     """Its efforts are cut on the way; the reference keeps within the lead, and the end is still reached."""
     weight = DYNAMICS.gravity(Q)[0]
-    arm = Arm(limit=[1.1 * weight, 1e3, 1e3], reference_lead=0.05)
+    arm = Arm(limit=[1.1 * weight, 1e3, 1e3])
     goal = Q + [1.0, 0.0, 0.0]
     arm.go(0.01)
     going = arm.loop.follow(rest_to_rest([goal], [0.9]))
     arm.go(0.9)
     lead = max(command.error[0] for command in arm.commands)
     assert any(command.saturated[0] for command in arm.commands)
-    assert 0.05 < lead < 0.08
+    assert LEAD < lead < LEAD + 0.03
     assert going.outcome is None
     arm.go(3.0)
     assert going.outcome == "succeeded"

@@ -12,7 +12,7 @@ import robodyn_ros as rd
 from robodyn_ros.control import ComputedTorque, ControlLoop, gains
 from robodyn_ros.control.faults.settings import SafetySettings
 from robodyn_ros.control.limits import Limits
-from robodyn_ros.control.motion.payload_motion import PayloadSettings, payload_motion
+from robodyn_ros.control.motion.payload_motion import ACCELERATION, MARGIN, PayloadSettings, payload_motion
 from robodyn_ros.errors import NotReadyError
 from robodyn_ros.identification.estimation.payload import estimate_online
 from robodyn_ros.simulation import FrictionSettings, Plant, PlantSettings
@@ -31,11 +31,11 @@ def test_it_begins_and_ends_where_the_arm_is_held_and_keeps_to_the_limits(held):
     assert not motion.velocities[[0, -1]].any()
     samples = [motion.sample(t) for t in np.linspace(0.0, motion.duration, 2000)]
     q, qd, qdd = (np.array([getattr(sample, name) for sample in samples]) for name in ("q", "qd", "qdd"))
-    assert (q >= np.minimum(PRR.lower + config.margin, held) - 1e-9).all()
-    assert (q <= np.maximum(PRR.upper - config.margin, held) + 1e-9).all()
+    assert (q >= np.minimum(PRR.lower + MARGIN, held) - 1e-9).all()
+    assert (q <= np.maximum(PRR.upper - MARGIN, held) + 1e-9).all()
     assert (np.abs(q - held) <= config.distances(PRR) + 1e-9).all()
     assert (np.abs(qd) <= config.speed * PRR.velocity_limit * 1.001).all()
-    assert (np.abs(qdd) <= config.acceleration * 1.001).all()
+    assert (np.abs(qdd) <= ACCELERATION * 1.001).all()
     assert (np.ptp(q, axis=0) >= 0.99 * config.distances(PRR)).all()
     assert motion.duration < 15.0
 

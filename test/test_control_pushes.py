@@ -129,7 +129,7 @@ def test_beyond_its_reach_the_spring_gives_way_slowly_and_comes_back(
     name: str, law: str, reach: float, direction: list[float]
 ) -> None:
     """80 N against a spring that gives 50 N at most: it goes on, below the speed that the tool may have in a stream."""
-    bench = Bench(name, law, SafetySettings(push_force=80.0, following_tolerance=0.0), reach=reach)
+    bench = Bench(name, law, SafetySettings(push_force=80.0, following_tolerance=0.0), reach=(reach, 0.5))
     found = push(bench, 80.0 * np.array(direction), 4.0, 0.6 / reach)
     assert np.linalg.norm(found.held) > 2.0 * reach
     assert found.speed.max() < 0.5  # while the push rises, within the spring's reach
@@ -140,8 +140,7 @@ def test_beyond_its_reach_the_spring_gives_way_slowly_and_comes_back(
 @pytest.mark.parametrize("speed", [0.1, 0.3])
 def test_a_light_wrist_does_not_bounce_at_a_wall(speed: float) -> None:
     """A Panda without rotors, 2 kN/m and 100 N·m/rad: the limit of unexplained efforts leaves the wrist its effort."""
-    distance, behind, names = 0.05, 0.02, ("x", "y", "z", "rx", "ry", "rz")
-    stiffness = {f"stiffness_{axis}": 2000.0 if len(axis) == 1 else 100.0 for axis in names}
+    distance, behind, stiffness = 0.05, 0.02, (2000.0,) * 3 + (100.0,) * 3
     robot, (link, pose, _) = robot_of("panda"), ARMS["panda"]
     kinematics, q = Kinematics(robot), np.array(pose)
     place, way = kinematics.pose(link, q)[:3, 3], np.array([1.0, 0.0, 0.0])
@@ -153,7 +152,7 @@ def test_a_light_wrist_does_not_bounce_at_a_wall(speed: float) -> None:
         turned = kinematics.pose(link, q)[:3, :3] @ pose_now[:3, :3].T
         angle = 0.5 * np.array([turned[2, 1] - turned[1, 2], turned[0, 2] - turned[2, 0], turned[1, 0] - turned[0, 1]])
         end[:7] += np.linalg.pinv(jacobian) @ np.concatenate((away, angle))
-    bench = Bench("panda", "cartesian_impedance", SafetySettings(), wall, rotors=False, **stiffness)
+    bench = Bench("panda", "cartesian_impedance", SafetySettings(), wall, rotors=False, stiffness=stiffness)
     duration = 1.875 * (distance + behind) / speed  # of a motion of fifth order with that greatest speed
     bench.step()
     bench.loop.follow(rest_to_rest([q, end], [0.0, duration]), 0.0)

@@ -187,8 +187,7 @@ LIGHT = rd.create_dynamics(
 
 def spring_loop(dynamics, turning, link="", **safety):
     """A loop with a spring at the tool, of the default stiffness but about the axes [N·m/rad]."""
-    stiffness = {f"stiffness_{axis}": turning for axis in ("rx", "ry", "rz")}
-    config = CartesianImpedanceSettings(link=link, **stiffness)
+    config = CartesianImpedanceSettings(link=link, stiffness=(500.0,) * 3 + (turning,) * 3)
     law = CartesianImpedance(dynamics, 900.0, 60.0, config=config)
     return ControlLoop(law, dynamics.robot.effort_limit, safety=SafetySettings(**safety))
 
@@ -224,7 +223,7 @@ def test_a_spring_at_the_tool_that_a_light_wrist_cannot_carry_is_a_fault_before_
     """Without the judgement of the rate the wrist would shake; with it, it is braked by what is carried."""
     commands, fastest = held_by_a_spring(spring_loop(LIGHT, turning), period, late, seen=late)
     assert {command.fault for command in commands[3:]} == {"rate"}
-    assert "stiffness_ry" in commands[-1].problem
+    assert "cartesian_impedance.stiffness" in commands[-1].problem
     assert fastest < 0.5
     unjudged = spring_loop(LIGHT, turning, plausibility=False, following_tolerance=0.0, overspeed=100.0)
     monkeypatch.setattr(control_loop, "judged", lambda settings, *_: Judgement(1.0, settings.feedback, 0.0))
@@ -239,9 +238,9 @@ def test_the_default_spring_on_a_light_wrist_is_not_trusted_with_drives_of_an_un
 
 
 def test_a_spring_that_no_rate_of_states_carries_is_refused_with_the_greatest_that_would_be_carried():
-    with pytest.raises(InputError, match=r"stiffness_ry: any rate of states.*lower stiffness_r") as refused:
+    with pytest.raises(InputError, match=r"stiffness: any rate of states.*lower cartesian_impedance.* .r") as refused:
         spring_loop(LIGHT, 30.0, command_delay=0.003)
-    greatest = float(re.search(r"stiffness_ry to ([\d.]+) N·m/rad", str(refused.value)).group(1))
+    greatest = float(re.search(r"ry to ([\d.]+) N·m/rad", str(refused.value)).group(1))
     assert 1.0 < greatest < 30.0
     spring_loop(LIGHT, 0.99 * greatest, command_delay=0.003)
     with pytest.raises(InputError, match="any rate of states"):
@@ -251,7 +250,7 @@ def test_a_spring_that_no_rate_of_states_carries_is_refused_with_the_greatest_th
 def test_a_spring_that_the_measured_rate_does_not_carry_is_refused_while_the_arm_moves():
     arm = spring_loop(LIGHT, 2.0)
     held_by_a_spring(arm, 0.002, 0.001, duration=0.1)
-    with pytest.raises(InputError, match=r"stiffness_ry: a state every 0\.002 s.*lower stiffness_r.*N·m/rad"):
+    with pytest.raises(InputError, match=r"stiffness: a state every 0\.002 s.*lower cartesian_impedance.* .r.*N·m/rad"):
         arm.apply(spring_loop(LIGHT, 30.0).settings)
     assert arm.update(11.0, 11.0, LIGHT.robot.home, np.zeros(3)).fault is None
 

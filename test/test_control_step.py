@@ -60,7 +60,6 @@ class Pair:
             soft_limit_margin=0.3,
             ramp_time=0.02,
             blend_time=0.03,
-            reference_lead=0.05,
             allow_sagging=True,
             plausibility=False,  # the states are random: no arm moves like that
         )

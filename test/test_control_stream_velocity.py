@@ -9,7 +9,7 @@ import pytest
 
 import robodyn_ros as rd
 from robodyn_ros.control import ComputedTorque, ControlLoop, Reference, SafetySettings
-from robodyn_ros.control.reference.stream_velocity import ReferenceSettings, StreamVelocity
+from robodyn_ros.control.reference.stream_velocity import StreamVelocity
 from robodyn_ros.simulation import Plant, PlantSettings
 
 ROBOT = rd.load_robot(arms.mechanism("PRR", (4, 1.5, 0.6), (1, 0.5, 0.34), (0.1, 0.2, 0.15)))
@@ -23,11 +23,10 @@ class Estimate:
     """The estimate of the core, and the loop whose settings it reads."""
 
     def __init__(self, filter_time=0.005, timeout=0.5, jump=0.05, limit=FREE, robot=ROBOT):
-        safety = SafetySettings(reference_timeout=timeout, reference_jump=jump)
+        safety = SafetySettings(reference_timeout=timeout, reference_jump=jump, velocity_filter=filter_time)
         law = ComputedTorque(rd.create_dynamics("rnea", robot), 400.0, 40.0)
-        references = ReferenceSettings(reference_velocity_filter=filter_time)
         effort = np.full(robot.n, 1e3)
-        self.loop = ControlLoop(law, effort, safety, velocity_limit=limit, references=references)
+        self.loop = ControlLoop(law, effort, safety, velocity_limit=limit)
         self.stream = StreamVelocity(self.loop.core)
 
     def update(self, t, q, columns):

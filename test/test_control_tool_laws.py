@@ -17,6 +17,7 @@ from scipy.linalg import expm
 
 import robodyn_ros as rd
 from robodyn_ros.control import ControlLoop, rest_to_rest
+from robodyn_ros.control.laws import cartesian_impedance
 from robodyn_ros.control.laws.base import Reference
 from robodyn_ros.control.laws.cartesian_impedance import UNBRAKED, CartesianImpedance, CartesianImpedanceSettings
 from robodyn_ros.control.laws.operational_space import OperationalSpace, OperationalSpaceSettings
@@ -78,8 +79,7 @@ def test_a_push_meets_the_impedance_that_was_asked_for(name: str, frame: str) ->
     """A step of a small wrench: Λ ẍ + D ẋ + K x = F, with Λ of the pose, by its exact solution."""
     _, link, q = ARMS[name]
     settings = CartesianImpedanceSettings(
-        link=link, frame=frame, stiffness_x=400.0, stiffness_y=700.0, stiffness_z=550.0, stiffness_rx=40.0,
-        stiffness_ry=25.0, stiffness_rz=30.0, damping_ratio=0.6,
+        link=link, frame=frame, stiffness=(400.0, 700.0, 550.0, 40.0, 25.0, 30.0), damping_ratio=0.6,
     )  # fmt: skip
     law = CartesianImpedance(dynamics_of(name), 40.0, 12.0, config=settings)
     q, k = np.array(q), len(law.task.axes)
@@ -199,13 +199,12 @@ def test_a_joint_that_flees_is_braked_by_the_posture_gain(name: str) -> None:
         assert braked.any() == (abs(speed) > max(1.0, abs(wanted)))
 
 
-def test_the_null_space_turns_joints_away_from_their_limits() -> None:
+def test_the_null_space_turns_joints_away_from_their_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Within the margin a joint is driven back, and the tool does not move; elsewhere nothing is."""
     name = "eight joints"
-    laws = [
-        CartesianImpedance(dynamics_of(name), 0.0, 0.0, config=CartesianImpedanceSettings(limit_margin=margin))
-        for margin in (0.1, 0.0)
-    ]
+    laws = [CartesianImpedance(dynamics_of(name), 0.0, 0.0)]
+    monkeypatch.setattr(cartesian_impedance, "MARGIN", 0.0)
+    laws.append(CartesianImpedance(dynamics_of(name), 0.0, 0.0))
     law, robot, q = laws[0], laws[0].dynamics.robot, np.array(ARMS[name][2])
     assert not law.turning_back(q, np.ones(8)).any()
     margin = np.minimum(0.1, 0.1 * (robot.upper - robot.lower))
@@ -228,9 +227,13 @@ def test_the_null_space_turns_joints_away_from_their_limits() -> None:
     assert not laws[1].turning_back(robot.lower + 1e-3, np.ones(8))[bounded].any()
 
 
+def along_x(force: float) -> tuple[float, ...]:
+    return (force, 0.0, 0.0, 0.0, 0.0, 0.0)
+
+
 def test_a_force_is_held_where_it_is_asked_for() -> None:
     """Against a stiff wall the tool has the force asked for; along the wall it follows its reference."""
-    config = OperationalSpaceSettings(force_directions="x", force_x=10.0, natural_frequency=20.0)
+    config = OperationalSpaceSettings(force_directions="x", force=along_x(10.0), natural_frequency=20.0)
     law = OperationalSpace(dynamics_of("prr"), 20.0, 9.0, config=config)
     q, n = np.array(ARMS["prr"][2]), 3
     wall, begin = 2e4, law.task.pose(q)
@@ -260,7 +263,9 @@ def test_a_force_is_held_where_it_is_asked_for() -> None:
 def test_what_keeps_the_tool_from_its_reference_does_not_press_on_the_wall(name: str, frame: str) -> None:
     """At rest, away from its reference, the tool's force is that asked for, along the normal; gravity apart."""
     _, link, q = ARMS[name]
-    config = OperationalSpaceSettings(link=link, frame=frame, force_directions="x", force_x=7.0, natural_frequency=20.0)
+    config = OperationalSpaceSettings(
+        link=link, frame=frame, force_directions="x", force=along_x(7.0), natural_frequency=20.0
+    )
     law = OperationalSpace(dynamics_of(name), 0.0, 0.0, config=config)
     q, away = np.array(q), np.linspace(0.01, -0.02, len(q))
     task = law.task.terms(q, 0.0 * q)
@@ -278,13 +283,14 @@ def test_what_keeps_the_tool_from_its_reference_does_not_press_on_the_wall(name:
 
 
 def test_errors_are_clipped_and_do_not_flip_at_a_half_turn() -> None:
-    law = CartesianImpedance(dynamics_of("prr"), 0.0, 0.0, config=CartesianImpedanceSettings(reach=0.05, turn=0.3))
+    law = CartesianImpedance(dynamics_of("prr"), 0.0, 0.0, config=CartesianImpedanceSettings(reach=(0.05, 0.3)))
     q = np.array(ARMS["prr"][2])
     jacobian = law.task.jacobian(q)
-    far = law.motion_error(q, 0 * q, still(q + [0.5, 0.0, 0.0]), jacobian, 0.05, 0.3).error
+    far = law.motion_error(q, 0 * q, still(q + [0.5, 0.0, 0.0]), jacobian).error
     assert np.linalg.norm(far[:3]) == pytest.approx(0.05)
     turns = np.linspace(np.pi - 0.2, np.pi + 0.2, 401)
-    errors = [law.motion_error(q, 0 * q, still(q + [0.0, 0.0, turn]), jacobian, 9.0, 3.2).error[4] for turn in turns]
+    law = CartesianImpedance(dynamics_of("prr"), 0.0, 0.0, config=CartesianImpedanceSettings(reach=(9.0, 3.2)))
+    errors = [law.motion_error(q, 0 * q, still(q + [0.0, 0.0, turn]), jacobian).error[4] for turn in turns]
     assert np.abs(np.diff(errors)).max() < 0.04
     assert abs(errors[200]) < 1e-6
 

@@ -97,9 +97,9 @@ class Streamed:
         turns = [so3.log(after @ before.T) for before, after in zip(poses[:-1, :3, :3], poses[1:, :3, :3], strict=True)]
         linear, angular = np.diff(poses[:, :3, 3], axis=0) / self.dt, np.array(turns) / self.dt
         found = {}
-        for name, rate in (("", linear), ("turn_", angular)):
+        for index, (name, rate) in enumerate((("", linear), ("turn_", angular))):
             for order in ("speed", "acceleration"):
-                found[name + order] = np.linalg.norm(rate, axis=1).max() / getattr(self.stream, name + order)
+                found[name + order] = np.linalg.norm(rate, axis=1).max() / getattr(self.stream, order)[index]
                 rate = np.diff(rate, axis=0) / self.dt
         rates = np.diff(self.rows, axis=0) / self.dt
         found["joints"] = float(np.max(np.abs(rates) / self.limit))
@@ -115,7 +115,7 @@ class Streamed:
 
 @pytest.mark.parametrize("name", ARMS)
 def test_a_twist_moves_the_tool_as_it_says_and_ends_within_the_limits(name: str) -> None:
-    arm = Streamed(name, timeout=0.05, acceleration=0.5, turn_acceleration=2.0)
+    arm = Streamed(name, timeout=0.05, acceleration=(0.5, 2.0))
     twist = arm.direction()
     arm.run(1.0, "twist", twist)
     assert_allclose(arm.jacobian() @ arm.qd, twist, atol=3e-4)
@@ -131,7 +131,7 @@ def test_a_twist_moves_the_tool_as_it_says_and_ends_within_the_limits(name: str)
 
 @pytest.mark.parametrize("name", ARMS)
 def test_a_pose_is_reached_without_overshoot_on_a_straight_line(name: str) -> None:
-    arm = Streamed(name, speed=0.2)
+    arm = Streamed(name, speed=(0.2, 2.0))
     begin, goal = arm.pose(), arm.pose(arm.q + 0.1)
     arm.run(4.0, "pose", goal, 0.1)
     assert_allclose(arm.pose(), goal, atol=1e-4)
@@ -166,7 +166,7 @@ def test_the_tool_comes_back_from_whatever_was_asked_and_keeps_all_limits(name: 
     for target in targets(arm, np.random.default_rng(seed)):
         arm.run(1.5, "pose", target, 0.02)
     away = np.linalg.norm(arm.pose()[:3, 3] - start[:3, 3])
-    arm.run(1.5 * away / arm.stream.speed + 5.0, "pose", start, 0.02)
+    arm.run(1.5 * away / arm.stream.speed[0] + 5.0, "pose", start, 0.02)
     assert_allclose(arm.pose(), start, atol=1e-3)
     assert arm.loop.tool_stream.state == "follows"
     arm.check_limits()
@@ -180,7 +180,7 @@ def test_the_tool_comes_back_from_whatever_was_asked_and_keeps_all_limits(name: 
 def test_at_the_edge_of_the_workspace_the_tool_slows_down_on_its_line_stands_and_comes_back(
     name: str, what: str
 ) -> None:
-    arm = Streamed(name, speed=0.25, acceleration=2.0)
+    arm = Streamed(name, speed=(0.25, 2.0), acceleration=(2.0, 20.0))
     start = arm.pose()
     out = np.array([1.0, 0.0, 0.0]) if name == "prr" else start[:3, 3] / np.linalg.norm(start[:3, 3])
     twist, target = np.concatenate((0.1 * out, np.zeros(3))), start.copy()

@@ -139,9 +139,11 @@ def test_other_robots(name: str) -> None:
 @pytest.mark.filterwarnings("ignore::robodyn_ros.errors.RobotDescriptionWarning")
 @pytest.mark.parametrize("name", [name for name in NO_TREE if name in ROBOTS])
 def test_what_is_beside_a_tree_is_ignored_where_the_option_says_so(name: str) -> None:
-    with pytest.raises(rd.RobotDescriptionError, match=f'{NO_TREE[name]}; constraints: "ignore" has it move by itself'):
+    with pytest.raises(
+        rd.RobotDescriptionError, match=f'{NO_TREE[name]}; closed_loops: "ignore" has it move by itself'
+    ):
         rd.load_robot(ROBOTS[name])
-    check(rd.load_robot(ROBOTS[name], constraints="ignore", inertia="repair").urdf, 5, ("rnea",), compiled=False)
+    check(rd.load_robot(ROBOTS[name], closed_loops="ignore", inertia="repair").urdf, 5, ("rnea",), compiled=False)
 
 
 @pytest.mark.parametrize("name", [name for name in REFUSED if name in ROBOTS])

@@ -39,11 +39,11 @@ def push(force, frame="tool"):
 @pytest.mark.parametrize("source", ["commanded", "thread", "measured", "sensor"])
 def test_a_push_is_told(graph, prr, source):
     """By the loop in Python, by the loop in C in its thread, by the efforts of joint_states, and by a sensor."""
-    contact = {"contact.observe": "tool", "contact.link": "tool", "contact.effort_source": source}
+    contact = {"contact.observe": "tool", "tool": "tool", "contact.effort_source": source}
     if source == "thread":
         contact |= {"contact.effort_source": "commanded", "realtime": "on"}
     if source == "sensor":
-        contact |= {"contact.sensor_mass": 0.5, "contact.sensor_com_x": 0.1}
+        contact |= {"contact.sensor_mass": 0.5, "contact.sensor_com": [0.1, 0.0, 0.0]}
     graph.start("simulator", "-r", "commands:=controller/commands", robot_description=prr, initial_position=START,
                 wrench_timeout=60.0)  # fmt: skip
     graph.start("controller", robot_description=prr, use_sim_time=True, **contact)
@@ -144,13 +144,13 @@ def test_the_wrench_is_drawn_where_it_acts(prr):
 
 def test_the_stiffness_is_drawn_while_its_law_runs(prr):
     """An ellipsoid along the axes of the base or of the tool, as long as each is stiff."""
-    law = {f"cartesian_impedance.stiffness_{axis}": value for axis, value in zip("xyz", (800.0, 0.0, 1e6), strict=True)}
+    law = {"cartesian_impedance.stiffness": [800.0, 0.0, 1e6, 30.0, 30.0, 30.0]}
     node = Asked(controller="cartesian_impedance", **law)
     robot = rd.load_robot(prr)
     watch = SimpleNamespace(robot=robot, q=np.array([0.3, -0.9, 0.4]))
     pose = rd.Kinematics(robot).pose("tool", watch.q)
     for frame, axes in (("base", np.eye(3)), ("tool", pose[:3, :3])):
-        node.values["cartesian_impedance.frame"] = frame
+        node.values["task.frame"] = frame
         view = ToolWatch(node, watch)
         view.marks(1.0)
         (ball,) = view.marks(1.0)
@@ -169,8 +169,7 @@ def test_walls_are_drawn_where_the_tool_meets_them(prr):
     tool = rd.Kinematics(robot).pose("tool", watch.q)[:3, 3]
     wall = {"wall.x": 0.7, "wall.y": 0.1, "wall.z": 0.2}
     normal = {"wall.normal_x": -3.0, "wall.normal_y": 0.0, "wall.normal_z": 4.0}
-    box = {f"hand_guiding.{side}_{axis}": far for side, far in (("lower", -1e3), ("upper", 1e3)) for axis in "xyz"}
-    box |= {"hand_guiding.lower_z": 0.2, "hand_guiding.upper_z": 1.2, "hand_guiding.upper_x": 0.6}
+    box = {"hand_guiding.lower": [-1e3, -1e3, 0.2], "hand_guiding.upper": [0.6, 1e3, 1.2]}
     node = Asked(controller="hand_guiding", **{"wall.link": "tool"}, **wall, **normal, **box)
     view = ToolWatch(node, watch)
     view.marks(1.0)

@@ -368,10 +368,15 @@ def test_parameters_that_are_not_numbers(rig):
         "state_timeout": math.nan,
         "adaptive__unknown": "all",  # of a law that is not at work
         "adaptive__rate": math.nan,
+        "cartesian_impedance__stiffness": [500.0] * 5,
+        "hand_guiding__upper": [0.0, math.nan, 0.0],
+        "stream__speed": [0.5, -2.0],
+        "task__reach": [0.1, 1e3],
     }.items():
         result = rig.graph.set("controller", **{name: value})[0]
         assert not result.successful, name
         assert result.reason
+    assert rig.graph.set("controller", cartesian_impedance__stiffness=[500, 500, 500, 30, 30, 30])[0].successful
     rig.until("the usual command", rig.usual, time.monotonic())
 
 

@@ -79,8 +79,8 @@ def test_the_tool_follows_what_is_streamed(graph, prr):
         stiffness.publish(Float64MultiArray(data=[300.0, 310.0, 320.0, 20.0, 21.0, 22.0]))
         from rcl_interfaces.srv import GetParameters
 
-        answer = graph.call(GetParameters, "controller/get_parameters", names=["cartesian_impedance.stiffness_z"])
-        return answer.values[0].double_value == 320.0
+        answer = graph.call(GetParameters, "controller/get_parameters", names=["cartesian_impedance.stiffness"])
+        return list(answer.values[0].double_array_value[2:4]) == [320.0, 20.0]
 
     graph.wait(stiff, "the stiffness")
 

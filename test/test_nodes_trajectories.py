@@ -206,8 +206,7 @@ def test_long_trajectories_and_messages_cost_no_command(graph, prr):
     def refused(kind):
         graph.wait(lambda: kind in graph.diagnostics("controller"), kind)
 
-    assert graph.set("controller", trajectory_points=99_999)[0].successful
-    trajectories.publish(long)
+    trajectories.publish(long_trajectory(100_001, (0.0, 0.0, 0.0)))
     refused("trajectory refused")
     many = JointState(name=["wrist"] * 80_000, position=np.zeros(80_000))
     stream = graph.talk(JointState, "controller/reference")  # best effort, so that one alone may be lost

@@ -160,11 +160,11 @@ TENDON = free('<tendon><fixed name="cord" stiffness="4"><joint joint="hinge" coe
     ids=["spring", "gravcomp", "loop", "tendon"],
 )
 def test_what_is_no_tree_of_joints_is_refused_or_ignored(text: str, element: str) -> None:
-    with pytest.raises(RobotDescriptionError, match='constraints: "ignore"') as error:
+    with pytest.raises(RobotDescriptionError, match='closed_loops: "ignore"') as error:
         load_robot(text)
     assert error.value.element == element
     with pytest.warns(RobotDescriptionWarning, match=f"{element}.*ignored"):
-        robot = load_robot(text, constraints="ignore")
+        robot = load_robot(text, closed_loops="ignore")
     compare(robot, mujoco.MjModel.from_xml_string(free(joint="")))
     assert load_robot(robot.urdf).joint_names == ("hinge",)  # what was ignored is not in it
 

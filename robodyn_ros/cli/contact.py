@@ -83,13 +83,12 @@ def _efforts(recording: Recording, t: Array) -> Array:
 
 def _parameters(robot: Robot, proposed: ProposedThresholds, args: Namespace) -> dict[str, Any]:
     """A parameter file of the controller, as plain data."""
-    contact: dict[str, Any] = {"observe": "tool", "gain": args.gain, "link": args.tool}
+    contact: dict[str, Any] = {"observe": "tool", "gain": args.gain}
     for kind in ("touch", "collision"):
-        force, torque = getattr(proposed, f"{kind}_wrench").tolist()
-        contact[f"{kind}_force"], contact[f"{kind}_torque"] = float(f"{force:.3g}"), float(f"{torque:.3g}")
+        contact[f"{kind}_wrench"] = [float(f"{value:.3g}") for value in getattr(proposed, f"{kind}_wrench")]
     for name, touch, collision in zip(robot.joint_names, proposed.touch, proposed.collision, strict=True):
         contact[name] = {"touch": float(f"{touch:.3g}"), "collision": float(f"{collision:.3g}")}
-    return {"controller": {"ros__parameters": {"contact": contact}}}
+    return {"controller": {"ros__parameters": {"tool": args.tool, "contact": contact}}}
 
 
 def _show(robot: Robot, proposed: ProposedThresholds, args: Namespace) -> None:

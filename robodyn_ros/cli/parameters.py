@@ -155,7 +155,11 @@ def check_used(
     Raises:
         InputError: a name of ``-p`` is unknown, or one of a file is misspelt; the message has the nearest name.
     """
+    from robodyn_ros.control.replaced_parameters import refuse_replaced
+
     unused, choices = sorted(unused), sorted(set(known))
+    for name in unused:
+        refuse_replaced(name, files.get(name, ""))
     _check_given(unused, choices, given)
     _check_files(unused, choices, files)
     if unused and not quiet:

@@ -295,7 +295,6 @@ def plain_values(settings: LoopSettings) -> dict[str, Any]:
         "damping": settings.feedback.damping,
         "law_stiffness": gains[0],
         "law_damping": gains[1],
-        "reference_velocity_filter": settings.references.reference_velocity_filter,
     }
 
 

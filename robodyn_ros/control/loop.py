@@ -53,7 +53,6 @@ from robodyn_ros.control.reference.following import (
     joint_columns,
     samples,
 )
-from robodyn_ros.control.reference.stream_velocity import ReferenceSettings
 from robodyn_ros.control.reference.tolerances import Tolerances
 from robodyn_ros.control.step import Command, checked_total
 from robodyn_ros.dynamics.base import Dynamics
@@ -196,7 +195,6 @@ class ControlLoop:
         contact: Contact | None = None,
         tool: StreamedTool | None = None,
         stream: StreamSettings | None = None,
-        references: ReferenceSettings | None = None,
     ) -> None:
         """
         Args:
@@ -214,7 +212,6 @@ class ControlLoop:
             contact: what is observed of contacts; nothing unless given.
             tool: the link that streams for the tool move; nothing unless given.
             stream: how they do, the defaults unless given.
-            references: how streams of positions are taken, likewise.
 
         Raises:
             InputError: a limit of the wrong shape, negative or NaN.
@@ -251,7 +248,6 @@ class ControlLoop:
                 contact,
                 tool,
                 stream or StreamSettings(),
-                references or ReferenceSettings(),
             )
         )
 
@@ -273,7 +269,6 @@ class ControlLoop:
             contact=settings.contact,
             tool=settings.tool,
             stream=settings.stream,
-            references=settings.references,
         )
 
     @property

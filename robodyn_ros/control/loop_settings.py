@@ -23,8 +23,7 @@ from robodyn_ros.control.laws.base import Controller
 from robodyn_ros.control.laws.gains import JointGains, joint_gains
 from robodyn_ros.control.laws.gravity_compensation import GravityCompensation
 from robodyn_ros.control.limits import Limits
-from robodyn_ros.control.motion.tool_stream import TOOL, StreamedTool, StreamSettings
-from robodyn_ros.control.reference.stream_velocity import ReferenceSettings
+from robodyn_ros.control.motion.tool_stream import StreamedTool, StreamSettings
 from robodyn_ros.control.reference.tolerances import GoalSettings, JointTolerances, Tolerances
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.parameters import STANDARD_GRAVITY, Payload
@@ -33,7 +32,7 @@ from robodyn_ros.plugins import available, create, load, load_whole
 from robodyn_ros.robot import Joint, Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.robot import tip
-from robodyn_ros.settings import NamedValues, ParameterSpec
+from robodyn_ros.settings import TOOL, NamedValues, ParameterSpec, parameter_name
 
 MODEL: dict[str, Any] = {"dynamics": "rnea", "gravity": list(STANDARD_GRAVITY)}
 """What a model is made from, unless the values say otherwise."""
@@ -79,7 +78,6 @@ class LoopSettings(NamedTuple):
     contact: Contact | None = None  # what is observed of contacts; None is nothing
     tool: StreamedTool | None = None  # what streams for the tool move; None is nothing
     stream: StreamSettings = StreamSettings()  # how they do
-    references: ReferenceSettings = ReferenceSettings()
 
 
 def law_feedback(controller: Controller) -> Feedback:
@@ -142,8 +140,7 @@ def with_streams(settings: LoopSettings, values: NamedValues) -> LoopSettings:
     robot = settings.controller.dynamics.robot
     link = values[TOOL.name] or tip(robot)
     tool = StreamedTool.of(robot, link) if robot.link(link).body >= 0 else None
-    stream, references = values.settings(StreamSettings, "stream."), values.settings(ReferenceSettings)
-    return settings._replace(tool=tool, stream=stream, references=references)
+    return settings._replace(tool=tool, stream=values.settings(StreamSettings, "stream."))
 
 
 def make_law(name: str, dynamics: Dynamics, joints: Sequence[JointGains], values: NamedValues) -> Controller:
@@ -222,7 +219,7 @@ def loop_default_values(robot: Robot) -> dict[str, Any]:
     groups |= {f"faults.{kind}.": reaction for kind, reaction in FaultReactions().items()}
     groups |= {prefix: settings() for prefix, settings in law_settings().items()}
     for prefix, settings in [("", SafetySettings()), ("", CompensationSettings()), *groups.items()]:
-        found |= {prefix + item.name: getattr(settings, item.name) for item in fields(settings)}
+        found |= {parameter_name(item, prefix): getattr(settings, item.name) for item in fields(settings)}
     return found
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import Field, fields
 from functools import lru_cache
 from math import isnan, nan
 from pathlib import Path
@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 from robodyn_ros.errors import ConfigurationError, InputError, Place, RobodynError
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.reduction import chosen_joints
+from robodyn_ros.settings import parameter_name
 
 Settings = TypeVar("Settings")
 
@@ -97,18 +98,21 @@ class FileParameters:
         Raises:
             ConfigurationError: a value is of the wrong type or out of range; the message names it.
         """
-        values = []
+        values, names = [], {}
         kind: Any = settings
-        for own, default, is_float in _defaults(kind):
-            name = prefix + own
+        for item in _fields(kind):
+            names[item.name] = name = parameter_name(item, prefix)
             self._asked.add(name)
-            value = self._given.get(name, self._defaults.get(name, default))
-            values.append(float(value) if is_float and type(value) is int else value)
+            value = self._given.get(name, self._defaults.get(name, item.default))
+            if isinstance(item.default, float) and type(value) is int:
+                value = float(value)
+            values.append(tuple(value) if isinstance(value, list) else value)
         try:
             made: Settings = _made(kind, values)
             return made
         except ConfigurationError as cause:
-            raise ConfigurationError(prefix + str(cause)) from cause
+            own, _, problem = str(cause).partition(":")
+            raise ConfigurationError(f"{names.get(own, prefix + own)}:{problem}") from cause
 
     @contextmanager
     def located(self) -> Iterator[None]:
@@ -131,21 +135,23 @@ class FileParameters:
 
 
 @lru_cache(maxsize=256)
-def _defaults(settings: Any) -> tuple[tuple[str, Any, bool], ...]:
-    """Name, default, and True for a float: of each field of a dataclass of settings."""
-    return tuple((item.name, item.default, isinstance(item.default, float)) for item in fields(settings))
+def _fields(settings: Any) -> tuple[Field[Any], ...]:
+    """The fields of a dataclass of settings."""
+    return fields(settings)
 
 
 def _made(settings: Any, values: list[Any]) -> Any:
     """A dataclass of settings with values; the same one for the same values, if nobody can change it."""
-    plain = all(isinstance(value, (int, float, str)) for value in values)
+    parts = [one for value in values for one in (value if isinstance(value, tuple) else ())]
+    plain = all(isinstance(value, (int, float, str, tuple)) for value in values)
+    plain = plain and all(isinstance(one, (float, str)) for one in parts)  # 1, 1.0 and true are the same to a cache
     make = _checked if plain and settings.__dataclass_params__.frozen else _checked.__wrapped__
     return make(settings, *values)
 
 
 @lru_cache(maxsize=1024, typed=True)
 def _checked(settings: Any, *values: Any) -> Any:
-    return settings(**{name: value for (name, _, _), value in zip(_defaults(settings), values, strict=True)})
+    return settings(**{item.name: value for item, value in zip(_fields(settings), values, strict=True)})
 
 
 def take_joints(robot: Robot, *nodes: dict[str, Any]) -> Robot:

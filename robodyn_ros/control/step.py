@@ -26,6 +26,9 @@ from robodyn_ros.control.step_numbers import StepMemory, StepSettings
 from robodyn_ros.errors import EffortError
 from robodyn_ros.robot.pose import Array
 
+LEAD = 0.2
+"""How far a trajectory runs ahead of a joint whose effort is saturated [rad] or [m]."""
+
 
 class Command(NamedTuple):
     """What to send for a state, or for the lack of one; arrays (n,) in the order of ``robot.joints``."""
@@ -109,7 +112,7 @@ def control_step(
     effort, saturated, rate_limited, memory = limit(t, asked, softened, added, memory, settings)
 
     # The arm cannot keep up if the effort of a joint is limited and the joint lags far behind: the trajectory waits.
-    lags = (error * memory.cut > 0.0) & (np.abs(error) > settings.reference_lead)
+    lags = (error * memory.cut > 0.0) & (np.abs(error) > LEAD)
     memory = memory._replace(lagging=np.where(np.any(lags), 1.0, 0.0))
     return StepResult(effort, saturated, rate_limited, gravity, efforts, error), memory
 

@@ -56,7 +56,6 @@ class StepSettings(NamedTuple):
     state_timeout: Any  # longest time that the rate limit counts with [s]
     ramp_time: Any  # of gravity [s]
     integral_limit: Any  # [rad s] or [m s]
-    reference_lead: Any  # [rad] or [m]
 
 
 NEVER = -1e300
@@ -64,7 +63,7 @@ NEVER = -1e300
 
 SCALARS = {
     "has_requested", "is_sending", "sent_at", "switched_on", "blending", "blend_begin", "blend_time", "lagging",
-    "soft_limit_margin", "state_timeout", "ramp_time", "integral_limit", "reference_lead",
+    "soft_limit_margin", "state_timeout", "ramp_time", "integral_limit",
 }  # fmt: skip
 """Fields that are one number, not one for each joint."""
 

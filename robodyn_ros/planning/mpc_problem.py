@@ -49,6 +49,10 @@ TOLERANCE = 1e-4
 """Ratio of the cost below which another iteration gains nothing that the next solution would not."""
 
 
+ITERATIONS = 5
+"""Greatest number of iterations of a solution."""
+
+
 @dataclass(frozen=True)
 class MPCSettings:
     """Settings of the law ``mpc``; each field's metadata describe it."""
@@ -58,7 +62,6 @@ class MPCSettings:
     )
     step: float = setting(0.01, "length of a step of the plan", "s", 1e-4, 1.0)
     steps: int = whole(30, "steps that are looked ahead", 2, 1000)
-    iterations: int = whole(5, "greatest number of iterations of a solution", 1, 1000)
     budget: float = setting(0.005, "longest time for a solution; a later one is not used", "s", 0.0, 60.0)
 
     def __post_init__(self) -> None:
@@ -204,7 +207,7 @@ class MPCProblem:
         try:
             self._write(expected, feedforward, limit, gains, guess)
             found = solver.begin(start)
-            ending = solver.search(start, self._settings.iterations, begun + self._settings.budget) if found else ""
+            ending = solver.search(start, ITERATIONS, begun + self._settings.budget) if found else ""
         except RobodynError:  # numbers out of range, from an extreme state
             found, ending = False, ""
         duration = perf_counter() - begun

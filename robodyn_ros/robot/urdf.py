@@ -149,7 +149,7 @@ class DescriptionSettings:
         "a base that floats or moves in a plane: refuse the URDF, or weld it to the world",
         lambda: MOVABLE_BASE,
     )
-    constraints: str = choice(
+    closed_loops: str = choice(
         "refuse",
         "parts beside the tree of joints (closed loops, tendons and springs of an MJCF, a joint that mimics one that is"
         " not there): refuse the file, or ignore them",
@@ -166,7 +166,7 @@ def load_robot(
     *,
     inertia: str = "refuse",
     movable_base: str = "refuse",
-    constraints: str = "refuse",
+    closed_loops: str = "refuse",
 ) -> Robot:
     """The robot that a URDF or an MJCF describes.
 
@@ -179,7 +179,7 @@ def load_robot(
             one (:func:`~robodyn_ros.robot.checks.nearest_possible`). ``Robot.urdf`` then has the repaired inertia.
         movable_base: what is done about a ``floating`` or ``planar`` joint at the base (in an MJCF a ``free`` or
             ``ball`` joint): ``refuse`` it, or ``weld`` it.
-        constraints: what is done about closed loops, tendons and springs of an MJCF, and about a joint that mimics one
+        closed_loops: what is done about closed loops, tendons and springs of an MJCF, and about a joint that mimics one
             that is not there: ``refuse`` the file, or ``ignore`` them.
 
     Warns:
@@ -192,7 +192,7 @@ def load_robot(
         InputError: source is neither a path nor a string.
         ConfigurationError: an option is none of the choices.
     """
-    robot = build(read_document(source), DescriptionSettings(inertia, movable_base, constraints))
+    robot = build(read_document(source), DescriptionSettings(inertia, movable_base, closed_loops))
     for text in robot.warnings:
         warnings.warn(text, RobotDescriptionWarning, stacklevel=2)
     return robot
@@ -216,7 +216,7 @@ def as_robot(given: object) -> Robot:
 def reload_robot(urdf: str | UrdfDocument) -> Robot:
     """The robot of a text that :attr:`Robot.urdf` holds: what was accepted once is accepted without a word."""
     document = urdf if isinstance(urdf, UrdfDocument) else read_document(urdf)
-    return build(document, DescriptionSettings(inertia="warn", constraints="ignore"))
+    return build(document, DescriptionSettings(inertia="warn", closed_loops="ignore"))
 
 
 def build(document: UrdfDocument, settings: DescriptionSettings = DescriptionSettings()) -> Robot:
@@ -405,8 +405,8 @@ class _Parts:
         joint = _joint(title, element)
         if joint.mimic is not None and joint.mimic.joint not in self._joint_names:
             text = f"mimics joint {joint.mimic.joint!r}, which does not exist"
-            if self._settings.constraints == "refuse":
-                raise RobotDescriptionError(title, f'{text}; constraints: "ignore" has it move by itself')
+            if self._settings.closed_loops == "refuse":
+                raise RobotDescriptionError(title, f'{text}; closed_loops: "ignore" has it move by itself')
             self._editor.free(joint.name)
             self._freed[title] = text
             joint = replace(joint, mimic=None)
@@ -441,9 +441,9 @@ class _Parts:
         found, things = [], len(self._constraints)
         for element in self._constraints:
             title, text = element.get("element", ""), element.get("problem", "")
-            if self._settings.constraints == "refuse":
+            if self._settings.closed_loops == "refuse":
                 others = f" (it is one of {things} such things)" if things > 1 else ""
-                text = f'{text}, which a tree of joints does not have{others}; constraints: "ignore" leaves it out'
+                text = f'{text}, which a tree of joints does not have{others}; closed_loops: "ignore" leaves it out'
                 raise RobotDescriptionError(title, text)
             found.append(Finding("warning", title, None, f"{text}, which is ignored"))
         return found

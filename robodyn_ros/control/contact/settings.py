@@ -16,7 +16,7 @@ from robodyn_ros.control.core_library import CODES
 from robodyn_ros.control.faults.problems import FaultCause
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.settings import NamedValues, check_settings, choice, setting, text
+from robodyn_ros.settings import TOOL, NamedValues, check_settings, choice, setting, text
 
 OBSERVED = ("nothing", "joints", "tool")
 """What is observed: nothing, the efforts on the joints, or those and the wrench and the energy of a link."""
@@ -37,7 +37,7 @@ class ContactSettings:
         "contact estimates: nothing, the efforts on the joints, or also the wrench and the energy of a link",
         lambda: OBSERVED,
     )
-    link: str = text("", "link at whose origin the external wrench acts; the last that moves if empty")
+    link: str = text("", TOOL.description, shared=TOOL.name)
     gain: float = setting(30.0, "gain K of the momentum observer: the inverse of its time constant", "1/s", 0.1, 1000.0)
     friction: str = choice("known", "friction that the momentum observer subtracts", lambda: FRICTION)
     effort_source: str = choice(
@@ -46,17 +46,17 @@ class ContactSettings:
         lambda: SOURCES,
     )
     sensor_mass: float = setting(0.0, "mass of the parts that hang on the force-torque sensor", "kg", 0.0, 1e3)
-    sensor_com_x: float = setting(0.0, "its centre of mass in the sensor's frame, x", "m", -10.0, 10.0)
-    sensor_com_y: float = setting(0.0, "likewise, y", "m", -10.0, 10.0)
-    sensor_com_z: float = setting(0.0, "likewise, z", "m", -10.0, 10.0)
-    touch_force: float = setting(
-        0.0, "force at the link from which it counts as a touch (0: no threshold)", "N", 0.0, 1e6
+    sensor_com: tuple[float, ...] = setting((0.0,) * 3, "their centre of mass in the sensor's frame", "m", -10.0, 10.0)
+    touch_wrench: tuple[float, ...] = setting(
+        (0.0, 0.0),
+        "force at the tool, and torque about its origin, that are a touch (0: no threshold)",
+        "N, N·m",
+        0.0,
+        1e6,
     )
-    touch_torque: float = setting(0.0, "torque about its origin, likewise", "N·m", 0.0, 1e6)
-    collision_force: float = setting(
-        0.0, "force at the link from which it counts as a collision (0: no threshold)", "N", 0.0, 1e6
+    collision_wrench: tuple[float, ...] = setting(
+        (0.0, 0.0), "force and torque, likewise, that are a collision (0: no threshold)", "N, N·m", 0.0, 1e6
     )
-    collision_torque: float = setting(0.0, "torque about its origin, likewise", "N·m", 0.0, 1e6)
     energy: float = setting(
         0.0,
         "greatest kinetic energy of the effective mass at the link, in the direction of motion (0: no limit)",
@@ -99,8 +99,8 @@ class ContactThresholds(NamedTuple):
         return cls(
             bounds(*(joint.touch for joint in joints)),
             bounds(*(joint.collision for joint in joints)),
-            bounds(contact.touch_force, contact.touch_torque),
-            bounds(contact.collision_force, contact.collision_torque),
+            bounds(*contact.touch_wrench),
+            bounds(*contact.collision_wrench),
             contact.energy or np.inf,
         )
 
@@ -154,15 +154,5 @@ def contact_of(values: NamedValues, dynamics: Dynamics) -> Contact | None:
     return Contact(observer, ContactThresholds.of(settings, own), settings.effort_source == "commanded")
 
 
-FIXED = tuple(
-    f"contact.{name}"
-    for name in (
-        "observe",
-        "link",
-        "friction",
-        "effort_source",
-        "sensor_mass",
-        *(f"sensor_com_{axis}" for axis in "xyz"),
-    )
-)
+FIXED = tuple(f"contact.{name}" for name in ("observe", "friction", "effort_source", "sensor_mass", "sensor_com"))
 """Values that count when a node is configured: others have other compiled code, or other topics."""

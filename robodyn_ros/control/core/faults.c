@@ -5,6 +5,7 @@
 
 #include "memory.h"
 
+#define RECURRENCE_TIME 10.0 /* time within which faults of one class are counted: RECURRENCES of them latch it [s] */
 #define TRAIL_PERIOD 0.02 /* time between two positions of the trail [s] */
 #define EASE 0.1 /* time in which a retreat comes to the speed that the arm came with [s] */
 #define LIFE 0.01 /* distance by which a doubted joint has to move [rad], a tenth of it [m] */
@@ -147,14 +148,14 @@ static int detect(const Settings* s, State* m, double t, const double* qd, int* 
 
 /* The fault begins again; nonzero if the reaction escalates. */
 static int repeat(const Settings* s, State* m, int kind, double t) {
-  double* begins = m->begins + kind * MOST_BEGINS;
+  double* begins = m->begins + kind * RECURRENCES;
   int64_t gone = 0, count = m->begins_count[kind];
   if (!(0 <= t - m->seen[kind] && t - m->seen[kind] < s->quiet_time)) forget_history(m, kind);
   begins[count++] = t;
-  while (!(0 <= t - begins[gone] && t - begins[gone] <= s->recurrence_time)) ++gone;
+  while (!(0 <= t - begins[gone] && t - begins[gone] <= RECURRENCE_TIME)) ++gone;
   for (int64_t k = gone; k < count; ++k) begins[k - gone] = begins[k];
   m->begins_count[kind] = count -= gone;
-  if (count < s->recurrences) return 0;
+  if (count < RECURRENCES) return 0;
   m->begins_count[kind] = 0;
   m->history_latched[kind] = 1; m->level[kind]++; m->spent[kind] = 0;
   return 1;

@@ -19,7 +19,7 @@ enum { PARTING = -2, NO_FAULT = -1 };                     /* instead of a kind o
 enum { WAITING, HELD, TRAJECTORY, STOPPING, STREAM, TOOL }; /* what gives the reference */
 enum { TOOL_FOLLOWS, TOOL_STANDS, TOOL_DETOUR };          /* what the tool does that a stream moves */
 enum { REFERENCES = 4 };                                  /* q, qd, qdd, effort */
-enum { MOST_BEGINS = 1000, DEGREES = 6, LEVELS = 3, TRAIL = 32, OUTCOMES = 8, MOTIONS = 8 };
+enum { RECURRENCES = 10, DEGREES = 6, LEVELS = 3, TRAIL = 32, OUTCOMES = 8, MOTIONS = 8 };
 
 /* Arrays of the control step, in the order of `step_program` in compiled_step.py. */
 enum { TIMES, STATE, REFERENCE = STATE + 2, MEMORY = REFERENCE + 4, LAW_MEMORY, SETTINGS, RESULTS, FLAGS, AFTER, LAW_AFTER };
@@ -131,12 +131,12 @@ typedef struct {
   int64_t tool_directions;
   double tool_axes[36], tool_floor; /* rows of the directions that the arm has, weighted (6); least singular value on a path */
   double stream_timeout, stream_delay, stream_speed[2], stream_acceleration[2], stream_jerk[2]; /* of translation and rotation */
-  int64_t law_memory_width, follows, estimates_velocity, plausibility, recurrences, allow_sagging;
+  int64_t law_memory_width, follows, estimates_velocity, plausibility, allow_sagging;
   int64_t allow_nonzero_velocity_at_trajectory_end;
   int64_t circular[N], answers[KINDS * LEVELS], needs_quiet[KINDS], judges_contact;
   double expiry[KINDS]; /* [s] */
-  double state_timeout, velocity_filter, reference_timeout, reference_jump, reference_velocity_filter;
-  double ramp_time, ramp_down_time, recurrence_time, quiet_time, blend_time, cmd_timeout, speed_scaling;
+  double state_timeout, velocity_filter, reference_timeout, reference_jump;
+  double ramp_time, ramp_down_time, quiet_time, blend_time, cmd_timeout, speed_scaling;
   double velocity_limit[N], greatest_speed[N], tolerance[N], effort_limit[N], rate_limit[N], lower[N], upper[N];
   double acceleration[N], braking[N], jerk[N]; /* limits of the URDF, INFINITY where it has none [rad/s²], [rad/s³] or [m/s²], [m/s³] */
   double deceleration[N]; /* of a motion that is told to hold [rad/s²] or [m/s²] */
@@ -233,7 +233,7 @@ typedef struct {
   /* what is wrong, for words: in which joint, and two numbers */
   int64_t problem, problem_joint;
   double problem_value, problem_bound;
-  double* begins; /* times at which faults began lately (KINDS, MOST_BEGINS) [s] */
+  double* begins; /* times at which faults began lately (KINDS, RECURRENCES) [s] */
 } State;
 
 /* A period: what comes in, and what is to be sent. */
@@ -279,7 +279,7 @@ struct Core {
   CoreTrajectory *held[MOTIONS], *back[MOTIONS]; /* trajectories that may be in use, and those to be given back */
   CoreTrajectory* stops[2]; /* memory of a motion that comes to rest, and of the one before */
   int stop;
-  double begins[KINDS * MOST_BEGINS]; /* times at which faults began lately (KINDS, MOST_BEGINS) [s] */
+  double begins[KINDS * RECURRENCES]; /* times at which faults began lately (KINDS, RECURRENCES) [s] */
 };
 
 static inline double greater(double a, double b) { return a > b ? a : b; }

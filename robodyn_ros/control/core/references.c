@@ -288,7 +288,7 @@ void core_velocity_update(CoreVelocity* y, const CoreSettings* x, double t, cons
     const double dt = t - y->t[i], moved = near_turn(s, i, 0, q[i] - y->q[i]);
     const int goes_on = dt >= -OVERTAKEN && dt <= s->reference_timeout && fabs(moved) <= s->reference_jump;
     const double step = goes_on ? greater(dt, 0) : 0;
-    const double change = step > 0 ? (moved - y->v[i] * step) / (s->reference_velocity_filter + step) : 0;
+    const double change = step > 0 ? (moved - y->v[i] * step) / (s->velocity_filter + step) : 0;
     if (goes_on) velocity[i] = within(y->v[i] + change, s->velocity_limit[i]);
     if (!(goes_on && dt < 0)) { y->q[i] = q[i]; y->t[i] = t; } /* else the message was overtaken on its way */
     y->v[i] = velocity[i];

@@ -33,21 +33,16 @@ from robodyn_ros.control.loop_settings import (
     model_parameters,
 )
 from robodyn_ros.control.motion.mit_mode import MitSettings
-from robodyn_ros.control.motion.tool_stream import TOOL, StreamSettings
+from robodyn_ros.control.motion.tool_stream import StreamSettings
 from robodyn_ros.control.parameter_file import FileParameters
-from robodyn_ros.control.reference.stream_velocity import ReferenceSettings
 from robodyn_ros.control.reference.tolerances import GoalSettings, JointTolerances
 from robodyn_ros.control.step_numbers import StepSettings, step_settings
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.robot import Robot
-from robodyn_ros.settings import ParameterSpec, parameter_specs
+from robodyn_ros.settings import TOOL, ParameterSpec, parameter_specs
 
 MEANINGLESS = {"state_publishers", "overrun", "contact.effort_source", "command_delay"}
-MEANINGLESS |= {
-    "stream.target_pose",
-    "contact.sensor_mass",
-    *(f"contact.sensor_com_{axis}" for axis in "xyz"),
-}
+MEANINGLESS |= {"stream.target_pose", "contact.sensor_mass", "contact.sensor_com"}
 """Parameters of the node without a meaning in ros2_control, where nobody publishes states and the loop has its period,
 or that the loop in C does not know: contacts are told by the efforts that are sent, and the period that the gains need
 was found when the package was written. A target pose is always a stream,
@@ -120,10 +115,11 @@ def exported_parameters(robot: Robot, given: Mapping[str, Any], law: str) -> lis
         given: name → value that takes the place of the default.
         law: name of the plugin.
     """
-    found = []
+    found: dict[str, ExportedParameter] = {}  # settings of several kinds share some names
     for spec, member, place, fixed in _all_specs(robot, given, law):
-        found.append(ExportedParameter(spec, given.get(spec.name, spec.default), member, place, fixed))
-    return found
+        made = ExportedParameter(spec, given.get(spec.name, spec.default), member, place, fixed)
+        found.setdefault(spec.name, made)
+    return list(found.values())
 
 
 def _all_specs(robot: Robot, given: Mapping[str, Any], law: str) -> Iterator[tuple[ParameterSpec, str, int, bool]]:
@@ -143,7 +139,7 @@ def _all_specs(robot: Robot, given: Mapping[str, Any], law: str) -> Iterator[tup
     yield from single([ParameterSpec("gravity", list(MODEL["gravity"]), text, "3 finite numbers")])
     links = ("", *(link.name for link in robot.links if link.body >= 0))
     yield from single([PAYLOAD[0]._replace(choices=links), *PAYLOAD[1:]])
-    for settings in (SafetySettings, MitSettings, ReferenceSettings, CompensationSettings):
+    for settings in (SafetySettings, MitSettings, CompensationSettings):
         yield from single(parameter_specs(settings))
     yield from single([PARTING])
     yield from single([TOOL], fixed=True)
@@ -290,6 +286,8 @@ def _declaration(item: ExportedParameter) -> dict[str, Any]:
         entry["validation"] = {"one_of<>": [[text for text, _ in item.choices]]}
     elif kind == "v":
         entry["validation"] = {"fixed_size<>": [len(item.numbers)]}
+        if spec.bounds is not None:
+            entry["validation"]["element_bounds<>"] = [float(value) for value in spec.bounds]
     return entry
 
 

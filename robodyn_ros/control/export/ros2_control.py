@@ -35,7 +35,7 @@ from robodyn_ros.control.export.controller_parameters import (
 )
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.loop_settings import make_loop_settings, model_parameters, with_streams
-from robodyn_ros.control.motion.tool_stream import TOOL, StreamedTool
+from robodyn_ros.control.motion.tool_stream import StreamedTool
 from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
@@ -48,6 +48,7 @@ from robodyn_ros.errors import ConfigurationError, InputError, NotReadyError
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
+from robodyn_ros.settings import TOOL
 
 TEMPLATES = Path(__file__).with_name("ros2_control")
 

@@ -58,8 +58,6 @@ class SafetySettings:
     speed_scaling: float = setting(1.0, "speed of trajectories, as part of the planned one", "-", 0.0, 1.0)
     ramp_time: float = setting(0.0, "how long gravity takes to ramp in when switched on", "s", 0.0, 60.0)
     ramp_down_time: float = setting(0.3, "time in which a reaction to a fault ramps to zero", "s", 1e-3, 60.0)
-    recurrences: int = whole(10, "how many faults of one class within recurrence_time latch it", 1, 1000)
-    recurrence_time: float = setting(10.0, "time within which faults of one class are counted", "s", 0.0, 3600.0)
     quiet_time: float = setting(3.0, "how long the cause of a latched fault must be gone", "s", 0.0, 3600.0)
     blend_time: float = setting(0.2, "time over which a change of law, model or gains is blended in", "s", 0.0, 60.0)
     soft_limit_margin: float = setting(0.02, "where soft limits begin, before the hard ones", "rad or m", 0.0, 10.0)
@@ -93,11 +91,10 @@ class SafetySettings:
     missing_velocity: str = choice(
         "refuse", "what is done with states without velocities", choices=lambda: MISSING_VELOCITY
     )
-    velocity_filter: float = setting(0.005, "time constant of estimated velocities", "s", 0.0, 1.0)
-    integral_limit: float = setting(0.1, "bound of the integral of the position error", "rad s or m s", 0.0, 1e3)
-    reference_lead: float = setting(
-        0.2, "how far a trajectory runs ahead of a joint whose effort is saturated", "rad or m", 0.0, 1e3
+    velocity_filter: float = setting(
+        0.005, "time constant of velocities that are estimated, of states and of ~/reference", "s", 0.0, 1.0
     )
+    integral_limit: float = setting(0.1, "bound of the integral of the position error", "rad s or m s", 0.0, 1e3)
     allow_sagging: bool = switch(
         False, "whether effort limits may be too low to hold the arm, because something else carries it"
     )

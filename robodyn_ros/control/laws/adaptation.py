@@ -49,6 +49,13 @@ SPEED = 1.0
 """Speed that scales viscous friction where a joint has no velocity limit [rad/s] or [m/s]; else half of the limit."""
 
 
+SPREAD = 0.3
+"""Radius of gyration, about a body's centre of mass, of mass added [m]."""
+
+FRICTION_RATIO = 0.3
+"""Greatest friction of a joint, in effort limits [-]."""
+
+
 @dataclass(frozen=True)
 class AdaptiveSettings:
     """What the law ``adaptive`` learns, how quickly, and within which bounds."""
@@ -58,8 +65,6 @@ class AdaptiveSettings:
     rate: float = setting(2.0, "greatest rate of learning", "1/s", 0.0, 100.0)
     dead_zone: float = setting(2e-4, "position error below which nothing is learnt", "rad or m", 0.0, 1.0)
     mass_limit: float = setting(0.5, "greatest mass added to a body, as part of all that moves", "-", 1e-3, 100.0)
-    spread: float = setting(0.3, "radius of gyration, about a body's centre of mass, of mass added", "m", 1e-3, 100.0)
-    friction_limit: float = setting(0.3, "greatest friction of a joint, as part of its effort limit", "-", 0.0, 1.0)
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -102,9 +107,9 @@ class Adaptation:
         poses, regressors = _regressors(self._dynamics)
         self._model = self._dynamics.theta()[: -3 * n].reshape(-1, 10)
         added = settings.mass_limit * float(sum(body.inertial.mass for body in robot.bodies))
-        self._possible = [PossibleBody(one, added, settings.spread) for one in self._model]
+        self._possible = [PossibleBody(one, added, SPREAD) for one in self._model]
         efforts = np.abs(np.einsum("snbk,bk->sn", regressors, self._model)).max(axis=0)
-        coulomb = settings.friction_limit * np.where(np.isfinite(robot.effort_limit), robot.effort_limit, efforts)
+        coulomb = FRICTION_RATIO * np.where(np.isfinite(robot.effort_limit), robot.effort_limit, efforts)
         self.greatest = np.maximum(np.array([coulomb / self._speed, coulomb]), friction)
         inertia = np.array([self._dynamics.mass_matrix(q).diagonal() for q in poses])
         self._quickness = settings.rate * self._decay * inertia.min(axis=0) / np.array([self._speed**2, np.ones(n)])

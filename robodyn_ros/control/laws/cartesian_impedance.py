@@ -15,7 +15,7 @@ inverse, and K pulls nobody through it.
 Beyond ``reach`` the spring's force does not grow. An arm that is pushed harder gives way slowly: from there to twice as
 far the damping of translations grows to D ``YIELDING`` (tool.py).
 
-The null space also keeps the joints away from their position limits: within ``limit_margin`` of one, and within
+The null space also keeps the joints away from their position limits: within ``MARGIN`` of one, and within
 ``NARROW`` of the joint's range, an acceleration ω² d - 2 ω q̇ d / margin drives the joint back, where d is how far it is
 inside. It does not move the tool, so it helps where the arm can turn away, and only there.
 
@@ -45,11 +45,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.control.laws.base import Efforts, Reference
-from robodyn_ros.control.laws.tool import FRAMES, TINY, ToolLaw, yielding
+from robodyn_ros.control.laws.tool import TINY, DirectedSettings, ToolLaw, yielding
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.task_space import DIRECTIONS, FLOOR, TaskTerms, geometric_mean
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.settings import check_settings, choice, setting, text
+from robodyn_ros.settings import setting
 
 UNBRAKED = 0.35
 """Up to this ratio of its velocity limit a joint may move in whatever way; limits of velocity are the URDF's."""
@@ -59,6 +59,9 @@ HOLDING = 1.5
 
 STRAYED = 0.1
 """How far a joint may be from its reference until then [rad] or [m]."""
+
+MARGIN = 0.1
+"""Distance from a position limit within which the null space turns a joint away from it [rad] or [m]."""
 
 NARROW = 0.1
 """Greatest margin, as part of a joint's range."""
@@ -71,41 +74,22 @@ UNLIMITED = 1e9
 
 
 @dataclass(frozen=True)
-class CartesianImpedanceSettings:
-    """Stiffness and damping of the tool; x, y, z are axes of ``frame``."""
+class CartesianImpedanceSettings(DirectedSettings):
+    """The stiffness of the tool, along and about the axes of ``frame``."""
 
-    link: str = text("", "link that is the tool; the last link that moves if empty")
-    directions: str = text("", "directions that count, of x y z rx ry rz of the root link; those the arm has if empty")
-    frame: str = choice("base", "axes of the stiffness", choices=lambda: FRAMES)
-    stiffness_x: float = setting(500.0, "stiffness of the tool along x", "N/m", 0.0, 1e6)
-    stiffness_y: float = setting(500.0, "stiffness of the tool along y", "N/m", 0.0, 1e6)
-    stiffness_z: float = setting(500.0, "stiffness of the tool along z", "N/m", 0.0, 1e6)
-    stiffness_rx: float = setting(30.0, "stiffness of the tool about x", "N·m/rad", 0.0, 1e5)
-    stiffness_ry: float = setting(30.0, "stiffness of the tool about y", "N·m/rad", 0.0, 1e5)
-    stiffness_rz: float = setting(30.0, "stiffness of the tool about z", "N·m/rad", 0.0, 1e5)
-    damping_ratio: float = setting(1.0, "damping ratio of the tool", "-", 0.0, 10.0)
-    reach: float = setting(0.1, "greatest distance from the reference that the spring answers", "m", 1e-4, 10.0)
-    turn: float = setting(0.5, "greatest angle from the reference that the spring answers", "rad", 1e-3, 3.2)
+    stiffness: tuple[float, ...] = setting(
+        (500.0, 500.0, 500.0, 30.0, 30.0, 30.0), "stiffness of the tool, x y z rx ry rz", "N/m, N·m/rad", 0.0, 1e6
+    )
     singular_region: float = setting(
         FLOOR, "distance from a singular pose, of what is usual, below which the posture helps", "-", 1e-3, 1.0
     )
-    limit_margin: float = setting(
-        0.1,
-        "distance from the limits within which the null space turns joints away from them (0: only beyond them)",
-        "rad or m",
-        0.0,
-        10.0,
-    )
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 class CartesianImpedance(ToolLaw):
     """A spring and a damper at the tool; the model carries the rest."""
 
     settings = CartesianImpedanceSettings
-    quickness = "cartesian_impedance.stiffness_… and damping_ratio, or gains.<joint>.natural_frequency"
+    quickness = "cartesian_impedance.stiffness and task.damping_ratio, or gains.<joint>.natural_frequency"
 
     def __init__(
         self,
@@ -118,13 +102,11 @@ class CartesianImpedance(ToolLaw):
     ) -> None:
         """The arguments are those of :class:`ToolLaw`; ``config`` has the stiffness of the tool."""
         given = config or CartesianImpedanceSettings()
-        super().__init__(dynamics, kp, kd, ki, given.link, given.directions, given.frame, given.singular_region)
-        self._stiffness = np.array([getattr(given, f"stiffness_{name}") for name in DIRECTIONS])
-        self._damping_ratio = given.damping_ratio
-        self._reach, self._turn = given.reach, given.turn
+        super().__init__(dynamics, kp, kd, ki, given, given.directions, given.singular_region)
+        self._stiffness = np.array(given.stiffness)
         robot, limit = dynamics.robot, dynamics.robot.velocity_limit
         self._lower, self._upper = np.maximum(robot.lower, -UNLIMITED), np.minimum(robot.upper, UNLIMITED)
-        self._margin = np.minimum(given.limit_margin, NARROW * (self._upper - self._lower))
+        self._margin = np.minimum(MARGIN, NARROW * (self._upper - self._lower))
         self._unbraked = UNBRAKED * np.where((limit > 0.0) & np.isfinite(limit), limit, UNLIMITED)
 
     def tool_gains(self, q: Array, task: TaskTerms) -> tuple[Array, Array]:
@@ -144,13 +126,14 @@ class CartesianImpedance(ToolLaw):
         part = max(self._stiffness * along, self._stiffness * (1.0 - along), key=quickest)
         counts = np.logical_or(self.task.axes.any(0), self._in_tool_axes)
         lower = [
-            f"stiffness_{name} to {carried**2 * value:.3g} {'N/m' if len(name) == 1 else 'N·m/rad'}"
+            f"{name} to {carried**2 * value:.3g} {'N/m' if len(name) == 1 else 'N·m/rad'}"
             for name, value, moves in zip(DIRECTIONS, part, counts, strict=True)
             if value > 0.0 and moves
         ]
         if not lower:  # the posture's gains are what is too quick
             return super().remedy(q, carried)
-        return f"cartesian_impedance.{lower[0].split()[0]}", f"lower {', '.join(lower)}, or damping_ratio"
+        name = "cartesian_impedance.stiffness"
+        return name, f"lower {name} ({', '.join(lower)}) or task.damping_ratio"
 
     def braking(self, qd: Array, reference: Reference) -> Array:
         """The acceleration (n,) that brakes joints which flee, with velocities qd (n,)."""
@@ -178,7 +161,7 @@ class CartesianImpedance(ToolLaw):
     def compute(self, q: Array, qd: Array, reference: Reference, integral: Array | None = None) -> Efforts:
         """The efforts of the law, as :meth:`Controller.compute`."""
         task = self.task.terms(q, qd)
-        tool = self.motion_error(q, qd, reference, task.jacobian, self._reach, self._turn)
+        tool = self.motion_error(q, qd, reference, task.jacobian)
         stiffness = self.diagonal(self._stiffness, tool.rotation)
         damping = 2.0 * self._damping_ratio * geometric_mean(task.inertia, stiffness)
         spring = stiffness @ self.task.chosen(tool.error)

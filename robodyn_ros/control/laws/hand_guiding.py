@@ -36,13 +36,13 @@ from numpy.typing import ArrayLike
 
 from robodyn_ros.control.laws.base import AccelerationGains, Controller, Efforts, Reference
 from robodyn_ros.control.laws.free_drive import FRICTION_RATIO, SMOOTHING
-from robodyn_ros.control.laws.tool import FRAMES, TINY, ToolLaw, clipped_error, marked_directions
+from robodyn_ros.control.laws.tool import TINY, TaskSettings, ToolLaw, clipped_error, marked_directions
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.task_space import DIRECTIONS, TaskTerms, geometric_mean
 from robodyn_ros.engine.tracing import solve_positive
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.settings import check_settings, choice, setting, text
+from robodyn_ros.settings import setting, text
 
 FAR = 1000.0
 """Where a wall is that is none [m]."""
@@ -61,33 +61,26 @@ ROTATIONS = 1.0 - TRANSLATIONS
 
 
 @dataclass(frozen=True)
-class HandGuidingSettings:
+class HandGuidingSettings(TaskSettings):
     """What a hand may do with the tool; x, y, z of the directions are axes of ``frame``, those of walls of the root."""
 
-    link: str = text("", "link that is the tool; the last link that moves if empty")
     free_directions: str = text("x y z rx ry rz", "directions that the hand may move, of x y z rx ry rz of the frame")
-    frame: str = choice("base", "axes of the directions; the tool's as they are when guiding begins", lambda: FRAMES)
-    stiffness: float = setting(2000.0, "stiffness of the locked translations", "N/m", 0.0, 1e6)
-    rotational_stiffness: float = setting(100.0, "stiffness of the locked rotations", "N·m/rad", 0.0, 1e5)
-    damping_ratio: float = setting(1.0, "damping ratio of the locked directions and of the walls", "-", 0.0, 10.0)
+    stiffness: tuple[float, ...] = setting(
+        (2000.0, 2000.0, 2000.0, 100.0, 100.0, 100.0),
+        "stiffness of the locked directions, x y z rx ry rz",
+        "N/m, N·m/rad",
+        0.0,
+        1e6,
+    )
     corridor: float = setting(
         0.0, "distance from the anchor at which locked translations begin to resist", "m", 0.0, 10.0
     )
-    reach: float = setting(0.1, "greatest distance that the spring answers, beyond the corridor", "m", 1e-4, 10.0)
-    turn: float = setting(0.5, "greatest angle from the anchor that the spring answers", "rad", 1e-3, 3.2)
-    lower_x: float = setting(-FAR, "wall: least x of the tool", "m", -FAR, FAR)
-    lower_y: float = setting(-FAR, "wall: least y of the tool", "m", -FAR, FAR)
-    lower_z: float = setting(-FAR, "wall: least z of the tool", "m", -FAR, FAR)
-    upper_x: float = setting(FAR, "wall: greatest x of the tool", "m", -FAR, FAR)
-    upper_y: float = setting(FAR, "wall: greatest y of the tool", "m", -FAR, FAR)
-    upper_z: float = setting(FAR, "wall: greatest z of the tool", "m", -FAR, FAR)
+    lower: tuple[float, ...] = setting((-FAR,) * 3, "walls: least x, y and z of the tool", "m", -FAR, FAR)
+    upper: tuple[float, ...] = setting((FAR,) * 3, "walls: greatest x, y and z of the tool", "m", -FAR, FAR)
     wall_stiffness: float = setting(5000.0, "stiffness of the walls", "N/m", 0.0, 1e6)
     hold: float = setting(
         0.1, "what holds the arm hands off, as ratio of the effort of gravity; 0 for none", "-", 0.0, 1.0
     )
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 class HandGuiding(ToolLaw):
@@ -117,19 +110,17 @@ class HandGuiding(ToolLaw):
             InputError: no such link or direction, or a wall that is on the wrong side of the opposite one.
         """
         given = config or HandGuidingSettings()
-        super().__init__(dynamics, kp, kd, ki, given.link, "", given.frame)
+        super().__init__(dynamics, kp, kd, ki, given)
         self._locked = 1.0 - marked_directions("free_directions", given.free_directions)
-        self._stiffness = self._locked * np.repeat([given.stiffness, given.rotational_stiffness], 3)
-        self._damping_ratio, self._corridor = given.damping_ratio, given.corridor
-        self._reach, self._turn = given.reach, given.turn
-        self._lower = np.array([getattr(given, f"lower_{name}") for name in DIRECTIONS[:3]])
-        self._upper = np.array([getattr(given, f"upper_{name}") for name in DIRECTIONS[:3]])
+        self._stiffness = self._locked * given.stiffness
+        self._corridor = given.corridor
+        self._lower, self._upper = np.array(given.lower), np.array(given.upper)
         self._wall_stiffness, self._hold = given.wall_stiffness, given.hold
         limit = dynamics.robot.effort_limit
         self._least = LEAST * np.where(np.isfinite(limit), limit, 0.0) * (given.hold > 0.0)
         for name, lower, upper in zip(DIRECTIONS[:3], self._lower, self._upper, strict=True):
             if lower >= upper:
-                raise InputError(f"lower_{name}", f"{lower:g} m must be less than upper_{name}, {upper:g} m", lower)
+                raise InputError("lower", f"{name} = {lower:g} m must be less than that of upper, {upper:g} m", lower)
         self._translations = self.task.chosen(np.eye(6)[:, :3])
         self.forget()
 

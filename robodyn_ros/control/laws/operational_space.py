@@ -34,34 +34,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.control.laws.base import Efforts, Reference
-from robodyn_ros.control.laws.tool import FRAMES, ToolLaw, marked_directions, yielding
+from robodyn_ros.control.laws.tool import DirectedSettings, ToolLaw, marked_directions, yielding
 from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.dynamics.task_space import DIRECTIONS, TaskTerms
+from robodyn_ros.dynamics.task_space import TaskTerms
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.settings import check_settings, choice, setting, text
+from robodyn_ros.settings import setting, text
 
 
 @dataclass(frozen=True)
-class OperationalSpaceSettings:
+class OperationalSpaceSettings(DirectedSettings):
     """Motion and force of the tool; x, y, z of the forces are axes of ``frame``."""
 
-    link: str = text("", "link that is the tool; the last link that moves if empty")
-    directions: str = text("", "directions that count, of x y z rx ry rz of the root link; those the arm has if empty")
     natural_frequency: float = setting(15.0, "natural frequency of the tool's error", "rad/s", 0.0, 1000.0)
-    damping_ratio: float = setting(1.0, "damping ratio of the tool's error", "-", 0.0, 10.0)
-    frame: str = choice("base", "axes of the forces", choices=lambda: FRAMES)
     force_directions: str = text("", "directions of force, of x y z rx ry rz of the frame; the others are of motion")
-    force_x: float = setting(0.0, "force of the tool along x, where that is a direction of force", "N", -1e5, 1e5)
-    force_y: float = setting(0.0, "force of the tool along y, likewise", "N", -1e5, 1e5)
-    force_z: float = setting(0.0, "force of the tool along z, likewise", "N", -1e5, 1e5)
-    force_rx: float = setting(0.0, "torque of the tool about x, likewise", "N·m", -1e5, 1e5)
-    force_ry: float = setting(0.0, "torque of the tool about y, likewise", "N·m", -1e5, 1e5)
-    force_rz: float = setting(0.0, "torque of the tool about z, likewise", "N·m", -1e5, 1e5)
-    reach: float = setting(0.1, "greatest distance from the reference that counts", "m", 1e-4, 10.0)
-    turn: float = setting(0.5, "greatest angle from the reference that counts", "rad", 1e-3, 3.2)
-
-    def __post_init__(self) -> None:
-        check_settings(self)
+    force: tuple[float, ...] = setting(
+        (0.0,) * 6, "force of the tool in the directions of force, x y z rx ry rz", "N, N·m", -1e5, 1e5
+    )
 
 
 class OperationalSpace(ToolLaw):
@@ -85,12 +73,11 @@ class OperationalSpace(ToolLaw):
             InputError: no such link or direction.
         """
         given = config or OperationalSpaceSettings()
-        super().__init__(dynamics, kp, kd, ki, given.link, given.directions, given.frame)
+        super().__init__(dynamics, kp, kd, ki, given, given.directions)
         self._forced = marked_directions("force_directions", given.force_directions)
-        self._frequency, self._damping_ratio = given.natural_frequency, given.damping_ratio
+        self._frequency = given.natural_frequency
         self._has_forces = bool(self._forced.any())
-        self._force = self._forced * [getattr(given, f"force_{name}") for name in DIRECTIONS]
-        self._reach, self._turn = given.reach, given.turn
+        self._force = self._forced * given.force
 
     def tool_gains(self, q: Array, task: TaskTerms) -> tuple[Array, Array]:
         """Where a force is given, nothing but damping."""
@@ -106,7 +93,7 @@ class OperationalSpace(ToolLaw):
     def compute(self, q: Array, qd: Array, reference: Reference, integral: Array | None = None) -> Efforts:
         """The efforts of the law, as :meth:`Controller.compute`."""
         task = self.task.terms(q, qd)
-        tool = self.motion_error(q, qd, reference, task.jacobian, self._reach, self._turn)
+        tool = self.motion_error(q, qd, reference, task.jacobian)
         stiffness, damping = self._frequency**2, 2.0 * self._damping_ratio * self._frequency
         wanted = tool.acceleration
         slowing = self.diagonal(yielding(tool.distance, self._reach) ** 2, tool.rotation)

@@ -18,6 +18,7 @@ orientation); Lynch and Park, Modern Robotics (2017), §11.3.3 (the logarithm).
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -30,6 +31,7 @@ from robodyn_ros.dynamics.task_space import DIRECTIONS, FLOOR, TaskSpace, TaskTe
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.so3 import rotation_vector
 from robodyn_ros.robot.pose import Array
+from robodyn_ros.settings import TOOL, check_settings, choice, setting, text
 
 FRAMES = ("base", "tool")
 """Axes that a stiffness or a force may be given in."""
@@ -42,6 +44,39 @@ YIELDING = 6.0
 
 TINY = 1e-300
 """Keeps a division by a length defined at zero."""
+
+
+@dataclass(frozen=True)
+class TaskSettings:
+    """What the laws of the tool have in common."""
+
+    link: str = text("", TOOL.description, shared=TOOL.name)
+    frame: str = choice(
+        "base", "axes of the tool's stiffness, forces and directions", choices=lambda: FRAMES, shared="task.frame"
+    )
+    damping_ratio: float = setting(1.0, "damping ratio of the tool", "-", 0.0, 10.0, shared="task.damping_ratio")
+    reach: tuple[float, ...] = setting(
+        (0.1, 0.5),
+        "greatest distance and greatest angle from the reference that the tool's spring answers",
+        "m, rad",
+        1e-4,
+        10.0,
+        shared="task.reach",
+    )
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+@dataclass(frozen=True)
+class DirectedSettings(TaskSettings):
+    """Likewise, where some directions of the tool count and others do not."""
+
+    directions: str = text(
+        "",
+        "directions that count, of x y z rx ry rz of the root link; those that the arm has if empty",
+        shared="task.directions",
+    )
 
 
 class ToolMotionError(NamedTuple):
@@ -111,9 +146,8 @@ class ToolLaw(Controller):
         kp: ArrayLike,
         kd: ArrayLike,
         ki: ArrayLike,
-        link: str,
-        directions: str,
-        frame: str,
+        given: TaskSettings,
+        directions: str = "",
         floor: float = FLOOR,
     ) -> None:
         """
@@ -122,18 +156,18 @@ class ToolLaw(Controller):
             kp: gain on the position error of the joints, in the null space, as :class:`Controller` takes it.
             kd: gain on the velocity error, likewise.
             ki: gain on the integral, likewise.
-            link: the tool; the last link that moves if empty.
+            given: which link is the tool, and so on.
             directions: those that count; those that the arm has if empty.
-            frame: whose axes stiffness and forces are given in, one of ``FRAMES``.
             floor: λ₀ of :class:`TaskSpace`.
 
         Raises:
             InputError: no such link or direction.
         """
         super().__init__(dynamics, kp, kd, ki)
-        self.task = TaskSpace(dynamics, link, directions, floor)
+        self.task = TaskSpace(dynamics, given.link, directions, floor)
         self._friction = FrictionCompensation(dynamics)
-        self._in_tool_axes = frame == "tool"
+        self._in_tool_axes, self._damping_ratio = given.frame == "tool", given.damping_ratio
+        self._reach, self._turn = given.reach
 
     @abstractmethod
     def tool_gains(self, q: Array, task: TaskTerms) -> tuple[Array, Array]:
@@ -151,9 +185,7 @@ class ToolLaw(Controller):
             inverse @ (posture * self.ki),
         )
 
-    def motion_error(
-        self, q: Array, qd: Array, reference: Reference, jacobian: Array, reach: float, turn: float
-    ) -> ToolMotionError:
+    def motion_error(self, q: Array, qd: Array, reference: Reference, jacobian: Array) -> ToolMotionError:
         """The tool beside its reference.
 
         Args:
@@ -161,11 +193,9 @@ class ToolLaw(Controller):
             qd: velocities (n,) in [rad/s] or [m/s].
             reference: of the joints.
             jacobian: of the task at q, (k, n).
-            reach: greatest distance that counts [m].
-            turn: greatest angle that counts [rad].
         """
         pose, wanted = self.task.pose(q), self.task.pose(reference.q)
-        error = clipped_error(pose, wanted, reach, turn)
+        error = clipped_error(pose, wanted, self._reach, self._turn)
         wanted_jacobian = self.task.jacobian(reference.q)
         acceleration = wanted_jacobian @ reference.qdd + self.task.drift(reference.q, reference.qd)
         rate = wanted_jacobian @ reference.qd - jacobian @ qd

@@ -33,17 +33,27 @@ CHECKS = 20
 """Number of instants between two waypoints at which efforts are predicted."""
 
 
+ACCELERATION = 3.0
+"""Greatest acceleration [rad/s²] or [m/s²]."""
+
+MARGIN = 0.05
+"""Distance kept from the position limits [rad] or [m]."""
+
+STRAIN = 0.9
+"""Greatest effort expected, in effort limits [-]."""
+
+DEVIATION = 2.0
+"""Error that ends the motion, in distances that the joint goes [-]."""
+
+
 @dataclass(frozen=True)
 class PayloadSettings:
     """Settings of the estimation of a payload."""
 
-    angle: float = setting(0.3, "how far a revolute joint goes to either side", "rad", 0.01, 1.5)
-    way: float = setting(0.05, "how far a prismatic joint goes to either side", "m", 0.001, 1.0)
+    distance: tuple[float, ...] = setting(
+        (0.3, 0.05), "how far a revolute and a prismatic joint go to either side", "rad, m", 1e-3, 1.5
+    )
     speed: float = setting(0.25, "greatest speed, as part of the velocity limit", "-", 0.01, 1.0)
-    acceleration: float = setting(3.0, "greatest acceleration", "rad/s² or m/s²", 0.01, 100.0)
-    margin: float = setting(0.05, "distance kept from the position limits", "rad or m", 0.0, 1.0)
-    strain: float = setting(0.9, "greatest effort expected, as part of the effort limit", "-", 0.01, 1.0)
-    deviation: float = setting(2.0, "error that ends it, as part of how far the joint goes", "-", 0.1, 100.0)
     adopt: bool = switch(False, "set the parameters payload.* to the result")
 
     def __post_init__(self) -> None:
@@ -51,7 +61,7 @@ class PayloadSettings:
 
     def distances(self, robot: Robot) -> Array:
         """How far each joint goes to either side, (n,) in [rad] or [m]."""
-        return np.array([self.way if joint.is_prismatic else self.angle for joint in robot.joints])
+        return np.array([self.distance[joint.is_prismatic] for joint in robot.joints])
 
 
 def payload_motion(
@@ -72,8 +82,8 @@ def payload_motion(
     """
     robot = dynamics.robot
     most = settings.distances(robot)
-    above = np.clip(robot.upper - settings.margin - held, 0.0, most)
-    below = np.clip(held - robot.lower - settings.margin, 0.0, most)
+    above = np.clip(robot.upper - MARGIN - held, 0.0, most)
+    below = np.clip(held - robot.lower - MARGIN, 0.0, most)
     above, below = (np.where(room >= LEAST_ROOM * most, room, 0.0) for room in (above, below))
     if not (above + below).any():
         raise NotReadyError("no joint has room to move: each is at its position limits")
@@ -83,18 +93,18 @@ def payload_motion(
     there = held - below + (1.0 + side) / 2.0 * (above + below)
     waypoints = np.vstack([held, there, held])
     speed = np.where(np.isfinite(limits.velocity), settings.speed * limits.velocity, np.inf)
-    acceleration = np.minimum(settings.acceleration, robot.symmetric_acceleration_limit)
+    acceleration = np.minimum(ACCELERATION, robot.symmetric_acceleration_limit)
     legs = durations(waypoints, speed, acceleration, robot.jerk_limit)
     kept = np.concatenate([[True], legs > 0.0])
     trajectory = rest_to_rest(waypoints[kept], np.concatenate([[0.0], np.cumsum(legs[legs > 0.0])]))
     unexplained = np.abs(effort - dynamics.gravity(held))
     for t in np.linspace(0.0, trajectory.duration, CHECKS * len(legs)):
         needed = np.abs(dynamics.inverse(*trajectory.sample(t))) + unexplained
-        too_much = np.flatnonzero(needed > settings.strain * limits.effort)
+        too_much = np.flatnonzero(needed > STRAIN * limits.effort)
         if len(too_much):
             joint = robot.joints[too_much[0]]
             raise NotReadyError(
                 f"{joint.name} would need about {needed[too_much[0]]:.3g} {joint.effort_unit} on the way, and "
-                f"{settings.strain:g} of its limit are {settings.strain * limits.effort[too_much[0]]:.3g}"
+                f"{STRAIN:g} of its limit are {STRAIN * limits.effort[too_much[0]]:.3g}"
             )
     return trajectory

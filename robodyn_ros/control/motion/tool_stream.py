@@ -25,10 +25,7 @@ from robodyn_ros.kinematics.workspace import random_positions
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.robot import tip
-from robodyn_ros.settings import ParameterSpec, check_settings, choice, setting
-
-TOOL = ParameterSpec("tool", "", "name of the link that ~/target_pose is about; the last that moves if empty")
-"""The link that is moved, as a parameter."""
+from robodyn_ros.settings import check_settings, choice, setting
 
 MEANINGS = ("goal", "stream")
 """What a message on ``~/target_pose`` is: a goal to which a motion is planned, or the newest pose of a stream."""
@@ -59,12 +56,13 @@ class StreamSettings:
         0.0,
         1.0,
     )
-    speed: float = setting(0.5, "greatest speed of the streamed reference", "m/s", 1e-3, 100.0)
-    turn_speed: float = setting(2.0, "greatest angular velocity of the streamed reference", "rad/s", 1e-3, 100.0)
-    acceleration: float = setting(5.0, "its greatest acceleration", "m/s²", 1e-2, 1e4)
-    turn_acceleration: float = setting(20.0, "its greatest angular acceleration", "rad/s²", 1e-2, 1e4)
-    jerk: float = setting(200.0, "its greatest jerk", "m/s³", 0.1, 1e6)
-    turn_jerk: float = setting(800.0, "its greatest angular jerk", "rad/s³", 0.1, 1e6)
+    speed: tuple[float, ...] = setting(
+        (0.5, 2.0), "greatest speed and angular velocity of the streamed reference", "m/s, rad/s", 1e-3, 100.0
+    )
+    acceleration: tuple[float, ...] = setting(
+        (5.0, 20.0), "its greatest acceleration and angular acceleration", "m/s², rad/s²", 1e-2, 1e4
+    )
+    jerk: tuple[float, ...] = setting((200.0, 800.0), "its greatest jerk and angular jerk", "m/s³, rad/s³", 0.1, 1e6)
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -114,9 +112,9 @@ class StreamedTool:
             "tool_floor": self.floor,
             "stream_timeout": settings.timeout,
             "stream_delay": settings.delay,
-            "stream_speed": (settings.speed, settings.turn_speed),
-            "stream_acceleration": (settings.acceleration, settings.turn_acceleration),
-            "stream_jerk": (settings.jerk, settings.turn_jerk),
+            "stream_speed": settings.speed,
+            "stream_acceleration": settings.acceleration,
+            "stream_jerk": settings.jerk,
         }
 
 

@@ -6,29 +6,11 @@
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
 
 import numpy as np
 
 from robodyn_ros.control.core_library import Core
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.settings import check_settings, choice, setting, whole
-
-
-@dataclass(frozen=True)
-class ReferenceSettings:
-    """Settings of the references; each field's metadata say what it is."""
-
-    trajectory_points: int = whole(100_000, "most points of a message on ~/joint_trajectory", 1, 10_000_000)
-    missing_reference_velocity: str = choice(
-        "estimate", "velocity of a message on ~/reference without velocities", lambda: ("estimate", "zero")
-    )
-    reference_velocity_filter: float = setting(
-        0.005, "time constant of the estimated velocities of ~/reference", "s", 0.0, 1.0
-    )
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 class StreamVelocity:

@@ -21,7 +21,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from robodyn_ros.errors import ConfigurationError
-from robodyn_ros.settings import ParameterSpec, check_value, parameter_specs
+from robodyn_ros.settings import ParameterSpec, check_value, parameter_name, parameter_specs
 from robodyn_ros.suggestions import is_it
 
 Settings = TypeVar("Settings")
@@ -205,7 +205,7 @@ def declare_spec(node: Node, spec: ParameterSpec, read_only: bool = False) -> No
         default,
         spec.description,
         constraints=spec.constraints,
-        bounds=spec.bounds,
+        bounds=None if isinstance(default, list) else spec.bounds,  # ROS 2 has no ranges of arrays
         read_only=read_only,
     )
 
@@ -282,4 +282,5 @@ class NodeParameters:
         Raises:
             ConfigurationError: a value is out of range.
         """
-        return settings(**{item.name: self[prefix + item.name] for item in fields(settings)})  # type: ignore[arg-type]
+        values = {item.name: self[parameter_name(item, prefix)] for item in fields(settings)}  # type: ignore[arg-type]
+        return settings(**values)

@@ -27,6 +27,7 @@ from robodyn_ros.nodes.common.qos import NEWEST, RELIABLE
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.robot import tip
+from robodyn_ros.settings import TOOL
 from robodyn_ros.view.marks import Mark
 from robodyn_ros.view.tool_marks import box_lines, foot_on_wall, force_arrow, stiffness_ball, wall_lines
 
@@ -52,11 +53,11 @@ ASKED = {
     CONTROLLER: (
         "controller",
         "stream.target_pose",
-        *(f"{IMPEDANCE}.{name}" for name in ("link", "frame", "stiffness_x", "stiffness_y", "stiffness_z")),
-        *(
-            f"{GUIDING}.{name}"
-            for name in ("link", *(f"{side}_{axis}" for side in ("lower", "upper") for axis in "xyz"))
-        ),
+        TOOL.name,
+        "task.frame",
+        f"{IMPEDANCE}.stiffness",
+        f"{GUIDING}.lower",
+        f"{GUIDING}.upper",
     ),
     SIMULATOR: tuple(f"wall.{name}" for name in ("link", "x", "y", "z", "normal_x", "normal_y", "normal_z")),
 }
@@ -280,20 +281,20 @@ class ToolWatch:
         values = self._values[CONTROLLER]
         if values.get("controller") != IMPEDANCE:
             return []
-        stiffness = [values.get(f"{IMPEDANCE}.stiffness_{axis}") for axis in "xyz"]
-        if None in stiffness:
+        stiffness = values.get(f"{IMPEDANCE}.stiffness")
+        if stiffness is None:
             return []
-        pose = self._pose(values.get(f"{IMPEDANCE}.link"), q)
-        axes = pose[:3, :3] if values.get(f"{IMPEDANCE}.frame") == "tool" else np.eye(3)
-        return [stiffness_ball(pose[:3, 3], axes, np.array(stiffness), size)]
+        pose = self._pose(values.get(TOOL.name), q)
+        axes = pose[:3, :3] if values.get("task.frame") == "tool" else np.eye(3)
+        return [stiffness_ball(pose[:3, 3], axes, np.array(stiffness[:3]), size)]
 
     def _walls(self, q: Array, size: float) -> list[Mark]:
         found: list[Mark] = []
         values = self._values[CONTROLLER]
         if values.get("controller") == GUIDING:
-            lower, upper = ([values.get(f"{GUIDING}.{side}_{axis}") for axis in "xyz"] for side in ("lower", "upper"))
-            if None not in (*lower, *upper):
-                place = self._pose(values.get(f"{GUIDING}.link"), q)[:3, 3]
+            lower, upper = (values.get(f"{GUIDING}.{side}") for side in ("lower", "upper"))
+            if lower is not None and upper is not None:
+                place = self._pose(values.get(TOOL.name), q)[:3, 3]
                 found += box_lines(np.array(lower), np.array(upper), place, FAR, size)
         values = self._values[SIMULATOR]
         point, normal = ([values.get(f"wall.{kind}{axis}") for axis in "xyz"] for kind in ("", "normal_"))

@@ -24,9 +24,9 @@ from robodyn_ros.control.loop_settings import PAYLOAD, law_settings, limit_specs
 from robodyn_ros.control.motion.mit_mode import MitSettings
 from robodyn_ros.control.motion.payload_motion import PayloadSettings
 from robodyn_ros.control.motion.tool_motion import ToolSettings
-from robodyn_ros.control.motion.tool_stream import TOOL, StreamSettings
-from robodyn_ros.control.reference.stream_velocity import ReferenceSettings
+from robodyn_ros.control.motion.tool_stream import StreamSettings
 from robodyn_ros.control.reference.tolerances import GoalSettings, JointTolerances
+from robodyn_ros.control.replaced_parameters import refuse_replaced
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.nodes.common.arm_parameters import (
     declare_joints,
@@ -41,7 +41,7 @@ from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare
 from robodyn_ros.nodes.common.scheduling import SchedulingSettings, declare_scheduling
 from robodyn_ros.plugins import available
 from robodyn_ros.robot import DescriptionSettings, Joint, Robot
-from robodyn_ros.settings import check_settings, choice
+from robodyn_ros.settings import TOOL, check_settings, choice
 
 FIXED_WHILE_CONFIGURED = (
     DESCRIPTION,
@@ -84,7 +84,10 @@ def declare_node_parameters(node: Node) -> None:
 
     Raises:
         ParameterException: a value given has the wrong type or is out of range.
+        InputError: a value is given for a parameter that there is no more.
     """
+    for name in node._parameter_overrides:
+        refuse_replaced(name)
     declare_description(node)
     declare_model(node)
     choices = f"one of {', '.join(available('controllers'))}"
@@ -100,7 +103,6 @@ def declare_node_parameters(node: Node) -> None:
     declare_settings(node, MitSettings)
     declare_settings(node, ToolSettings)
     declare_settings(node, StreamSettings, "stream.")
-    declare_settings(node, ReferenceSettings)
     declare_settings(node, GoalSettings, "constraints.")
     declare_settings(node, ContactSettings, "contact.")
     for kind, reaction in REACTIONS.items():

@@ -23,7 +23,7 @@ from rclpy.parameter import Parameter
 from rclpy.task import Future
 
 from robodyn_ros.control.laws.adaptive import Adaptive
-from robodyn_ros.control.motion.payload_motion import PayloadSettings, payload_motion
+from robodyn_ros.control.motion.payload_motion import DEVIATION, PayloadSettings, payload_motion
 from robodyn_ros.control.reference.following import Following
 from robodyn_ros.control.reference.tolerances import Tolerances
 from robodyn_ros.control.step import Command
@@ -106,7 +106,7 @@ class PayloadEstimation:
             self._loop.dynamics, command.reference.q, command.effort, self._loop.settings.limits, settings
         )
         anything = Tolerances.none(self._loop.robot.n)
-        path = settings.deviation * settings.distances(self._loop.robot) + 2.0 * np.abs(command.error)
+        path = DEVIATION * settings.distances(self._loop.robot) + 2.0 * np.abs(command.error)
         tolerances = Tolerances(path, anything.goal, anything.speed, anything.time)
         self._following = self._loop.references.follow(trajectory, None, None, tolerances)
         self._rows = []

@@ -6,8 +6,8 @@
 What comes there is followed, or refused and counted. A trajectory without points ends the one before: the arm is held,
 as by ``~/hold``. Trajectories are taken from the middleware, read and checked by a thread beside the loop, in the order
 in which they come: 100,000 points cost no command. Short ones are read when they are followed. Whatever else is asked
-of the arm while a long one is prepared takes its place. A message with more points than the parameter
-``trajectory_points`` allows, or with more bytes than a reference can need, is refused before it is read.
+of the arm while a long one is prepared takes its place. A message of more than ``MOST_POINTS``, or
+with more bytes than a reference can need, is refused before it is read.
 
 A message on ``~/reference`` without velocities gets estimated ones, by its stamp, or by the time when it comes where it
 has none. Counted as zero, they would hold the arm back by k_d / k_p times its speed.
@@ -30,12 +30,11 @@ from robodyn_ros.control.laws.base import Reference
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.control.reference.following import Following, PreparedTrajectory
-from robodyn_ros.control.reference.stream_velocity import ReferenceSettings, StreamVelocity
+from robodyn_ros.control.reference.stream_velocity import StreamVelocity
 from robodyn_ros.control.reference.tolerances import Tolerances
 from robodyn_ros.errors import InputError, NotReadyError, RobodynError
 from robodyn_ros.nodes.common.diagnostics import PAUSE, Faults
 from robodyn_ros.nodes.common.messages import NANO, decode, to_reference, to_trajectory
-from robodyn_ros.nodes.common.parameters import NodeParameters
 from robodyn_ros.nodes.common.qos import NEWEST, RELIABLE
 from robodyn_ros.nodes.common.threads import LargeMessages
 from robodyn_ros.nodes.controller.cdr import NoPointsError, check_size, read_trajectory_message
@@ -43,6 +42,9 @@ from robodyn_ros.robot.pose import Array
 
 SHORT = 1 << 15
 """Up to so many bytes a trajectory is read when it is followed, within a millisecond or two, and not in the thread."""
+
+MOST_POINTS = 100_000
+"""Most points of a message."""
 
 GOAL_POINTS = 2000
 """Most points of a goal of the action: rclpy makes Python objects of them, and commands wait some 20 µs for each."""
@@ -196,8 +198,7 @@ class ReferenceInput:
         Raises:
             RobodynError: it is refused.
         """
-        most_points = NodeParameters(self._node).settings(ReferenceSettings).trajectory_points
-        joints, trajectory, start = read_trajectory_message(data, most_points)
+        joints, trajectory, start = read_trajectory_message(data, MOST_POINTS)
         trajectory, joints = self._moved(joints, trajectory)
         return self._loop.prepare(trajectory, start, joints)
 
@@ -225,10 +226,7 @@ class ReferenceInput:
             part = Reference(*(values[columns] for values in reference))
             names = [message.name[index] for index in columns]
             now = self._clock.now().nanoseconds / NANO
-            is_estimated = False
-            if not len(message.velocity):
-                settings = NodeParameters(self._node).settings(ReferenceSettings)
-                is_estimated = settings.missing_reference_velocity == "estimate"
+            is_estimated = not len(message.velocity)
             if is_estimated:
                 stamp = message.header.stamp
                 sent = stamp.sec + stamp.nanosec / NANO or now

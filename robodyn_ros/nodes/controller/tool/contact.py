@@ -6,7 +6,7 @@
 ``~/tool_energy`` is what somebody in the way of the link could receive: the kinetic energy of the effective mass in its
 direction of motion, and that mass.
 
-The wrench is about the origin of the link ``contact.link``, in its axes; ``header.frame_id`` names it. It comes from
+The wrench is about the origin of the parameter ``tool``, in its axes; ``header.frame_id`` names it. It comes from
 the efforts that were sent, as the loop observes them; or from those that ``joint_states`` brings, which are observed
 here; or from a force-torque sensor on ``~/force_torque``. In the last two cases the thresholds are judged here as
 well, and the loop is told: later than by the loop itself, by the time that the message takes.
@@ -76,9 +76,7 @@ class ContactTopics:
             node.create_subscription(WrenchStamped, "~/force_torque", self._on_sensor, NEWEST, raw=True)
         ]
         self._observer: MomentumObserver | None = None
-        self._sensor = ForceTorqueSensor(
-            settings.sensor_mass, (settings.sensor_com_x, settings.sensor_com_y, settings.sensor_com_z)
-        )
+        self._sensor = ForceTorqueSensor(settings.sensor_mass, settings.sensor_com)
         self._sensed = False
         self._last: tuple[float, Array] | None = None  # time and efforts of the last measured state
         if self._source == "measured":

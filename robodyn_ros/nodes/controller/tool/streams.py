@@ -36,8 +36,8 @@ from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
 from robodyn_ros.nodes.controller.tool.frames import Frames
 from robodyn_ros.robot.pose import Array
 
-STIFFNESS = tuple(f"cartesian_impedance.stiffness_{name}" for name in ("x", "y", "z", "rx", "ry", "rz"))
-"""Parameters that a message on ``~/target_stiffness`` sets."""
+STIFFNESS = "cartesian_impedance.stiffness"
+"""The parameter that a message on ``~/target_stiffness`` sets."""
 
 STIFFNESS_PERIOD = 0.1
 """Shortest time between two changes of the stiffness [s]."""
@@ -148,7 +148,7 @@ class StreamInput:
     def _on_stiffness(self, data: bytes) -> None:
         try:
             message = decode(data, Float64MultiArray)
-            if len(message.data) != len(STIFFNESS) or not all(np.isfinite(message.data)):
+            if len(message.data) != 6 or not all(np.isfinite(message.data)):
                 raise InputError("stiffness", "must be 6 finite numbers: x, y, z, rx, ry, rz", list(message.data))
         except RobodynError as problem:
             self._closed.faults.count("stream refused", problem)
@@ -164,8 +164,7 @@ class StreamInput:
         if given is None:
             self._stiffness_timer.cancel()
             return
-        parameters = [Parameter(name, value=value) for name, value in zip(STIFFNESS, given, strict=True)]
-        answer = self._node.set_parameters_atomically(parameters)
+        answer = self._node.set_parameters_atomically([Parameter(STIFFNESS, value=list(given))])
         if not answer.successful:
             self._closed.faults.count("stream refused", answer.reason)
 

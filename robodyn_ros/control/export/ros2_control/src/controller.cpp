@@ -622,10 +622,8 @@ void Controller::update_chain(double t)
   if (std::count(reference.joints.begin(), reference.joints.end(), 1) == 0) {
     return;
   }
-  if (arm_given(arm_settings(arm_.get()))->missing_reference_velocity == 0.0) {
-    core_velocity_update(
-      &chained_velocity_, core_settings(core_), t, reference.joints.data(), reference.q.data(), reference.qd.data());
-  }
+  core_velocity_update(
+    &chained_velocity_, core_settings(core_), t, reference.joints.data(), reference.q.data(), reference.qd.data());
   for (std::size_t i = 0; i < JOINTS; ++i) {
     reference.qd[i] = part(1, i, reference.qd[i]);
   }

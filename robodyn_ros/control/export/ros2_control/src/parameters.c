@@ -149,8 +149,10 @@ static void find_contact(ArmSettings* x) {
   const Parameters* p = &x->given;
   double* numbers = x->observer_arrays[NUMBERS];
   EACH { s->touch[i] = bound_of(p->contact_touch[i]); s->collision[i] = bound_of(p->contact_collision[i]); }
-  s->touch_wrench[0] = bound_of(p->contact_touch_force); s->touch_wrench[1] = bound_of(p->contact_touch_torque);
-  s->collision_wrench[0] = bound_of(p->contact_collision_force); s->collision_wrench[1] = bound_of(p->contact_collision_torque);
+  for (int k = 0; k < 2; ++k) {
+    s->touch_wrench[k] = bound_of(p->contact_touch_wrench[k]);
+    s->collision_wrench[k] = bound_of(p->contact_collision_wrench[k]);
+  }
   s->energy = bound_of(p->contact_energy);
   memcpy(numbers, FIRST_OBSERVER, sizeof FIRST_OBSERVER);
   numbers[0] = p->contact_gain;
@@ -230,11 +232,10 @@ int arm_settings_prepare(ArmSettings* x, const Parameters* p, double period, cha
   s->sensitivity = model_sensitivity; s->sensitivity_model = x->model; s->tool = model_tool;
   copy_safety(s, p);
   s->estimates_velocity = p->missing_velocity != 0;
-  s->reference_velocity_filter = p->reference_velocity_filter;
   s->stream_timeout = p->stream_timeout; s->stream_delay = p->stream_delay;
-  s->stream_speed[0] = p->stream_speed; s->stream_speed[1] = p->stream_turn_speed;
-  s->stream_acceleration[0] = p->stream_acceleration; s->stream_acceleration[1] = p->stream_turn_acceleration;
-  s->stream_jerk[0] = p->stream_jerk; s->stream_jerk[1] = p->stream_turn_jerk;
+  memcpy(s->stream_speed, p->stream_speed, sizeof s->stream_speed);
+  memcpy(s->stream_acceleration, p->stream_acceleration, sizeof s->stream_acceleration);
+  memcpy(s->stream_jerk, p->stream_jerk, sizeof s->stream_jerk);
   find_reactions(s, p);
   find_gains(p, inertia, 0, s->stiffness, s->damping, none);
   EACH {

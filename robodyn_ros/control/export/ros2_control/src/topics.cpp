@@ -18,6 +18,7 @@ namespace
 
 constexpr double NONE = std::numeric_limits<double>::quiet_NaN();
 constexpr int PAUSE = 1000;  // between two warnings of a kind [ms]
+constexpr std::size_t MOST_POINTS = 100000;  // of a trajectory
 constexpr double UNIT_TOLERANCE = 0.01;  // of the length of a quaternion
 
 /// A pose as arm_tool takes it; false if its orientation is no quaternion of length 1.
@@ -167,7 +168,7 @@ void Controller::on_reference(const JointState & message)
     next.effort[i] = message.effort.empty() ? 0.0 : message.effort[k];
   }
   const double now = seconds(get_node()->now());
-  is_estimated_ = message.velocity.empty() && arm_given(known_.get())->missing_reference_velocity == 0.0;
+  is_estimated_ = message.velocity.empty();
   if (is_estimated_) {
     const double stamp = stamped(message.header.stamp);
     const bool is_finite =
@@ -189,8 +190,8 @@ void Controller::on_trajectory(const JointTrajectory & message)
     hold_ = true;
     return;
   }
-  if (static_cast<double>(points) > arm_given(known_.get())->trajectory_points) {
-    return refuse("trajectory", "it has more points than trajectory_points allows");
+  if (points > MOST_POINTS) {
+    return refuse("trajectory", "it has more than " + std::to_string(MOST_POINTS) + " points");
   }
   std::vector<std::int64_t> joints;
   for (const std::string & name : message.joint_names) {
