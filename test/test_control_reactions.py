@@ -74,3 +74,18 @@ def test_the_next_command_without_states_is_due_when_the_next_state_would_be():
     loop = silent_arm(0.12).loop
     assert loop.watch_due(0.02) == pytest.approx(0.002, rel=0.01)
     assert loop.watch_due(1e-4) == 1e-4
+
+
+@pytest.mark.parametrize("turn", [0, 1])
+def test_a_command_without_states_may_be_held_as_long_as_any_before_it(turn, monkeypatch):
+    """On a machine that is busy now and then, every fifth command is held for 60 ms, and the others for a period."""
+    due, times = ControlLoop.watch_due, []
+
+    def busy(loop, rests):
+        now = float(loop.memory().blind_t)
+        if times[-1:] != [now]:
+            times.append(now)
+        return 3.0 * rests if len(times) % 5 == turn else due(loop, rests)
+
+    monkeypatch.setattr(ControlLoop, "watch_due", busy)
+    assert silent_arm(1.0).speed < 1.2  # 6: damping for 2 ms, held for 60 ms again

@@ -389,15 +389,19 @@ static void begin_blind(const Settings* s, State* m, double t) {
   if (!is_expecting(s, m)) begin_expecting(s, m);
 }
 
-/* Damping is for a period of the states; of a command that was held for longer only this part is stable. */
-static double damping_part(const State* m, double held) { return held > m->period ? m->period / held : 1; }
+/* Damping is for a period of the states; of commands that are held for longer only this part is stable. How long the next one
+   will be held nobody knows: as long as any before it. */
+static double damping_part(State* m, double t, int begins) {
+  m->held = begins ? 0 : greater(m->held, t - m->blind_t);
+  m->blind_t = t;
+  return m->held > m->period ? m->period / m->held : 1;
+}
 
 /* Without states that can be trusted: the arm is carried, and braked by the velocity that is voted for. One that moved is given
    BRAKING for that: then its weight would turn what is left of its speed into more, and only brakes keep it where it is. */
 static int blind_effort(const Settings* s, State* m, double t, int has_state, double* effort) {
   const int begins = !m->blind;
-  const double part = begins ? 1 : damping_part(m, t - m->blind_t);
-  m->blind_t = t;
+  const double part = damping_part(m, t, begins);
   if (begins) begin_blind(s, m, t);
   expect(s, m, t);
   gravity_effort(s, m, m->expected_q, effort);

@@ -224,7 +224,8 @@ typedef struct {
                                                            and is corrected [N·m] or [N] */
   int64_t trusts; /* of states that contradict: what of them is trusted */
   double differ_t, differ_q[N], differ_v[N], voted[N]; /* likewise: the velocity of their positions; and the vote */
-  double blind_begin, blind_t; /* since when no state can be trusted, and the latest command since then */
+  double blind_begin, blind_t, held; /* since when no state can be trusted, the latest command since then, and the longest that
+                                        one of them was held [s] */
   double begin_speed[N], grows_since; /* speeds at the beginning of a reaction; since when a joint that disobeys is faster */
   int64_t disobeys[N], doubted, doubt_joint, doubt_problem; /* doubted: a joint that stood although it was driven, and where */
   double doubted_at, doubt_value, doubt_bound;
