@@ -9,8 +9,7 @@ import pytest
 
 from robodyn_ros.cli.main import main
 from robodyn_ros.control.laws.cartesian_impedance import CartesianImpedanceSettings
-from robodyn_ros.control.parameter_file import FileParameters, parse_parameter, read_parameters
-from robodyn_ros.control.replaced_parameters import refuse_replaced
+from robodyn_ros.control.parameter_file import FileParameters, parse_parameter, read_parameters, refuse_replaced
 from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.simulation.hardware.sensors import StateSettings
 

@@ -167,10 +167,9 @@ def test_walls_are_drawn_where_the_tool_meets_them(prr):
     robot = rd.load_robot(prr)
     watch = SimpleNamespace(robot=robot, q=np.array([0.3, -0.9, 0.4]))
     tool = rd.Kinematics(robot).pose("tool", watch.q)[:3, 3]
-    wall = {"wall.x": 0.7, "wall.y": 0.1, "wall.z": 0.2}
-    normal = {"wall.normal_x": -3.0, "wall.normal_y": 0.0, "wall.normal_z": 4.0}
+    wall = {"wall.point": [0.7, 0.1, 0.2], "wall.normal": [-3.0, 0.0, 4.0]}
     box = {"hand_guiding.lower": [-1e3, -1e3, 0.2], "hand_guiding.upper": [0.6, 1e3, 1.2]}
-    node = Asked(controller="hand_guiding", **{"wall.link": "tool"}, **wall, **normal, **box)
+    node = Asked(controller="hand_guiding", **{"wall.link": "tool"}, **wall, **box)
     view = ToolWatch(node, watch)
     view.marks(1.0)
     edges = {mark.name: mark.points for mark in view.marks(1.0) if mark.name.endswith("edge")}

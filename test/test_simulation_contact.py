@@ -242,7 +242,7 @@ def test_what_is_wrong_is_named(make, said: str) -> None:
 
 def test_the_settings_of_a_wall() -> None:
     assert WallSettings().contacts() == ()
-    (wall,) = WallSettings(link="tool", x=0.4, normal_x=-1.0, friction=0.2).contacts()
+    (wall,) = WallSettings(link="tool", point=(0.4, 0.0, 0.0), friction=0.2).contacts()
     assert (wall.link, wall.point, wall.friction) == ("tool", (0.4, 0.0, 0.0), 0.2)
     with pytest.raises(ConfigurationError, match="stiffness"):
         WallSettings(stiffness=0.0)

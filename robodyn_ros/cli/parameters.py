@@ -155,7 +155,7 @@ def check_used(
     Raises:
         InputError: a name of ``-p`` is unknown, or one of a file is misspelt; the message has the nearest name.
     """
-    from robodyn_ros.control.replaced_parameters import refuse_replaced
+    from robodyn_ros.control.parameter_file import refuse_replaced
 
     unused, choices = sorted(unused), sorted(set(known))
     for name in unused:

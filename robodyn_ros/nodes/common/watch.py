@@ -59,7 +59,7 @@ ASKED = {
         f"{GUIDING}.lower",
         f"{GUIDING}.upper",
     ),
-    SIMULATOR: tuple(f"wall.{name}" for name in ("link", "x", "y", "z", "normal_x", "normal_y", "normal_z")),
+    SIMULATOR: ("wall.link", "wall.point", "wall.normal"),
 }
 """Node → its parameters that can be seen."""
 
@@ -297,8 +297,8 @@ class ToolWatch:
                 place = self._pose(values.get(TOOL.name), q)[:3, 3]
                 found += box_lines(np.array(lower), np.array(upper), place, FAR, size)
         values = self._values[SIMULATOR]
-        point, normal = ([values.get(f"wall.{kind}{axis}") for axis in "xyz"] for kind in ("", "normal_"))
-        if values.get("wall.link") and None not in (*point, *normal) and any(normal):
+        point, normal = values.get("wall.point"), values.get("wall.normal")
+        if values.get("wall.link") and point is not None and any(normal or ()):
             place = self._pose(values["wall.link"], q)[:3, 3]
             foot = foot_on_wall(place, np.array(point), np.array(normal))
             found += wall_lines("surface", foot, np.array(normal), 0.4 * size)

@@ -25,8 +25,8 @@ from robodyn_ros.control.motion.mit_mode import MitSettings
 from robodyn_ros.control.motion.payload_motion import PayloadSettings
 from robodyn_ros.control.motion.tool_motion import ToolSettings
 from robodyn_ros.control.motion.tool_stream import StreamSettings
+from robodyn_ros.control.parameter_file import refuse_replaced
 from robodyn_ros.control.reference.tolerances import GoalSettings, JointTolerances
-from robodyn_ros.control.replaced_parameters import refuse_replaced
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.nodes.common.arm_parameters import (
     declare_joints,

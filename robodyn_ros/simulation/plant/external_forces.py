@@ -63,12 +63,10 @@ class WallSettings:
     """A wall that the simulated arm may touch; each field's metadata say what it is."""
 
     link: str = text("", "link that may touch the wall; empty for no wall")
-    x: float = setting(1.0, "a point of the wall's surface in the root link's frame, x", "m", -1e3, 1e3)
-    y: float = setting(0.0, "likewise, y", "m", -1e3, 1e3)
-    z: float = setting(0.0, "likewise, z", "m", -1e3, 1e3)
-    normal_x: float = setting(-1.0, "direction out of the wall, x", "-", -1.0, 1.0)
-    normal_y: float = setting(0.0, "likewise, y", "-", -1.0, 1.0)
-    normal_z: float = setting(0.0, "likewise, z", "-", -1.0, 1.0)
+    point: tuple[float, ...] = setting(
+        (1.0, 0.0, 0.0), "a point of the wall's surface in the root link's frame", "m", -1e3, 1e3
+    )
+    normal: tuple[float, ...] = setting((-1.0, 0.0, 0.0), "direction out of the wall, of any length", "-", -1e3, 1e3)
     stiffness: float = setting(2e4, "stiffness k of the surface", "N/m", 1.0, 1e9)
     dissipation: float = setting(0.5, "dissipation λ of the surface", "s/m", 0.0, 1e3)
     friction: float = setting(0.0, "coefficient of Coulomb friction on the surface", "-", 0.0, 10.0)
@@ -85,8 +83,8 @@ class WallSettings:
         """
         if not self.link:
             return ()
-        point, normal = (self.x, self.y, self.z), (self.normal_x, self.normal_y, self.normal_z)
-        return (Wall(self.link, point, normal, self.stiffness, self.dissipation, self.friction, radius=self.radius),)
+        surface = self.stiffness, self.dissipation, self.friction
+        return (Wall(self.link, self.point, self.normal, *surface, radius=self.radius),)
 
 
 @dataclass(frozen=True)
