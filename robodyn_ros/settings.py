@@ -8,7 +8,7 @@ Nodes declare their parameters from these fields, so that a default or a range i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import Field, field, fields
 from math import isfinite
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -61,7 +61,6 @@ def choice(
     default: str,
     description: str,
     choices: Callable[[], tuple[str, ...]],
-    former: Mapping[str, str] | None = None,
     shared: str = "",
 ) -> Any:
     """As :func:`setting`, for one of several names, which may depend on the plugins that are installed.
@@ -70,11 +69,9 @@ def choice(
         default: one of them.
         description: what is chosen.
         choices: gives the names.
-        former: name of an earlier version, which a node still takes → name now.
         shared: as :func:`setting` has it.
     """
-    metadata = {"description": description, "choices": choices, "former": former or {}, "shared": shared}
-    return field(default=default, metadata=metadata)
+    return field(default=default, metadata={"description": description, "choices": choices, "shared": shared})
 
 
 def text(default: str, description: str, shared: str = "") -> Any:

@@ -253,8 +253,11 @@ LAW = """
 import sys
 import robodyn_ros as rd
 from robodyn_ros.control.loop import ControlLoop
+from robodyn_ros.planning.mpc_problem import MPCSettings
+from robodyn_ros.plugins import load
 robot = rd.load_robot(sys.argv[1])
-law = rd.create_controller("mpc", rd.create_dynamics("rnea", robot), 10.0, 5.0)
+config = MPCSettings(budget=60.0)  # however slow the machine is
+law = load("controllers", "mpc")(rd.create_dynamics("rnea", robot), 10.0, 5.0, config=config)
 loop = ControlLoop(law, robot.effort_limit)
 for k in range(3):
     assert loop.update(0.001 * k, 0.001 * k, [0.3, -0.9, 0.4], [0.0] * 3).effort is not None

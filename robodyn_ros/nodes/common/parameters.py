@@ -10,9 +10,8 @@ dataclass is made again from the parameters.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import Field, fields
-from functools import partial
 from typing import Any, TypeVar
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
@@ -166,17 +165,11 @@ def _as_float(parameter: Parameter) -> Parameter:
     return parameter
 
 
-def _as_choice(parameter: Parameter, names: Mapping[Any, str]) -> Parameter:
-    if isinstance(parameter.value, bool | str) and parameter.value in names:
-        return Parameter(parameter.name, Parameter.Type.STRING, names[parameter.value])
+def _as_switch(parameter: Parameter) -> Parameter:
+    """A boolean as the choice on or off: YAML makes booleans of these words."""
+    if isinstance(parameter.value, bool):
+        return Parameter(parameter.name, Parameter.Type.STRING, "on" if parameter.value else "off")
     return parameter
-
-
-def _other_names(item: Field[Any]) -> dict[Any, str]:
-    """Other values of a choice → its names: those of earlier versions, and what YAML makes of on and off."""
-    choices = item.metadata["choices"]() if "former" in item.metadata else ()
-    booleans = {True: "on", False: "off"} if {"on", "off"} <= set(choices) else {}
-    return {**item.metadata.get("former", {}), **booleans}
 
 
 def declare_settings(node: Node, settings: Any, prefix: str = "", of: str = "", read_only: bool = False) -> None:
@@ -191,8 +184,8 @@ def declare_settings(node: Node, settings: Any, prefix: str = "", of: str = "", 
     """
     for item, spec in zip(fields(settings), parameter_specs(settings, prefix, of), strict=True):
         _check_from_now_on(node, spec.name, item)
-        if others := _other_names(item):
-            _take_also(node, spec.name, partial(_as_choice, names=others))
+        if {"on", "off"} <= set(spec.choices):
+            _take_also(node, spec.name, _as_switch)
         declare_spec(node, spec, read_only=read_only)
 
 
