@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -412,6 +413,22 @@ def test_what_somebody_else_feels_is_a_contact_too() -> None:
     bench.loop.set_contact("")
     bench.run(3.2)
     assert bench.loop.fault is None
+
+
+def test_a_state_that_the_observer_cannot_bear_leaves_nothing_behind() -> None:
+    """The squares of such a velocity are no numbers; the next push is felt all the same."""
+    bench, spared = (Bench(PRR, safety=replace(SAFETY, overspeed=100.0)) for _ in range(2))
+    bench.run(0.1)
+    bench.loop.update(bench.t, bench.t, bench.plant.q, np.full(3, 1e160))
+    bench.steps += 1
+    assert not bench.loop.external.any()
+    for one in (bench, spared):
+        one.run(1.0)
+        assert_allclose(one.efforts, 0.0, atol=0.05)
+        one.push(PUSH)
+        one.run(1.0)
+    assert np.abs(spared.efforts).max() > 5.0
+    assert_allclose(bench.efforts, spared.efforts, atol=0.05 * np.abs(spared.efforts).max())
 
 
 def test_settings_are_made_of_values_by_name() -> None:
