@@ -46,7 +46,9 @@ class ContactSettings:
         lambda: SOURCES,
     )
     sensor_mass: float = setting(0.0, "mass of the parts that hang on the force-torque sensor", "kg", 0.0, 1e3)
-    sensor_com: tuple[float, ...] = setting((0.0,) * 3, "their centre of mass in the sensor's frame", "m", -10.0, 10.0)
+    sensor_com: tuple[float, ...] = setting(
+        (0.0,) * 3, "centre of mass of the parts on the force-torque sensor, in its frame", "m", -10.0, 10.0
+    )
     touch_wrench: tuple[float, ...] = setting(
         (0.0, 0.0),
         "force at the tool, and torque about its origin, that are a touch (0: no threshold)",
@@ -55,7 +57,11 @@ class ContactSettings:
         1e6,
     )
     collision_wrench: tuple[float, ...] = setting(
-        (0.0, 0.0), "force and torque, likewise, that are a collision (0: no threshold)", "N, N·m", 0.0, 1e6
+        (0.0, 0.0),
+        "force at the tool, and torque about its origin, that are a collision (0: no threshold)",
+        "N, N·m",
+        0.0,
+        1e6,
     )
     energy: float = setting(
         0.0,

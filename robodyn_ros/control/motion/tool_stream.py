@@ -60,9 +60,15 @@ class StreamSettings:
         (0.5, 2.0), "greatest speed and angular velocity of the streamed reference", "m/s, rad/s", 1e-3, 100.0
     )
     acceleration: tuple[float, ...] = setting(
-        (5.0, 20.0), "its greatest acceleration and angular acceleration", "m/s², rad/s²", 1e-2, 1e4
+        (5.0, 20.0),
+        "greatest acceleration and angular acceleration of the streamed reference",
+        "m/s², rad/s²",
+        1e-2,
+        1e4,
     )
-    jerk: tuple[float, ...] = setting((200.0, 800.0), "its greatest jerk and angular jerk", "m/s³, rad/s³", 0.1, 1e6)
+    jerk: tuple[float, ...] = setting(
+        (200.0, 800.0), "greatest jerk and angular jerk of the streamed reference", "m/s³, rad/s³", 0.1, 1e6
+    )
 
     def __post_init__(self) -> None:
         check_settings(self)
