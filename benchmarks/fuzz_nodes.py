@@ -34,7 +34,7 @@ import numpy as np
 import yaml
 from drives import COUNTS, ROOT, STATE_TIMEOUT, Drives
 
-from robodyn_ros.cli.processes import ProcessGroup, isolated
+from robodyn_ros.cli.processes import ProcessGroup, joined
 
 EXTREMES = (0.0, -0.0, 1e-320, 1.0, -1.0, 1e3, 1e18, 1e154, -1e154, 1.7e308, -1.7e308, float("inf"), float("nan"))
 
@@ -288,9 +288,7 @@ def campaign(
     }
     begin = time.monotonic()
     load = [os.getloadavg()[0]]
-    with isolated() as environment, ProcessGroup(environment, folder) as group:
-        os.environ.clear()
-        os.environ.update(environment)
+    with joined() as environment, ProcessGroup(environment, folder) as group:
         process = group.start("controller", parameters, [ROOT / "config" / "prr.yaml"])
         context = rclpy.Context()
         rclpy.init(context=context, args=[])

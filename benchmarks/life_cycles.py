@@ -27,7 +27,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from robodyn_ros.cli.processes import isolated
+from robodyn_ros.cli.processes import joined
 
 ROOT = Path(__file__).parents[1]
 PATIENCE = 60.0
@@ -126,10 +126,7 @@ def running(folder: Path, **parameters: Any) -> Iterator[Running]:
     path = folder / "parameters.yaml"
     given = {"robot_description": (ROOT / "urdf" / "prr.urdf").read_text(), "autostart": False, "state_timeout": 10.0}
     path.write_text(yaml.safe_dump({"/**": {"ros__parameters": given | parameters}}))
-    before = dict(os.environ)
-    with isolated() as environment:
-        os.environ.clear()
-        os.environ.update(environment)
+    with joined():
         announce_often()
         arguments = ["--ros-args", "--params-file", str(path), "--log-level", "warn"]
         rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
@@ -142,8 +139,6 @@ def running(folder: Path, **parameters: Any) -> Iterator[Running]:
             there.node.destroy_node()
             there.drives.destroy_node()  # the graph is left with its last node, and its domain is another's then
             rclpy.try_shutdown()
-            os.environ.clear()
-            os.environ.update(before)
 
 
 def census() -> dict[str, int]:
@@ -207,8 +202,7 @@ def of_bare_node(count: int, entities: dict[str, int]) -> dict[str, Any]:
 
     from robodyn_ros.nodes.common.executor import announce_often, make_executor
 
-    with isolated() as environment:
-        os.environ.update(environment)
+    with joined():
         announce_often()
         rclpy.init()
         node, executor = Node("bare"), make_executor()

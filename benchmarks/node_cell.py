@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from drives import COMMAND_TIMEOUT, ROOT, STATE_TIMEOUT, Drives
 
-from robodyn_ros.cli.processes import GroupProcess, ProcessGroup, isolated
+from robodyn_ros.cli.processes import GroupProcess, ProcessGroup, joined
 
 BEGIN, LASTS, AFTER = 0.5, 1.0, 10.0
 """How long into a swing a fault begins, how long it lasts, and how long the way back may take [s]."""
@@ -398,32 +398,26 @@ def running_arm() -> Iterator[Cell]:
     from rclpy.executors import SingleThreadedExecutor
     from rclpy.node import Node
 
-    with tempfile.TemporaryDirectory() as place, isolated() as environment:
-        folder, kept = Path(place), dict(os.environ)
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
         paths = [
             install(folder / "plugins"),
             ROOT / "test",
             ROOT / "benchmarks",
-            *filter(None, [kept.get("PYTHONPATH")]),
+            *filter(None, [os.environ.get("PYTHONPATH")]),
         ]
-        environment |= {"PYTHONPATH": os.pathsep.join(map(str, paths)), BREAKS: str(folder)}
-        os.environ.clear()
-        os.environ.update(environment)
-        try:
-            with ProcessGroup(environment, folder) as group:
-                context = rclpy.Context()
-                rclpy.init(context=context, args=[])
-                node, executor = Node("drives", context=context), SingleThreadedExecutor(context=context)
-                executor.add_node(node)
-                try:
-                    yield Cell(node, executor, group, folder)
-                finally:
-                    executor.shutdown()
-                    node.destroy_node()
-                    rclpy.shutdown(context=context)
-        finally:
-            os.environ.clear()
-            os.environ.update(kept)
+        more = {"PYTHONPATH": os.pathsep.join(map(str, paths)), BREAKS: str(folder)}
+        with joined(**more) as environment, ProcessGroup(environment, folder) as group:
+            context = rclpy.Context()
+            rclpy.init(context=context, args=[])
+            node, executor = Node("drives", context=context), SingleThreadedExecutor(context=context)
+            executor.add_node(node)
+            try:
+                yield Cell(node, executor, group, folder)
+            finally:
+                executor.shutdown()
+                node.destroy_node()
+                rclpy.shutdown(context=context)
 
 
 def install(folder: Path) -> Path:

@@ -38,7 +38,7 @@ from typing import Any
 
 import numpy as np
 
-from robodyn_ros.cli.processes import isolated
+from robodyn_ros.cli.processes import joined
 from robodyn_ros.nodes.common.executor import announce_often
 
 ROOT = Path(__file__).parents[1]
@@ -128,8 +128,7 @@ def in_the_graph() -> Iterator[tuple[Any, Any]]:
 @contextmanager
 def running(commands: dict[str, list[str]]) -> Iterator[dict[str, int]]:
     """Programs of Python in a graph of their own, which this process joins; the numbers of their processes."""
-    with isolated() as environment, tempfile.TemporaryDirectory() as folder:
-        os.environ.update(environment, ROS_LOG_DIR=folder)
+    with tempfile.TemporaryDirectory() as folder, joined(ROS_LOG_DIR=folder):
         announce_often()
         processes = []
         for name, words in commands.items():

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from robodyn_ros.assets import find
-from robodyn_ros.cli.processes import ProcessGroup, isolated
+from robodyn_ros.cli.processes import ProcessGroup, joined
 from robodyn_ros.robot import load_robot
 
 WARM_UP = 0.1
@@ -44,10 +44,8 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=1 / 6, help="of simulated time")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
-    with isolated() as environment, TemporaryDirectory() as folder:
-        os.environ.update(environment)
-        with ProcessGroup(environment, Path(folder)) as crew:
-            found = measure(crew, args.factor, args.rate, 60.0 * args.minutes)
+    with joined() as environment, TemporaryDirectory() as folder, ProcessGroup(environment, Path(folder)) as crew:
+        found = measure(crew, args.factor, args.rate, 60.0 * args.minutes)
     if args.json:
         print(json.dumps(found, indent=2))
     else:

@@ -32,7 +32,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from robodyn_ros.cli.processes import isolated
+from robodyn_ros.cli.processes import joined
 from robodyn_ros.nodes.common.executor import announce_often
 
 
@@ -333,14 +333,9 @@ class Graph:
 @contextlib.contextmanager
 def own_graph(folder: Path) -> Iterator[Graph]:
     """A graph that no other meets, and that is gone afterwards, whatever happens."""
-    before = dict(os.environ)
-    with isolated() as environment:
-        os.environ.clear()
-        os.environ.update(environment, ROS_LOG_DIR=str(folder))
+    with joined(ROS_LOG_DIR=str(folder)):
         made = Graph(folder)
         try:
             yield made
         finally:
             made.close()
-            os.environ.clear()
-            os.environ.update(before)

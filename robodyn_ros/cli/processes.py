@@ -4,6 +4,7 @@
 """Nodes as processes that start together and end together, in a ROS 2 graph that no other graph sees.
 
 :func:`isolated` makes the environment of such a graph: a domain of its own, and this machine only.
+:func:`joined` is for a process that is in the graph itself.
 :func:`node_command` is the command line of a node.
 :class:`ProcessGroup` starts the nodes and ends them all, whatever happens to the process that started them.
 """
@@ -68,6 +69,28 @@ def isolated() -> Iterator[dict[str, str]]:
             yield kept | {"ROS_DOMAIN_ID": str(domain), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
             return
     raise ConfigurationError(f"every ROS 2 domain from {DOMAINS[0]} to {DOMAINS[-1]} is in use on this machine")
+
+
+@contextmanager
+def joined(**more: str) -> Iterator[dict[str, str]]:
+    """As :func:`isolated`, with this process in the graph: its environment is that of the graph until the end.
+
+    Args:
+        **more: environment variables.
+
+    Raises:
+        ConfigurationError: as :func:`isolated`.
+    """
+    before = dict(os.environ)
+    with isolated() as environment:
+        environment |= more
+        os.environ.clear()
+        os.environ.update(environment)
+        try:
+            yield environment
+        finally:
+            os.environ.clear()
+            os.environ.update(before)
 
 
 def node_command(
