@@ -481,6 +481,21 @@ def test_velocities_that_are_missing_are_refused_or_estimated():
     np.testing.assert_array_equal(late.efforts.feedback, ZERO)
 
 
+def test_what_was_before_a_stop_does_not_count_after_it():
+    """Somebody moves the arm while it is off: that is no velocity; and states may come by another clock."""
+    config = SafetySettings(missing_velocity="estimate", plausibility=False)
+    loop = ControlLoop(GravityCompensation(DYNAMICS, 0.0, 1.0), np.full(3, 1e4), config)
+    for step in range(20):
+        loop.update(5.0 + step * PERIOD, 5.0 + step * PERIOD, Q, None)
+    loop.stop()
+    there = Q + 0.3
+    np.testing.assert_array_equal(loop.update(5.2, 5.2, there, None).efforts.feedback, ZERO)
+    loop.stop()
+    command = loop.update(1.0, 1.0, there, None)
+    assert command.fault is None
+    np.testing.assert_allclose(command.effort, DYNAMICS.gravity(there), rtol=1e-9)
+
+
 # From one effort to the next
 
 
