@@ -88,7 +88,8 @@ def _parameters(robot: Robot, proposed: ProposedThresholds, args: Namespace) -> 
         contact[f"{kind}_wrench"] = [float(f"{value:.3g}") for value in getattr(proposed, f"{kind}_wrench")]
     for name, touch, collision in zip(robot.joint_names, proposed.touch, proposed.collision, strict=True):
         contact[name] = {"touch": float(f"{touch:.3g}"), "collision": float(f"{collision:.3g}")}
-    return {"controller": {"ros__parameters": {"tool": args.tool, "contact": contact}}}
+    tool = {"tool": args.tool} if args.tool else {}  # an empty one would undo that of another file
+    return {"controller": {"ros__parameters": {**tool, "contact": contact}}}
 
 
 def _show(robot: Robot, proposed: ProposedThresholds, args: Namespace) -> None:

@@ -53,7 +53,7 @@ INERTIA = ("refuse", "warn", "repair")
 MOVABLE_BASE = ("refuse", "weld")
 """What can be done about a base that floats or moves in a plane."""
 
-CONSTRAINTS = ("refuse", "ignore")
+CLOSED_LOOPS = ("refuse", "ignore")
 """What can be done about what an MJCF has beside a tree of joints."""
 
 NOT_KNOWN = (0.0, -1.0)
@@ -153,7 +153,7 @@ class DescriptionSettings:
         "refuse",
         "parts beside the tree of joints (closed loops, tendons and springs of an MJCF, a joint that mimics one that is"
         " not there): refuse the file, or ignore them",
-        lambda: CONSTRAINTS,
+        lambda: CLOSED_LOOPS,
     )
 
     def __post_init__(self) -> None:

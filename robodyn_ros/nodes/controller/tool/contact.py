@@ -6,7 +6,7 @@
 ``~/tool_energy`` is what somebody in the way of the link could receive: the kinetic energy of the effective mass in its
 direction of motion, and that mass.
 
-The wrench is about the origin of the parameter ``tool``, in its axes; ``header.frame_id`` names it. It comes from
+The wrench is about the origin of the link ``tool``, in its axes; ``header.frame_id`` names it. It comes from
 the efforts that were sent, as the loop observes them; or from those that ``joint_states`` brings, which are observed
 here; or from a force-torque sensor on ``~/force_torque``. In the last two cases the thresholds are judged here as
 well, and the loop is told: later than by the loop itself, by the time that the message takes.
