@@ -96,13 +96,17 @@ FORMER = {
     "hand_guiding.rotational_stiffness": "hand_guiding.stiffness", "contact.touch_torque": "contact.touch_wrench",
     "contact.sensor_com_y": "contact.sensor_com", "stream.turn_speed": "stream.speed",
     "payload_estimation.way": "payload_estimation.distance", "reference_velocity_filter": "velocity_filter",
+    "wall.y": "wall.point", "wall.normal_z": "wall.normal",
     "constraints": "closed_loops", "recurrences": "", "mpc.iterations": "", "adaptive.spread": "",
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("former", FORMER)
 def test_a_parameter_that_there_is_no_more_is_refused_with_what_takes_its_place(former):
-    page = (ROOT / "docs" / "reference" / "nodes" / "controller-parameters.md").read_text(encoding="utf-8")
+    pages = ROOT / "docs" / "reference" / "nodes"
+    page = "".join(
+        (pages / f"{name}.md").read_text(encoding="utf-8") for name in ("controller-parameters", "simulator")
+    )
     assert f"| `{former}` |" not in page
     now = FORMER[former]
     assert not now or f"| `{now}` |" in page

@@ -45,6 +45,8 @@ REPLACED = {
     r"(contact)\.(sensor_com)_[xyz]": r"\1.\2",
     r"(stream)\.turn_(speed|acceleration|jerk)": r"\1.\2",
     r"(payload_estimation)\.(?:angle|way)": r"\1.distance",
+    r"(wall)\.[xyz]": r"\1.point",
+    r"(wall)\.(normal)_[xyz]": r"\1.\2",
     r"reference_velocity_filter": "velocity_filter",
     r"constraints": "closed_loops",
     r"payload_estimation\.(?:acceleration|deviation|margin|strain)|adaptive\.(?:friction_limit|spread)": "",

@@ -19,6 +19,7 @@ from rclpy.exceptions import ParameterException, ParameterUninitializedException
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
+from robodyn_ros.control.parameter_file import refuse_replaced
 from robodyn_ros.errors import ConfigurationError
 from robodyn_ros.settings import ParameterSpec, check_value, parameter_name, parameter_specs
 from robodyn_ros.suggestions import is_it
@@ -221,6 +222,16 @@ def _checked(changes: list[Parameter], items: dict[str, Field[Any]]) -> SetParam
     except ConfigurationError as problem:
         return SetParametersResult(successful=False, reason=str(problem))
     return SetParametersResult(successful=True)
+
+
+def refuse_former(node: Node) -> None:
+    """Refuse values given for parameters that there are no more.
+
+    Raises:
+        InputError: there is one; the message says what takes its place.
+    """
+    for name in node._parameter_overrides:
+        refuse_replaced(name)
 
 
 def mention_unknown(node: Node) -> None:

@@ -25,7 +25,6 @@ from robodyn_ros.control.motion.mit_mode import MitSettings
 from robodyn_ros.control.motion.payload_motion import PayloadSettings
 from robodyn_ros.control.motion.tool_motion import ToolSettings
 from robodyn_ros.control.motion.tool_stream import StreamSettings
-from robodyn_ros.control.parameter_file import refuse_replaced
 from robodyn_ros.control.reference.tolerances import GoalSettings, JointTolerances
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.nodes.common.arm_parameters import (
@@ -37,7 +36,7 @@ from robodyn_ros.nodes.common.arm_parameters import (
 from robodyn_ros.nodes.common.description import NAME as DESCRIPTION
 from robodyn_ros.nodes.common.description import declare_description
 from robodyn_ros.nodes.common.diagnostics import DiagnosticsSettings
-from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings, declare_spec
+from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings, declare_spec, refuse_former
 from robodyn_ros.nodes.common.scheduling import SchedulingSettings, declare_scheduling
 from robodyn_ros.plugins import available
 from robodyn_ros.robot import DescriptionSettings, Joint, Robot
@@ -86,8 +85,7 @@ def declare_node_parameters(node: Node) -> None:
         ParameterException: a value given has the wrong type or is out of range.
         InputError: a value is given for a parameter that there is no more.
     """
-    for name in node._parameter_overrides:
-        refuse_replaced(name)
+    refuse_former(node)
     declare_description(node)
     declare_model(node)
     choices = f"one of {', '.join(available('controllers'))}"

@@ -35,7 +35,13 @@ from robodyn_ros.nodes.common.description import declare_description, read_descr
 from robodyn_ros.nodes.common.diagnostics import Diagnostics, DiagnosticsSettings, ExceptionGuard, Report
 from robodyn_ros.nodes.common.executor import Exit, run
 from robodyn_ros.nodes.common.messages import respond
-from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings, mention_unknown
+from robodyn_ros.nodes.common.parameters import (
+    NodeParameters,
+    declare,
+    declare_settings,
+    mention_unknown,
+    refuse_former,
+)
 from robodyn_ros.nodes.common.qos import LATCHED
 from robodyn_ros.nodes.common.scheduling import Scheduling, SchedulingSettings, declare_scheduling
 from robodyn_ros.nodes.common.timers import once_running
@@ -99,6 +105,7 @@ class SimulatorNode(ExceptionGuard, Node):  # type: ignore[misc]
             ParameterException: a parameter was given a value of the wrong type or out of range.
         """
         super().__init__("simulator")
+        refuse_former(self)
         declare_node_parameters(self)
         parameters = NodeParameters(self)
         whole = read_description(self, parameters[DESCRIPTION])
