@@ -37,6 +37,7 @@
 # make soak-sim      the simulator at 1 kHz in real time, then 30 minutes at 10 times real time (3 minutes)
 # make soak-adaptive    the adaptive law for 30 simulated minutes (two minutes)
 # make soak-sweep    a sweep's memory from 1,000 to 100,000 cases, and a Dask cluster whose parts die, on two hosts (root)
+# make house         how large the house is, room by room, and the files that a position goes through (BENCH="COMMIT" to compare)
 # make clean         removes the environments
 #
 # In a shell where ROS 2 is sourced (ROS_DISTRO set) that installation's rclpy is used and no ROS wheel is installed.
@@ -64,7 +65,7 @@ PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
 INSTALL = $(PIP) install --quiet --use-pep517 $(addprefix -c ,$(CONSTRAINTS))
 BUILD := setup.py package.xml $(wildcard .ci/constraints*.txt)
 
-.PHONY: demo test test-thorough test-arm64 test-realtime lint bench bench-planning bench-adaptive bench-goals bench-identification bench-kinematics bench-loop bench-start bench-ros bench-sim bench-mpc bench-sweep bench-tool bench-tool-streams bench-tool-topics bench-truth faults faults-node fuzz fuzz-nodes mutants soak-adaptive soak-controller soak-hold soak-identify soak-life-cycles soak-loop soak-sim soak-sweep clean docs first-hour picture
+.PHONY: demo test test-thorough test-arm64 test-realtime lint bench bench-planning bench-adaptive bench-goals bench-identification bench-kinematics bench-loop bench-start bench-ros bench-sim bench-mpc bench-sweep bench-tool bench-tool-streams bench-tool-topics bench-truth faults faults-node fuzz fuzz-nodes mutants soak-adaptive soak-controller soak-hold soak-identify soak-life-cycles soak-loop soak-sim soak-sweep clean docs first-hour house picture
 
 demo: $(VENV)/demo-installed $(if $(VIEW),$(VENV)/viewer-installed)
 	@$(VENV)/bin/robodyn demo $(if $(VIEW),--view) $(DEMO)
@@ -112,6 +113,9 @@ bench-kinematics: $(VENV)/test-installed
 REALTIME ?= on
 test-realtime: $(VENV)/test-installed
 	ROBODYN_REALTIME=$(REALTIME) $(VENV)/bin/python -m pytest --workers auto $(addprefix test/test_nodes_,closed_loop.py faults.py recovery.py states.py time.py trajectories.py)
+
+house: $(VENV)/test-installed
+	@$(VENV)/bin/python benchmarks/house.py $(BENCH)
 
 bench-loop: $(VENV)/test-installed
 	@$(VENV)/bin/python benchmarks/loop_update.py $(BENCH)
