@@ -80,7 +80,7 @@ class Bench:
         self.observer = MomentumObserver(model, POSES[name][1])
         self.loop = ControlLoop(
             rd.create_controller("computed_torque", model, 100.0, 20.0), limits,
-            SafetySettings(plausibility=False, allow_sagging=True, following_tolerance=0.0),
+            SafetySettings(plausibility=False, externally_supported=True, following_tolerance=0.0),
             contact=Contact(self.observer, thresholds or none),
         )  # fmt: skip
         friction = [FrictionSettings(coulomb=MORE * each) for each in coulomb]
@@ -174,7 +174,7 @@ def collision(name: str, found: ProposedThresholds) -> dict[str, float]:
             times.append(t)
             positions.append(joints)
         bench.loop.apply(bench.loop.settings._replace(
-            safety=SafetySettings(plausibility=False, allow_sagging=True, following_tolerance=0.0,
+            safety=SafetySettings(plausibility=False, externally_supported=True, following_tolerance=0.0,
                                   allow_nonzero_velocity_at_trajectory_end=True)))  # fmt: skip
         bench.loop.follow(Trajectory(times, np.array(positions)))
         touched, force_then, peak, latency, speed_then = None, 0.0, 0.0, np.nan, 0.0

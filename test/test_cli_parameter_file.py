@@ -97,6 +97,8 @@ FORMER = {
     "contact.sensor_com_y": "contact.sensor_com", "stream.turn_speed": "stream.speed",
     "payload_estimation.way": "payload_estimation.distance", "reference_velocity_filter": "velocity_filter",
     "wall.y": "wall.point", "wall.normal_z": "wall.normal",
+    "faults.speed.answer": "faults.speed.reaction", "faults.touch.expiry": "faults.touch.max_duration",
+    "allow_sagging": "externally_supported", "quiet_time": "settled_time",
     "constraints": "closed_loops", "recurrences": "", "mpc.iterations": "", "adaptive.spread": "",
 }  # fmt: skip
 

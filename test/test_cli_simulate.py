@@ -163,7 +163,7 @@ def test_the_tour_and_the_figures(tmp_path):
         (["--params", "none.yaml"], "none.yaml"),
         (["-p", "seed:=much"], "seed"),
         (["--to", "shoulder=1", "-p", "controller:velocity_limits.shoulder:=0.01"], "shoulder"),
-        (["-p", "controller:faults.speed.answer:=panic"], "faults.speed.answer"),
+        (["-p", "controller:faults.speed.reaction:=panic"], "faults.speed.reaction"),
         (["-p", "command_delay:=9.0"], "command_delay"),
         (["-p", "effort_limits.wrist:=500"], "effort_limits.wrist: must be within [0, 36], not 500"),
         (["-p", "velocity_limits.wrist:=fast"], "velocity_limits.wrist: must be within [0, 8], not 'fast'"),
@@ -193,7 +193,7 @@ def test_a_limit_below_what_holds_the_arm_is_refused_with_the_number(capsys):
     assert main(weak) == 2
     said = " ".join(capsys.readouterr().err.split())
     assert "effort_limits.elevator: 150 N is below what holds the arm: gravity takes 196.2 N or more" in said
-    assert main([*weak, "-p", "allow_sagging:=true"]) == 0
+    assert main([*weak, "-p", "externally_supported:=true"]) == 0
 
 
 def test_part_of_the_joints(capsys):

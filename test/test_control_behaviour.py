@@ -29,7 +29,7 @@ STIFFNESS, DAMPING, INTEGRAL = 1000.0, 20.0, 400.0
 PERIOD = 0.01
 VELOCITY_LIMIT = np.array([1.0, 2.0, 0.5])
 
-BLOCKED = {"plausibility": False, "following_tolerance": 0.0, "allow_sagging": True}
+BLOCKED = {"plausibility": False, "following_tolerance": 0.0, "externally_supported": True}
 """For an arm that stands or moves whatever drives it, with limits that do not carry it in every pose."""
 
 

@@ -46,7 +46,7 @@ PERIOD = 1e-3
 NO_LIMIT = np.inf
 
 
-SAFETY = SafetySettings(plausibility=False, allow_sagging=True, soft_limit_margin=0.0, following_tolerance=0.0)
+SAFETY = SafetySettings(plausibility=False, externally_supported=True, soft_limit_margin=0.0, following_tolerance=0.0)
 
 
 class Bench:
@@ -227,7 +227,7 @@ def test_tare_takes_away_a_payload_that_nobody_told_of() -> None:
 def test_tare_without_an_observer_is_refused() -> None:
     dynamics = rd.create_dynamics("rnea", rd.load_robot(PRR))
     loop = ControlLoop(
-        rd.create_controller("pd", dynamics, 1.0, 1.0), np.full(3, 1e3), SafetySettings(allow_sagging=True)
+        rd.create_controller("pd", dynamics, 1.0, 1.0), np.full(3, 1e3), SafetySettings(externally_supported=True)
     )
     with pytest.raises(NotReadyError, match="observe"):
         loop.tare()
@@ -283,7 +283,7 @@ def injected(answer: str, kind: str, felt: str) -> list[str]:
     }[kind, felt]
     reactions = FaultReactions(touch=(answer, 0.7), collision=(answer, 0.7))
     safety = SafetySettings(
-        plausibility=False, allow_sagging=True, soft_limit_margin=0.0, quiet_time=0.3, ramp_down_time=0.1,
+        plausibility=False, externally_supported=True, soft_limit_margin=0.0, settled_time=0.3, ramp_down_time=0.1,
     )  # fmt: skip
     bench = Bench(PRR, reactions=reactions, thresholds=bounds, safety=safety)
     phases = []

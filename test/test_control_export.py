@@ -82,15 +82,16 @@ def given_for(robot: rd.Robot, rng: np.random.Generator) -> dict[str, Any]:
     given: dict[str, Any] = {
         "ramp_time": 0.02, "blend_time": 0.03, "ramp_down_time": 0.06, "soft_limit_margin": 0.3,
         "reference_timeout": 0.05,
-        "quiet_time": 0.2, "state_timeout": 0.03, "following_tolerance": 0.6, "cmd_timeout": 0.3,
-        "allow_sagging": True, "plausibility": True, "constraints.goal_time": 0.2,
+        "settled_time": 0.2, "state_timeout": 0.03, "following_tolerance": 0.6, "cmd_timeout": 0.3,
+        "externally_supported": True, "plausibility": True, "constraints.goal_time": 0.2,
         "constraints.stopped_velocity_tolerance": 0.5,
-        "faults.speed.expiry": 0.1, "faults.states.expiry": 0.05, "faults.law.answer": "damp",
-        "faults.following.expiry": 0.15, "faults.publisher.answer": "damp", "faults.publisher.expiry": 0.08,
+        "faults.speed.max_duration": 0.1, "faults.states.max_duration": 0.05, "faults.law.reaction": "damp",
+        "faults.following.max_duration": 0.15,
+        "faults.publisher.reaction": "damp", "faults.publisher.max_duration": 0.08,
         "gravity": [0.3, -0.2, -9.7],
         "contact.observe": "joints", "contact.gain": 20.0, "contact.touch_wrench": [400.0, 150.0],
-        "contact.collision_wrench": [900.0, 0.0], "contact.energy": 9.0, "faults.collision.answer": "float",
-        "faults.collision.expiry": 0.1, "faults.touch.answer": "retreat", "faults.touch.expiry": 0.2,
+        "contact.collision_wrench": [900.0, 0.0], "contact.energy": 9.0, "faults.collision.reaction": "float",
+        "faults.collision.max_duration": 0.1, "faults.touch.reaction": "retreat", "faults.touch.max_duration": 0.2,
     }  # fmt: skip
     for index, joint in enumerate(robot.joints):
         effort = float(min(joint.effort, 300.0))
@@ -392,7 +393,7 @@ def test_settings_are_those_of_the_node(name: str) -> None:
             least, greatest, value = item.least, item.greatest, (both.defaults | values)[name_]
             if item.kind == b"d" and item.fixed == b"\0" and not name_.startswith(("effort_", "payload.", "contact.")):
                 values[name_] = float(np.clip(finite({"": value})[""] * rng.uniform(0.7, 1.3), least, greatest))
-            elif item.kind == b"b" and name_ != "allow_sagging":
+            elif item.kind == b"b" and name_ != "externally_supported":
                 values[name_] = bool(rng.random() < 0.5)
         for joint in robot.joint_names:
             values[f"gains.{joint}.stiffness"] = float(rng.choice([0.0, 20.0]))
@@ -423,7 +424,7 @@ def test_settings_are_those_of_the_node(name: str) -> None:
 def test_the_effort_is_that_of_the_equations_of_motion() -> None:
     """On its reference, by computed_torque: inverse dynamics, by Pinocchio."""
     truth = pytest.importorskip("truth")
-    given = {"allow_sagging": True, "reference_jump": 1.0, "plausibility": False, "blend_time": 0.0}
+    given = {"externally_supported": True, "reference_jump": 1.0, "plausibility": False, "blend_time": 0.0}
     both = Twins("prr", "computed_torque", given)
     arm, n = both.exported, both.robot.n
     pin = truth.Pinocchio(both.robot, (0.0, 0.0, -9.81))
@@ -465,7 +466,7 @@ def test_a_pose_that_is_streamed_is_reached_as_by_the_node(name: str, away: floa
 
     The target is out of reach for a while, and comes back.
     """
-    given = {"allow_sagging": True, "stream.speed": [0.1, 2.0], "blend_time": 0.0, "plausibility": False}
+    given = {"externally_supported": True, "stream.speed": [0.1, 2.0], "blend_time": 0.0, "plausibility": False}
     both = Twins(name, "computed_torque", given)
     arm, robot, kinematics = both.exported, both.robot, Kinematics(both.robot)
     tool = StreamedTool.of(robot)
@@ -636,7 +637,7 @@ def test_commands_that_are_not_taken_are_an_error(prr: Exported) -> None:
 def test_two_arms_in_one_process(prr: Exported, tmp_path: Path) -> None:
     """Both libraries see each other's names, as where a process loads its plugins that way."""
     one = arms.mechanism("P", (3.1,))
-    build(tmp_path, one, {"allow_sagging": True, "effort_limits.joint1": 100.0}, name="other_arm")
+    build(tmp_path, one, {"externally_supported": True, "effort_limits.joint1": 100.0}, name="other_arm")
     program = tmp_path / "two"
     run("g++", "-std=c++17", *WARNINGS, f"-I{DECLARATIONS}", HERE / "two_controllers.cpp", "-o", program, "-ldl")
     for folders in ((prr.program.parent, tmp_path), (tmp_path, prr.program.parent)):
@@ -830,7 +831,7 @@ def test_other_values_of_fixed_parameters_are_refused(prr: Exported) -> None:
                 "state_timeout: a state comes every 0.001 s",
             ),
             ("joint1.natural_frequency\tdouble\t7.0", "joint1.natural_frequency\tdouble\t999.0", "gains: a period of"),
-            ("allow_sagging\tbool\ttrue", "allow_sagging\tbool\tfalse", ""),
+            ("externally_supported\tbool\ttrue", "externally_supported\tbool\tfalse", ""),
             ("gravity\tdouble_array\t0.3\t-0.2\t-9.7", "gravity\tdouble_array\t0.0\t0.0\t-60.0", ""),
         ):
             assert text.count(before) == 1

@@ -95,7 +95,7 @@ for reactions, phase in ((FaultReactions(), "damp"), (FaultReactions(quick=("hol
     assert command.problem == f"joint {joint!r} has {qd[1]:.3g} rad/s, {0.9 * limit:.3g} is near"
 
 # the export: its parameters, the same efforts, and its words
-choices = twins.exported.table["faults.quick.answer"].choices
+choices = twins.exported.table["faults.quick.reaction"].choices
 assert [choices[k].text.decode() for k in range(3)] == ["hold", "damp", "ramp"]
 twins.update(0.0, robot.home, rest)
 what, command = twins.update(0.01, robot.home, qd)

@@ -189,7 +189,7 @@ def test_limits_below_what_holds_the_arm_where_it_is_are_refused_each_with_its_n
     for rate in (np.full(3, 1e-9), np.array([1e5, 1e-9, 1e5]), np.zeros(3)):
         with pytest.raises(HoldingError, match="effort_rate_limits"):
             loop.apply(limits_of(loop.settings, rate=rate))
-    sagging = loop.settings._replace(safety=replace(loop.settings.safety, allow_sagging=True))
+    sagging = loop.settings._replace(safety=replace(loop.settings.safety, externally_supported=True))
     loop.apply(limits_of(sagging, effort=np.array([10.0, 0.0, 5.0])))
 
 
@@ -385,7 +385,7 @@ def test_free_drive_has_no_gains_that_a_rate_could_not_carry():
     [
         {"adaptive.unknown": "all"},
         {"missing_velocity": ""},
-        {"faults.speed.answer": "panic"},
+        {"faults.speed.reaction": "panic"},
         {"adaptive.rate": np.nan},
     ],
 )

@@ -33,7 +33,7 @@ GOAL = np.array([1.0, 0.4, -0.6])
 PERIOD = 0.01
 
 
-UNMOVED = {"plausibility": False, "following_tolerance": 0.0, "allow_sagging": True}
+UNMOVED = {"plausibility": False, "following_tolerance": 0.0, "externally_supported": True}
 """For an arm that stands still whatever drives it, which no arm does, with limits far too low for it."""
 
 
@@ -569,7 +569,7 @@ def test_a_motion_that_gravity_overloads_is_told_beforehand():
         (0.8 * needed, np.pi / 2, True, ""),
         (np.inf, np.pi / 2, False, ""),
     ):
-        config = SafetySettings(allow_sagging=allow)
+        config = SafetySettings(externally_supported=allow)
         law = GravityCompensation(rd.create_dynamics("rnea", robot, compiled=False), 100.0, 20.0)
         loop = ControlLoop(law, [limit], config)
         loop.start(0.0, [0.0])

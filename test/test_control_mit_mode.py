@@ -66,7 +66,7 @@ def adds_up(arm):
 @pytest.mark.parametrize("law", [ComputedTorque(DYNAMICS, 100.0, 20.0, 30.0), PD(DYNAMICS, 300.0, 40.0, 50.0)])
 @pytest.mark.parametrize("effort", [1e3, [70.0, 25.0, 3.0]], ids=["free", "limited"])
 def test_the_numbers_add_up_to_the_effort_of_the_loop_with_the_gains_of_the_law(law, effort):
-    safety = SafetySettings(allow_sagging=True, plausibility=False, following_tolerance=0.0)
+    safety = SafetySettings(externally_supported=True, plausibility=False, following_tolerance=0.0)
     arm = Arm(law, effort, safety=safety, rate_limit=np.full(3, 4e3))
     arm.run(0.1)
     arm.loop.follow(rest_to_rest([GOAL], [0.6]))

@@ -21,8 +21,8 @@ KINDS = ["speed", "publisher", "law"]
 class Flapping(Arm):
     """An arm with a fault that can be switched on and off."""
 
-    def __init__(self, kind, answer="hold", expiry=60.0):
-        reactions = FaultReactions(**{**REACTIONS, kind: (answer, expiry)})
+    def __init__(self, kind, reaction="hold", max_duration=60.0):
+        reactions = FaultReactions(**{**REACTIONS, kind: (reaction, max_duration)})
         super().__init__(Moody(DYNAMICS, 100.0, 20.0), reactions=reactions)
         self.kind = kind
 
@@ -66,7 +66,7 @@ def test_a_latched_fault_is_over_once_it_has_been_quiet(kind):
     arm = Flapping(kind)
     arm.flap(N)
     arm.fault(True)
-    until = arm.t + CONFIG.quiet_time
+    until = arm.t + CONFIG.settled_time
     while arm.t < until - 1.5 * PERIOD:
         assert arm.fault(False).fault == kind
     arm.fault(False)
@@ -109,7 +109,7 @@ def test_few_faults_or_seldom_ones_are_not_latched(period):
 
 def test_the_expiry_counts_over_repetitions():
     """A fault that is away for a moment, again and again, does not renew its reaction."""
-    arm = Flapping("speed", expiry=0.5)
+    arm = Flapping("speed", max_duration=0.5)
     held = 0.0
     for _ in range(N - 1):  # 0.2 s of fault each, 0.05 s without
         for _ in range(20):
@@ -123,7 +123,7 @@ def test_the_expiry_counts_over_repetitions():
     for _ in range(60):
         arm.fault(True)
     assert arm.loop.fault.phase == "silent"
-    for _ in range(round(CONFIG.quiet_time / PERIOD) + 1):
+    for _ in range(round(CONFIG.settled_time / PERIOD) + 1):
         arm.fault(False)
     for _ in range(40):
         arm.fault(True)
@@ -154,7 +154,7 @@ def test_there_is_no_way_back_from_the_ramp_to_a_hold_by_another_fault(kinds):
         return arm.state(qd=FAST if kind == "speed" else ZERO)
 
     reaction = REACTIONS[first]
-    for _ in range(round(reaction.expiry / PERIOD) + 2):
+    for _ in range(round(reaction.max_duration / PERIOD) + 2):
         last = on(first)
     assert arm.loop.fault.phase == "ramp"
     size = np.linalg.norm(last.effort)

@@ -61,7 +61,7 @@ class Arm:
         given = {"feedback": Feedback(STIFFNESS, DAMPING), "velocity_limit": np.full(3, 4.0)} | options
         controller = law(DYNAMICS, 100.0, 20.0) if isinstance(law, type) else law
         # No arm stands still whatever drives it, with limits far too low for it.
-        config = replace(config, plausibility=plausibility, following_tolerance=0.0, allow_sagging=True)
+        config = replace(config, plausibility=plausibility, following_tolerance=0.0, externally_supported=True)
         self.loop = ControlLoop(controller, given.pop("limit", np.full(3, 1e4)), config, reactions=reactions, **given)
         self.t, self.age, self.q, self.qd = 5.0, 0.0, Q, ZERO if plausibility else QD
         if start:
@@ -108,7 +108,7 @@ def test_without_states_the_weight_of_an_arm_that_stood_is_carried_and_then_noth
     timeout = arm.loop.settings.safety.state_timeout
     times, efforts = arm.watched(3.0)
     assert times[0] == pytest.approx(timeout + PERIOD)
-    np.testing.assert_allclose(efforts, np.tile(GRAVITY, (30, 1)), rtol=1e-12)  # for its expiry
+    np.testing.assert_allclose(efforts, np.tile(GRAVITY, (30, 1)), rtol=1e-12)  # for its max_duration
     assert arm.loop.fault.phase == "silent"
 
 
@@ -193,7 +193,7 @@ def test_before_the_first_state_and_while_time_stands_still_nothing_is_sent():
 
 
 def test_damping_needs_states():
-    with pytest.raises(RobodynError, match="answer"):
+    with pytest.raises(RobodynError, match="reaction"):
         FaultReactions(states=("damp",))
 
 
@@ -207,7 +207,7 @@ def test_a_kind_of_fault_that_does_not_exist_is_refused():
 
 def test_an_overspeed_is_damped_then_ramped_down_and_over_when_it_is_over():
     arm = Arm()
-    begin = arm.t + PERIOD + REACTIONS["speed"].expiry
+    begin = arm.t + PERIOD + REACTIONS["speed"].max_duration
     for _ in range(20):
         command = arm.state(qd=FAST)
         assert (command.fault, arm.loop.fault.phase) == ("speed", "damp")

@@ -60,7 +60,7 @@ class Pair:
             soft_limit_margin=0.3,
             ramp_time=0.02,
             blend_time=0.03,
-            allow_sagging=True,
+            externally_supported=True,
             plausibility=False,  # the states are random: no arm moves like that
         )
         feedback = Feedback(np.array([90.0, 30.0, 20.0]), np.array([9.0, 3.0, 2.0]))

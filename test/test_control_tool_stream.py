@@ -46,7 +46,7 @@ class Streamed:
         n = self.robot.n
         self.stream, self.tool = StreamSettings(**settings), StreamedTool.of(self.robot)
         self.limit = np.minimum(self.robot.velocity_limit, FASTEST)
-        safety = SafetySettings(plausibility=False, following_tolerance=0.0, allow_sagging=True)
+        safety = SafetySettings(plausibility=False, following_tolerance=0.0, externally_supported=True)
         law = ComputedTorque(rd.create_dynamics("rnea", self.robot), 400.0, 40.0)
         self.loop = ControlLoop(
             law, np.full(n, 1e4), safety, velocity_limit=self.limit, tool=self.tool, stream=self.stream

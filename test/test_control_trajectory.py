@@ -248,6 +248,21 @@ def test_the_way_from_one_motion_to_another_takes_in_both(degree):
             np.testing.assert_allclose(part, wanted, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.parametrize("degree", [1, 3, 5])
+def test_a_late_trajectory_is_joined_at_the_first_point_that_the_limits_let_the_arm_reach(degree):
+    """0.2 s late, 0.1 off, with at most 1 rad/s: the points of the next tenths of a second come too early."""
+    loop = prr_loop(np.full(3, 1.0))
+    loop.update(0.0, 0.0, PRR.home, np.zeros(3))
+    times = np.arange(0.0, 2.01, 0.05)
+    rates = [np.full((len(times), 3), 0.1), np.zeros((len(times), 3))][: degree // 2]
+    late = Trajectory(times, PRR.home + 0.1 + 0.1 * times[:, None], *rates)
+    loop.follow(late, -0.2)
+    speeds = [np.abs(loop.expected(ahead)[1][1]).max() for ahead in np.linspace(0.0, 0.5, 101)]
+    assert 0.2 < max(speeds) <= 1.0
+    for ahead in (0.81, 1.2):
+        np.testing.assert_allclose(loop.expected(ahead)[1][0], late.sample(0.2 + ahead)[0], rtol=0.0, atol=1e-9)
+
+
 def test_a_long_trajectory_is_sampled_as_its_parts():
     """Power coefficients come block by block, in whatever order they are asked for."""
     rng = np.random.default_rng(5)

@@ -36,7 +36,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 import node_faults
 
 ROOT = Path(__file__).parents[1]
-LASTING = {"expiry": 600.0}
+LASTING = {"max_duration": 600.0}
 """The arm is held without states until a test has seen it, however busy the machine is."""
 
 FAR = np.array([1.0, 4.0, 4.0])
@@ -117,11 +117,11 @@ def test_states_that_cannot_be_used(rig, report, fault):
 
 
 def test_silence_is_answered_for_a_while_and_then_with_silence(rig):
-    """Hold for expiry, then nothing; and all by itself again when states come back."""
+    """Hold for max_duration, then nothing; and all by itself again when states come back."""
     rig.as_usual()
     rig.acknowledge()
     rig.as_usual()
-    assert rig.graph.set("controller", faults__states__expiry=0.2)[0].successful
+    assert rig.graph.set("controller", faults__states__max_duration=0.2)[0].successful
     rig.as_usual()
     begin = time.monotonic()
     rig.change = UNUSABLE["silence"][1]
@@ -138,7 +138,7 @@ def test_silence_is_answered_for_a_while_and_then_with_silence(rig):
     blind = np.flatnonzero((np.abs(efforts - rig.blind) < 1e-6).all(axis=1))
     np.testing.assert_array_equal(blind, np.arange(blind[0], len(efforts)))  # to the end the weight is carried
     rig.as_usual()
-    assert rig.graph.set("controller", faults__states__expiry=LASTING["expiry"])[0].successful
+    assert rig.graph.set("controller", faults__states__max_duration=LASTING["max_duration"])[0].successful
 
 
 def test_200_ms_without_a_state_are_survived(rig):
@@ -218,7 +218,7 @@ def test_a_joint_that_is_too_fast(rig, report):
 @pytest.mark.parametrize("answer", ["hold", "damp"])
 @pytest.mark.parametrize("topic", ["controller/commands", "controller/reference", "joint_states"])
 def test_a_second_publisher(rig, report, topic, answer):
-    assert rig.graph.set("controller", faults__publisher__answer=answer)[0].successful
+    assert rig.graph.set("controller", faults__publisher__reaction=answer)[0].successful
     kind = Float64MultiArray if topic == "controller/commands" else JointState
     with rig.fault("second publisher") as begin:
         intruders = [rig.graph.node.create_publisher(kind, topic, 1)]
@@ -228,7 +228,7 @@ def test_a_second_publisher(rig, report, topic, answer):
         for intruder in intruders:
             rig.graph.node.destroy_publisher(intruder)
     report(took)
-    assert rig.graph.set("controller", faults__publisher__answer="hold")[0].successful
+    assert rig.graph.set("controller", faults__publisher__reaction="hold")[0].successful
 
 
 def test_velocities_that_contradict_the_positions(rig, report):
@@ -364,7 +364,7 @@ def test_parameters_that_are_not_numbers(rig):
         "gains__wrist__natural_frequency": math.inf,
         "gravity": [0.0, 0.0, math.nan],
         "payload__com": [0.0, math.nan, 0.0],
-        "faults__states__answer": "damp",
+        "faults__states__reaction": "damp",
         "state_timeout": math.nan,
         "adaptive__unknown": "all",  # of a law that is not at work
         "adaptive__rate": math.nan,

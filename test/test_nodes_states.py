@@ -197,7 +197,7 @@ def test_states_of_other_joints_are_none_of_its_business(arm):
 
 def test_efforts_are_clamped(graph, prr):
     limits = {"elevator": 150.0, "shoulder": 20.0}
-    given = {"effort_limits": limits, "allow_sagging": True, "state_timeout": 2.0}
+    given = {"effort_limits": limits, "externally_supported": True, "state_timeout": 2.0}
     given |= {f"gains.{name}.natural_frequency": 1.0 for name in NAMES}  # that states carry which come when they can
     graph.start("controller", robot_description=prr, diagnostics_rate=50.0, **given)
     arm = Arm(graph)
@@ -211,11 +211,11 @@ def test_efforts_are_clamped(graph, prr):
         return said["level"] == "1" and said["message"].startswith("at the effort limit all the time: joint elevator")
 
     graph.wait(warned, "a warning of saturation that lasts", 30.0)
-    result = graph.set("controller", allow_sagging=False)[0]
+    result = graph.set("controller", externally_supported=False)[0]
     assert not result.successful
     assert "150 N is below what holds the arm: gravity takes 196.2 N or more in every pose" in result.reason
     assert graph.set("controller", effort_limits__elevator=200.0, effort_limits__shoulder=96.0)[0].successful
-    assert graph.set("controller", allow_sagging=False)[0].successful
+    assert graph.set("controller", externally_supported=False)[0].successful
 
 
 def test_disabled_it_sends_nothing_and_enabled_it_holds_where_the_arm_is(arm):

@@ -41,7 +41,7 @@ from robodyn_ros.robot.pose import Array
 log = logging.getLogger("robodyn_ros")
 
 LEVELS = CODES["LEVELS"]
-"""How often a reaction can escalate, and one: each level has its answer."""
+"""How often a reaction can escalate, and one: each level has its reaction."""
 
 MODEL = ("gravity", "mass_matrix", "inverse", "forward")
 """Functions of the model that the core calls."""
@@ -281,9 +281,9 @@ def plain_values(settings: LoopSettings) -> dict[str, Any]:
     return {
         "follows": law.follows,
         "estimates_velocity": safety.missing_velocity != "refuse",
-        "answers": [PHASES.index(answer) for answer in ladder],
-        "needs_quiet": [fault.needs_quiet for fault in FAULTS.values()],
-        "expiry": [reaction.expiry for reaction in reactions],
+        "reactions": [PHASES.index(phase) for phase in ladder],
+        "latches": [fault.latches for fault in FAULTS.values()],
+        "max_duration": [reaction.max_duration for reaction in reactions],
         "sent_part": 1.0 - (settings.drives or DriveCompensation.none(robot.n)).gravity,
         "velocity_limit": limits.velocity,
         "greatest_speed": safety.overspeed * limits.velocity,

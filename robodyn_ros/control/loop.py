@@ -516,7 +516,7 @@ class ControlLoop:
         cause = FaultCause(int(memory.problem), joint, value, bound)
         problem = self.described(kind, cause) or cause.text(self.robot)
         if memory.latched:
-            quiet = self.settings.safety.quiet_time
+            quiet = self.settings.safety.settled_time
             problem += f" (latched until ~/hold acknowledges it, or {quiet:g} s without it)"
         return problem
 
@@ -660,7 +660,7 @@ class ControlLoop:
         settings = self.settings
 
         def judge_load() -> str:
-            return "" if settings.safety.allow_sagging else _overload(settings, prepared, present)
+            return "" if settings.safety.externally_supported else _overload(settings, prepared, present)
 
         assert len(numbers) == 2 * n + 2
         return Following(lambda: self._outcome(number), judge_load)
@@ -969,7 +969,7 @@ class ControlLoop:
     def _needed(self, settings: LoopSettings, q: Array) -> Holding:
         """What holds the arm at q (n,)."""
         adds = 0.0 if settings.drives is None else settings.drives.gravity
-        return Holding.at(settings.controller.dynamics, q, 1.0 - adds, carried=settings.safety.allow_sagging)
+        return Holding.at(settings.controller.dynamics, q, 1.0 - adds, carried=settings.safety.externally_supported)
 
     def _check_holding(self, settings: LoopSettings, q: Array, gravity: Array | None) -> None:
         """Check that limits hold the arm at q (n,).
@@ -984,7 +984,7 @@ class ControlLoop:
         """
         now, needed, before = self.settings, self._needed(settings, q), None
         if gravity is not None:
-            carried = now.safety.allow_sagging
+            carried = now.safety.externally_supported
             before = needed._replace(gravity=np.abs(gravity) * (not carried), carried=carried).loads(now.limits)
         check_holding(settings.controller.dynamics, settings.limits, needed, before)
 

@@ -107,7 +107,7 @@ def make_loop_settings(values: NamedValues, dynamics: Dynamics, controller: str 
     limits = Limits.of(robot, *(_limits(values, kind, robot) for kind in LIMIT_DEFAULTS))
     safety = values.settings(SafetySettings)
     drives = DriveCompensation.of(robot, values.settings(CompensationSettings).drive_compensates)
-    needed = Holding.anywhere(dynamics, 1.0 - drives.gravity, carried=safety.allow_sagging)
+    needed = Holding.anywhere(dynamics, 1.0 - drives.gravity, carried=safety.externally_supported)
     check_holding(dynamics, limits, needed)
     return LoopSettings(
         make_law(controller or values["controller"], dynamics, gains, values),

@@ -119,7 +119,7 @@ static int judge_touch(const Settings* s, State* m, const double* qd) {
 static int find_latched(const Settings* s, State* m, double t) {
   for (int k = 0; k < KINDS; ++k) {
     m->seen[k] = smaller(m->seen[k], t); /* time may go back */
-    if (m->history_latched[k] && t - m->seen[k] >= s->quiet_time) forget_history(m, k);
+    if (m->history_latched[k] && t - m->seen[k] >= s->settled_time) forget_history(m, k);
     if (m->history_latched[k]) { say(m, LATCHED, 0, 0, 0); return k; }
   }
   return -1;
@@ -150,7 +150,7 @@ static int detect(const Settings* s, State* m, double t, const double* qd, int* 
 static int repeat(const Settings* s, State* m, int kind, double t) {
   double* begins = m->begins + kind * RECURRENCES;
   int64_t gone = 0, count = m->begins_count[kind];
-  if (!(0 <= t - m->seen[kind] && t - m->seen[kind] < s->quiet_time)) forget_history(m, kind);
+  if (!(0 <= t - m->seen[kind] && t - m->seen[kind] < s->settled_time)) forget_history(m, kind);
   begins[count++] = t;
   while (!(0 <= t - begins[gone] && t - begins[gone] <= RECURRENCE_TIME)) ++gone;
   for (int64_t k = gone; k < count; ++k) begins[k - gone] = begins[k];
@@ -445,11 +445,11 @@ static void end_fault(const Settings* s, State* m, double t, const double* q) {
 static void begin_reaction(const Settings* s, State* m, int kind, double t) {
   const int before = m->active != 0;
   const int64_t level = m->level[kind] < LEVELS ? m->level[kind] : LEVELS - 1;
-  int64_t answer = s->answers[kind * LEVELS + level];
+  int64_t answer = s->reactions[kind * LEVELS + level];
   if (before && m->phase == RETREAT) m->trail_count = 0;
   if (before && m->phase >= RAMP) answer = m->phase; /* no way back from there as long as anything is wrong */
-  const double left = greater(s->expiry[kind] - m->spent[kind], 0);
-  const int fades = answer == RAMP && s->answers[kind * LEVELS] != DAMP && (!before || m->carries);
+  const double left = greater(s->max_duration[kind] - m->spent[kind], 0);
+  const int fades = answer == RAMP && s->reactions[kind * LEVELS] != DAMP && (!before || m->carries);
   m->carries = (answer != DAMP && answer != RAMP) || fades;
   if (!before) m->left = 1;
   m->faults++;
@@ -490,7 +490,7 @@ static int react(const Settings* s, State* m, Period* p, double t, int kind, int
   if (!another) m->spent[kind] += greater(t - m->reacted[kind], 0);
   m->reacted[kind] = t;
   const int escalated = (another || returns) && present && repeat(s, m, kind, t);
-  if (s->needs_quiet[kind]) m->history_latched[kind] = 1;
+  if (s->latches[kind]) m->history_latched[kind] = 1;
   if (another || escalated) begin_reaction(s, m, kind, t);
   m->present = present; m->latched = m->history_latched[kind];
   if (present) m->seen[kind] = t;

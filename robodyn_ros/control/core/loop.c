@@ -59,14 +59,14 @@ static void note_age(State* m, double age) {
 typedef struct { double effort, rate; } Load;
 
 static Load load_of(const Settings* s, int i, double gravity, double inertia) {
-  Load load = {s->allow_sagging ? 0 : fabs(gravity), 0};
+  Load load = {s->externally_supported ? 0 : fabs(gravity), 0};
   load.rate = (s->sent_part[i] * load.effort + HELD_START * inertia) / HELD_RISE;
   return load;
 }
 
 /* Which limit of a joint it exceeds: CORE_TOO_STRONG, CORE_TOO_FAST, or CORE_OK. `most`: so many times the limit is allowed. */
 static int exceeds(const Settings* s, int i, Load load, const double* most) {
-  const int is_carried = s->allow_sagging || s->effort_limit[i] > 0;
+  const int is_carried = s->externally_supported || s->effort_limit[i] > 0;
   if (!is_carried || !(load.effort <= most[0] * s->effort_limit[i])) return CORE_TOO_STRONG;
   return load.rate <= most[1] * s->rate_limit[i] ? CORE_OK : CORE_TOO_FAST;
 }

@@ -131,12 +131,12 @@ typedef struct {
   int64_t tool_directions;
   double tool_axes[36], tool_floor; /* rows of the directions that the arm has, weighted (6); least singular value on a path */
   double stream_timeout, stream_delay, stream_speed[2], stream_acceleration[2], stream_jerk[2]; /* of translation and rotation */
-  int64_t law_memory_width, follows, estimates_velocity, plausibility, allow_sagging;
+  int64_t law_memory_width, follows, estimates_velocity, plausibility, externally_supported;
   int64_t allow_nonzero_velocity_at_trajectory_end;
-  int64_t circular[N], answers[KINDS * LEVELS], needs_quiet[KINDS], judges_contact;
-  double expiry[KINDS]; /* [s] */
+  int64_t circular[N], reactions[KINDS * LEVELS], latches[KINDS], judges_contact;
+  double max_duration[KINDS]; /* [s] */
   double state_timeout, velocity_filter, reference_timeout, reference_jump;
-  double ramp_time, ramp_down_time, quiet_time, blend_time, cmd_timeout, speed_scaling;
+  double ramp_time, ramp_down_time, settled_time, blend_time, cmd_timeout, speed_scaling;
   double velocity_limit[N], greatest_speed[N], tolerance[N], effort_limit[N], rate_limit[N], lower[N], upper[N];
   double acceleration[N], braking[N], jerk[N]; /* limits of the URDF, INFINITY where it has none [rad/s²], [rad/s³] or [m/s²], [m/s³] */
   double deceleration[N]; /* of a motion that is told to hold [rad/s²] or [m/s²] */

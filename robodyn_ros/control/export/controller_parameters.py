@@ -101,7 +101,7 @@ class ExportedParameter(NamedTuple):
             return []
         if self.kind == "l" or self.fixed:
             return [(", ".join(self.default) if self.kind == "l" else self.default, 0.0)]
-        if self.member == "faults_answer":
+        if self.member == "faults_reaction":
             return [(text, float(PHASES.index(text))) for text in self.spec.choices]
         first = -1.0 if self.spec.name == "payload.link" else 0.0
         return [(text, first + place) for place, text in enumerate(self.spec.choices)]
@@ -215,7 +215,7 @@ def frozen_groups(given: Mapping[str, Any], defaults: Mapping[str, Any], dynamic
     key, first = step_values(make_loop_settings(FileParameters(given, defaults), dynamics, law))
     frozen = set()
     for group, changed in changes.items():
-        values = FileParameters(dict(given) | changed | {"allow_sagging": True}, defaults)
+        values = FileParameters(dict(given) | changed | {"externally_supported": True}, defaults)
         try:
             dynamics.configure(**model_parameters(values, robot))
             other, found = step_values(make_loop_settings(values, dynamics, law))

@@ -117,7 +117,7 @@ def check_holding(dynamics: Dynamics, limits: Limits, needed: Holding, before: H
             raise HoldingError(
                 f"effort_limits.{joint.name}: {limits.effort[index]:g} {unit} is below what holds the arm: gravity "
                 f"takes {gravity:.4g} {unit} or more {where}; raise it, check gravity and payload, or set "
-                "allow_sagging if something else carries the arm"
+                "externally_supported if something else carries the arm"
             )
         raise HoldingError(
             f"effort_rate_limits.{joint.name}: {limits.rate[index]:.4g} {unit}/s does not hold the arm: from zero to "

@@ -6,7 +6,7 @@
 What is sent after a fault never makes it worse than sending nothing. The reactions, and when each of them ends::
 
     retreat τ = g(q) + K (q_p - q) - D q̇    q_p goes back the way that the arm came, and stays at its beginning
-    wait    as hold, and it does not end: until what touches the arm has been away for ``quiet_time``
+    wait    as hold, and it does not end: until what touches the arm has been away for ``settled_time``
     hold    τ = g(q) + K (q_f - q) - D q̇    where the fault found the arm, q_f; K (q_f - q) is no more than what the
                                             model may be wrong by, beyond that q_f gives way
     float   τ = g(q) - D q̇                  the arm gives way to whatever pushes it
@@ -15,16 +15,16 @@ What is sent after a fault never makes it worse than sending nothing. The reacti
 
 Every g(q) has the residual r added that the model lacked lately, as far as masses and a payload explain it. Without
 states that can be trusted a hold is τ = g(q̂) + r - D v, with the motion q̂, v̂ that the model expects since the last
-good state. An arm that stood is carried for ``expiry``; one that moved is braked for 0.15 s. Then nothing is sent.
-Where states come whose positions and velocities contradict each other, v is the middle one of the reported velocity,
-that of the positions, and v̂; else it is v̂.
+good state. An arm that stood is carried for ``max_duration``; one that moved is braked for 0.15 s. Then nothing is
+sent. Where states come whose positions and velocities contradict each other, v is the middle one of the reported
+velocity, that of the positions, and v̂; else it is v̂.
 
 An arm that has more kinetic energy under a reaction than at its beginning, for longer than the efforts take to
 change: the drives of the joints that have become faster do not obey, and nothing more is sent. What the drives do
 without commands is their own matter, and brakes belong there. Each reaction with states but ``wait`` lasts for
-``expiry`` and ends in a ramp. K and D are the gains of the joints as effort gains, whatever law is at work; lowered
-where states come too rarely for them (:mod:`robodyn_ros.control.faults.sampling`). g(q) comes from the model as long
-as the model gives one, else it is the last one that the model gave.
+``max_duration`` and ends in a ramp. K and D are the gains of the joints as effort gains, whatever law is at work;
+lowered where states come too rarely for them (:mod:`robodyn_ros.control.faults.sampling`). g(q) comes from the model
+as long as the model gives one, else it is the last one that the model gave.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class SafetySettings:
     speed_scaling: float = setting(1.0, "speed of trajectories, as part of the planned one", "-", 0.0, 1.0)
     ramp_time: float = setting(0.0, "how long gravity takes to ramp in when switched on", "s", 0.0, 60.0)
     ramp_down_time: float = setting(0.3, "time in which a reaction to a fault ramps to zero", "s", 1e-3, 60.0)
-    quiet_time: float = setting(3.0, "how long the cause of a latched fault must be gone", "s", 0.0, 3600.0)
+    settled_time: float = setting(3.0, "how long the cause of a latched fault must be gone", "s", 0.0, 3600.0)
     blend_time: float = setting(0.2, "time over which a change of law, model or gains is blended in", "s", 0.0, 60.0)
     soft_limit_margin: float = setting(0.02, "where soft limits begin, before the hard ones", "rad or m", 0.0, 10.0)
     overspeed: float = setting(1.1, "greatest speed, as a multiple of the velocity limit", "-", 1.0, 100.0)
@@ -95,7 +95,7 @@ class SafetySettings:
         0.005, "time constant of velocities that are estimated, of states and of ~/reference", "s", 0.0, 1.0
     )
     integral_limit: float = setting(0.1, "bound of the integral of the position error", "rad s or m s", 0.0, 1e3)
-    allow_sagging: bool = switch(
+    externally_supported: bool = switch(
         False, "whether effort limits may be too low to hold the arm, because something else carries it"
     )
     overrun: float = setting(0.02, "longest period between two states that is no overrun", "s", 1e-3, 10.0)

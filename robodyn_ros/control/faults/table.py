@@ -46,7 +46,7 @@ class Fault(NamedTuple):
     reactions: tuple[str, ...] = WITH_STATES  # to choose from
     reaction: str = "hold"  # unless another one is chosen
     max_duration: float = 5.0  # of the reaction, unless another one is given [s]
-    needs_quiet: bool = False  # True if it lasts until it has been quiet, from the first time on
+    latches: bool = False  # True if it lasts until it has been quiet, from the first time on
 
 
 FAULTS: Mapping[str, Fault] = {
@@ -84,7 +84,7 @@ FAULTS: Mapping[str, Fault] = {
         "an arm that does not follow",
         "move more slowly (a longer duration), carry less, correct the model, or raise natural_frequency",
         "test_control_consistency.py::test_a_drive_that_does_not_obey_is_found_before_its_joint_is_fast",
-        needs_quiet=True,  # nobody knows why, so it is not asked again at once
+        latches=True,  # nobody knows why, so it is not asked again at once
     ),
     "speed": Fault(
         "too fast",
@@ -121,7 +121,7 @@ FAULTS: Mapping[str, Fault] = {
         "test_control_contact.py::test_a_touch_that_becomes_a_collision_stays_one_until_it_has_been_quiet",
         TO_CONTACT,
         "float",  # the arm may clamp somebody
-        needs_quiet=True,
+        latches=True,
     ),
     "touch": Fault(
         "touch",
@@ -131,7 +131,7 @@ FAULTS: Mapping[str, Fault] = {
         "clear the way, or raise the thresholds of contact",
         "test_control_contact.py::test_each_answer_at_each_level_has_its_expiry_and_its_way_back",
         TO_CONTACT,
-        needs_quiet=True,
+        latches=True,
     ),
 }
 """Kind of fault → its row. In this order the core looks for them."""
@@ -186,25 +186,25 @@ class FaultReaction:
 
     kind: ClassVar[str]
 
-    answer: str = choice("hold", "answer to a fault", lambda: TO_CONTACT)
-    expiry: float = setting(5.0, "how long that lasts", "s", 0.0, 3600.0)
+    reaction: str = choice("hold", "reaction to a fault", lambda: TO_CONTACT)
+    max_duration: float = setting(5.0, "how long that lasts", "s", 0.0, 3600.0)
 
     def __post_init__(self) -> None:
         check_settings(self)
 
     def escalated(self, level: int) -> str:
-        """The answer, made so many levels stronger."""
+        """The reaction, made so many levels stronger."""
         ladder = BLIND_ESCALATION if FAULTS[self.kind].reactions == WITHOUT_STATES else WITH_STATES
-        place = ladder.index(self.answer) if self.answer in ladder else 0
-        return ladder[min(place + level, len(ladder) - 1)] if level else self.answer
+        place = ladder.index(self.reaction) if self.reaction in ladder else 0
+        return ladder[min(place + level, len(ladder) - 1)] if level else self.reaction
 
 
 def _reaction_class(kind: str) -> type[FaultReaction]:
     fault = FAULTS[kind]
     end = "before nothing is sent" if fault.reactions == WITHOUT_STATES else "before the ramp to zero"
-    answer = choice(fault.reaction, f"answer to {fault.description}", lambda: fault.reactions)
-    expiry = setting(fault.max_duration, f"how long that lasts {end}", "s", 0.0, 3600.0)
-    members = [("answer", str, answer), ("expiry", float, expiry)]
+    reaction = choice(fault.reaction, f"reaction to {fault.description}", lambda: fault.reactions)
+    duration = setting(fault.max_duration, f"how long that lasts {end}", "s", 0.0, 3600.0)
+    members = [("reaction", str, reaction), ("max_duration", float, duration)]
     found: type[FaultReaction] = make_dataclass(
         f"{kind.title()}Reaction", members, bases=(FaultReaction,), namespace={"kind": kind}, frozen=True
     )
@@ -221,7 +221,7 @@ class FaultReactions(Mapping[str, FaultReaction]):
     def __init__(self, **given: Any) -> None:
         """
         Args:
-            given: kind → its reaction, or its arguments: answer, and expiry [s]; the defaults unless given.
+            given: kind → its reaction, or its arguments: reaction, and max_duration [s]; the defaults unless given.
 
         Raises:
             ConfigurationError: there is no such kind, or a value is none that its reaction can have.

@@ -186,8 +186,8 @@ static int check_period(double period, const double* kp, const double* kd, const
 /* What is sent because of each kind of fault. */
 static void find_reactions(Settings* s, const Parameters* p) {
   for (int k = 0; k < KINDS; ++k) {
-    for (int l = 0; l < LEVELS; ++l) s->answers[k * LEVELS + l] = ESCALATION[k][(int)p->faults_answer[k]][l];
-    s->expiry[k] = p->faults_expiry[k];
+    for (int l = 0; l < LEVELS; ++l) s->reactions[k * LEVELS + l] = ESCALATION[k][(int)p->faults_reaction[k]][l];
+    s->max_duration[k] = p->faults_max_duration[k];
   }
 }
 
@@ -271,7 +271,7 @@ static int joint_is_held(const Settings* s, int i, Load load, const double* most
   const int why = exceeds(s, i, load, most);
   if (why == CORE_TOO_STRONG)
     snprintf(problem, size, "effort_limits.%s: %g is below what holds the arm: gravity takes %g or more %s; raise it, check "
-             "gravity and payload, or set allow_sagging if something else carries the arm",
+             "gravity and payload, or set externally_supported if something else carries the arm",
              joint, s->effort_limit[i], load.effort, where);
   else if (why)
     snprintf(problem, size, "effort_rate_limits.%s: %g per s does not hold the arm %s: make it %g per s or more",
