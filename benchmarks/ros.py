@@ -3,9 +3,10 @@
 
 """From joint_states to command over real DDS: the controller beside a bare node that only echoes the message.
 
-The controller runs twice: its loop in Python, and in a thread of C (the parameter realtime).
+The controller runs twice, its loop in the thread of C: by real time, and by simulated time.
 
     make bench-ros                        500 Hz, 1 kHz and 2 kHz, all nodes in turns within one run
+    make bench-ros BENCH=--python         and a third one, with its loop in Python (the parameter realtime is off)
     make bench-ros BENCH=--json           the same for machines
     make bench-ros BENCH="--arm panda --law cartesian_impedance operational_space --rate 500 1000"
                                           the same for some laws on the Panda of the package example-robot-data
@@ -29,6 +30,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -167,6 +169,15 @@ def positions_of(arm: str) -> tuple[list[str], list[float]]:
 ARMS = "prr", "panda"
 
 
+def publish_clock(node: Any, over: threading.Event) -> None:
+    """Simulated time that is the time of the stamps."""
+    from rosgraph_msgs.msg import Clock
+
+    publisher = node.create_publisher(Clock, "/clock", 1)
+    while not over.wait(0.01):
+        publisher.publish(Clock(clock=node.get_clock().now().to_msg()))
+
+
 @contextmanager
 def metering(subjects: dict[str, str], arm: str = "prr") -> Iterator[Any]:
     """A meter (meter.py) for the nodes that run; its own priority, and that of the middleware below it, is theirs."""
@@ -183,25 +194,42 @@ def metering(subjects: dict[str, str], arm: str = "prr") -> Iterator[Any]:
         declare_scheduling(node, settings)
         Scheduling(node).begin(python=False)
         end = time.monotonic() + 120.0
+        over = threading.Event()
+        clock = threading.Thread(target=publish_clock, args=(node, over), daemon=True)
+        if "simulated" in subjects:
+            clock.start()
         for subject in subjects:
             while len(meter.measure(subject, 100.0, 0.5)[0]) < 20:
                 if time.monotonic() > end:
                     raise SystemExit(f"no answer of the {subject}")
         if meter.refused:
             print("the system refuses the real-time priority: everything is ordinary", file=sys.stderr)
-        yield meter
+        try:
+            yield meter
+        finally:
+            over.set()
+            if clock.ident:
+                clock.join()
 
 
-def controllers(options: list[str], arm: str = "prr") -> tuple[dict[str, list[str]], dict[str, str]]:
-    """The programs of both controllers, and the topics of their states.
+CONTROLLERS = {"realtime": ["realtime:=on"], "simulated": ["realtime:=on", "use_sim_time:=true"]}
+PYTHON = {"python": ["realtime:=off"]}
+
+
+def controllers(
+    options: list[str], arm: str = "prr", chosen: dict[str, list[str]] = CONTROLLERS
+) -> tuple[dict[str, list[str]], dict[str, str]]:
+    """The programs of the controllers, and the topics of their states.
 
     They are not fed while it is another's turn, which is no fault here.
     """
     given = ("-p", f"robot_description:={urdf_of(arm)}", "-p", "state_timeout:=10.0")
     program = ["-m", "robodyn_ros.nodes.controller", "--ros-args", *given, *options]
-    names = ("-r", "__node:=realtime", "-r", "joint_states:=realtime_states", "-p", "realtime:=on")
-    nodes = {"controller": [*program, "-p", "realtime:=off"], "realtime": [*program, *names]}
-    return nodes, {"controller": "joint_states", "realtime": "realtime_states"}
+    nodes = {}
+    for name, parameters in chosen.items():
+        own = [word for parameter in parameters for word in ("-p", parameter)]
+        nodes[name] = [*program, "-r", f"__node:={name}", "-r", f"joint_states:={name}_states", *own]
+    return nodes, {name: f"{name}_states" for name in chosen}
 
 
 def measure(meter: Any, pids: dict[str, int], rate: float, duration: float) -> dict[str, Any]:
@@ -223,9 +251,11 @@ def measure(meter: Any, pids: dict[str, int], rate: float, duration: float) -> d
     }
 
 
-def compare(rates: list[float], duration: float, options: list[str], arm: str = "prr") -> dict[str, Any]:
-    """Both controllers and the echo in turns, at each rate; the options are the controllers'."""
-    nodes, topics = controllers(options, arm)
+def compare(
+    rates: list[float], duration: float, options: list[str], arm: str, chosen: dict[str, list[str]]
+) -> dict[str, Any]:
+    """The controllers and the echo in turns, at each rate; the options are the controllers'."""
+    nodes, topics = controllers(options, arm, chosen)
     nodes, topics = nodes | {"echo": ["-c", ECHO]}, topics | {"echo": "echo_states"}
     with running(nodes) as pids, metering(topics, arm) as meter:
         return {f"{rate:g} Hz": measure(meter, pids, rate, duration) for rate in rates}
@@ -234,7 +264,7 @@ def compare(rates: list[float], duration: float, options: list[str], arm: str = 
 def disturbed(rate: float, duration: float, options: list[str]) -> dict[str, Any]:
     """Each controller alone, undisturbed and while Python computes or stands still in its process."""
     found: dict[str, Any] = {}
-    nodes, topics = controllers(options)
+    nodes, topics = controllers(options, chosen={**PYTHON, "realtime": CONTROLLERS["realtime"]})
     for kind, text in KINDS.items():
         for name, (_, *program) in nodes.items():
             command = ["-m", *program] if kind == "quiet" else ["-c", DISTURBED, kind, *program]
@@ -350,7 +380,7 @@ def table(found: dict[str, Any]) -> str:
             answered = f"{values['answered']} of {values['sent']}"
             where = "" if rate in KINDS.values() else rate
             lines.append(f"{where:10} {node:12} {figures}   {answered}, {values['processor [µs]']:.0f} µs")
-        for node in () if "echo" not in nodes else ("controller", "realtime"):
+        for node in [name for name in nodes if name != "echo"] if "echo" in nodes else ():
             ratios = {key: nodes[node][key] / nodes["echo"][key] for key in ("median", "p99", "processor [µs]")}
             figures = f"{ratios['median']:8.2f} {ratios['p99']:8.2f}"
             lines.append(f"{rate:10} {node + ' / echo':19} {figures}   processor {ratios['processor [µs]']:.2f}")
@@ -370,6 +400,7 @@ def main() -> int:
     parser.add_argument("--realtime", default="on", help="the controller's parameter in the soak")
     text = "forbid the processors to sleep meanwhile: the controller's parameter cpu_dma_latency"
     parser.add_argument("--awake", action="store_true", help=text)
+    parser.add_argument("--python", action="store_true", help="a controller with its loop in Python, too")
     parser.add_argument("--arm", choices=ARMS, default="prr", help="the arm of the controllers")
     parser.add_argument("--law", nargs="+", metavar="LAW", help="the laws of the controllers, one after the other")
     arguments = parser.parse_args()
@@ -385,7 +416,10 @@ def main() -> int:
         print(json.dumps(found, indent=2) if arguments.json else table(found))
         return 0
     laws = {law: [*options, "-p", f"controller:={law}"] for law in arguments.law or ()} or {"": options}
-    each = {law: compare(arguments.rate, arguments.duration, given, arguments.arm) for law, given in laws.items()}
+    chosen = {**CONTROLLERS, **(PYTHON if arguments.python else {})}
+    each = {
+        law: compare(arguments.rate, arguments.duration, given, arguments.arm, chosen) for law, given in laws.items()
+    }
     if arguments.json:
         print(json.dumps(each if arguments.law else each[""], indent=2))
         return 0
