@@ -282,9 +282,9 @@ def test_the_file_keeps_what_was_learnt(tmp_path):
     ("text", "said"),
     [
         ("{robot: panda}", "is of 'panda', not of the arm 'prr'"),
-        ("[1, 2]", "names no robot"),
+        ("[1, 2]", "has no key 'robot'"),
         ("{robot: prr", "cannot be read"),
-        ("{robot: prr, Adaptive: 3}", "has 3 of Adaptive"),
+        ("{robot: prr, Adaptive: 3}", "the memory of Adaptive must be a mapping, not 3"),
         ("{robot: prr, Adaptive: {bodies: {}}}", "bodies: must be of carriage, arm, hand"),
     ],
 )

@@ -1,9 +1,9 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The control step as a function of a library: for a loop of one's own, in place, and for many arms at once.
+"""The control step as a library function: for a control loop of your own, in place, or for many arms at once.
 
-:class:`ControlLoop` is more than that: it checks states, has references and reacts to faults. This is the
+:class:`ControlLoop` does more: it checks states, manages references and reacts to faults. This module has the
 algebra alone.
 """
 
@@ -27,17 +27,17 @@ class LawStep:
     """The control step of a traced law: law, ramp, soft limits, limits of effort and rate.
 
     In place: write ``q``, ``qd`` and ``reference``, call :meth:`evaluate`, read ``effort``. It checks nothing and
-    allocates nothing. An object of this class belongs to one thread, and keeps the memory of one arm.
+    allocates nothing. An object of this class belongs to one thread, and has the memory of one arm.
 
     Attributes:
-        q: position, (n,) in [rad] or [m]; to be written, as the next two.
-        qd: velocity, (n,) in [rad/s] or [m/s].
-        reference: what the arm should do; its four arrays.
-        effort: to send, (n,) in [N·m] or [N]; to be read, as the next.
-        efforts: the terms of the law.
-        flags: (3,), 0 or 1: the efforts are finite; any is saturated; any is limited in its rate.
-        memory: what the step remembers, (m,).
-        law_memory: what the law remembers, (l,).
+        q: position, (n,) in [rad] or [m]; to be written.
+        qd: velocity, (n,) in [rad/s] or [m/s]; to be written.
+        reference: the desired motion; to be written, its four arrays in place.
+        effort: to send, (n,) in [N·m] or [N]; to be read.
+        efforts: the terms of the law; to be read.
+        flags: (3,), 0 or 1: all efforts are finite; any is saturated; any is rate-limited.
+        memory: of the step, (m,).
+        law_memory: memory of the law, (l,).
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class LawStep:
             effort_limit: (n,), not negative, in [N·m] or [N]; the URDF's unless given.
             rate_limit: of the effort, (n,) in [N·m/s] or [N/s]; none unless given.
             safety: ramp, margin of the soft limits, bound of the integral; the defaults unless given.
-            drives: what they add by themselves; nothing unless given.
+            drives: the compensation that the drives add by themselves; none unless given.
 
         Raises:
             TraceError: the law cannot be traced; the message says why.
@@ -73,7 +73,7 @@ class LawStep:
         self.reset()
 
     def reset(self) -> None:
-        """The next step is the first; the law remembers what it does now."""
+        """Make the next step the first one; the law's memory becomes that of the law object."""
         self._times[:] = 0.0
         self.memory[:], self.law_memory[:] = self._first, self._step.law_memory
 
@@ -81,7 +81,7 @@ class LawStep:
         """Make a step in place.
 
         Args:
-            dt: time since the step before [s]; 0 in the first.
+            dt: time since the step before [s]; 0 in the first step.
         """
         self._times[0] += dt
         self._times[1] = dt
@@ -93,16 +93,16 @@ class LawStep:
     def many(
         self, t: Array, dt: Array, q: Array, qd: Array, reference: Reference, memory: Array, law_memory: Array
     ) -> tuple[StepResult, Array, Array]:
-        """A step of each of N arms of this kind, which need not be at the same time.
+        """A step of each of N arms of this kind; their times may differ.
 
         Args:
             t: time [s], (N,).
             dt: time since the step before [s], (N,).
             q: positions, (N, n).
             qd: velocities, (N, n).
-            reference: what they should do, (N, n) each.
-            memory: what their steps remember, (N, m); :attr:`memory` of a new object to begin with.
-            law_memory: what their laws remember, (N, l), likewise.
+            reference: their desired motions, (N, n) each.
+            memory: of their steps, (N, m); at first, :attr:`memory` of a new object.
+            law_memory: memory of their laws, (N, l), likewise.
 
         Returns:
             The results, (N, n) each, and both memories after the step.

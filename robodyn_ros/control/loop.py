@@ -3,9 +3,9 @@
 
 """The control loop: everything that a controller node decides, without ROS.
 
-The loop itself is the core in C (``core/core.h``; ``core/loop.c`` shows a period from top to bottom). Here is its face:
-it prepares settings and trajectories, hands them over, and says in words what the core says in numbers. Each state gets
-one command or one refusal (an error), never a guess.
+The loop itself is the core in C (``core/core.h``; ``core/loop.c`` shows a period from top to bottom). This module is
+its interface in Python: it prepares settings and trajectories, passes them to the core, and translates the core's codes
+into messages. Each state gives one command or one error.
 """
 
 from __future__ import annotations
@@ -75,17 +75,17 @@ from robodyn_ros.robot.pose import Array, read_only
 Loop = TypeVar("Loop", bound="ControlLoop")
 
 OVERLOAD_SAMPLES = 21
-"""Instants of a trajectory at which gravity and friction are compared with the effort limits before it is followed."""
+"""Samples of a trajectory at which gravity and friction are compared with the effort limits before it is followed."""
 
 ToolTarget = Literal["pose", "twist", "wrench"]
-"""What may be streamed to the tool."""
+"""Kinds of targets that may be streamed to the tool."""
 
 TOOL_STATES = ("follows", "unreachable", "detour")
-"""What the tool does that a stream moves: it may stand at the edge of what it can reach, or take another way."""
+"""States of a streamed tool: it follows; it stands at the edge of its workspace; it moves to its target by a detour."""
 
 
 class ToolStream(NamedTuple):
-    """How what is streamed to the tool is followed."""
+    """How the tool follows its stream."""
 
     state: str  # one of :data:`TOOL_STATES`
     distance: float  # from the tool's reference to its target [m]
@@ -95,16 +95,16 @@ class ToolStream(NamedTuple):
 
 
 CONTACTS = ("", "collision", "touch")
-"""Kinds of contact that somebody else may have found, in the order of ``core_set_contact``."""
+"""Kinds of contact that the caller may have detected, in the order of ``core_set_contact``."""
 
 _new: Any = tuple.__new__
 _item: Any = tuple.__getitem__
 
 
 class CompiledCommand(Command):
-    """A command of the law: terms, reference, error and state are made of the rows of numbers when they are asked for.
+    """A command of the law: terms, reference, error and state are read from the rows of numbers on access.
 
-    A view of a row takes as long as a fifth of the period in C, and who sends the effort needs no other.
+    A view of a row takes as long as a fifth of the period in C, and a caller that only sends the effort needs none.
     """
 
     __slots__ = ()
@@ -130,7 +130,7 @@ class CompiledCommand(Command):
         q, qd = _item(self, 9)[:2]
         return q, qd
 
-    # As a tuple it holds what a plain command holds, and a copy of it is a plain one.
+    # As a tuple it has the items of a plain command, and a copy of it is a plain command.
 
     def __iter__(self) -> Iterator[Any]:
         return iter([getattr(self, name) for name in self._fields])
@@ -153,10 +153,10 @@ class Runner(Protocol):
     """A thread that runs the periods."""
 
     def request(self, request: Record) -> None:
-        """Have it do what is asked for between two periods, and wait for that.
+        """Have the thread carry out a request between two periods, and wait until it is done.
 
         Raises:
-            NotReadyError: it does not answer.
+            NotReadyError: the thread does not respond.
         """
 
 
@@ -166,17 +166,17 @@ class ControlLoop:
     - A state that is too old, from the future, not finite, of the wrong shape, without velocities, or that jumps gives
       no command. When no usable state has come for ``state_timeout``, :meth:`watch` gives the reaction to that fault.
     - The loop starts at the position of the arm: the first reference is a hold there, and gravity ramps in over
-      ``ramp_time``. It starts there again whenever the flow of states was broken: their time went back (a simulation
-      was reset, or a clock was set and states have continued each other since, for ``state_timeout``) or paused for
-      longer than ``state_timeout`` (a driver restarted, a cable was pulled).
-      The trajectory or stream is dropped then, because the arm is no longer where that left it. The same holds after
+      ``ramp_time``. It restarts there whenever the flow of states was interrupted. The states may have paused for
+      longer than ``state_timeout`` (a driver restarted, a cable was pulled). Or their time went back: a simulation was
+      reset, or a clock was set and the states have been consistent again for ``state_timeout``.
+      A restart drops the trajectory or stream, because the arm is no longer where that left it. The same holds after
       every fault. The efforts are blended from the old to the new; they do not step.
-    - Where an effort is limited, the integral of the error does not wind up, and a trajectory waits.
+    - While an effort is limited, the integral of the error does not wind up, and a trajectory waits.
     - All settings are replaced as a whole between two updates, while the arm moves (:meth:`apply`).
 
     Attributes:
-        settings: what the loop works with.
-        live: the thread that runs the periods; None while this object does.
+        settings: the present settings.
+        live: the thread that runs the periods; None while this object runs them.
     """
 
     def __init__(
@@ -198,20 +198,20 @@ class ControlLoop:
     ) -> None:
         """
         Args:
-            controller: the control law; called once, so that what it compiles on first use is ready.
+            controller: the control law; called once, so that code which it compiles on first use is ready.
             effort_limit: (n,), not negative, in [N·m] or [N]; inf where there is none.
             safety: timeouts, ramps and thresholds; the defaults unless given.
             rate_limit: of the effort, (n,) in [N·m/s] or [N/s]; none unless given.
             velocity_limit: (n,) in [rad/s] or [m/s]; the URDF's unless given.
             feedback: gains of the reactions to faults; the law's own unless given.
-            tolerances: of trajectories that bring none of their own; none unless given.
+            tolerances: for trajectories without tolerances of their own; none unless given.
             reactions: to faults, the defaults unless given.
-            deceleration: of a motion that is told to hold, (n,) in [rad/s²] or [m/s²]; unless given, that of the URDF,
-                and where it has none the motion stops at once.
-            drives: what they add by themselves; nothing unless given.
-            contact: what is observed of contacts; nothing unless given.
-            tool: the link that streams for the tool move; nothing unless given.
-            stream: how they do, the defaults unless given.
+            deceleration: with which a moving arm comes to a hold, (n,) in [rad/s²] or [m/s²]; the URDF's unless given.
+                Where neither has one, the reference stops at once.
+            drives: the compensation that the drives add by themselves; none unless given.
+            contact: observation of contacts; none unless given.
+            tool: the link that streams for the tool move; none unless given.
+            stream: limits of these streams, the defaults unless given.
 
         Raises:
             InputError: a limit of the wrong shape, negative or NaN.
@@ -253,7 +253,7 @@ class ControlLoop:
 
     @classmethod
     def from_settings(cls: type[Loop], settings: LoopSettings) -> Loop:
-        """A loop that works with given settings."""
+        """A loop with given settings."""
         limits = settings.limits
         return cls(
             settings.controller,
@@ -303,12 +303,12 @@ class ControlLoop:
 
     @property
     def step_memory(self) -> Array:
-        """What the control step remembers now (:class:`robodyn_ros.control.step_numbers.StepMemory`), as one array."""
+        """The memory of the control step (:class:`robodyn_ros.control.step_numbers.StepMemory`) now, as one array."""
         return np.concatenate([np.ravel(part) for part in vars(self.memory().memory).values()])
 
     @property
     def restarts(self) -> int:
-        """How often the flow of states was broken, so that the loop had to start again at the arm's position."""
+        """How often the flow of states was interrupted, so that the loop restarted at the arm's position."""
         return int(self.memory().restarts)
 
     @property
@@ -318,12 +318,12 @@ class ControlLoop:
 
     @property
     def requests(self) -> int:
-        """How often the arm was asked for something else than before, or was stopped."""
+        """Number of new references and stops so far."""
         return int(self.memory().references.requests)
 
     @property
     def fault(self) -> ActiveFault | None:
-        """The fault that lasts, if there is one."""
+        """The active fault, if there is one."""
         now, before = ActiveFault.of(self.memory()), self._fault
         if now is not None and before is not None and now.number == before.number:
             vars(before).update(vars(now))
@@ -338,11 +338,11 @@ class ControlLoop:
 
     @property
     def external(self) -> Array | None:
-        """What acts from outside, (n + 8,): efforts, wrench, energy and mass, as :class:`.ExternalEfforts`; or None."""
+        """External efforts, wrench, energy and mass, (n + 8,), as :class:`.ExternalEfforts`; None if not observed."""
         return None if self.settings.contact is None else self.memory().external.copy()
 
     def memory(self) -> Any:
-        """The struct ``State`` of the core: as it is now, or was between two periods while a thread runs them."""
+        """The struct ``State`` of the core; while a thread runs the periods, a copy made between two periods."""
         if self.live is None:
             return self._core.state
         settings = self.core_settings
@@ -354,22 +354,22 @@ class ControlLoop:
     # From a state to a command
 
     def update(self, t: float, now: float, q: ArrayLike, qd: ArrayLike | None) -> Command | None:
-        """The command for a state; None where the reaction to a fault has ended, so that nothing is sent.
+        """The command for a state; None after the reaction to a fault has ended, when nothing is sent.
 
         Args:
             t: when the state was measured [s].
-            now: the time now, by the same clock [s].
+            now: the present time, by the same clock [s].
             q: positions (n,) in [rad] or [m].
             qd: velocities (n,) in [rad/s] or [m/s]; None where the drives measure none.
 
         Raises:
             StaleStateError: the state is too old, or from the future.
-            OrderError: its time does not follow from that of the one before.
-            JumpError: its position does not.
-            InputError: it is not n finite numbers each, or has no velocities.
-            HoldingError: it is the first, and the limits do not hold the arm there.
-            EffortError: the control law gave no efforts and has given none since the loop was switched on: there is no
-                effort that a reaction could begin with.
+            OrderError: its time is inconsistent with that of the state before.
+            JumpError: its position is inconsistent with that of the state before.
+            InputError: q or qd is not n finite numbers, or velocities are missing.
+            HoldingError: it is the first state, and the limits cannot hold the arm there.
+            EffortError: the control law gave no efforts and has given none since the loop was switched on, so that
+                there is no effort to begin a reaction with.
         """
         if self._dynamics.parameters is not self._seen:
             self._refresh()
@@ -406,17 +406,17 @@ class ControlLoop:
         return command
 
     def _take(self, q: ArrayLike, qd: ArrayLike | None) -> None:
-        """Take a state whose numbers are no arrays (n,) of doubles.
+        """Convert a state whose numbers are no arrays (n,) of doubles.
 
         Raises:
-            InputError: it is not n finite numbers each.
+            InputError: q or qd is not n finite numbers.
         """
         for name, values, place in (("q", q, self._core.period.q), ("qd", qd, self._core.period.qd)):
             if values is not None:
                 place[:] = finite_array(name, values, place.shape)
 
     def _run_otherwise(self, *, measured: bool) -> int:
-        """A period for a state without velocities, or with a law that remembers something."""
+        """A period for a state without velocities, or with a law that has memory."""
         settings = self.core_settings
         self._has_velocity[...] = measured
         settings.law_memory[:] = self._step.law_memory
@@ -426,10 +426,10 @@ class ControlLoop:
         return code
 
     def period_result(self, code: int, *, has_state: bool = True) -> Command | None:
-        """What the latest period gave where that is no command of the law: a reaction to a fault, None, or an error.
+        """The result of the latest period if it is no command of the law: a reaction to a fault, None, or an error.
 
         Args:
-            code: that the core gave.
+            code: that the core returned.
             has_state: False if no usable state came.
 
         Raises:
@@ -450,10 +450,10 @@ class ControlLoop:
         raise self.refusal(code, cause, period.q.tolist(), period.qd.tolist())
 
     def refusal(self, code: int, cause: FaultCause, q: Sequence[float], qd: Sequence[float]) -> RobodynError:
-        """Why a state was refused, in words.
+        """The error with which a state was refused.
 
         Args:
-            code: that the core gave.
+            code: that the core returned.
             cause: in numbers.
             q: positions of the state (n,).
             qd: velocities (n,).
@@ -476,21 +476,21 @@ class ControlLoop:
         return InputError(what, f"must be {self.robot.n} finite numbers", q if what == "q" else qd)
 
     def watch_due(self, rests: float) -> float:
-        """After how long :meth:`watch` is due again [s]: a period of the states while it sends, or ``rests``."""
+        """Time until :meth:`watch` is due again [s]: a period of the states while it sends, else ``rests``."""
         return self._core.watch_due(rests)
 
     def watch(self, t: float) -> Command | None:
-        """The command where no usable state comes; None where none is due. To be called all the time.
+        """The command while no usable state comes; None if none is due. To be called periodically.
 
         Args:
-            t: the time now, by the clock of the states [s].
+            t: the present time, by the clock of the states [s].
         """
         if not t - float(self._time) > self.settings.safety.state_timeout:
             return None
         return self._reaction(has_state=False) if self._core.watch(t) == CODES["CORE_SEND"] else None
 
     def _reaction(self, *, has_state: bool) -> Command:
-        """The command because of a fault, of the period that was just worked out."""
+        """The reaction to a fault, as the latest period computed it."""
         rows, memory = self._numbers.copy(), self._core.state
         kind = KINDS[int(self._core.period.kind)]
         problem = self.problem_of(kind, memory)
@@ -506,11 +506,11 @@ class ControlLoop:
         )
 
     def problem_of(self, kind: str, memory: Any) -> str:
-        """What exactly is wrong, in words.
+        """The cause of a fault as a message.
 
         Args:
             kind: of the fault.
-            memory: that has it in numbers, with the names of the struct ``State``.
+            memory: the cause in numbers, with the names of the struct ``State``.
         """
         joint, value, bound = int(memory.problem_joint), float(memory.problem_value), float(memory.problem_bound)
         cause = FaultCause(int(memory.problem), joint, value, bound)
@@ -521,7 +521,7 @@ class ControlLoop:
         return problem
 
     def described(self, kind: str, cause: FaultCause) -> str:
-        """What is wrong, where somebody else than the core knows more of it; "" where nobody does."""
+        """The cause of a fault as a message, if its details are outside the core; "" if they are not."""
         if kind == "publisher":
             return self._conflict
         if kind in CONTACTS and not cause.kind:
@@ -544,28 +544,28 @@ class ControlLoop:
             command: of :meth:`update`, :meth:`watch` or :meth:`part`.
             t: its time [s].
             settings: greatest gains.
-            q: the last position as the drives gave it, (n,), if its turns may be others than the loop's.
+            q: the latest position by the drives, (n,), if it may differ from the loop's by whole turns.
         """
         at = self._core.state.q.copy() if q is None else np.array(q, dtype=np.float64)
         greatest = np.array([settings.mit_stiffness_limit, settings.mit_damping_limit])
         return MitCommand(*self._core.mit(t, at, np.ascontiguousarray(command.effort), greatest))
 
     def judge_rate(self) -> None:
-        """Judge which gains the rate of the states carries, by the period and the delay that the core has measured."""
+        """Judge which gains the rate of the states allows, by the period and the delay that the core has measured."""
         memory = self.memory()
-        with suppress(Exception):  # of a model: it is a fault of the law, where that uses it
+        with suppress(Exception):  # of a model; if the law uses it too, that becomes a fault of the law
             found: Judgement = judged(self.settings, _sampling(memory), memory.q.copy())
             stiffness, damping = (np.ascontiguousarray(part) for part in found.feedback)
             self._ask("SET_CARRIED", value=found.carried, limit=found.settled_until, numbers=(stiffness, damping))
 
-    # What the arm is to do
+    # References
 
     def start(self, t: float, q: ArrayLike) -> None:
-        """Hold where the arm is, and forget everything else; the first update does this by itself.
+        """Hold the arm's position, and clear everything else; the first update does this by itself.
 
         Args:
             t: time of the state [s].
-            q: where the arm is, (n,) in [rad] or [m].
+            q: position of the arm, (n,) in [rad] or [m].
 
         Raises:
             InputError: q is not n finite numbers.
@@ -574,13 +574,13 @@ class ControlLoop:
         self._ask("START", t=t, numbers=(q,))
 
     def hold(self, t: float, q: ArrayLike | None = None) -> None:
-        """Stop with the deceleration of the settings, at once where there is none, and stay.
+        """Stop with the deceleration of the settings (at once if there is none), and hold.
 
-        A latched fault is acknowledged by this, so that it is over when its cause is.
+        This acknowledges a latched fault, which then ends as soon as its cause does.
 
         Args:
             t: time [s].
-            q: where, at once, (n,) in [rad] or [m]; at the position of the present reference unless given.
+            q: position to hold at once, (n,) in [rad] or [m]; unless given, the present reference is brought to a stop.
 
         Raises:
             NotReadyError: no state has come yet.
@@ -601,19 +601,19 @@ class ControlLoop:
 
         Args:
             trajectory: of the joints named.
-            t_start: when its time is 0 [s], now unless given; of one that has begun already, the rest is followed.
+            t_start: when its time is 0 [s], now unless given; if that is in the past, the rest is followed.
             joints: names of its joints, in its order; all unless given. The others stay where their reference is.
-            tolerances: what it is judged by; those of the settings unless given.
+            tolerances: of this trajectory; those of the settings unless given.
 
         Returns:
-            An object that says how it goes, and beforehand whether gravity and friction are too much for a joint.
+            An object that has the outcome, and a check beforehand whether gravity and friction overload a joint.
 
         Raises:
-            NotReadyError: no state has come yet, or a fault lasts.
+            NotReadyError: no state has come yet, or a fault is active.
             InputError: unknown, repeated or too few names; a trajectory that is over; a start that is not finite; an
                 end in motion.
             LimitError: the trajectory leaves the position limits, or is too fast, at a point or between two; or it
-                brings efforts beyond the limits.
+                has efforts beyond the limits.
         """
         self._refuse_during_fault()
         return self.follow_prepared(self.prepare(trajectory, t_start, joints), tolerances)
@@ -621,7 +621,7 @@ class ControlLoop:
     def prepare(
         self, trajectory: Trajectory, t_start: float | None = None, joints: Sequence[str] | None = None
     ) -> PreparedTrajectory:
-        """Do all of :meth:`follow` that takes time for a long trajectory, in a thread if need be; nothing changes.
+        """Do the slow work of :meth:`follow` for a long trajectory, if need be in a thread; the loop does not change.
 
         Arguments and errors are those of :meth:`follow`.
         """
@@ -637,12 +637,12 @@ class ControlLoop:
             raise refused.error("trajectory", self.robot) from None
 
     def follow_prepared(self, prepared: PreparedTrajectory, tolerances: Tolerances | None = None) -> Following:
-        """Follow a prepared trajectory; this takes no longer for a long one.
+        """Follow a prepared trajectory; the time that this takes does not depend on its length.
 
         Raises:
-            NotReadyError: no state has come yet, or a fault lasts.
+            NotReadyError: no state has come yet, or a fault is active.
             InputError: the trajectory is over, or the limits have changed since it was prepared.
-            LimitError: the way to its next point leaves the limits.
+            LimitError: the path to its next point leaves the limits.
         """
         self._refuse_during_fault()
         allowed, n = tolerances or self.settings.tolerances, self.robot.n
@@ -666,7 +666,7 @@ class ControlLoop:
         return Following(lambda: self._outcome(number), judge_load)
 
     def _take_back_trajectories(self) -> None:
-        """Free the trajectories that the core does not need any more."""
+        """Free the trajectories that the core no longer needs."""
         while address := int(self._ask("RETURNED").fields.object):
             self._core.library.core_trajectory_destroy(ctypes.c_void_p(address))
 
@@ -679,7 +679,7 @@ class ControlLoop:
         return None if outcome == CODES["CORE_UNDER_WAY"] else OUTCOMES[outcome - 1]
 
     def track(self, reference: Reference, t: float, joints: Sequence[str] | None = None) -> None:
-        """Keep to a streamed reference until the next one, for ``reference_timeout`` at most.
+        """Use a streamed reference until the next one, for ``reference_timeout`` at most.
 
         A reference that jumps by more than ``reference_jump`` is rate-limited: the reference follows within the
         velocity limits.
@@ -690,7 +690,7 @@ class ControlLoop:
             joints: names of its joints, in its order; all unless given. The others stay where their reference is.
 
         Raises:
-            NotReadyError: no state has come yet, or a fault lasts.
+            NotReadyError: no state has come yet, or a fault is active.
             InputError: unknown, repeated or too few names, wrong shapes, something not finite.
             LimitError: its position, velocity or effort is outside the limits.
         """
@@ -699,7 +699,7 @@ class ControlLoop:
         columns = joint_columns(robot, joints)
         shape = (len(columns),)
         given = [finite_array(f"reference.{key}", values, shape) for key, values in reference._asdict().items()]
-        if self.mode != "waiting":  # else the core says so
+        if self.mode != "waiting":  # else the core refuses it
             check_position_limits("reference", robot, given[0], columns)
             check_velocity_limits("reference, speed", robot, limits.velocity, given[1], columns)
             check_effort_limits("reference, effort", robot, limits.effort, given[3], columns)
@@ -708,17 +708,17 @@ class ControlLoop:
         self._ask("TRACK", "reference", t=t, numbers=tuple(whole), joints=named)
 
     def move_tool(self, what: ToolTarget, numbers: ArrayLike, t: float, stamp: float | None = None) -> None:
-        """Take what was streamed to the tool; the reference goes on with it in every period (``core/tool.c``).
+        """Take over a streamed target of the tool; every period moves the reference by it (``core/tool.c``).
 
         Args:
             what: ``pose``, ``twist`` or ``wrench``.
             numbers: in the root link's axes: a pose (4, 4); a twist (6,), the velocity of the tool's origin and its
-                angular velocity; a wrench (6,) that the tool is to exert besides, force and torque about its origin.
+                angular velocity; a wrench (6,) that the tool exerts in addition, force and torque about its origin.
             t: when it came [s].
             stamp: of a pose [s]; t unless given.
 
         Raises:
-            NotReadyError: no state has come yet, or a fault lasts.
+            NotReadyError: no state has come yet, or a fault is active.
             InputError: wrong shapes, something not finite, or the settings name no tool.
         """
         self._refuse_during_fault()
@@ -730,7 +730,7 @@ class ControlLoop:
 
     @property
     def tool_stream(self) -> ToolStream:
-        """How what is streamed to the tool is followed."""
+        """How the tool follows its stream."""
         memory = self.memory()
         tool = memory.tool
         state, runs = TOOL_STATES[int(tool.state)], int(memory.references.source) == CODES["TOOL"]
@@ -738,9 +738,9 @@ class ControlLoop:
         return ToolStream(state, distance, angle, float(tool.delay), runs)
 
     def scale_speed(self, part: float) -> None:
-        """Follow trajectories at a part of their speed, on top of ``speed_scaling``, from now on.
+        """Follow trajectories at a fraction of their speed, multiplied by ``speed_scaling``, from now on.
 
-        Velocities and accelerations are those of the scaled motion. The speed itself changes within half a second.
+        Velocities and accelerations are those of the scaled motion. The fraction itself changes within half a second.
 
         Raises:
             InputError: it is not within 0 and 1.
@@ -750,10 +750,10 @@ class ControlLoop:
         self._ask("SCALE_SPEED", value=part)
 
     def expected(self, ahead: float) -> tuple[float, Reference]:
-        """A time that is so far ahead of the latest state [s], and the reference then, if nothing else is asked for.
+        """The time ``ahead`` [s] after the latest state, and the reference then, if no other is given until then.
 
         Raises:
-            NotReadyError: no state has come yet, or a fault lasts.
+            NotReadyError: no state has come yet, or a fault is active.
         """
         self._refuse_during_fault()
         t, found = self._latest() + ahead, np.zeros((4, self.robot.n))
@@ -761,87 +761,87 @@ class ControlLoop:
         return t, Reference(*found)
 
     def _ahead(self, time: float) -> Reference:
-        """The reference so far ahead [s]; a stream is taken to go on at its velocity."""
+        """The reference after a time [s]; a stream is extrapolated at its velocity."""
         if self.mode != "track":
             return self.expected(time)[1]
         now = self.expected(0.0)[1]
         return now._replace(q=now.q + time * now.qd)
 
     def part(self, t: float) -> tuple[Array, bool] | None:
-        """The next command on the way to the parting one; None if nothing is being sent.
+        """The next command of the transition to the final command; None if nothing is being sent.
 
-        The parting command carries the arm where it was last, for drives that keep to their last command. The way there
-        keeps to the limits of efforts and rates, and takes no states: it is a matter of milliseconds.
+        The final command holds the arm at its last position against gravity, for drives that keep their last command.
+        The transition respects the limits of efforts and rates. It uses no states, for it takes milliseconds only.
 
         Args:
             t: time by the clock of the states [s].
 
         Returns:
-            Efforts (n,) in [N·m] or [N], and True if they are the parting command.
+            Efforts (n,) in [N·m] or [N], and True if they are the final command.
         """
         effort = np.zeros(self.robot.n)
         outcome = int(self._ask("PART", t=t, result=effort).fields.outcome)
         return (effort, outcome > 1) if outcome else None
 
     def stop(self) -> None:
-        """Forget everything, and wait for a first state again."""
+        """Clear everything, and wait for a first state again."""
         self._ask("STOP")
 
     def tare(self, efforts: Array | None = None) -> None:
-        """Take what acts from outside for nothing from now on.
+        """Zero the estimate of the external efforts: the given ones are subtracted from now on.
 
         Args:
-            efforts: on the joints, as they were observed, (n,) in [N·m] or [N]; those of now unless given.
+            efforts: observed efforts on the joints, (n,) in [N·m] or [N]; the present ones unless given.
 
         Raises:
-            NotReadyError: nothing is observed.
+            NotReadyError: contacts are not observed.
             InputError: they are not n finite numbers.
         """
         if self.settings.contact is None:
-            raise NotReadyError("contacts are not observed: the value contact.observe says what is")
+            raise NotReadyError("contacts are not observed: set contact.observe")
         given = () if efforts is None else (finite_array("efforts", efforts, self._nowhere.shape),)
         self._ask("TARE", numbers=given)
 
     def set_contact(self, kind: str, problem: str = "") -> None:
-        """State what contact somebody else has found, such as a force-torque sensor.
+        """Report a contact that was detected outside the core, for example by a force-torque sensor.
 
         Args:
             kind: ``touch``, ``collision``, or "" for none.
-            problem: what exactly that is.
+            problem: description of the contact.
         """
         self._contact, self._contact_problem = kind, problem
         self._ask("SET_CONTACT", number=CONTACTS.index(kind))
 
     @property
     def contact(self) -> str:
-        """The kind of contact that somebody else has found (:meth:`set_contact`); "" for none."""
+        """The kind of contact that was reported by :meth:`set_contact`; "" for none."""
         return self._contact
 
     def set_publisher_conflict(self, conflict: str) -> None:
-        """State what is wrong with the publishers of states, commands or references; "" if nothing is."""
+        """Report a conflict of publishers of states, commands or references; "" if there is none."""
         if conflict != self._conflict:
             self._conflict = conflict
             self._ask("SET_CONFLICT", number=bool(conflict))
 
     def reset_clock(self) -> None:
-        """Accept the next state whatever its time and position: the clock went back, because a simulation was reset."""
+        """Accept any time and position of the next state: the clock went back, because a simulation was reset."""
         self._ask("RESET_CLOCK")
 
     def _refuse_during_fault(self) -> None:
         fault = self.fault
         if fault is not None:
-            raise NotReadyError(f"the {fault.kind} fault lasts: the arm follows nothing")
+            raise NotReadyError(f"the {fault.kind} fault is active: references are refused until it ends")
 
     def _latest(self) -> float:
         """Time of the latest state [s]."""
         return float(self.memory().time)
 
     def _ask(self, what: str, name: str = "", **arguments: Any) -> Record:
-        """Ask something of the core, between two periods.
+        """Send a request to the core, between two periods.
 
         Args:
             what: the request.
-            name: of what it may refuse; it cannot refuse unless given.
+            name: of the input that the core may refuse, for the message; "" if it cannot refuse.
             arguments: members of the struct ``Request``: numbers, addresses, arrays.
 
         Raises:
@@ -863,14 +863,14 @@ class ControlLoop:
             raise refused.error(name, self.robot)
         return request
 
-    # What the loop works with
+    # Settings
 
     def apply(self, settings: LoopSettings, learnt: dict[str, Any] | None = None) -> None:
-        """Work with other settings from the next update on; the change of the efforts is blended in.
+        """Use other settings from the next update on; the change of the efforts is blended in.
 
         Args:
-            settings: the control law, its limits and all else that the loop works by.
-            learnt: what the law is given as learnt, as its ``memory`` has it; None for what it remembers now.
+            settings: the control law, its limits and all other settings of the loop.
+            learnt: memory of the law, in the form of :meth:`Controller.memory`; None for its present memory.
 
         Raises:
             Exception: whatever the control law raises when it is tried out; nothing is changed then.
@@ -879,7 +879,7 @@ class ControlLoop:
         before = settings if first else self.settings
         self.try_out(settings)
         if not first:
-            self.memory()  # the law has what the core remembers of it
+            self.memory()  # copies the law's memory from the core to the law
         settings.controller.resume(before.controller)
         if learnt is not None:
             settings.controller.restore(learnt)
@@ -893,15 +893,15 @@ class ControlLoop:
         self.settings = settings
 
     def _refresh(self) -> None:
-        """Work with the parameters of the model as they are now."""
+        """Use the present parameters of the model."""
         step = self._step
-        self.memory()  # the law has what the core remembers of it
+        self.memory()  # copies the law's memory from the core to the law
         if isinstance(step, StepInPython) or not step.read_settings():
             step = make_step(self.settings, self._ahead)
         self._hand_over(self.settings, step, "CORE_REFRESH")
 
     def follow_model(self) -> None:
-        """Work with the parameters of the model, if they have changed; :meth:`update` does this by itself."""
+        """Use the present parameters of the model, if they have changed; :meth:`update` does this by itself."""
         if self._dynamics.parameters is not self._seen:
             self._refresh()
 
@@ -916,23 +916,23 @@ class ControlLoop:
         self._seen: Any = self._dynamics.parameters
 
     def enter_thread(self, runner: Runner) -> None:
-        """Have a thread run the periods from now on, and judge the rate of the states when it asks for that."""
+        """Have a thread run the periods from now on; the thread decides when the rate of the states is judged."""
         self._set_judged(judged=False)
         self.core_settings.law_memory[:] = self._step.law_memory
         self.live = runner
 
     def leave_thread(self) -> None:
-        """Run the periods here again; the thread runs none any more."""
+        """Run the periods in this object again, after the thread has ended."""
         self.live = None
         self._step.restore_law(self.core_settings.law_memory)
         self._set_judged(judged=True)
 
     @contextmanager
     def run_by_others(self, *, judged: bool) -> Iterator[None]:
-        """While others call the core in this thread.
+        """Context in which other code calls the core in this thread.
 
         Args:
-            judged: False if the rate of the states carries all gains by far, and need not be judged.
+            judged: False if the rate of the states is far above the need of all gains, so that it need not be judged.
         """
         self.core_settings.law_memory[:] = self._step.law_memory
         self._set_judged(judged=judged)
@@ -947,18 +947,19 @@ class ControlLoop:
         self.core_settings.record.fields.judge[...] = address
 
     def try_out(self, settings: LoopSettings) -> None:
-        """Have a control law give efforts where the arm is, without sending them.
+        """Compute the efforts of a control law at the arm's position, without sending them.
 
         Raises:
             EffortError: they are not n finite numbers.
-            InputError: states come too rarely for its gains or for ``state_timeout``, more so than for those of now.
-            HoldingError: the limits do not hold the arm where it is, less so than those of now.
+            InputError: states come too rarely for its gains or for ``state_timeout``, by more than with the present
+                settings.
+            HoldingError: the limits cannot hold the arm at its position, by more than the present limits.
             Exception: whatever the law raises.
         """
         law, rest = settings.controller, np.zeros(settings.controller.dynamics.robot.n)
         memory = None if not self._kept else self.memory()
         q = settings.controller.dynamics.robot.home if memory is None else memory.q.copy()
-        if memory is not None and self.mode != "waiting":  # else nobody knows where the arm is
+        if memory is not None and self.mode != "waiting":  # else the position of the arm is unknown
             known = memory.gravity_last.copy() if memory.gravity_known else None
             self._check_holding(settings, q, known)
         checked_total(law, law.compute(q, rest, Reference(q, rest, rest, rest)), len(rest))
@@ -967,20 +968,20 @@ class ControlLoop:
         check_sampling(settings, now, _sampling(memory) if known_rate else StateSampling(), q)
 
     def _needed(self, settings: LoopSettings, q: Array) -> Holding:
-        """What holds the arm at q (n,)."""
+        """The efforts that hold the arm at q (n,)."""
         adds = 0.0 if settings.drives is None else settings.drives.gravity
         return Holding.at(settings.controller.dynamics, q, 1.0 - adds, carried=settings.safety.externally_supported)
 
     def _check_holding(self, settings: LoopSettings, q: Array, gravity: Array | None) -> None:
-        """Check that limits hold the arm at q (n,).
+        """Check that limits can hold the arm at q (n,).
 
         Args:
             settings: with these limits.
             q: position (n,).
-            gravity: the effort of gravity that the limits of now have to bear (n,), if any; no less may they bear.
+            gravity: the gravity effort that the present limits bear (n,), if any; the new ones must bear as much.
 
         Raises:
-            HoldingError: they do not; the message says what that takes.
+            HoldingError: they cannot; the message has the effort that is needed.
         """
         now, needed, before = self.settings, self._needed(settings, q), None
         if gravity is not None:
@@ -990,12 +991,12 @@ class ControlLoop:
 
 
 def _sampling(memory: Any) -> StateSampling:
-    """How states come, as the core has measured it."""
+    """Period and delay of the states, as the core has measured them."""
     return StateSampling(float(memory.period), float(memory.delay), float(memory.carried))
 
 
 def _overload(settings: LoopSettings, prepared: PreparedTrajectory, present: Array) -> str:
-    """Where gravity and friction alone are too much for a joint along a trajectory; "" if nowhere."""
+    """Where along a trajectory gravity and friction alone exceed a joint's effort limit; "" if nowhere."""
     dynamics = settings.controller.dynamics
     q, qd = samples(prepared, present, OVERLOAD_SAMPLES)
     friction = dynamics.robot.damping * qd + dynamics.robot.friction * np.sign(qd)
@@ -1003,6 +1004,6 @@ def _overload(settings: LoopSettings, prepared: PreparedTrajectory, present: Arr
 
 
 def _adds(settings: LoopSettings) -> list[list[float]]:
-    """What the drives add by themselves, to be compared."""
+    """The compensation that the drives add by themselves, as lists that can be compared."""
     drives = settings.drives or DriveCompensation.none(settings.controller.dynamics.robot.n)
     return [term.tolist() for term in drives]

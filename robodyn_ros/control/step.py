@@ -1,15 +1,15 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The control step: what happens to a good state, from the reference to the effort that is sent.
+"""The control step: from an accepted state and a reference to the effort that is sent.
 
-:func:`control_step` is the whole of it: control law, integral action, ramp, blend, limits, and the lag of the
-trajectory. It reads as the equations do, and it is called in two ways. With symbols it is traced, law and model
-included, and becomes compiled code of the arm (:mod:`robodyn_ros.control.compiled_step`): that is what the control
-loop, the nodes and the sweeps run. With numbers it is plain Python: for debugging, for laws that cannot be traced, and
-where there is neither a compiler nor CasADi.
+:func:`control_step` has all of it: control law, integral action, ramp, blend, limits, and the lag of the trajectory. It
+is written as the equations are, and it is called in two ways. With symbols it is traced, law and model included, and
+becomes compiled code of the arm (:mod:`robodyn_ros.control.compiled_step`). The control loop, the nodes and the sweeps
+run this code. With numbers it is plain Python: for debugging, for laws that cannot be traced, and on machines with
+neither a compiler nor CasADi.
 
-The core calls it compiled, or, for a law that is only Python, calls it back.
+The core calls the compiled code; for a law that runs as Python it calls back into Python.
 """
 
 from __future__ import annotations
@@ -31,28 +31,28 @@ LEAD = 0.2
 
 
 class Command(NamedTuple):
-    """What to send for a state, or for the lack of one; arrays (n,) in the order of ``robot.joints``."""
+    """The command for a state, or for a missing state; arrays (n,) in the order of ``robot.joints``."""
 
-    effort: Array  # what to send [N·m] or [N]
-    saturated: NDArray[np.bool_]  # where the effort limit or a soft position limit cut it
-    rate_limited: NDArray[np.bool_]  # where the rate limit did
-    state_age: float  # [s]; since the last usable state, if there is none
+    effort: Array  # to send [N·m] or [N]
+    saturated: NDArray[np.bool_]  # where the effort limit or a soft position limit reduced it
+    rate_limited: NDArray[np.bool_]  # where the rate limit changed it
+    state_age: float  # [s]; without a state, the time since the last usable one
     efforts: Efforts | None = None  # the terms of the control law [N·m] or [N]; None in reaction to a fault
-    reference: Reference | None = None  # what the arm should do; likewise
+    reference: Reference | None = None  # the desired motion; likewise
     error: Array | None = None  # reference position minus position [rad] or [m]; likewise
-    fault: str | None = None  # the fault that this is the reaction to
-    problem: str = ""  # what exactly is wrong
-    state: tuple[Array, Array] | None = None  # the position and velocity that it is for, if there are any
-    external: Array | None = None  # what acts from outside, (n + 8,): efforts, wrench, energy, mass; if it is observed
+    fault: str | None = None  # the fault, if this command is a reaction to one
+    problem: str = ""  # the cause of the fault
+    state: tuple[Array, Array] | None = None  # position and velocity that the command was computed for, if any
+    external: Array | None = None  # external efforts, wrench, energy and mass, (n + 8,); None if not observed
 
 
 class StepResult(NamedTuple):
-    """What a control step gives, (n,) each; masks hold 0 and 1."""
+    """Result of a control step, (n,) each; masks hold 0 and 1."""
 
     effort: Array  # to send [N·m] or [N]
-    saturated: Any  # where the effort limit or a soft position limit cut it
-    rate_limited: Any  # where the rate limit did
-    gravity: Array  # what carries the arm, by the model
+    saturated: Any  # where the effort limit or a soft position limit reduced it
+    rate_limited: Any  # where the rate limit changed it
+    gravity: Array  # the model's gravity effort
     efforts: Efforts  # the terms of the control law
     error: Array  # reference position minus position [rad] or [m]
 
@@ -65,7 +65,7 @@ class Law(Protocol):
         """Gain on the integral of the position error, (n,)."""
 
     def gravity(self, q: Array) -> Array:
-        """What carries the arm at q (n,), by the law's model, (n,)."""
+        """The gravity effort of the law's model at q (n,), (n,)."""
 
     def learn(self, is_due: Any, dt: Any, q: Array, qd: Array, reference: Reference, asked: Array, sent: Array) -> None:
         """:meth:`Controller.advance`, where ``is_due`` is not 0."""
@@ -82,10 +82,10 @@ def control_step(
     Args:
         law: the control law.
         t: time of the state [s].
-        dt: since the one before [s]; 0 where there was none.
+        dt: time since the state before [s]; 0 if there was none.
         q: position (n,).
         qd: velocity (n,).
-        reference: what the arm should do.
+        reference: the desired motion.
         memory: after the step before.
         settings: limits, ramps and bounds.
 
@@ -95,7 +95,7 @@ def control_step(
     gravity = law.gravity(q)
     error = reference.q - q
 
-    # The law's memory: a new period begins where nothing was asked for or sent; a state that comes twice ends none.
+    # The law's memory: a new period begins if no effort was requested or sent yet; a repeated state ends no period.
     begins = (memory.has_requested == 0.0) | (memory.is_sending == 0.0)
     asked = np.where(begins, 0.0, memory.requested + memory.added)
     sent = np.where(begins, 0.0, memory.sent + memory.added)
@@ -111,7 +111,7 @@ def control_step(
     softened = soften(asked, q, qd, gravity - added, settings)
     effort, saturated, rate_limited, memory = limit(t, asked, softened, added, memory, settings)
 
-    # The arm cannot keep up if the effort of a joint is limited and the joint lags far behind: the trajectory waits.
+    # If the effort of a joint is limited and the joint lags far behind, the arm cannot follow: the trajectory waits.
     lags = (error * memory.cut > 0.0) & (np.abs(error) > LEAD)
     memory = memory._replace(lagging=np.where(np.any(lags), 1.0, 0.0))
     return StepResult(effort, saturated, rate_limited, gravity, efforts, error), memory
@@ -120,16 +120,16 @@ def control_step(
 def integrate(dt: Any, error: Array, is_used: Any, memory: StepMemory, settings: StepSettings) -> Array:
     """The integral of the position error, with conditional integration against windup, (n,) in [rad s] or [m s].
 
-    Where an effort was cut, the integral does not grow in the direction that would have it cut more. It is also
-    bounded, because a wrong model explains only a limited effort.
+    Where an effort was cut, the integral does not grow in the direction of the cut. It is also bounded, because the
+    error of a model accounts only for a limited effort.
 
     Source: Åström and Hägglund, Advanced PID Control (2006), §3.5, conditional integration.
 
     Args:
         dt: the period [s].
         error: reference minus position, (n,) in [rad] or [m].
-        is_used: 0 if the law has no integral action: nothing may wind up until it gets one.
-        memory: the integral, and what was cut from the effort.
+        is_used: 0 if the law has no integral action; the integral stays as it is then.
+        memory: the integral, and the cut of the effort.
         settings: the bound.
     """
     grown = memory.integral + np.where(error * memory.cut > 0.0, 0.0, dt * error)
@@ -138,15 +138,15 @@ def integrate(dt: Any, error: Array, is_used: Any, memory: StepMemory, settings:
 
 
 def split(efforts: Efforts, gravity: Array, settings: StepSettings) -> tuple[Efforts, Array]:
-    """The efforts of the law without what the drives add by themselves, and what they add, (n,).
+    """The efforts of the law minus the compensation that the drives add by themselves, and that compensation, (n,).
 
-    A law that does not carry the arm, such as ``pd``, has no gravity to leave out; the drive carries the arm then. A
-    law that knows of a load that the drive does not know, such as ``adaptive``, sends what that load takes.
+    A law without gravity compensation, such as ``pd``, has no gravity term to subtract from; the drive carries the arm
+    then. A law that has learnt a load unknown to the drive, such as ``adaptive``, sends the effort for that load.
 
     Args:
         efforts: of the law.
-        gravity: what carries the arm, by the model, (n,).
-        settings: what the drives add.
+        gravity: the model's gravity effort, (n,).
+        settings: the compensation of the drives.
     """
     weight = settings.adds_gravity * gravity
     others = settings.adds_coriolis * efforts.coriolis, settings.adds_friction * efforts.friction
@@ -161,7 +161,7 @@ def split(efforts: Efforts, gravity: Array, settings: StepSettings) -> tuple[Eff
 
 
 def ramp_in(t: Any, efforts: Efforts, memory: StepMemory, settings: StepSettings) -> tuple[Array, StepMemory]:
-    """The total of the efforts (n,), with gravity ramping in after switching on, and the memory after it."""
+    """The total of the efforts (n,), with gravity ramped in after switching on, and the memory after that."""
     switched_on = np.where(memory.is_sending > 0.0, memory.switched_on, t)
     since = t - switched_on
     ramps = (since >= 0.0) & (since < settings.ramp_time)
@@ -174,7 +174,7 @@ class LawInNumbers:
     """A control law, called with numbers.
 
     Attributes:
-        last: what carries the arm, as the model gave it last, (n,) in [N·m] or [N]; NaN before it gave any.
+        last: latest gravity effort of the model, (n,) in [N·m] or [N]; NaN before the first one.
     """
 
     def __init__(self, law: Controller) -> None:
@@ -187,7 +187,7 @@ class LawInNumbers:
         self.last = np.full(law.dynamics.robot.n, np.nan)
 
     def gravity(self, q: Array) -> Array:
-        """What carries the arm.
+        """The model's gravity effort at q (n,), (n,).
 
         Raises:
             ValueError: the model does not give n finite numbers; ``last`` stays.

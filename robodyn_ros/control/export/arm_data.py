@@ -107,7 +107,7 @@ def problem_texts(robot: Robot) -> list[list[str]]:
 def refusal_texts(robot: Robot) -> list[list[str]]:
     """For each reason of a refusal (``core.h``) and each joint: the words (:class:`.Refused`)."""
     rows = [[""] * robot.n for _ in range(CODES["CORE_NO_MEMORY"] + 1)]
-    rows[CODES["CORE_FAULT"]] = ["a fault lasts: the arm follows nothing"] * robot.n
+    rows[CODES["CORE_FAULT"]] = ["a fault is active: references are refused until it ends"] * robot.n
     rows[CODES["CORE_NOT_HELD"]] = [
         f"the limits do not hold the arm where it is: joint {joint.name!r} takes %1 {joint.effort_unit} "
         f"(or as much per s), and %2 is its limit: raise effort_limits.{joint.name} or effort_rate_limits.{joint.name}"

@@ -3,15 +3,16 @@
 
 """Adaptation of an arm's unknown parameters: which are learnt, how quickly, and within which bounds.
 
-    θ̂̇ = Γ Yᵀ s,   then the nearest possible θ̂
+    θ̂̇ = Γ Yᵀ s,   then projected to the nearest possible θ̂
 
 Γ is symmetric and positive definite, and the possible θ̂ are a convex set. So if the true θ is in the set, the
-projection never takes θ̂ further from it, in the metric Γ⁻¹. :class:`PossibleBody` has the metric and the set of the ten
-parameters of a body; those of friction coefficients are scales and intervals.
+projection never takes θ̂ further from it, in the metric Γ⁻¹. :class:`PossibleBody` has the metric and the set for the
+ten parameters of a body; friction coefficients have scale factors and intervals instead.
 
-The speed depends on the regressor Y and on the damping K_D of the law: an error θ̃ that makes the arm lag by
-s = K_D⁻¹ Y θ̃ dies away with the matrix Γ Yᵀ K_D⁻¹ Y. Γ is chosen so that the greatest part of this matrix from one
-joint is the ``rate`` asked for, over poses all over the joints' range, at rest and accelerated by 1 rad/s² or 1 m/s².
+The speed of learning depends on the regressor Y and on the law's damping K_D: an error θ̃ that makes the arm lag by
+s = K_D⁻¹ Y θ̃ decays with the matrix Γ Yᵀ K_D⁻¹ Y. Γ is chosen so that the greatest contribution of one joint to this
+matrix is the setting ``rate``, over poses in the whole range of the joints, at rest and accelerated by 1 rad/s² or
+1 m/s².
 
 Source: Slotine and Li, On the adaptive control of robot manipulators, International Journal of Robotics Research 6(3)
 (1987); Ioannou and Sun, Robust Adaptive Control (1996), chapters 4 (projection) and 8 (dead zone).
@@ -30,10 +31,10 @@ from robodyn_ros.robot.robot import tip
 from robodyn_ros.settings import check_settings, choice, setting, switch
 
 UNKNOWN = ("payload", "friction", "payload_and_friction", "everything")
-"""What may be learnt: the last body's inertial parameters, friction of the joints, both, or all bodies and friction."""
+"""Choices of learning: the last body's inertial parameters, joint friction, both, or all bodies and friction."""
 
 LEAST_RATIO = 0.1
-"""Ratio of its model that a body keeps in any case [-]."""
+"""Least ratio of a learnt body to its model [-]."""
 
 FLOOR = 1e-6
 """Least eigenvalue of Z [-]: above 0, because a model may have point masses."""
@@ -43,28 +44,30 @@ UNITS: Array = BASIS.reshape(10, 16)  # the pseudo-inertia of each parameter
 PARAMETERS: Array = np.linalg.pinv(UNITS.T)  # (10, 16): the ten parameters of a symmetric matrix
 
 POSES = 24
-"""Number of poses that the rate is found from."""
+"""Number of poses from which the gain for the rate is found."""
 
 SPEED = 1.0
 """Speed that scales viscous friction where a joint has no velocity limit [rad/s] or [m/s]; else half of the limit."""
 
 
 SPREAD = 0.3
-"""Radius of gyration, about a body's centre of mass, of mass added [m]."""
+"""Radius of gyration of added mass, about the centre of mass of its body [m]."""
 
 FRICTION_RATIO = 0.3
-"""Greatest friction of a joint, in effort limits [-]."""
+"""Greatest friction of a joint, as ratio of its effort limit [-]."""
 
 
 @dataclass(frozen=True)
 class AdaptiveSettings:
-    """What the law ``adaptive`` learns, how quickly, and within which bounds."""
+    """Which parameters the law ``adaptive`` learns, how quickly, and within which bounds."""
 
-    learn: bool = switch(True, "learn; if not, what was learnt stays as it is")
-    unknown: str = choice("payload_and_friction", "what is learnt", choices=lambda: UNKNOWN)
+    learn: bool = switch(True, "learn; if false, the learnt values stay as they are")
+    unknown: str = choice("payload_and_friction", "which parameters are learnt", choices=lambda: UNKNOWN)
     rate: float = setting(2.0, "greatest rate of learning", "1/s", 0.0, 100.0)
     dead_zone: float = setting(2e-4, "position error below which nothing is learnt", "rad or m", 0.0, 1.0)
-    mass_limit: float = setting(0.5, "greatest mass added to a body, as part of all that moves", "-", 1e-3, 100.0)
+    mass_limit: float = setting(
+        0.5, "greatest mass added to a body, as ratio of the moving mass of the arm", "-", 1e-3, 100.0
+    )
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -85,8 +88,8 @@ class Adaptation:
         """
         Args:
             dynamics: the arm's model.
-            settings: what to learn, and how.
-            decay: of the law, whose K_D is that times the diagonal of M, (n,) in [1/s].
+            settings: which parameters to learn, and how.
+            decay: K_D of the law divided by the diagonal of M, (n,) in [1/s].
         """
         robot = dynamics.robot
         self._dynamics, self._settings, self._decay = dynamics, settings, decay
@@ -98,7 +101,7 @@ class Adaptation:
         self._softness = np.divide(1.0, decay, out=np.zeros(robot.n), where=decay > 0.0)
 
     def refresh(self, friction: Array) -> None:
-        """Adapt to the parameters of the model, which have changed.
+        """Take over changed parameters of the model.
 
         Args:
             friction: viscous and Coulomb friction of the model, (2, n).
@@ -121,12 +124,12 @@ class Adaptation:
         self._gain = settings.rate / quickest if quickest > 0.0 else 0.0
 
     def lag(self, s: Array, slope: Array, hidden: Array, inertia: Array) -> Array:
-        """The part of s that teaches: what is outside the dead zone.
+        """The component of s outside the dead zone, which is learnt from.
 
         Args:
             s: velocity error plus slope times position error, (n,).
             slope: (n,) in [1/s].
-            hidden: efforts that friction may hide, (n,) in [N·m] or [N].
+            hidden: efforts that static friction may balance, (n,) in [N·m] or [N].
             inertia: the diagonal of M, (n,) in [kg m²] or [kg].
         """
         zone = slope * self._settings.dead_zone + self._softness * hidden / inertia
@@ -137,7 +140,7 @@ class Adaptation:
         """Learn the bodies for a time dt [s].
 
         Args:
-            change: learnt difference of the standard parameters from the model's, (B, 10); is changed.
+            change: learnt difference of the standard parameters from the model's, (B, 10); changed in place.
             power: Yᵀ s, (10 · B or more,).
         """
         for body in self.bodies:
@@ -149,8 +152,8 @@ class Adaptation:
         """Learn friction for a time dt [s].
 
         Args:
-            friction: viscous and Coulomb friction, (2, n); is changed.
-            shape: the factors of both, (2, n).
+            friction: viscous and Coulomb friction, (2, n); changed in place.
+            shape: factors of both, q̇ and tanh(q̇ / v), (2, n).
             s: (n,).
         """
         if self.friction:
@@ -158,7 +161,7 @@ class Adaptation:
             friction[:] = np.minimum(np.maximum(friction + step, 0.0), self.greatest)
 
     def make_possible(self, change: Array) -> None:
-        """Change what was learnt of each body, (B, 10), as little as needed for the body to be possible."""
+        """Project the learnt change of each body, (B, 10), to the nearest one with which the body is possible."""
         for body in range(len(change)):
             if change[body].any():
                 self._project(body, change)
@@ -169,20 +172,20 @@ class Adaptation:
 
 
 class PossibleBody:
-    """The physically possible parameters of a body that are neither much lighter nor much heavier than its model.
+    """The physically possible parameters of a body, with bounds around its model.
 
     A body is physically possible if its pseudo-inertia P is positive definite
-    (:mod:`robodyn_ros.dynamics.inertial_parameters`). The least body P̲ is a part of the model's, and P̄ is the heaviest.
-    The possible bodies are P̲ ≼ P ≼ P̄. With P = P̲ + S Z Sᵀ and S Sᵀ = P̄ - P̲, these are the Z whose eigenvalues lie
-    within [0, 1], a convex set; clipping the eigenvalues gives the nearest Z in it.
+    (:mod:`robodyn_ros.dynamics.inertial_parameters`). The lightest body P̲ is a ratio of the model's, and P̄ is the
+    heaviest. The possible bodies are P̲ ≼ P ≼ P̄. With P = P̲ + S Z Sᵀ and S Sᵀ = P̄ - P̲, these are the Z whose
+    eigenvalues lie within [0, 1], a convex set; clipping the eigenvalues gives the nearest Z in it.
 
-    The distance is that of Z (Frobenius), so that metres and kilograms count by their effect on this body. It is the
+    Distances are measured in Z (Frobenius), which weighs metres and kilograms by their effect on this body. It is the
     metric ‖P₀^(-½) dP P₀^(-½)‖ that the affine-invariant metric of the positive definite matrices has at P₀ = P̄ - P̲
     (Lee, Kwon and Park, A Natural Adaptive Control Law for Robot Manipulators, 2018; with the metric held constant as
     in Lee, Wensing and Park, Geometric Robot Dynamic Identification: A Convex Programming Approach, 2020).
 
     Attributes:
-        metric: G (10, 10), symmetric and positive definite: along G y the power yᵀ θ of parameters θ grows the fastest.
+        metric: G (10, 10), symmetric and positive definite; G y is the steepest ascent of the power yᵀ θ.
         greatest: P̄ (4, 4).
         least: P̲ (4, 4).
     """
@@ -190,10 +193,10 @@ class PossibleBody:
     def __init__(self, model: Array, mass: float, spread: float) -> None:
         """
         Args:
-            model: standard parameters of the body as the model has it, (10,).
-            mass: that may be added to it [kg].
-            spread: radius of gyration of that about the body's centre of mass, along each axis [m]. A point mass m at
-                the distance d from there may be added if m (1 + d² / spread²) is not above ``mass``.
+            model: standard parameters of the body in the model, (10,).
+            mass: greatest mass that may be added [kg].
+            spread: radius of gyration of the added mass about the body's centre of mass, along each axis [m]. A point
+                mass m at the distance d from there may be added if m (1 + d² / spread²) is not above ``mass``.
         """
         com = model[1:4] / model[0] if model[0] > 0.0 else np.zeros(3)
         added = np.zeros((4, 4))
@@ -201,15 +204,15 @@ class PossibleBody:
         added[:3, 3] = added[3, :3] = mass * com
         added[3, 3] = mass
         self.greatest, self.least = to_pseudo(model) + added, LEAST_RATIO * to_pseudo(model)
-        values, axes = np.linalg.eigh(self.greatest - self.least)  # negative, perhaps, where the model is impossible
+        values, axes = np.linalg.eigh(self.greatest - self.least)  # negative only if the model is impossible
         self._factor = axes * np.sqrt(np.maximum(values, FLOOR * values[-1]))
         inverse, between = np.linalg.inv(self._factor), self._factor @ self._factor.T
-        self._scaled = np.kron(inverse, inverse) @ UNITS.T  # (16, 10): parameters → Z, but for P̲'s part of it
+        self._scaled = np.kron(inverse, inverse) @ UNITS.T  # (16, 10): parameters → Z, without the offset by P̲
         self._scaled_least = self._scaled @ (LEAST_RATIO * model)
         self.metric = PARAMETERS @ np.kron(between, between) @ PARAMETERS.T
 
     def nearest(self, parameters: Array) -> tuple[Array, bool]:
-        """The nearest possible parameters to standard parameters (10,), and whether those were possible."""
+        """The possible parameters nearest to standard parameters (10,), and whether the latter were possible."""
         values, axes = np.linalg.eigh((self._scaled @ parameters - self._scaled_least).reshape(4, 4))
         half = self._factor @ axes
         clipped = np.minimum(np.maximum(values, FLOOR), 1.0)

@@ -8,22 +8,22 @@
     θ̂̇ = Γ Yᵀ s
 
 Along the motion V = ½ sᵀ M s + ½ eᵀ K_P e + ½ θ̃ᵀ Γ⁻¹ θ̃ has V̇ = -sᵀ K_D s - eᵀ Λ K_P e ≤ 0, because Ṁ - 2C is
-skew-symmetric: the errors die away, whether θ̂ becomes θ or not.
+skew-symmetric: the errors decay, even if θ̂ does not converge to θ.
 
-The gains are the same numbers as those of computed torque, and they mean the same to a joint that moves alone: Λ is the
-lesser root of λ² - Kd λ + Kp = 0 (half of Kd where there is none), K_D = diag M̂(q) (Kd - Λ), and
-K_P = diag M̂(q) (Kp - Λ (Kd - Λ)) is the rest. K_P is 0 from ζ = 1 up; below, the proof takes it for constant, which it
-is not quite.
+The gains are the same numbers as those of computed torque, and have the same effect on a joint that moves alone: Λ is
+the lesser root of λ² - Kd λ + Kp = 0 (Kd / 2 if it has no real root), K_D = diag M̂(q) (Kd - Λ), and
+K_P = diag M̂(q) (Kp - Λ (Kd - Λ)). K_P is 0 for ζ ≥ 1. For ζ < 1 the proof assumes that K_P is constant, which holds
+approximately.
 
-These rules keep the law from learning nonsense (:mod:`robodyn_ros.control.laws.adaptation`):
+These rules keep the estimates plausible (:mod:`robodyn_ros.control.laws.adaptation`):
 
 - Bodies stay physically possible, and friction stays within bounds.
-- Errors within a dead zone teach nothing. At a standstill the zone is as wide as the known friction, which hides that
-  much effort.
-- Where the effort of a joint was cut, the joint learns nothing in the direction of the cut.
+- Errors within a dead zone are not learnt from. At a standstill the zone also covers the known friction, because static
+  friction balances efforts up to that.
+- Where the effort of a joint was cut, the joint does not learn in the direction of the cut.
 
-Friction is fed forward at the velocity of the reference, smoothly: no noise of a measured velocity comes through. The
-law learns the differences from the model: when the model gets a payload, that is added.
+Friction is fed forward at the velocity of the reference, with a smooth function, so that no noise of a measured
+velocity enters. The law learns differences from the model; a payload that the model gets is added to them.
 
 Source: Slotine and Li, On the adaptive control of robot manipulators, International Journal of Robotics Research 6(3)
 (1987), with K_P as in Berghuis, Model-based Robot Control (1993).
@@ -51,11 +51,11 @@ from robodyn_ros.robot import Joint, Robot
 from robodyn_ros.robot.pose import Array
 
 LEAST_MASS = 1e-3
-"""Mass from which on a centre of mass is given [kg]; below, it is the quotient of two errors."""
+"""Least added mass of which the centre of mass is reported [kg]; of less, it would be the quotient of two errors."""
 
 
 class Adaptive(Controller):
-    """The whole model, with a load and friction that are learnt on the way.
+    """Feedback linearisation by the full model, whose load and friction are learnt during the motion.
 
     Attributes:
         bodies: learnt difference of each body's standard parameters from the model's, (B, 10).
@@ -91,9 +91,9 @@ class Adaptive(Controller):
         self._slope = (self.kd - np.sqrt(np.maximum(self.kd**2 - 4.0 * self.kp, 0.0))) / 2.0
         self._decay = self.kd - self._slope
         self._spring = np.maximum(self.kp - self._slope * self._decay, 0.0)
-        self._symbols = dynamics.symbols.copy()  # the compiled functions read these: the model, and what was learnt
+        self._symbols = dynamics.symbols.copy()  # read by the compiled functions: the model with the learnt change
         self._inertial = slice(3 + 3 * robot.n, None)
-        self._model = self._symbols[self._inertial].copy()  # of these, what the model has
+        self._model = self._symbols[self._inertial].copy()  # the model's own values of these
 
         def kernel(quantity: str) -> Any:
             return Kernel(dynamics.program(quantity), self._symbols, compiled=dynamics.compiled).call
@@ -108,7 +108,7 @@ class Adaptive(Controller):
         self._refresh()
 
     def acceleration_gains(self, q: Array, period: float = 0.0) -> AccelerationGains:
-        """With what is learnt: at the rate ρ, θ̂ is an integral of K_D s with s = ė + Λ e."""
+        """With the effect of learning: at the rate ρ, θ̂ is an integral of K_D s with s = ė + Λ e."""
         position, velocity, integral = super().acceleration_gains(q, period)
         if not self.config.learn:
             return AccelerationGains(position, velocity, integral)
@@ -149,33 +149,33 @@ class Adaptive(Controller):
         self._update_symbols()
 
     def resume(self, before: Controller) -> None:
-        """Take over what another adaptive law has learnt of the same arm."""
+        """Take over the learnt changes of another adaptive law of the same arm."""
         if isinstance(before, Adaptive) and before is not self and before.bodies.shape == self.bodies.shape:
             self._set(before.bodies, before.learnt_friction)
 
     def forget(self) -> None:
-        """Take the model as it is."""
+        """Set all learnt changes to zero."""
         self._set(np.zeros_like(self.bodies), np.zeros_like(self.friction))
 
     def forget_bodies(self) -> None:
-        """Take the bodies of the model as they are, and keep what was learnt of friction."""
+        """Set the learnt changes of the bodies to zero, and keep those of friction."""
         self._set(np.zeros_like(self.bodies), self.learnt_friction)
 
     def estimates(self) -> dict[str, float]:
-        """Mass and centre of mass of what was added to each body that is learnt, and friction."""
+        """Mass and centre of mass added to each learnt body, and friction."""
         learnt = self._adaptation
         joints = self.dynamics.robot.joints if learnt.friction else ()
         return describe(self.dynamics.robot, learnt.bodies, self.bodies, joints, self.friction)
 
     def memory(self) -> dict[str, Any]:
-        """What was learnt, as differences from the model."""
+        """The learnt changes, as differences from the model."""
         return to_memory(self.dynamics.robot, self.bodies, self.learnt_friction)
 
     def restore(self, memory: dict[str, Any]) -> None:
-        """Go on from what was learnt before, as far as it is within the present bounds.
+        """Continue from saved changes, projected to the present bounds.
 
         Raises:
-            InputError: it is of another arm, or is not such data.
+            InputError: they are of another arm, or no such data.
         """
         self._set(*from_memory(self.dynamics.robot, memory))
 
@@ -186,12 +186,12 @@ class Adaptive(Controller):
         return learnt
 
     def _set(self, bodies: Array, friction: Array) -> None:
-        """Take over differences from the model, as far as they are possible."""
+        """Take over differences from the model, projected to possible ones."""
         self.bodies, self.friction, self._seen = bodies.copy(), self._modelled + friction, None
         self._refresh()
 
     def _refresh(self) -> None:
-        """Adapt to the model's parameters, if they have changed."""
+        """Take over the model's parameters, if they have changed."""
         if self.dynamics.parameters is self._seen:
             return
         self._seen, known = self.dynamics.parameters, np.array([self._known.viscous, self._known.coulomb])
@@ -216,7 +216,7 @@ def _shape(qd: Array) -> Array:
 def describe(
     robot: Robot, bodies: Sequence[int], changes: Array, joints: Sequence[Joint], friction: Array
 ) -> dict[str, float]:
-    """Estimates by name with unit, for people.
+    """Estimates by name with unit, for users.
 
     Args:
         robot: the arm.
@@ -242,7 +242,7 @@ def describe(
 
 
 def to_memory(robot: Robot, bodies: Array, friction: Array) -> dict[str, Any]:
-    """What was learnt, as plain data for a file.
+    """The learnt changes as plain data for a file.
 
     Args:
         robot: the arm.

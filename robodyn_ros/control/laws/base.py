@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The interface of a control law, and what the laws share: reference, efforts and friction compensation.
+"""The interface of a control law, and the types that all laws share: reference, efforts, friction compensation.
 
 :class:`Controller` is the contract of every plugin in the group ``robodyn_ros.controllers``.
 """
@@ -35,7 +35,7 @@ from robodyn_ros.robot.pose import Array, read_only
 
 
 class Reference(NamedTuple):
-    """What the arm should do now; each (n,), in the order of ``robot.joints``."""
+    """The desired motion now; each (n,), in the order of ``robot.joints``."""
 
     q: Array  # [rad] or [m]
     qd: Array  # [rad/s] or [m/s]
@@ -63,7 +63,7 @@ class AccelerationGains(NamedTuple):
     integral: Array  # I [1/s³]
 
     def plus_integral_action(self, rate: float) -> AccelerationGains:
-        """The same with an integral of what they give, taken at a rate [1/s]: K + ρD, D + ρ and I + ρK."""
+        """These gains with an integral of their feedback at the rate ρ [1/s] added: K + ρD, D + ρ and I + ρK."""
         position, velocity, integral = self
         return AccelerationGains(
             position + rate * velocity, velocity + rate * np.eye(len(position)), integral + rate * position
@@ -76,18 +76,18 @@ class Controller(Summarised, ABC):
     ``compute`` changes nothing, and may be called for any state. Most laws have no memory. A law that learns or
     observes does so in ``advance``, which is called once a period, before ``compute``.
 
-    Written with NumPy's operations, without asking for values (``np.where`` in place of ``if``), both are traced and
+    Methods that use NumPy's operations, without branches on values (``np.where`` in place of ``if``), are traced and
     compiled for the arm (:mod:`robodyn_ros.control.laws.traced`). A law that cannot be traced runs as Python.
 
     Attributes:
-        remembers: names of the attributes that ``advance`` changes: floats and arrays of floats of one shape for good.
-        traced: False for a law that is to run as Python, because it prints, say, or asks another process; or for an
-            object, before a loop is made with it, to debug it.
-        feedback: what the gains produce. With ``effort`` they are a stiffness [N·m/rad, N/m] and a damping; with
+        remembers: names of the attributes that ``advance`` changes: floats, and arrays of floats of a constant shape.
+        traced: False for a law that must run as Python, for example because it prints or calls another process. To
+            debug a law, set it to False on the object before a loop is made with it.
+        feedback: the unit of the feedback. With ``effort`` the gains are a stiffness [N·m/rad, N/m] and a damping; with
             ``acceleration`` they are [1/s²] and [1/s], and the law multiplies by M(q).
         settings: dataclass of the settings that the constructor takes as its keyword ``config``; None if it takes none.
-        follows: True if the law drives the arm to the reference; else the arm goes where somebody moves it.
-        quickness: parameters of the law that make its feedback quicker, for messages.
+        follows: True if the law drives the arm to the reference; False if the arm is moved by hand.
+        quickness: parameters that make the law's feedback quicker, for messages.
         kp: gain on the position error, (n,).
         kd: gain on the velocity error, (n,).
         ki: gain on the integral of the position error, (n,); where all are zero, the caller does not integrate.
@@ -136,15 +136,16 @@ class Controller(Summarised, ABC):
         Args:
             q: positions (n,) in [rad] or [m].
             qd: velocities (n,) in [rad/s] or [m/s].
-            reference: what the arm should do.
+            reference: the desired motion.
             integral: of the position error over time (n,) in [rad s] or [m s]; zero unless given. The caller
-                owns it, and keeps it from winding up while an effort is saturated.
+                owns it, and prevents its windup while an effort is saturated.
         """
 
     def acceleration_gains(self, q: Array, period: float = 0.0) -> AccelerationGains:
         """The law's feedback as accelerations of the arm, linearised at rest.
 
-        A law with feedback besides ``kp``, ``kd`` and ``ki`` overrides this: it says which rate of states carries it.
+        The loop derives from it the rate of states that the law needs. A law with feedback besides ``kp``, ``kd`` and
+        ``ki`` must override it.
 
         Args:
             q: position of the arm (n,).
@@ -157,11 +158,11 @@ class Controller(Summarised, ABC):
         return AccelerationGains(*(inverse @ gain for gain in gains))
 
     def remedy(self, q: Array, carried: float) -> tuple[str, str]:
-        """Which parameter makes the feedback too quick for the rate of the states, and what is to be done about it.
+        """The parameter that makes the feedback too quick for the rate of the states, and how to change it.
 
         Args:
             q: position of the arm (n,).
-            carried: the part of the natural frequencies that the states carry, in (0, 1).
+            carried: fraction of the natural frequencies that the rate of the states allows, in (0, 1).
         """
         return "gains", f"lower {self.quickness}"
 
@@ -169,20 +170,20 @@ class Controller(Summarised, ABC):
         """Receive the future reference, before each ``advance``; for laws that plan.
 
         Args:
-            expected: the reference so far ahead of now [s], if nothing else is asked for.
-            effort_limit: what will be sent at most, (n,) in [N·m] or [N]; inf where there is no limit.
+            expected: time from now [s] → the reference then, if no other is given until then.
+            effort_limit: greatest effort that is sent, (n,) in [N·m] or [N]; inf where there is no limit.
         """
 
     def advance(self, dt: float, q: Array, qd: Array, reference: Reference, asked: Array, sent: Array) -> None:
         """Update the memory of the law by a period.
 
         Args:
-            dt: the period [s]; 0 where there was none: it is the first state, or the flow of states was broken.
+            dt: the period [s]; 0 at the first state, and after the flow of states was interrupted.
             q: positions at its end, (n,) in [rad] or [m].
             qd: velocities at its end, (n,) in [rad/s] or [m/s].
             reference: at its end.
-            asked: what this law gave at its beginning, (n,) in [N·m] or [N].
-            sent: what was sent to the drives then, (n,): the same, unless something limited or replaced it.
+            asked: effort that this law requested at its beginning, (n,) in [N·m] or [N].
+            sent: effort that was sent to the drives then, (n,): equal, unless it was limited or replaced.
         """
 
     def resume(self, before: Controller) -> None:
@@ -192,7 +193,7 @@ class Controller(Summarised, ABC):
         """Clear the memory."""
 
     def estimates(self) -> dict[str, float]:
-        """What the law estimates of the arm now, by names with units, for people and plots."""
+        """Present estimates of the law about the arm, by names with units, for users and plots."""
         return {}
 
     def report(self) -> dict[str, float]:
@@ -200,18 +201,18 @@ class Controller(Summarised, ABC):
         return {}
 
     def complaint(self) -> str:
-        """What went wrong since the last call, so that the efforts are not as good as usual; "" if nothing did."""
+        """Problem since the last call that made the efforts worse than usual; "" if there was none."""
         return ""
 
     def memory(self) -> dict[str, Any]:
-        """What the law has learnt, as plain data for a YAML file; empty if it learns nothing."""
+        """Memory of a law that learns, as plain data for a YAML file; empty if the law does not learn."""
         return {}
 
     def restore(self, memory: dict[str, Any]) -> None:
-        """Take over what :meth:`memory` gave, of this arm.
+        """Take over a result of :meth:`memory` for this arm.
 
         Raises:
-            InputError: the law learns nothing of the kind, or the data are not valid.
+            InputError: the law has no such memory, or the data are not valid.
         """
         raise InputError("memory", f"{type(self).__name__} learns nothing", memory)
 
@@ -222,7 +223,7 @@ class Controller(Summarised, ABC):
 
 
 def checked_result(law: Controller, method: str, *given: Any) -> Any:
-    """What a method of a law gives, if it is what the interface says.
+    """Result of a law's method, checked against the interface.
 
     Args:
         law: the law.
@@ -230,7 +231,7 @@ def checked_result(law: Controller, method: str, *given: Any) -> Any:
         *given: its arguments.
 
     Raises:
-        EffortError: it is something else; the message says what, and what would be right.
+        EffortError: it does not match the interface; the message has the wrong result and the right kind.
         Exception: whatever the law raises.
     """
     answer = getattr(law, method)(*given)
@@ -241,10 +242,10 @@ def checked_result(law: Controller, method: str, *given: Any) -> Any:
 
 
 def check_results(law: Controller) -> None:
-    """Call what a law gives at the arm's home, at rest, and look for what it remembers.
+    """Call all methods of a law at the arm's home, at rest, and check its results and the attribute ``remembers``.
 
     Raises:
-        EffortError: a result is not what the interface says, or ``remembers`` names no float and no array of floats.
+        EffortError: a result does not match the interface, or ``remembers`` names no float and no array of floats.
         Exception: whatever the law raises.
     """
     robot, names = law.dynamics.robot, law.remembers
@@ -273,7 +274,7 @@ def _no_memory(law: Controller, name: object) -> str:
 
 
 def what_is_wrong(efforts: object, n: int) -> str:
-    """What is wrong with the result of :meth:`Controller.compute`, and what would be right; "" if nothing is.
+    """The problem of a result of :meth:`Controller.compute`, with the right kind of result; "" if there is none.
 
     Args:
         efforts: the result.
@@ -292,7 +293,7 @@ RESULTS: dict[str, Callable[[str, object, int], str]] = {
     "complaint": lambda method, answer, n: wrong_text(method, answer),
     "memory": lambda method, answer, n: wrong_data(method, answer),
 }
-"""Method of a law that gives something → what is wrong with what it gave, by its name and n; "" if nothing is."""
+"""Method of a law that returns something → function of its name, a result and n: the problem, "" if there is none."""
 
 require(
     "controllers",
@@ -314,8 +315,8 @@ class FrictionCompensation:
     d is the viscous and f the Coulomb friction, v the smoothing velocity. Both are the parameters of the model where it
     has any, else those of the URDF's ``<dynamics>``. They may change while the arm moves, and are then read again.
 
-    At a standstill Coulomb friction is whatever the load asks for, up to ± f, so nothing is compensated there: a jump
-    by sign(q̇) would shake the arm at every change of sign, and so with the noise of every encoder.
+    At a standstill Coulomb friction balances the load, with any value up to ± f, so it is not compensated there. A step
+    by sign(q̇) would shake the arm at every change of sign, so at rest with the noise of the encoder.
 
     Source: Andersson, Söderberg, Björklund, Friction models for sliding dry, boundary and mixed lubricated contacts,
     Tribology International 40 (2007), the smoothed Coulomb model (tanh).

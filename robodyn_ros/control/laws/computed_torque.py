@@ -5,7 +5,7 @@
 
     τ = M(q) (q̈_d + Kd ė + Kp e + Ki ∫e dt) + C(q, q̇) q̇ + g(q) + τ_friction(q̇_d) + τ_ff,   e = q_d - q
 
-With an exact model the error obeys ë + Kd ė + Kp e + Ki ∫e dt = 0 on every joint, wherever the arm is.
+With an exact model the error obeys ë + Kd ė + Kp e + Ki ∫e dt = 0 on every joint, in every position of the arm.
 
 Source: Siciliano, Sciavicco, Villani, Oriolo, Robotics: Modelling, Planning and Control (2009), §8.5.2, eq. 8.57 with
 its stabilising y; Lynch and Park, Modern Robotics (2017), §11.4, computed torque. Friction is fed forward at the
@@ -22,11 +22,11 @@ from robodyn_ros.robot.pose import Array
 
 SMOOTHING = 0.002
 """Reference velocity at which three quarters of the Coulomb friction are fed forward [rad/s] or [m/s]. A reference has
-no noise, so this is small: below it a joint with friction sticks, at the beginning and at the end of each motion."""
+no noise, so this is small. Below it friction is not fully compensated: a joint sticks at both ends of each motion."""
 
 
 class ComputedTorque(Controller):
-    """Feedback linearisation by the whole model: the error obeys the same linear equation everywhere."""
+    """Feedback linearisation by the full model: the error obeys the same linear equation in every position."""
 
     feedback = "acceleration"
 

@@ -6,13 +6,13 @@
     r = K (p - ∫ (τ + C(q, q̇)ᵀ q̇ - g(q) - τ_friction + r) dt),   p = M(q) q̇,   so that   ṙ = K (d - r)
     τ = computed torque - r
 
-p is the generalised momentum. Its derivative is τ + Cᵀ q̇ - g - τ_friction + d, whatever the arm does. d are the efforts
-that the model does not know: a payload, wrong masses, other friction, somebody who pushes. So r follows d with the time
-constant 1/K, without accelerations and without M⁻¹. The observer needs no motion to learn from, and it learns nothing:
-a disturbance that comes again is observed again, and one that comes and goes within 1/K is not compensated.
+p is the generalised momentum. Its derivative is τ + Cᵀ q̇ - g - τ_friction + d for every motion. d are the efforts that
+are not in the model: a payload, errors of masses and friction, a person who pushes. So r follows d with the time
+constant 1/K, without accelerations and without M⁻¹. The observer needs no excitation, and it does not learn: a
+disturbance that recurs is observed anew, and one that lasts shorter than 1/K is not compensated.
 
 The observer uses the friction that the law feeds forward. Where an effort was limited, the observer uses the effort
-that was sent, so nothing winds up. The compensation is bounded by a ratio of the effort limits.
+that was sent, so that it does not wind up. The compensation is bounded by a ratio of the effort limits.
 
 Source: De Luca and Mattone, Actuator failure detection and isolation using generalized momenta, ICRA 2003; De Luca,
 Albu-Schäffer, Haddadin and Hirzinger, Collision detection and safe reaction with the DLR-III lightweight manipulator
@@ -46,10 +46,10 @@ class DisturbanceObserverSettings:
 
 
 class DisturbanceObserver(ComputedTorque):
-    """Computed torque, minus the disturbance that an observer of the momentum finds.
+    """Computed torque, minus the disturbance estimated by a momentum observer.
 
     Attributes:
-        disturbance: r (n,), the efforts on the joints that the model does not know, in [N·m] or [N].
+        disturbance: r (n,), the joint efforts that are not in the model, in [N·m] or [N].
     """
 
     settings = DisturbanceObserverSettings
@@ -79,7 +79,7 @@ class DisturbanceObserver(ComputedTorque):
         self.forget()
 
     def acceleration_gains(self, q: Array, period: float = 0.0) -> AccelerationGains:
-        """Those of computed torque, with the observer, which acts as an integral of what they give; an implicit one."""
+        """Those of computed torque, and the observer's: it acts as an implicit integral of their feedback."""
         gains, rate = super().acceleration_gains(q, period), self.config.gain / (1.0 + self.config.gain * period)
         return gains.plus_integral_action(rate) if self.config.limit > 0.0 else gains
 
@@ -90,7 +90,7 @@ class DisturbanceObserver(ComputedTorque):
         return efforts._replace(feedback=efforts.feedback - compensated, total=efforts.total - compensated)
 
     def advance(self, dt: float, q: Array, qd: Array, reference: Reference, asked: Array, sent: Array) -> None:
-        """Observe a period by the trapezoidal rule; implicit in r, so that no gain is too great for the period."""
+        """Observe a period by the trapezoidal rule, implicit in r and so stable with every gain."""
         mass_matrix, coriolis_matrix = self.dynamics.mass_matrix(q), self.dynamics.coriolis_matrix(q, qd)
         momentum = mass_matrix @ qd
         drift = coriolis_matrix.T @ qd - self.dynamics.gravity(q)
@@ -103,14 +103,14 @@ class DisturbanceObserver(ComputedTorque):
         self._momentum, self._drift, self._lost, self._observes = momentum, drift, friction, 1.0
 
     def resume(self, before: Controller) -> None:
-        """Take over the disturbance of another observer; the model may be another one, so a new period begins."""
+        """Take over the disturbance of another observer; a new period begins, because the model may differ."""
         if isinstance(before, DisturbanceObserver) and before.disturbance.shape == self.disturbance.shape:
             self.disturbance = before.disturbance
 
     def forget(self) -> None:
-        """Take the disturbance as zero."""
+        """Set the disturbance to zero."""
         self.disturbance = self._momentum = self._drift = self._lost = self._none  # p, Cᵀ q̇ - g and τ_friction
-        self._observes = 0.0  # 1 once there was a period's beginning
+        self._observes = 0.0  # 1 once a period has begun
 
     def estimates(self) -> dict[str, float]:
         """The disturbance of each joint."""

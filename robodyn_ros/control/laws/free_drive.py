@@ -1,19 +1,19 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Free drive: the arm seems to weigh nothing and can be moved by hand.
+"""Free drive: gravity and most of the friction are compensated, so that the arm can be moved by hand.
 
     τ = g(q) + α (d q̇ + f tanh(q̇ / v)) + τ_ff
 
 There is no stiffness, no damping and no reference: the gains do nothing.
 
 Friction is compensated by the ratio α < 1 only. The rest of the friction, at least (1 - α) (d q̇ + f tanh(q̇ / v)),
-opposes every motion, so that the power q̇ᵀ (τ - g - friction) is never positive: no motion feeds itself, even if the
-model has more friction than there is, by a factor of up to 1/α. Full compensation would leave no friction, and a slight
-error would let the arm run away.
+opposes every motion, so that the power q̇ᵀ (τ - g - friction) is never positive: no motion sustains itself, even if the
+model overestimates friction by a factor of up to 1/α. With full compensation no friction would remain, and a small
+error of the model would let the arm run away.
 
-Friction is compensated smoothly. At rest tanh gives nothing, and noise of the velocity gives little, so that all of the
-Coulomb friction still holds the arm against errors of its masses: it stays where it is left.
+The compensation is smooth. At rest tanh is zero, and velocity noise gives little, so that the full Coulomb friction
+holds the arm against errors of the modelled masses: the arm stays where it is released.
 
 Source: gravity compensation as in Siciliano, Sciavicco, Villani, Oriolo, Robotics: Modelling, Planning and Control
 (2009), §8.5.1, without its feedback.
@@ -29,11 +29,11 @@ from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.robot.pose import Array
 
 FRICTION_RATIO = 0.7
-"""α, the ratio of the known friction that is compensated [-]; right as long as there is 70 % of the known friction."""
+"""α, the ratio of the modelled friction that is compensated [-]; safe if the real friction is at least 70 % of it."""
 
 SMOOTHING = 0.05
-"""v, the velocity at which three quarters of the Coulomb part are reached [rad/s] or [m/s]: well above the noise of a
-velocity that comes from an encoder, well below that of a hand."""
+"""v, the velocity at which three quarters of the Coulomb friction are reached [rad/s] or [m/s]: well above the velocity
+noise of an encoder, well below the velocity of a hand."""
 
 
 class FreeDrive(Controller):
@@ -48,7 +48,7 @@ class FreeDrive(Controller):
         self._friction = FrictionCompensation(dynamics)
 
     def acceleration_gains(self, q: Array, period: float = 0.0) -> AccelerationGains:
-        """None: the gains are not used, and friction is compensated less than it is."""
+        """Zero: the gains are not used, and friction is compensated only in part."""
         none = np.zeros((len(q), len(q)))
         return AccelerationGains(none, none, none)
 

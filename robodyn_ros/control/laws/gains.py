@@ -9,23 +9,23 @@ With integral action at the rate ρ [1/s] there is a third pole at -ρ, and the 
 
     (s² + 2ζω s + ω²)(s + ρ) = s³ + (2ζω + ρ) s² + (ω² + 2ζωρ) s + ω²ρ
 
-so the gains on ė, e and ∫e dt are 2ζω + ρ, ω² + 2ζωρ and ω²ρ. A lasting error dies away as exp(-ρt), and no ρ makes
-the error of the linear system grow, because its roots are the stated ones.
+so the gains on ė, e and ∫e dt are 2ζω + ρ, ω² + 2ζωρ and ω²ρ. A lasting error decays as exp(-ρt), and the linear
+system is stable for every ρ, because its roots are the stated ones.
 
-A law whose feedback is an acceleration takes these as they are. A law whose feedback is an effort takes them times
+A law whose feedback is an acceleration uses these gains unscaled. A law whose feedback is an effort multiplies them by
 M_ii(home), the reflected inertia of joint i there. So every law gives joint i the same stiffness and damping at home
-(exactly so for joint i moving alone). A stiffness K [N·m/rad, N/m] and a damping D [N·m·s/rad, N·s/m] can be given
+(exactly so if joint i moves alone). A stiffness K [N·m/rad, N/m] and a damping D [N·m·s/rad, N·s/m] can be given
 instead: they stand for ω² = K / M_ii(home) and 2ζω = D / M_ii(home).
 
-One ω for all joints is the default, of 30 rad/s. A law that works with a model M̂ of the mass matrix M has the error
+The default is one ω of 30 rad/s for all joints. A law that uses a model M̂ of the mass matrix M has the error
 
-    M ë + M̂ (2ω ė + ω² e) = Δτ        (ζ = 1; Δτ what the model does not know)
+    M ë + M̂ (2ω ė + ω² e) = Δτ        (ζ = 1; Δτ: efforts that are not in the model)
 
-M⁻¹ M̂ has real positive eigenvalues λ, as both are symmetric and positive definite. With one ω the error falls apart
-into s² + λ (2ω s + ω²), of damping √λ: no load makes it unstable. With a different ω for each joint it need not stay
-stable. At rest e = M̂⁻¹ Δτ / ω². A URDF without the motors' rotors has an M̂ of 1e-4 to 2e-2 kg m² at the wrist, and
-with ω = 10 rad/s the wrist of a UR5e stands more than 2 rad off under 3 kg. An ω of 30 rad/s makes it a ninth, and
-states that are 10 ms apart and 10 ms old still carry it (``../faults/sampling.py``).
+M⁻¹ M̂ has real positive eigenvalues λ, as both are symmetric and positive definite. With one ω the error decouples
+into s² + λ (2ω s + ω²), of damping ratio √λ: no load makes it unstable. With a different ω for each joint the error may
+be unstable. At rest e = M̂⁻¹ Δτ / ω². A URDF without the motors' rotors has an M̂ of 1e-4 to 2e-2 kg m² at the wrist,
+and with ω = 10 rad/s the wrist of a UR5e has an error of more than 2 rad under 3 kg. An ω of 30 rad/s reduces it to a
+ninth, and is still possible with states that are 10 ms apart and 10 ms old (``../faults/sampling.py``).
 
 Source: Siciliano, Sciavicco, Villani, Oriolo, Robotics: Modelling, Planning and Control (2009), §8.5.2, where
 Kp = diag(ω²) and Kd = diag(2ζω); Lynch and Park, Modern Robotics (2017), §11.4; the third pole is pole placement.
@@ -49,7 +49,7 @@ from robodyn_ros.settings import check_settings, setting
 
 @dataclass(frozen=True)
 class JointGains:
-    """How the error of a joint dies away; the same meaning for every controller plugin."""
+    """Desired decay of a joint's error; the same meaning for every controller plugin."""
 
     natural_frequency: float = setting(30.0, "natural frequency ω of the position error", "rad/s", 0.0, 1000.0)
     damping_ratio: float = setting(1.0, "damping ratio ζ of the position error", "-", 0.0, 100.0)
@@ -79,17 +79,17 @@ def gains(
     stiffness: ArrayLike = 0.0,
     damping: ArrayLike = 0.0,
 ) -> Gains:
-    """Gains that make the error of ``law`` behave as wanted at the home pose.
+    """Gains that give the error of ``law`` the desired behaviour at the home pose.
 
     Args:
-        law: the controller's class; its ``feedback`` says what its gains multiply.
+        law: the controller's class; its ``feedback`` is the unit of its gains.
         dynamics: the arm's model.
-        home: pose at which effort feedback is matched, (n,) in [rad] or [m].
+        home: pose whose reflected inertia scales effort feedback, (n,) in [rad] or [m].
         natural_frequency: ω in [rad/s], (n,) or one for all joints.
         damping_ratio: ζ [-], likewise; 1 is the quickest without overshoot.
         integral_rate: ρ in [1/s], likewise; 0 for no integral action.
-        stiffness: K in [N·m/rad] or [N/m], likewise; where not 0 it takes the place of ω.
-        damping: D in [N·m·s/rad] or [N·s/m], likewise; where not 0 it takes the place of ζ.
+        stiffness: K in [N·m/rad] or [N/m], likewise; if not 0, it replaces ω.
+        damping: D in [N·m·s/rad] or [N·s/m], likewise; if not 0, it replaces ζ.
 
     Raises:
         InputError: an argument has the wrong shape, is negative or not finite.
@@ -117,7 +117,7 @@ def gains_by_inertia(
 
     Args:
         inertia: M_ii (n,) in [kg m²] or [kg].
-        scale: what a law multiplies accelerations by, to get the unit of its gains, (n,).
+        scale: factor from accelerations to the unit of the law's gains, (n,).
         natural_frequency: as :func:`gains`, (n,), and so the others.
         damping_ratio: likewise.
         integral_rate: likewise.

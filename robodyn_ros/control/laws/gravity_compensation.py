@@ -17,7 +17,7 @@ from robodyn_ros.robot.pose import Array
 
 
 class GravityCompensation(Controller):
-    """PD that does not sag: the model gives the gravity effort at the position of the arm."""
+    """PD feedback plus the model's gravity effort at the arm's position, so that the arm does not sag."""
 
     feedback = "effort"
 

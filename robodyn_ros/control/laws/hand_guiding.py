@@ -1,24 +1,24 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Hand guiding: free drive in the task space, with directions that are locked, a corridor, and virtual walls.
+"""Hand guiding: free drive in the task space, with locked directions, a corridor, and virtual walls.
 
     τ = g(q) + α (d q̇ + f tanh(q̇ / v)) + Jᵀ (S (K e - D ẋ) + F_wall) + τ_hold + τ_ff
 
-Somebody moves the tool by hand in the free directions: all of them, translations only, rotations only, along a line, or
-in a plane. The others are locked by a spring and a damper to the anchor, which is where the tool was when guiding
-began. e is the displacement back to the anchor in the locked directions. With a corridor of radius r the spring begins
+The tool is moved by hand in the free directions: all of them, translations only, rotations only, along a line, or in a
+plane. The others are locked by a spring and a damper to the anchor, which is the pose of the tool when guiding began.
+e is the displacement back to the anchor in the locked directions. With a corridor of radius r the spring begins
 at the distance r: a line becomes a tube, and a plane becomes a plate.
 
 The walls are the sides of a box that the tool stays within. Each is a spring and a damper that pushes and never pulls.
 
-Hands off, an arm with little friction would fall by what the model does not know of its masses. So each joint has
-the friction of a dry bearing that a hand overcomes: a spring to where the joint was left, which slips beyond the effort
-h |g| + ``LEAST`` of the effort limit. The joint gives way by ``SLIP`` until then, and is damped while the spring does
-not slip. So an arm whose gravity is known within the ratio h stays within ``SLIP`` of where it was left.
+When released, an arm with little friction would fall because of errors of the modelled masses. Therefore each joint has
+a simulated dry friction that a hand can overcome: a spring to the position where the joint was released, which slips
+beyond the effort h |g| + ``LEAST`` of the effort limit. The joint yields by ``SLIP`` until then, and is damped while
+the spring does not slip. So an arm whose gravity is known within the ratio h stays within ``SLIP`` of its position.
 
-Springs store energy and give it back, and all else takes energy away. So nothing moves the arm by itself, for friction
-is compensated by a part only, as in :mod:`robodyn_ros.control.laws.free_drive`. The null space of the tool is free.
+Springs store energy and return it; all other terms dissipate energy, because friction is compensated only in part, as
+in :mod:`robodyn_ros.control.laws.free_drive`. So the arm does not move by itself. The null space of the tool is free.
 
 Source: Albu-Schäffer, Ott, Frese, Hirzinger, Cartesian impedance control of redundant robots, ICRA 2003, section 3.2
 (spring and damper); Rosenberg, Virtual fixtures: perceptual tools for telerobotic manipulation, IEEE VRAIS 1993;
@@ -45,16 +45,16 @@ from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import setting, text
 
 FAR = 1000.0
-"""Where a wall is that is none [m]."""
+"""Coordinate of a wall that is switched off [m]."""
 
 SOFTEST = 1e-6
-"""Stiffness that keeps the mean of mass and stiffness defined where no direction is locked [N/m, N·m/rad]."""
+"""Stiffness that keeps the mean of mass and stiffness defined if no direction is locked [N/m, N·m/rad]."""
 
 SLIP = 0.01
-"""How far a joint gives way before the hold slips [rad] or [m]."""
+"""Displacement of a joint at which the hold slips [rad] or [m]."""
 
 LEAST = 0.005
-"""Effort at which the hold slips where gravity does nothing, in effort limits."""
+"""Effort at which the hold slips on a joint without gravity effort, as ratio of its effort limit."""
 
 TRANSLATIONS = np.array([1.0, 1.0, 1.0, 0.0, 0.0, 0.0])
 ROTATIONS = 1.0 - TRANSLATIONS
@@ -62,7 +62,7 @@ ROTATIONS = 1.0 - TRANSLATIONS
 
 @dataclass(frozen=True)
 class HandGuidingSettings(TaskSettings):
-    """What a hand may do with the tool; x, y, z of the directions are axes of ``frame``, those of walls of the root."""
+    """Motions of the tool by hand; x, y, z of the directions are axes of ``frame``, those of the walls of the root."""
 
     free_directions: str = text("x y z rx ry rz", "directions that the hand may move, of x y z rx ry rz of the frame")
     stiffness: tuple[float, ...] = setting(
@@ -79,12 +79,12 @@ class HandGuidingSettings(TaskSettings):
     upper: tuple[float, ...] = setting((FAR,) * 3, "walls: greatest x, y and z of the tool", "m", -FAR, FAR)
     wall_stiffness: float = setting(5000.0, "stiffness of the walls", "N/m", 0.0, 1e6)
     hold: float = setting(
-        0.1, "what holds the arm hands off, as ratio of the effort of gravity; 0 for none", "-", 0.0, 1.0
+        0.1, "effort that holds the released arm, as ratio of the gravity effort; 0 for none", "-", 0.0, 1.0
     )
 
 
 class HandGuiding(ToolLaw):
-    """The tool is moved by hand, within what directions, corridor and walls leave it. The gains do nothing."""
+    """The tool is moved by hand, within the free directions, the corridor and the walls. The gains are not used."""
 
     feedback = "effort"
     follows = False
@@ -104,10 +104,10 @@ class HandGuiding(ToolLaw):
         *,
         config: HandGuidingSettings | None = None,
     ) -> None:
-        """The arguments are those of :class:`ToolLaw`; ``config`` has what the hand may do.
+        """The arguments are those of :class:`ToolLaw`; ``config`` has the free directions, corridor and walls.
 
         Raises:
-            InputError: no such link or direction, or a wall that is on the wrong side of the opposite one.
+            InputError: no such link or direction, or a lower wall is not below the upper one.
         """
         given = config or HandGuidingSettings()
         super().__init__(dynamics, kp, kd, ki, given)
@@ -125,7 +125,7 @@ class HandGuiding(ToolLaw):
         self.forget()
 
     def tool_gains(self, q: Array, task: TaskTerms) -> tuple[Array, Array]:
-        """Stiffness and damping of the locked directions beyond the corridor, and of the walls that there are."""
+        """Stiffness and damping of the locked directions beyond the corridor, and of the walls that are on."""
         axes, softest = self.task.pose(q)[:3, :3], SOFTEST * np.eye(len(task.inertia))
         has_wall = (self._lower > -FAR) | (self._upper < FAR)
         walls = self._translations @ np.diag(self._wall_stiffness * has_wall) @ self._translations.T
@@ -133,14 +133,14 @@ class HandGuiding(ToolLaw):
         return stiffness, 2.0 * self._damping_ratio * geometric_mean(task.inertia, stiffness + softest)
 
     def acceleration_gains(self, q: Array, period: float = 0.0) -> AccelerationGains:
-        """As :meth:`ToolLaw.acceleration_gains`, and of the hold, which is damped most where it begins."""
+        """As :meth:`ToolLaw.acceleration_gains`, plus the hold, with its damping at zero displacement, the greatest."""
         task, tool = self.task.terms(q, self._none), super().acceleration_gains(q, period)
         inverse, stiffness = np.linalg.inv(task.mass), self._hold_stiffness(task)
         damping = 2.0 * np.sqrt(stiffness * np.diagonal(task.mass))
         return AccelerationGains(tool.position + inverse * stiffness, tool.velocity + inverse * damping, tool.integral)
 
     def advance(self, dt: float, q: Array, qd: Array, reference: Reference, asked: Array, sent: Array) -> None:
-        """Anchor the tool where it is, at the beginning and where the flow of states was broken."""
+        """Anchor the tool at its pose, in the first period and after the flow of states was interrupted."""
         stays = (self._is_anchored > 0.0) & (dt > 0.0)
         self._left = np.where(stays, q + np.clip(self._left - q, -SLIP, SLIP), q)
         self._anchor, self._is_anchored = np.where(stays, self._anchor, self.task.pose(q)), 1.0
@@ -161,7 +161,7 @@ class HandGuiding(ToolLaw):
         return stiffness
 
     def _hold_back(self, task: TaskTerms, q: Array, qd: Array) -> Array:
-        """The efforts (n,) that hold the joints where they were left."""
+        """The efforts (n,) that hold the joints where they were released."""
         away = np.where(self._is_anchored > 0.0, np.clip(self._left - q, -SLIP, SLIP), 0.0 * q)
         stiffness = self._hold_stiffness(task)
         damping = 2.0 * np.sqrt(stiffness * np.diagonal(task.mass) + TINY) * (1.0 - np.abs(away) / SLIP)
@@ -186,7 +186,7 @@ class HandGuiding(ToolLaw):
         return force
 
     def _locked_part(self, displacement: Array, first: int, axes: Array) -> Array:
-        """The part of a displacement (3,) in the locked directions from the first on, with axes as columns (3, 3)."""
+        """Component of a displacement (3,) in the locked ones of the directions first to first + 2; axes (3, 3)."""
         locked = self._locked[first : first + 3]
         if not self._in_tool_axes:
             return locked * displacement
@@ -196,7 +196,7 @@ class HandGuiding(ToolLaw):
     def _push_back(self, task: TaskTerms, position: Array, rate: Array) -> Array:
         """The force of the walls, in the directions of the task (k,)."""
         along = self._translations
-        mobility = (along * solve_positive(task.inertia, along)).sum(0)  # inverse of the mass that a wall feels
+        mobility = (along * solve_positive(task.inertia, along)).sum(0)  # inverse of the effective mass at a wall
         damping = 2.0 * self._damping_ratio * np.sqrt(self._wall_stiffness / np.maximum(mobility, TINY))
         speed = along.T @ rate
         force = np.zeros(3)
@@ -206,10 +206,10 @@ class HandGuiding(ToolLaw):
         return along @ force
 
     def resume(self, before: Controller) -> None:
-        """Keep to the anchor of the law before, if it guided the same link."""
+        """Take over the anchor of the law before, if it guided the same link."""
         if isinstance(before, HandGuiding) and before.task.link == self.task.link:
             self._anchor, self._is_anchored, self._left = before._anchor, before._is_anchored, before._left
 
     def forget(self) -> None:
-        """Anchor the tool anew."""
+        """Drop the anchor; the next period sets a new one."""
         self._anchor, self._is_anchored, self._left = np.eye(4), 0.0, self._none.copy()

@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Joint impedance: to somebody who pushes it, the arm is a spring and a damper around the reference.
+"""Joint impedance: under external forces the arm behaves as a spring and a damper around the reference.
 
     τ = M(q) q̈_d + C(q, q̇) q̇_d + g(q) + K e + D ė + Ki ∫e dt + τ_friction(q̇_d) + τ_ff,   e = q_d - q
 
@@ -10,8 +10,8 @@ left as it is (no inertia shaping, which would need a measurement of the contact
 
     M(q) ë + (C(q, q̇) + D) ė + K e = - τ_external
 
-and because Ṁ - 2 C is skew-symmetric, ½ ėᵀ M ė + ½ eᵀ K e falls by ėᵀ D ė: the arm is passive, whatever it touches.
-Ki takes the compliance away in the long run: leave it at zero unless you want that.
+and because Ṁ - 2 C is skew-symmetric, the energy ½ ėᵀ M ė + ½ eᵀ K e falls at the rate ėᵀ D ė: the arm is passive in
+every contact. With Ki > 0 the compliance vanishes in the long run, so leave Ki at zero unless you want that.
 
 Source: Ott, Cartesian Impedance Control of Redundant and Flexible-Joint Robots (2008), chapter 3, in joint space; the
 law is the "PD+" of Paden and Panja, Globally asymptotically stable 'PD+' controller for robot manipulators,
@@ -29,7 +29,7 @@ from robodyn_ros.robot.pose import Array
 
 
 class Impedance(Controller):
-    """A spring and a damper around the reference; the model carries the rest."""
+    """A spring and a damper around the reference, with model-based compensation of gravity, inertia and friction."""
 
     feedback = "effort"
 

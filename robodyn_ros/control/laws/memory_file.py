@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The file with what control laws have learnt: YAML, with the name of the arm and the memory of each law by class."""
+"""The file with the memory of control laws that learn: YAML, with the arm's name and a law's memory by its class."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from robodyn_ros.yaml_files import YamlError, read_yaml
 
 
 class LawMemory(NamedTuple):
-    """What a law has learnt, apart from the law: the loop may go on while it is written."""
+    """A copy of a law's memory: the loop may continue while it is written."""
 
     robot: str  # name of the arm
     law: str  # name of the class
@@ -25,7 +25,7 @@ class LawMemory(NamedTuple):
 
 
 def memory_of(law: Controller) -> LawMemory:
-    """What a law has learnt so far.
+    """A copy of a law's present memory.
 
     Raises:
         InputError: the law learns nothing.
@@ -37,10 +37,10 @@ def memory_of(law: Controller) -> LawMemory:
 
 
 def save_memory(path: str | os.PathLike[str], law: Controller) -> None:
-    """Write what a law has learnt, as :func:`write_memory` does.
+    """Write a law's memory, as :func:`write_memory` does.
 
     Raises:
-        InputError: the law learns nothing, the file cannot be written, or the existing file is something else.
+        InputError: the law learns nothing, the file cannot be written, or an existing file is no such file.
     """
     write_memory(path, memory_of(law))
 
@@ -49,7 +49,7 @@ def restore_memory(path: str | os.PathLike[str], law: Controller) -> bool:
     """Give a law its memory from a file; True if the file has one. A missing file has none.
 
     Raises:
-        InputError: the file cannot be read, is something else, or is of another arm; the law is unchanged then.
+        InputError: the file cannot be read, is no such file, or is of another arm; the law is unchanged then.
     """
     found = read_memory(path, law.dynamics.robot.name, type(law).__name__) if law.memory() else None
     if found is not None:
@@ -58,14 +58,14 @@ def restore_memory(path: str | os.PathLike[str], law: Controller) -> bool:
 
 
 def write_memory(path: str | os.PathLike[str], memory: LawMemory) -> None:
-    """Write the memory of a law, all of it or nothing; the memory of other laws stays in the file.
+    """Write the memory of a law, all or nothing; the memory of other laws stays in the file.
 
     Args:
         path: of the file; a ``~`` stands for the home folder.
-        memory: what the law has learnt.
+        memory: of the law.
 
     Raises:
-        InputError: the file cannot be written, or the existing file is something else.
+        InputError: the file cannot be written, or an existing file is no such file.
     """
     file = Path(path).expanduser()
     whole: dict[str, Any] = _read(file, memory.robot) if file.exists() else {"robot": memory.robot}
@@ -87,14 +87,14 @@ def read_memory(path: str | os.PathLike[str], robot: str, law: str) -> LawMemory
         law: name of the class.
 
     Raises:
-        InputError: the file cannot be read, is something else, or is of another arm.
+        InputError: the file cannot be read, is no such file, or is of another arm.
     """
     file = Path(path).expanduser()
     memory = _read(file, robot).get(law) if file.exists() else None
     if memory is None:
         return None
     if not isinstance(memory, dict):
-        raise InputError("path", f"{file} has {memory!r} of {law}", path)
+        raise InputError("path", f"{file}: the memory of {law} must be a mapping, not {memory!r}", path)
     return LawMemory(robot, law, memory)
 
 
@@ -104,7 +104,7 @@ def _read(file: Path, robot: str) -> dict[str, Any]:
     except YamlError as cause:
         raise InputError("path", f"{file} cannot be read: {cause}", str(file)) from cause
     if not isinstance(found, dict) or "robot" not in found:
-        raise InputError("path", f"{file} is not what control laws have learnt: it names no robot", str(file))
+        raise InputError("path", f"{file} is no memory of control laws: it has no key 'robot'", str(file))
     if found["robot"] != robot:
         raise InputError("path", f"{file} is of {found['robot']!r}, not of the arm {robot!r}", str(file))
     return found

@@ -1,25 +1,25 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Operational space control: the tool moves as if it were a unit mass, in every direction apart from the others.
+"""Operational space control: the tool moves as a unit mass, decoupled in every direction.
 
     F = Λ (Ω ẍ_d - J̇ q̇) + Ω Λ Ω (Kp e + Kd ė) - Ω̄ Λ Ω̄ Kd ẋ + Ω̄ F_d
     τ = Jᵀ F + C q̇ + g + N M (q̈_d + Kp (q_d - q) + Kd (q̇_d - q̇)) + τ_friction(q̇_d) + τ_ff
 
-With an exact model a direction of motion obeys ë + Kd ė + Kp e = 0, and a direction of force has the force F_d against
-what it touches. Ω chooses the directions of motion and Ω̄ = 1 - Ω those of force: hybrid control of force and motion.
-In a direction of force the tool is damped, so that it does not shoot away where it touches nothing. The force is not
-measured: friction of the joints that the model does not know takes its part of it.
+With an exact model a direction of motion obeys ë + Kd ė + Kp e = 0, and in a direction of force the tool exerts F_d on
+its contact. Ω selects the directions of motion and Ω̄ = 1 - Ω those of force: hybrid control of force and motion. In a
+direction of force the tool is damped, so that without contact it does not accelerate freely. The force is not measured:
+joint friction that is not in the model reduces it.
 
-The feedback of the motion stays within the directions of motion: Ω Λ Ω, where Khatib has Λ Ω. Both correct an error
-alike while something holds the tool in the directions of force. But what keeps up a steady error, as the friction of
-the wall does, would press on the wall by Khatib's, through the elements of Λ that couple the directions. In turn, what
-the feedback alone accelerates presses as long as it does; what the reference says of acceleration does not.
+The motion feedback is Ω Λ Ω, where Khatib has Λ Ω, so that its force stays within the directions of motion. Both
+correct an error alike while a contact holds the tool in the directions of force. With Λ Ω a steady error, such as one
+by friction at a wall, would press on the wall through the elements of Λ that couple the directions. With Ω Λ Ω an
+acceleration by the feedback presses on the wall as long as it lasts; the acceleration of the reference does not.
 
-Beyond ``reach`` the force of the error does not grow, and the damping of translations does: an arm that is pushed
-harder gives way slowly.
+Beyond ``reach`` the force of the error stays constant and the damping of translations grows: an arm that is pushed
+harder yields slowly.
 
-:mod:`robodyn_ros.dynamics.task_space` has Λ and N, and says what happens at singularities.
+:mod:`robodyn_ros.dynamics.task_space` has Λ and N, and explains their behaviour at singularities.
 
 Source: Khatib, A unified approach for motion and force control of robot manipulators: the operational space
 formulation, IEEE J. Robotics and Automation 3(1) (1987), eq. 31 to 36 (selection), 44 (dynamic decoupling) and 51 (null
@@ -46,7 +46,7 @@ class OperationalSpaceSettings(DirectedSettings):
     """Motion and force of the tool; x, y, z of the forces are axes of ``frame``."""
 
     natural_frequency: float = setting(15.0, "natural frequency of the tool's error", "rad/s", 0.0, 1000.0)
-    force_directions: str = text("", "directions of force, of x y z rx ry rz of the frame; the others are of motion")
+    force_directions: str = text("", "force-controlled axes, of x y z rx ry rz of the frame; the others are of motion")
     force: tuple[float, ...] = setting(
         (0.0,) * 6, "force of the tool in the directions of force, x y z rx ry rz", "N, N·m", -1e5, 1e5
     )
@@ -80,7 +80,7 @@ class OperationalSpace(ToolLaw):
         self._force = self._forced * given.force
 
     def tool_gains(self, q: Array, task: TaskTerms) -> tuple[Array, Array]:
-        """Where a force is given, nothing but damping."""
+        """Stiffness and damping in the directions of motion; damping alone in the directions of force."""
         stiffness, damping = self._frequency**2, 2.0 * self._damping_ratio * self._frequency
         inertia = task.inertia
         if not self._has_forces:

@@ -1,9 +1,9 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Is a result of a control law what the interface says?
+"""Check of the results of a control law against the interface.
 
-Each function says what is wrong with a result, by the name of the method, and what would be right; "" if nothing is.
+Each function returns the problem of a result, with the name of the method and the right kind; "" if there is none.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 
 def wrong_terms(method: str, answer: object, kind: type[Any], shape: tuple[int, ...]) -> str:
-    """For a method that gives a named tuple of arrays of floats, each of a shape."""
+    """For a method that returns a named tuple of arrays of floats, each of a given shape."""
     if not isinstance(answer, kind):
         return _returns(method, answer, f"{kind.__name__}({', '.join(kind._fields)})")
     parts = zip(kind._fields, answer, strict=True)
@@ -24,7 +24,7 @@ def wrong_terms(method: str, answer: object, kind: type[Any], shape: tuple[int, 
 
 
 def wrong_array(method: str, answer: object, shape: tuple[int, ...]) -> str:
-    """For a method that gives an array of floats of a shape."""
+    """For a method that returns an array of floats of a given shape."""
     if not isinstance(answer, np.ndarray):
         return _returns(method, answer, f"an array of floats of shape {shape}")
     return _wrong_floats(f"the result of {method}", answer, shape)
@@ -39,7 +39,7 @@ def _wrong_floats(what: str, value: object, shape: tuple[int, ...]) -> str:
 
 
 def wrong_numbers(method: str, answer: object) -> str:
-    """For a method that gives numbers by names."""
+    """For a method that returns numbers by names."""
     wanted = "a dict of names with units and finite numbers"
     if not isinstance(answer, dict):
         return _returns(method, answer, wanted)
@@ -54,18 +54,18 @@ def wrong_numbers(method: str, answer: object) -> str:
 
 
 def wrong_text(method: str, answer: object) -> str:
-    """For a method that says something."""
+    """For a method that returns a message."""
     return "" if isinstance(answer, str) else _returns(method, answer, 'a string, "" if nothing is wrong')
 
 
 def wrong_remedy(method: str, answer: object) -> str:
-    """For a method that names a parameter and says what is to be done about it."""
+    """For a method that returns a parameter and how to change it."""
     is_right = isinstance(answer, tuple) and len(answer) == 2 and all(isinstance(part, str) for part in answer)
     return "" if is_right else _returns(method, answer, "a tuple of a parameter's name and a text")
 
 
 def wrong_data(method: str, answer: object) -> str:
-    """For a method that gives what a file is to keep."""
+    """For a method that returns data for a file."""
     if not isinstance(answer, dict):
         return _returns(method, answer, "a dict of plain data")
     odd = next(_odd(answer), None)
@@ -74,7 +74,7 @@ def wrong_data(method: str, answer: object) -> str:
 
 
 def _odd(data: object) -> Iterator[object]:
-    """What of some data is not plain."""
+    """Items of some data that are no plain data."""
     if isinstance(data, dict):
         yield from (each for item in data.items() for part in item for each in _odd(part))
     elif isinstance(data, (list, tuple)):
@@ -90,7 +90,7 @@ def _returns(method: str, answer: object, wanted: str) -> str:
 
 
 def kind_of(value: object) -> str:
-    """The class of a value, and of an array its kind of numbers and its shape."""
+    """The class of a value; for an array also its type of numbers and its shape."""
     shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
     name = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
     said = f"{'an' if name[0] in 'aeiou' else 'a'} {name}"

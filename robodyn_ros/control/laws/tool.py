@@ -1,15 +1,15 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What laws of the tool share: where the tool should be, and how far it is from there.
+"""Base of the laws of the tool: settings, reference and error of the tool, and the feedback in its directions.
 
-The reference of every law is one of the joints. A law of the tool takes from it where the tool is then, by forward
-kinematics, and how it moves; and the joints' own reference is the posture of the null space. So trajectories, streams,
-sweeps and plans go to a law of the tool as to any other.
+The reference of every law is a motion of the joints. A law of the tool derives the tool's reference pose and motion
+from it by forward kinematics; the joints' own reference is the posture of the null space. So a law of the tool accepts
+trajectories, streams, sweeps and plans as every other law does.
 
 The orientation error is the rotation vector φ = log(R_d Rᵀ), in the root link's axes: no Euler angles, and the shortest
-rotation. It would change its sign at a half turn. Therefore it falls to zero within the last tenth of a radian before
-π, so that no effort jumps. Distance and angle are clipped, so that a far target does not tear at the arm.
+rotation. Its sign changes at a half turn. Therefore the error is faded to zero within the last tenth of a radian before
+π, so that no effort jumps. Distance and angle are clipped, so that a far target causes no great force.
 
 Source: Siciliano, Sciavicco, Villani, Oriolo, Robotics: Modelling, Planning and Control (2009), §3.7.3 (errors of the
 orientation); Lynch and Park, Modern Robotics (2017), §11.3.3 (the logarithm).
@@ -34,13 +34,13 @@ from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import TOOL, check_settings, choice, setting, text
 
 FRAMES = ("base", "tool")
-"""Axes that a stiffness or a force may be given in."""
+"""Frames in whose axes a stiffness or a force may be given."""
 
 HALF_TURN = 0.1
-"""The orientation error falls to zero within this angle before π [rad]."""
+"""Angle before π within which the orientation error fades to zero [rad]."""
 
 YIELDING = 6.0
-"""By this factor translation is damped more, from twice its reach on, where a spring's force does not grow."""
+"""Factor of the damping of translations from twice the reach on, where the spring's force is constant."""
 
 TINY = 1e-300
 """Keeps a division by a length defined at zero."""
@@ -48,7 +48,7 @@ TINY = 1e-300
 
 @dataclass(frozen=True)
 class TaskSettings:
-    """What the laws of the tool have in common."""
+    """Settings that the laws of the tool have in common."""
 
     link: str = text("", TOOL.description, shared=TOOL.name)
     frame: str = choice(
@@ -57,7 +57,7 @@ class TaskSettings:
     damping_ratio: float = setting(1.0, "damping ratio of the tool", "-", 0.0, 10.0, shared="task.damping_ratio")
     reach: tuple[float, ...] = setting(
         (0.1, 0.5),
-        "greatest distance and greatest angle from the reference that the tool's spring answers",
+        "distance and angle from the reference beyond which the force of the tool's spring does not grow",
         "m, rad",
         1e-4,
         10.0,
@@ -70,23 +70,23 @@ class TaskSettings:
 
 @dataclass(frozen=True)
 class DirectedSettings(TaskSettings):
-    """Likewise, where some directions of the tool count and others do not."""
+    """Settings of laws that control some directions of the tool and leave the others free."""
 
     directions: str = text(
         "",
-        "directions that count, of x y z rx ry rz of the root link; those that the arm has if empty",
+        "controlled axes, of x y z rx ry rz of the root link; if empty, all that the arm can move along",
         shared="task.directions",
     )
 
 
 class ToolMotionError(NamedTuple):
-    """How the tool differs from its reference; components in the root link's axes."""
+    """Difference of the tool from its reference; components in the root link's axes."""
 
     error: Array  # position [m] and rotation vector [rad], (6,)
-    rate: Array  # ẋ_d - ẋ in the directions that count (k,)
+    rate: Array  # ẋ_d - ẋ in the controlled directions (k,)
     acceleration: Array  # ẍ_d (k,)
     rotation: Array  # of the tool (3, 3)
-    distance: Array  # of its position, not clipped () [m]
+    distance: Array  # of the tool from its reference, not clipped () [m]
 
 
 def marked_directions(name: str, directions: str) -> Array:
@@ -110,9 +110,9 @@ def clipped_error(pose: Array, wanted: Array, reach: float, turn: float) -> Arra
 
     Args:
         pose: of the tool (4, 4).
-        wanted: where it should be (4, 4).
-        reach: greatest distance that counts [m].
-        turn: greatest angle that counts [rad].
+        wanted: its reference pose (4, 4).
+        reach: distance at which the error is clipped [m].
+        turn: angle at which the error is clipped [rad].
     """
     position = wanted[:3, 3] - pose[:3, 3]
     rotation = rotation_vector(wanted[:3, :3] @ pose[:3, :3].T)
@@ -124,11 +124,11 @@ def clipped_error(pose: Array, wanted: Array, reach: float, turn: float) -> Arra
 
 
 def yielding(distance: Array, reach: float) -> Array:
-    """Roots of the factors by which directions are damped more (6,): beyond its reach a spring gives way slowly.
+    """Square roots of the factors of the damping (6,), with which the tool yields slowly beyond the reach.
 
     Args:
         distance: of the tool from its reference [m], ().
-        reach: greatest distance that counts [m].
+        reach: distance at which the error is clipped [m].
     """
     beyond = np.clip(distance / reach - 1.0, 0.0, 1.0)
     root = np.sqrt(1.0 + (YIELDING - 1.0) * beyond)
@@ -156,8 +156,8 @@ class ToolLaw(Controller):
             kp: gain on the position error of the joints, in the null space, as :class:`Controller` takes it.
             kd: gain on the velocity error, likewise.
             ki: gain on the integral, likewise.
-            given: which link is the tool, and so on.
-            directions: those that count; those that the arm has if empty.
+            given: the tool's link, its frame, damping ratio and reach.
+            directions: controlled directions of the tool; if empty, all that the arm can move along.
             floor: λ₀ of :class:`TaskSpace`.
 
         Raises:
@@ -178,7 +178,7 @@ class ToolLaw(Controller):
         task = self.task.terms(q, self._none)
         jacobian, inverse = task.jacobian, np.linalg.inv(task.mass)
         stiffness, damping = (jacobian.T @ gain @ jacobian for gain in self.tool_gains(q, task))
-        posture = task.null @ task.mass * float(self.follows)  # a law that does not follow has none
+        posture = task.null @ task.mass * float(self.follows)  # a law that does not follow holds no posture
         return AccelerationGains(
             inverse @ (stiffness + posture * self.kp),
             inverse @ (damping + posture * self.kd),
@@ -186,7 +186,7 @@ class ToolLaw(Controller):
         )
 
     def motion_error(self, q: Array, qd: Array, reference: Reference, jacobian: Array) -> ToolMotionError:
-        """The tool beside its reference.
+        """The error of the tool, and the reference's acceleration.
 
         Args:
             q: positions (n,) in [rad] or [m].
@@ -203,7 +203,7 @@ class ToolLaw(Controller):
         return ToolMotionError(error, rate, acceleration, pose[:3, :3], np.sqrt(away @ away))
 
     def diagonal(self, values: Array, rotation: Array) -> Array:
-        """A matrix (k, k) in the directions that count, diagonal in the axes of the frame.
+        """A matrix (k, k) in the controlled directions, diagonal in the axes of the frame.
 
         Args:
             values: the diagonal, of x, y, z, rx, ry and rz, (6,).
@@ -217,7 +217,7 @@ class ToolLaw(Controller):
         return self.task.chosen(self.task.chosen(whole).T)
 
     def wrench(self, values: Array, rotation: Array) -> Array:
-        """A wrench (6,) in the axes of the frame, in the directions that count, (k,)."""
+        """A wrench (6,) in the axes of the frame, converted to the controlled directions, (k,)."""
         force, torque = values[:3], values[3:]
         if self._in_tool_axes:
             force, torque = rotation @ force, rotation @ torque
@@ -235,7 +235,7 @@ class ToolLaw(Controller):
             task: at the state.
             acceleration: ẍ that is fed forward (k,).
             force: F of the feedback (k,).
-            posture: y, the acceleration that would correct the joints, (n,).
+            posture: y, the acceleration that corrects the joints, (n,).
         """
         inertia = task.jacobian.T @ (task.inertia @ (acceleration - task.drift)) + task.null @ (
             task.mass @ reference.qdd

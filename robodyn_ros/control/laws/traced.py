@@ -3,11 +3,11 @@
 
 """A control law as expressions: ``compute`` and ``advance`` are called with symbols.
 
-How that works is told in :mod:`robodyn_ros.engine.tracing`.
-A law is an object, and its numbers are attributes: floats and arrays of floats, of its own or of objects that it has.
-Those named in ``remembers`` are its memory. The others are its settings: gains, what it has worked out of them, and the
-runtime parameters of the model. So a change of gains compiles nothing anew. What is no number (a switch, a name, the
-number of joints) is a constant of the code.
+:mod:`robodyn_ros.engine.tracing` describes the method.
+The numbers of a law are attributes: floats and arrays of floats, of the law itself or of objects that it has. Those
+named in ``remembers`` are its memory. The others are its settings: gains, values computed from them, and the runtime
+parameters of the model. So a change of gains needs no compilation. All other attributes (a switch, a name, the number
+of joints) are constants of the code.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     import casadi as ca
 
 SHARED = (Dynamics, Kinematics, Kernel, Robot, Parameters, type, ModuleType, FunctionType, MethodType)
-"""What a law only refers to: its attributes are not the law's."""
+"""Types that a law only refers to: attributes of such objects are not the law's."""
 
 AS_PYTHON = "it asks to run as Python (traced = False)"
 
@@ -52,7 +52,7 @@ class LawNumbers(NamedTuple):
 
     settings: dict[str, Any]
     memory: dict[str, Any]
-    constants: tuple[tuple[str, str], ...]  # path and repr of what is no number
+    constants: tuple[tuple[str, str], ...]  # path and repr of each attribute that is no number
 
 
 def law_numbers(law: Controller) -> LawNumbers:
@@ -65,7 +65,7 @@ def law_numbers(law: Controller) -> LawNumbers:
 
 
 def kind_problem(kind: type[Controller]) -> str:
-    """Why no law of a class can be traced; "" if it can, as far as the class tells."""
+    """Why no law of a class can be traced; "" if the class has no such reason."""
     if not kind.traced:
         return AS_PYTHON
     if kind.look_ahead is not Controller.look_ahead:
@@ -74,7 +74,7 @@ def kind_problem(kind: type[Controller]) -> str:
 
 
 def why_not_traced(law: Controller) -> str:
-    """Why a law cannot be traced; "" if it can, as far as can be told before it is tried."""
+    """Why a law cannot be traced, without trying it; "" if no reason is found."""
     problem = kind_problem(type(law)) or ("" if law.traced else AS_PYTHON)
     if problem:
         return problem
@@ -88,7 +88,7 @@ def why_not_traced(law: Controller) -> str:
 
 
 def law_key(law: Controller, numbers: LawNumbers) -> str:
-    """What tells the code of a law, on its arm, from all other: equal keys mean equal code."""
+    """Key of the code of a law for its arm: equal keys mean equal code."""
     shapes = [(path, np.shape(value)) for group in numbers[:2] for path, value in group.items()]
     facts = repr((shapes, numbers.constants)).encode() + _kind_key(type(law)) + _robot_key(law.dynamics.robot)
     return hashlib.sha256(facts).hexdigest()[:32]
@@ -103,7 +103,7 @@ def _kind_key(kind: type[Controller]) -> bytes:
 
 @lru_cache(maxsize=4)
 def _robot_key(robot: Robot) -> bytes:
-    """What a law may have made constants of: the limits of the joints and whatever else is known of them."""
+    """Key of everything of the robot that may be a constant of the code: joints with their limits, and bodies."""
     return hashlib.sha256(repr((robot.joints, robot.bodies)).encode()).digest()
 
 
@@ -113,13 +113,13 @@ def _control_sources() -> bytes:
 
 
 class CompiledLaw:
-    """A law that runs as its expressions do: compiled where there is a compiler, else on CasADi's virtual machine.
+    """A traced law by itself: compiled if there is a compiler, else run on CasADi's virtual machine.
 
-    It has the settings and the memory that the law had when this object was made. It is what the conformance kit
-    compares with the law itself; the control loop runs the law within the control step.
+    It has the settings and the memory that the law had when this object was made. The conformance kit compares it with
+    the law itself; the control loop runs the law within the control step.
 
     Attributes:
-        memory: what the law remembers now: name → array or number.
+        memory: present memory of the law: name → array or number.
     """
 
     INPUTS = (
@@ -137,14 +137,14 @@ class CompiledLaw:
     def __init__(self, law: Controller, *, compiled: bool = True) -> None:
         """
         Args:
-            law: stays as it is.
-            compiled: False keeps to CasADi's virtual machine.
+            law: not changed.
+            compiled: False for CasADi's virtual machine in any case.
 
         Raises:
             TraceError: the law cannot be traced.
         """
         rest, *still = np.zeros((5, law.dynamics.robot.n))
-        law.compute(rest, rest, Reference(*still))  # a law may work something out of the model's parameters now
+        law.compute(rest, rest, Reference(*still))  # a law may read the model's parameters on its first call
         numbers = law_numbers(law)
         n, self._law = law.dynamics.robot.n, law
         self._kernel = Kernel(_program(law, numbers, n), flat(numbers.settings), compiled=compiled)
@@ -218,8 +218,8 @@ class TracedLaw:
     def __init__(self, law: Controller, trace: Trace) -> None:
         """
         Args:
-            law: stays as it is.
-            trace: where the law is traced.
+            law: not changed.
+            trace: in which the law is traced.
 
         Raises:
             TraceError: it cannot be traced.
@@ -290,7 +290,7 @@ class TracedLaw:
                 raise TraceError(f"advance changes the shape of self.{name}")
             chosen = np.where(is_due, new, old)
             if new is held[name] and new.ndim:
-                new[...] = chosen  # a compiled function that reads this array sees it as well
+                new[...] = chosen  # in place, for compiled functions that read this array
             else:
                 object.__setattr__(self._law, name, chosen)
 
@@ -300,11 +300,11 @@ class TracedLaw:
                 return method(*values)
             except TraceError:
                 raise
-            except Exception as cause:  # of somebody's law, given what it does not know
+            except Exception as cause:  # of a plugin's law that does not expect symbols
                 raise TraceError(f"{type(cause).__name__}: {cause}") from cause
 
     def _state(self) -> tuple[dict[str, list[Any]], dict[str, str]]:
-        """The elements of all attributes that are numbers, and what the others are."""
+        """The elements of all attributes that are numbers, and the reprs of the others."""
         found: dict[str, list[Any]] = {}
         constants: dict[str, str] = {}
 
@@ -316,7 +316,7 @@ class TracedLaw:
         return found, constants
 
     def _changed(self, before: tuple[dict[str, list[Any]], dict[str, str]]) -> list[str]:
-        """Paths of attributes that are not what they were."""
+        """Paths of attributes that have changed since ``before``."""
         (numbers, constants), (old_numbers, old_constants) = self._state(), before
         paths = sorted(numbers.keys() | old_numbers.keys())
         changed = [path for path in paths if not _same(numbers.get(path, []), old_numbers.get(path, []))]
@@ -332,7 +332,7 @@ def _same(now: Sequence[Any], before: Sequence[Any]) -> bool:
 
 
 def _copied_container(value: Any, path: str, copied: Callable[[Any, str], Any], constants: dict[str, str]) -> Any:
-    """The same of a tuple, a list or a dict; ``copied`` gives the copy of an item at its path."""
+    """A copy of a tuple, a list or a dict; ``copied`` gives the copy of an item at its path."""
     if isinstance(value, dict):
         constants[path] = f"dict of {sorted(map(repr, value))}"
         return {key: copied(item, f"{path}[{key!r}]") for key, item in value.items()}
@@ -349,10 +349,10 @@ def _copied(
 
     Args:
         value: the object.
-        path: of it, from the law.
+        path: its path, from the law.
         made: copies by the id of their original.
-        number: path and value of a number → what takes its place.
-        constants: takes path and repr of what is no number.
+        number: path and value of a number → its replacement.
+        constants: filled with path and repr of each value that is no number.
     """
     if isinstance(value, (TracedArray, float)) or (isinstance(value, np.ndarray) and value.dtype.kind == "f"):
         return number(path, value)
@@ -379,7 +379,7 @@ def _copied(
     constants[path] = type(value).__qualname__
     try:
         twin = made[id(value)] = copy.copy(value)
-    except Exception:  # of what cannot be copied, such as memory of a library in C
+    except Exception:  # for objects that cannot be copied, such as memory of a library in C
         return value
     for name, item in vars(value).items():
         where = f"{path}.{name}".lstrip(".")
