@@ -310,6 +310,21 @@ def test_states_after_silence_are_not_believed_at_once_where_the_arm_cannot_have
     assert [monitor.update(0.514 + 0.002 * step, q + there * apart, still) for step in range(9)][-1] == "TRUSTED"
 
 
+def test_a_contradiction_before_silence_does_not_count_where_the_arm_is_found_elsewhere():
+    """States are dropped until they have agreed for drop_time, as after silence without one; the loop is not blind."""
+    model = rd.create_dynamics("rnea", PRR)
+    still, q, away = np.zeros(3), PRR.home, np.array([0.5, 0.0, 0.0])
+    verdicts = {}
+    for contradicted in (False, True):
+        monitor = ConsistencyMonitor(model)
+        for step in range(100):
+            monitor.update(0.002 * step, q, still)
+        if contradicted:
+            assert monitor.update(0.2, q, still + PRR.velocity_limit) == "DROPPED"
+        verdicts[contradicted] = [monitor.update(0.35 + 0.002 * step, q + away, still) for step in range(7)]
+    assert verdicts[True] == verdicts[False] == ["DROPPED"] * 5 + ["TRUSTED"] * 2
+
+
 # What only efforts show
 
 
