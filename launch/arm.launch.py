@@ -155,7 +155,7 @@ def graph(context: LaunchContext) -> list[Any]:
         Node(
             package="robodyn_ros",
             executable="markers",
-            parameters=[model, time],
+            parameters=[description, time],
             remappings=[states],
             condition=beside["rviz2"],
         ),
@@ -170,7 +170,7 @@ def graph(context: LaunchContext) -> list[Any]:
         Node(
             package="robodyn_ros",
             executable="viewer",
-            parameters=[model, simulated],
+            parameters=[description, simulated],
             remappings=[states],
             output="screen",
             condition=IfCondition(LaunchConfiguration("viewer")),

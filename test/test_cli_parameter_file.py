@@ -105,8 +105,13 @@ FORMER = {
 FORMER_OF = {
     "commissioner": {
         "overspeed": "speed_limit", "ramp_time": "push_time", "reach": "travel_limit", "probe_share": "push_effort",
-        "patience": "", "stroke": "", "gravity_steps": "", "inertia_tolerance": "", "dynamics": "",
+        "patience": "", "stroke": "", "gravity_steps": "", "inertia_tolerance": "", "start_timeout": "",
     },
+    "conductor": {"lead": "", "patience": ""},
+    "markers": {"rate": "", "tip": "tool"},
+    "planner": {"limit_margin": "", "payload": "payload.mass", "tip": "tool"},
+    "teleoperator": {"link": "tool", "most_damping": "", "passivity": "", "return_rate": ""},
+    "viewer": {"plot_rate": "", "pose_names": "leave it out, each parameter poses.NAME is a pose", "tip": "tool"},
 }  # fmt: skip
 """Likewise, for names of one node, which may mean something to another."""
 

@@ -52,7 +52,7 @@ def rig(graph, prr):
     rates = dict.fromkeys(JOINTS, 1e6)
     wishes = {"controller": "computed_torque", "gains": gains, "effort_rate_limits": rates}
     graph.start("controller", robot_description=prr, use_sim_time=True, **wishes)
-    graph.start("planner", robot_description=prr, share=SHARE, cost="time", time_limit=60.0, diagnostics_rate=20.0)
+    graph.start("planner", robot_description=prr, share=SHARE, cost="time", time_limit=60.0)
     graph.wait(lambda: graph.diagnostics("planner")["message"] == "waiting for a target", "a planner that sees the arm")
     return graph
 

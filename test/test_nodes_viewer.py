@@ -62,7 +62,7 @@ def test_the_handle_and_the_sliders_move_the_arm(graph, port):
     graph.start("controller", "--params-file", str(GAINS), robot_description=str(PRR), use_sim_time=True,
                 state_timeout=10.0)  # fmt: skip
     # The browser draws in software, on the same cores: states wait, and the simulated brakes close while commands wait.
-    viewer = graph.start("viewer", robot_description=str(PRR), port=port, rate=4.0, plot_rate=0.5)
+    viewer = graph.start("viewer", robot_description=str(PRR), port=port)
     states, clocks = graph.listen(JointState, "joint_states"), graph.listen(Clock, "/clock")
     tools, targets = (graph.listen(PoseStamped, f"controller/{name}_pose") for name in ("tool", "target"))
     address = printed_address(graph, viewer, port)

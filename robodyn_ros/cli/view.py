@@ -101,9 +101,9 @@ def _arm(args: Namespace) -> _Arm:
     find_plugin("controllers", args.controller)
     find_plugin("dynamics", args.dynamics)
     model = {"robot_description": robot.urdf, "inertia": args.inertia}
-    pictured = {**model, "urdf_file": str(Path(document.label).absolute())}
+    pictured: dict[str, Any] = {"robot_description": robot.urdf, "urdf_file": str(Path(document.label).absolute())}
     if args.urdf == OWN:
-        pictured |= {"pose_names": ", ".join(POSES), **{f"poses.{name}": list(q) for name, q in POSES.items()}}
+        pictured |= {f"poses.{name}": list(q) for name, q in POSES.items()}
     if not any(body.inertial.mass for body in robot.bodies):
         print(
             f"{robot.name} has no masses: it is posed by the viewer, without simulator and controller", file=sys.stderr

@@ -57,7 +57,13 @@ REPLACED = {
     r"commissioner:ramp_time": "push_time",
     r"commissioner:probe_share": "push_effort",
     r"commissioner:(?:onset|push|stroke|stroke_speed|shake|stiffness_frequency|patience|rest_time|retreat_time)": "",
-    r"commissioner:(?:gravity_(?:steps|time|tolerance)|inertia_tolerance|drift|start_timeout|dynamics)": "",
+    r"commissioner:(?:gravity_(?:steps|time|tolerance)|inertia_tolerance|drift|start_timeout)": "",
+    r"conductor:(?:lead|patience|progress_rate|tolerance)|markers:rate": "",
+    r"(?:markers|planner|viewer):tip|teleoperator:link": "tool",
+    r"planner:payload": "payload.mass",
+    r"planner:limit_margin|teleoperator:(?:most_damping|return_rate|passivity)": "",
+    r"viewer:(?:patience|plot_rate|rate|span)": "",
+    r"viewer:pose_names": "leave it out, each parameter poses.NAME is a pose",
 }
 """Pattern of a name that there was before version 0.1.0, behind ``node:`` where it is one of that node alone → the name
 now; "" where the default is right for every arm; a sentence where no name takes its place."""
