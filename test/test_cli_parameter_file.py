@@ -110,6 +110,10 @@ FORMER_OF = {
     "conductor": {"lead": "", "patience": ""},
     "markers": {"rate": "", "tip": "tool"},
     "planner": {"limit_margin": "", "payload": "payload.mass", "tip": "tool"},
+    "simulator": {
+        "lockstep_factor": "real_time_factor", "step_by": "leave it out, ~/step is one period of the states",
+        "wall.radius": "", "mismatch.inertia_scale": "", "wrench_timeout": "",
+    },
     "teleoperator": {"link": "tool", "most_damping": "", "passivity": "", "return_rate": ""},
     "viewer": {"plot_rate": "", "pose_names": "leave it out, each parameter poses.NAME is a pose", "tip": "tool"},
 }  # fmt: skip

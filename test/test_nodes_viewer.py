@@ -215,7 +215,7 @@ def test_the_demo_stays_within_the_limits(arm):
 def test_a_motion_that_is_refused_is_said_in_the_page():
     node, watch = Mock(), Mock(robot=rd.load_robot(PRR), q=np.zeros(3))
     node.resolve_topic_name.return_value = "/left/controller"
-    requests = ArmRequests(node, watch, 0.3, 0.4)
+    requests = ArmRequests(node, watch, 0.3)
     (kind, topic, tell, _), _ = node.create_subscription.call_args
     assert (kind, topic) == (Log, "/rosout")
     refusal = Log(name="left.controller", level=30, msg="trajectory refused: joint 'wrist' is outside its limits")

@@ -42,6 +42,7 @@ from robodyn_ros.nodes.common.messages import NANO, JointOrder, seconds, stamp
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings, refuse_former
 from robodyn_ros.nodes.common.qos import RELIABLE
 from robodyn_ros.nodes.common.script import RepeatedRequest, Script, ScriptRunner, ScriptStep
+from robodyn_ros.nodes.simulator.pace import FAULT
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import check_settings, switch
 
@@ -259,8 +260,8 @@ class ConductorNode(ExceptionGuard, Node):  # type: ignore[misc]
             self._reports[name] += 1
             if not self._is_moving:
                 continue
-            # In lockstep a busy machine only makes the controller wait for the next state, which it then answers.
-            waits = self._settings.lockstep and status.message == SILENT
+            # In lockstep a busy machine only makes them wait: the controller for a state, the simulator for its answer.
+            waits = self._settings.lockstep and (status.message == SILENT or status.message.startswith(FAULT))
             if status.level != DiagnosticStatus.OK and not waits:
                 problem = f"{name}: {status.message}"
                 self._problems.setdefault(NUMBER.sub("", problem), problem)  # once, however its numbers change

@@ -35,9 +35,6 @@ DYNAMICS = "rnea"
 DIAGNOSTICS_RATE = 20.0
 """Rate of the nodes' diagnostics [Hz]; the conductor waits for some of them."""
 
-LOCKSTEP_PATIENCE = 600.0
-"""How long the arm waits in lockstep for the controller on a machine that is busy otherwise [s]."""
-
 CHECK_PERIOD = 0.1
 """Period of the check that no process has failed [s]."""
 
@@ -75,7 +72,6 @@ def run_controller(
     simulator = {
         **{f"initial_position.{name}": q for name, q in zip(robot.joint_names, start, strict=True)},
         "lockstep": lockstep,
-        "lockstep_timeout": LOCKSTEP_PATIENCE,
     }
     record = folder / "record.npz"
     motion = {
