@@ -115,7 +115,10 @@ FORMER_OF = {
         "wall.radius": "", "mismatch.inertia_scale": "", "wrench_timeout": "",
     },
     "teleoperator": {"link": "tool", "most_damping": "", "passivity": "", "return_rate": ""},
-    "viewer": {"plot_rate": "", "pose_names": "leave it out, each parameter poses.NAME is a pose", "tip": "tool"},
+    "viewer": {
+        "plot_rate": "", "pose_names": "leave it out, each parameter poses.NAME is a pose", "tip": "tool",
+        "simulated": "use_sim_time stands for it",
+    },
 }  # fmt: skip
 """Likewise, for names of one node, which may mean something to another."""
 

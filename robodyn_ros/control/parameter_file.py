@@ -67,6 +67,7 @@ REPLACED = {
     r"planner:payload": "payload.mass",
     r"planner:limit_margin|teleoperator:(?:most_damping|return_rate|passivity)": "",
     r"viewer:(?:patience|plot_rate|rate|span)": "",
+    r"viewer:simulated": "use_sim_time stands for it",
     r"viewer:pose_names": "leave it out, each parameter poses.NAME is a pose",
 }
 """Pattern of a name that there was before version 0.1.0, behind ``node:`` where it is one of that node alone → the name

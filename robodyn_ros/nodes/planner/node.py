@@ -38,7 +38,7 @@ from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.parameters import Payload
 from robodyn_ros.errors import InputError, NotReadyError, RobodynError
 from robodyn_ros.nodes.common.arm_parameters import declare_gravity, declare_tool
-from robodyn_ros.nodes.common.description import DescriptionSource, declare_description
+from robodyn_ros.nodes.common.description import ANY, DescriptionSource, declare_description
 from robodyn_ros.nodes.common.diagnostics import Diagnostics, DiagnosticsSettings, ExceptionGuard, Report
 from robodyn_ros.nodes.common.executor import Exit, run
 from robodyn_ros.nodes.common.messages import respond, to_matrix
@@ -112,7 +112,7 @@ class PlannerNode(ExceptionGuard, Node):  # type: ignore[misc]
         """
         super().__init__("planner")
         refuse_former(self)
-        declare_description(self, read_only=True)
+        declare_description(self, read_only=True, judged=False)
         declare_planner(self)
         mention_unknown(self)
         self._watch: Watch | None = None
@@ -126,7 +126,7 @@ class PlannerNode(ExceptionGuard, Node):  # type: ignore[misc]
         self._trajectories = self.create_publisher(JointTrajectory, "~/joint_trajectory", LATCHED)
         self._markers = self.create_publisher(MarkerArray, "~/markers", RELIABLE)
         self._controller = self.create_publisher(JointTrajectory, f"{CONTROLLER}/joint_trajectory", RELIABLE)
-        self._description = DescriptionSource(self, self._on_description)
+        self._description = DescriptionSource(self, self._on_description, ANY)
         if self._description.known:
             self._on_description()
         self.create_subscription(PoseStamped, "~/plan_to/pose", self._on_pose, RELIABLE)

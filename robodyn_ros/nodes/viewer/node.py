@@ -234,7 +234,6 @@ class ViewerNode(ExceptionGuard, Node):  # type: ignore[misc]
         declare(self, "urdf_file", "", text, read_only=True)
         text = "whether the viewer itself poses the arm, by joint_states: for an arm without masses"
         declare(self, "posed", False, text, read_only=True)
-        declare(self, "simulated", True, "whether there is a simulator to pause, step and reset", read_only=True)
         for name in self._pose_names():
             text = f"positions of all joints in pose {name}, which the panel offers [rad or m]"
             declare(self, f"{POSES}{name}", Parameter.Type.DOUBLE_ARRAY, text, read_only=True)
@@ -274,7 +273,7 @@ class ViewerNode(ExceptionGuard, Node):  # type: ignore[misc]
         if is_exposed(parameters["host"]):
             self.get_logger().warning(EXPOSED)
         print(browser.url, flush=True)  # and not in the log, which others may read
-        simulated, posed = parameters["simulated"], parameters["posed"]
+        simulated, posed = parameters["use_sim_time"], parameters["posed"]
         return View(self, robot, browser, self._settings, simulated, posed, self._poses(robot))
 
     def _pose_names(self) -> list[str]:
