@@ -111,7 +111,6 @@ def graph(context: LaunchContext) -> list[Any]:
     chosen: dict[str, Any] = {"dynamics": given["dynamics"], "controller": given["controller"]}
     chosen |= chosen_joints(given, urdf)
     states = ("joint_states", given["joint_states"])
-    simulated = {"simulated": ParameterValue(LaunchConfiguration("use_sim_time"), value_type=bool)}
     commands, manager = given["commands"] or "controller/commands", []
     if given["ros2_control"]:
         need_package("controller_manager", "ros2_control", "")
@@ -155,14 +154,14 @@ def graph(context: LaunchContext) -> list[Any]:
         Node(
             package="robodyn_ros",
             executable="markers",
-            parameters=[model, time],
+            parameters=[description, time],
             remappings=[states],
             condition=beside["rviz2"],
         ),
         Node(
             package="robodyn_ros",
             executable="planner",
-            parameters=[*files(node="planner"), model, time],
+            parameters=[*files(node="planner"), description, time],
             remappings=[states],
             condition=IfCondition(LaunchConfiguration("planner")),
             output="screen",
@@ -170,7 +169,7 @@ def graph(context: LaunchContext) -> list[Any]:
         Node(
             package="robodyn_ros",
             executable="viewer",
-            parameters=[model, simulated],
+            parameters=[description, time],
             remappings=[states],
             output="screen",
             condition=IfCondition(LaunchConfiguration("viewer")),

@@ -27,11 +27,9 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
 from robodyn_ros.nodes.common.launching import (
-    DESCRIPTION,
     SWITCH,
     Argument,
     declared,
-    described,
     parameter_files,
     read_urdf,
 )
@@ -41,7 +39,6 @@ from robodyn_ros.plugins import available
 ARGUMENTS: dict[str, Argument] = {
     "robot": ("prr", "both arms, as arm.launch.py takes one"),
     "follower_robot": ("", "the arm that follows, as robot; the same arm unless given"),
-    **DESCRIPTION,
     "config": ("", "a parameter file (YAML) of both arms; the one in config/ that is named like the arm unless given"),
     "coupling": ("joints", "what is coupled: joint by joint, or tool by tool", COUPLED),
     "leader": ("leader", "a ROS name, the namespace of the arm that is led"),
@@ -69,7 +66,7 @@ def graph(context: LaunchContext) -> list[Any]:
     for role, other in (("leader", "follower"), ("follower", "leader")):
         name, robot = given[role], robots[role]
         arm = {"namespace": name, "robot": robot, "controller": given[f"{role}_controller"]}
-        own = {"role": role, "coupling": given["coupling"], **described(given)}
+        own = {"role": role, "coupling": given["coupling"]}
         found.append(GroupAction([IncludeLaunchDescription(file, launch_arguments=arm.items())]))
         found.append(
             Node(

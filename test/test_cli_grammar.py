@@ -88,7 +88,7 @@ def test_the_arm_comes_first(verb):
         ("identify arm.urdf a --payload=hand", "--payload is called --payload-link"),
         ("identify arm.urdf a --states s", "--states is called --joint-states"),
         ("commission arm.urdf --config f.yaml", "--config is called --params"),
-        ("commission arm.urdf --set push=0.01", "--set is called -p"),
+        ("commission arm.urdf --set push_time=3", "--set is called -p"),
         ("export arm.urdf --language c --plugin rnea", "--plugin is called --dynamics"),
         ("excite arm.urdf --start 0,0,0", "--start is called --from"),
         ("plan arm.urdf --pose 0,0,0", "--pose is called --from or --to"),
@@ -128,10 +128,10 @@ def test_a_value_may_begin_with_a_minus(joined):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["commission", PRR, "-p", "overspead=0.1"], "error: overspead=0.1: no parameter"),
-        (["commission", PRR, "-p", "overspead=0.1"], "'overspead' (is it 'overspeed'?)"),
-        (["commission", PRR, "-p", "overspead:=0.1"], "'overspead' (is it 'overspeed'?)"),
-        (["commission", PRR, "-p", "overspeed:=fast"], "overspeed: must be within [0.01, 10]"),
+        (["commission", PRR, "-p", "sped_limit=0.1"], "error: sped_limit=0.1: no parameter"),
+        (["commission", PRR, "-p", "sped_limit=0.1"], "'sped_limit' (is it 'speed_limit'?)"),
+        (["commission", PRR, "-p", "sped_limit:=0.1"], "'sped_limit' (is it 'speed_limit'?)"),
+        (["commission", PRR, "-p", "speed_limit:=fast"], "speed_limit: must be within [0.01, 10]"),
         (["simulate", PRR, "-p", "sede:=3"], "'sede' (is it 'seed'?)"),
         (["simulate", PRR, "-p", "simulator:sede:=3"], "'sede' (is it 'seed'?)"),
         (["simulate", PRR, "-p", "robot:seed:=3"], "named 'robot:seed'"),
@@ -206,12 +206,12 @@ def test_a_wrong_choice_is_an_error_with_the_nearest_one(arguments, capsys):
 
 @pytest.mark.parametrize("verb", ["compare", "simulate", "commission"])
 def test_a_misspelt_name_in_a_file_is_an_error_with_its_line(verb, tmp_path, capsys):
-    name = "overspead: 0.5" if verb == "commission" else "reference_timeot: 0.5"
+    name = "sped_limit: 0.5" if verb == "commission" else "reference_timeot: 0.5"
     (tmp_path / "own.yaml").write_text(f"/**:\n  ros__parameters:\n    some_thing_else: 1\n    {name}\n")
     assert main([verb, PRR, "--params", str(tmp_path / "own.yaml")]) == 2
     said = capsys.readouterr().err
     assert "own.yaml:4" in said
-    assert "is it 'overspeed'?" in said if verb == "commission" else "is it 'reference_timeout'?" in said
+    assert "is it 'speed_limit'?" in said if verb == "commission" else "is it 'reference_timeout'?" in said
 
 
 def test_whole_numbers_are_taken_where_floats_are_meant(tmp_path, capsys):

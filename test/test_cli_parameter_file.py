@@ -3,6 +3,7 @@
 
 """Parameter files of ROS 2 nodes, read without ROS as ROS reads them."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -101,6 +102,48 @@ FORMER = {
     "allow_sagging": "externally_supported", "quiet_time": "settled_time",
     "constraints": "closed_loops", "recurrences": "", "mpc.iterations": "", "adaptive.spread": "",
 }  # fmt: skip
+"""Name that there was before → the name now; "" where it is a constant."""
+
+FORMER_OF = {
+    "commissioner": {
+        "overspeed": "speed_limit", "ramp_time": "push_time", "reach": "travel_limit", "probe_share": "push_effort",
+        "patience": "", "stroke": "", "gravity_steps": "", "inertia_tolerance": "", "start_timeout": "",
+    },
+    "conductor": {"lead": "", "patience": ""},
+    "markers": {"rate": "", "tip": "tool"},
+    "planner": {"limit_margin": "", "payload": "payload.mass", "tip": "tool"},
+    "simulator": {
+        "lockstep_factor": "real_time_factor", "step_by": "leave it out, ~/step is one period of the states",
+        "wall.radius": "", "mismatch.inertia_scale": "", "wrench_timeout": "",
+    },
+    "teleoperator": {"link": "tool", "most_damping": "", "passivity": "", "return_rate": ""},
+    "viewer": {
+        "plot_rate": "", "pose_names": "leave it out, each parameter poses.NAME is a pose", "tip": "tool",
+        "simulated": "use_sim_time stands for it",
+    },
+}  # fmt: skip
+"""Likewise, for names of one node, which may mean something to another."""
+
+
+@pytest.mark.parametrize(("node", "former"), [(node, name) for node, names in FORMER_OF.items() for name in names])
+def test_a_parameter_that_a_node_has_no_more_is_refused_there_alone(node, former):
+    page = (ROOT / "docs" / "reference" / "nodes" / f"{node}.md").read_text(encoding="utf-8")
+    now = FORMER_OF[node][former]
+    assert f"| `{former}` |" not in page
+    assert not now or " " in now or f"| `{now}` |" in page
+    told = re.escape(now if " " in now else f"use {now!r}" if now else "leave it out")
+    with pytest.raises(InputError, match=f"no such parameter any more: {told}"):
+        refuse_replaced(former, node=node)
+    refuse_replaced(former, node="others")
+
+
+@pytest.mark.parametrize("given", ["overspeed:=0.5", "commissioner:overspeed:=0.5", ""])
+def test_the_command_refuses_it_too(tmp_path, capsys, given):
+    path = tmp_path / "old.yaml"
+    path.write_text("commissioner:\n  ros__parameters:\n    overspeed: 0.5\n", encoding="utf-8")
+    words = ["-p", given] if given else ["--params", str(path)]
+    assert main(["commission", str(ROOT / "urdf" / "prr.urdf"), *words]) == 2
+    assert "no such parameter any more: use 'speed_limit'" in " ".join(capsys.readouterr().err.split())
 
 
 @pytest.mark.parametrize("former", FORMER)

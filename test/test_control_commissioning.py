@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import robodyn_ros as rd
-from robodyn_ros.control.commissioning import Commissioning, CommissioningSettings
+from robodyn_ros.control.commissioning import Commissioning, CommissioningSettings, moves, procedure
+from robodyn_ros.control.commissioning.findings import DRIFT
 from robodyn_ros.control.commissioning.report import MIRROR, report
 from robodyn_ros.control.drive_compensation import DriveCompensation
 from robodyn_ros.control.transmission import Transmission, TransmissionSettings
@@ -23,9 +24,16 @@ from robodyn_ros.simulation.plant.native import Plant
 
 PRR = arms.mechanism("PRR", (13, 1.5, 6), (1, 0.5, 0.34), (0.1, 0.2, 0.15), (1.0, 0.06, 0.09))
 FRICTION = np.array([20.0, 2.0, 0.8])
-QUICK = CommissioningSettings(ramp_time=2.0, gravity_time=0.6, rest_time=0.3, stroke=0.08, retreat_time=0.5)
+QUICK = CommissioningSettings(push_time=2.0)
 PERIOD = 4
 """Steps of the plant between two states: 250 Hz."""
+
+
+@pytest.fixture(autouse=True)
+def _in_a_hurry(monkeypatch):
+    for name, value in {"GRAVITY_TIME": 0.6, "STROKE": 0.08, "RETREAT_TIME": 0.5}.items():
+        monkeypatch.setattr(moves, name, value)
+    monkeypatch.setattr(procedure, "REST_TIME", 0.3)
 
 
 def arm(friction=FRICTION, limits=((0, 2.1, 2, 600), (-2, 2, 12, 96), (-1.5, 2.1, 8, 36))):
@@ -101,7 +109,7 @@ def test_an_arm_that_is_right():
     np.testing.assert_allclose([found["joint1"].gravity_ratio, found["joint2"].gravity_ratio], 1.0, atol=0.01)
     np.testing.assert_allclose([joint.inertia_ratio for joint in found.values()], 1.0, atol=0.15)
     assert [step.ratio for step in outcome.gravity] == [0.0, 0.25, 0.5, 0.75, 1.0]
-    assert outcome.gravity[-1].drift < QUICK.drift
+    assert outcome.gravity[-1].drift < DRIFT
     # Low effort, short ways, and nothing left in the end.
     assert np.abs(np.array(bench.positions) - [0.0, 2.0, np.pi - 2.0]).max() < 0.15
     assert not bench.efforts[-1].any()
@@ -131,7 +139,7 @@ def test_a_mistake_is_found_and_gravity_is_left_alone(name, bench, joint, said):
     assert not made.procedure.outcome.gravity
     assert joint in markdown(report(made.procedure.outcome))
     assert not made.efforts[-1].any()
-    assert np.abs(np.array(made.positions)[:, 0]).max() < QUICK.reach
+    assert np.abs(np.array(made.positions)[:, 0]).max() < QUICK.travel_limit
 
 
 WEIGHT = ["gravity.joint1", "gravity.joint2"]
@@ -163,7 +171,7 @@ def test_drives_that_carry_the_arm_as_told_are_right():
     outcome = bench.procedure.outcome
     assert outcome.good, markdown(report(outcome))
     assert all(joint.unsure for joint in found.values())  # what is not pulled at shows no direction in space
-    assert outcome.gravity[-1].drift < QUICK.drift
+    assert outcome.gravity[-1].drift < DRIFT
 
 
 def lets_go(bench, why, joints=(0, 1, 2), greatest=0.02):
@@ -191,7 +199,7 @@ def test_states_that_were_missing_meanwhile_do_not_let_go_at_once():
     bench.procedure.stop("interrupted")
     plant = bench.plant
     bench.procedure.update(plant.time, plant.q, np.zeros(3))
-    late = bench.procedure.update(plant.time + 10.0 * QUICK.retreat_time, plant.q, np.zeros(3))
+    late = bench.procedure.update(plant.time + 10.0 * moves.RETREAT_TIME, plant.q, np.zeros(3))
     assert late[0] > 0.85 * carried
     assert not bench.procedure.finished
 
@@ -277,7 +285,7 @@ def test_an_arm_of_six_joints_hanging_down():
     friction = [4.0, 4.0, 3.0, 1.5, 1.5, 0.8]
     dynamics = rd.create_dynamics("rnea", rd.load_robot(path))
     plant = Plant(dynamics, q0=[0, np.pi / 2, 0, 0, 0, 0], friction=[FrictionSettings(0.1 * f, f) for f in friction])
-    procedure = Commissioning(dynamics, replace(QUICK, ramp_time=3.0))
+    procedure = Commissioning(dynamics, replace(QUICK, push_time=3.0))
     while not procedure.finished:
         assert plant.time < 300.0, procedure.stage
         plant.apply(procedure.update(plant.time, plant.q, plant.qd))

@@ -10,6 +10,7 @@ import pytest
 from arms import mechanism, random_robot
 
 import robodyn_ros as rd
+from robodyn_ros.control.motion import teleoperation
 from robodyn_ros.control.motion.teleoperation import (
     FollowerPort,
     JointCoupling,
@@ -49,13 +50,13 @@ class Network:
         return None if self._latest is None else self._latest[1]
 
 
-def coupled(settings, delay=0.0, jitter=0.0, loss=0.0, duration=10.0, hand=0.3, seed=3):
+def coupled(settings, delay=0.0, jitter=0.0, loss=0.0, duration=10.0, hand=0.3, seed=3, passive=True):
     """A hand pulls the leader to a place beyond the follower's wall; rows of q of both and the leader's effort.
 
     Also the energy that the network has taken in and not given back, at each instant [J].
     """
-    leader = LeaderPort(JointCoupling(LEADER), np.full(2, 1e3), settings)
-    follower = FollowerPort(JointCoupling(FOLLOWER), np.zeros(2), settings, np.full(2, 5.0))
+    leader = LeaderPort(JointCoupling(LEADER), np.full(2, 1e3), settings, passive=passive)
+    follower = FollowerPort(JointCoupling(FOLLOWER), np.zeros(2), np.full(2, 5.0), passive=passive)
     there, back = Network(delay, jitter, loss, seed), Network(delay, jitter, loss, seed + 1)
     ql, vl, qf, vf, reference, rate = np.zeros((6, 2))
     kept, felt, rows, energies = np.zeros(2), np.zeros(2), [], []
@@ -103,8 +104,8 @@ def test_the_network_is_passive_and_both_arms_come_to_rest(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["100 ms", "300 ms", "all"])
 def test_without_the_account_a_delay_shakes_the_arms(name: str) -> None:
-    settings = TeleoperationSettings(force_ratio=1.0, greatest_effort=1.0, passivity=False)
-    rows, energies = coupled(settings, **NETWORKS[name], duration=6.0)
+    settings = TeleoperationSettings(force_ratio=1.0, greatest_effort=1.0)
+    rows, energies = coupled(settings, **NETWORKS[name], duration=6.0, passive=False)
     assert energies.min() < -100.0
     assert np.ptp(rows[-500:, 0], axis=0).max() > 0.1
 
@@ -125,7 +126,7 @@ def test_without_force_feedback_the_hand_feels_nothing() -> None:
 def test_efforts_and_speeds_are_limited() -> None:
     settings = TeleoperationSettings(force_ratio=10.0, greatest_effort=0.1)
     leader = LeaderPort(JointCoupling(LEADER), [20.0, 3.0], settings)
-    follower = FollowerPort(JointCoupling(FOLLOWER), np.zeros(2), settings, [0.5, 0.7])
+    follower = FollowerPort(JointCoupling(FOLLOWER), np.zeros(2), [0.5, 0.7])
     far = leader.message([5.0, 5.0], [9.0, -9.0])
     follower.update(PERIOD, np.zeros(2), leader.message(np.zeros(2), np.zeros(2)))
     _, speed = follower.update(PERIOD, np.zeros(2), far)
@@ -137,19 +138,19 @@ def test_efforts_and_speeds_are_limited() -> None:
 def test_what_is_not_finite_is_refused() -> None:
     settings = TeleoperationSettings()
     joints = JointCoupling(LEADER)
-    leader, follower = LeaderPort(joints, [1.0, 1.0], settings), FollowerPort(joints, [0, 0], settings, [1, 1])
+    leader, follower = LeaderPort(joints, [1.0, 1.0], settings), FollowerPort(joints, [0, 0], [1, 1])
     with pytest.raises(InputError, match="qd"):
         leader.update(PERIOD, np.zeros(2), [np.nan, 0.0], None)
     with pytest.raises(InputError, match="effort"):
         follower.update(PERIOD, [0.0], None)
     with pytest.raises(InputError, match="velocity_limit: must be 2 numbers above 0"):
-        FollowerPort(joints, np.zeros(2), settings, [1.0, 0.0])
+        FollowerPort(joints, np.zeros(2), [1.0, 0.0])
 
 
 def test_the_reference_of_the_follower_stays_within_its_position_limits() -> None:
-    settings, joints = TeleoperationSettings(passivity=False), JointCoupling(FOLLOWER)
-    leader = LeaderPort(joints, [1.0, 1.0], settings)
-    follower = FollowerPort(joints, np.zeros(2), settings, [9.0, 9.0], ([-0.2, -0.1], [0.3, 0.4]))
+    settings, joints = TeleoperationSettings(), JointCoupling(FOLLOWER)
+    leader = LeaderPort(joints, [1.0, 1.0], settings, passive=False)
+    follower = FollowerPort(joints, np.zeros(2), [9.0, 9.0], ([-0.2, -0.1], [0.3, 0.4]), passive=False)
     follower.update(PERIOD, np.zeros(2), leader.message(np.zeros(2), np.zeros(2)))
     for end in ([0.3, -0.1], [-0.2, 0.4]):
         goal = 3.0 * np.array(end)
@@ -170,13 +171,14 @@ SIX = [0.4, -0.7, 0.9, 0.3, 0.8, -0.5]
 EIGHT = [0.3, -0.4, 0.5, 0.6, -0.3, 0.4, 0.2, 0.5]
 
 
-def test_a_tool_leads_the_tool_of_another_arm() -> None:
+def test_a_tool_leads_the_tool_of_another_arm(monkeypatch: pytest.MonkeyPatch) -> None:
     """Six joints lead eight: the same way of the tool from where it began, in translation and rotation."""
     first, second = arm_of(random_robot(11, 6, branching=0.0)), arm_of(random_robot(7, 8, branching=0.0))
-    settings = TeleoperationSettings(return_rate=5.0)
+    monkeypatch.setattr(teleoperation, "RETURN_RATE", 5.0)
+    settings = TeleoperationSettings()
     tools = ToolCoupling(first), ToolCoupling(second)
     leader = LeaderPort(tools[0], np.full(6, np.inf), settings)
-    follower = FollowerPort(tools[1], EIGHT, settings, np.full(8, np.inf))
+    follower = FollowerPort(tools[1], EIGHT, np.full(8, np.inf))
     q = np.array(SIX)
     begin = [Kinematics(arm.robot).pose(tip(arm.robot), at) for arm, at in ((first, SIX), (second, EIGHT))]
     for k in range(1500):
@@ -194,9 +196,9 @@ def test_a_tool_leads_the_tool_of_another_arm() -> None:
 def test_a_push_on_the_tool_of_the_follower_is_felt_at_the_tool_of_the_leader() -> None:
     """Whatever the null space of the follower does; and the power is the same at both ends."""
     first, second = arm_of(random_robot(11, 6, branching=0.0)), arm_of(random_robot(7, 8, branching=0.0))
-    settings = TeleoperationSettings(force_ratio=1.0, passivity=False)
-    leader = LeaderPort(ToolCoupling(first), np.full(6, np.inf), settings)
-    follower = FollowerPort(ToolCoupling(second), EIGHT, settings, np.full(8, np.inf))
+    settings = TeleoperationSettings(force_ratio=1.0)
+    leader = LeaderPort(ToolCoupling(first), np.full(6, np.inf), settings, passive=False)
+    follower = FollowerPort(ToolCoupling(second), EIGHT, np.full(8, np.inf), passive=False)
     q, qd, wrench = np.array(SIX), np.linspace(-0.2, 0.3, 6), np.array([4.0, -3.0, 6.0, 0.5, -0.7, 0.2])
     jacobians = [Kinematics(arm.robot).jacobian(tip(arm.robot), at) for arm, at in ((first, q), (second, EIGHT))]
     moves = jacobians[1] @ np.linalg.inv(second.mass_matrix(EIGHT))
@@ -211,9 +213,9 @@ def test_a_push_on_the_tool_of_the_follower_is_felt_at_the_tool_of_the_leader() 
 
 def test_an_arm_without_some_directions_follows_in_the_others() -> None:
     first, second = arm_of(random_robot(11, 6, branching=0.0)), arm_of(PRR)
-    settings = TeleoperationSettings(passivity=False)
-    leader = LeaderPort(ToolCoupling(first), np.full(6, np.inf), settings)
-    follower = FollowerPort(ToolCoupling(second), [0.6, 0.5, 0.9], settings, np.full(3, np.inf))
+    settings = TeleoperationSettings()
+    leader = LeaderPort(ToolCoupling(first), np.full(6, np.inf), settings, passive=False)
+    follower = FollowerPort(ToolCoupling(second), [0.6, 0.5, 0.9], np.full(3, np.inf), passive=False)
     q, qd = np.array(SIX), np.linspace(0.2, -0.3, 6)
     _, rate = follower.update(1e-9, np.zeros(3), leader.message(q, qd))
     twists = [Kinematics(first.robot).jacobian(tip(first.robot), q) @ qd,
@@ -226,15 +228,15 @@ def test_an_arm_without_some_directions_follows_in_the_others() -> None:
     np.testing.assert_allclose(felt, expected, atol=1e-9)
 
 
-def tools_coupled(settings, delay=0.0, jitter=0.0, loss=0.0, duration=6.0):
+def tools_coupled(settings, delay=0.0, jitter=0.0, loss=0.0, duration=6.0, passive=True):
     """A hand pulls the leader's tool sideways; the follower's meets a wall. Rows: both ways, and the leader's effort.
 
     Also the energy that the network has taken in and not given back, at each instant [J].
     """
     arm, begin = arm_of(PRR), np.array([0.6, 0.5, 0.9])
     kinematics, coupling = Kinematics(arm.robot), ToolCoupling(arm, "tool")
-    leader = LeaderPort(coupling, np.full(3, 1e3), settings)
-    follower = FollowerPort(coupling, begin, settings, np.full(3, 5.0))
+    leader = LeaderPort(coupling, np.full(3, 1e3), settings, passive=passive)
+    follower = FollowerPort(coupling, begin, np.full(3, 5.0), passive=passive)
     there, back = Network(delay, jitter, loss, 3), Network(delay, jitter, loss, 4)
     ql, qf, reference = begin.copy(), begin.copy(), begin.copy()
     vl, vf, rate, felt = np.zeros((4, 3))
@@ -275,7 +277,7 @@ def test_tools_are_coupled_by_a_passive_network(name: str) -> None:
 
 
 def test_without_the_account_a_delay_shakes_tools() -> None:
-    settings = TeleoperationSettings(force_ratio=1.0, greatest_effort=1.0, passivity=False)
-    rows, energies = tools_coupled(settings, **NETWORKS["300 ms"], duration=3.0)
+    settings = TeleoperationSettings(force_ratio=1.0, greatest_effort=1.0)
+    rows, energies = tools_coupled(settings, **NETWORKS["300 ms"], duration=3.0, passive=False)
     assert energies.min() < -1000.0
     assert np.ptp(rows[-250:, 0]) > 0.1

@@ -22,7 +22,7 @@ from ros_graph import DEADLINE
 REST = {"elevator": 0.0, "shoulder": 2.0, "wrist": float(np.pi - 2.0)}
 """On its stops, with the hand hanging."""
 
-QUICK = ("ramp_time=2.0", "gravity_time=0.6", "rest_time=0.3", "stroke=0.08", "retreat_time=0.5", "state_timeout=5.0")
+QUICK = ("push_time=2.0", "state_timeout=5.0")
 
 TOPIC = "controller/joint_commands"
 
@@ -153,7 +153,7 @@ def test_states_that_are_no_numbers_end_it(graph, prr, tmp_path):
 
 
 def test_states_that_stay_away_end_it(graph, prr, tmp_path):
-    process = commission(tmp_path, prr, "--yes", "-p", "start_timeout=1.0")
+    process = commission(tmp_path, prr, "--yes")
     code, out, err = ended(graph, process, DEADLINE)
     assert code == 1, out + err
     assert "no joint states with a stamp came" in out

@@ -22,8 +22,7 @@ MOTION = {"joints": ["elevator", "shoulder"], "times": [0.0, 1.0], "waypoints": 
     [
         ({"waypoints": [0.0, 0.0, 1.0]}, "waypoints: has 3 numbers, not 2 times by 2 joints"),
         ({"times": [1.0, 0.0]}, "times: must rise strictly"),
-        ({"lead": -1.0}, "lead"),
-        ({"patience": 0.2}, "no sign of joint states, after 0.2 s"),
+        ({"patience": 0.2}, "patience: there is no such parameter any more"),
     ],
 )
 def test_what_cannot_be_played_is_an_error_that_says_so(graph, tmp_path, change, said):

@@ -27,7 +27,7 @@ PRR = Path(__file__).parents[1] / "urdf" / "prr.urdf"
 
 
 def test_markers_show_the_arm_that_is_there(graph):
-    node = graph.start("markers", robot_description=str(PRR), rate=50.0)
+    node = graph.start("markers", robot_description=str(PRR))
     states = graph.talk(JointState, "joint_states")
     commands = graph.talk(JointState, "controller/joint_commands")
     errors = graph.talk(JointState, "controller/tracking_error")
@@ -108,8 +108,8 @@ def test_markers_show_the_arm_that_is_there(graph):
     ("wrong", "said"),
     [
         ({"layers": ["com", "masses"]}, "layers: masses: there are com, gravity"),
-        ({"tip": "gripper"}, "'gripper' is not in the robot"),
-        ({"rate": 0.0}, "rate"),
+        ({"tool": "gripper"}, "'gripper' is not in the robot"),
+        ({"rate": 10.0}, "rate: there is no such parameter any more"),
     ],
 )
 def test_what_cannot_be_shown_is_an_error(graph, wrong, said):

@@ -26,7 +26,7 @@ def arm(graph, prr):
         # Faster, and most of the work would be that of an arm which waits for this process.
         graph.start(
             "simulator", "-r", "joint_commands:=controller/joint_commands", robot_description=prr,
-            initial_position=START, lockstep=True, lockstep_factor=10.0, state_rate=125.0,
+            initial_position=START, lockstep=True, real_time_factor=10.0, state_rate=125.0,
             mismatch={"payload_mass": 2.0},
         )  # fmt: skip
         graph.start("controller", robot_description=prr, use_sim_time=True, gains=GAINS, **parameters)

@@ -46,13 +46,13 @@ def rig(graph, prr):
     """A simulated arm that waits for its commands, so that no load shows, its controller and a planner."""
     wiring = ("-r", "joint_commands:=controller/joint_commands")
     # No faster than real time, so that it takes nothing from the planner.
-    graph.start("simulator", *wiring, robot_description=prr, lockstep=True, lockstep_factor=1.0, state_rate=500.0)
+    graph.start("simulator", *wiring, robot_description=prr, lockstep=True, real_time_factor=1.0, state_rate=500.0)
     gains = {joint: {"natural_frequency": 40.0} for joint in JOINTS}
     # The drives are ideal, and a motion of minimum time jumps from one effort limit to the other.
     rates = dict.fromkeys(JOINTS, 1e6)
     wishes = {"controller": "computed_torque", "gains": gains, "effort_rate_limits": rates}
     graph.start("controller", robot_description=prr, use_sim_time=True, **wishes)
-    graph.start("planner", robot_description=prr, share=SHARE, cost="time", time_limit=60.0, diagnostics_rate=20.0)
+    graph.start("planner", robot_description=prr, share=SHARE, cost="time", time_limit=60.0)
     graph.wait(lambda: graph.diagnostics("planner")["message"] == "waiting for a target", "a planner that sees the arm")
     return graph
 
@@ -109,7 +109,7 @@ def test_the_command_sends_a_plan_to_the_controller(graph, prr):
         "joint_commands:=controller/joint_commands",
         robot_description=prr,
         lockstep=True,
-        lockstep_factor=1.0,
+        real_time_factor=1.0,
         state_rate=200.0,
     )
     rig.start("controller", robot_description=prr, use_sim_time=True)

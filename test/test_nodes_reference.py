@@ -54,7 +54,7 @@ def node(request, tmp_path_factory, prr):
         pytest.importorskip("viser", reason="the viewer needs viser")
         from robodyn_ros.nodes.viewer.node import PORT
 
-        given, defaults = given | {"port": free_port()}, defaults | {"port": str(PORT)}
+        given, defaults = given | {"port": free_port(), "use_sim_time": True}, defaults | {"port": str(PORT)}
     with own_graph(tmp_path_factory.mktemp(name)) as graph:
         graph.state_rate = 0.0
         graph.frequency = 0.0

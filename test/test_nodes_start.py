@@ -32,7 +32,7 @@ BAD = {
     ("simulator", "gravity of two"): ({"gravity": [0.0, 9.81]}, "gravity"),
     ("simulator", "start outside the limits"): ({"initial_position": {"wrist": 3.0}}, "initial_position.wrist"),
     ("simulator", "no whole number of steps"): ({"state_rate": 300.0}, "state_rate"),
-    ("simulator", "a clock faster than the states"): ({"clock_rate": 600.0}, "clock_rate"),
+    ("simulator", "a former parameter"): ({"clock_rate": 600.0}, "clock_rate: there is no such parameter any more"),
 }
 """Node and case → parameters, and what the error must name."""
 

@@ -73,7 +73,7 @@ def test_ctrl_c_ends_it_while_there_is_no_controller(graph, tmp_path):
 def test_a_motion_is_shown_thinned_out_and_played_back(graph, prr, tmp_path):
     wiring = ("-r", "joint_commands:=controller/joint_commands")
     # So fast that nobody waits for it for long, and so slowly that no recorder is outrun.
-    graph.start("simulator", *wiring, robot_description=prr, lockstep=True, lockstep_factor=1.0, state_rate=200.0)
+    graph.start("simulator", *wiring, robot_description=prr, lockstep=True, real_time_factor=1.0, state_rate=200.0)
     graph.start("controller", robot_description=prr, use_sim_time=True)
     states = graph.listen(JointState, "joint_states", 100)
     errors = graph.listen(JointState, "controller/tracking_error")

@@ -143,9 +143,7 @@ def test_lockstep_without_an_answer_says_so_and_blocks_nobody(graph, prr):
     from std_srvs.srv import SetBool, Trigger
 
     states = graph.listen(JointState, "joint_states", 100)
-    process = graph.start(
-        "simulator", robot_description=prr, lockstep=True, lockstep_timeout=0.3, diagnostics_rate=20.0, state_rate=500.0
-    )
+    process = graph.start("simulator", robot_description=prr, lockstep=True, diagnostics_rate=20.0, state_rate=500.0)
     graph.wait(lambda: graph.diagnostics("simulator")["message"].startswith("no answer"), "the complaint")
     assert "to the state at 0.002 s" in graph.diagnostics("simulator")["message"]
     assert "no answer in lockstep" in process.output
@@ -217,7 +215,9 @@ def test_ten_times_real_time_and_back(graph, prr):
     assert set(np.diff([nanoseconds(clock.clock) for clock in clocks])) == {10_000_000}
     assert graph.set("simulator", real_time_factor=0.5)[0].successful
     graph.wait(lambda: factor(graph) == pytest.approx(0.5, rel=0.1), "half of real time")
-    assert not graph.set("simulator", real_time_factor=0.0)[0].successful
+    assert not graph.set("simulator", real_time_factor=-1.0)[0].successful
+    assert graph.set("simulator", real_time_factor=0.0)[0].successful
+    graph.wait(lambda: factor(graph) == pytest.approx(1.0, rel=0.1), "real time")
 
 
 def test_what_cannot_keep_up_says_so_and_still_answers(graph, prr):
@@ -230,7 +230,7 @@ def test_what_cannot_keep_up_says_so_and_still_answers(graph, prr):
     assert "lost against real time" in process.output
 
 
-def test_steps_go_exactly_as_far_as_asked(graph, prr):
+def test_a_step_is_one_period_of_the_states(graph, prr):
     from rosgraph_msgs.msg import Clock
     from sensor_msgs.msg import JointState
     from std_srvs.srv import SetBool, Trigger
@@ -242,29 +242,42 @@ def test_steps_go_exactly_as_far_as_asked(graph, prr):
     assert graph.call(Trigger, "simulator/reset").success
     graph.wait(lambda: nanoseconds(states[-1].header.stamp) == 0, "time 0")
     assert list(states[-1].position) == list(START.values())
-    now = 0
-    for way in (0.25, 0.001, 0.003, 0.006, 2.0):
+    for step in range(1, 6):
         states.clear()
-        assert graph.set("simulator", step_by=way)[0].successful
-        now += round(way * 1e9)
+        now = step * 10_000_000
         assert graph.call(Trigger, "simulator/step").message == f"at {now / 1e9:.9g} s"
         graph.wait(lambda now=now: nanoseconds(clocks[-1].clock) == now, "the clock")
-        stamps = [now // 10_000_000 * 10_000_000 - 10_000_000 * back for back in range(round(way / 0.01))][::-1]
-        wanted = [stamp for stamp in stamps if stamp > now - round(way * 1e9)]
-        graph.wait(lambda wanted=wanted: len(states) >= len(wanted), "the states on the way")
-        assert [nanoseconds(state.header.stamp) for state in states] == wanted
-    assert graph.set("simulator", step_by=0.004)[0].successful
-    assert graph.call(Trigger, "simulator/step").success  # off the beat of the states
+        graph.wait(lambda: states, "the state of the step")
+        assert [nanoseconds(state.header.stamp) for state in states] == [now]
     states.clear()
     clocks.clear()
     assert graph.call(SetBool, "simulator/pause", data=False).success
     graph.wait(lambda: len(states) > 5 and len(clocks) > 5, "time to go on")
     assert {nanoseconds(state.header.stamp) % 10_000_000 for state in states} == {0}
-    assert {nanoseconds(clock.clock) % 10_000_000 for clock in clocks[1:]} == {0}  # the first may be the step's
-    assert graph.call(SetBool, "simulator/pause", data=True).success
-    assert graph.set("simulator", step_by=0.0015)[0].successful
-    answer = graph.call(Trigger, "simulator/step")
-    assert not answer.success and "whole number of steps" in answer.message
+    assert {nanoseconds(clock.clock) % 10_000_000 for clock in clocks} == {0}
+
+
+def test_lockstep_keeps_to_a_factor_where_there_is_one(graph, prr):
+    from sensor_msgs.msg import JointState
+
+    publisher, stamps = graph.node.create_publisher(JointState, "joint_commands", 10), []
+
+    def on_state(state):
+        stamps.append((time.monotonic(), 1e-9 * nanoseconds(state.header.stamp)))
+        reply = JointState(name=state.name, effort=[0.0] * 3)
+        reply.header.stamp = state.header.stamp
+        publisher.publish(reply)
+
+    def pace():
+        """Simulated time over real time, of the latest second."""
+        recent = [row for row in stamps if row[0] > stamps[-1][0] - 1.0]
+        return (recent[-1][1] - recent[0][1]) / max(recent[-1][0] - recent[0][0], 0.5)
+
+    graph.node.create_subscription(JointState, "joint_states", on_state, 10)
+    graph.start("simulator", robot_description=prr, lockstep=True, state_rate=50.0, real_time_factor=0.5)
+    graph.wait(lambda: len(stamps) > 20 and pace() == pytest.approx(0.5, rel=0.1), "half of real time")
+    assert graph.set("simulator", real_time_factor=0.0)[0].successful
+    graph.wait(lambda: pace() > 1.0, "as fast as the answers come")
 
 
 STOPPED = """

@@ -75,7 +75,7 @@ def test_lockstep_waits_for_the_answer_and_is_no_faster_than_its_factor(monkeypa
         made.append(now)
         lockstep.expect(len(made))
 
-    lockstep = pace.Lockstep(None, 1.0, 0.002, factor, make_beat, lambda: None, Faults(print, lambda: now))
+    lockstep = pace.Lockstep(None, 0.002, factor, make_beat, lambda: None, Faults(print, lambda: now))
     lockstep.start()
     for call in range(400):
         now = call * 0.05 / 400

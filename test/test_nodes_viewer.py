@@ -62,7 +62,7 @@ def test_the_handle_and_the_sliders_move_the_arm(graph, port):
     graph.start("controller", "--params-file", str(GAINS), robot_description=str(PRR), use_sim_time=True,
                 state_timeout=10.0)  # fmt: skip
     # The browser draws in software, on the same cores: states wait, and the simulated brakes close while commands wait.
-    viewer = graph.start("viewer", robot_description=str(PRR), port=port, rate=4.0, plot_rate=0.5)
+    viewer = graph.start("viewer", robot_description=str(PRR), port=port, use_sim_time=True)
     states, clocks = graph.listen(JointState, "joint_states"), graph.listen(Clock, "/clock")
     tools, targets = (graph.listen(PoseStamped, f"controller/{name}_pose") for name in ("tool", "target"))
     address = printed_address(graph, viewer, port)
@@ -145,7 +145,7 @@ def test_another_controller_has_not_the_parameters_and_the_viewer_goes_on(graph,
         return response  # with no values, as rclpy answers where a parameter is not declared
 
     graph.node.create_service(GetParameters, "controller/get_parameters", answer)
-    viewer = graph.start("viewer", robot_description=str(PRR), port=port)
+    viewer = graph.start("viewer", robot_description=str(PRR), port=port, use_sim_time=True)
     states = graph.talk(JointState, "joint_states")
     names = ["elevator", "shoulder", "wrist"]
 
@@ -173,7 +173,7 @@ def test_a_taken_port_is_an_error(graph):
 
 
 def test_only_this_machine_can_reach_it(graph, port):
-    viewer = graph.start("viewer", robot_description=str(PRR), port=port)
+    viewer = graph.start("viewer", robot_description=str(PRR), port=port, use_sim_time=True)
     address = printed_address(graph, viewer, port)
     assert viewer.output.count(address.partition("=")[2]) == 1  # the token is in no log
     listening = Path("/proc/net/tcp").read_text().splitlines() + Path("/proc/net/tcp6").read_text().splitlines()
@@ -215,7 +215,7 @@ def test_the_demo_stays_within_the_limits(arm):
 def test_a_motion_that_is_refused_is_said_in_the_page():
     node, watch = Mock(), Mock(robot=rd.load_robot(PRR), q=np.zeros(3))
     node.resolve_topic_name.return_value = "/left/controller"
-    requests = ArmRequests(node, watch, 0.3, 0.4)
+    requests = ArmRequests(node, watch, 0.3)
     (kind, topic, tell, _), _ = node.create_subscription.call_args
     assert (kind, topic) == (Log, "/rosout")
     refusal = Log(name="left.controller", level=30, msg="trajectory refused: joint 'wrist' is outside its limits")

@@ -11,7 +11,7 @@ from robodyn_ros.suggestions import is_it, misspelt, nearest, slips
 
 POSES = ("HOME", "PICK", "CLIMB", "STATION", "PROCESSOR", "ALGAE", "L1")
 PARAMETERS = (
-    *("following_tolerance", "seed", "overspeed", "speed_scaling", "ramp_time", "inertia_tolerance"),
+    *("following_tolerance", "seed", "overspeed", "speed_scaling", "ramp_time", "unknown_payload"),
     *("gains.wrist.damping_ratio", "transmission.wrist.gear_ratio", "gains.joint1.damping_ratio", "command_delay"),
 )
 

@@ -38,7 +38,7 @@ LAST_LINES = 20
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
     add_arm(parser)
-    add_parameters(parser, "the commissioner, for instance with the transmissions", "ramp_time:=3")
+    add_parameters(parser, "the commissioner, for instance with the transmissions", "push_time:=3")
     text = "topic of the arm's states (default: %(default)s)"
     parser.add_argument("--joint-states", default="joint_states", metavar="TOPIC", help=text)
     text = "topic of the efforts, std_msgs/Float64MultiArray (default: %(default)s)"
@@ -116,10 +116,10 @@ def _defaults(robot: Robot) -> dict[str, Any]:
     """Name → default of every parameter of the procedure."""
     from robodyn_ros.control.commissioning.findings import CommissionerSettings, CommissioningSettings
     from robodyn_ros.control.drive_compensation import CompensationSettings
-    from robodyn_ros.control.loop_settings import MODEL
     from robodyn_ros.control.transmission import TransmissionSettings
+    from robodyn_ros.dynamics import STANDARD_GRAVITY
 
-    found = {"joints": [], **MODEL}
+    found: dict[str, Any] = {"joints": [], "gravity": list(STANDARD_GRAVITY)}
     groups: list[tuple[str, Any]] = [
         ("", CommissioningSettings),
         ("", CommissionerSettings),

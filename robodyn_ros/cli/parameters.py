@@ -54,9 +54,9 @@ def gather(files: Sequence[Path], given: Sequence[str], nodes: Sequence[str] = N
         nodes: names of the nodes.
 
     Raises:
-        InputError: a file or a parameter cannot be read.
+        InputError: a file or a parameter cannot be read, or there is no such parameter any more.
     """
-    from robodyn_ros.control.parameter_file import LoadedParameters, read_parameters
+    from robodyn_ros.control.parameter_file import LoadedParameters, read_parameters, refuse_replaced
 
     found = {node: LoadedParameters() for node in nodes}
     for node, parameters in found.items():
@@ -67,6 +67,10 @@ def gather(files: Sequence[Path], given: Sequence[str], nodes: Sequence[str] = N
         node, _, own = name.rpartition(":")
         for parameters in [found[node]] if node in found else found.values():
             parameters |= {own if node in found else name: value}
+    for node, parameters in found.items():
+        places = parameters.located_names()
+        for name in parameters:
+            refuse_replaced(name, places.get(name, ""), node)
     return found
 
 
@@ -155,11 +159,7 @@ def check_used(
     Raises:
         InputError: a name of ``-p`` is unknown, or one of a file is misspelt; the message has the nearest name.
     """
-    from robodyn_ros.control.parameter_file import refuse_replaced
-
     unused, choices = sorted(unused), sorted(set(known))
-    for name in unused:
-        refuse_replaced(name, files.get(name, ""))
     _check_given(unused, choices, given)
     _check_files(unused, choices, files)
     if unused and not quiet:

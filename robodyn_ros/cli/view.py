@@ -72,7 +72,7 @@ def run(args: Namespace) -> ExitCode:
     ):
         if arm and arm.start:
             arm.start(group)
-        shown = {"simulated": False} if arm is None else arm.shown
+        shown = {} if arm is None else arm.shown
         viewer = group.start("viewer", {**shown, "host": args.host, "port": args.port}, piped=True)
         if is_exposed(args.host):
             console(stderr=True).print(f"warning: {EXPOSED}", markup=False)
@@ -101,17 +101,17 @@ def _arm(args: Namespace) -> _Arm:
     find_plugin("controllers", args.controller)
     find_plugin("dynamics", args.dynamics)
     model = {"robot_description": robot.urdf, "inertia": args.inertia}
-    pictured = {**model, "urdf_file": str(Path(document.label).absolute())}
+    pictured: dict[str, Any] = {"robot_description": robot.urdf, "urdf_file": str(Path(document.label).absolute())}
     if args.urdf == OWN:
-        pictured |= {"pose_names": ", ".join(POSES), **{f"poses.{name}": list(q) for name, q in POSES.items()}}
+        pictured |= {f"poses.{name}": list(q) for name, q in POSES.items()}
     if not any(body.inertial.mass for body in robot.bodies):
         print(
             f"{robot.name} has no masses: it is posed by the viewer, without simulator and controller", file=sys.stderr
         )
-        return _Arm({**pictured, "posed": True, "simulated": False}, None)
+        return _Arm({**pictured, "posed": True}, None)
     nodes = {**model, "dynamics": args.dynamics}
     start = partial(start_arm, parameters=nodes, controller=args.controller, files=files, given=given.values)
-    return _Arm({**pictured, "simulated": True}, start)
+    return _Arm({**pictured, "use_sim_time": True}, start)
 
 
 def stay(group: ProcessGroup) -> NoReturn:

@@ -56,8 +56,26 @@ REPLACED = {
     r"payload_estimation\.(?:acceleration|deviation|margin|strain)|adaptive\.(?:friction_limit|spread)": "",
     r"cartesian_impedance\.limit_margin|mpc\.iterations|reference_lead|trajectory_points": "",
     r"missing_reference_velocity|recurrences|recurrence_time": "",
+    r"commissioner:overspeed": "speed_limit",
+    r"commissioner:reach": "travel_limit",
+    r"commissioner:ramp_time": "push_time",
+    r"commissioner:probe_share": "push_effort",
+    r"commissioner:(?:onset|push|stroke|stroke_speed|shake|stiffness_frequency|patience|rest_time|retreat_time)": "",
+    r"commissioner:(?:gravity_(?:steps|time|tolerance)|inertia_tolerance|drift|start_timeout)": "",
+    r"simulator:lockstep_factor": "real_time_factor",
+    r"simulator:(?:clock_rate|lockstep_timeout|wrench_timeout|wall\.(?:dissipation|radius))": "",
+    r"simulator:mismatch\.(?:friction_spread|inertia_scale)": "",
+    r"simulator:step_by": "leave it out, ~/step is one period of the states",
+    r"conductor:(?:lead|patience|progress_rate|tolerance)|markers:rate": "",
+    r"(?:markers|planner|viewer):tip|teleoperator:link": "tool",
+    r"planner:payload": "payload.mass",
+    r"planner:limit_margin|teleoperator:(?:most_damping|return_rate|passivity)": "",
+    r"viewer:(?:patience|plot_rate|rate|span)": "",
+    r"viewer:simulated": "use_sim_time stands for it",
+    r"viewer:pose_names": "leave it out, each parameter poses.NAME is a pose",
 }
-"""Pattern of a name that there was before version 0.1.0 → the name now; "" where the default is right for every arm."""
+"""Pattern of a name that there was before version 0.1.0, behind ``node:`` where it is one of that node alone → the name
+now; "" where the default is right for every arm; a sentence where no name takes its place."""
 
 
 class LoadedParameters(dict[str, Any]):
@@ -183,19 +201,20 @@ def _checked(settings: Any, *values: Any) -> Any:
     return settings(**{item.name: value for item, value in zip(_fields(settings), values, strict=True)})
 
 
-def refuse_replaced(name: str, place: str = "") -> None:
+def refuse_replaced(name: str, place: str = "", node: str = "") -> None:
     """Refuse a name that there is no more.
 
     Args:
         name: of a parameter.
         place: where it was given, for the message.
+        node: that it was given to; any unless given.
 
     Raises:
         InputError: there was a parameter of that name; the message says what takes its place.
     """
     for pattern, now in REPLACED.items():
-        if found := re.fullmatch(pattern, name):
-            told = f"use {found.expand(now)!r}" if now else "leave it out, it is a constant now"
+        if found := re.fullmatch(pattern, name) or re.fullmatch(pattern, f"{node}:{name}"):
+            told = now if " " in now else f"use {found.expand(now)!r}" if now else "leave it out, it is a constant now"
             raise InputError(name, f"{place} there is no such parameter any more: {told}".strip(), name)
 
 

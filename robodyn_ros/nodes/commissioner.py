@@ -6,7 +6,7 @@
 It takes the controller's place: states in, efforts out, to topics of the same names under its own. The steps and the
 result go to stdout, one JSON object a line: ``{"stage": …}``, ``{"question": …}``, and at the end ``{"verdict": …}``.
 A question is answered by a line on stdin, ``yes`` or ``no``. On Ctrl-C, SIGTERM, the end of stdin during a question, or
-missing states, the efforts return to zero in ``retreat_time``, and the node ends after that.
+missing states, the efforts return to zero within a second, and the node ends after that.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from robodyn_ros.document.html import html
 from robodyn_ros.document.markdown import markdown
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.nodes.common.arm_parameters import (
+    declare_gravity,
     declare_joints,
     declare_locked,
-    declare_model,
     declare_transmissions,
     joint_order,
     locked_joints,
@@ -48,13 +48,22 @@ from robodyn_ros.nodes.common.description import declare_description, read_descr
 from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
 from robodyn_ros.nodes.common.executor import Exit, run, tell
 from robodyn_ros.nodes.common.messages import JointOrder, seconds
-from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings, mention_unknown
+from robodyn_ros.nodes.common.parameters import (
+    NodeParameters,
+    declare,
+    declare_settings,
+    mention_unknown,
+    refuse_former,
+)
 from robodyn_ros.nodes.common.qos import NEWEST, RELIABLE, wait_until_delivered
 from robodyn_ros.nodes.common.timers import steady_timer
 from robodyn_ros.robot.pose import Array
 
 WATCH_PERIOD = 0.01
 """Time between two checks that states come, and between two commands while none come [s]."""
+
+START_TIMEOUT = 30.0
+"""Longest wait for the first joint state [s]."""
 
 
 def declare_node_parameters(node: Node) -> None:
@@ -64,7 +73,7 @@ def declare_node_parameters(node: Node) -> None:
         ParameterException: a value given has the wrong type or is out of range.
     """
     declare_description(node, "must be given", read_only=True)
-    declare_model(node, read_only=True)
+    declare_gravity(node, read_only=True)
     declare(node, "report", "", "path of the report to write, .md or .html; none if empty", read_only=True)
     declare_settings(node, CommissionerSettings, read_only=True)
     declare_settings(node, CommissioningSettings, read_only=True)
@@ -84,6 +93,7 @@ class CommissionerNode(ExceptionGuard, Node):  # type: ignore[misc]
             ParameterException: a parameter was given a value of the wrong type or out of range.
         """
         super().__init__("commissioner")
+        refuse_former(self)
         declare_node_parameters(self)
         parameters = NodeParameters(self)
         whole = read_description(self, parameters[DESCRIPTION])
@@ -100,7 +110,7 @@ class CommissionerNode(ExceptionGuard, Node):  # type: ignore[misc]
         joints = joint_order(parameters, robot)
         self._order, self._columns = JointOrder(robot.joint_names), [robot.joint_names.index(name) for name in joints]
         self._transmission = make_transmission(parameters, robot)
-        dynamics = create_dynamics(parameters["dynamics"], robot, gravity=tuple(parameters["gravity"]))
+        dynamics = create_dynamics("rnea", robot, gravity=tuple(parameters["gravity"]))
         drives = DriveCompensation.of(robot, parameters.settings(CompensationSettings).drive_compensates)
         settings = parameters.settings(CommissioningSettings)
         self._procedure = Commissioning(dynamics, settings, self._settings.guided, drives)
@@ -160,7 +170,7 @@ class CommissionerNode(ExceptionGuard, Node):  # type: ignore[misc]
         self._print_stage()
         missing = monotonic() - self._received
         if self._last is None:
-            if self._signalled or monotonic() - self._begun > self._settings.start_timeout:
+            if self._signalled or monotonic() - self._begun > START_TIMEOUT:
                 self._procedure.stop("no joint states with a stamp came")
                 self._finish()
             return

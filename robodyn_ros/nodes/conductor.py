@@ -39,11 +39,12 @@ from robodyn_ros.errors import ConfigurationError, InputError, NotReadyError, Ro
 from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
 from robodyn_ros.nodes.common.executor import Exit, run, tell
 from robodyn_ros.nodes.common.messages import NANO, JointOrder, seconds, stamp
-from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings
+from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings, refuse_former
 from robodyn_ros.nodes.common.qos import RELIABLE
 from robodyn_ros.nodes.common.script import RepeatedRequest, Script, ScriptRunner, ScriptStep
+from robodyn_ros.nodes.simulator.pace import FAULT
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.settings import check_settings, setting, switch
+from robodyn_ros.settings import check_settings, switch
 
 EVERY_MESSAGE = QoSProfile(depth=20000, reliability=RELIABLE.reliability)
 """For subscriptions that are recorded without a gap."""
@@ -66,6 +67,21 @@ TAKEN = "reference age [s]"
 ROUNDING = 1e-4
 """What a time in the diagnostics is rounded by, at most [s]."""
 
+LEAD = 0.3
+"""Time from sending the trajectory to its start [s]."""
+
+PROGRESS_PERIOD = 0.1
+"""Time between two reports of the progress on stdout, by the stamps of the states [s]."""
+
+TOLERANCE = 0.1
+"""How far from the first waypoint the arm may be at the start: a law that does not know gravity sags [rad] or [m]."""
+
+PATIENCE = 120.0
+"""Longest wait for each step on a machine that is busy otherwise [s]."""
+
+LOCKSTEP_PATIENCE = 600.0
+"""The same in lockstep, where the motion takes as long as it takes [s]."""
+
 NUMBER = re.compile(r"[\d.]+")
 """Part of a message."""
 
@@ -77,12 +93,6 @@ Row = tuple[float, float, tuple[Array, ...]]
 class ConductorSettings:
     """Settings of the conductor; each field's metadata say what it is."""
 
-    lead: float = setting(0.3, "time from sending the trajectory to its start", "s", 0.0, 10.0)
-    patience: float = setting(15.0, "longest wait for each step before giving up", "s", 0.1, 600.0)
-    progress_rate: float = setting(
-        10.0, "rate of the progress on stdout, by the stamps of the states", "Hz", 0.1, 100.0
-    )
-    tolerance: float = setting(1e-3, "greatest distance from the first waypoint at the start", "rad or m", 0.0, 1.0)
     lockstep: bool = switch(False, "whether the simulator runs in lockstep; goes into the record")
 
     def __post_init__(self) -> None:
@@ -102,9 +112,11 @@ class ConductorNode(ExceptionGuard, Node):  # type: ignore[misc]
             ParameterException: a parameter was given a value of the wrong type or out of range.
         """
         super().__init__("conductor")
+        refuse_former(self)
         declare_parameters(self)
         parameters = NodeParameters(self)
         self._settings = parameters.settings(ConductorSettings)
+        self._patience = LOCKSTEP_PATIENCE if self._settings.lockstep else PATIENCE
         self._path: str = parameters["record"]
         self._joints = list(parameters["joints"])
         self._trajectory = make_trajectory(parameters)
@@ -121,7 +133,7 @@ class ConductorNode(ExceptionGuard, Node):  # type: ignore[misc]
         self.create_subscription(JointState, "joint_states", self._on_state, EVERY_MESSAGE)
         self.create_subscription(JointState, "controller/joint_commands", self._on_command, EVERY_MESSAGE)
         self.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, EVERY_MESSAGE)
-        self._runner = ScriptRunner(self, end, self._script(), self._settings.patience, PERIOD)
+        self._runner = ScriptRunner(self, end, self._script(), self._patience, PERIOD)
 
     def _script(self) -> Script:
         """All that happens, in order."""
@@ -130,7 +142,7 @@ class ConductorNode(ExceptionGuard, Node):  # type: ignore[misc]
         yield ScriptStep("commands of the controller", lambda: recorder.commands)
         yield ScriptStep("a controller that takes trajectories", self._publisher.get_subscription_count)
         yield ScriptStep("a simulator that can be paused", self._pause.service_is_ready)
-        end = monotonic() + self._settings.patience
+        end = monotonic() + self._patience
         while True:
             if monotonic() > end:
                 raise NotReadyError("no sign of a controller and a simulator that stay without a fault")
@@ -142,7 +154,7 @@ class ConductorNode(ExceptionGuard, Node):  # type: ignore[misc]
             yield from self._set_paused(False)
         now = float(self._value("simulator", TIME))
         yield ScriptStep("the last state before the pause", lambda: recorder.states[-1][0] > now - ROUNDING)
-        end = monotonic() + self._settings.patience
+        end = monotonic() + self._patience
         taken = False
         while not taken:  # a subscriber that was discovered a moment ago may miss the first
             if monotonic() > end:
@@ -199,9 +211,9 @@ class ConductorNode(ExceptionGuard, Node):  # type: ignore[misc]
         self._latest = self._recorder.states[-1] if self._recorder.states else self._latest  # none comes in a pause
         now, _, (q, _) = self._latest
         for name, at, first in zip(self._joints, q, self._trajectory.positions[0], strict=True):
-            if not abs(at - first) <= self._settings.tolerance:
+            if not abs(at - first) <= TOLERANCE:
                 raise ConfigurationError(f"waypoints: {name} is at {at:.6g}, not at the first waypoint {first:.6g}")
-        start = stamp(round((now + self._settings.lead) * NANO))
+        start = stamp(round((now + LEAD) * NANO))
         self._start = start.sec + start.nanosec / NANO
         self._recorder.clear()
         none = [0.0] * len(self._joints)
@@ -229,7 +241,7 @@ class ConductorNode(ExceptionGuard, Node):  # type: ignore[misc]
     def _on_state(self, message: JointState) -> None:
         self._keep(self._recorder.add_state, message)
         time = self._time()
-        if time >= 0.0 and time - self._progress >= 1.0 / self._settings.progress_rate:
+        if time >= 0.0 and time - self._progress >= PROGRESS_PERIOD:
             self._progress = time
             error = self._trajectory.sample(time).q - self._recorder.states[-1][2][0]
             tell({"time": round(time, 6), "error": error.round(9).tolist()})
@@ -248,8 +260,8 @@ class ConductorNode(ExceptionGuard, Node):  # type: ignore[misc]
             self._reports[name] += 1
             if not self._is_moving:
                 continue
-            # In lockstep a busy machine only makes the controller wait for the next state, which it then answers.
-            waits = self._settings.lockstep and status.message == SILENT
+            # In lockstep a busy machine only makes them wait: the controller for a state, the simulator for its answer.
+            waits = self._settings.lockstep and (status.message == SILENT or status.message.startswith(FAULT))
             if status.level != DiagnosticStatus.OK and not waits:
                 problem = f"{name}: {status.message}"
                 self._problems.setdefault(NUMBER.sub("", problem), problem)  # once, however its numbers change

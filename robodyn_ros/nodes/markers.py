@@ -9,25 +9,24 @@ It sends nothing to the arm. Markers are in the root link's frame, so they need 
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 
 from rclpy.node import Node
 from visualization_msgs.msg import Marker, MarkerArray
 
 from robodyn_ros.errors import ConfigurationError, RobodynError
 from robodyn_ros.kinematics import Kinematics
-from robodyn_ros.nodes.common.description import DescriptionSource, declare_description
+from robodyn_ros.nodes.common.arm_parameters import declare_tool
+from robodyn_ros.nodes.common.description import ANY, DescriptionSource, declare_description
 from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
 from robodyn_ros.nodes.common.executor import Exit, run
 from robodyn_ros.nodes.common.marker_messages import ghost, to_marker
 from robodyn_ros.nodes.common.messages import NANO, stamp
-from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings
+from robodyn_ros.nodes.common.parameters import NodeParameters, declare, mention_unknown, refuse_former
 from robodyn_ros.nodes.common.qos import RELIABLE
 from robodyn_ros.nodes.common.timers import say_awaited, steady_timer
 from robodyn_ros.nodes.common.watch import PoseWatch, ToolWatch, Watch
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.settings import check_settings, setting
 from robodyn_ros.suggestions import is_it
 from robodyn_ros.view import LAYERS, Overlay
 from robodyn_ros.view.marks import triad
@@ -44,27 +43,20 @@ TOOL, TARGET = "tool", "target"
 AXIS = {TOOL: 0.15, TARGET: 0.25}
 """Length of the axes of these frames, as part of the arm's size."""
 
-
-@dataclass(frozen=True)
-class MarkersSettings:
-    """Settings of the node; each field's metadata say what it is."""
-
-    rate: float = setting(20.0, "rate of the markers", "Hz", 0.1, 100.0)
-
-    def __post_init__(self) -> None:
-        check_settings(self)
+RATE = 20.0
+"""Rate of the markers [Hz]."""
 
 
 class Picture:
     """The markers of one arm."""
 
     def __init__(
-        self, robot: Robot, tip: str, layers: frozenset[str], watch: Watch, poses: PoseWatch, at_tool: ToolWatch
+        self, robot: Robot, tool: str, layers: frozenset[str], watch: Watch, poses: PoseWatch, at_tool: ToolWatch
     ) -> None:
         """
         Args:
             robot: the arm.
-            tip: name of the link that is traced; empty for the last one.
+            tool: name of the link that is traced; empty for the last one.
             layers: what to show.
             watch: the arm's state.
             poses: the poses of its tool.
@@ -74,7 +66,7 @@ class Picture:
             RobodynError: there is no link of that name, or the URDF's shapes cannot be read.
         """
         self.watch, self.poses, self.at_tool = watch, poses, at_tool
-        self.overlay = Overlay(robot, tip)
+        self.overlay = Overlay(robot, tool)
         self._layers = layers
         self._kinematics = Kinematics(robot)
         self._root = robot.root
@@ -129,28 +121,28 @@ class MarkersNode(ExceptionGuard, Node):  # type: ignore[misc]
             ParameterException: a parameter was given a value of the wrong type or out of range.
         """
         super().__init__("markers")
-        declare_description(self, read_only=True)
-        declare_settings(self, MarkersSettings, read_only=True)
-        declare(self, "tip", "", "name of the link that is traced; the last that moves if empty", read_only=True)
+        refuse_former(self)
+        declare_description(self, read_only=True, judged=False)
+        declare_tool(self)
         known = (*LAYERS, GHOST, TOOL, TARGET, *TOOL_LAYERS)
         some = f"some of {', '.join(known)}"
         shown = [layer for layer in known if layer != SKELETON]
         declare(self, "layers", shown, "layers to show", constraints=some, read_only=True)
+        mention_unknown(self)
         parameters = NodeParameters(self)
         self._layers = frozenset(parameters["layers"])
         if unknown := sorted(self._layers - set(known)):
             raise ConfigurationError(
                 f"layers: {', '.join(unknown)}: there are {', '.join(known)}{is_it(unknown[0], known)}"
             )
-        self._tip: str = parameters["tip"]
+        self._tool: str = parameters["tool"]
         self._picture: Picture | None = None
         self._publisher = self.create_publisher(MarkerArray, "~/markers", RELIABLE)
-        self._description = DescriptionSource(self, self._on_description)
+        self._description = DescriptionSource(self, self._on_description, ANY)
         say_awaited(self, lambda: self._description.awaited)
         if self._description.known:
             self._picture = self._make_picture()
-        rate = parameters.settings(MarkersSettings).rate
-        steady_timer(self, 1.0 / rate, self._publish)
+        steady_timer(self, 1.0 / RATE, self._publish)
 
     def _on_description(self) -> None:
         if self._picture is not None:
@@ -167,7 +159,7 @@ class MarkersNode(ExceptionGuard, Node):  # type: ignore[misc]
         robot = self._description.robot()
         self.get_logger().info(f"{robot.name}: markers of {robot.n} joints")
         watch = Watch(self, robot, robot.home)
-        return Picture(robot, self._tip, self._layers, watch, PoseWatch(self, watch), ToolWatch(self, watch))
+        return Picture(robot, self._tool, self._layers, watch, PoseWatch(self, watch), ToolWatch(self, watch))
 
     def _publish(self) -> None:
         if self._picture is not None and self._publisher.get_subscription_count():

@@ -40,17 +40,24 @@ from robodyn_ros.control.motion.teleoperation import (
 )
 from robodyn_ros.dynamics.task_space import DIRECTIONS
 from robodyn_ros.errors import ConfigurationError, InputError
-from robodyn_ros.nodes.common.description import DescriptionSource, declare_description
+from robodyn_ros.nodes.common.arm_parameters import declare_tool
+from robodyn_ros.nodes.common.description import ANY, DescriptionSource, declare_description
 from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
 from robodyn_ros.nodes.common.executor import Exit, run
 from robodyn_ros.nodes.common.messages import JointOrder, seconds
-from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings, mention_unknown
+from robodyn_ros.nodes.common.parameters import (
+    NodeParameters,
+    declare,
+    declare_settings,
+    mention_unknown,
+    refuse_former,
+)
 from robodyn_ros.nodes.common.qos import NEWEST, RELIABLE
 from robodyn_ros.nodes.common.timers import say_awaited
 from robodyn_ros.nodes.common.watch import CONTROLLER, Watch
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.settings import check_settings, choice, setting, text
+from robodyn_ros.settings import check_settings, choice, setting
 
 ROLES = ("leader", "follower")
 """Ends of the coupling."""
@@ -70,7 +77,6 @@ class EndSettings:
     coupling: str = choice(
         "joints", "what is coupled, the same at both ends: joint by joint, or tool by tool", choices=lambda: COUPLED
     )
-    link: str = text("", "link that is the tool, for coupling: tool; the last link that moves if empty")
     timeout: float = setting(
         0.2, "time without a message of the other end after which nothing is streamed", "s", 0.01, 10.0
     )
@@ -85,7 +91,8 @@ def declare_parameters(node: Node) -> None:
     Raises:
         ParameterException: a value given has the wrong type or is out of range.
     """
-    declare_description(node, read_only=True)
+    declare_description(node, read_only=True, judged=False)
+    declare_tool(node)
     described = "names of the other end's joints, in the order of this arm's; the same if empty"
     declare(node, "other_joints", [""], described, read_only=True)
     declare_settings(node, EndSettings, read_only=True)
@@ -105,6 +112,7 @@ class TeleoperatorNode(ExceptionGuard, Node):  # type: ignore[misc]
             ParameterException: a parameter was given a value of the wrong type or out of range.
         """
         super().__init__("teleoperator")
+        refuse_former(self)
         declare_parameters(self)
         parameters = NodeParameters(self)
         mention_unknown(self)
@@ -120,7 +128,7 @@ class TeleoperatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         self._robot: Robot | None = None
         self._sent = self.create_publisher(JointState, "~/sent", NEWEST)
         self._references = self.create_publisher(JointState, f"{CONTROLLER}/reference", RELIABLE)
-        self._description = DescriptionSource(self, self._begin)
+        self._description = DescriptionSource(self, self._begin, ANY)
         say_awaited(self, lambda: self._description.awaited)
         self._begin()
 
@@ -134,7 +142,7 @@ class TeleoperatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         if self._own.coupling == "tool":
             if self._others:
                 raise ConfigurationError("other_joints: must be empty where the tools are coupled")
-            self._coupling: Coupling = ToolCoupling(dynamics, self._own.link)
+            self._coupling: Coupling = ToolCoupling(dynamics, NodeParameters(self)["tool"])
             self._names, self._order = list(DIRECTIONS), JointOrder(DIRECTIONS)
         else:
             if self._others and len(self._others) != robot.n:
@@ -202,7 +210,7 @@ class TeleoperatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         if not isinstance(self._end, FollowerPort):
             reference = self._watch.reference
             begin, limits = q if reference is None else reference, (robot.lower, robot.upper)
-            self._end = FollowerPort(self._coupling, begin, self._settings, robot.velocity_limit, limits)
+            self._end = FollowerPort(self._coupling, begin, robot.velocity_limit, limits)
         position, velocity = self._end.update(dt, self._felt, received)
         told = self._end.message(self._felt)
         self._publish(self._sent, self._names, message, told.entered, told.second, told.first)

@@ -35,16 +35,6 @@ DYNAMICS = "rnea"
 DIAGNOSTICS_RATE = 20.0
 """Rate of the nodes' diagnostics [Hz]; the conductor waits for some of them."""
 
-TOLERANCE = 0.1
-"""How far from the first pose the arm may be when the motion begins: a law that does not know gravity sags
-[rad or m]."""
-
-PATIENCE = 120.0
-"""How long each step of a run may take on a machine that is busy otherwise [s]."""
-
-LOCKSTEP_PATIENCE = 600.0
-"""The same in lockstep, where the arm waits for the controller, and the motion takes as long as it takes [s]."""
-
 CHECK_PERIOD = 0.1
 """Period of the check that no process has failed [s]."""
 
@@ -82,7 +72,6 @@ def run_controller(
     simulator = {
         **{f"initial_position.{name}": q for name, q in zip(robot.joint_names, start, strict=True)},
         "lockstep": lockstep,
-        "lockstep_timeout": LOCKSTEP_PATIENCE,
     }
     record = folder / "record.npz"
     motion = {
@@ -91,8 +80,6 @@ def run_controller(
         "waypoints": trajectory.positions.ravel().tolist(),
         "record": str(record),
         "lockstep": lockstep,
-        "tolerance": TOLERANCE,
-        "patience": LOCKSTEP_PATIENCE if lockstep else PATIENCE,
     }
     files, values = given or GivenParameters()
     with ProcessGroup(env, folder) as group:

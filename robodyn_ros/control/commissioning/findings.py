@@ -9,37 +9,19 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from robodyn_ros.settings import check_settings, setting, switch, whole
+from robodyn_ros.settings import check_settings, setting, switch
 
 
 @dataclass(frozen=True)
 class CommissioningSettings:
     """Settings of the procedure."""
 
-    probe_share: float = setting(
-        0.2, "greatest effort of a push over the effort limit, where gravity needs less", "-", 0.01, 1.0
+    push_effort: float = setting(
+        0.2, "greatest effort of a push, as part of the effort limit, where gravity needs less", "-", 0.01, 1.0
     )
-    ramp_time: float = setting(5.0, "time in which a push grows to its greatest", "s", 0.5, 60.0)
-    onset: float = setting(0.002, "distance from which on a joint counts as moved", "rad or m", 1e-5, 0.1)
-    push: float = setting(0.02, "distance after which a push ends", "rad or m", 1e-4, 0.5)
-    stroke: float = setting(0.1, "length of the slow motion that shows friction and gravity", "rad or m", 1e-3, 1.0)
-    stroke_speed: float = setting(0.04, "speed of that motion", "rad/s or m/s", 1e-3, 1.0)
-    shake: float = setting(0.025, "amplitude of the shake that shows inertia", "rad or m", 1e-4, 0.2)
-    stiffness_frequency: float = setting(
-        12.0, "least natural frequency that it is controlled with", "rad/s", 1.0, 100.0
-    )
-    overspeed: float = setting(0.6, "speed at which everything ends", "rad/s or m/s", 0.01, 10.0)
-    reach: float = setting(0.35, "distance from the start at which everything ends", "rad or m", 0.01, 3.0)
-    patience: float = setting(20.0, "longest wait for the arm to stand still", "s", 0.1, 600.0)
-    rest_time: float = setting(1.0, "time that the arm is watched at rest", "s", 0.1, 60.0)
-    retreat_time: float = setting(1.0, "time in which efforts return to nothing", "s", 0.05, 60.0)
-    gravity_steps: int = whole(4, "steps from no compensation of gravity to all of it", 1, 100)
-    gravity_time: float = setting(2.0, "time of each of them", "s", 0.2, 60.0)
-    drift: float = setting(
-        0.01, "speed under full compensation that still counts as standing", "rad/s or m/s", 1e-5, 1.0
-    )
-    inertia_tolerance: float = setting(1.3, "factor by which inertia may differ from the model's", "-", 1.0, 10.0)
-    gravity_tolerance: float = setting(1.2, "factor by which gravity may differ from the model's", "-", 1.0, 10.0)
+    push_time: float = setting(5.0, "time in which a push grows to its greatest", "s", 0.5, 60.0)
+    speed_limit: float = setting(0.6, "speed at which everything ends", "rad/s or m/s", 0.01, 10.0)
+    travel_limit: float = setting(0.35, "distance from the start at which everything ends", "rad or m", 0.01, 3.0)
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -51,7 +33,6 @@ class CommissionerSettings:
 
     guided: bool = switch(False, "whether to ask before each joint, on stdout, and to wait for an answer on stdin")
     state_timeout: float = setting(0.2, "longest wait for the next joint state", "s", 1e-3, 10.0)
-    start_timeout: float = setting(30.0, "longest wait for the first joint state", "s", 0.1, 3600.0)
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -60,6 +41,14 @@ class CommissionerSettings:
 LEAST_GRAVITY = 0.02
 """Ratio of the effort limit below which gravity says nothing about a joint [-]."""
 
+GRAVITY_TOLERANCE = 1.2
+"""Factor by which gravity may differ from the model's [-]."""
+
+INERTIA_TOLERANCE = 1.3
+"""Factor by which inertia may differ from the model's [-]."""
+
+DRIFT = 0.01
+"""Speed under full compensation that still counts as standing [rad/s] or [m/s]."""
 
 CARRIED = 0.25
 """Greatest ratio of measured to modelled gravity of a joint that its drive carries by itself [-]."""
@@ -86,8 +75,6 @@ class JointFindings:
     drive_adds_gravity: bool = False  # by drive_compensates
     inertia: float = np.nan  # measured [kg m²] or [kg]; nan too where friction hides it
     inertia_ratio: float = np.nan
-    inertia_tolerance: float = 1.3
-    gravity_tolerance: float = 1.2
     seen: bool | None = None  # somebody has seen it move in its positive direction
 
     @property
@@ -130,12 +117,12 @@ class JointFindings:
 
     def _scale(self) -> list[str]:
         load, heavy = np.nan if self.drive_adds_gravity else self.gravity_ratio, self.inertia_ratio
-        misjudged = not within(load, self.gravity_tolerance)
-        if not misjudged and within(heavy, self.inertia_tolerance):
+        misjudged = not within(load, GRAVITY_TOLERANCE)
+        if not misjudged and within(heavy, INERTIA_TOLERANCE):
             return []
         if not misjudged:
             return [f"its inertia is {heavy:.2g} times the model's: are the masses beyond it right?"]
-        if within(heavy / load**2, self.inertia_tolerance) and not within(heavy / load, self.inertia_tolerance):
+        if within(heavy / load**2, INERTIA_TOLERANCE) and not within(heavy / load, INERTIA_TOLERANCE):
             text = f"acts as a gear ratio does that is {1.0 / load:.2g} times what is set"
             return [f"{text}: see transmission.{self.name}.gear_ratio"]
         return [f"holds its load with {load:.2g} times the effort: is its torque constant right, are the masses?"]
@@ -169,10 +156,9 @@ class CommissioningOutcome:
     joints: list[JointFindings] = field(default_factory=list)
     gravity: list[GravityStep] = field(default_factory=list)
     stopped: str = ""  # why it ended before its time
-    drift_allowed: float = 0.0
 
     @property
     def good(self) -> bool:
         """True if every joint is right and the arm stands under full gravity compensation."""
         joints = bool(self.joints) and not any(joint.problems for joint in self.joints)
-        return joints and not self.stopped and bool(self.gravity) and self.gravity[-1].drift <= self.drift_allowed
+        return joints and not self.stopped and bool(self.gravity) and self.gravity[-1].drift <= DRIFT

@@ -35,6 +35,30 @@ from robodyn_ros.control.drive_compensation import DriveCompensation
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.robot.pose import Array
 
+ONSET = 0.002
+"""Distance from which on a joint counts as moved [rad] or [m]."""
+
+PUSH = 0.02
+"""Distance after which a push ends [rad] or [m]."""
+
+STROKE = 0.1
+"""Length of a stroke [rad] or [m]."""
+
+STROKE_SPEED = 0.04
+"""Speed of a stroke [rad/s] or [m/s]."""
+
+SHAKE = 0.025
+"""Greatest amplitude of the sine [rad] or [m]."""
+
+PATIENCE = 20.0
+"""Longest wait for the arm to stand still [s]."""
+
+RETREAT_TIME = 1.0
+"""Time in which efforts return to zero [s]."""
+
+GRAVITY_TIME = 2.0
+"""Time of a step of gravity compensation [s]."""
+
 LEAST_SAMPLES = 4
 """Number of samples that the line of a push needs."""
 
@@ -50,8 +74,9 @@ BREAK_LOOSE_ERROR = 0.02
 LATENESS = 0.02
 """How late efforts may act [s]: what a push grows by meanwhile is no friction."""
 
-GREATEST_FREQUENCY = 40.0
-"""Greatest natural frequency of the feedback [rad/s]: slow enough for states at 200 Hz and a delay of 10 ms."""
+FREQUENCY_RANGE = (12.0, 40.0)
+"""Natural frequency of the feedback, at least and at most [rad/s]: slow enough for states at 200 Hz and a delay of
+10 ms."""
 
 GREATEST_RATE = 80.0
 """Greatest rate at which damping may act on any motion of the arm [1/s]: half of what a delay of 10 ms bears."""
@@ -84,7 +109,7 @@ GRAVITY_FACTOR = 1.5
 """Greatest effort of a push over gravity, where that is more than its ratio of the limit [-]."""
 
 PUSH_SPEED = 0.45
-"""Ratio of the overspeed at which a push ends [-]: until late efforts brake it, a light joint goes on speeding up."""
+"""Ratio of the speed limit at which a push ends [-]: until late efforts brake it, a light joint goes on speeding up."""
 
 STILL = 0.3
 """Time without motion after which the arm counts as standing still [s]."""
@@ -128,7 +153,7 @@ class Moves:
         self._sent_part = 1.0 - drives.gravity
         self.t = 0.0
         self.q, self.qd, self.effort, self.damped, self.proven = np.zeros((5, dynamics.robot.n))
-        self.rate = 2.0 * config.stiffness_frequency
+        self.rate = 2.0 * FREQUENCY_RANGE[0]
         self._dynamics, self._robot, self._config = dynamics, dynamics.robot, config
 
     def wait(self) -> Array:
@@ -151,7 +176,7 @@ class Moves:
 
     def damp_proven(self) -> None:
         """Damp the joints whose sign is known and no others."""
-        self.damped, self.rate = self.proven.copy(), 2.0 * self._config.stiffness_frequency
+        self.damped, self.rate = self.proven.copy(), 2.0 * FREQUENCY_RANGE[0]
 
     def greatest(self, index: int) -> float:
         """The greatest effort of a push [N·m] or [N].
@@ -161,7 +186,7 @@ class Moves:
         """
         limit = float(self._robot.effort_limit[index])
         load = abs(float(self._dynamics.gravity(self.q)[index]))
-        return min(limit, max(self._config.probe_share * limit, GRAVITY_FACTOR * load))
+        return min(limit, max(self._config.push_effort * limit, GRAVITY_FACTOR * load))
 
     def push(self, index: int, direction: int, found: JointFindings) -> Script[Push]:
         """Push a joint until it moves, and let it come to rest.
@@ -172,17 +197,17 @@ class Moves:
             found: takes the name of a joint that moves instead.
         """
         config, begun, start, most = self._config, self.t, self.q, self.greatest(index)
-        rate, times, moves = most / config.ramp_time, [0.0], [0.0]
-        slow = PUSH_SPEED * config.overspeed
-        while abs(moves[-1]) <= config.push and abs(self.qd[index]) < slow and (effort := rate * times[-1]) <= most:
+        rate, times, moves = most / config.push_time, [0.0], [0.0]
+        slow = PUSH_SPEED * config.speed_limit
+        while abs(moves[-1]) <= PUSH and abs(self.qd[index]) < slow and (effort := rate * times[-1]) <= most:
             yield self._with(index, direction * effort)
             times.append(self.t - begun)
             moves.append(float(self.q[index] - start[index]))
             others = np.abs(self.q - start)
-            if abs(moves[-1]) < config.onset and others.max() > config.push:
+            if abs(moves[-1]) < ONSET and others.max() > PUSH:
                 found.instead = self._robot.joint_names[int(others.argmax())]
                 break
-        push = evaluate_push(direction, rate, times, moves, config.onset)
+        push = evaluate_push(direction, rate, times, moves, ONSET)
         if np.isfinite(push.inertia):
             self.damped[index] = self.damper(push)
         yield from self.release()
@@ -207,9 +232,9 @@ class Moves:
         dynamics = self._dynamics
         # Efforts that act late let a joint without friction seem to need what the push had grown to by then; so much
         # effort, without feedback, would carry the joint away.
-        late = LATENESS * self.greatest(index) / self._config.ramp_time
+        late = LATENESS * self.greatest(index) / self._config.push_time
         least = push._replace(loose=float(np.copysign(max(abs(push.loose) - late, 0.0), push.loose)))
-        stroke = Stroke(self._config, least, self.t, float(self.q[index]), self._room(index, push))
+        stroke = Stroke(least, self.t, float(self.q[index]), self._room(index, push))
         while not stroke.over:
             load = float(dynamics.gravity(self.q)[index])
             yield self._with(index, stroke.effort(self.t, self.q, self.qd, index, load))
@@ -228,9 +253,9 @@ class Moves:
 
     def _room(self, index: int, push: Push) -> float:
         """How far the position limits let the joint go in the direction of the push; all of the stroke outside them."""
-        q, joint, config = float(self.q[index]), self._robot.joints[index], self._config
+        q, joint = float(self.q[index]), self._robot.joints[index]
         room = joint.upper - q if push.moved > 0.0 else q - joint.lower
-        return float(min(config.stroke, 0.8 * room)) if room > config.push else config.stroke
+        return float(min(STROKE, 0.8 * room)) if room > PUSH else STROKE
 
     def compensate_gravity(self, before: float, after: float) -> Script[Array]:
         """Raise the ratio of gravity that is compensated, and hold it; returns the drift of each joint then (n,).
@@ -239,7 +264,7 @@ class Moves:
             before: ratio that is compensated now [-].
             after: ratio to reach [-].
         """
-        begun, place, time = self.t, self.q, self._config.gravity_time
+        begun, place, time = self.t, self.q, GRAVITY_TIME
         while (past := (self.t - begun) / time) < 1.0:
             if past < 0.5:
                 place = self.q
@@ -251,9 +276,9 @@ class Moves:
 
     def settle(self) -> Script[bool]:
         """Wait until the arm stands still; returns True if it does."""
-        end, since, place = self.t + self._config.patience, self.t, self.q
+        end, since, place = self.t + PATIENCE, self.t, self.q
         while self.t - since < STILL:
-            if np.abs(self.q - place).max() > self._config.onset:
+            if np.abs(self.q - place).max() > ONSET:
                 since, place = self.t, self.q
             if self.t > end:
                 return False
@@ -265,7 +290,7 @@ class Moves:
         last, effort, past = self.t, self.effort, 0.0
         while past < 1.0:
             yield (1.0 - past) * effort + self.wait()
-            past += min((self.t - last) / self._config.retreat_time, RELEASE_STEP)
+            past += min((self.t - last) / RETREAT_TIME, RELEASE_STEP)
             last = self.t
 
     def _load(self) -> Array:
@@ -316,10 +341,9 @@ def evaluate_push(direction: int, rate: float, times: Sequence[float], moves: Se
 class Stroke:
     """A stroke by position feedback, critically damped and with an integral, so stiff that friction is overcome."""
 
-    def __init__(self, config: CommissioningSettings, push: Push, begun: float, start: float, length: float) -> None:
+    def __init__(self, push: Push, begun: float, start: float, length: float) -> None:
         """
         Args:
-            config: settings.
             push: that moved the joint; the stroke goes in the direction of that motion, with gains from its inertia.
             begun: time now [s].
             start: where the joint is [rad] or [m].
@@ -328,11 +352,11 @@ class Stroke:
         self._direction, self._sign = float(np.sign(push.moved)), 1.0 if push.follows else -1.0
         self._bias, self._inertia = BELOW * push.loose, push.inertia
         inertia, stiff = push.inertia, abs(push.loose) / BREAK_LOOSE_ERROR
-        omega = float(np.clip(np.sqrt(stiff / inertia), config.stiffness_frequency, GREATEST_FREQUENCY))
+        omega = float(np.clip(np.sqrt(stiff / inertia), *FREQUENCY_RANGE))
         self._kp = inertia * (omega**2 + 2.0 * omega * INTEGRAL_RATE)
         self._kd, self._ki = inertia * (2.0 * omega + INTEGRAL_RATE), inertia * omega**2 * INTEGRAL_RATE
-        self._start, self._length, self._speed = start, length, config.stroke_speed
-        self._greatest_amplitude, self._omega, self._amplitude = config.shake, FREQUENCIES[0], 0.0
+        self._start, self._length, self._speed = start, length, STROKE_SPEED
+        self._omega, self._amplitude = FREQUENCIES[0], 0.0
         self._begun, self._time, self._integral, self._friction = begun, begun, 0.0, 0.0
         self._turn = begun + LEAD_IN + length / self._speed
         self._sine_begin = self._turn + (1.0 - SINE_AT) * length / self._speed
@@ -414,7 +438,7 @@ class Stroke:
         """Choose the sine by the measured friction: so quick that the effort of inertia exceeds that of friction."""
         self._friction = float(np.nan_to_num(self.friction))
         self._omega = float(np.clip(INERTIA_RATIO * self._friction / (self._inertia * SPEED), *FREQUENCIES))
-        self._amplitude = min(self._greatest_amplitude, SPEED / self._omega, 0.35 * self._length)
+        self._amplitude = min(SHAKE, SPEED / self._omega, 0.35 * self._length)
         self._sine_begin, self._sine_end = t, t + PERIODS * 2.0 * np.pi / self._omega
 
     def _reference(self, t: float) -> tuple[float, float, float]:

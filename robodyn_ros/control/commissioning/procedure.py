@@ -15,7 +15,7 @@ The order is from the tip to the base, so that the joints beyond, whose signs ar
 meanwhile. If all joints are right, gravity compensation follows, from zero to all of it in steps.
 
 If something goes wrong (a joint too fast or too far, missing states, an interruption), the efforts always return to
-zero within ``retreat_time``, never at once, with damping where the sign is known: zero effort is what held the arm in
+zero within ``RETREAT_TIME``, never at once, with damping where the sign is known: zero effort is what held the arm in
 the beginning.
 """
 
@@ -25,16 +25,23 @@ import numpy as np
 
 from robodyn_ros.checks import finite_array
 from robodyn_ros.control.commissioning.findings import (
+    DRIFT,
     CommissioningOutcome,
     CommissioningSettings,
     GravityStep,
     JointFindings,
 )
-from robodyn_ros.control.commissioning.moves import Moves, Script
+from robodyn_ros.control.commissioning.moves import ONSET, STROKE_SPEED, Moves, Script
 from robodyn_ros.control.drive_compensation import DriveCompensation
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import ConfigurationError
 from robodyn_ros.robot.pose import Array
+
+REST_TIME = 1.0
+"""Time that the arm is watched at rest [s]."""
+
+GRAVITY_STEPS = 4
+"""Steps from no compensation of gravity to all of it."""
 
 
 class Commissioning:
@@ -70,7 +77,7 @@ class Commissioning:
             if not 0.0 < joint.effort < np.inf:
                 raise ConfigurationError(f"joint {joint.name!r}: needs an effort limit above 0 in the URDF")
         self.settings = settings or CommissioningSettings()
-        self.outcome = CommissioningOutcome(robot.name, drift_allowed=self.settings.drift)
+        self.outcome = CommissioningOutcome(robot.name)
         self.stage, self.finished = "watching the arm at rest", False
         self.question: str | None = None
         self._answer: bool | None = None
@@ -107,23 +114,25 @@ class Commissioning:
         self._answer, self.question = yes, None
 
     def stop(self, why: str) -> None:
-        """End the procedure: the efforts return to zero within ``retreat_time``."""
+        """End the procedure: the efforts return to zero within ``RETREAT_TIME``."""
         if not (self.outcome.stopped or self.finished):
             self.outcome.stopped, self.question, self.stage = why, None, "releasing the efforts"
             self._arm.damp_proven()  # damping of a joint whose sign is in doubt might drive the arm
             self._script = self._arm.release()
 
     def _check_limits(self, start: Array) -> None:
-        settings, names = self.settings, self._robot.joint_names
+        most, names = self.settings, self._robot.joint_names
         far, fast = np.abs(self._arm.q - start), np.abs(self._arm.qd)
-        if (fast > settings.overspeed).any():
+        if (fast > most.speed_limit).any():
             name = names[int(fast.argmax())]
             unit = self._robot.joints[int(fast.argmax())].position_unit
-            self.stop(f"{name} moves at {fast.max():.3g} {unit}/s, more than {settings.overspeed:g} ({self.stage})")
-        elif (far > settings.reach).any():
+            self.stop(f"{name} moves at {fast.max():.3g} {unit}/s, more than {most.speed_limit:g} ({self.stage})")
+        elif (far > most.travel_limit).any():
             name = names[int(far.argmax())]
             unit = self._robot.joints[int(far.argmax())].position_unit
-            self.stop(f"{name} is {far.max():.3g} {unit} from its start, more than {settings.reach:g} ({self.stage})")
+            self.stop(
+                f"{name} is {far.max():.3g} {unit} from its start, more than {most.travel_limit:g} ({self.stage})"
+            )
 
     def _run(self) -> Script[None]:
         yield from self._rest()
@@ -138,23 +147,20 @@ class Commissioning:
 
     def _rest(self) -> Script[None]:
         arm = self._arm
-        end, start = arm.t + self.settings.rest_time, arm.q
+        end, start = arm.t + REST_TIME, arm.q
         while arm.t < end:
             yield arm.wait()
             moved = np.abs(arm.q - start)
-            if moved.max() > 2.0 * self.settings.onset:
+            if moved.max() > 2.0 * ONSET:
                 name = self._robot.joint_names[int(moved.argmax())]
                 self.stop(f"{name} moves without effort: begin where the arm lies, hangs or is supported")
 
     def _joint(self, index: int) -> Script[None]:
-        arm, joint, settings = self._arm, self._robot.joints[index], self.settings
+        arm, joint = self._arm, self._robot.joints[index]
         found = JointFindings(joint.name, joint.effort_unit, joint.effort)
         found.drive_adds_gravity = bool(self._drives.gravity[index])
         if not self._drives.friction[index]:
-            found.friction_model = float(
-                self._robot.friction[index] + self._robot.damping[index] * settings.stroke_speed
-            )
-        found.inertia_tolerance, found.gravity_tolerance = settings.inertia_tolerance, settings.gravity_tolerance
+            found.friction_model = float(self._robot.friction[index] + self._robot.damping[index] * STROKE_SPEED)
         task = f"pushing with up to {arm.greatest(index):.3g} {joint.effort_unit}"
         if self._guided and not (yield from self._ask(f"{joint.name}: {task}. Is everybody clear?")):
             self.stop("stopped by the one who watches")
@@ -197,14 +203,14 @@ class Commissioning:
             yield self._arm.wait()
 
     def _gravity(self) -> Script[None]:
-        steps, before = self.settings.gravity_steps, 0.0
-        for step in range(steps + 1):
-            ratio = step / steps
+        before = 0.0
+        for step in range(GRAVITY_STEPS + 1):
+            ratio = step / GRAVITY_STEPS
             self.stage = f"gravity at {ratio:.0%}"
             drift = yield from self._arm.compensate_gravity(before, ratio)
             before, worst = ratio, int(drift.argmax())
             name = self._robot.joint_names[worst]
             self.outcome.gravity.append(GravityStep(ratio, float(drift[worst]), name))
-            if drift[worst] > self.settings.drift:
+            if drift[worst] > DRIFT:
                 self.stop(f"{name} moves at {ratio:.0%} of gravity: masses or scales are wrong")
                 yield ratio * self._arm.wait()

@@ -38,7 +38,13 @@ from robodyn_ros.dynamics.task_space import TaskSpace
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import so3
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.settings import check_settings, setting, switch
+from robodyn_ros.settings import check_settings, setting
+
+MOST_DAMPING = 50.0
+"""Greatest damping per inertia at the leader [1/s]."""
+
+RETURN_RATE = 2.0
+"""Rate at which drift of the reference goes back [1/s]."""
 
 TINY = 1e-12
 """Square of a speed or an effort below which a damper takes nothing away."""
@@ -56,9 +62,6 @@ class TeleoperationSettings:
 
     force_ratio: float = setting(0.5, "ratio of the follower's efforts that is felt at the leader", "-", 0.0, 10.0)
     greatest_effort: float = setting(0.3, "greatest effort at the leader, as part of its limit", "-", 0.0, 1.0)
-    most_damping: float = setting(50.0, "greatest damping per inertia at the leader", "1/s", 0.0, 1000.0)
-    return_rate: float = setting(2.0, "rate at which drift of the reference goes back", "1/s", 0.0, 100.0)
-    passivity: bool = switch(True, "whether energy is kept account of; without it a delay may shake the arms")
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -222,14 +225,17 @@ def _ratio(kept: Array, asked: Array) -> Array:
 class LeaderPort:
     """The leader's end: takes the leader's motion, and gives the effort that its hand feels."""
 
-    def __init__(self, coupling: Coupling, effort_limit: ArrayLike, settings: TeleoperationSettings) -> None:
+    def __init__(
+        self, coupling: Coupling, effort_limit: ArrayLike, settings: TeleoperationSettings, *, passive: bool = True
+    ) -> None:
         """
         Args:
             coupling: what of the leader is coupled.
             effort_limit: of the leader, (n,) in [N·m] or [N].
             settings: of the coupling.
+            passive: False to let out more energy than has entered, as a coupling without the account does.
         """
-        self._coupling, self._settings = coupling, settings
+        self._coupling, self._settings, self._is_passive = coupling, settings, passive
         self._limit = settings.greatest_effort * np.asarray(effort_limit, dtype=np.float64)
         self.port = _Port(coupling.size)
         self._force, self._qd = np.zeros(coupling.size), np.zeros(len(self._limit))
@@ -256,8 +262,8 @@ class LeaderPort:
             return np.zeros_like(rate)
         rates, ratio = self._coupling.rates(place), self._settings.force_ratio
         force = ratio * received.first
-        if self._settings.passivity:
-            most = self._settings.most_damping * self._coupling.inertia(place)
+        if self._is_passive:
+            most = MOST_DAMPING * self._coupling.inertia(place)
             force = self._passive(dt, rates @ rate, force, ratio * received.entered, most)
         asked = rates.T @ force
         effort: Array = np.clip(asked, -self._limit, self._limit)
@@ -291,22 +297,23 @@ class FollowerPort:
         self,
         coupling: Coupling,
         q: ArrayLike,
-        settings: TeleoperationSettings,
         velocity_limit: ArrayLike,
         position_limits: tuple[ArrayLike, ArrayLike] = (-np.inf, np.inf),
+        *,
+        passive: bool = True,
     ) -> None:
         """
         Args:
             coupling: what of the follower is coupled.
             q: where the follower's reference is now, (n,).
-            settings: of the coupling.
             velocity_limit: of the follower, (n,) in [rad/s] or [m/s]; inf where there is none.
             position_limits: the least and the greatest positions of the reference, (n,) each or one for all.
+            passive: as :class:`LeaderPort` has it.
 
         Raises:
             InputError: something of the wrong shape or not finite.
         """
-        self._coupling, self._settings = coupling, settings
+        self._coupling, self._is_passive = coupling, passive
         self._q = finite_array("q", q, np.shape(q)).copy()
         n = len(self._q)
         self._limit = np.asarray(velocity_limit, dtype=np.float64)
@@ -339,10 +346,10 @@ class FollowerPort:
         if self._begin is None:
             self._begin = received.first, here
         away = coupling.apart(coupling.shifted(received.first, *self._begin), here)
-        speed, inverse = received.second + self._settings.return_rate * away, coupling.inverse(self._q)
+        speed, inverse = received.second + RETURN_RATE * away, coupling.inverse(self._q)
         asked = inverse @ speed
         self._inverse = inverse * _ratio(self._within_limits(dt, asked), asked)[:, None]
-        if self._settings.passivity:
+        if self._is_passive:
             speed = self._passive(dt, speed, self._inverse.T @ told, received.entered)
         self._speed, qd = speed, self._within_limits(dt, self._inverse @ speed)
         self._q = self._q + dt * qd

@@ -31,6 +31,11 @@ def declare_gravity(node: Node, read_only: bool = False) -> None:
     declare(node, "gravity", list(STANDARD_GRAVITY), text, constraints="3 finite numbers", read_only=read_only)
 
 
+def declare_tool(node: Node) -> None:
+    """Declare the tool, which is fixed when the node starts."""
+    declare(node, "tool", "", "the tool, a link; the last that moves if empty", read_only=True)
+
+
 def declare_joints(node: Node, robot: Robot, topic: str, read_only: bool = False) -> None:
     """Declare which joints are controlled, and their order on a topic of commands."""
     text = f"names of the joints that are controlled, in the order of {topic}; the others are locked"

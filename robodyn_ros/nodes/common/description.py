@@ -26,22 +26,39 @@ from robodyn_ros.robot.urdf import build
 NAME = "robot_description"
 
 
+ANY = DescriptionSettings(inertia="repair", movable_base="weld", closed_loops="ignore")
+"""The settings of a node beside the controller, which judges the description for it: whatever can be taken."""
+
+
 def declare_description(
-    node: Node, if_empty: str = "the topic of this name is used if empty", read_only: bool = False
+    node: Node,
+    if_empty: str = "the topic of this name is used if empty",
+    read_only: bool = False,
+    *,
+    judged: bool = True,
 ) -> None:
-    """Declare the parameter, and those of its settings; its description ends with what happens if it is empty."""
+    """Declare the parameter, and those of its settings; its description ends with what happens if it is empty.
+
+    Args:
+        node: whose.
+        if_empty: what happens then.
+        read_only: True if they are fixed when the node starts.
+        judged: False for a node whose settings are ``ANY``.
+    """
     text = "the arm's URDF: its XML, or the path of a file (.urdf, or .xacro with arguments behind it, name:=value)"
     declare(node, NAME, "", f"{text}; {if_empty}", read_only=read_only)
-    declare_settings(node, DescriptionSettings, read_only=read_only)
+    if judged:
+        declare_settings(node, DescriptionSettings, read_only=read_only)
 
 
-def read_description(node: Node, text: str, more: str = "") -> Robot:
+def read_description(node: Node, text: str, more: str = "", settings: DescriptionSettings | None = None) -> Robot:
     """Make the arm from its description; what was done about the description is logged.
 
     Args:
         node: which has declared the description.
         text: the URDF's XML, or its path.
         more: how the message goes on if it is empty.
+        settings: of the description; those that the node has declared unless given.
 
     Raises:
         NotReadyError: it is empty.
@@ -50,7 +67,7 @@ def read_description(node: Node, text: str, more: str = "") -> Robot:
     """
     if not text:
         raise NotReadyError(f"no {NAME}: the parameter is empty{more}")
-    robot = build(read_document(text), NodeParameters(node).settings(DescriptionSettings))
+    robot = build(read_document(text), settings or NodeParameters(node).settings(DescriptionSettings))
     for warning in robot.warnings:
         node.get_logger().warning(warning)
     return robot
@@ -59,13 +76,14 @@ def read_description(node: Node, text: str, more: str = "") -> Robot:
 class DescriptionSource:
     """The arm's description, from the parameter or the topic."""
 
-    def __init__(self, node: Node, on_arrival: Callable[[], None]) -> None:
+    def __init__(self, node: Node, on_arrival: Callable[[], None], settings: DescriptionSettings | None = None) -> None:
         """
         Args:
             node: whose parameter and subscription.
             on_arrival: called when a new description comes on the topic and the parameter is empty.
+            settings: of the description; those that the node has declared unless given.
         """
-        self._node = node
+        self._node, self._settings = node, settings
         self._on_arrival = on_arrival
         self._received = self._used = ""
         self._subscription = node.create_subscription(String, NAME, self._receive, LATCHED)
@@ -95,7 +113,7 @@ class DescriptionSource:
             RobotDescriptionError: it does not describe an arm.
         """
         self._used = self._text()
-        return read_description(self._node, self._used, ", and nothing has come on the topic")
+        return read_description(self._node, self._used, ", and nothing has come on the topic", self._settings)
 
     def _text(self) -> str:
         return self._given() or self._received

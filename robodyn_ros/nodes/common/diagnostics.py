@@ -272,18 +272,18 @@ class Diagnostics:
     A fault that was counted within the last ``RECENT`` is a warning by itself.
     """
 
-    def __init__(self, node: Node, report: Callable[[], Report]) -> None:
+    def __init__(self, node: Node, report: Callable[[], Report], settings: DiagnosticsSettings | None = None) -> None:
         """
         Args:
-            node: the node, which derives from :class:`ExceptionGuard` and has declared the parameters of
-                :class:`DiagnosticsSettings`.
+            node: the node, which derives from :class:`ExceptionGuard`.
             report: makes a report; called for each message.
+            settings: of the diagnostics; those that the node has declared unless given.
         """
         self._node = node
         self._faults: Faults = node.faults
         self._report = report
         self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", RELIABLE)
-        rate = NodeParameters(node).settings(DiagnosticsSettings).diagnostics_rate
+        rate = (settings or NodeParameters(node).settings(DiagnosticsSettings)).diagnostics_rate
         steady_timer(node, 1.0 / rate, self.publish)
 
     def publish(self) -> None:

@@ -231,7 +231,7 @@ def refuse_former(node: Node) -> None:
         InputError: there is one; the message says what takes its place.
     """
     for name in node._parameter_overrides:
-        refuse_replaced(name)
+        refuse_replaced(name, node=node.get_name())
 
 
 def mention_unknown(node: Node) -> None:

@@ -37,12 +37,18 @@ from robodyn_ros.control.faults.settings import SafetySettings
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.parameters import Payload
 from robodyn_ros.errors import InputError, NotReadyError, RobodynError
-from robodyn_ros.nodes.common.arm_parameters import declare_gravity
-from robodyn_ros.nodes.common.description import DescriptionSource, declare_description
+from robodyn_ros.nodes.common.arm_parameters import declare_gravity, declare_tool
+from robodyn_ros.nodes.common.description import ANY, DescriptionSource, declare_description
 from robodyn_ros.nodes.common.diagnostics import Diagnostics, DiagnosticsSettings, ExceptionGuard, Report
 from robodyn_ros.nodes.common.executor import Exit, run
 from robodyn_ros.nodes.common.messages import respond, to_matrix
-from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings
+from robodyn_ros.nodes.common.parameters import (
+    NodeParameters,
+    declare,
+    declare_settings,
+    mention_unknown,
+    refuse_former,
+)
 from robodyn_ros.nodes.common.qos import LATCHED, RELIABLE
 from robodyn_ros.nodes.common.threads import BackgroundTask
 from robodyn_ros.nodes.common.timers import on_topic, say_awaited, steady_timer
@@ -60,6 +66,9 @@ from robodyn_ros.suggestions import is_it
 
 METHODS = ("collocation", "time-scaling")
 """Names of the methods that find a motion."""
+
+LIMIT_MARGIN = SafetySettings().soft_limit_margin
+"""Distance to keep from position limits along the path [rad] or [m]."""
 
 POLL_PERIOD = 0.05
 """Time between two checks that a search has ended, and between two pictures of the ghost [s]."""
@@ -82,14 +91,7 @@ class PlannerSettings:
     share: float = setting(SHARE, "part of the velocity and effort limits that a motion may use", "-", 0.01, 1.0)
     time_limit: float = setting(20.0, "longest time for a search", "s", 0.01, 3600.0)
     margin: float = setting(0.01, "distance to keep from obstacles", "m", 0.0, 10.0)
-    limit_margin: float = setting(
-        SafetySettings().soft_limit_margin,
-        "distance to keep from position limits along the path",
-        "rad or m",
-        0.0,
-        10.0,
-    )
-    payload: float = setting(0.0, "mass that the tool carries", "kg", 0.0, 1e6)
+    payload: float = setting(0.0, "mass that the tool carries", "kg", 0.0, 1e6, shared="payload.mass")
     execute: bool = switch(False, "whether a plan is sent to the controller at once, without ~/execute")
 
     def __post_init__(self) -> None:
@@ -109,9 +111,10 @@ class PlannerNode(ExceptionGuard, Node):  # type: ignore[misc]
             ParameterException: a parameter was given a value of the wrong type or out of range.
         """
         super().__init__("planner")
-        declare_description(self, read_only=True)
+        refuse_former(self)
+        declare_description(self, read_only=True, judged=False)
         declare_planner(self)
-        declare_settings(self, DiagnosticsSettings, read_only=True)
+        mention_unknown(self)
         self._watch: Watch | None = None
         self._search: BackgroundTask[Plan] | None = None
         self._newest: Target | None = None  # a target that came during a search
@@ -123,7 +126,7 @@ class PlannerNode(ExceptionGuard, Node):  # type: ignore[misc]
         self._trajectories = self.create_publisher(JointTrajectory, "~/joint_trajectory", LATCHED)
         self._markers = self.create_publisher(MarkerArray, "~/markers", RELIABLE)
         self._controller = self.create_publisher(JointTrajectory, f"{CONTROLLER}/joint_trajectory", RELIABLE)
-        self._description = DescriptionSource(self, self._on_description)
+        self._description = DescriptionSource(self, self._on_description, ANY)
         if self._description.known:
             self._on_description()
         self.create_subscription(PoseStamped, "~/plan_to/pose", self._on_pose, RELIABLE)
@@ -131,7 +134,7 @@ class PlannerNode(ExceptionGuard, Node):  # type: ignore[misc]
         self.create_service(Trigger, "~/execute", self._on_execute)
         self.add_on_set_parameters_callback(self._check_change)
         steady_timer(self, POLL_PERIOD, self._poll)
-        self._diagnostics = Diagnostics(self, self._report)
+        self._diagnostics = Diagnostics(self, self._report, DiagnosticsSettings())
         say_awaited(self, self._awaited, self._diagnostics.publish)
 
     # From a target to a plan
@@ -304,7 +307,7 @@ def read_options(parameters: NodeParameters, robot: Robot) -> tuple[str, tuple[O
     Raises:
         RobodynError: one of them is wrong.
     """
-    link = robot.link(parameters["tip"] or tip(robot), "tip").name
+    link = robot.link(parameters["tool"] or tip(robot), "tool").name
     obstacles = read_obstacles(parameters["obstacles"]) if parameters["obstacles"] else ()
     return link, obstacles, read_cost(parameters["cost"], robot.effort_limit, robot.velocity_limit)
 
@@ -359,7 +362,7 @@ def search(settings: SearchSettings, goal: Goal, start: Array) -> Plan:
         limits=limits,
         obstacles=settings.obstacles,
         margin=planner.margin,
-        limit_margin=planner.limit_margin,
+        limit_margin=LIMIT_MARGIN,
     )
     if planner.method == "time-scaling":
         from robodyn_ros.planning import time_scaling
@@ -379,7 +382,7 @@ def declare_planner(node: Node) -> None:
     declare(node, "joints", [""], text, constraints="joints of the arm, each at most once", read_only=True)
     declare(node, "cost", SMOOTH, "cost to minimise: time, effort, smoothness, or a sum such as time+0.1*effort")
     declare(node, "obstacles", "", "path of a file of obstacles, as `robodyn plan` takes it; none if empty")
-    declare(node, "tip", "", "name of the link that a pose is for; the last that moves if empty", read_only=True)
+    declare_tool(node)
     declare_gravity(node, read_only=True)
 
 

@@ -28,7 +28,7 @@ from rclpy.parameter import Parameter
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 
-from robodyn_ros.errors import ConfigurationError, NotReadyError
+from robodyn_ros.errors import NotReadyError
 from robodyn_ros.nodes.common.arm_parameters import declare_joints, declare_model, joint_order, locked_joints
 from robodyn_ros.nodes.common.description import NAME as DESCRIPTION
 from robodyn_ros.nodes.common.description import declare_description, read_description
@@ -43,8 +43,6 @@ from robodyn_ros.nodes.common.parameters import (
     refuse_former,
 )
 from robodyn_ros.nodes.common.qos import LATCHED
-from robodyn_ros.nodes.common.scheduling import Scheduling, SchedulingSettings, declare_scheduling
-from robodyn_ros.nodes.common.timers import once_running
 from robodyn_ros.nodes.simulator.held_joints import HeldJoints
 from robodyn_ros.nodes.simulator.pace import Lockstep, RealTime
 from robodyn_ros.nodes.simulator.topics import CommandInput, SimulatorOutput, WrenchInput
@@ -52,9 +50,14 @@ from robodyn_ros.robot import Robot
 from robodyn_ros.robot.robot import tip
 from robodyn_ros.settings import check_settings, setting, switch
 from robodyn_ros.simulation.hardware.hardware import Hardware
-from robodyn_ros.simulation.hardware.sensors import whole_steps
 from robodyn_ros.simulation.hardware.settings import arm_groups, initial_positions, joint_groups, make_hardware
 from robodyn_ros.simulation.plant.mismatch import Mismatch
+
+CLOCK_RATE = 100.0
+"""Rate of /clock [Hz], or that of the states where they are slower."""
+
+WRENCH_TIMEOUT = 0.2
+"""How long a push lasts [s]."""
 
 PAYLOAD = "mismatch.payload_mass"
 """The parameter that may be changed while the arm moves: what it carries."""
@@ -64,16 +67,9 @@ PAYLOAD = "mismatch.payload_mass"
 class SimulatorSettings:
     """Settings of the simulator node; each field's metadata say what it is."""
 
-    clock_rate: float = setting(100.0, "rate of /clock, at most that of joint_states", "Hz", 0.1, 10000.0)
     lockstep: bool = switch(
         False, "whether to wait for the answer to each state on joint_commands, instead of keeping to real time"
     )
-    lockstep_factor: float = setting(
-        0.0, "greatest simulated time per real time in lockstep (0: as fast as the answers come)", "-", 0.0, 1000.0
-    )
-    lockstep_timeout: float = setting(1.0, "longest wait for an answer before it is reported", "s", 0.1, 3600.0)
-
-    wrench_timeout: float = setting(0.2, "time that a push of ~/apply_wrench lasts", "s", 1e-3, 3600.0)
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -83,9 +79,8 @@ class SimulatorSettings:
 class PaceSettings:
     """Settings of how time passes; each field's metadata say what it is."""
 
-    real_time_factor: float = setting(1.0, "simulated time per real time, except in lockstep", "-", 1e-3, 1000.0)
-    step_by: float = setting(
-        0.0, "duration of ~/step, a multiple of the step (0: one period of the states)", "s", 0.0, 60.0
+    real_time_factor: float = setting(
+        0.0, "simulated time per real time; 0: as real time, or in lockstep as fast as the answers come", "-", 0.0, 1e3
     )
 
     def __post_init__(self) -> None:
@@ -120,7 +115,7 @@ class SimulatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         self._step, self._steps = self._hardware.plant.settings.step, self._hardware.sensors.steps
         # States that come late come at any step, others only at those at which they are measured.
         self._beat = self._steps if self._hardware.sensors.transport.punctual else 1
-        self._clock_steps = clock_steps(settings.clock_rate, parameters["state_rate"], self._steps)
+        self._clock_steps = clock_steps(parameters["state_rate"], self._steps)
         self._paused = False
         self._held = HeldJoints(self, locked, start, self.faults)
         self._output = SimulatorOutput(self, robot.joint_names, self._held, self._step)
@@ -132,13 +127,7 @@ class SimulatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         beat = self._beat * self._step
         if settings.lockstep:
             self._lockstep = Lockstep(
-                self,
-                settings.lockstep_timeout,
-                beat,
-                settings.lockstep_factor,
-                self._next_beat,
-                self._repeat_state,
-                self.faults,
+                self, beat, pace.real_time_factor, self._next_beat, self._repeat_state, self.faults
             )
         else:
             self._real_time = RealTime(self, beat, pace.real_time_factor, self._next_beat, self.faults)
@@ -148,17 +137,15 @@ class SimulatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         )
         outside = self._hardware.plant.outside
         outside.prepare()  # so that the first push does not wait for a compiler while time passes
-        self._wrenches = WrenchInput(self, outside, tip(robot), settings.wrench_timeout, self.faults)
+        self._wrenches = WrenchInput(self, outside, tip(robot), WRENCH_TIMEOUT, self.faults)
         self.create_service(SetBool, "~/pause", self._on_pause)
         self.create_service(Trigger, "~/reset", self._on_reset)
         self.create_service(Trigger, "~/step", self._on_step)
         self.add_on_set_parameters_callback(self._check_parameters)
         self.add_post_set_parameters_callback(self._on_parameters)
-        scheduling = Scheduling(self)
-        self._report = SimulatorReport(self._hardware, self._time, self._output, self._commands, scheduling)
+        self._report = SimulatorReport(self._hardware, self._time, self._output, self._commands)
         self._diagnostics = Diagnostics(self, lambda: self._report.make(self._paused))
         self.get_logger().info(f"{robot.name}: {robot.n} joints, states at {parameters['state_rate']:g} Hz")
-        once_running(self, scheduling.begin)
         self._begin()
 
     # From the commands that have come to the next states
@@ -253,8 +240,7 @@ class SimulatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         def step() -> str:
             if not self._paused:
                 raise NotReadyError("only a paused simulation can be stepped")
-            duration = self.get_parameter("step_by").value or self._steps * self._step
-            self._advance(whole_steps("step_by", duration, self._step))
+            self._advance(self._steps)
             return f"at {self._hardware.time:.9g} s"
 
         return respond(response, step)
@@ -269,8 +255,8 @@ class SimulatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         for parameter in parameters:
             if parameter.name == PAYLOAD:
                 self._hardware.plant.carry(parameter.value)
-            if parameter.name == "real_time_factor" and self._real_time:
-                self._real_time.set_factor(parameter.value)
+            if parameter.name == "real_time_factor":
+                self._time.set_factor(parameter.value)
                 self._report.restart()
 
 
@@ -283,7 +269,6 @@ class SimulatorReport:
         time: Lockstep | RealTime,
         output: SimulatorOutput,
         commands: CommandInput,
-        scheduling: Scheduling,
     ) -> None:
         """
         Args:
@@ -291,13 +276,11 @@ class SimulatorReport:
             time: how its time passes.
             output: counts what was published.
             commands: counts what was accepted.
-            scheduling: how the node is scheduled.
         """
         self._hardware = hardware
         self._time = time
         self._output = output
         self._commands = commands
-        self._scheduling = scheduling
         self.restart()
 
     def restart(self) -> None:
@@ -315,7 +298,6 @@ class SimulatorReport:
             "commands since start": self._commands.accepted,
             "longest time without a command [ms]": 1e3 * self._commands.take_gap(),
             "lost time [s]": self._time.lost,
-            "scheduling": self._scheduling.state,
         }
         problem = self._time.problem or ("cannot keep up with real time" if self._time.lost > lost else "")
         problem = self._output.clock_conflict() or problem
@@ -350,8 +332,6 @@ def declare_node_parameters(node: Node) -> None:
     declare_settings(node, SimulatorSettings, read_only=True)
     declare_settings(node, PaceSettings)
     declare_settings(node, DiagnosticsSettings, read_only=True)
-    # A simulation that runs as fast as it can, at real-time priority, would leave no processor to other processes.
-    declare_scheduling(node, SchedulingSettings(thread_priority=0))
     text = "whether to publish the topic robot_description; false where robot_state_publisher does"
     declare(node, "publish_robot_description", True, text, read_only=True)
 
@@ -381,15 +361,9 @@ def declare_joint_parameters(node: Node, robot: Robot) -> None:
         declare_settings(node, group.defaults, group.prefix, f" of joint {group.joint.name}", read_only=True)
 
 
-def clock_steps(clock_rate: float, state_rate: float, state_steps: int) -> int:
-    """Steps of the plant between two messages on /clock, a whole number of periods of the states.
-
-    Raises:
-        ConfigurationError: /clock would be faster than the states.
-    """
-    if clock_rate > state_rate:
-        raise ConfigurationError(f"clock_rate: must be at most state_rate {state_rate:g}, not {clock_rate:g}")
-    return max(1, round(state_rate / clock_rate)) * state_steps
+def clock_steps(state_rate: float, state_steps: int) -> int:
+    """Steps of the plant between two messages on /clock, a whole number of periods of the states."""
+    return max(1, round(state_rate / CLOCK_RATE)) * state_steps
 
 
 def main() -> int:

@@ -30,6 +30,9 @@ BURST = 0.005
 PATIENCE = 0.5
 """How far behind real time the simulation may fall before that time is given up, and reported [s]."""
 
+ANSWER_TIMEOUT = 1.0
+"""Longest wait for an answer before it is reported [s]."""
+
 REPEAT_PERIOD = 0.05
 """Time after which an unanswered state is published again [s]."""
 
@@ -101,7 +104,7 @@ class RealTime:
         Args:
             node: whose timer.
             beat: simulated time of a beat [s].
-            factor: simulated time per real time.
+            factor: simulated time per real time; 0 for 1.
             make_beat: advances the simulation by a beat.
             faults: where lost time is counted.
         """
@@ -110,7 +113,7 @@ class RealTime:
         self._make_beat = make_beat
         self._faults = faults
         self._running = False
-        self._pacer = Pacer(beat / factor, PATIENCE)
+        self._pacer = Pacer(beat, PATIENCE)
         self._last = monotonic()
         self._timer: Any = None
         self.set_factor(factor)
@@ -121,10 +124,10 @@ class RealTime:
         return self._pacer.lost
 
     def set_factor(self, factor: float) -> None:
-        """Change the ratio of simulated to real time."""
+        """Change the ratio of simulated to real time; 0 for 1."""
         if self._timer is not None:
             self._node.destroy_timer(self._timer)
-        self._pacer.set_period(self._beat / factor)
+        self._pacer.set_period(self._beat / (factor or 1.0))
         wake = max(self._pacer.period, WAKE_PERIOD)
         self._timer = steady_timer(self._node, wake, self._tick)
 
@@ -179,7 +182,6 @@ class Lockstep:
     def __init__(
         self,
         node: Node,
-        timeout: float,
         beat: float,
         factor: float,
         make_beat: Callable[[], None],
@@ -189,14 +191,13 @@ class Lockstep:
         """
         Args:
             node: whose timers.
-            timeout: longest wait for an answer before it is reported [s].
             beat: simulated time of a beat [s].
             factor: greatest simulated time per real time; 0 for no limit.
             make_beat: advances the simulation by a beat, and calls :meth:`expect` for the state that it publishes.
             repeat: publishes the latest state again.
             faults: where missing answers are counted.
         """
-        self._timeout = timeout
+        self._node, self._beat = node, beat
         self._make_beat = make_beat
         self._repeat = repeat
         self._faults = faults
@@ -206,14 +207,24 @@ class Lockstep:
         self._awaited: int | None = None
         self._since = monotonic()
         steady_timer(node, REPEAT_PERIOD, self._check)
-        self._pacer = Pacer(beat / factor, PATIENCE) if factor else None
-        if self._pacer is not None:
-            steady_timer(node, max(self._pacer.period, WAKE_PERIOD), self._proceed)
+        self._pacer: Pacer | None = None
+        self._timer: Any = None
+        self.set_factor(factor)
 
     @property
     def problem(self) -> str:
         """The problem if an answer has been due for too long; else empty."""
         return f"{FAULT} {self._delay()}" if self._is_late() else ""
+
+    def set_factor(self, factor: float) -> None:
+        """Change the greatest ratio of simulated to real time; 0 for no limit."""
+        if self._timer is not None:
+            self._node.destroy_timer(self._timer)
+        self._pacer = self._timer = None
+        if factor:
+            self._pacer = Pacer(self._beat / factor, PATIENCE)
+            self._timer = steady_timer(self._node, max(self._pacer.period, WAKE_PERIOD), self._proceed)
+        self._proceed()
 
     def start(self) -> None:
         """Let time pass whenever no answer is due."""
@@ -257,7 +268,7 @@ class Lockstep:
         self._repeat()
 
     def _is_late(self) -> bool:
-        return self._running and self._awaited is not None and monotonic() - self._since >= self._timeout
+        return self._running and self._awaited is not None and monotonic() - self._since >= ANSWER_TIMEOUT
 
     def _delay(self) -> str:
         assert self._awaited is not None

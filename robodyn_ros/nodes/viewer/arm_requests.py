@@ -31,6 +31,9 @@ from robodyn_ros.view.panel import Requests
 QUINTIC_PEAK = 1.875
 """Greatest speed of a quintic from rest to rest, divided by its mean speed (15/8)."""
 
+SHORTEST = 0.4
+"""Shortest duration of a motion [s]."""
+
 FASTEST = 10.0
 """Velocity limit of a joint that has none, or a greater one [rad/s] or [m/s]."""
 
@@ -67,17 +70,16 @@ class ArmRequests:
         answer: what the latest request was answered, the end of a sentence; "" if there was none.
     """
 
-    def __init__(self, node: Node, watch: Watch, speed: float, patience: float) -> None:
+    def __init__(self, node: Node, watch: Watch, speed: float) -> None:
         """
         Args:
             node: whose publisher and clients.
             watch: the arm's state.
             speed: of a motion, as part of the velocity limits.
-            patience: shortest duration of a motion [s].
         """
         self.answer = ""
         self._node, self._watch, self._robot = node, watch, watch.robot
-        self._speed, self._patience = speed, patience
+        self._speed = speed
         self._waiting: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._reference: Array | None = None
         self._asked = -np.inf
@@ -187,7 +189,7 @@ class ArmRequests:
         allowed = self._speed * np.minimum(self._robot.velocity_limit, FASTEST)
         zero, time, points = [0.0] * self._robot.n, 0.0, []
         for goal in goals:
-            time += max(self._patience, float((QUINTIC_PEAK * np.abs(goal - q) / allowed).max()))
+            time += max(SHORTEST, float((QUINTIC_PEAK * np.abs(goal - q) / allowed).max()))
             point = JointTrajectoryPoint(positions=goal.tolist(), velocities=zero, accelerations=zero)
             point.time_from_start = to_duration(time)
             points.append(point)

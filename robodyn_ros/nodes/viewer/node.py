@@ -28,12 +28,19 @@ from robodyn_ros.checks import finite_array
 from robodyn_ros.control.limits import check_position_limits
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.errors import InputError, RobodynError
+from robodyn_ros.nodes.common.arm_parameters import declare_tool
+from robodyn_ros.nodes.common.description import ANY, DescriptionSource, declare_description
 from robodyn_ros.nodes.common.description import NAME as DESCRIPTION
-from robodyn_ros.nodes.common.description import DescriptionSource, declare_description
 from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
 from robodyn_ros.nodes.common.executor import Exit, run
 from robodyn_ros.nodes.common.messages import NANO, JointOrder, stamp, to_trajectory
-from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings
+from robodyn_ros.nodes.common.parameters import (
+    NodeParameters,
+    declare,
+    declare_settings,
+    mention_unknown,
+    refuse_former,
+)
 from robodyn_ros.nodes.common.qos import NEWEST, RELIABLE
 from robodyn_ros.nodes.common.timers import say_awaited, steady_timer
 from robodyn_ros.nodes.common.watch import CONTROLLER, ToolWatch, Watch, merged_values
@@ -57,16 +64,21 @@ PORT = 8080
 POSED_RATE = 50.0
 """Rate of the states of an arm that the viewer poses [Hz]."""
 
+RATE, PLOT_RATE = 25.0, 5.0
+"""Rates of the picture and of the plots [Hz]."""
+
+SPAN = 10.0
+"""Time span of the plots [s]."""
+
+POSES = "poses."
+"""What the names of parameters begin with that are poses of the panel."""
+
 
 @dataclass(frozen=True)
 class ViewerSettings:
     """Settings of the node; each field's metadata say what it is."""
 
-    rate: float = setting(25.0, "rate of the picture", "Hz", 1.0, 60.0)
-    plot_rate: float = setting(5.0, "rate of the plots", "Hz", 0.1, 30.0)
-    span: float = setting(10.0, "time span of the plots", "s", 1.0, 120.0)
     speed: float = setting(0.3, "speed of a slider's motion, as part of the velocity limit", "-", 0.01, 1.0)
-    patience: float = setting(0.4, "shortest duration of a slider's motion", "s", 0.05, 10.0)
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -149,14 +161,14 @@ class View:
         self._push = ViewPush(node, self._watch, browser) if simulated else None
         self._tool = ToolWatch(node, self._watch)
         self._plan = ViewPlan(node, self._watch, browser)
-        self._history = History(settings.span, robot.n)
+        self._history = History(SPAN, robot.n)
         self._restarts, self._begun = -1, 0.0
         self._initialised = False
         self._terms: dict[str, Array] = {}
         for term in TERMS:
             listen = partial(self._on_term, term, JointOrder(robot.joint_names))
             node.create_subscription(JointState, f"{CONTROLLER}/efforts/{term}", listen, NEWEST)
-        self._arm = ArmRequests(node, self._watch, settings.speed, settings.patience)
+        self._arm = ArmRequests(node, self._watch, settings.speed)
         push = self._push.allow if self._push else None
         requests = self._arm.for_panel(simulated, posed, push, browser.send_picture)
         choices = {} if posed else {"controller": available("controllers"), "dynamics": available("dynamics")}
@@ -212,26 +224,28 @@ class ViewerNode(ExceptionGuard, Node):  # type: ignore[misc]
             ParameterException: a parameter was given a value of the wrong type or out of range.
         """
         super().__init__("viewer")
-        declare_description(self, read_only=True)
+        refuse_former(self)
+        declare_description(self, read_only=True, judged=False)
         declare_settings(self, ViewerSettings, read_only=True)
         declare(self, "host", "127.0.0.1", "address to listen at; 0.0.0.0 lets other machines in", read_only=True)
         declare(self, "port", PORT, "port to listen at", read_only=True)
-        declare(self, "tip", "", "name of the link that is traced; the last that moves if empty", read_only=True)
+        declare_tool(self)
         text = "path of the URDF; packages of meshes are looked for around it too (robot_description, if it is a path)"
         declare(self, "urdf_file", "", text, read_only=True)
         text = "whether the viewer itself poses the arm, by joint_states: for an arm without masses"
         declare(self, "posed", False, text, read_only=True)
-        declare(self, "simulated", True, "whether there is a simulator to pause, step and reset", read_only=True)
-        text = "names of poses that the panel offers, separated by commas; each is a parameter poses.NAME"
-        declare(self, "pose_names", "", text, read_only=True)
+        for name in self._pose_names():
+            text = f"positions of all joints in pose {name}, which the panel offers [rad or m]"
+            declare(self, f"{POSES}{name}", Parameter.Type.DOUBLE_ARRAY, text, read_only=True)
+        mention_unknown(self)
         self._settings = NodeParameters(self).settings(ViewerSettings)
         self._view: View | None = None
-        self._description = DescriptionSource(self, self._on_description)
+        self._description = DescriptionSource(self, self._on_description, ANY)
         say_awaited(self, lambda: self._description.awaited)
         if self._description.known:
             self._view = self._make_view()
-        steady_timer(self, 1.0 / self._settings.rate, self._draw)
-        steady_timer(self, 1.0 / self._settings.plot_rate, self._plot)
+        steady_timer(self, 1.0 / RATE, self._draw)
+        steady_timer(self, 1.0 / PLOT_RATE, self._plot)
 
     def destroy_node(self) -> None:
         """Close the browser's server too."""
@@ -253,14 +267,18 @@ class ViewerNode(ExceptionGuard, Node):  # type: ignore[misc]
         robot = self._description.robot()
         given = parameters[DESCRIPTION]
         near = parameters["urdf_file"] or ("" if given.lstrip().startswith("<") else split_arguments(given)[0])
-        browser = Browser(robot, parameters["host"], parameters["port"], parameters["tip"], near)
+        browser = Browser(robot, parameters["host"], parameters["port"], parameters["tool"], near)
         for missing in browser.meshes.missing:
             print(missing, flush=True)
         if is_exposed(parameters["host"]):
             self.get_logger().warning(EXPOSED)
         print(browser.url, flush=True)  # and not in the log, which others may read
-        simulated, posed = parameters["simulated"], parameters["posed"]
+        simulated, posed = parameters["use_sim_time"], parameters["posed"]
         return View(self, robot, browser, self._settings, simulated, posed, self._poses(robot))
+
+    def _pose_names(self) -> list[str]:
+        """The names of the poses that are given as parameters."""
+        return [name.removeprefix(POSES) for name in self._parameter_overrides if name.startswith(POSES)]
 
     def _poses(self, robot: Robot) -> dict[str, Array]:
         """The poses that every arm has, and those of the parameters.
@@ -274,11 +292,9 @@ class ViewerNode(ExceptionGuard, Node):  # type: ignore[misc]
             poses["zero"] = np.zeros(robot.n)
         if np.isfinite(robot.lower).all() and np.isfinite(robot.upper).all():
             poses["middle of the limits"] = (robot.lower + robot.upper) / 2.0
-        for name in filter(None, map(str.strip, self.get_parameter("pose_names").value.split(","))):
-            text = f"positions of pose {name} of all joints [rad or m]"
-            declare(self, f"poses.{name}", Parameter.Type.DOUBLE_ARRAY, text, read_only=True)
-            q = finite_array(f"poses.{name}", NodeParameters(self)[f"poses.{name}"], (robot.n,))
-            check_position_limits(f"poses.{name}", robot, q, list(range(robot.n)))
+        for name in self._pose_names():
+            q = finite_array(f"{POSES}{name}", NodeParameters(self)[f"{POSES}{name}"], (robot.n,))
+            check_position_limits(f"{POSES}{name}", robot, q, list(range(robot.n)))
             poses[name] = q
         return poses
 

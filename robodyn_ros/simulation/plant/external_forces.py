@@ -62,15 +62,13 @@ STIFF = 0.3
 class WallSettings:
     """A wall that the simulated arm may touch; each field's metadata say what it is."""
 
-    link: str = text("", "link that may touch the wall; empty for no wall")
+    link: str = text("", "link whose origin may touch the wall; empty for no wall")
     point: tuple[float, ...] = setting(
         (1.0, 0.0, 0.0), "a point of the wall's surface in the root link's frame", "m", -1e3, 1e3
     )
     normal: tuple[float, ...] = setting((-1.0, 0.0, 0.0), "direction out of the wall, of any length", "-", -1e3, 1e3)
     stiffness: float = setting(2e4, "stiffness k of the surface", "N/m", 1.0, 1e9)
-    dissipation: float = setting(0.5, "dissipation λ of the surface", "s/m", 0.0, 1e3)
     friction: float = setting(0.0, "coefficient of Coulomb friction on the surface", "-", 0.0, 10.0)
-    radius: float = setting(0.0, "radius of the sphere at the link's origin that touches it", "m", 0.0, 10.0)
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -83,8 +81,7 @@ class WallSettings:
         """
         if not self.link:
             return ()
-        surface = self.stiffness, self.dissipation, self.friction
-        return (Wall(self.link, self.point, self.normal, *surface, radius=self.radius),)
+        return (Wall(self.link, self.point, self.normal, self.stiffness, friction=self.friction),)
 
 
 @dataclass(frozen=True)

@@ -33,10 +33,8 @@ class Mismatch:
     mass_scale: float = setting(1.0, "factor of every mass and inertia", "-", 0.01, 100.0)
     mass_spread: float = setting(0.0, "greatest relative change of each body's mass, at random", "-", 0.0, 0.95)
     com_spread: float = setting(0.0, "greatest shift of each centre of mass, in a random direction", "m", 0.0, 10.0)
-    inertia_scale: float = setting(1.0, "factor of every inertia about a centre of mass", "-", 0.01, 100.0)
     inertia_spread: float = setting(0.0, "greatest relative change of each second moment, at random", "-", 0.0, 0.95)
     friction_scale: float = setting(1.0, "factor of all friction", "-", 0.0, 100.0)
-    friction_spread: float = setting(0.0, "greatest relative change of each joint's friction, at random", "-", 0.0, 1.0)
     payload_mass: float = setting(0.0, "mass of a payload that the model lacks, at the last link", "kg", 0.0, 1e6)
 
     def __post_init__(self) -> None:
@@ -58,7 +56,7 @@ class Mismatch:
         joints = urdf_friction(robot) if friction is None else friction
         payload = Payload(last_link(robot), self.payload_mass) if self.payload_mass > 0.0 else None
         inertial = read_only(np.concatenate([parameters_of(body) for body in bodies]))
-        return SampledArm(inertial, payload, tuple(self._joint(rng, joint) for joint in joints))
+        return SampledArm(inertial, payload, tuple(map(self._joint, joints)))
 
     def _body(self, rng: np.random.Generator, body: Inertial) -> Inertial:
         density = self.mass_scale * _factor(rng, self.mass_spread)
@@ -66,14 +64,14 @@ class Mismatch:
         shift = self.com_spread * part ** (1 / 3) * direction / np.linalg.norm(direction)
         second = 0.5 * np.trace(body.inertia) * np.eye(3) - body.inertia
         moments, axes = np.linalg.eigh(second)
-        moments = moments * self.inertia_scale * np.array([_factor(rng, self.inertia_spread) for _ in range(3)])
+        moments = moments * np.array([_factor(rng, self.inertia_spread) for _ in range(3)])
         second = density * (axes * moments) @ axes.T
         inertia = np.trace(second) * np.eye(3) - second
         return Inertial(density * body.mass, read_only(body.com + shift), read_only(inertia))
 
-    def _joint(self, rng: np.random.Generator, joint: FrictionSettings) -> FrictionSettings:
-        factor = self.friction_scale * _factor(rng, self.friction_spread)
-        forces = {name: factor * getattr(joint, name) for name in ("viscous", "coulomb", "static_friction")}
+    def _joint(self, joint: FrictionSettings) -> FrictionSettings:
+        names = ("viscous", "coulomb", "static_friction")
+        forces = {name: self.friction_scale * getattr(joint, name) for name in names}
         return replace(joint, **forces)
 
 
