@@ -114,6 +114,19 @@ def test_the_integral_shrinks_while_the_effort_is_cut(traced: bool, side: float)
     assert_allclose([integral(c) for c in back], grown - side * 0.001 * PERIOD * np.arange(1, 101), rtol=1e-9)
 
 
+@both
+def test_after_a_fault_the_integral_begins_at_zero(traced: bool) -> None:
+    arm = Arm(traced, integral_limit=100.0)
+    assert integral(arm.stay(Q - SPAN, 50)[-1]) > 0.02
+    arm.loop.set_publisher_conflict("two of them")
+    arm.t += PERIOD
+    reaction = arm.loop.update(arm.t, arm.t, Q - SPAN, ZERO)
+    assert reaction is not None and reaction.fault is not None
+    arm.loop.set_publisher_conflict("")
+    arm.loop.hold(arm.t)
+    assert_allclose([integral(command) for command in arm.stay(Q - SPAN, 5)], 0.0, rtol=0.0, atol=1e-15)
+
+
 # The goal of a trajectory
 
 JUDGED = Tolerances(np.full(3, np.inf), np.full(3, 0.02), speed=0.05, time=1.0)
