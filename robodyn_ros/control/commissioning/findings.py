@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The settings of commissioning, its findings about an arm, and what they mean."""
+"""The settings of commissioning, its findings about an arm, and their interpretation."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ class CommissioningSettings:
     ramp_time: float = setting(5.0, "time in which a push grows to its greatest", "s", 0.5, 60.0)
     onset: float = setting(0.002, "distance from which on a joint counts as moved", "rad or m", 1e-5, 0.1)
     push: float = setting(0.02, "distance after which a push ends", "rad or m", 1e-4, 0.5)
-    stroke: float = setting(0.1, "length of the slow motion that shows friction and gravity", "rad or m", 1e-3, 1.0)
-    stroke_speed: float = setting(0.04, "speed of that motion", "rad/s or m/s", 1e-3, 1.0)
-    shake: float = setting(0.025, "amplitude of the shake that shows inertia", "rad or m", 1e-4, 0.2)
+    stroke: float = setting(0.1, "length of the slow motion that measures friction and gravity", "rad or m", 1e-3, 1.0)
+    stroke_speed: float = setting(0.04, "speed of the slow motion", "rad/s or m/s", 1e-3, 1.0)
+    shake: float = setting(0.025, "amplitude of the sine that measures inertia", "rad or m", 1e-4, 0.2)
     stiffness_frequency: float = setting(
         12.0, "least natural frequency that it is controlled with", "rad/s", 1.0, 100.0
     )
     overspeed: float = setting(0.6, "speed at which everything ends", "rad/s or m/s", 0.01, 10.0)
     reach: float = setting(0.35, "distance from the start at which everything ends", "rad or m", 0.01, 3.0)
     patience: float = setting(20.0, "longest wait for the arm to stand still", "s", 0.1, 600.0)
-    rest_time: float = setting(1.0, "time that the arm is watched at rest", "s", 0.1, 60.0)
-    retreat_time: float = setting(1.0, "time in which efforts return to nothing", "s", 0.05, 60.0)
+    rest_time: float = setting(1.0, "time for which the arm is observed at rest", "s", 0.1, 60.0)
+    retreat_time: float = setting(1.0, "time in which efforts return to zero", "s", 0.05, 60.0)
     gravity_steps: int = whole(4, "steps from no compensation of gravity to all of it", 1, 100)
-    gravity_time: float = setting(2.0, "time of each of them", "s", 0.2, 60.0)
+    gravity_time: float = setting(2.0, "time of each of these steps", "s", 0.2, 60.0)
     drift: float = setting(
         0.01, "speed under full compensation that still counts as standing", "rad/s or m/s", 1e-5, 1.0
     )
@@ -47,7 +47,7 @@ class CommissioningSettings:
 
 @dataclass(frozen=True)
 class CommissionerSettings:
-    """Settings of the commissioner node; each field's metadata say what it is."""
+    """Settings of the commissioner node; the metadata of each field describe it."""
 
     guided: bool = switch(False, "whether to ask before each joint, on stdout, and to wait for an answer on stdin")
     state_timeout: float = setting(0.2, "longest wait for the next joint state", "s", 1e-3, 10.0)
@@ -58,11 +58,11 @@ class CommissionerSettings:
 
 
 LEAST_GRAVITY = 0.02
-"""Ratio of the effort limit below which gravity says nothing about a joint [-]."""
+"""Least gravity effort with which a joint is judged, as ratio of the effort limit [-]."""
 
 
 CARRIED = 0.25
-"""Greatest ratio of measured to modelled gravity of a joint that its drive carries by itself [-]."""
+"""Ratio of measured to modelled gravity below which the drive compensates gravity by itself [-]."""
 
 HELPED_FRICTION = 0.25
 """Ratio of measured to described friction below which the drive may compensate friction by itself [-]."""
@@ -78,38 +78,38 @@ class JointFindings:
     pushed: bool = False  # in both directions
     moved: bool = False
     follows: bool = False  # its position moves in the direction of its effort
-    instead: str = ""  # name of the joint that moved in its place
+    instead: str = ""  # name of another joint that moved in its place
     friction: float = np.nan  # [N·m] or [N]
     gravity: float = np.nan  # measured [N·m] or [N]
     gravity_model: float = np.nan
     friction_model: float = 0.0  # of the URDF, at the speed of the stroke
     drive_adds_gravity: bool = False  # by drive_compensates
-    inertia: float = np.nan  # measured [kg m²] or [kg]; nan too where friction hides it
+    inertia: float = np.nan  # measured [kg m²] or [kg]; also nan if friction makes that impossible
     inertia_ratio: float = np.nan
     inertia_tolerance: float = 1.3
     gravity_tolerance: float = 1.2
-    seen: bool | None = None  # somebody has seen it move in its positive direction
+    seen: bool | None = None  # answer of the user whether it moved in its positive direction; None without answer
 
     @property
     def gravity_ratio(self) -> float:
-        """Measured over model; nan where gravity is too little to tell."""
+        """Measured over model; nan if the gravity effort is too low to judge."""
         least = max(LEAST_GRAVITY * self.effort_limit, self.friction if np.isfinite(self.friction) else 0.0)
         return self.gravity / self.gravity_model if abs(self.gravity_model) > least else np.nan
 
     @property
     def carries_itself(self) -> bool:
-        """True if the joint is lifted without the effort that gravity takes: its drive adds it."""
+        """True if the joint is lifted without the gravity effort, because its drive adds that."""
         return abs(self.gravity_ratio) < CARRIED
 
     @property
     def tried(self) -> bool:
-        """True if enough was tried to judge the joint."""
+        """True if there are enough measurements to judge the joint."""
         stuck = self.pushed and not self.moved
         return bool(self.instead) or stuck or bool(np.isfinite(self.friction))
 
     @property
     def problems(self) -> list[str]:
-        """What is wrong, and how to correct it; empty for a joint that is right."""
+        """Problems of the joint, with their corrections; empty if there are none."""
         if self.instead:
             return [f"{self.instead} moved in its place: the joints are wired or named in another order"]
         if not self.tried:
@@ -142,7 +142,7 @@ class JointFindings:
 
     @property
     def unsure(self) -> bool:
-        """True if nothing has shown its direction in space: gravity hardly pulls at it, and nobody has looked."""
+        """True if its direction in space is unknown: gravity is too low to judge it, and the user was not asked."""
         told = np.isfinite(self.gravity_ratio) and not self.carries_itself
         return self.moved and not told and self.seen is None
 
@@ -157,8 +157,8 @@ class GravityStep:
     """A step of gravity compensation."""
 
     ratio: float  # of the model's gravity [-]
-    drift: float  # greatest speed of a joint, averaged [rad/s] or [m/s]
-    joint: str  # with this speed
+    drift: float  # greatest mean speed of a joint [rad/s] or [m/s]
+    joint: str  # the joint with this speed
 
 
 @dataclass
@@ -168,7 +168,7 @@ class CommissioningOutcome:
     robot: str
     joints: list[JointFindings] = field(default_factory=list)
     gravity: list[GravityStep] = field(default_factory=list)
-    stopped: str = ""  # why it ended before its time
+    stopped: str = ""  # why it ended early; "" if it did not
     drift_allowed: float = 0.0
 
     @property

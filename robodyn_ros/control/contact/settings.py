@@ -22,8 +22,7 @@ OBSERVED = ("nothing", "joints", "tool")
 """Observed quantities: none, the efforts on the joints, or these and the wrench and the energy of a link."""
 
 FRICTION = ("known", "none")
-"""Friction that the observer subtracts: that of the model, or none, if efforts are measured at the output of the gear.
-"""
+"""Friction that the observer subtracts: that of the model; or none, for efforts measured behind the gear."""
 
 SOURCES = ("commanded", "measured", "sensor")
 """Sources of the estimate: the efforts that were sent, those of the joint states, or a force-torque sensor."""
