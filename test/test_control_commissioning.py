@@ -246,7 +246,7 @@ def test_guided_it_asks_and_takes_no_for_an_answer():
     bench.run()
     (found,) = bench.procedure.outcome.joints
     assert "transmission.joint3.reversed" in found.problems[0]
-    assert "stopped by the one who watches" in html(report(bench.procedure.outcome)).lower()
+    assert "stopped by the user" in html(report(bench.procedure.outcome)).lower()
 
 
 def test_an_arm_without_effort_limits_is_refused():

@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What to command: control laws and their gains, motions, references, and the loop that keeps to the limits.
+"""Control: control laws and their gains, motions, references, and the control loop with its limits.
 
     from robodyn_ros.control import ComputedTorque, ControlLoop, gains, point_to_point
 

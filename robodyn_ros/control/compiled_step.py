@@ -1,10 +1,10 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The control step of an arm, compiled: where its law can be traced.
+"""The compiled control step of an arm, for laws that can be traced.
 
 :class:`CompiledStep` is the step as compiled code: (state, reference, memory, settings) → (efforts, flags, memory). The
-settings are its runtime parameters: limits, gains, and the parameters of the model. Its text is
+settings are its runtime parameters: limits, gains, and the parameters of the model. It is compiled from
 :func:`robodyn_ros.control.step.control_step`, which Python can run as well.
 """
 
@@ -38,7 +38,7 @@ ROWS = ("effort", "saturated", "rate_limited", "gravity", "error", *Efforts._fie
 """Rows of the compiled step's first result, each (n,): the effort to send first, the terms of the law last."""
 
 FLAGS = ("is_finite", "any_saturated", "any_rate_limited")
-"""Its second result, 0 or 1 each."""
+"""Elements of its second result, each 0 or 1."""
 
 REST = 5
 """Number of rows before the terms of the law."""
@@ -105,8 +105,8 @@ class CompiledStep:
     Attributes:
         law: the control law.
         n: number of joints.
-        follows: False for a law that lets somebody else move the arm.
-        program: what is compiled.
+        follows: False for a law with which the arm is moved by hand.
+        program: the program that is compiled.
         parameters: settings of the step, then those of the law: the runtime parameters of the compiled function.
     """
 
@@ -118,7 +118,7 @@ class CompiledStep:
 
         Raises:
             TraceError: the law cannot be traced.
-            NotReadyError: there is nothing to run it with.
+            NotReadyError: there is neither a compiler nor CasADi to run it with.
         """
         problem = why_not_traced(law)
         if problem:
@@ -133,7 +133,7 @@ class CompiledStep:
         key = self.program.key
         if key not in _known:
             try:
-                self._slots  # noqa: B018  (it compiles the program, or finds out that there is none)
+                self._slots  # noqa: B018  (it compiles the program, or raises if there is none)
             except TraceError as cause:
                 _known[key] = str(cause)
             else:
@@ -144,7 +144,7 @@ class CompiledStep:
 
     @cached_property
     def kernel(self) -> Kernel:
-        """The compiled function on its arrays; it is made when a step is run, for a sweep runs it in C."""
+        """The compiled function on its arrays; made when a step is run, because a sweep runs it in C."""
         return Kernel(self.program, self.parameters)
 
     @cached_property
@@ -164,17 +164,17 @@ class CompiledStep:
 
     @property
     def setting_sizes(self) -> dict[str, int]:
-        """What the parameters are, in their order: name → how many numbers; those of the law begin with ``law.``."""
+        """Names of the parameters, in their order → count of numbers; those of the law begin with ``law.``."""
         own = {name: int(np.size(value)) for name, value in self._settings._asdict().items()}
         return own | {f"law.{path}": int(np.size(value)) for path, value in self._numbers.settings.items()}
 
     @property
     def law_memory(self) -> Array:
-        """What the law remembers now."""
+        """The present memory of the law."""
         return flat(law_numbers(self.law).memory)
 
     def restore_law(self, values: Array) -> None:
-        """Give the law its memory, as :attr:`law_memory` has it."""
+        """Set the memory of the law, in the form of :attr:`law_memory`."""
         for name, value in zip(self._numbers.memory, _parts(self._numbers.memory, values), strict=True):
             _remember(self.law, name, value if value.ndim else float(value))
 
@@ -185,8 +185,8 @@ class CompiledStep:
             Exception: whatever the law raises.
         """
         law, rest = self.law, np.zeros(self.law.dynamics.robot.n)
-        with np.errstate(all="ignore"):  # the pose is nobody's
-            law.compute(rest, rest, Reference(rest, rest, rest, rest))  # it may work something out of the parameters
+        with np.errstate(all="ignore"):  # the pose is arbitrary
+            law.compute(rest, rest, Reference(rest, rest, rest, rest))  # it may read the parameters of the model
         numbers, self._seen = law_numbers(law), law.dynamics.parameters
         if numbers.constants != self._numbers.constants:
             return False
@@ -198,11 +198,11 @@ class CompiledStep:
 
         Args:
             t: time [s].
-            dt: since the state before [s].
+            dt: time since the state before [s].
             q: position (n,).
             qd: velocity (n,).
-            reference: what the arm should do.
-            memory: numbers of the memory; is changed if the efforts are finite.
+            reference: the desired motion.
+            memory: numbers of the memory; changed in place if the efforts are finite.
 
         Returns:
             True if the efforts are finite.
@@ -237,7 +237,7 @@ class CompiledStep:
 
 
 class _Slots(NamedTuple):
-    """The arrays of the compiled function: what goes in, and what comes out."""
+    """The arrays of the compiled function: its inputs and its results."""
 
     times: Any
     states: list[Any]
@@ -256,7 +256,7 @@ def _parts(numbers: dict[str, Any], values: Array) -> list[Array]:
 
 
 def _remember(law: Controller, name: str, value: Any) -> None:
-    """Give an attribute of a law its value, in its own array if it has one: others may read that."""
+    """Set an attribute of a law, in place if it is an array, because other code may read that array."""
     held = getattr(law, name)
     if isinstance(held, np.ndarray) and held.ndim and held.flags.writeable:
         held[...] = value

@@ -3,7 +3,7 @@
 
 """The core in C (``core/``), compiled once for a number of joints, and its memory as arrays.
 
-``core/core.h`` says what the core does, ``core/memory.h`` what it remembers. Both languages work on the same memory:
+``core/core.h`` declares the functions of the core, ``core/memory.h`` its memory. Both languages use the same memory:
 the C files declare the structs, and :mod:`robodyn_ros.engine.c_structs` reads them.
 """
 
@@ -30,7 +30,7 @@ CORE = Path(__file__).with_name("core")
 """Folder of the core's C files."""
 
 HEADERS = ("core.h", "kinds.h", "memory.h")
-"""Those that declare structs and constants, each after what it needs."""
+"""Headers with structs and constants, each after those that it needs."""
 
 PYTHON = """
 extern void* PyCapsule_GetPointer(void*, const char*);
@@ -47,7 +47,7 @@ void* core_python(void* capsule, void* none) {
 """
 
 REACTION = -1
-"""What an update gives where the effort is the reaction to a fault."""
+"""Code of an update whose effort is the reaction to a fault."""
 
 NO_COMPILER = f"the control loop needs a C compiler, and none was found: {COMPILER_HINT}"
 
@@ -61,7 +61,7 @@ def core_files() -> Mapping[str, str]:
 
 @lru_cache(maxsize=1)
 def core_text() -> str:
-    """The core as one text: ``core.c`` with the files that it includes, each once."""
+    """The core as one text: ``core.c`` with its includes, each once."""
     seen: set[str] = set()
 
     def included(name: str) -> str:
@@ -101,11 +101,11 @@ def core_library(n: int, around: Path | None = None) -> Any:
 
 
 def start_core(n: int, around: Path | None = None) -> None:
-    """Begin to compile the core of n joints, beside the program's work (:func:`.start_library`).
+    """Begin to compile the core of n joints in the background (:func:`.start_library`).
 
     Args:
         n: number of joints.
-        around: C code that calls the core and will be needed, too.
+        around: C code that calls the core, to be compiled too.
     """
     for code in {None, around}:
         source = core_source(n, code)
@@ -131,11 +131,11 @@ class Core:
         n: number of joints.
         structs: its structs.
         library: its code.
-        address: where it is.
+        address: of its memory.
         state: members of the struct ``State``, as views.
         period: members of the struct ``Period``, likewise.
-        kept: settings that the core may still read, the latest last: they live as long.
-        run: works on the period, and gives a code of ``core_update``, or :data:`REACTION`.
+        kept: settings that the core may still read, the latest last; kept alive by this list.
+        run: updates the period, and returns a code of ``core_update``, or :data:`REACTION`.
     """
 
     def __init__(self, n: int, around: Path | None = None) -> None:
@@ -167,7 +167,7 @@ class Core:
             self.library.core_destroy(self._pointer)
 
     def request(self, request: Record) -> None:
-        """Do what is asked for, now."""
+        """Carry out a request at once."""
         self.library.core_request(self._pointer, ctypes.c_void_p(request.address))
 
     def watch(self, t: float) -> int:
@@ -175,7 +175,7 @@ class Core:
         return int(self.library.core_watch(self._pointer, ctypes.c_double(t)))
 
     def watch_due(self, rests: float) -> float:
-        """``core_watch_due``: after how long to watch again [s]."""
+        """``core_watch_due``: time until the next watch [s]."""
         return float(self.library.core_watch_due(self._pointer, ctypes.c_double(rests)))
 
     def mit(self, t: float, q: Array, effort: Array, greatest: Array) -> Array:

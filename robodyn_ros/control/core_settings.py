@@ -1,10 +1,10 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The settings of a control loop as the core has them (the struct ``Settings`` of ``core/memory.h``).
+"""The settings of a control loop for the core (the struct ``Settings`` of ``core/memory.h``).
 
-What the core calls is compiled: the control step of the law, the model, the observer of contacts. A law, a model or an
-observer that is only Python is called back.
+The core calls compiled functions: the control step of the law, the model, the observer of contacts. If a law, a model
+or an observer runs as Python, the core calls back into Python.
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ from robodyn_ros.robot.pose import Array
 log = logging.getLogger("robodyn_ros")
 
 LEVELS = CODES["LEVELS"]
-"""How often a reaction can escalate, and one: each level has its reaction."""
+"""Number of levels of escalation, with one reaction each."""
 
 MODEL = ("gravity", "mass_matrix", "inverse", "forward")
 """Functions of the model that the core calls."""
 
 OBSERVER = ("observer_run", "observer_arrays", "observer_constants", "judges_contact", *ContactThresholds._fields)
-"""Names of what the core needs to observe contacts, in the struct ``Settings``."""
+"""Members of the struct ``Settings`` for the observation of contacts."""
 
 STREAMED = (
     "tool", "tool_model", "tool_directions", "tool_axes", "tool_floor", "stream_timeout", "stream_delay",
     "stream_speed", "stream_acceleration", "stream_jerk",
 )  # fmt: skip
-"""Names of what the core needs for streams to the tool, likewise."""
+"""Members of the struct ``Settings`` for streams to the tool."""
 
 RUN = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 FUNCTION_1 = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
@@ -61,26 +61,26 @@ FUNCTION_3 = ctypes.CFUNCTYPE(None, *(ctypes.c_void_p,) * 5)
 JUDGE = ctypes.CFUNCTYPE(None)
 
 Ahead = Callable[[float], Reference]
-"""Gives the reference so far ahead of the latest state [s], for a law that plans."""
+"""Time from the latest state [s] → the reference then, for a law that plans."""
 
 
 def array_at(address: int, *shape: int) -> Array:
-    """An array of doubles somewhere in memory."""
+    """An array of doubles at an address."""
     found: Array = np.ndarray(shape, np.float64, memory_at(address, 8 * int(np.prod(shape))))
     return found
 
 
 class StepInPython:
-    """The control step of a law that cannot be traced, for the core to call.
+    """The control step of a law that cannot be traced; the core calls it.
 
     Attributes:
-        program: None, for nothing is compiled.
+        program: None, because nothing is compiled.
         arrays: addresses of the arrays that the core works on, in its order.
-        law_memory: nothing: such a law keeps its memory itself.
+        law_memory: empty, because such a law keeps its memory itself.
         flags: of the latest step.
         rows: its results.
-        problem: what the law raised in it; None if nothing.
-        follows: False for a law that lets somebody else move the arm.
+        problem: the exception of the law in the latest step; None if there was none.
+        follows: False for a law with which the arm is moved by hand.
     """
 
     program = None
@@ -90,7 +90,7 @@ class StepInPython:
         Args:
             settings: of the loop.
             numbers: of the step.
-            ahead: gives the reference of later.
+            ahead: gives the future reference.
         """
         self.law = law = settings.controller
         self.follows, self.law_memory = law.follows, np.zeros(0)
@@ -106,11 +106,11 @@ class StepInPython:
 
     @property
     def address(self) -> int:
-        """Of the function that makes a step."""
+        """Address of the function that makes a step."""
         return int(ctypes.cast(self.function, ctypes.c_void_p).value or 0)
 
     def restore_law(self, values: Array) -> None:
-        """Nothing is to be restored."""
+        """Do nothing: the law keeps its memory itself."""
 
     def _run(self, arrays: int, constants: int) -> None:
         n, parts = self.law.dynamics.robot.n, self._parts
@@ -127,18 +127,18 @@ class StepInPython:
             parts[CODES["AFTER"]][:] = joined(after)
             self.flags[:] = 1.0, np.any(result.saturated), np.any(result.rate_limited)
             self.problem = None
-        except Exception as problem:  # of a plugin: whatever it is, there are no efforts
+        except Exception as problem:  # any error of a plugin: there are no efforts
             self.rows[CODES["GRAVITY"]] = self._in_numbers.last
             self.flags[0], self.problem = 0.0, problem
 
 
 def model_function(dynamics: Dynamics, name: str, shape: Sequence[int]) -> Any:
-    """A quantity of a model as a C function: compiled, or called back; one that fails gives NaN.
+    """A quantity of a model as a C function, compiled or called back; it gives NaN if it fails.
 
     Args:
         dynamics: the model.
         name: of its method.
-        shape: of what that gives.
+        shape: of the result.
     """
     compiled = dynamics.plain_function(name) if isinstance(dynamics, CompiledDynamics) else None
     if compiled is not None:
@@ -150,14 +150,14 @@ def model_function(dynamics: Dynamics, name: str, shape: Sequence[int]) -> Any:
         result = array_at(addresses[-1], *shape)
         try:
             result[...] = method(*(array_at(address, n).copy() for address in addresses[:count]))
-        except Exception:  # of a plugin: the core knows it by its NaN
+        except Exception:  # of a plugin: the core detects the NaN
             result[...] = np.nan
 
     return (FUNCTION_3 if count == 3 else FUNCTION_1)(called)
 
 
 def start_model(dynamics: Dynamics) -> None:
-    """Begin to compile what the core calls of a model, beside the program's work."""
+    """Begin to compile the functions of a model that the core calls, in the background."""
     if isinstance(dynamics, CompiledDynamics) and dynamics.compiled:
         for quantity in set(MODEL).difference(dynamics.replaced()):
             start_library_of(dynamics.program(quantity))
@@ -166,12 +166,12 @@ def start_model(dynamics: Dynamics) -> None:
 
 
 class CoreSettings:
-    """What the core works with; it stays as it is, and alive, as long as this object.
+    """The settings of the core; the struct is constant, and lives as long as this object.
 
     Attributes:
         record: the struct ``Settings``.
         step: the control step that it is for.
-        law_memory: memory of the law, as the core has it.
+        law_memory: the core's copy of the law's memory.
         flags: of the latest control step (:data:`.compiled_step.FLAGS`).
         rows: its results (:data:`.compiled_step.ROWS`), (rows, n).
     """
@@ -184,7 +184,7 @@ class CoreSettings:
             structs: of the core.
             settings: of the loop.
             step: its control step.
-            judge: the function of C that judges the rate of the states at once; None if somebody does later.
+            judge: C function that judges the rate of the states at once; None if Python judges it later.
         """
         safety, dynamics = settings.safety, settings.controller.dynamics
         robot, n = dynamics.robot, dynamics.robot.n
@@ -232,7 +232,7 @@ class CoreSettings:
         return {"sensitivity": address, "sensitivity_model": parameters.ctypes.data}
 
     def _make_step(self, step: CompiledStep | StepInPython) -> None:
-        """The arrays of the step, its function, and what of it depends on settings alone."""
+        """Make the arrays of the step, its function, and its constants, which depend on the settings alone."""
         if isinstance(step, StepInPython):
             self._arrays, self.law_memory, self._step_address = step.arrays, step.law_memory, step.address
             self.flags, self.rows = step.flags, step.rows
@@ -240,7 +240,7 @@ class CoreSettings:
             return
         library = run_library(step.program)
         self._arrays, parts = step_arrays(step)
-        self._parts_of_step = parts  # alive
+        self._parts_of_step = parts  # keeps them alive
         self.law_memory, self.flags = parts[CODES["LAW_MEMORY"]], parts[CODES["FLAGS"]]
         self.rows = parts[CODES["RESULTS"]].reshape(len(ROWS), step.n)
         self._step_address = int(ctypes.cast(library.step_run, ctypes.c_void_p).value or 0)
@@ -249,7 +249,7 @@ class CoreSettings:
         library.step_prepare(*(ctypes.c_void_p(item.ctypes.data) for item in (parameters, self._constants)))
 
     def _observer_values(self, contact: Contact | None) -> dict[str, Any]:
-        """What the core needs to observe contacts."""
+        """The members of the struct ``Settings`` for the observation of contacts."""
         if contact is None:
             return dict.fromkeys(OBSERVER, 0)
         observer = contact.observer
@@ -273,7 +273,7 @@ class CoreSettings:
 
 
 def plain_values(settings: LoopSettings) -> dict[str, Any]:
-    """The members of the struct ``Settings`` that follow from numbers of the settings, by name."""
+    """The members of the struct ``Settings`` that are plain numbers, by name."""
     law, limits, safety, reactions = settings.controller, settings.limits, settings.safety, settings.reactions.values()
     robot = law.dynamics.robot
     ladder = [reaction.escalated(level) for reaction in reactions for level in range(LEVELS)]
@@ -299,18 +299,18 @@ def plain_values(settings: LoopSettings) -> dict[str, Any]:
 
 
 def observe(observer: MomentumObserver, parts: list[Array]) -> None:
-    """A period of an observer whose model is only Python, on the arrays of the core; one that fails gives NaN."""
+    """A period of an observer with a model in Python, on the arrays of the core; it gives NaN if it fails."""
     dt, q, qd, efforts, bias, memory, _, after, found, _ = parts
     try:
         observer.memory[:], observer.bias[:] = memory, bias
         found[:] = observer.update(float(dt[0]), q, qd, efforts)
         after[:] = observer.memory
-    except Exception:  # of a plugin: the core begins anew
+    except Exception:  # of a plugin: the core resets the observer
         found[:] = np.nan
 
 
 def step_arrays(step: CompiledStep) -> tuple[NDArray[np.int64], list[Array]]:
-    """The arrays of a control step, which the core works on, and their addresses, in the order of the code."""
+    """Addresses of the arrays of a control step that the core works on, and the arrays, in the order of the code."""
     widths_in, widths_out = step.program.widths
     parts = [np.zeros(width) for width in (*widths_in, len(step.parameters), *widths_out)]
     addresses = np.array([part.ctypes.data for part in parts], dtype=np.int64)
@@ -319,11 +319,11 @@ def step_arrays(step: CompiledStep) -> tuple[NDArray[np.int64], list[Array]]:
 
 
 def make_step(settings: LoopSettings, ahead: Ahead) -> CompiledStep | StepInPython:
-    """The control step of settings: compiled where its law can be traced.
+    """The control step for settings; compiled if its law can be traced.
 
     Args:
         settings: of the loop.
-        ahead: gives the reference of later, for a law in Python that plans.
+        ahead: gives the future reference, for a law in Python that plans.
     """
     law, limits = settings.controller, settings.limits
     robot = law.dynamics.robot

@@ -1,15 +1,15 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the drives of an arm add by themselves: gravity, Coriolis efforts, friction.
+"""Compensation of gravity, Coriolis efforts and friction that the drives of an arm add by themselves.
 
-Many drives carry the arm without being asked: they add g(q) of their own model to every command. A controller that
-adds it once more lifts the arm. ``drive_compensates`` names the terms that the drives add, of all joints or of one.
-What a law has of them is then left out of what is sent. The law, its memory and its limits go on with the whole effort
-at the joint, which is what is sent and what the drive adds.
+Many drives compensate gravity by themselves: they add g(q) of their own model to every command. If the controller adds
+it too, the arm rises. ``drive_compensates`` names the terms that the drives add, for all joints or for one. These terms
+of the law are then subtracted before sending. The law, its memory and its limits use the total effort at the joint: the
+effort that is sent plus the drive's compensation.
 
-The drive's model of gravity is taken to be that of the controller, with its payload. So tell the drive of the payload
-too.
+The drive's model of gravity is assumed to equal that of the controller, with its payload. So set the payload in the
+drive too.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from robodyn_ros.settings import check_settings, names
 from robodyn_ros.suggestions import is_it
 
 NONE = "none"
-"""Stands for no term, for a list of a parameter file cannot be empty."""
+"""Stands for no term, because a list in a parameter file cannot be empty."""
 
 
 @dataclass(frozen=True)
 class CompensationSettings:
-    """What the drives add by themselves."""
+    """The compensation that the drives add by themselves."""
 
     drive_compensates: tuple[str, ...] = names(
         (NONE,), "terms that the drives add by themselves: gravity, coriolis, friction; for one joint gravity.<joint>"
@@ -43,7 +43,7 @@ class CompensationSettings:
 
 
 class DriveCompensation(NamedTuple):
-    """Which terms the drives add by themselves, each (n,): 1 for a joint whose drive adds it, else 0."""
+    """Terms that the drives add by themselves, each (n,): 1 for a joint whose drive adds it, else 0."""
 
     gravity: Array
     coriolis: Array
@@ -51,7 +51,7 @@ class DriveCompensation(NamedTuple):
 
     @classmethod
     def of(cls, robot: Robot, terms: Sequence[str], name: str = "drive_compensates") -> DriveCompensation:
-        """The terms that are named.
+        """The terms of a setting.
 
         Args:
             robot: the arm.
@@ -59,11 +59,11 @@ class DriveCompensation(NamedTuple):
             name: of the setting, for messages.
 
         Raises:
-            InputError: a term or a joint is unknown, or ``none`` stands beside others.
+            InputError: a term or a joint is unknown, or ``none`` is not the only term.
         """
         found = {term: np.zeros(robot.n) for term in cls._fields}
         if NONE in terms and len(terms) > 1:
-            raise InputError(name, f"{NONE} stands alone, not beside others: {', '.join(terms)}", terms)
+            raise InputError(name, f"{NONE} must be the only term, not one of {', '.join(terms)}", terms)
         for text in terms:
             term, _, joint = text.partition(".")
             if text == NONE:

@@ -1,21 +1,21 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Limits: on what the arm is asked to do, and on the efforts that are sent to it.
+"""Limits of references, and of the efforts that are sent to the arm.
 
-The effort that is sent is made out of the effort that the control law wants, in four stages:
+The effort that is sent is computed from the effort of the control law in four stages:
 
-1. **Blend** (:func:`blend`): when law, model or gains change, or a fault is over, the difference to what was sent last
-   is added and fades away within ``blend_time``. A change of settings adds to what is left only what it changes. So
-   changes in quick succession do not keep the efforts where they are.
-2. **Soft position limits** (:func:`soften`): near a position limit, nothing drives the joint faster towards it.
-3. **Absolute limit**: ±effort_limit, for what is sent and for what the drive gives altogether, with what it adds by
-   itself.
-4. **Rate limit**: no more than ±rate_limit · Δt away from what was sent last; Δt counts ``state_timeout`` at most.
-   Both in :func:`limit`.
+1. **Blend** (:func:`blend`): when law, model or gains change, or a fault is over, the difference to the latest effort
+   is added and fades out within ``blend_time``. A change of settings during a blend adds only its own difference to the
+   remaining one. So changes in quick succession do not freeze the efforts.
+2. **Soft position limits** (:func:`soften`): near a position limit, no effort drives the joint faster towards it.
+3. **Absolute limit**: ±effort_limit, for the effort that is sent, and for its sum with the compensation that the drive
+   adds by itself.
+4. **Rate limit**: at most ±rate_limit · Δt away from the latest effort; Δt is ``state_timeout`` at most.
+   Both limits are in :func:`limit`.
 
-The stages are functions of numbers or of symbols: :mod:`robodyn_ros.control.step` has them traced and compiled. What is
-sent because of a fault is limited by ``core/limits.c``.
+The stages are functions of numbers or of symbols: :mod:`robodyn_ros.control.step` traces and compiles them. The efforts
+of a reaction to a fault are limited by ``core/limits.c``.
 """
 
 from __future__ import annotations
@@ -33,21 +33,20 @@ from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array, read_only
 
 SPEED_TOLERANCE = 1.01
-"""How much faster than its limit a reference may be for a rounding error: splines overshoot between their points."""
+"""Tolerance factor of velocity limits of a reference: splines overshoot between their points."""
 
 FARTHEST = 1e6
-"""Greatest position of a reference where the joint has no limit [rad] or [m]: further out a double has fewer than ten
-digits behind the point, and soon not one."""
+"""Greatest position of a reference if the joint has no limit [rad] or [m]: for greater ones the resolution of a double
+is worse than 1e-10."""
 
 EFFORT_TOLERANCE = 1.001
-"""How far beyond its limit a feed-forward effort may be for the tolerance of a planner."""
+"""Tolerance factor of the limits of a feed-forward effort, for the tolerance of a planner."""
 
 EFFORT_ROUNDING = 1e-9
-"""How far apart two efforts may be by rounding, relative to their magnitude and to 1 N or 1 N·m."""
+"""Greatest difference of two efforts by rounding, relative to their magnitude and to 1 N or 1 N·m."""
 
 INSTANT = 1e-12
-"""The least time between two commands that the rate limit counts with [s]: an infinite rate times no time would be no
-number."""
+"""Least time between two commands in the rate limit [s]: an infinite rate times zero would be no number."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +69,7 @@ class Limits:
     ) -> Limits:
         """Checked limits of an arm; unless given, the rate has no limit and the velocity has that of the URDF.
 
-        A velocity limit of 0 in a URDF stands for an unknown one, because an arm that may not move makes no sense.
+        A velocity limit of 0 in a URDF means an unknown limit, because an arm that may not move makes no sense.
 
         Raises:
             InputError: a limit of the wrong shape, negative or NaN.
@@ -87,7 +86,7 @@ class Limits:
 
 
 def saturate(effort: Array, limit: Array) -> tuple[Array, NDArray[np.bool_]]:
-    """Efforts within ±limit, and which of them had to be cut.
+    """Efforts clamped to ±limit, and a mask of the clamped ones.
 
     Args:
         effort: (n,) in [N·m] or [N].
@@ -106,7 +105,7 @@ def check_position_limits(name: str, robot: Robot, positions: Array, columns: li
     """Refuse positions outside the limits of their joints, or beyond ``FARTHEST``.
 
     Args:
-        name: what they are, for the message.
+        name: of the values, for the message.
         robot: the arm.
         positions: (m,) or (K, m) in [rad] or [m].
         columns: index into ``robot.joints`` of each of the m.
@@ -127,7 +126,7 @@ def check_velocity_limits(name: str, robot: Robot, limit: Array, velocities: Arr
     """Refuse velocities beyond the limits of their joints.
 
     Args:
-        name: what they are, for the message.
+        name: of the values, for the message.
         robot: the arm.
         limit: (n,) in [rad/s] or [m/s].
         velocities: (m,) in [rad/s] or [m/s].
@@ -143,7 +142,7 @@ def check_effort_limits(name: str, robot: Robot, limit: Array, efforts: Array, c
     """Refuse feed-forward efforts beyond the limits of their joints.
 
     Args:
-        name: what they are, for the message.
+        name: of the values, for the message.
         robot: the arm.
         limit: (n,) in [N·m] or [N].
         efforts: (m,) in [N·m] or [N].
@@ -164,12 +163,12 @@ def _check_magnitudes(
 
 
 def overload(robot: Robot, limit: Array, efforts: Array) -> str:
-    """Say where gravity and friction alone take more than the joints can give; empty where they do not.
+    """A message with the joint and time at which gravity and friction alone exceed the effort limits; "" if never.
 
     Args:
         robot: the arm.
         limit: greatest efforts (n,) in [N·m] or [N].
-        efforts: against gravity and friction along a motion, at equal distances in time (K, n).
+        efforts: against gravity and friction along a motion, at equal time steps (K, n).
     """
     most = np.abs(efforts).max(axis=0)
     column = int(np.argmax(most / np.maximum(limit, INSTANT)))
@@ -185,7 +184,7 @@ def overload(robot: Robot, limit: Array, efforts: Array) -> str:
 
 
 def blend(t: Any, wanted: Array, memory: StepMemory) -> tuple[Array, StepMemory]:
-    """A change of effort without a step: what the first new effort differs by from the last old one fades linearly.
+    """Efforts without a step: the difference between the last old and the first new effort fades linearly.
 
     Args:
         t: time [s].
@@ -193,7 +192,7 @@ def blend(t: Any, wanted: Array, memory: StepMemory) -> tuple[Array, StepMemory]
         memory: of the step.
 
     Returns:
-        What to ask for (n,), and the memory after it.
+        The blended efforts (n,), and the memory after the blend.
     """
     begins = memory.blending == 1.0
     begin = np.where(begins, t, memory.blend_begin)
@@ -208,25 +207,24 @@ def blend(t: Any, wanted: Array, memory: StepMemory) -> tuple[Array, StepMemory]
 def soften(effort: Array, q: Array, qd: Array, gravity: Array, settings: StepSettings) -> Array:
     """Efforts (n,) within the soft position limits.
 
-    Near a position limit, the joint is not pushed harder towards it than a hold at the limit would push. With d the
-    distance to the hard limit, within ``soft_limit_margin`` of it and in its direction::
+    Near a position limit, the effort towards the limit is at most that of a hold at the limit. With d the distance to
+    the hard limit, within ``soft_limit_margin`` of it and in its direction::
 
         τ ≤ g(q) + K d - D q̇,   d = max(0, limit - q)      (mirrored at the lower limit)
 
-    The right-hand side is the effort that would hold the arm exactly at the limit. So the bound never takes from the
-    weight that is carried, nor from a hold inside the limits or at one. It takes away everything that drives the joint
-    faster towards its stop: the velocity there fades as exp(-ωt) with a well damped joint, and at the limit nothing
-    pushes outwards any more. From outside no force drives the joint back, so an arm found beyond a limit can be moved
-    back slowly.
+    The right-hand side is the effort that would hold the arm exactly at the limit. So the bound reduces neither the
+    gravity effort nor a hold within the limits or at one. It removes every effort that drives the joint faster towards
+    its stop: with a well damped joint the velocity decays as exp(-ωt), and at the limit no effort acts outwards any
+    more. Beyond the limit no force drives the joint back, so an arm found there can be moved back slowly.
 
-    Compare the soft limits of ROS's joint_limits_interface (velocity bounds that fade with the distance, efforts that
-    fade with the velocity); those do not know the arm's weight, and let a loaded joint drop away from its upper limit.
+    Compare the soft limits of ROS's joint_limits_interface (velocity bounds that decrease with the distance, efforts
+    that decrease with the velocity); they do not include gravity, and let a loaded joint drop from its upper limit.
 
     Args:
         effort: wanted, (n,) in [N·m] or [N].
         q: position (n,).
         qd: velocity (n,).
-        gravity: efforts that carry the arm, without what the drives add, (n,).
+        gravity: the model's gravity effort minus the compensation of the drives, (n,).
         settings: position limits, K and D, and the margin.
     """
     margin = settings.soft_limit_margin
@@ -244,14 +242,14 @@ def limit(
 
     Args:
         t: time [s].
-        asked: efforts (n,) in [N·m] or [N].
-        softened: the same within the soft position limits.
-        added: what the drives add by themselves (n,).
+        asked: blended efforts (n,) in [N·m] or [N].
+        softened: these efforts within the soft position limits.
+        added: compensation of the drives (n,).
         memory: of the step.
         settings: the limits.
 
     Returns:
-        The effort to send, where it is limited, where its rate is, each (n,), and the memory after it.
+        The effort to send, masks of its absolute and of its rate limit, each (n,), and the memory after it.
     """
     least = np.maximum(-added, 0.0) - settings.effort_limit
     most = settings.effort_limit - np.maximum(added, 0.0)
@@ -266,9 +264,9 @@ def limit(
 
 
 def differ(before: Array, after: Array) -> Any:
-    """Where efforts before and after a limit differ by more than rounding, (n,).
+    """Mask of efforts that differ by more than rounding before and after a limit, (n,).
 
-    A blend begins at what was sent last, which may be the very limit. So the last bits often decide on which side of
-    the limit an effort is, and these bits depend on how the step was compiled.
+    A blend begins at the latest effort, which may be exactly at the limit. So the last bits often decide on which side
+    of the limit an effort is, and these bits depend on how the step was compiled.
     """
     return np.abs(before - after) > EFFORT_ROUNDING * (1.0 + np.abs(after))

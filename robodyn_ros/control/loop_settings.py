@@ -1,9 +1,9 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The settings of the control loop: what may change while the arm moves.
+"""The settings of the control loop, which may change while the arm moves.
 
-:func:`make_loop_settings` makes them of values by name. The names are those of the controller node's parameters.
+:func:`make_loop_settings` makes them from values by name. The names are those of the controller node's parameters.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from robodyn_ros.robot.robot import tip
 from robodyn_ros.settings import TOOL, NamedValues, ParameterSpec, parameter_name
 
 MODEL: dict[str, Any] = {"dynamics": "rnea", "gravity": list(STANDARD_GRAVITY)}
-"""What a model is made from, unless the values say otherwise."""
+"""Defaults of the values that a model is made from."""
 
 NO_LIMIT = 1e301
-"""What stands for no limit in a parameter, which cannot be infinite."""
+"""Value of a parameter that stands for no limit; a parameter cannot be infinite."""
 
 EFFORT_RATE = 100.0
-"""Default limit of an effort's rate, in effort limits per second: from none to all of it in 10 ms [1/s]."""
+"""Default limit of an effort's rate, in effort limits per second: from zero to the limit in 10 ms [1/s]."""
 
 PAYLOAD = (
     ParameterSpec("payload.link", "", "link that holds a payload", "a link of the arm; empty for none"),
@@ -56,28 +56,28 @@ PAYLOAD = (
         "6 finite numbers",
     ),
 )
-"""The payload that the arm holds, as parameters."""
+"""The payload of the arm, as parameters."""
 
 LIMIT_DEFAULTS = {"effort": "effort", "effort_rate": "", "velocity": "velocity"}
-"""Kind of limit, as in ``<kind>_limits.<joint>`` → the attribute of the joint that is the default; "" for no limit."""
+"""Kind of limit, as in ``<kind>_limits.<joint>`` → attribute of the joint with its default; "" for no limit."""
 
 
 class LoopSettings(NamedTuple):
-    """Everything that a loop works with; replaced as a whole between two updates."""
+    """All settings of a loop; replaced as a whole between two updates."""
 
     controller: Controller
     limits: Limits
     feedback: Feedback  # gains of the reactions to faults, and of the soft limits
-    tolerances: Tolerances  # of trajectories that bring none of their own
+    tolerances: Tolerances  # for trajectories without tolerances of their own
     safety: SafetySettings = SafetySettings()
     reactions: FaultReactions = FaultReactions()
     deceleration: Array | None = (
-        None  # of a motion that is told to hold, (n,) in [rad/s²] or [m/s²]; None is that of the URDF
+        None  # with which a moving arm comes to a hold, (n,) in [rad/s²] or [m/s²]; None is that of the URDF
     )
-    drives: DriveCompensation | None = None  # what they add by themselves; None is nothing
-    contact: Contact | None = None  # what is observed of contacts; None is nothing
-    tool: StreamedTool | None = None  # what streams for the tool move; None is nothing
-    stream: StreamSettings = StreamSettings()  # how they do
+    drives: DriveCompensation | None = None  # compensation that the drives add by themselves; None for none
+    contact: Contact | None = None  # observation of contacts; None for none
+    tool: StreamedTool | None = None  # the link that streams for the tool move; None for none
+    stream: StreamSettings = StreamSettings()  # limits of these streams
 
 
 def law_feedback(controller: Controller) -> Feedback:
@@ -128,7 +128,7 @@ def make_loop_settings(values: NamedValues, dynamics: Dynamics, controller: str 
 
 
 def with_streams(settings: LoopSettings, values: NamedValues) -> LoopSettings:
-    """The same settings, for a loop that references are streamed to; a tool that no joint moves gets none.
+    """These settings with those of streams; without a streamed tool if no joint moves the link.
 
     Args:
         settings: of the loop.
@@ -192,7 +192,7 @@ def inertia_of(moments: Any) -> list[list[Any]]:
 def law_settings() -> dict[str, type[Any]]:
     """Prefix of the names → dataclass, for every installed law with settings of its own, such as ``adaptive.rate``.
 
-    A plugin that cannot be imported has none: whoever asks for that law is told why.
+    A plugin that cannot be imported is left out; an error is raised when the law is made.
     """
     found = {}
     for name in available("controllers"):
@@ -206,7 +206,7 @@ def law_settings() -> dict[str, type[Any]]:
 
 
 def loop_default_values(robot: Robot) -> dict[str, Any]:
-    """Name → default value of everything that can be set about the loop and its model."""
+    """Name → default value of every setting of the loop and its model."""
     found: dict[str, Any] = MODEL | {spec.name: spec.default for spec in PAYLOAD} | {"controller": "computed_torque"}
     for kind, default in LIMIT_DEFAULTS.items():
         for joint in robot.joints:
@@ -233,7 +233,7 @@ def limit_specs(joint: Joint, effort: float | None = None) -> list[ParameterSpec
 
     Args:
         joint: of the arm.
-        effort: its limit as it is given; the URDF's unless given.
+        effort: its effort limit; the URDF's unless given.
     """
     known, unit = bool(np.isfinite(joint.effort)), joint.effort_unit
     text = f"greatest effort of joint {joint.name} [{unit}]"
@@ -246,15 +246,15 @@ def limit_specs(joint: Joint, effort: float | None = None) -> list[ParameterSpec
     most = (effort if effort is not None else default or 0.0) * EFFORT_RATE or NO_LIMIT
     rate = ParameterSpec(f"effort_rate_limits.{joint.name}", min(most, NO_LIMIT), text, "", (1e-9, NO_LIMIT))
     text = f"greatest speed of joint {joint.name} [{joint.position_unit}/s]; the URDF's unless given, and at most that"
-    greatest = min(joint.velocity or NO_LIMIT, NO_LIMIT)  # as Limits.of has it
+    greatest = min(joint.velocity or NO_LIMIT, NO_LIMIT)  # as in Limits.of
     return [limit, rate, ParameterSpec(f"velocity_limits.{joint.name}", greatest, text, "", (0.0, greatest))]
 
 
 def check_limits(given: Mapping[str, Any], robot: Robot) -> None:
-    """Refuse a limit that the nodes refuse, too.
+    """Refuse a limit that the nodes would refuse.
 
     Args:
-        given: name → value of parameters; those that are no limits are passed over.
+        given: name → value of parameters; those that are no limits are ignored.
         robot: the arm.
 
     Raises:

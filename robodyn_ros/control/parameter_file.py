@@ -3,7 +3,7 @@
 
 """Parameter files of ROS 2 nodes, read without ROS, so that one file serves the nodes and the command.
 
-The reader keeps where each parameter stands, so that an error about a value carries file and line.
+The reader keeps the place of each parameter, so that an error about a value has file and line.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from robodyn_ros.settings import parameter_name
 Settings = TypeVar("Settings")
 
 PARAMETERS = "ros__parameters"
-"""The key under which a node's parameters stand in such a file."""
+"""The key of a node's parameters in such a file."""
 
 NAME = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
 """Words of a message that may be names of parameters."""
@@ -79,9 +79,9 @@ now; "" where the default is right for every arm; a sentence where no name takes
 
 
 class LoadedParameters(dict[str, Any]):
-    """The parameters that a node is given: name → value.
+    """The parameters given to a node: name → value.
 
-    ``|`` and ``|=`` let a second mapping override the first, as for any dict; the places follow the values.
+    With ``|`` and ``|=`` a second mapping overrides the first, as for any dict; the places follow the values.
 
     Attributes:
         places: name → file and line, for the values that come from a file.
@@ -114,13 +114,13 @@ class LoadedParameters(dict[str, Any]):
 
 
 class FileParameters:
-    """The parameters of a node: those given, and the defaults of the rest."""
+    """The parameters of a node: those given, and the defaults of the others."""
 
     def __init__(self, given: Mapping[str, Any], defaults: Mapping[str, Any]) -> None:
         """
         Args:
-            given: name → value; errors carry the places of :class:`LoadedParameters`.
-            defaults: name → default of parameters that no dataclass of settings has, or that have another one there.
+            given: name → value; errors have the places of :class:`LoadedParameters`.
+            defaults: name → default; for parameters without a dataclass of settings, or in place of its default.
         """
         self._given = dict(given)
         self._places = dict(given.places) if isinstance(given, LoadedParameters) else {}
@@ -163,9 +163,9 @@ class FileParameters:
 
     @contextmanager
     def located(self) -> Iterator[None]:
-        """Within it, an error whose message names a parameter of a file gets the file and line of the parameter.
+        """Context that adds the file and line of a parameter to an error whose message names it.
 
-        If the message names several parameters, the last of them counts.
+        If the message names several parameters, the last of them is used.
         """
         try:
             yield
@@ -177,7 +177,7 @@ class FileParameters:
             raise
 
     def unused(self) -> list[str]:
-        """Names of the given parameters that nobody has asked for so far."""
+        """Names of the given parameters that have not been read so far."""
         return sorted(set(self._given) - self._asked)
 
 
@@ -188,7 +188,7 @@ def _fields(settings: Any) -> tuple[Field[Any], ...]:
 
 
 def _made(settings: Any, values: list[Any]) -> Any:
-    """A dataclass of settings with values; the same one for the same values, if nobody can change it."""
+    """A dataclass of settings with values; the same object for the same values, if it is immutable."""
     parts = [one for value in values for one in (value if isinstance(value, tuple) else ())]
     plain = all(isinstance(value, (int, float, str, tuple)) for value in values)
     plain = plain and all(isinstance(one, (float, str)) for one in parts)  # 1, 1.0 and true are the same to a cache
@@ -210,7 +210,7 @@ def refuse_replaced(name: str, place: str = "", node: str = "") -> None:
         node: that it was given to; any unless given.
 
     Raises:
-        InputError: there was a parameter of that name; the message says what takes its place.
+        InputError: it is a former name; the message has the present one.
     """
     for pattern, now in REPLACED.items():
         if found := re.fullmatch(pattern, name) or re.fullmatch(pattern, f"{node}:{name}"):
@@ -219,10 +219,10 @@ def refuse_replaced(name: str, place: str = "", node: str = "") -> None:
 
 
 def take_joints(robot: Robot, *nodes: dict[str, Any]) -> Robot:
-    """Return the robot with the joints that the parameter ``joints`` of nodes names, the others locked.
+    """Return the robot with the joints in the parameter ``joints`` of the nodes, and with the others locked.
 
-    A locked joint stands at ``locked_joints.<joint>``, else at ``initial_position.<joint>``, else at the middle of its
-    range. These parameters are taken out of what the nodes are given.
+    A locked joint is at ``locked_joints.<joint>``, else at ``initial_position.<joint>``, else at the middle of its
+    range. These parameters are removed from those of the nodes.
 
     Args:
         robot: the whole robot.
@@ -247,7 +247,7 @@ def take_joints(robot: Robot, *nodes: dict[str, Any]) -> Robot:
 
 
 def read_parameters(path: Path, node: str) -> LoadedParameters:
-    """The parameters that a file gives to a node.
+    """The parameters of a node in a file.
 
     Args:
         path: path of the file.
@@ -271,7 +271,7 @@ def read_parameters(path: Path, node: str) -> LoadedParameters:
 
 
 def parse_parameter(text: str) -> tuple[str, Any]:
-    """Name and value of ``name:=value``, the value in YAML, as ROS 2 takes it on a command line.
+    """Name and value of ``name:=value``, the value in YAML, as on a command line of ROS 2.
 
     Raises:
         InputError: it is not of this form.
@@ -288,7 +288,7 @@ def parse_parameter(text: str) -> tuple[str, Any]:
 
 
 def _sections(content: Any, key: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Each section: the node's name, with namespaces and wildcards, and its parameters."""
+    """The sections: for each, the node's name, with namespaces and wildcards, and its parameters."""
     if not isinstance(content, Mapping):
         return
     for name, part in content.items():
@@ -299,7 +299,7 @@ def _sections(content: Any, key: str) -> Iterator[tuple[str, Mapping[str, Any]]]
 
 
 def _matches(key: str, node: str) -> bool:
-    """Return whether a section is about the node; ``*`` stands for one name, ``**`` for any number of names."""
+    """Return whether a section is for the node; ``*`` stands for one name, ``**`` for any number of names."""
     pattern = re.escape(key).replace(r"/\*\*", "(/[^/]+)*").replace(r"\*", "[^/]+")
     return re.fullmatch(pattern, f"/{node}") is not None
 

@@ -17,10 +17,10 @@ from robodyn_ros.robot.pose import Array
 
 @dataclass(frozen=True, eq=False)
 class RunRecord:
-    """N states and M commands of an arm of n joints, as an observer received them.
+    """N states and M commands of an arm of n joints, as received by an observer.
 
-    There are two clocks: stamps are by the clock of the arm (simulated time under a simulator), receipts by a steady
-    clock of the observer's machine. A command carries the stamp of the state that it is for.
+    There are two clocks: stamps are by the clock of the arm (simulated time with a simulator), times of receipt by a
+    steady clock of the observer's machine. A command has the stamp of the state that it is for.
 
     Attributes:
         joints: names, in the order of every array of n.
@@ -32,11 +32,11 @@ class RunRecord:
         command_stamp: (M,) in [s].
         command_received: (M,) in [s].
         effort: commanded, (M, n) in [N·m] or [N].
-        commands_sent: number of commands that the controller reports, from before the trajectory until after it.
+        commands_sent: number of commands that the controller reports, from before to after the trajectory.
         commands_taken: number of them that the arm reports as received.
         command_gap: longest time between two commands that the arm received, while it moved [s].
-        faults: what the nodes have reported meanwhile, each with the node's name; empty if all was well.
-        lockstep: True if the arm waited for the answer to each state.
+        faults: reports of the nodes during the trajectory, each with the node's name; empty if there were none.
+        lockstep: True if the arm waited for the command to each state.
     """
 
     joints: tuple[str, ...]
@@ -63,7 +63,7 @@ class RunRecord:
         """Read a record that :meth:`save` wrote.
 
         Raises:
-            InputError: the file cannot be read, or is something else.
+            InputError: the file cannot be read, or is no such record.
         """
         try:
             with np.load(path, allow_pickle=False) as file:

@@ -1,11 +1,11 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The control step of an arm as C99 for any compiler, a microcontroller's too: ``robodyn export --of step``.
+"""The control step of an arm as C99 for any compiler, also for microcontrollers: ``robodyn export --of step``.
 
-The files need nothing of this package and no library but ``<math.h>``, and use no memory but the stack and a struct
-that the caller owns. The header has three functions: ``init``, ``set`` and ``step``. They are made of the expressions
-that the control loop runs (:func:`robodyn_ros.control.compiled_step.step_program`), so the efforts are the same.
+The files need nothing of this package and no library except ``<math.h>``, and use only the stack and a struct that the
+caller owns. The header has three functions: ``init``, ``set`` and ``step``. They are made from the expressions that the
+control loop runs (:func:`robodyn_ros.control.compiled_step.step_program`), so the efforts are the same.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def export_step(settings: LoopSettings, stem: str = "") -> dict[str, str]:
     """A source file and its header.
 
     Args:
-        settings: of the loop: law, model and limits, which are the settings that ``init`` gives.
+        settings: of the loop: law, model and limits; ``init`` starts with them.
         stem: name of the files without the ending; the arm's, with ``_step``, unless given.
 
     Returns:
@@ -57,7 +57,7 @@ def export_step(settings: LoopSettings, stem: str = "") -> dict[str, str]:
         *facts(dynamics)[1:],
         "",
         "The law, integral action, the ramp of gravity, soft position limits, limits of the effort and of its rate.",
-        "States are to be checked before, and references to be within the limits.",
+        "The caller checks the states, and keeps references within the limits.",
     ]
     comment = "\n".join(["/*", *(f" * {line}".rstrip() for line in head), " */"])
     return {
@@ -81,7 +81,7 @@ def _header(step: CompiledStep, prefix: str, stem: str) -> str:
 extern "C" {{
 #endif
 
-/* What a step remembers and heeds; init fills it. */
+/* Memory and settings of a step; filled by init. */
 typedef struct {{
   double time;                  /* since init [s] */
   double memory[{memory}];
@@ -89,21 +89,21 @@ typedef struct {{
   double settings[{len(step.parameters)}];
 }} {prefix}_step_t;
 
-/* Settings that may change while the arm moves, with how many numbers each has if it is not one; those that begin with
- * LAW are attributes of the law, the others limits and ramps. */
+/* Settings that may change while the arm moves, with the count of numbers of each if it is not one. Those that begin
+ * with LAW are attributes of the law, the others limits and ramps. */
 typedef enum {{
   {enum}
 }} {prefix}_setting_t;
 
-/* Begin, with the settings that were exported. The next step is the first. */
+/* Begin with the exported settings. The next step is the first. */
 void {prefix}_init({prefix}_step_t *step);
 
-/* Change a setting: as many numbers as the list says. */
+/* Change a setting; values has the count of numbers that stands in the list. */
 void {prefix}_set({prefix}_step_t *step, {prefix}_setting_t setting, const double *values);
 
 /* One control period: dt is the time since the step before [s], 0 in the first; arrays have {n} numbers. q and qd are
- * position and velocity, the next four the reference and its feed-forward effort. Returns 1, or 0 if the efforts are no
- * finite numbers: send none of them then. */
+ * position and velocity, the next four the reference and its feed-forward effort. Returns 1, or 0 if the efforts are
+ * not finite: do not send them then. */
 int {prefix}_step({prefix}_step_t *step, double dt, const double *q, const double *qd, const double *reference_q,
     const double *reference_qd, const double *reference_qdd, const double *reference_effort, double *effort);
 
@@ -159,7 +159,7 @@ static const double first_settings[{len(step.parameters)}] = {{
 {_table(step.parameters)}
 }};
 
-static const int places[][2] = {{ /* where a setting begins, and how many numbers it has */
+static const int places[][2] = {{ /* begin of a setting, and its count of numbers */
 {_pairs(list(zip(starts.tolist(), sizes, strict=True)))}
 }};
 
@@ -193,7 +193,7 @@ int {prefix}_step({prefix}_step_t *step, double dt, const double *q, const doubl
 
 
 def _settings(step: CompiledStep) -> tuple[list[str], list[int]]:
-    """Names of the settings, as C has them, and how many numbers each has."""
+    """Names of the settings in C, and the count of numbers of each."""
     names: list[str] = []
     for name in step.setting_sizes:
         short = re.sub(r"[\W_]+", "_", name, flags=re.ASCII).strip("_").upper()

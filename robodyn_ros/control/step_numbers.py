@@ -1,9 +1,9 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The numbers of a control step: what it remembers from period to period, and its settings.
+"""The numbers of a control step: its memory from period to period, and its settings.
 
-Both are one array of numbers each, so that compiled code reads and writes them; the fields are views of its parts.
+Each of them is one array of numbers, which compiled code reads and writes; the fields are views of its parts.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ Kind = TypeVar("Kind", "StepMemory", "StepSettings")
 
 
 class StepMemory(NamedTuple):
-    """What a control step remembers; arrays (n,), and numbers as arrays ()."""
+    """Memory of a control step; arrays (n,), and numbers as arrays ()."""
 
     integral: Array  # of the position error [rad s] or [m s]
-    requested: Array  # what the law gave last, without what the drives add [N·m] or [N]
-    sent: Array  # what was sent last, likewise
-    added: Array  # what the drives added to it by themselves
-    cut: Array  # what was asked for minus what was sent
-    blend_from: Array  # what was sent when the blend was ordered; once it runs, the difference that fades
-    has_requested: Any  # 1 if the law has given something since the loop started
-    is_sending: Any  # 1 if something has been sent since the loop was switched on, or fell silent
-    sent_at: Any  # when [s]
-    switched_on: Any  # when [s]
+    requested: Array  # latest effort of the law, without the compensation of the drives [N·m] or [N]
+    sent: Array  # latest effort sent, likewise
+    added: Array  # compensation that the drives added to it by themselves
+    cut: Array  # blended effort minus effort sent
+    blend_from: Array  # effort sent when the blend was requested; once it runs, the difference that fades
+    has_requested: Any  # 1 if the law has given an effort since the loop started
+    is_sending: Any  # 1 if an effort has been sent since the loop was switched on, or stopped sending
+    sent_at: Any  # time of the latest effort sent [s]
+    switched_on: Any  # time of the first effort sent [s]
     blending: Any  # 0: no; 1: it begins with the next effort; 2: it runs
-    blend_begin: Any  # when [s]
-    blend_time: Any  # how long it takes [s]
+    blend_begin: Any  # begin of the blend [s]
+    blend_time: Any  # duration of the blend [s]
     lagging: Any  # 1 if a joint with a limited effort lags behind, so that the trajectory waits
 
 
 class StepSettings(NamedTuple):
-    """What a control step is to heed; arrays (n,), and numbers as arrays ()."""
+    """Settings of a control step; arrays (n,), and numbers as arrays ()."""
 
     effort_limit: Array  # [N·m] or [N]
     rate_limit: Array  # [N·m/s] or [N/s]
@@ -52,20 +52,20 @@ class StepSettings(NamedTuple):
     adds_gravity: Array  # 1 where a drive adds gravity by itself
     adds_coriolis: Array  # likewise
     adds_friction: Array  # likewise
-    soft_limit_margin: Any  # where they begin [rad] or [m]
-    state_timeout: Any  # longest time that the rate limit counts with [s]
+    soft_limit_margin: Any  # distance from the position limit at which they begin [rad] or [m]
+    state_timeout: Any  # longest time step of the rate limit [s]
     ramp_time: Any  # of gravity [s]
     integral_limit: Any  # [rad s] or [m s]
 
 
 NEVER = -1e300
-"""A time before all others [s]; not infinite, so that a difference of two of them is a number."""
+"""A time before all others [s]; not infinite, so that the difference of two of them is a number."""
 
 SCALARS = {
     "has_requested", "is_sending", "sent_at", "switched_on", "blending", "blend_begin", "blend_time", "lagging",
     "soft_limit_margin", "state_timeout", "ramp_time", "integral_limit",
 }  # fmt: skip
-"""Fields that are one number, not one for each joint."""
+"""Fields with one number for the arm, not one for each joint."""
 
 
 def shapes(kind: type[Kind], n: int) -> list[tuple[int, ...]]:
@@ -74,12 +74,12 @@ def shapes(kind: type[Kind], n: int) -> list[tuple[int, ...]]:
 
 
 def width(kind: type[Kind], n: int) -> int:
-    """How many numbers they are for n joints."""
+    """Length of the array for n joints."""
     return sum(n if shape else 1 for shape in shapes(kind, n))
 
 
 def place(kind: type[Kind], name: str, n: int) -> int:
-    """Where a field begins."""
+    """Index at which a field begins."""
     sizes = [n if shape else 1 for shape in shapes(kind, n)]
     return sum(sizes[: kind._fields.index(name)])
 
@@ -88,8 +88,8 @@ def views(kind: type[Kind], values: Any, n: int) -> Kind:
     """The parts of an array by name; they share its memory.
 
     Args:
-        kind: of numbers.
-        values: all of them, (width,), an array or a traced one.
+        kind: memory or settings.
+        values: all numbers, (width,), an array or a traced one.
         n: number of joints.
     """
     parts, start = [], 0
@@ -101,7 +101,7 @@ def views(kind: type[Kind], values: Any, n: int) -> Kind:
 
 
 def first_memory(n: int) -> Array:
-    """What a step of n joints remembers before the first, (width,)."""
+    """The memory of n joints before the first step, (width,)."""
     numbers = np.zeros(width(StepMemory, n))
     numbers[place(StepMemory, "sent_at", n)] = NEVER
     return numbers
@@ -124,11 +124,11 @@ def step_settings(
 
     Args:
         robot: the arm.
-        effort: its limits, (n,) in [N·m] or [N].
-        rate: limits of the rate of the effort, (n,) in [N·m/s] or [N/s].
+        effort: limits of the effort, (n,) in [N·m] or [N].
+        rate: limits of its rate, (n,) in [N·m/s] or [N/s].
         feedback: K and D of the soft limits.
-        safety: the rest.
-        drives: what they add by themselves; nothing unless given.
+        safety: the other settings.
+        drives: the compensation that the drives add by themselves; none unless given.
     """
     drives = drives or DriveCompensation.none(robot.n)
     numbers = [getattr(safety, name) for name in StepSettings._fields if hasattr(safety, name)]

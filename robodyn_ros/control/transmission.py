@@ -5,8 +5,8 @@
 
     x_joint = x_motor / r + offset,   ẋ_joint = ẋ_motor / r,   τ_motor = τ_joint / r,   command = τ_motor / k
 
-r is the gear ratio, negative where the motor turns the other way, so that power is the same on both sides. k is the
-unit of the drive's command: 1 where the drive takes N·m (or N), the motor's torque constant where it takes amperes.
+r is the gear ratio, negative if the motor turns the other way, so that power is the same on both sides. k is the unit
+of the drive's command: 1 if the drive takes N·m (or N), the motor's torque constant if it takes amperes.
 
 Source: the convention is that of ros2_control's transmission_interface::SimpleTransmission, "reduction" and "offset".
 """
@@ -37,9 +37,9 @@ class Transmission:
     """The transmissions of an arm, one a joint; arrays are (n,), in the order of the arm's joints.
 
     Attributes:
-        ratio: r, negative where the motor runs against the direction.
-        offset: position at the motor's zero [rad] or [m].
-        effort: r k, joint effort of a unit of command.
+        ratio: r, negative if the motor runs against the direction of the joint.
+        offset: position of the joint at the motor's zero [rad] or [m].
+        effort: r k, the joint effort for one unit of command.
     """
 
     def __init__(self, joints: Sequence[TransmissionSettings]) -> None:
@@ -50,7 +50,7 @@ class Transmission:
         self.ratio = read_only([-joint.gear_ratio if joint.reversed else joint.gear_ratio for joint in joints])
         self.offset = read_only([joint.offset for joint in joints])
         self.effort = read_only(self.ratio * [joint.torque_constant for joint in joints])
-        # Most drives are in joint units, and then nothing has to be computed.
+        # Most drives use joint units; then there is nothing to compute.
         self._plain = bool((self.ratio == 1.0).all() and not self.offset.any() and (self.effort == 1.0).all())
 
     def joint_position(self, position: Array) -> Array:

@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Commissioning: an arm is switched on for the first time, joint by joint with little effort, then with gravity."""
+"""Commissioning: the first start of an arm, joint by joint with low efforts, then with gravity compensation."""
 
 from robodyn_ros.control.commissioning.findings import (
     CommissioningOutcome,

@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The settings of commissioning, its findings about an arm, and what they mean."""
+"""The settings of commissioning, its findings about an arm, and their interpretation."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class CommissioningSettings:
 
 @dataclass(frozen=True)
 class CommissionerSettings:
-    """Settings of the commissioner node; each field's metadata say what it is."""
+    """Settings of the commissioner node; the metadata of each field describe it."""
 
     guided: bool = switch(False, "whether to ask before each joint, on stdout, and to wait for an answer on stdin")
     state_timeout: float = setting(0.2, "longest wait for the next joint state", "s", 1e-3, 10.0)
@@ -39,7 +39,7 @@ class CommissionerSettings:
 
 
 LEAST_GRAVITY = 0.02
-"""Ratio of the effort limit below which gravity says nothing about a joint [-]."""
+"""Least gravity effort with which a joint is judged, as ratio of the effort limit [-]."""
 
 GRAVITY_TOLERANCE = 1.2
 """Factor by which gravity may differ from the model's [-]."""
@@ -51,7 +51,7 @@ DRIFT = 0.01
 """Speed under full compensation that still counts as standing [rad/s] or [m/s]."""
 
 CARRIED = 0.25
-"""Greatest ratio of measured to modelled gravity of a joint that its drive carries by itself [-]."""
+"""Ratio of measured to modelled gravity below which the drive compensates gravity by itself [-]."""
 
 HELPED_FRICTION = 0.25
 """Ratio of measured to described friction below which the drive may compensate friction by itself [-]."""
@@ -67,36 +67,36 @@ class JointFindings:
     pushed: bool = False  # in both directions
     moved: bool = False
     follows: bool = False  # its position moves in the direction of its effort
-    instead: str = ""  # name of the joint that moved in its place
+    instead: str = ""  # name of another joint that moved in its place
     friction: float = np.nan  # [N·m] or [N]
     gravity: float = np.nan  # measured [N·m] or [N]
     gravity_model: float = np.nan
     friction_model: float = 0.0  # of the URDF, at the speed of the stroke
     drive_adds_gravity: bool = False  # by drive_compensates
-    inertia: float = np.nan  # measured [kg m²] or [kg]; nan too where friction hides it
+    inertia: float = np.nan  # measured [kg m²] or [kg]; also nan if friction makes that impossible
     inertia_ratio: float = np.nan
     seen: bool | None = None  # somebody has seen it move in its positive direction
 
     @property
     def gravity_ratio(self) -> float:
-        """Measured over model; nan where gravity is too little to tell."""
+        """Measured over model; nan if the gravity effort is too low to judge."""
         least = max(LEAST_GRAVITY * self.effort_limit, self.friction if np.isfinite(self.friction) else 0.0)
         return self.gravity / self.gravity_model if abs(self.gravity_model) > least else np.nan
 
     @property
     def carries_itself(self) -> bool:
-        """True if the joint is lifted without the effort that gravity takes: its drive adds it."""
+        """True if the joint is lifted without the gravity effort, because its drive adds that."""
         return abs(self.gravity_ratio) < CARRIED
 
     @property
     def tried(self) -> bool:
-        """True if enough was tried to judge the joint."""
+        """True if there are enough measurements to judge the joint."""
         stuck = self.pushed and not self.moved
         return bool(self.instead) or stuck or bool(np.isfinite(self.friction))
 
     @property
     def problems(self) -> list[str]:
-        """What is wrong, and how to correct it; empty for a joint that is right."""
+        """Problems of the joint, with their corrections; empty if there are none."""
         if self.instead:
             return [f"{self.instead} moved in its place: the joints are wired or named in another order"]
         if not self.tried:
@@ -129,7 +129,7 @@ class JointFindings:
 
     @property
     def unsure(self) -> bool:
-        """True if nothing has shown its direction in space: gravity hardly pulls at it, and nobody has looked."""
+        """True if its direction in space is unknown: gravity is too low to judge it, and the user was not asked."""
         told = np.isfinite(self.gravity_ratio) and not self.carries_itself
         return self.moved and not told and self.seen is None
 
@@ -144,8 +144,8 @@ class GravityStep:
     """A step of gravity compensation."""
 
     ratio: float  # of the model's gravity [-]
-    drift: float  # greatest speed of a joint, averaged [rad/s] or [m/s]
-    joint: str  # with this speed
+    drift: float  # greatest mean speed of a joint [rad/s] or [m/s]
+    joint: str  # the joint with this speed
 
 
 @dataclass

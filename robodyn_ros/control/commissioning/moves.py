@@ -1,26 +1,26 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The single moves of commissioning, and what each of them measures.
+"""The single moves of commissioning, and their measurements.
 
 :class:`Moves` has each move as a script, which yields the efforts for one state after the other.
 
-**A push** shows which way the joint goes, at what effort it breaks loose, and roughly its inertia. The effort grows at
-a constant rate u̇. Once it has overcome friction and load, at t₀, the rest of the effort moves the joint::
+**A push** measures the direction of the joint's motion, its break-away effort, and roughly its inertia. The effort
+grows at a constant rate u̇. Once it has overcome friction and load, at t₀, the remaining effort moves the joint::
 
     M q̈ = u̇ (t - t₀)    so    Δq = u̇ (t - t₀)³ / 6 M    and    t = t₀ + (6 M / u̇)^⅓ Δq^⅓
 
-This is a straight line of t over Δq^⅓, whose intercept is t₀ and whose slope gives the inertia. The formula leaves out
-viscous friction and the change of the load on the way, so this inertia is good enough for feedback only; the stroke
-measures it better.
+This is a straight line of t over Δq^⅓, whose intercept is t₀ and whose slope gives the inertia. The formula neglects
+viscous friction and the change of the load during the motion, so this inertia is good enough for feedback only; the
+stroke measures it better.
 
-**A stroke** is a slow motion of one joint there and back, with a sinusoidal excitation on the way back. At a slow, even
-speed the effort is load plus friction on the way there, and load minus friction on the way back. So the mean of the two
-is the load, and half their difference is the friction.
+**A stroke** is a slow motion of one joint forth and back, with a sinusoidal excitation during the return. At a slow,
+constant speed the effort is load plus friction in the forward direction, and load minus friction in the return. So
+their mean is the load, and half their difference is the friction.
 
-Under a sine, positions Q and effort U at its frequency ω obey U = Σ (K_k - ω² M_k) Q_k + i ω …, where M_k and K_k are
-the joint's rows of M and ∂g/∂q. All friction is in phase with the velocity, so it is in the imaginary part alone, and
-Re U/Q_j gives the reflected inertia, whether the other joints stand still or swing along.
+During the sine, positions Q and effort U at its frequency ω obey U = Σ (K_k - ω² M_k) Q_k + i ω …, where M_k and K_k
+are the joint's rows of M and ∂g/∂q. All friction is in phase with the velocity, so it is in the imaginary part alone,
+and Re U/Q_j gives the reflected inertia, even if the other joints oscillate too.
 """
 
 from __future__ import annotations
@@ -60,35 +60,35 @@ GRAVITY_TIME = 2.0
 """Time of a step of gravity compensation [s]."""
 
 LEAST_SAMPLES = 4
-"""Number of samples that the line of a push needs."""
+"""Least number of samples for the line of a push."""
 
 LEAD_IN = 1.0
-"""Time in which the effort grows to just below the one that moves the joint [s]."""
+"""Time in which the effort grows to just below the break-away effort [s]."""
 
 BELOW = 0.8
-"""Ratio of the effort then to the one that moves the joint [-]."""
+"""Ratio of the effort then to the break-away effort [-]."""
 
 BREAK_LOOSE_ERROR = 0.02
-"""Position error at which feedback overcomes the effort that the push had to overcome [rad] or [m]."""
+"""Position error at which feedback reaches the break-away effort [rad] or [m]."""
 
 LATENESS = 0.02
-"""How late efforts may act [s]: what a push grows by meanwhile is no friction."""
+"""Greatest delay of efforts [s]: the growth of a push within this time is no friction."""
 
 FREQUENCY_RANGE = (12.0, 40.0)
 """Natural frequency of the feedback, at least and at most [rad/s]: slow enough for states at 200 Hz and a delay of
 10 ms."""
 
 GREATEST_RATE = 80.0
-"""Greatest rate at which damping may act on any motion of the arm [1/s]: half of what a delay of 10 ms bears."""
+"""Greatest rate of damping of any motion of the arm [1/s]: half the limit of stability with a delay of 10 ms."""
 
 INTEGRAL_RATE = 5.0
 """Rate of the integral action [1/s]."""
 
 WINDOW = (0.3, 0.55)
-"""Part of the stroke in which the efforts count [-]: long after the joint broke loose, and after it turned back."""
+"""Range of the stroke in which efforts are measured, as ratio of its length [-]: far from break-away and turn."""
 
 SINE_AT = 0.25
-"""Part of the stroke at which the sine begins [-], on the way back."""
+"""Place of the stroke at which the sine begins during the return, as ratio of its length [-]."""
 
 FREQUENCIES = (2.0 * np.pi, 8.0 * np.pi)
 """Least and greatest ω of the sine [rad/s]."""
@@ -97,31 +97,31 @@ SPEED = 0.25
 """Greatest speed of the sine [rad/s] or [m/s]."""
 
 INERTIA_RATIO = 3.0
-"""Ratio of the effort of inertia to that of friction that the sine aims at [-]."""
+"""Desired ratio of inertial effort to friction during the sine [-]."""
 
 HIDDEN_RATIO = 0.3
-"""Ratio of the same below which the inertia cannot be measured [-]."""
+"""Ratio of inertial effort to friction below which the inertia cannot be measured [-]."""
 
 PERIODS = 6
-"""Number of periods of the sine; the first does not count."""
+"""Number of periods of the sine; the first is not evaluated."""
 
 GRAVITY_FACTOR = 1.5
-"""Greatest effort of a push over gravity, where that is more than its ratio of the limit [-]."""
+"""Greatest effort of a push as ratio of the gravity effort, if that is more than ``probe_share`` of the limit [-]."""
 
 PUSH_SPEED = 0.45
 """Ratio of the speed limit at which a push ends [-]: until late efforts brake it, a light joint goes on speeding up."""
 
 STILL = 0.3
-"""Time without motion after which the arm counts as standing still [s]."""
+"""Time without motion after which the arm counts as at rest [s]."""
 
 DIFFERENCE = 1e-4
 """Step of a finite difference [rad] or [m]."""
 
 DECAY = 5.0
-"""Damping under gravity compensation: the rate at which a speed dies away [1/s]."""
+"""Damping with gravity compensation: the rate at which a speed decays [1/s]."""
 
 RELEASE_STEP = 0.1
-"""Greatest part of the efforts that is released from one state to the next [-]."""
+"""Greatest reduction of the efforts from one state to the next, as ratio of the first ones [-]."""
 
 Result = TypeVar("Result")
 
@@ -136,11 +136,11 @@ class Moves:
         t: time of the state [s].
         q: positions (n,).
         qd: velocities (n,).
-        effort: that acts (n,).
-        damped: inertia of the joints that are damped, 0 for the others (n,) [kg m²] or [kg]; negative where the sign of
-            the effort is wrong.
-        proven: the same of the joints whose sign is known.
-        rate: at which the speeds of these joints die away, where the arm allows it [1/s].
+        effort: present efforts (n,).
+        damped: inertia of the damped joints, 0 for the others (n,) [kg m²] or [kg]; negative if the sign of the effort
+            is wrong.
+        proven: likewise, for the joints whose sign is known, 0 for the others (n,).
+        rate: desired rate of decay of the speeds of damped joints [1/s]; the arm may need a lower one.
     """
 
     def __init__(self, dynamics: Dynamics, config: CommissioningSettings, drives: DriveCompensation) -> None:
@@ -148,7 +148,7 @@ class Moves:
         Args:
             dynamics: the arm's model.
             config: settings.
-            drives: what they add by themselves.
+            drives: the compensation that the drives add by themselves.
         """
         self._sent_part = 1.0 - drives.gravity
         self.t = 0.0
@@ -157,13 +157,14 @@ class Moves:
         self._dynamics, self._robot, self._config = dynamics, dynamics.robot, config
 
     def wait(self) -> Array:
-        """The efforts while no move is made: damping of the joints whose sign is known.
+        """The efforts between moves: damping of the joints whose sign is known.
 
-        Joints that move against each other feel less inertia than each of them alone, so the same damping acts on them
-        at a higher rate, and late efforts make that unstable first. With damping d_j, the greatest rate is the greatest
-        eigenvalue of M⁻¹ diag d. It is at most r where d_j ≤ r Λ_j / Σ_k |c_jk|, with Λ_j = 1/(M⁻¹)_jj, the inertia of
-        joint j if all others are free, and the correlations c_jk of M⁻¹. The model tells only the ratio Λ_j / M_jj and
-        c_jk, which no mistake in gears, units or directions changes; the inertias are those that were measured.
+        If joints move against each other, their effective inertia is less than that of each alone. The same damping
+        then acts at a higher rate, so that delayed efforts destabilise this motion first. With damping d_j, the
+        greatest rate is the greatest eigenvalue of M⁻¹ diag d. It is at most r if d_j ≤ r Λ_j / Σ_k |c_jk|, with
+        Λ_j = 1/(M⁻¹)_jj, the inertia of joint j if all others are free, and the correlations c_jk of M⁻¹. Only the
+        ratios Λ_j / M_jj and c_jk are from the model, because errors of gears, units or directions do not change them;
+        the inertias are measured.
         """
         mass = self._dynamics.mass_matrix(self.q)
         inverse = np.linalg.inv(mass)
@@ -194,7 +195,7 @@ class Moves:
         Args:
             index: of the joint.
             direction: +1 or -1, the sign of the effort.
-            found: takes the name of a joint that moves instead.
+            found: gets the name of another joint that moves instead.
         """
         config, begun, start, most = self._config, self.t, self.q, self.greatest(index)
         rate, times, moves = most / config.push_time, [0.0], [0.0]
@@ -214,20 +215,20 @@ class Moves:
         return push
 
     def damper(self, push: Push) -> float:
-        """The inertia by which a joint is damped, with the sign that a push has shown.
+        """The inertia for the damping of a joint, with the sign measured by a push.
 
         Args:
-            push: what the push has shown.
+            push: result of the push.
         """
         return push.inertia if push.follows else -push.inertia
 
     def stroke(self, index: int, push: Push, found: JointFindings) -> Script[None]:
-        """Move a joint slowly there and back with a sine on the way, and record what that shows.
+        """Move a joint slowly forth and back with a sine, and measure friction, gravity and inertia.
 
         Args:
             index: of the joint.
-            push: what the push has shown.
-            found: takes friction, gravity and inertia of the joint.
+            push: result of the push.
+            found: gets friction, gravity and inertia of the joint.
         """
         dynamics = self._dynamics
         # Efforts that act late let a joint without friction seem to need what the push had grown to by then; so much
@@ -258,10 +259,10 @@ class Moves:
         return float(min(STROKE, 0.8 * room)) if room > PUSH else STROKE
 
     def compensate_gravity(self, before: float, after: float) -> Script[Array]:
-        """Raise the ratio of gravity that is compensated, and hold it; returns the drift of each joint then (n,).
+        """Raise the ratio of gravity that is compensated, and hold it; returns the drift of each joint after that (n,).
 
         Args:
-            before: ratio that is compensated now [-].
+            before: present ratio [-].
             after: ratio to reach [-].
         """
         begun, place, time = self.t, self.q, GRAVITY_TIME
@@ -286,7 +287,7 @@ class Moves:
         return True
 
     def release(self) -> Script[None]:
-        """Return the efforts to zero evenly, by ``RELEASE_STEP`` at most from state to state."""
+        """Return the efforts linearly to zero, by ``RELEASE_STEP`` at most from state to state."""
         last, effort, past = self.t, self.effort, 0.0
         while past < 1.0:
             yield (1.0 - past) * effort + self.wait()
@@ -294,7 +295,7 @@ class Moves:
             last = self.t
 
     def _load(self) -> Array:
-        """What of gravity is to be sent (n,); the drives add the rest."""
+        """The gravity effort to send (n,), without the compensation of the drives."""
         load: Array = self._sent_part * self._dynamics.gravity(self.q)
         return load
 
@@ -308,8 +309,8 @@ class Push(NamedTuple):
     """The result of pushing one joint in one direction."""
 
     direction: int  # of the effort, +1 or -1
-    moved: float  # how far the joint went [rad] or [m]
-    loose: float  # effort at which it broke loose, with its sign; nan if it did not [N·m] or [N]
+    moved: float  # displacement of the joint [rad] or [m]
+    loose: float  # break-away effort, with its sign; nan if it did not move [N·m] or [N]
     inertia: float  # rough; nan if it did not move [kg m²] or [kg]
 
     @property
@@ -323,14 +324,14 @@ def evaluate_push(direction: int, rate: float, times: Sequence[float], moves: Se
 
     Args:
         direction: of the effort.
-        rate: at which it grew [N·m/s] or [N/s].
-        times: since the effort began [s].
+        rate: of the growth of the effort [N·m/s] or [N/s].
+        times: since the begin of the effort [s].
         moves: distance from the start at these times [rad] or [m].
-        onset: distance up to which a joint has not moved [rad] or [m].
+        onset: distance up to which a joint counts as not moved [rad] or [m].
     """
     t, moved = np.array(times), np.array(moves)
     still = np.flatnonzero(np.abs(moved) <= onset)
-    first = int(still[-1]) + 1 if still.size else 0  # from here on it moves without a pause
+    first = int(still[-1]) + 1 if still.size else 0  # from this sample on it moves without a pause
     if len(t) - first < LEAST_SAMPLES:
         return Push(direction, 0.0, np.nan, np.nan)
     slope, t_loose = np.polyfit(np.cbrt(np.abs(moved[first:])), t[first:], 1)
@@ -339,7 +340,7 @@ def evaluate_push(direction: int, rate: float, times: Sequence[float], moves: Se
 
 
 class Stroke:
-    """A stroke by position feedback, critically damped and with an integral, so stiff that friction is overcome."""
+    """A stroke with position feedback, critically damped and with an integral, stiff enough to overcome friction."""
 
     def __init__(self, push: Push, begun: float, start: float, length: float) -> None:
         """
@@ -384,12 +385,12 @@ class Stroke:
         return float(there[0] + back[0]) / 2.0, float(there[1] + back[1]) / 2.0
 
     def inertia(self, index: int, model: Callable[[Array, Array], tuple[float, float]]) -> tuple[float, float]:
-        """The measured inertia, nan where friction hides it, and the one of the model [kg m²] or [kg].
+        """The measured inertia, nan if friction is too great for that, and the one of the model [kg m²] or [kg].
 
         Args:
             index: of the joint.
-            model: reflected inertia of the joint, and ∂g/∂q [N·m/rad] or [N/m], at positions (n,), for a motion in
-                which every joint goes along by a ratio (n,).
+            model: positions (n,), and the ratios (n,) with which all joints take part in a motion → reflected inertia
+                of the joint, and ∂g/∂q [N·m/rad] or [N/m].
         """
         t = np.array([row[0] for row in self._sine])
         values = np.column_stack([[row[1] for row in self._sine], np.array([row[2] for row in self._sine])])
@@ -426,7 +427,7 @@ class Stroke:
         )
         effort = self._bias + self._sign * (control + self._inertia * self._direction * acceleration)
         if self._sine_begin <= t < self._sine_end:
-            # With friction fed forward the joint follows the sine instead of sticking where it turns.
+            # Friction is fed forward, so that the joint does not stick at the turning points of the sine.
             effort += self._sign * self._direction * self._friction * float(np.tanh(10.0 * velocity / SPEED))
             if t > self._sine_begin + 2.0 * np.pi / self._omega:
                 self._sine.append((t, effort, q))
@@ -435,7 +436,7 @@ class Stroke:
         return float(effort)
 
     def _prepare(self, t: float) -> None:
-        """Choose the sine by the measured friction: so quick that the effort of inertia exceeds that of friction."""
+        """Choose the sine by the measured friction: quick enough for the inertial effort to exceed friction."""
         self._friction = float(np.nan_to_num(self.friction))
         self._omega = float(np.clip(INERTIA_RATIO * self._friction / (self._inertia * SPEED), *FREQUENCIES))
         self._amplitude = min(SHAKE, SPEED / self._omega, 0.35 * self._length)

@@ -3,16 +3,16 @@
 
 """The procedure of commissioning: states in, efforts out, and findings at the end.
 
-It begins with the arm at rest without effort: lying on its stops, hanging, or supported, because nothing else can hold
-it before the signs of the efforts are known. Then follow, joint by joint,
+It begins with the arm at rest without effort: lying on its stops, hanging, or supported. Nothing else can hold the arm
+before the signs of the efforts are known. Then follow, joint by joint,
 
 1. a push: an effort on this joint alone that grows until the joint moves a little, in both directions;
-2. a stroke: slowly there and back under feedback, which measures gravity, friction and inertia, and so finds out which
-   drives carry their joint by themselves
+2. a stroke: a slow motion forth and back with feedback. It measures gravity, friction and inertia, and shows which
+   drives compensate gravity by themselves
    (:mod:`robodyn_ros.control.commissioning.moves` has both).
 
-The order is from the tip to the base, so that the joints beyond, whose signs are known by then, can be damped
-meanwhile. If all joints are right, gravity compensation follows, from zero to all of it in steps.
+The order is from the tip to the base, so that the joints towards the tip, whose signs are known by then, can be damped
+during the moves. If all joints are right, gravity compensation follows, from zero to full in steps.
 
 If something goes wrong (a joint too fast or too far, missing states, an interruption), the efforts always return to
 zero within ``RETREAT_TIME``, never at once, with damping where the sign is known: zero effort is what held the arm in
@@ -50,9 +50,9 @@ class Commissioning:
     Attributes:
         settings: of the procedure.
         outcome: the findings.
-        stage: the present move, in words.
+        stage: the present move, as text.
         finished: True if the procedure is over; all efforts are zero then.
-        question: the question that waits for :meth:`answer`; None if there is none.
+        question: the question to the user, for :meth:`answer`; None if there is none.
     """
 
     def __init__(
@@ -66,8 +66,8 @@ class Commissioning:
         Args:
             dynamics: the arm's model; each joint has an effort limit.
             settings: of the procedure, the defaults unless given.
-            guided: if True, ask before each joint, and ask whether it moved in its positive direction.
-            drives: what they are said to add by themselves; nothing unless given.
+            guided: if True, ask the user before each joint, and ask whether it moved in its positive direction.
+            drives: the compensation that the drives are set to add by themselves; none unless given.
 
         Raises:
             ConfigurationError: a joint has no effort limit, or none above 0.
@@ -110,14 +110,14 @@ class Commissioning:
         return arm.effort
 
     def answer(self, yes: bool) -> None:
-        """Answer the question."""
+        """Give the user's answer to the question."""
         self._answer, self.question = yes, None
 
     def stop(self, why: str) -> None:
         """End the procedure: the efforts return to zero within ``RETREAT_TIME``."""
         if not (self.outcome.stopped or self.finished):
             self.outcome.stopped, self.question, self.stage = why, None, "releasing the efforts"
-            self._arm.damp_proven()  # damping of a joint whose sign is in doubt might drive the arm
+            self._arm.damp_proven()  # damping of a joint with an uncertain sign might drive the arm
             self._script = self._arm.release()
 
     def _check_limits(self, start: Array) -> None:
@@ -139,7 +139,7 @@ class Commissioning:
         for index in reversed(range(self._robot.n)):
             yield from self._joint(index)
         if any(joint.problems for joint in self.outcome.joints):
-            self.stop("gravity was not compensated, for not every joint is right")
+            self.stop("gravity was not compensated, because not every joint is right")
             yield self._arm.wait()
         yield from self._gravity()
         self.stage = "releasing the efforts"
@@ -163,7 +163,7 @@ class Commissioning:
             found.friction_model = float(self._robot.friction[index] + self._robot.damping[index] * STROKE_SPEED)
         task = f"pushing with up to {arm.greatest(index):.3g} {joint.effort_unit}"
         if self._guided and not (yield from self._ask(f"{joint.name}: {task}. Is everybody clear?")):
-            self.stop("stopped by the one who watches")
+            self.stop("stopped by the user")
             yield arm.wait()
         self.stage = f"{joint.name}: {task}"
         self.outcome.joints.append(found)

@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The report of a commissioning, for people."""
+"""The report of a commissioning, for users."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ HEADINGS = ("Joint", "Direction", "Friction", "Gravity", "Gravity / model", "Ine
 HELPED = "Much less friction than the URDF says: {}. If the drives compensate it, add friction to drive_compensates."
 
 MIRROR = (
-    "Here gravity tells in which direction a joint moves, and gravity cannot tell an arm from its mirror image. Look "
-    "at each joint: with a positive effort it moves along its axis, or turns about its axis by the right-hand rule."
+    "The directions of the joints were judged by gravity, which is the same for an arm and its mirror image. Look at "
+    "each joint: with a positive effort it moves along its axis, or turns about its axis by the right-hand rule."
 )
 
 
@@ -37,7 +37,7 @@ def report(outcome: CommissioningOutcome) -> Document:
 
 
 def verdict(outcome: CommissioningOutcome) -> str:
-    """One sentence."""
+    """The verdict, one sentence."""
     if outcome.good:
         return "Every joint is right, and the arm stands under gravity compensation."
     wrong = [joint.name for joint in outcome.joints if joint.tried and joint.problems]
@@ -52,7 +52,7 @@ def verdict(outcome: CommissioningOutcome) -> str:
 
 
 def joint_rows(outcome: CommissioningOutcome) -> list[tuple[str, ...]]:
-    """A row for each joint, as HEADINGS says."""
+    """A row for each joint, with the columns HEADINGS."""
     return [
         (
             joint.name,
@@ -68,7 +68,7 @@ def joint_rows(outcome: CommissioningOutcome) -> list[tuple[str, ...]]:
 
 
 def gravity_rows(outcome: CommissioningOutcome) -> list[tuple[str, ...]]:
-    """A row for each step."""
+    """A row for each step of gravity compensation."""
     units = {joint.name: "mm/s" if joint.effort_unit == "N" else "mrad/s" for joint in outcome.joints}
     return [
         (f"{step.ratio:.0%}", f"{1e3 * step.drift:.3g} {units.get(step.joint, 'mrad/s or mm/s')}", step.joint)
@@ -77,7 +77,7 @@ def gravity_rows(outcome: CommissioningOutcome) -> list[tuple[str, ...]]:
 
 
 def advice(outcome: CommissioningOutcome) -> list[str]:
-    """What to do next."""
+    """Recommendations for the next steps."""
     said = [f"{outcome.stopped[0].upper()}{outcome.stopped[1:]}."] if outcome.stopped else []
     friction = [joint for joint in outcome.joints if _known(joint)]
     if friction:

@@ -1,15 +1,15 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which laws are put to the test, how the tests make one, and how exact it has to be.
+"""Selection of the tested laws, their fixtures, and the tolerances.
 
-A law claims a tier (option ``--tier``):
+The tolerances depend on the tier of the law (option ``--tier``):
 
-- ``exact``: its efforts are a formula, so that they agree up to rounding wherever they are computed in two ways;
+- ``exact``: its efforts are a formula, so that two computations of them agree up to rounding;
 - ``numerical``: they are the result of an iteration, of differences, or of single precision: tolerances are 10⁶ times
   wider;
 - ``learned``: it was fitted to data, as a policy is, with the tolerances of ``numerical``. It need not use the
-  feed-forward effort of the reference; all other clauses hold for it too.
+  feed-forward effort of the reference; all other clauses apply.
 """
 
 from __future__ import annotations
@@ -25,28 +25,28 @@ ON = ("prismatic and revolute joints", "tilted, negative and long axes", "branch
 """The arms of the tests."""
 
 WIDENING = {"exact": 1.0, "numerical": 1e6, "learned": 1e6}
-"""Tier that a law claims → factor of every tolerance: single precision passes where 1e-12 is asked of a formula."""
+"""Tier of a law → factor of every tolerance; with 1e6, single precision passes a tolerance of 1e-12."""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Every test once for each law."""
+    """Run every test once for each law."""
     if "name" in metafunc.fixturenames:
         chosen = metafunc.config.getoption("--controller")
         metafunc.parametrize("name", chosen or available("controllers"), scope="session")
 
 
 OWN_EFFORTS = pytest.mark.skip(reason="tier learned: the efforts of the law are its own")
-"""What a clause gets that asks for efforts of a formula, where the law was fitted to data."""
+"""Mark of clauses that require efforts of a formula, for a law that was fitted to data."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the mark of clauses that ask for a formula, and take over the tolerances of the tier."""
+    """Register the mark of clauses that require a formula, and set the tolerances of the tier."""
     config.addinivalue_line("markers", "of_the_law: the clause asks for efforts that follow from a formula")
     tiers.widening = WIDENING[config.getoption("--tier", "exact")]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """A law that is not installed ends the run before its first test."""
+    """Skip clauses by the tier; end the run before its first test if a law is not installed."""
     if config.getoption("--tier") == "learned":
         for item in items:
             if item.get_closest_marker("of_the_law"):
@@ -65,11 +65,11 @@ def arm(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="session")
 def law(name: str, arm: str) -> LawSubject:
-    """How to make the law on one of the arms."""
+    """The law on one of the arms."""
     return LawSubject(name, ARMS[arm])
 
 
 @pytest.fixture
 def simple(name: str) -> LawSubject:
-    """How to make the law on a plain arm, for clauses that do not depend on the arm."""
+    """The law on a simple arm, for clauses that do not depend on the arm."""
     return LawSubject(name, ARMS[ON[0]])

@@ -19,7 +19,7 @@ from robodyn_ros.robot.pose import Array
 
 
 class Period(NamedTuple):
-    """What a law is given in a period, arrays (n,)."""
+    """Inputs of a law in a period, arrays (n,)."""
 
     dt: float
     q: Array
@@ -31,11 +31,11 @@ class Period(NamedTuple):
 
 
 class LawSubject:
-    """A law on one arm, as often as it is asked for: each object has the same gains and no memory.
+    """Factory of a law on one arm: each object has the same gains and no memory.
 
     Attributes:
         n: degrees of freedom of the arm.
-        dynamics: the model, which all of them share; its friction is known.
+        dynamics: the model, shared by all objects; it has friction.
     """
 
     def __init__(self, name: str, urdf: str) -> None:
@@ -60,7 +60,7 @@ class LawSubject:
         return made
 
     def periods(self, count: int, seed: int = 1) -> Iterator[Period]:
-        """Random periods. The first has no length, nor has every tenth; every third effort was limited."""
+        """Random periods. Every tenth, from the first on, has the length 0; about every third effort was limited."""
         rng = np.random.default_rng(seed)
         for k in range(count):
             q, qd, *reference, integral, asked, other = rng.uniform(-1.5, 1.5, (9, self.n))
@@ -69,14 +69,14 @@ class LawSubject:
             yield Period(dt, q, qd, Reference(*reference), integral, asked, sent)
 
     def run(self, law: Controller, period: Period) -> Efforts:
-        """What a law gives in a period."""
+        """The efforts of a law in a period."""
         law.look_ahead(lambda _: period.reference, np.full(self.n, np.inf))
         law.advance(period.dt, period.q, period.qd, period.reference, period.asked, period.sent)
         return law.compute(period.q, period.qd, period.reference, period.integral)
 
 
 def _without_haste(name: str) -> dict[str, Any]:
-    """Settings of a law that has a ``budget`` of time: the greatest, so that a slow machine changes no effort."""
+    """Settings of a law with a ``budget`` of time: the greatest budget, so that a slow machine changes no effort."""
     settings = getattr(load("controllers", name), "settings", None)
     budgets = [item for item in fields(settings) if item.name == "budget"] if settings else []
     return {"config": settings(budget=budgets[0].metadata["range"][1])} if settings and budgets else {}

@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The clauses: what a law gives, what it remembers, and that it is the same law when it is compiled."""
+"""The clauses: results of a law, its memory, and equality of the law and its compiled form."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_efforts_are_numbers_of_each_joint(law: LawSubject) -> None:
 
 
 def test_compute_changes_nothing(law: LawSubject) -> None:
-    """The same state again gives the same efforts; what compute is given stays as it is."""
+    """The same state again gives the same efforts, and the arguments of ``compute`` do not change."""
     subject = law.make()
     for period in law.periods(4):
         law.run(subject, period)
@@ -59,7 +59,7 @@ def test_the_feed_forward_effort_is_added(law: LawSubject) -> None:
 
 
 def test_a_law_that_forgets_is_new(law: LawSubject) -> None:
-    """After ``forget`` a law gives what a new one gives."""
+    """After ``forget`` a law gives the same efforts as a new one."""
     subject = law.make()
     for period in law.periods(15, seed=2):
         law.run(subject, period)
@@ -70,7 +70,7 @@ def test_a_law_that_forgets_is_new(law: LawSubject) -> None:
 
 
 def test_what_was_learnt_is_restored(simple: LawSubject) -> None:
-    """What ``memory`` gives is plain data, and ``restore`` takes it over; a law that learns nothing gives none."""
+    """The result of ``memory`` is plain data, and ``restore`` takes it over; it is empty if the law does not learn."""
     subject, other = simple.make(), simple.make()
     for period in simple.periods(15):
         simple.run(subject, period)
@@ -81,21 +81,21 @@ def test_what_was_learnt_is_restored(simple: LawSubject) -> None:
 
 
 def test_the_traced_law_is_the_law(law: LawSubject) -> None:
-    """Over random periods, efforts and memory of the law as expressions are those of the law in Python."""
+    """In random periods, efforts and memory of the law as expressions equal those of the law in Python."""
     subject = law.make()
     _skip_untraced(subject.__class__.__name__, trace_problem(subject))
     _compare(law, CompiledLaw(subject, compiled=False))
 
 
 def test_the_compiled_law_is_the_law(simple: LawSubject) -> None:
-    """The same for the law in compiled C."""
+    """In random periods, efforts and memory of the law in compiled C equal those of the law in Python."""
     subject = simple.make()
     _skip_untraced(subject.__class__.__name__, trace_problem(subject))
     _compare(simple, CompiledLaw(subject))
 
 
 def test_a_compiled_law_follows_its_settings(simple: LawSubject) -> None:
-    """Gains are settings, not constants of the code: those of the object count, and nothing is compiled anew."""
+    """Gains are settings, not constants of the code: a law with other gains uses them, without a compilation."""
     subject = simple.make()
     _skip_untraced(subject.__class__.__name__, trace_problem(subject))
     CompiledLaw(subject)

@@ -1,4 +1,4 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What touches the arm: it is observed by the momentum of the joints, and judged by thresholds."""
+"""Contacts of the arm: observed through the momentum of the joints, and detected by thresholds."""

@@ -1,17 +1,17 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Thresholds of contact, proposed from what an observer finds while the arm moves freely.
+"""Thresholds of contact, proposed from the observer's estimates while the arm moves freely.
 
-What is observed then is the model's own error: wrong masses, friction, noise, delay. The greatest value of each half
-second is taken. A Gumbel distribution of these maxima, by its moments, says which value a time of operation passes
-with a given chance:
+In free motion the observer estimates the errors of the model: masses, friction, noise, delay. The greatest value of
+each half second is taken. A Gumbel distribution of these maxima, fitted by its moments, gives the value x that is
+exceeded within a time of operation with a given probability:
 
     β = s sqrt(6) / π,   μ = m - γ β,   x = μ + β ln(N / P)
 
-m and s are mean and standard deviation of the maxima, γ Euler's constant, N the number of half seconds, P the chance.
-The threshold is at least a little more than the greatest value seen. It holds for motions like those that were seen:
-record what the arm will do.
+m and s are mean and standard deviation of the maxima, γ Euler's constant, N the number of half seconds, P the
+probability. The threshold is at least ``HEADROOM`` times the greatest observed value. It is valid for motions like the
+recorded ones, so record the motions of the application.
 
 Source: Coles, An Introduction to Statistical Modeling of Extreme Values (2001), chapters 3.1 and 3.3 (block maxima);
 NIST/SEMATECH e-Handbook of Statistical Methods, section 1.3.6.6.16 (Gumbel distribution by moments).
@@ -29,39 +29,39 @@ from robodyn_ros.errors import InputError
 from robodyn_ros.robot.pose import Array
 
 BLOCK = 0.5
-"""Length of the time of which the greatest value is taken [s]."""
+"""Length of a block of which the greatest value is taken [s]."""
 
 LEAST_BLOCKS = 10
-"""So many of them are needed."""
+"""Least number of blocks."""
 
 HEADROOM = 1.1
-"""A threshold is at least so many times the greatest value that was seen."""
+"""Least ratio of a threshold to the greatest observed value."""
 
 COLLISION = 2.5
-"""Threshold of a collision, in thresholds of a touch."""
+"""Ratio of the threshold of a collision to that of a touch."""
 
 
 class ProposedThresholds(NamedTuple):
-    """What free motion proposes; (n,) in [N·m] or [N], and force [N] and torque [N·m], (2,)."""
+    """Thresholds from free motion; (n,) in [N·m] or [N], and force [N] and torque [N·m], (2,)."""
 
-    seen: Array  # the greatest effort that was observed
+    seen: Array  # greatest observed effort
     touch: Array
     collision: Array
     seen_wrench: Array
     touch_wrench: Array
     collision_wrench: Array
-    seconds: float  # of motion that was seen
+    seconds: float  # duration of the motion
 
 
 def observe_motion(observer: MomentumObserver, t: Array, q: Array, qd: Array, efforts: Array) -> Array:
-    """What an observer finds in a motion, (N, n + 8).
+    """The observer's estimates during a motion, (N, n + 8).
 
     Args:
-        observer: begins anew.
+        observer: reset before the motion.
         t: times, increasing, (N,) [s].
         q: positions (N, n).
         qd: velocities (N, n).
-        efforts: of the drives, from each time to the next, (N, n).
+        efforts: of the drives, each from its time to the next, (N, n).
     """
     observer.reset()
     found = np.zeros((len(t), len(observer.found)))
@@ -72,7 +72,7 @@ def observe_motion(observer: MomentumObserver, t: Array, q: Array, qd: Array, ef
 
 
 def block_maxima(t: ArrayLike, values: ArrayLike) -> Array:
-    """The greatest of each column in each block of time, (blocks, k).
+    """The greatest value of each column in each block of time, (blocks, k).
 
     Args:
         t: times (N,) [s].
@@ -83,20 +83,20 @@ def block_maxima(t: ArrayLike, values: ArrayLike) -> Array:
     """
     times, rows = np.asarray(t, dtype=np.float64), np.asarray(values, dtype=np.float64)
     place = ((times - times[0]) / BLOCK).astype(int)
-    count = int(place[-1])  # the last one is not whole
+    count = int(place[-1])  # the last block is not complete
     if count < LEAST_BLOCKS:
         least = LEAST_BLOCKS * BLOCK
-        raise InputError("recording", f"lasts {times[-1] - times[0]:.3g} s; thresholds take {least:g} s and more", t)
+        raise InputError("recording", f"lasts {times[-1] - times[0]:.3g} s; thresholds need at least {least:g} s", t)
     return np.array([rows[place == k].max(axis=0) for k in range(count) if (place == k).any()])
 
 
 def extreme(maxima: Array, blocks: float, chance: float) -> Array:
-    """The value that the greatest of so many blocks passes with a chance, for each column (k,).
+    """The value that the maximum of future blocks exceeds with a given probability, for each column (k,).
 
     Args:
-        maxima: of blocks, (N, k).
-        blocks: how many are to come.
-        chance: within 0 and 1.
+        maxima: of observed blocks, (N, k).
+        blocks: number of future blocks.
+        chance: the probability, between 0 and 1.
     """
     scale = maxima.std(axis=0, ddof=1) * np.sqrt(6.0) / np.pi
     place = maxima.mean(axis=0) - np.euler_gamma * scale
@@ -105,13 +105,13 @@ def extreme(maxima: Array, blocks: float, chance: float) -> Array:
 
 
 def propose_thresholds(t: Array, found: Array, hours: float = 1.0, chance: float = 0.01) -> ProposedThresholds:
-    """Thresholds that free motion passes within some hours with a chance at most.
+    """Thresholds that free motion exceeds within some hours with a given probability at most.
 
     Args:
         t: times (N,) [s].
-        found: what was observed then, (N, n + 8).
-        hours: of motions like that one.
-        chance: of one false alarm in these hours.
+        found: estimates at these times, (N, n + 8).
+        hours: of motions like the recorded one.
+        chance: probability of a false alarm within these hours.
 
     Raises:
         InputError: the time is too short, or hours or chance are not above 0.

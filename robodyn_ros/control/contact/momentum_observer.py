@@ -1,26 +1,26 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The momentum observer: which efforts act on the joints from outside, and which wrench at the tool explains them.
+"""The momentum observer: external efforts on the joints, and the wrench at the tool that is equivalent to them.
 
     r = K (p - p₀ - ∫ (τ + C(q, q̇)ᵀ q̇ - g(q) - τ_friction(q̇) + r) dt),   p = M(q) q̇,   so that   ṙ = K (τ_ext - r)
 
-r follows the efforts from outside, τ_ext = Jᵀ F, as a first order filter with the time constant 1/K: after 1/K it shows
-63 % of a push, after 3/K 95 %. It needs neither accelerations nor M⁻¹. It works beside every control law, and while the
-arm reacts to a fault.
+r follows the external efforts, τ_ext = Jᵀ F, as a first-order filter with the time constant 1/K: after 1/K it has
+reached 63 % of a push, after 3/K 95 %. It needs neither accelerations nor M⁻¹. It works with every control law, and
+during reactions to faults.
 
-**The wrench.** F = J̄ᵀ r, with the dynamically consistent inverse J̄ of the link's Jacobian: the wrench at the origin of
-the link that explains r, in the root link's axes. It is exact for one wrench at that link whose components the arm can
-feel: an arm with fewer than six directions tells nothing of the others, and they are 0. A push on another link appears
-as another wrench. Near a singularity J̄ is damped (:mod:`robodyn_ros.dynamics.task_space`).
+**The wrench.** F = J̄ᵀ r, with the dynamically consistent inverse J̄ of the link's Jacobian, is the wrench at the origin
+of the link that causes r, in the root link's axes. It is exact for a single wrench at that link in the directions that
+the arm has; with fewer than six directions, the other components are 0. A push on another link appears as a different
+wrench. Near a singularity J̄ is damped (:mod:`robodyn_ros.dynamics.task_space`).
 
 **The energy.** E = ½ m v², with v the velocity of the link's origin and m = 1 / (uᵀ J_v M⁻¹ J_vᵀ u) the effective mass
-in its direction u. That is what a person in the way can receive at once, in a free and hard impact.
+in its direction u. A person in the path can receive this energy in a free and hard impact.
 
-**What it cannot tell.** Errors of the model are efforts from outside to it: a payload that nobody told of, wrong
-masses, unknown friction. The bias of a pose can be taken away (``tare``). At a standstill Coulomb friction is whatever
-the load asks for. Noise σ of the velocity, which is independent from state to state, gives r a noise of K M σ, and
-less for gains that are not small beside the rate of the states; a delay d of the commands gives it an error of d τ̇.
+**Limitations.** Errors of the model appear as external efforts: a payload that is not in the model, errors of masses
+and friction. Their bias in a pose can be subtracted (``tare``). At a standstill Coulomb friction balances the load,
+with any value up to its limit. Velocity noise σ, independent from state to state, causes a noise of K M σ in r, and
+less if the gain is not small compared with the rate of the states; a delay d of the commands causes an error of d τ̇.
 
 Source: De Luca, Albu-Schäffer, Haddadin, Hirzinger, Collision detection and safe reaction with the DLR-III lightweight
 manipulator arm, IROS 2006, eq. 12 to 16; Haddadin, De Luca, Albu-Schäffer, Robot collisions: a survey on detection,
@@ -52,7 +52,7 @@ TINY = 1e-300
 
 
 class ObserverMemory(NamedTuple):
-    """What the observer remembers from period to period, (n,) each."""
+    """Memory of the observer from period to period, (n,) each."""
 
     residual: Array  # r [N·m] or [N]
     momentum: Array  # p = M q̇
@@ -60,7 +60,7 @@ class ObserverMemory(NamedTuple):
 
 
 class ExternalEfforts(NamedTuple):
-    """What acts on the arm from outside, as it is observed."""
+    """Estimates of the external efforts on the arm."""
 
     efforts: Array  # on the joints, (n,) in [N·m] or [N]
     wrench: Array  # at the link's origin, force [N] and torque [N·m] in the root link's axes, (6,)
@@ -71,14 +71,14 @@ class ExternalEfforts(NamedTuple):
 def momentum_residual(
     residual: Array, dt: Any, gained: Array, before: Array, now: Array, efforts: Array, gain: Any
 ) -> Array:
-    """R after a period, by the trapezoidal rule; implicit in r, so that no gain is too great for the period.
+    """R after a period, by the trapezoidal rule, implicit in r and so stable with every gain.
 
     Args:
-        residual: r before it, (n,).
+        residual: r before the period, (n,).
         dt: the period [s].
-        gained: p - p before it, (n,).
-        before: what moves p besides the efforts, at its beginning, (n,).
-        now: the same at its end, (n,).
+        gained: change of p during the period, (n,).
+        before: terms of ṗ besides the efforts, at its beginning, (n,).
+        now: these terms at its end, (n,).
         efforts: τ during it, (n,).
         gain: K [1/s].
     """
@@ -92,16 +92,16 @@ class ExternalForceModel:
 
     Attributes:
         dynamics: the arm's model.
-        task: the link at which a wrench is asked for; None if none is.
+        task: the link at which the wrench is estimated; None without wrench.
     """
 
     def __init__(self, dynamics: Dynamics, link: str, *, tool: bool, friction: bool) -> None:
         """
         Args:
             dynamics: the arm's model.
-            link: at which a wrench is asked for; the last that moves if empty.
-            tool: True if one is.
-            friction: True if the friction that the model knows is taken away.
+            link: at which the wrench is estimated; the last moving link if empty.
+            tool: True to estimate the wrench.
+            friction: True to subtract the friction of the model.
 
         Raises:
             InputError: no such link, or no joint moves it.
@@ -112,7 +112,7 @@ class ExternalForceModel:
         self._knows_friction = friction
 
     def numbers(self, gain: float) -> Array:
-        """What may change at run time: gain, friction, and the scales of the task."""
+        """Numbers that may change at run time: gain, friction, and the scales of the task."""
         friction = self._friction
         known = np.concatenate((friction.viscous, friction.coulomb)) * self._knows_friction
         return np.concatenate(([gain], known, *([] if self.task is None else self.task.scales)))
@@ -120,16 +120,16 @@ class ExternalForceModel:
     def observe(
         self, dt: Any, q: Array, qd: Array, efforts: Array, bias: Array, memory: ObserverMemory, numbers: Array
     ) -> tuple[ExternalEfforts, ObserverMemory]:
-        """What acts from outside after a period.
+        """The external efforts after a period.
 
         Args:
-            dt: the period [s]; not above 0 where there was none: the observation begins anew.
+            dt: the period [s]; 0 or less if there was none, which resets the observation.
             q: positions at its end, (n,) in [rad] or [m].
             qd: velocities at its end, (n,) in [rad/s] or [m/s].
             efforts: of the drives during it, (n,) in [N·m] or [N].
-            bias: what is taken away from the efforts from outside, (n,).
+            bias: subtracted from the external efforts, (n,).
             memory: after the period before.
-            numbers: as :meth:`numbers` gives them.
+            numbers: those of :meth:`numbers`.
         """
         n = len(q)
         mass, gravity = self.dynamics.mass_matrix(q), self.dynamics.gravity(q)
@@ -156,10 +156,10 @@ class ExternalForceModel:
         return found, ObserverMemory(residual, momentum, drift)
 
     def program(self) -> Program:
-        """The same as a program.
+        """:meth:`observe` as a program.
 
         Its inputs are the period, q, q̇, the efforts, the bias and the memory; its parameters are the numbers and those
-        of the model. Its results are the memory and what acts from outside, as one array (n + 8,).
+        of the model. Its results are the memory and the estimates, as one array (n + 8,).
         """
         dynamics = self.dynamics
         assert isinstance(dynamics, CompiledDynamics)
@@ -189,10 +189,10 @@ class MomentumObserver:
     """The observer of one arm, step by step. Like a kernel, an object of this class belongs to one thread.
 
     Attributes:
-        memory: what it remembers, (3 n,).
-        bias: what is taken away from the efforts, (n,); may be written.
-        found: what acts from outside, as it was observed last, (n + 8,): efforts, wrench, energy and mass.
-        program: what is compiled; None where the model cannot be.
+        memory: of the observer, (3 n,).
+        bias: subtracted from the external efforts, (n,); may be written.
+        found: latest estimates, (n + 8,): efforts, wrench, energy and mass.
+        program: the program that is compiled; None if the model cannot be compiled.
         parameters: its runtime parameters.
     """
 
@@ -202,10 +202,10 @@ class MomentumObserver:
         """
         Args:
             dynamics: the arm's model.
-            link: at whose origin the wrench acts; the last that moves if empty.
+            link: at whose origin the wrench acts; the last moving link if empty.
             gain: K, the inverse of the time constant [1/s].
             tool: False for the efforts on the joints alone, without wrench and energy.
-            friction: True if the friction that the model knows is taken away.
+            friction: True to subtract the friction of the model.
 
         Raises:
             InputError: no such link, or no joint moves it.
@@ -225,39 +225,39 @@ class MomentumObserver:
 
     @property
     def efforts(self) -> Array:
-        """The efforts from outside on the joints, as they were observed last, (n,) in [N·m] or [N]."""
+        """The latest estimate of the external efforts on the joints, (n,) in [N·m] or [N]."""
         return self.found[:-8]
 
     @property
     def wrench(self) -> Array:
-        """The wrench from outside at the link, in the root link's axes, (6,) in [N] and [N·m]."""
+        """The external wrench at the link, in the root link's axes, (6,) in [N] and [N·m]."""
         return self.found[-8:-2]
 
     @property
     def link(self) -> str:
-        """Name of the link at whose origin the wrench acts; "" if none is asked for."""
+        """Name of the link at whose origin the wrench acts; "" without wrench."""
         return "" if self._model.task is None else self._model.task.link
 
     def read_parameters(self) -> None:
-        """Work with the parameters of the model as they are now."""
+        """Use the present parameters of the model."""
         dynamics = self._model.dynamics
         self._seen = dynamics.parameters
         model = dynamics.symbols if isinstance(dynamics, CompiledDynamics) else np.zeros(0)
         self.parameters[:] = np.concatenate((self._model.numbers(self._gain), model))
 
     def reset(self) -> None:
-        """Begin anew with the next state; the bias stays."""
+        """Begin anew with the next state; the bias is kept."""
         self.memory[:] = self.found[:] = 0.0
 
     def tare(self, efforts: Array) -> None:
-        """Take efforts (n,), as they were observed, for nothing from now on."""
+        """Zero the estimate: add observed efforts (n,) to the bias."""
         self.bias += efforts
 
     def update(self, dt: float, q: Array, qd: Array, efforts: Array) -> Array:
-        """What acts from outside after a period, :attr:`found`.
+        """The estimates after a period, :attr:`found`.
 
         Args:
-            dt: since the state before [s]; not above 0 where there was none, or its efforts are not known.
+            dt: time since the state before [s]; 0 or less if there was none, or if its efforts are unknown.
             q: positions (n,) in [rad] or [m].
             qd: velocities (n,) in [rad/s] or [m/s].
             efforts: of the drives since then, (n,) in [N·m] or [N].

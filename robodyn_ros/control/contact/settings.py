@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Settings of the observation of contact: what is observed, and from when on it is a touch or a collision."""
+"""Settings of the observation of contacts: the estimates, and the thresholds of a touch and of a collision."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import TOOL, NamedValues, check_settings, choice, setting, text
 
 OBSERVED = ("nothing", "joints", "tool")
-"""What is observed: nothing, the efforts on the joints, or those and the wrench and the energy of a link."""
+"""Observed quantities: none, the efforts on the joints, or these and the wrench and the energy of a link."""
 
 FRICTION = ("known", "none")
-"""Which friction the observer takes away: what the model knows, or none, where efforts are measured behind the gear."""
+"""Friction that the observer subtracts: that of the model; or none, for efforts measured behind the gear."""
 
 SOURCES = ("commanded", "measured", "sensor")
-"""Which efforts tell of a contact: those that were sent, those of the joint states, or a force-torque sensor."""
+"""Sources of the estimate: the efforts that were sent, those of the joint states, or a force-torque sensor."""
 
 
 @dataclass(frozen=True)
 class ContactSettings:
-    """What is observed of the contacts of the arm, and the limits of the tool."""
+    """Settings of the observation of contacts, and the limits of the tool."""
 
     observe: str = choice(
         "nothing",
@@ -77,19 +77,21 @@ class ContactSettings:
 
 @dataclass(frozen=True)
 class JointContactSettings:
-    """From when on an effort from outside on a joint is a touch, or a collision."""
+    """Thresholds of the external effort on a joint."""
 
-    touch: float = setting(0.0, "effort from outside that is a touch (0: no threshold)", "N·m or N", 0.0, 1e6)
-    collision: float = setting(0.0, "effort from outside that is a collision (0: no threshold)", "N·m or N", 0.0, 1e6)
+    touch: float = setting(0.0, "external effort that counts as a touch (0: no threshold)", "N·m or N", 0.0, 1e6)
+    collision: float = setting(
+        0.0, "external effort that counts as a collision (0: no threshold)", "N·m or N", 0.0, 1e6
+    )
 
     def __post_init__(self) -> None:
         check_settings(self)
 
 
 class ContactThresholds(NamedTuple):
-    """From when on something is too much; inf where nothing is."""
+    """Thresholds of contacts; inf for no threshold."""
 
-    touch: Array  # effort from outside on each joint, (n,) in [N·m] or [N]
+    touch: Array  # external effort on each joint, (n,) in [N·m] or [N]
     collision: Array  # likewise
     touch_wrench: Array  # force [N] and torque [N·m], (2,)
     collision_wrench: Array  # likewise
@@ -97,7 +99,7 @@ class ContactThresholds(NamedTuple):
 
     @classmethod
     def of(cls, contact: ContactSettings, joints: list[JointContactSettings]) -> ContactThresholds:
-        """Those of the settings, where 0 stands for none."""
+        """Thresholds of the settings, in which 0 means no threshold."""
 
         def bounds(*values: float) -> Array:
             return np.array([value or np.inf for value in values])
@@ -112,21 +114,21 @@ class ContactThresholds(NamedTuple):
 
 
 class Contact(NamedTuple):
-    """What a loop observes of contacts, and how it judges."""
+    """Observer of contacts in a loop, and its thresholds."""
 
     observer: MomentumObserver
     thresholds: ContactThresholds
-    judges: bool = True  # False if somebody else judges, by other efforts
+    judges: bool = True  # False if contacts are detected outside the core, from other efforts
 
 
 Judgement = tuple[str, FaultCause]
-"""The kind of a contact fault, and what exactly it is."""
+"""The kind of a contact fault, and its cause."""
 
 
 def judged(efforts: Array, wrench: Array, thresholds: ContactThresholds) -> Judgement | None:
-    """The fault that efforts (n,) and a wrench (6,) from outside are; None if there is none.
+    """The contact fault by external efforts (n,) and an external wrench (6,); None if no threshold is exceeded.
 
-    For what somebody else observes, such as a force-torque sensor; the core judges what it observes itself.
+    For estimates from outside the core, such as those of a force-torque sensor; the core judges its own estimates.
     """
     strengths = np.sqrt([wrench[:3] @ wrench[:3], wrench[3:] @ wrench[3:]])
     for kind in ("collision", "touch"):
@@ -141,7 +143,7 @@ def judged(efforts: Array, wrench: Array, thresholds: ContactThresholds) -> Judg
 
 
 def contact_of(values: NamedValues, dynamics: Dynamics) -> Contact | None:
-    """What is to be observed, by values with names; None where nothing is.
+    """The observer and its thresholds by named values; None if contacts are not observed.
 
     Args:
         values: by name.
@@ -161,4 +163,4 @@ def contact_of(values: NamedValues, dynamics: Dynamics) -> Contact | None:
 
 
 FIXED = tuple(f"contact.{name}" for name in ("observe", "friction", "effort_source", "sensor_mass", "sensor_com"))
-"""Values that count when a node is configured: others have other compiled code, or other topics."""
+"""Values that are read when a node is configured, because they change the compiled code or the topics."""

@@ -253,7 +253,7 @@ class TracedLaw:
         return self._law.ki
 
     def gravity(self, q: Array) -> Array:
-        """What carries the arm, by the law's model, (n,)."""
+        """The gravity effort of the law's model, (n,)."""
         effort: Array = self._run(self._law.dynamics.gravity, q)
         return effort
 

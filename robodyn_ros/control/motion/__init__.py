@@ -1,4 +1,4 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Motions: trajectories, and how they are made within the limits of the arm."""
+"""Motions: trajectories, and their planning within the limits of the arm."""

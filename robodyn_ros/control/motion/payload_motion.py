@@ -3,9 +3,9 @@
 
 """A short motion around the held position, from which the payload can be estimated.
 
-Every joint moves to both sides of its position, as far as its limits allow, in another order than the other joints: so
-gravity pulls in different directions, and friction, whose sign is that of the velocity, averages out. The motion begins
-and ends at rest at the held position.
+Every joint moves to both sides of its position, as far as its limits allow. The joints move in different orders, so
+that gravity acts in different directions, and friction, which has the sign of the velocity, averages out. The motion
+begins and ends at rest at the held position.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ WAYPOINTS = 8
 """Number of waypoints before the return to the held position."""
 
 LEAST_ROOM = 0.2
-"""Ratio of its distance that a joint must have room for, to move at all [-]."""
+"""Least ratio of its room to its distance with which a joint moves [-]."""
 
 CHECKS = 20
-"""Number of instants between two waypoints at which efforts are predicted."""
+"""Number of samples between two waypoints at which efforts are predicted."""
 
 
 ACCELERATION = 3.0
@@ -40,10 +40,10 @@ MARGIN = 0.05
 """Distance kept from the position limits [rad] or [m]."""
 
 STRAIN = 0.9
-"""Greatest effort expected, in effort limits [-]."""
+"""Greatest predicted effort, as ratio of the effort limit [-]."""
 
 DEVIATION = 2.0
-"""Error that ends the motion, in distances that the joint goes [-]."""
+"""Error that ends the motion, as ratio of the joint's distance [-]."""
 
 
 @dataclass(frozen=True)
@@ -51,34 +51,34 @@ class PayloadSettings:
     """Settings of the estimation of a payload."""
 
     distance: tuple[float, ...] = setting(
-        (0.3, 0.05), "how far a revolute and a prismatic joint go to either side", "rad, m", 1e-3, 1.5
+        (0.3, 0.05), "distance that a revolute and a prismatic joint move to either side", "rad, m", 1e-3, 1.5
     )
-    speed: float = setting(0.25, "greatest speed, as part of the velocity limit", "-", 0.01, 1.0)
+    speed: float = setting(0.25, "greatest speed, as ratio of the velocity limit", "-", 0.01, 1.0)
     adopt: bool = switch(False, "set the parameters payload.* to the result")
 
     def __post_init__(self) -> None:
         check_settings(self)
 
     def distances(self, robot: Robot) -> Array:
-        """How far each joint goes to either side, (n,) in [rad] or [m]."""
+        """Distance that each joint moves to either side, (n,) in [rad] or [m]."""
         return np.array([self.distance[joint.is_prismatic] for joint in robot.joints])
 
 
 def payload_motion(
     dynamics: Dynamics, held: Array, effort: Array, limits: Limits, settings: PayloadSettings
 ) -> Trajectory:
-    """A motion that shows the payload.
+    """A motion for the estimation of the payload.
 
     Args:
         dynamics: the arm's model.
-        held: where the arm is held, (n,) in [rad] or [m].
-        effort: that holds it there, (n,) in [N·m] or [N]. The part that the model does not explain is taken to be
-            needed during the motion as well.
+        held: position at which the arm is held, (n,) in [rad] or [m].
+        effort: that holds it there, (n,) in [N·m] or [N]. Its difference from the model is assumed to be needed during
+            the motion too.
         limits: of the arm.
         settings: of the motion.
 
     Raises:
-        NotReadyError: there is no room for it, or not enough effort; the message names the joint.
+        NotReadyError: there is not enough room or effort for it; the message names the joint.
     """
     robot = dynamics.robot
     most = settings.distances(robot)

@@ -7,21 +7,21 @@ A quintic from rest to rest over Δ in T reaches the speed 15/8 Δ/T, the accele
 (Biagiotti and Melchiorri, Trajectory Planning for Automatic Machines and Robots (2008), ch. 2; 10/√3 at (3 ± √3)/6 of
 the time, 60 at both ends).
 
-:func:`point_to_point` moves every joint by the same quintic, on a straight line of the configuration space (a
-continuous joint the shorter way round). The duration keeps speeds within the velocity limits, accelerations and jerks
-within those of the URDF, and efforts, by the
-model and with the friction that the law compensates, within the effort limits: a motion that exceeds them is scaled in
-time (after Hollerbach, Dynamic scaling of manipulator trajectories, ASME J. Dyn. Sys. Meas. Control 106 (1984)).
+:func:`point_to_point` moves every joint by the same quintic, on a straight line in the configuration space (with a
+continuous joint on the shorter arc). The duration keeps speeds within the velocity limits, accelerations and jerks
+within those of the URDF, and efforts within the effort limits. Efforts are those of the model, with the friction that
+the law compensates. A motion that exceeds a limit is scaled in time (after Hollerbach, Dynamic scaling of manipulator
+trajectories, ASME J. Dyn. Sys. Meas. Control 106 (1984)).
 
-An effort that is held until the next command, a period T later, is T/2 late in the mean (Åström and Wittenmark,
-Computer-Controlled Systems (3rd ed., 1997), §8.2). So it misses T/2 τ̇, and the error of the joints obeys ::
+An effort that is held until the next command, a period T later, has a mean delay of T/2 (Åström and Wittenmark,
+Computer-Controlled Systems (3rd ed., 1997), §8.2). So its error is T/2 τ̇, and the error of the joints obeys ::
 
     M(q) (ë + 2ω ė + ω² e) + D ė = T/2 τ̇
 
 with the natural frequency ω of the feedback and the viscous friction D.
 
-A light arm with strong drives could move so fast that this alone takes it off its path; with a period given, the
-duration keeps it on the path.
+A light arm with strong drives could move so fast that this delay alone makes it leave its path. With a period given,
+the duration limits this error.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ PEAK_JERK = 60.0
 """Greatest jerk of a quintic from rest to rest, in Δ/T³ [-]."""
 
 SAMPLES = 101
-"""Number of instants of a motion at which the efforts are checked."""
+"""Number of samples of a motion at which the efforts are checked."""
 
 LONGEST = 600.0
 """Longest duration of a motion [s]; a motion that needs longer is refused."""
@@ -60,16 +60,16 @@ PRECISION = 1e-3
 """Relative precision of the duration."""
 
 LAG = 2e-3
-"""How far a joint may be off its path because efforts are held for a period [rad] or [m]."""
+"""Greatest error of a joint because efforts are held for a period [rad] or [m]."""
 
 TAIL = 25
-"""Number of instants after a motion at which the error is checked, in a time of 1/ω."""
+"""Number of samples after a motion at which the error is checked, within a time of 1/ω."""
 
 SHORTEST_BRAKING, LONGEST_BRAKING = 0.02, 20.0
 """Shortest and longest duration of braking [s]."""
 
 BRAKING_SAMPLES = 41
-"""Number of instants of braking at which the efforts are checked."""
+"""Number of samples of braking at which the efforts are checked."""
 
 
 def point_to_point(
@@ -85,18 +85,18 @@ def point_to_point(
     """A quintic from rest to rest, of the shortest duration that the limits allow.
 
     Args:
-        dynamics: of the arm, with payload and friction as they are.
+        dynamics: of the arm, with its present payload and friction.
         start: positions (n,) in [rad] or [m].
-        goal: likewise; on a circle it is taken in the turn nearest to the start.
+        goal: likewise; for a continuous joint, in the turn nearest to the start.
         velocity_limit: (n,) in [rad/s] or [m/s]; the URDF's unless given.
         effort_limit: (n,) in [N·m] or [N]; the URDF's unless given.
-        share: ratio of the limits that may be used, above 0 and up to 1; the rest is left to feedback.
-        period: for which an effort is held, from one command to the next [s]; 0 if it is not known, or short. With it
-            the motion is slow enough for every joint to stay within ``LAG`` of its path, with the default gains.
+        share: ratio of the limits that may be used, above 0 and up to 1; the rest is for feedback.
+        period: time between two commands, for which an effort is held [s]; 0 if it is unknown, or short. With it the
+            motion is slow enough for every joint to stay within ``LAG`` of its path, with the default gains.
 
     Raises:
-        InputError: a wrong shape, something not finite, a limit not above 0, or the effort limits are too low against
-            gravity and friction somewhere on the path; the message names the joint.
+        InputError: a wrong shape, something not finite, a limit not above 0, or effort limits below gravity and
+            friction somewhere on the path; the message names the joint.
     """
     robot = dynamics.robot
     shape = (robot.n,)
@@ -130,11 +130,11 @@ def point_to_point(
 
 
 def rest_to_rest(waypoints: ArrayLike, times: ArrayLike) -> Trajectory:
-    """A quintic from each waypoint to the next, at rest with no acceleration in each.
+    """A quintic from each waypoint to the next, with zero velocity and acceleration at each.
 
     Args:
         waypoints: (K, n) in [rad] or [m].
-        times: when to be there, (K,) in [s].
+        times: of the waypoints, (K,) in [s].
 
     Raises:
         InputError: as for :class:`Trajectory`.
@@ -149,7 +149,7 @@ def durations(
     acceleration_limit: ArrayLike,
     jerk_limit: ArrayLike = np.inf,
 ) -> Array:
-    """Shortest times in which :func:`rest_to_rest` keeps within limits, from each waypoint to the next.
+    """Shortest times with which :func:`rest_to_rest` is within limits, from each waypoint to the next.
 
     Args:
         waypoints: (K, n) in [rad] or [m], K >= 2.
@@ -190,9 +190,9 @@ def braking(dynamics: Dynamics, motion: Sample, velocity_limit: Array, effort_li
 
         v,  v + h a/4,  (v + h a/4) / 2,  0,  0
 
-    The first two are the motion that it begins with, the last two are rest, and the third lies between. So a joint that
-    does not speed up at the beginning never turns back and is never faster than at first. The duration h is doubled
-    until the efforts, by the model, are within their limits, and the decelerations within those of the URDF.
+    The first two are the initial motion, the last two are rest, and the third is between them. So a joint that does not
+    accelerate at the beginning never turns back, and is never faster than at the beginning. The duration h is doubled
+    until the efforts of the model are within their limits, and the decelerations within those of the URDF.
 
     Args:
         dynamics: of the arm.
@@ -221,7 +221,7 @@ def braking(dynamics: Dynamics, motion: Sample, velocity_limit: Array, effort_li
 
 
 def _states(first: Array, last: Array, u: Array, duration: float) -> Sample:
-    """A quintic at parts u (K,) of its duration [s]: positions, velocities and accelerations, each (K, n)."""
+    """A quintic at fractions u (K,) of its duration [s]: positions, velocities and accelerations, each (K, n)."""
     u, distance = u[:, None], last - first
     return Sample(
         first + (10 * u**3 - 15 * u**4 + 6 * u**5) * distance,
@@ -239,7 +239,7 @@ def _rigid_efforts(dynamics: Dynamics, motion: Sample) -> Array:
 
 
 def _exceeded_limit(dynamics: Dynamics, motion: Sample, limit: Array) -> tuple[int, int, Array, Array] | None:
-    """Where an effort passes its limit most: row and joint, and efforts and friction (K, n); None if none does."""
+    """The greatest excess of an effort limit: row and joint, and efforts and friction (K, n); None without excess."""
     known = FrictionCompensation(dynamics)
     friction = known.viscous * motion.qd + known.coulomb * np.sign(motion.qd)
     efforts = _rigid_efforts(dynamics, motion) + friction
@@ -249,10 +249,10 @@ def _exceeded_limit(dynamics: Dynamics, motion: Sample, limit: Array) -> tuple[i
 
 
 def _why_never(dynamics: Dynamics, first: Array, last: Array, duration: float, limit: Array, share: float) -> str:
-    """Why a motion is too much even for a long duration."""
+    """Why a motion is impossible even with a long duration."""
     found = _exceeded_limit(dynamics, _states(first, last, np.linspace(0.0, 1.0, SAMPLES), duration), limit)
     if found is None:
-        return f"no motion of up to {LONGEST:g} s keeps to its path"
+        return f"no motion of up to {LONGEST:g} s stays on its path"
     row, column, efforts, friction = found
     joint, rubs = dynamics.robot.joints[column], abs(friction[row, column])
     of_it = f" ({rubs:.4g} of it against friction)" if rubs > 0.01 * abs(efforts[row, column]) else ""
@@ -264,10 +264,10 @@ def _why_never(dynamics: Dynamics, first: Array, last: Array, duration: float, l
 
 
 def _lag(dynamics: Dynamics, motion: Sample, duration: float, period: float) -> float:
-    """How far a joint is off its path at most because efforts are held for a period [rad] or [m].
+    """Greatest error of a joint because efforts are held for a period [rad] or [m].
 
-    The feedback is that of the default gains. The error is integrated by implicit Euler, also for the time after the
-    motion in which it may still grow.
+    The feedback is that of the default gains. The error is integrated by implicit Euler, also for a time after the
+    motion, in which it may still grow.
     """
     if period == 0.0:
         return 0.0

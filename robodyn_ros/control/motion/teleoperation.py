@@ -1,22 +1,24 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Bilateral teleoperation: one arm is led, another follows, and what holds the follower is felt.
+"""Bilateral teleoperation: a follower arm follows a leader arm, and its efforts are fed back to the leader.
 
     leader  --- x, ẋ, energy --->  network  --->  reference of the follower   q̇ = S ẋ
     leader  <---  F, energy  ---  network  <---  feedback of the follower's law   F = Sᵀ τ
 
-**What is coupled.** Joint by joint x are the positions of the joints, and S = 1. Tool by tool x is the pose of the
-tool: ẋ = J q̇ at the leader, whose joints feel Jᵀ F, and S = J̄ at the follower. So the arms may differ, and F ẋ is the
-power at each. J̄ is the dynamically consistent inverse: efforts in the null space of the follower are not felt.
+**Coupled coordinates x.** With coupled joints, x are the positions of the joints, and S = 1. With coupled tools, x is
+the pose of the tool: ẋ = J q̇ at the leader, whose joints get the efforts Jᵀ F, and S = J̄ at the follower. So the arms
+may differ, and F ẋ is the power at each of them. J̄ is the dynamically consistent inverse: efforts in the null space of
+the follower are not fed back.
 
-**Passivity.** The network delays and loses messages, and a delayed force feeds the motion that it should brake. So both
-ends keep account of the energy, for each joint or direction: what has entered the network at one end is written into
-every message, and the other end lets no more out than that. Where it would, a damper takes the rest away at once: the
-leader's end brakes the arm, and the follower's end slows its reference down. So the network is passive for every delay,
-constant or not, and whatever is lost, and the arms that it couples stay stable. The reference drifts by what was
-braked; it goes back as far as the energy allows. What a law answers to a new reference is known a period later, so in
-each period the account can be short by a little: some joules in all, where thousands come out without it.
+**Passivity.** The network delays and loses messages, and a delayed force may drive the motion that it should brake.
+Therefore both ends observe the energy, for each joint or direction. Every message has the energy that has entered the
+network at its end, and the other end releases no more than that. A damper dissipates an excess at once: the leader's
+end brakes the arm, and the follower's end slows its reference down. So the network is passive for every delay, constant
+or not, and for every loss of messages, and the coupled arms stay stable. The damping causes a drift of the reference,
+which is corrected as far as the energy allows. The effort of a law for a new reference is known one period later, so
+the observed energy is slightly too low in each period: by a few joules in total, compared with thousands of joules
+without the observer.
 
 Source: Ryu, Artigas, Preusche, A passive bilateral control scheme for a teleoperator with time-varying communication
 delay, Mechatronics 20(7) (2010), eq. 3 to 10 (time domain passivity); Hannaford and Ryu, Time-domain passivity control
@@ -47,13 +49,13 @@ RETURN_RATE = 2.0
 """Rate at which drift of the reference goes back [1/s]."""
 
 TINY = 1e-12
-"""Square of a speed or an effort below which a damper takes nothing away."""
+"""Square of a speed or an effort below which a damper dissipates nothing."""
 
 PLENTY = 1e200
-"""Energy that a leader who feels nothing has to give [J]."""
+"""Energy budget from a leader without feedback [J]."""
 
 UNFELT = 1e-9
-"""Mobility below which a direction has no mass that could be braked [1/kg] or [1/(kg m²)]."""
+"""Mobility below which a direction has no mass to brake [1/kg] or [1/(kg m²)]."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ class TeleoperationSettings:
 
 
 class PortMessage(NamedTuple):
-    """What one end tells the other, (k,) each: for every joint, or for x, y, z, rx, ry, rz of the tool."""
+    """Message from one end to the other, (k,) each: for every joint, or for x, y, z, rx, ry, rz of the tool."""
 
     entered: Array  # energy that has entered the network at this end since the beginning [J]
     first: Array  # x of the leader, or F of the follower
@@ -76,27 +78,27 @@ class PortMessage(NamedTuple):
 
 
 class _Port:
-    """Account of the energy at one end of the network, (k,) in [J].
+    """Observed energy at one end of the network, (k,) in [J].
 
     Attributes:
-        entered: what has entered the network here.
-        left: what has left it here.
+        entered: energy that has entered the network here.
+        left: energy that has left it here.
     """
 
     def __init__(self, k: int) -> None:
         self.entered, self.left = np.zeros(k), np.zeros(k)
 
     def budget(self, elsewhere: Array) -> Array:
-        """What may still leave here, when so much has entered at the other end; negative where too much has left."""
+        """Energy that may still leave here, by that which has entered at the other end; negative for an excess."""
         return elsewhere - self.left
 
     def book(self, energy: Array) -> None:
-        """Take account of energy that goes into the network, or out of it where it is negative."""
+        """Add energy that enters the network, or that leaves it if negative."""
         self.entered, self.left = self.entered + np.maximum(energy, 0.0), self.left + np.maximum(-energy, 0.0)
 
 
 class Coupling(Protocol):
-    """What of an arm with n joints is coupled with the other arm: k coordinates x."""
+    """The k coordinates x of an arm with n joints that are coupled with the other arm."""
 
     @property
     def size(self) -> int:
@@ -112,17 +114,17 @@ class Coupling(Protocol):
         """S (n, k) at q: q̇ = S ẋ."""
 
     def inertia(self, q: Array) -> Array:
-        """What mass each coordinate has where the others are free, (k,); 0 for one that the arm has not."""
+        """Effective mass of each coordinate if the others are free, (k,); 0 if the arm cannot move along it."""
 
     def shifted(self, goal: Array, first: Array, begin: Array) -> Array:
-        """Where an arm is to go that began at ``begin``, when one that began at ``first`` is at ``goal``; (k,) each."""
+        """Goal of an arm that began at ``begin``, if the other one began at ``first`` and is at ``goal``; (k,) each."""
 
     def apart(self, goal: Array, here: Array) -> Array:
-        """The way from one place to another, (k,) each."""
+        """The displacement from ``here`` to ``goal``, (k,) each."""
 
 
 class JointCoupling:
-    """Joint by joint: the coordinates are the positions of the joints."""
+    """Coupled joints: the coordinates are the positions of the joints."""
 
     def __init__(self, inertia: ArrayLike) -> None:
         """
@@ -154,7 +156,7 @@ class JointCoupling:
         return self._inertia
 
     def shifted(self, goal: Array, first: Array, begin: Array) -> Array:
-        """Add the way of the leader."""
+        """Add the displacement of the leader."""
         return begin + goal - first
 
     def apart(self, goal: Array, here: Array) -> Array:
@@ -163,17 +165,17 @@ class JointCoupling:
 
 
 class ToolCoupling:
-    """Tool by tool: the coordinates are the position and the rotation vector of a link, ẋ is its twist.
+    """Coupled tools: the coordinates are the position and the rotation vector of a link, ẋ is its twist.
 
-    All are in the root link's axes, and those of one arm stand for those of the other. A direction that the arm does
-    not have stays as it is, and has no force.
+    All are in the root link's axes of their arm. A direction in which an arm cannot move does not change, and has no
+    force.
     """
 
     def __init__(self, dynamics: Dynamics, link: str = "") -> None:
         """
         Args:
             dynamics: the arm's model.
-            link: the tool; the last link that moves if empty.
+            link: the tool; the last moving link if empty.
 
         Raises:
             InputError: no such link, or no joint moves it.
@@ -207,7 +209,7 @@ class ToolCoupling:
         return found
 
     def shifted(self, goal: Array, first: Array, begin: Array) -> Array:
-        """Add the way of the leader, a translation and a rotation."""
+        """Add the displacement of the leader, a translation and a rotation."""
         turn = so3.exp(goal[3:]) @ so3.exp(first[3:]).T @ so3.exp(begin[3:])
         return np.concatenate((begin[:3] + goal[:3] - first[:3], so3.log(turn)))
 
@@ -217,20 +219,20 @@ class ToolCoupling:
 
 
 def _ratio(kept: Array, asked: Array) -> Array:
-    """What part of each value a limit has left of it, (n,)."""
+    """Ratio of each limited value to its unlimited one, (n,)."""
     found: Array = np.where(kept == asked, 1.0, kept / np.where(asked == 0.0, 1.0, asked))
     return found
 
 
 class LeaderPort:
-    """The leader's end: takes the leader's motion, and gives the effort that its hand feels."""
+    """The leader's end: takes the leader's motion, and gives the effort of the feedback."""
 
     def __init__(
         self, coupling: Coupling, effort_limit: ArrayLike, settings: TeleoperationSettings, *, passive: bool = True
     ) -> None:
         """
         Args:
-            coupling: what of the leader is coupled.
+            coupling: the coupled coordinates of the leader.
             effort_limit: of the leader, (n,) in [N·m] or [N].
             settings: of the coupling.
             passive: False to let out more energy than has entered, as a coupling without the account does.
@@ -271,14 +273,14 @@ class LeaderPort:
         return -effort
 
     def _passive(self, dt: float, speed: Array, force: Array, entered: Array, most: Array) -> Array:
-        """The force with a damper, no stronger than that, which takes away what must not leave here."""
+        """The force with a damper, of damping ``most`` or less, that dissipates an excess of energy."""
         budget = self.port.budget(entered) + np.minimum(dt * force * speed, 0.0)
         damping = np.where((budget < 0.0) & (speed**2 > TINY), -budget / np.maximum(dt * speed**2, TINY * dt), 0.0)
         found: Array = force + np.minimum(damping, most) * speed
         return found
 
     def message(self, q: ArrayLike, qd: ArrayLike) -> PortMessage:
-        """What to tell the other end.
+        """The message to the other end.
 
         Args:
             q: position of the leader (n,).
@@ -291,7 +293,7 @@ class LeaderPort:
 
 
 class FollowerPort:
-    """The follower's end: takes what came from the leader, and gives the reference of the follower."""
+    """The follower's end: takes the messages of the leader, and gives the reference of the follower."""
 
     def __init__(
         self,
@@ -320,18 +322,18 @@ class FollowerPort:
         if self._limit.shape != self._q.shape or not (self._limit > 0.0).all():
             raise InputError("velocity_limit", f"must be {n} numbers above 0", velocity_limit)
         self._lower, self._upper = (np.broadcast_to(np.asarray(end, dtype=np.float64), (n,)) for end in position_limits)
-        self._begin: tuple[Array, Array] | None = None  # the leader's first place, and where the follower was then
+        self._begin: tuple[Array, Array] | None = None  # coordinates of the leader and of the follower at the begin
         self._inverse, self._speed = np.zeros((n, coupling.size)), np.zeros(coupling.size)
         self.port = _Port(coupling.size)
 
     def update(self, dt: float, effort: ArrayLike, received: PortMessage | None) -> tuple[Array, Array]:
         """The reference of the follower at the end of the period: position and velocity, (n,) each.
 
-        The follower begins where it is: the leader's first place counts as the same.
+        The follower begins at its own position: only displacements of the leader from its first position are followed.
 
         Args:
             dt: the period [s].
-            effort: with which the follower's law answers the reference before, (n,) in [N·m] or [N].
+            effort: of the follower's law for the reference before, (n,) in [N·m] or [N].
             received: the latest message of the leader's end; None before the first.
 
         Raises:
@@ -356,22 +358,22 @@ class FollowerPort:
         return self._q.copy(), qd
 
     def _within_limits(self, dt: float, qd: Array) -> Array:
-        """Velocities of the joints (n,) that keep to the limits; a joint beyond one may stay there."""
+        """Velocities of the joints (n,) clipped to the limits; a joint beyond a position limit may stay there."""
         below, above = np.minimum((self._lower - self._q) / dt, 0.0), np.maximum((self._upper - self._q) / dt, 0.0)
         kept: Array = np.clip(np.clip(qd, below, above), -self._limit, self._limit)
         return kept
 
     def _passive(self, dt: float, speed: Array, force: Array, entered: Array) -> Array:
-        """The speed without the part that would let too much energy out."""
+        """The speed, reduced so that no excess of energy leaves the network."""
         power, most = force * speed, np.maximum(self.port.budget(entered), 0.0) / dt
         found: Array = np.where(power > most, speed * most / np.maximum(power, TINY), speed)
         return found
 
     def message(self, effort: ArrayLike) -> PortMessage:
-        """What to tell the other end.
+        """The message to the other end.
 
         Args:
-            effort: with which the follower's law drives it to its reference, (n,).
+            effort: of the follower's law, which drives it to its reference, (n,).
         """
         felt = self._coupling.inverse(self._q).T @ np.asarray(effort, dtype=np.float64)
         return PortMessage(self.port.entered.copy(), felt, np.zeros_like(felt))

@@ -3,9 +3,9 @@
 
 """Motions to a pose of the tool, within the limits of the joints.
 
-An arm at rest goes there by :func:`~robodyn_ros.control.motion.point_to_point.point_to_point`. An arm that moves is
-brought to rest first, by :func:`~robodyn_ros.control.motion.point_to_point.braking`. Both keep the efforts, by the
-model, within the limits.
+An arm at rest moves by :func:`~robodyn_ros.control.motion.point_to_point.point_to_point`. A moving arm is first brought
+to rest by :func:`~robodyn_ros.control.motion.point_to_point.braking`. Both keep the efforts of the model within the
+limits.
 """
 
 from __future__ import annotations
@@ -29,17 +29,19 @@ from robodyn_ros.settings import check_settings, setting
 from robodyn_ros.suggestions import is_it
 
 EFFORT_RATIO = 0.8
-"""Ratio of the effort limits that a motion may use [-]; the rest is left to feedback."""
+"""Ratio of the effort limits that a motion may use [-]; the rest is for feedback."""
 
 BRAKING_RATIO = 0.9
-"""The same while a moving arm is brought to rest [-]: greater, so that the present motion is surely within it."""
+"""Ratio of the effort limits during braking [-]; greater, so that the present motion is within it."""
 
 
 @dataclass(frozen=True)
 class ToolSettings:
     """Settings of motions to a pose."""
 
-    target_speed: float = setting(0.5, "speed of a motion to ~/target_pose, of the velocity limits", "-", 0.01, 1.0)
+    target_speed: float = setting(
+        0.5, "speed of a motion to ~/target_pose, as ratio of the velocity limits", "-", 0.01, 1.0
+    )
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -103,7 +105,7 @@ class ToolMotion:
 
 
 def target_frame(kinematics: Kinematics, name: str, q: Array) -> Array:
-    """Pose of the link that a target is told in, (4, 4) in the root link's frame.
+    """Pose of the link in whose frame a target is given, (4, 4) in the root link's frame.
 
     Args:
         kinematics: of the arm.

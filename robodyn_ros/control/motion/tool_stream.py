@@ -1,10 +1,10 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Streams for the tool: which link is moved, and within which limits.
+"""Streams for the tool: the link that is moved, and the limits.
 
-``core/tool.c`` makes a reference of the joints of them, for the controller node, for a loop in Python
-(:meth:`.ControlLoop.move_tool`) and for the exported controller. What it needs to know of the arm is found here.
+``core/tool.c`` computes a joint reference from them, for the controller node, for a loop in Python
+(:meth:`.ControlLoop.move_tool`) and for the exported controller. This module computes the data of the arm for that.
 """
 
 from __future__ import annotations
@@ -28,30 +28,30 @@ from robodyn_ros.robot.robot import tip
 from robodyn_ros.settings import check_settings, choice, setting
 
 MEANINGS = ("goal", "stream")
-"""What a message on ``~/target_pose`` is: a goal to which a motion is planned, or the newest pose of a stream."""
+"""Meanings of a message on ``~/target_pose``: a goal to which a motion is planned, or the newest pose of a stream."""
 
 LENGTH = 0.3
-"""A turn of one radian counts as much as this distance, where joints cannot do all that is asked for [m]."""
+"""Distance with the same weight as a rotation by one radian, if joints cannot follow both [m]."""
 
 POSES = 100
-"""Number of random poses that say what is far from singular."""
+"""Number of random poses from which the usual singular value is computed."""
 
 NEAR = 0.05
-"""The tool stands on its path where the least singular value comes to this ratio of its median over those poses."""
+"""Ratio of the least singular value to its median over those poses at which the tool stops on its path."""
 
 OLDEST_FRAME = 1.0
-"""A transform of tf that is older is refused: whoever published it has stopped [s]."""
+"""Greatest age of a transform of tf; an older one is refused, because its publisher has stopped [s]."""
 
 
 @dataclass(frozen=True)
 class StreamSettings:
-    """Settings of what is streamed to the tool."""
+    """Settings of streams for the tool."""
 
-    target_pose: str = choice("goal", "what ~/target_pose is: a goal, or a stream", lambda: MEANINGS)
+    target_pose: str = choice("goal", "meaning of ~/target_pose: a goal, or a stream", lambda: MEANINGS)
     timeout: float = setting(0.1, "time without a message after which a streamed twist or wrench ends", "s", 1e-3, 10.0)
     delay: float = setting(
         0.0,
-        "when a streamed pose is due after its stamp; 0: one period of the stream, as it is measured",
+        "delay of the reference after the stamp of a streamed pose; 0: one period of the stream, as it is measured",
         "s",
         0.0,
         1.0,
@@ -76,13 +76,13 @@ class StreamSettings:
 
 @dataclass(frozen=True, eq=False)
 class StreamedTool:
-    """The link that is moved, as the core knows it.
+    """The link that streams move, with its data for the core.
 
     Attributes:
         link: its name.
-        axes: the directions that the arm has, as rows over a twist, weighted by :data:`LENGTH`, (k, 6).
-        floor: singular value of the Jacobian in them at which the tool stands on its path.
-        program: its pose and its Jacobian.
+        axes: the directions in which the arm can move it, as rows over a twist, weighted by :data:`LENGTH`, (k, 6).
+        floor: singular value of the Jacobian in these directions at which the tool stops on its path.
+        program: of its pose and its Jacobian.
     """
 
     link: str
@@ -92,7 +92,7 @@ class StreamedTool:
 
     @classmethod
     def of(cls, robot: Robot, link: str = "") -> StreamedTool:
-        """A link of an arm; found out once for each.
+        """The streamed link of an arm; computed once for each.
 
         Args:
             robot: the arm.

@@ -4,19 +4,19 @@
 """Trajectories through points, and their files.
 
 The degree follows from the points, as in joint_trajectory_controller: positions alone are joined by straight lines,
-positions and velocities by cubics, and with accelerations by quintics. Each segment between two points h apart is
-written on the Bernstein basis, whose coefficients follow from the ends alone (Farin, Curves and Surfaces for CAGD
+positions and velocities by cubics, and points with accelerations by quintics. Each segment between two points h apart
+is written in the Bernstein basis, whose coefficients follow from its ends alone (Farin, Curves and Surfaces for CAGD
 (2002), ch. 5; Biagiotti and Melchiorri, Trajectory Planning for Automatic Machines and Robots (2008), ch. 2)::
 
     cubic    y0, y0 + h v0/3, y1 - h v1/3, y1
     quintic  y0, y0 + h v0/5, y0 + 2 h v0/5 + h² a0/20, (the same mirrored), y1
 
-The polynomial stays between the least and the greatest coefficient, which makes limits cheap to check: only segments
-whose coefficients leave them are cut in half, again and again, until the polynomial itself is known (de Casteljau's
-algorithm; Farin, section 5.4; Lane and Riesenfeld, IEEE Trans. Pattern Analysis and Machine Intelligence 2 (1980)).
+The polynomial stays between its least and its greatest coefficient, which makes limits cheap to check: only segments
+whose coefficients exceed a limit are halved repeatedly, until their extreme value is known (de Casteljau's algorithm;
+Farin, section 5.4; Lane and Riesenfeld, IEEE Trans. Pattern Analysis and Machine Intelligence 2 (1980)).
 
-A trajectory file is the message trajectory_msgs/msg/JointTrajectory as JSON, which is YAML as well. So ``ros2 topic
-pub`` takes it for the topics of joint_trajectory_controller and of this package's controller.
+A trajectory file is the message trajectory_msgs/msg/JointTrajectory as JSON, which is also YAML. So ``ros2 topic pub``
+accepts it for the topics of joint_trajectory_controller and of this package's controller.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ RESOLUTION = 1e-13
 """Greatest error of an extreme value, relative to the greatest coefficient."""
 
 HALVINGS = 60
-"""How often a segment is cut in half at most; each time the coefficients come four times as close to the curve."""
+"""Greatest number of halvings of a segment; each reduces the distance of the coefficients to the curve to a quarter."""
 
 GROWTH = 1e4
-"""More than the power coefficients of position, velocity and acceleration, on [0, 1], exceed the Bernstein ones by."""
+"""Bound of the ratio of power coefficients of position, velocity and acceleration, on [0, 1], to the Bernstein ones."""
 
 GREATEST_EFFORT = 1e12
-"""More than any drive gives, and little enough to calculate with [N·m] or [N]."""
+"""Greatest planned effort [N·m] or [N]: above that of any drive, and small enough to calculate with."""
 
 FIELDS = {"positions": "positions", "velocities": "velocities", "accelerations": "accelerations"}
 """Field of a point → attribute of a trajectory."""
@@ -67,7 +67,7 @@ class Sample(NamedTuple):
 
 
 class Trajectory:
-    """A motion through K points of n joints; before the first and after the last the arm rests there.
+    """A motion through K points of n joints; before the first and after the last point the arm rests there.
 
     Attributes:
         times: (K,) in [s], rising; 0 is when the trajectory starts, and the first point may lie later.
@@ -96,7 +96,7 @@ class Trajectory:
 
         Raises:
             InputError: wrong shapes, something not finite, times that do not rise, accelerations without velocities,
-                values so great, or times so close, that the curve between two points has no finite coefficients.
+                or a curve without finite coefficients, by too great values or too close times.
         """
         shape = _shape(positions)
         self.times = read_only(finite_array("times", times, shape[:1]))
@@ -131,11 +131,11 @@ class Trajectory:
         )
 
     def of_more_joints(self, columns: Sequence[int], q: Array) -> Trajectory:
-        """Return the trajectory of more joints, of which the others stand still; efforts are left out.
+        """Return a trajectory of n joints, in which the additional joints stand still; efforts are left out.
 
         Args:
-            columns: indices of its joints among them.
-            q: positions of all of them (n,) in [rad] or [m].
+            columns: indices of the present joints among the n.
+            q: positions of all n joints (n,) in [rad] or [m].
         """
 
         def among(values: Array, rest: Array) -> Array:
@@ -159,7 +159,7 @@ class Trajectory:
         return self._end
 
     def sample(self, t: float) -> Sample:
-        """Position, velocity and acceleration at time t [s]; at rest outside the points' times."""
+        """Position, velocity and acceleration at time t [s]; at rest before the first and after the last point."""
         if t >= self._end:
             return self._last
         if t < self._begin:
@@ -181,7 +181,7 @@ class Trajectory:
         return np.minimum(least, below), np.maximum(greatest, above)
 
     def speed(self, limit: Array) -> Array:
-        """Greatest speed of each joint, (n,) in [rad/s] or [m/s]; exact where above a limit (n,), else a bound."""
+        """Greatest speed of each joint, (n,) in [rad/s] or [m/s]; exact if above its limit (n,), else a bound."""
         velocity = self._curves[1].c if len(self.times) > 1 else np.empty((1, 0, self.n))
         return np.maximum(np.maximum(peaks(velocity, limit), peaks(-velocity, limit)), 0.0)
 
@@ -189,7 +189,7 @@ class Trajectory:
 class PlannedEffort:
     """The efforts that a motion needs according to a plan, at K times and linear between them.
 
-    They are the whole efforts, gravity included, not the part that a law has to add.
+    They are total efforts, with gravity, not only those that a law has to add.
 
     Attributes:
         times: (K,) in [s], rising.
@@ -204,7 +204,7 @@ class PlannedEffort:
             n: number of joints.
 
         Raises:
-            InputError: wrong shapes, something not finite or absurdly great.
+            InputError: wrong shapes, something not finite or above ``GREATEST_EFFORT``.
         """
         self.times = times
         self.efforts = read_only(finite_array("efforts", efforts, (len(times), n)))
@@ -212,7 +212,7 @@ class PlannedEffort:
             raise InputError("efforts", f"must be at most {GREATEST_EFFORT:g} in magnitude", efforts)
 
     def at(self, t: float) -> Array | None:
-        """Efforts (n,) at time t [s]; None outside of the points, because at the last one the arm may still brake."""
+        """Efforts (n,) at time t [s]; None outside the points' times, because at the last the arm may still brake."""
         after = bisect_right(self.times, t)
         if after in (0, len(self.times)):
             return None
@@ -233,10 +233,10 @@ def _bernstein_coefficients(t: Array, y: Array, v: Array | None, a: Array | None
     """Bernstein coefficients of every segment, (degree + 1, K - 1, n).
 
     Raises:
-        InputError: some are so great, or a segment so short or long, that its power coefficients are not finite.
+        InputError: power coefficients are not finite, by great values, or by a short or long segment.
     """
     y0, y1 = y[:-1], y[1:]
-    with np.errstate(all="ignore"):  # what overflows is found below
+    with np.errstate(all="ignore"):  # overflows are found below
         h = np.diff(t)[:, np.newaxis]
         if v is None:
             found = np.stack((y0, y1))
@@ -258,7 +258,7 @@ def _bernstein_coefficients(t: Array, y: Array, v: Array | None, a: Array | None
 
 
 def peaks(bernstein: Array, limit: Array) -> Array:
-    """Greatest values of polynomials on their intervals; exact where above a limit, else a bound.
+    """Greatest values of polynomials on their intervals; exact if above a limit, else an upper bound.
 
     Args:
         bernstein: coefficients (degree + 1, m, n) of m polynomials for each of n joints.
@@ -309,7 +309,7 @@ def read_trajectory(path: str | os.PathLike[str], robot: Robot) -> Trajectory:
     """A trajectory of all joints of an arm, in its order.
 
     Raises:
-        InputError: the file cannot be read, is something else, or is of other joints.
+        InputError: the file cannot be read, is no trajectory, or is of other joints.
     """
     from robodyn_ros.yaml_files import YamlError, read_yaml
 
@@ -339,7 +339,7 @@ def read_trajectory(path: str | os.PathLike[str], robot: Robot) -> Trajectory:
 
 
 def _rows(field: str, points: Sequence[dict[str, Any]], count: int) -> Array | None:
-    """Values of all points (K, count); None where no point has any."""
+    """Values of all points (K, count); None if no point has any."""
     rows = [point.get(field) or [] for point in points]
     if not any(rows):
         return None

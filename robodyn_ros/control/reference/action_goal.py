@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A goal of the action FollowJointTrajectory: the tolerances that it may ask for, and its result."""
+"""A goal of the action FollowJointTrajectory: its tolerances and its result."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ RESULTS: dict[Outcome, GoalResult] = {
         "canceled", -1, "Current goal cancelled during deactivate transition: the controller answers no states now."
     ),
 }
-"""Outcome of a trajectory → result of its goal; statuses, codes and beginnings of texts as joint_trajectory_controller
-has them."""
+"""Outcome of a trajectory → result of its goal; statuses, codes and beginnings of texts as in
+joint_trajectory_controller."""
 
 
 class ActionGoal:
@@ -53,16 +53,16 @@ class ActionGoal:
     def __init__(self, following: Following) -> None:
         """
         Args:
-            following: how the trajectory goes.
+            following: its trajectory.
         """
         self._following = following
         self._canceled = False
 
     def cancel(self, hold: Callable[[], object]) -> bool:
-        """Cancel it if it has not ended; True if so.
+        """Cancel the goal, unless it has ended; True if it was cancelled.
 
         Args:
-            hold: tells the arm to hold; if it raises, the goal is not canceled.
+            hold: function that makes the arm hold; if it raises, the goal is not cancelled.
         """
         if self._following.outcome is not None:
             return False
@@ -72,7 +72,7 @@ class ActionGoal:
 
     @property
     def result(self) -> GoalResult | None:
-        """How it ended; None until then."""
+        """The result of the goal; None while it is active."""
         outcome = self._following.outcome
         if outcome is None:
             return None
@@ -88,13 +88,13 @@ def goal_tolerances(
     goal: Iterable[tuple[str, float]],
     time: float,
 ) -> Tolerances:
-    """The tolerances that a goal is judged by.
+    """The tolerances of a goal.
 
-    As in joint_trajectory_controller, 0 leaves the default, and a negative value stands for any distance.
+    As in joint_trajectory_controller, 0 keeps the default, and a negative value means no limit.
 
     Args:
-        defaults: where it asks for nothing.
-        joints: names of the arm's.
+        defaults: tolerances that the goal does not give.
+        joints: names of the arm's joints.
         path: joint and tolerance of its position on the path [rad] or [m].
         goal: likewise, at the end.
         time: for reaching the goal [s].

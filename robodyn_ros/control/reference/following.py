@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Trajectories that a loop is asked to follow: prepared beforehand, and known by how they end."""
+"""Trajectories that a loop follows: their preparation, and their outcome."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from robodyn_ros.robot.pose import Array
 from robodyn_ros.suggestions import is_it
 
 Mode = Literal["waiting", "hold", "follow", "track"]
-"""What gives the reference: nothing before the first state, a hold, a trajectory, or a stream."""
+"""Source of the reference: none before the first state, a hold, a trajectory, or a stream."""
 
 MODES: dict[int, Mode] = {
     CODES["WAITING"]: "waiting",
@@ -34,10 +34,10 @@ MODES: dict[int, Mode] = {
 Outcome = Literal[
     "succeeded", "path tolerance violated", "goal tolerance violated", "replaced", "held", "interrupted", "stopped"
 ]
-"""How a trajectory ended; ``interrupted`` by a fault or by a gap in the states, ``stopped`` with the whole loop."""
+"""Ends of a trajectory; ``interrupted``: by a fault or by a gap in the states; ``stopped``: with the whole loop."""
 
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
-"""In the order of ``core.h``, from 1 on."""
+"""Outcomes in the order of ``core.h``, whose codes begin with 1."""
 
 
 def joint_columns(robot: Robot, joints: Sequence[str] | None) -> list[int]:
@@ -57,7 +57,7 @@ def joint_columns(robot: Robot, joints: Sequence[str] | None) -> list[int]:
 
 
 class PreparedTrajectory:
-    """A trajectory that can be followed at once: what is slow about that has been done.
+    """A trajectory that can be followed at once, because all slow checks have been done.
 
     Attributes:
         trajectory: of some joints.
@@ -70,8 +70,8 @@ class PreparedTrajectory:
     ) -> None:
         """
         Args:
-            core: that is to follow it.
-            settings: address of the settings that it is checked by.
+            core: the core that will follow it.
+            settings: address of the settings for its checks.
             trajectory: of some joints.
             columns: index among the arm's joints of each of its joints.
             start: when its time is 0 [s]; now if None.
@@ -105,7 +105,7 @@ class PreparedTrajectory:
             raise Refused(int(fields.why), int(fields.joint), float(fields.value), float(fields.limit))
 
     def hand_over(self) -> int:
-        """The address in C, which belongs to the core from now on; 0 if it was handed over before."""
+        """The address in C, owned by the core from now on; 0 if it was handed over before."""
         address, self._address = self._address, 0
         return address
 
@@ -115,10 +115,10 @@ class PreparedTrajectory:
 
 
 class Refused(Exception):
-    """The core refuses something: why, which joint, its value, and the limit."""
+    """A refusal of the core: reason, joint, value, and limit."""
 
     def error(self, name: str, robot: Robot) -> RobodynError:
-        """The same in words.
+        """The refusal as an error with a message.
 
         Args:
             name: of what is refused, such as ``trajectory``.
@@ -139,13 +139,13 @@ class Refused(Exception):
             return NotReadyError("no valid joint state has come yet: there is no reference to start from")
         texts: dict[int, str] = {
             CODES["CORE_UNREACHABLE"]: f"joint {joint.name!r} jumps from {limit:.6g} to {value:.6g}, and has no "
-            "velocity limit within which it could be led there",
-            CODES["CORE_OVER"]: f"its last point, at {value:.6g} s, leaves no time to get there",
-            CODES["CORE_NOT_NUMBERS"]: f"joint {joint.name!r} gets no finite numbers, or a curve that has none",
+            "velocity limit with which the jump could be rate-limited",
+            CODES["CORE_OVER"]: f"its last point, at {value:.6g} s, has passed or cannot be reached in time",
+            CODES["CORE_NOT_NUMBERS"]: f"joint {joint.name!r} gets no finite numbers, or its curve is not finite",
             CODES["CORE_CHANGED"]: "the velocity limits changed while it was prepared: send it again",
             CODES["CORE_NOT_RISING"]: f"point {place + 1}: times must be finite and rise strictly, not {value!r}",
-            CODES["CORE_IN_MOTION"]: f"does not end at rest, but joint {joint.name!r} at {value:.6g}; to take "
-            "it all the same, set allow_nonzero_velocity_at_trajectory_end",
+            CODES["CORE_IN_MOTION"]: f"does not end at rest: joint {joint.name!r} has the velocity {value:.6g}; to "
+            "accept it, set allow_nonzero_velocity_at_trajectory_end",
             CODES["CORE_NO_TOOL"]: "the settings of the loop name no tool",
             CODES["CORE_NO_MEMORY"]: f"there is no memory for {value:.0f} points",
         }
@@ -153,42 +153,42 @@ class Refused(Exception):
 
 
 class Following:
-    """An accepted trajectory, judged as joint_trajectory_controller does.
+    """An accepted trajectory, judged as by joint_trajectory_controller.
 
     - On the path no joint may be further from the reference than its path tolerance.
-    - After the last point the goal counts as reached once every joint is within its goal tolerance of it and slower
-      than ``stopped_velocity_tolerance``; within ``goal_time`` if that is not 0, else however long it takes.
+    - After the last point the goal is reached as soon as every joint is within its goal tolerance and slower than
+      ``stopped_velocity_tolerance``. The time limit is ``goal_time``; with 0 there is none.
     """
 
     def __init__(self, ask: Callable[[], Outcome | None], judge_load: Callable[[], str]) -> None:
         """
         Args:
-            ask: how it ended; None if it has not.
-            judge_load: says where gravity and friction alone will be too much for a joint on its way.
+            ask: returns the outcome; None while it is being followed.
+            judge_load: returns where on the path gravity and friction alone exceed an effort limit; "" if nowhere.
         """
         self._ask, self._judge_load = ask, judge_load
         self._outcome: Outcome | None = None
 
     @property
     def outcome(self) -> Outcome | None:
-        """How it ended; None until then."""
+        """The outcome; None while it is being followed."""
         if self._outcome is None:
             self._outcome = self._ask()
         return self._outcome
 
     @cached_property
     def overload(self) -> str:
-        """Where gravity and friction alone will be too much for a joint; "" if nowhere. It is found when asked for."""
+        """Where gravity and friction alone exceed an effort limit; "" if nowhere. Computed on first access."""
         return self._judge_load()
 
 
 def samples(prepared: PreparedTrajectory, present: Array, count: int) -> tuple[Array, Array]:
-    """Positions and velocities along a trajectory, at equal distances in time, (count, n) each.
+    """Positions and velocities along a trajectory, at equal time steps, (count, n) each.
 
     Args:
         prepared: the trajectory.
-        present: where joints stay that it does not have, (n,).
-        count: how many.
+        present: positions of the joints that it does not move, (n,).
+        count: number of samples.
     """
     trajectory, columns = prepared.trajectory, prepared.columns
     q, qd = np.tile(present, (count, 1)), np.zeros((count, len(present)))

@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Velocities of a streamed reference that brings positions only: filtered differentiation by the stamps."""
+"""Velocities of a streamed reference with positions only: filtered differentiation by the stamps."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ class StreamVelocity:
 
         v ← v + (Δq / Δt - v) Δt / (T + Δt),   |v| ≤ v_max
 
-    A first-order low pass of the difference quotient with the time constant T (backward Euler), as of measured
-    positions, joint by joint: a message may name some joints only. It lags by T and half a period. A lost message
-    costs nothing but that lag, and two messages close together weigh little. One that was overtaken changes nothing. A
-    joint is at rest at the begin, after a pause, where time goes back further than a message is overtaken, and where it
-    jumps.
+    A first-order low pass of the difference quotient with the time constant T (backward Euler), as for measured
+    positions. Each joint has its own filter, because a message may name some joints only. The estimate lags by T and
+    half a period. A lost message has no further effect, two messages close together have little weight, and a message
+    that was overtaken is ignored. The velocity of a joint is zero at the begin, after a pause, after a jump of its
+    position, and when the clock was set back.
     """
 
     def __init__(self, core: Core) -> None:
         """
         Args:
-            core: of the loop that the stream is for.
+            core: of the loop that follows the stream.
         """
         self._core, self._record = core, core.structs.make("CoreVelocity")
         self._pointer = ctypes.c_void_p(self._record.address)
@@ -38,7 +38,7 @@ class StreamVelocity:
         """The velocities (m,) in [rad/s] or [m/s] of the joints of a message.
 
         Args:
-            settings: address of the settings of the core: T, greatest velocities, and what a pause and a jump are.
+            settings: address of the settings of the core: T, greatest velocities, and thresholds of a pause and a jump.
             t: time of the message, by its stamp [s].
             q: its positions (m,) in [rad] or [m].
             columns: index of its joints among all n.
@@ -51,7 +51,7 @@ class StreamVelocity:
         return velocities[columns]
 
     def is_silent(self, elapsed: float) -> bool:
-        """True if the stream was moving and has been silent for longer than messages get lost.
+        """True if the stream was moving and has been silent for longer than by lost messages.
 
         Args:
             elapsed: time since its last message [s].
@@ -59,5 +59,5 @@ class StreamVelocity:
         return bool(self._core.library.core_velocity_is_silent(self._pointer, ctypes.c_double(elapsed)))
 
     def stop(self) -> None:
-        """The stream stands still, or there is none any more."""
+        """Set the velocities to zero, because the stream stands still or has ended."""
         self._record.fields.v[:] = 0.0

@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tolerances of a trajectory: on its path and at its goal, as joint_trajectory_controller has them."""
+"""Tolerances of a trajectory on its path and at its goal, as in joint_trajectory_controller."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class GoalSettings:
 
 @dataclass(frozen=True)
 class JointTolerances:
-    """Tolerances of a joint, and how it comes to rest."""
+    """Tolerances of a joint, and its deceleration."""
 
     trajectory: float = setting(0.0, "greatest distance from the reference (0: no limit)", "rad or m", 0.0, 1000.0)
     goal: float = setting(0.0, "greatest distance from the last point (0: no limit)", "rad or m", 0.0, 1000.0)
     max_deceleration_on_cancel: float = setting(
         0.0,
-        "deceleration where a motion is cancelled or told to hold (0: that of the URDF, else at once)",
+        "deceleration after a cancel or a hold (0: the URDF's, or a stop at once if it has none)",
         "rad/s² or m/s²",
         0.0,
         1e4,
@@ -44,7 +44,7 @@ class JointTolerances:
 
 @dataclass(frozen=True, eq=False)
 class Tolerances:
-    """The tolerances that a trajectory is judged by; inf where there is none.
+    """The tolerances of a trajectory; inf where there is none.
 
     Attributes:
         path: (n,) in [rad] or [m].

@@ -1,16 +1,16 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Messages as the bytes that go over the wire: states read, commands written, without rclpy's Python objects.
+"""Serialized messages: states are read and commands are written as bytes, without rclpy's Python objects.
 
-rclpy makes a Python object of every field of a message, names of joints among them, before anybody asks for it, and
-copies every field again when a message is published. :class:`StateReader` and :class:`CdrTemplate` touch only the
-numbers, since a driver sends the same names in the same places every time, and so does the controller.
+rclpy makes a Python object of every field of a message, including the names of joints, even if it is not used, and
+copies every field again when a message is published. :class:`StateReader` and :class:`CdrTemplate` access only the
+numbers, because a driver sends the same names in the same places every time, and so does the controller.
 
-Of a trajectory, rclpy takes 14 µs for each point of seven joints, with the interpreter's lock held: 1.4 s for 100,000
-points, in which no command would go out. All points of a usable trajectory have the same layout. So NumPy reads them as
-arrays with strides (:func:`read_trajectory_message`), in milliseconds and mostly without that lock; a point of another
-layout is refused in any case.
+For a trajectory, rclpy takes 14 µs for each point of seven joints, with the interpreter's lock held: 1.4 s for 100,000
+points, during which no command would be sent. All points of a valid trajectory have the same layout. So NumPy reads
+them as arrays with strides (:func:`read_trajectory_message`), in milliseconds and mostly without that lock; a point of
+another layout is refused.
 
 The encoding is CDR as DDS has it, XCDR version 1, little-endian (OMG DDS-XTypes 1.3, section 7.4): doubles are aligned
 to 8 bytes and all else here to 4, counted from behind the encapsulation header of 4 bytes, which names the encoding.
@@ -43,22 +43,22 @@ NATIVE_STAMP = struct.Struct("=iI")
 """Seconds and nanoseconds of a stamp that is written, in the byte order of this machine's serializer."""
 
 MARK = 0x5AC3_0F71
-"""Seconds of the stamp by which :class:`CdrTemplate` finds the place of a stamp."""
+"""Seconds of a stamp, as a mark by which :class:`CdrTemplate` finds the place of the stamp."""
 
 
 class Measured(NamedTuple):
-    """A state as it was measured, at the motors."""
+    """A measured state, at the motors."""
 
     stamp: Stamp  # seconds and nanoseconds
     position: Array  # (n,) in the arm's order
-    velocity: Array | None  # (n,); None where the message has none
+    velocity: Array | None  # (n,); None if the message has none
 
 
 class StateReader:
     """Reads serialized sensor_msgs/JointState.
 
-    The first message is deserialized by rclpy, and its layout kept. From a later message with the same layout only the
-    numbers are read; any other message is deserialized again. Both ways accept the same messages.
+    rclpy deserializes the first message, and its layout is kept. Of a later message with the same layout only the
+    numbers are read; any other message is deserialized again. Both methods accept the same messages.
 
     Attributes:
         layout: of the latest message that had one; None before the first.
@@ -76,8 +76,8 @@ class StateReader:
         """The state; None if the message is about other joints.
 
         Raises:
-            InputError: a joint is missing or there twice, positions or velocities are not one for each name, or it is
-                no message at all (:func:`~robodyn_ros.nodes.common.messages.decode`).
+            InputError: a joint is missing or repeated, positions or velocities are not one for each name, or the bytes
+                are no such message (:func:`~robodyn_ros.nodes.common.messages.decode`).
         """
         found = self.quick(data)
         return self.keep(decode(data, JointState), data) if found is None else found
@@ -87,7 +87,7 @@ class StateReader:
         return None if self.layout is None else self.layout.read(data)
 
     def keep(self, message: JointState, data: bytes) -> Measured | None:
-        """As :meth:`read`, of a message that is deserialized already; its layout is kept."""
+        """As :meth:`read`, for a message that is deserialized already; its layout is kept."""
         motors = self._order.measured(message)
         if motors is None:
             return None
@@ -99,13 +99,13 @@ class StateReader:
 
 
 class MessageLayout:
-    """Where the numbers are in messages with the same frame, names and lengths as an earlier one.
+    """Places of the numbers in messages with the same frame, names and lengths as an earlier one.
 
     Attributes:
-        constant: the parts that do not change: where they are, and their bytes.
-        numbers: where positions begin and, if there are any, velocities, and how they are read.
-        end: where the message ends.
-        columns: place of each of the arm's joints in the message.
+        constant: the constant parts: their places, and their bytes.
+        numbers: for positions and, if there are any, velocities: their place and their format.
+        end: length of the message [bytes].
+        columns: index of each of the arm's joints in the message.
     """
 
     def __init__(self, message: JointState, columns: list[int]) -> None:
@@ -133,7 +133,7 @@ class MessageLayout:
                 numbers.append((place, struct.Struct(f"<{len(values)}d")))
                 place += 8 * len(values)
         self.end = place
-        self.numbers = numbers[: 1 + bool(len(message.velocity))]  # efforts have to be there, but nobody asks for them
+        self.numbers = numbers[: 1 + bool(len(message.velocity))]  # efforts are part of the layout, but are not read
         self.columns = columns
         self._columns = None if columns == list(range(len(message.name))) else columns
 
@@ -155,22 +155,22 @@ def _aligned(place: int, size: int) -> int:
 
 
 class CdrTemplate:
-    """A serialized message of which only a stamp and some numbers change.
+    """A serialized message in which only a stamp and some numbers change.
 
-    The message is serialized once, with marks for the numbers, by which their places are found. Filling it takes a
-    tenth of the time that rclpy takes to publish a message.
+    The message is serialized once, with marks in place of the numbers, by which their places are found. Filling it
+    takes a tenth of the time that rclpy takes to publish a message.
 
     Attributes:
         buffer: the serialized message.
-        stamp: where its stamp is; -1 if it has none.
-        places: name of each field → where its numbers are.
+        stamp: place of its stamp; -1 if it has none.
+        places: name of each field → place of its numbers.
     """
 
     def __init__(self, message: Any, n: int, *fields: str) -> None:
         """
         Args:
-            message: has all that stays the same; it may have a header.
-            n: how many numbers each field has.
+            message: with all that is constant; it may have a header.
+            n: count of numbers in each field.
             fields: names of the sequences of doubles that change.
         """
         stamped = hasattr(message, "header")
@@ -205,7 +205,7 @@ class CdrTemplate:
 
 
 def _whole(encoded: bytes, kind: Any) -> bytes:
-    """The message without the up to 8 arbitrary bytes that the serializer leaves behind its end."""
+    """The message without the up to 8 arbitrary bytes that the serializer leaves after its end."""
     message, end = deserialize_message(encoded, kind), len(encoded)
     while end and _is(encoded[: end - 1], message):
         end -= 1
@@ -220,17 +220,17 @@ def _is(encoded: bytes, message: Any) -> bool:
 
 
 BYTE_ORDERS = {b"\x00\x00": ">", b"\x00\x01": "<"}
-"""First bytes of the encapsulation header for XCDR version 1 → byte order as NumPy has it."""
+"""First bytes of the encapsulation header for XCDR version 1 → byte order, in NumPy's notation."""
 
 FIELDS = ("positions", "velocities", "accelerations", "effort")
 """The numbers of a point, in the order of the message."""
 
 MOST_JOINTS = 1000
-"""More joints than any arm has."""
+"""Greatest number of joints in a message; no arm has more."""
 
 
 class TrajectoryMessage(NamedTuple):
-    """What a message says."""
+    """Contents of a trajectory message."""
 
     joints: list[str]
     trajectory: Trajectory
@@ -238,7 +238,7 @@ class TrajectoryMessage(NamedTuple):
 
 
 class PointLayout(NamedTuple):
-    """Where the parts of a point are, in bytes from the beginning of the message."""
+    """Places of the parts of a point, in bytes from the beginning of the message."""
 
     lengths: tuple[int, ...]  # of its fields
     length_places: tuple[int, ...]
@@ -248,19 +248,19 @@ class PointLayout(NamedTuple):
 
 
 class NoPointsError(InputError):
-    """A trajectory has no points: it asks for nothing but the end of the one before."""
+    """A trajectory has no points: it only ends the one before."""
 
 
 def read_trajectory_message(data: bytes | memoryview, most_points: int) -> TrajectoryMessage:
     """Read a serialized trajectory_msgs/JointTrajectory.
 
     Args:
-        data: as it came over the wire.
-        most_points: how many points it may have.
+        data: the serialized message.
+        most_points: greatest number of points.
 
     Raises:
-        InputError: it is no such message, has no points or too many, points of different kinds, or what
-            :class:`Trajectory` refuses.
+        InputError: it is no such message, has no points or too many, or points with different fields, or
+            :class:`Trajectory` refuses it.
     """
     order = BYTE_ORDERS.get(bytes(data[:2]))
     if order is None:  # an encoding of another middleware
@@ -360,14 +360,14 @@ class CdrReader:
         return count
 
     def text(self) -> str:
-        """A string, up to its first NUL as rclpy reads it; what is no UTF-8 in it is replaced."""
+        """A string, up to its first NUL as rclpy reads it; bytes that are no UTF-8 are replaced."""
         (length,) = self.unpack("I")
         begin = self._place
         self._move(begin + length)
         return bytes(self._data[begin : begin + length]).partition(b"\0")[0].decode("utf-8", "replace")
 
     def point(self) -> PointLayout:
-        """Where the parts of the next point are."""
+        """Places of the parts of the next point."""
         lengths, length_places, places = [], [], []
         for _ in FIELDS:
             length_places.append(self._aligned(4))

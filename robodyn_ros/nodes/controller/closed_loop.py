@@ -3,22 +3,21 @@
 
 """A configured controller: joint states in, efforts out.
 
-:meth:`.states.StateCallback.on_state` shows the whole path of a state: read the bytes, validate the state and compute
-the command, publish the command, and only then explain it. :class:`ClosedLoop` owns the topics and the timers around
-that.
+:meth:`.states.StateCallback.on_state` shows the full path of a state: read the bytes, validate the state and compute
+the command, publish the command, and only then do the bookkeeping. :class:`ClosedLoop` owns the topics and the timers
+around that.
 
-A command is computed when a state comes, and for the time of that state's stamp. It goes out with that stamp, so that
-whoever waits for the answer to a state (the simulator in lockstep) knows it. A state that cannot be used is counted as
-a fault and not answered. When no usable state has come for ``state_timeout``, a timer sends what
-:mod:`robodyn_ros.control.faults.settings` states for that; such a command has the stamp of the moment.
+A command is computed when a state comes, for the time of the state's stamp. It has the same stamp, so that a node which
+waits for the command to a state (the simulator in lockstep) can recognise it. A state that cannot be used is counted as
+a fault and gets no command. When no usable state has come for ``state_timeout``, a timer sends the reaction to that
+fault (:mod:`robodyn_ros.control.faults.settings`); such a command has the present time as its stamp.
 
-A thread in C runs the loop (``realtime/``), by real and by simulated time; Python reports what it did. Python itself
-takes the states, and calls the same loop, where they come in parts, where a law is only Python, where the output is
-``mit``, and where the parameter ``realtime`` says so.
+A thread in C runs the loop (``realtime/``), with real or simulated time, and Python reports its periods. Python
+receives the states itself, and calls the same loop, if a state comes in several messages, if a law runs as Python, if
+the output is ``mit``, or if the parameter ``realtime`` is ``off``.
 
-Timers use the steady clock, so that missing states are noticed and reported even when a simulation stands still. How
-long states have been missing is counted by simulated time where there is one: nothing is late while a simulation
-stands still.
+Timers use the steady clock, so that missing states are detected and reported even while a simulation is paused. The
+time without states is measured by simulated time if there is one: nothing is late while a simulation is paused.
 """
 
 from __future__ import annotations
@@ -66,16 +65,16 @@ from robodyn_ros.nodes.controller.states import BROKE_OFF, REFUSALS, StateCallba
 from robodyn_ros.robot import Robot
 
 WATCH_PERIOD = 0.02
-"""Time between two checks that states still come, and between two answers while none come [s]."""
+"""Time between two checks that states still come, and between two commands while none come [s]."""
 
 REST_PERIOD = 0.05
-"""Time between two checks while the thread answers and nobody waits for what it has done [s]."""
+"""Time between two checks while the thread runs the loop and no subscriber needs each of its periods [s]."""
 
 PARTING_PERIOD = 0.002
-"""Time between two commands on the way to the parting one [s]."""
+"""Time between two commands of the transition to the final command [s]."""
 
 PARTING_TIME = 0.5
-"""How long that way may take [s]; by default the rate limits allow any change within 0.02 s."""
+"""Longest time of this transition [s]; the default rate limits allow any change within 0.02 s."""
 
 PUBLISHER_PERIOD = 0.2
 """Time between two scans for conflicting publishers [s]."""
@@ -86,13 +85,14 @@ class ClosedLoop:
 
     Attributes:
         robot: the arm.
-        enabled: False after ``~/enable`` was called with false; states are answered only while the node is active, too.
-        faults: what went wrong, counted.
+        enabled: False after ``~/enable`` was called with false; commands also need an active node.
+        faults: counts of faults.
         statistics: of the commands.
         references: the topics of references.
-        listeners: called with stamp and command for each state that is answered.
-        onlookers: called with both now and then: the latest; True if somebody waits for more.
-        realtime: whether the loop runs in a thread of its own, and why not.
+        listeners: called with stamp and command for each state with a command.
+        onlookers: called with the latest stamp and command, but not for each state; each returns True to be called
+            more often.
+        realtime: whether the loop runs in a thread of its own; if not, the reason.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class ClosedLoop:
             loop: validates states and computes commands.
             joints: names of the joints in the order of ``~/commands``.
             transmission: between the joints and their motors.
-            faults: where faults are counted.
+            faults: counts faults.
             locked: the model's locked joints.
         """
         self.robot: Robot = loop.robot
@@ -144,7 +144,7 @@ class ClosedLoop:
 
     @property
     def law(self) -> Controller:
-        """The control law, with what it remembers now."""
+        """The control law, with its present memory."""
         self._loop.memory()
         return self._loop.controller
 
@@ -155,24 +155,24 @@ class ClosedLoop:
 
     @property
     def settings(self) -> LoopSettings:
-        """The control law, its limits and all else that the loop works by."""
+        """The control law, its limits and all other settings of the loop."""
         return self._loop.settings
 
     @property
     def restarts(self) -> int:
-        """How often the flow of states was broken."""
+        """How often the flow of states was interrupted."""
         return self._loop.restarts
 
     @property
     def latest(self) -> tuple[Time, Command] | None:
-        """Stamp of the latest state that was answered, and the command; None before the first."""
+        """Stamp of the latest state with a command, and the command; None before the first."""
         if self._realtime is not None:
             self._realtime.read()
         return self._callback.latest
 
     @property
     def state(self) -> str:
-        """What the controller is doing, in a word or two."""
+        """State of the controller, in a word or two."""
         if not self._active:
             return "inactive"
         if not self.enabled:
@@ -181,7 +181,7 @@ class ClosedLoop:
 
     @property
     def problem(self) -> str:
-        """The fault that lasts, and the reaction to it; "" if there is none."""
+        """The active fault, and the reaction to it; "" if there is none."""
         if not self._answers:
             return ""
         return self._fault_report.state or ("no joint states" if self._silent else "")
@@ -192,10 +192,10 @@ class ClosedLoop:
         return self._realtime is not None
 
     def activate(self, scheduling: Scheduling) -> None:
-        """Answer states from now on; the arm is held where the first one finds it.
+        """Send a command for each state from now on; the arm is held at the position of the first one.
 
         Args:
-            scheduling: of the node: a thread of the loop's own gets the priority, and Python's threads lose it then.
+            scheduling: of the node; a thread of the loop's own gets the priority in place of Python's threads.
         """
         self._reset()
         self._scan_publishers()
@@ -207,7 +207,7 @@ class ClosedLoop:
         self._begin()
 
     def deactivate(self) -> None:
-        """Answer no state from now on. To be called before the node's publishers are deactivated."""
+        """Send no commands from now on. To be called before the node's publishers are deactivated."""
         self._hand_over()
         self._active = self._callback.active = False
 
@@ -216,7 +216,7 @@ class ClosedLoop:
         self._output.wait_until_delivered()
 
     def enable(self, enabled: bool) -> None:
-        """Answer states, or do not; after a pause the arm is held where it is then."""
+        """Switch the commands on or off; after a pause the arm is held at its present position."""
         if self.enabled and not enabled:
             self._hand_over()
         self.enabled = enabled
@@ -224,7 +224,7 @@ class ClosedLoop:
         self._begin()
 
     def hold(self) -> None:
-        """Stop at once, and stay.
+        """Stop with the deceleration of the settings (at once if there is none), and hold.
 
         Raises:
             NotReadyError: no state has come yet.
@@ -232,15 +232,15 @@ class ClosedLoop:
         self._loop.hold(self._now() / NANO)
 
     def expected(self, ahead: float) -> tuple[float, Reference]:
-        """A time that is so far ahead of the latest state [s], and the reference then, if nothing else is asked for.
+        """The time ``ahead`` [s] after the latest state, and the reference then, if no other is given until then.
 
         Raises:
-            NotReadyError: no state has come yet, or a fault lasts.
+            NotReadyError: no state has come yet, or a fault is active.
         """
         return self._loop.expected(ahead)
 
     def try_out(self, settings: LoopSettings) -> None:
-        """Compute efforts by other settings where the arm is, without sending them.
+        """Compute efforts by other settings at the arm's position, without sending them.
 
         Raises:
             EffortError: they are not n finite numbers.
@@ -249,11 +249,11 @@ class ClosedLoop:
         self._loop.try_out(settings)
 
     def apply(self, settings: LoopSettings, learnt: dict[str, Any] | None = None) -> None:
-        """Work by other settings from the next command on; what that changes of the efforts is blended in.
+        """Use other settings from the next command on; the change of the efforts is blended in.
 
         Args:
-            settings: the control law, its limits and all else that the loop works by.
-            learnt: what the law is given as learnt, as its ``memory`` has it; None for what it remembers now.
+            settings: the control law, its limits and all other settings of the loop.
+            learnt: memory of the law, in the form of :meth:`Controller.memory`; None for its present memory.
 
         Raises:
             Exception: whatever the control law raises when it is tried; nothing is changed then.
@@ -270,20 +270,20 @@ class ClosedLoop:
 
     @property
     def _answers(self) -> bool:
-        """True if states are answered now."""
+        """True if commands are sent for states now."""
         return self._active and self.enabled
 
     def _now(self) -> int:
         return int(self._clock.now().nanoseconds)
 
     def _reset(self) -> None:
-        """No state has come yet."""
+        """Drop all states that have come."""
         self._loop.stop()
         self._callback.reset()
         self._silent = False
 
     def _hand_over(self) -> None:
-        """Stop answering; drives that keep their last command get one that carries the arm where it is."""
+        """Stop the commands; the final one holds the arm against gravity, for drives that keep their last command."""
         self._end()
         try:
             if self._answers:
@@ -293,7 +293,7 @@ class ClosedLoop:
             self._reset()
 
     def _part(self) -> None:
-        """Send the way to the parting command, within the rate limits, for ``PARTING_TIME`` at most."""
+        """Send the transition to the final command, within the rate limits, for ``PARTING_TIME`` at most."""
         last, begun = self._callback, perf_counter()
         while (step := self._loop.part(last.state_time + perf_counter() - last.received)) is not None:
             effort, has_come = step
@@ -302,12 +302,12 @@ class ClosedLoop:
             if has_come:
                 return
             if perf_counter() - begun > PARTING_TIME:
-                self._log.warning("the rate limits leave no time for the parting command: it does not carry the arm")
+                self._log.warning("the rate limits leave no time for the final command: the arm may not be held")
                 return
             sleep(PARTING_PERIOD)
 
     def _watch_due(self) -> float:
-        """After how long to check again [s]: seldom where the thread does it and nobody looks on."""
+        """Time until the next check [s]; longer if the thread checks and no subscriber needs each period."""
         if self._realtime is None:
             return self._loop.watch_due(WATCH_PERIOD)
         return WATCH_PERIOD if self._is_looked_at else REST_PERIOD
@@ -345,7 +345,7 @@ class ClosedLoop:
         self._silent = silent
 
     def _begin(self) -> None:
-        """Take states: in a thread in C, if it is wanted and can be had, else here."""
+        """Receive states: in a thread in C if it is wanted and possible, else in Python."""
         if not self._answers or self._realtime is not None or self._states is not None:
             return
         why = self._why_not_in_thread()
@@ -360,7 +360,7 @@ class ClosedLoop:
         self._reschedule()
 
     def _why_not_in_thread(self) -> str:
-        """Why no thread runs the loop; "" if one can."""
+        """Why no thread can run the loop; "" if one can."""
         if NodeParameters(self._node)["realtime"] == "off":
             return "off"
         if self._callback.mit is not None:
@@ -368,14 +368,14 @@ class ClosedLoop:
         if self._in_parts:
             return "off: joint states come in parts"
         if self._loop.compiled_step is None:
-            return f"off: the law {type(self.law).__name__} is only Python"
+            return f"off: the law {type(self.law).__name__} runs as Python"
         return ""
 
     def _enter_thread(self) -> None:
         """Have a thread in C run the loop.
 
         Raises:
-            NotReadyError: it cannot be had; the message says why.
+            NotReadyError: no thread can be started; the message has the reason.
         """
 
         def make_thread(core: Core) -> RealtimeThread:
@@ -390,12 +390,12 @@ class ClosedLoop:
         self._say_realtime(f"on, {entered.thread.scheduling}")
 
     def _subscribe(self) -> None:
-        """Take states here."""
+        """Receive states in Python."""
         callback = self._callback.on_state
         self._states = self._node.create_subscription(JointState, "joint_states", callback, self._qos, raw=True)
 
     def _end(self) -> None:
-        """Take no states."""
+        """Receive no states."""
         left, self._realtime = self._realtime, None
         if left is not None:
             left.stop()
@@ -406,12 +406,12 @@ class ClosedLoop:
             self._states = None
 
     def _reschedule(self) -> None:
-        """Give the real-time priority to what runs the loop."""
+        """Give the real-time priority to the thread that runs the loop."""
         if self._active and self._scheduling is not None:
             self._scheduling.begin(python=self._realtime is None)
 
     def _on_end(self, reason: str) -> None:
-        """The thread cannot read the messages."""
+        """Receive states in Python, because the thread has ended: it cannot read the messages."""
         left, self._realtime = self._realtime, None
         if left is not None:
             self._keep_state_time(left)
@@ -431,7 +431,7 @@ class ClosedLoop:
             last.received, last.state_time, last.node_time = received, state_time, node_time
 
     def _poll_realtime(self, realtime: RealtimeLoop, *, rests: bool) -> None:
-        """Report what the thread has done, and read what it cannot."""
+        """Report the periods of the thread, and read a message that it could not read."""
         states = self._callback.states
         letter = realtime.poll(wants_messages=bool(self._locked.names), rests=rests)
         for _ in range(realtime.new_refusals()):
@@ -452,7 +452,7 @@ class ClosedLoop:
             self.faults.count(REFUSALS.get(type(problem), "state refused"), problem)
 
     def _on_entries(self, entries: Any) -> None:
-        """Report periods of the thread: all at once where nothing is to be told of each."""
+        """Report periods of the thread: all at once if no listener, topic or fault needs each of them."""
         plain = (entries["code"] == CODES["CORE_SEND"]) & (entries["kind"] < 0)
         plain &= entries["restarts"] == self._told_restarts
         told = self.listeners or self._output.tells_terms or self._fault_report.lasts or entries["blind"].any()

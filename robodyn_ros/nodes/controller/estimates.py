@@ -1,10 +1,10 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the control law has learnt: ``~/estimates``, ``~/save_estimates``, and the file that keeps it.
+"""The learnt values of the control law: ``~/estimates``, ``~/save_estimates``, and their file.
 
-The file is read when the node is configured, and when another law that remembers something takes over. It is written
-when the service asks for it, and when the node is cleaned up or ends, if the parameter names one.
+The file is read when the node is configured, and when another law that learns takes over. It is written when the
+service is called, and when the node is cleaned up or ends, if the parameter names a file.
 """
 
 from __future__ import annotations
@@ -29,30 +29,30 @@ PERIOD = 0.5
 """Time between two messages [s]."""
 
 POLL_PERIOD = 0.02
-"""Time between two checks that the file is written, while a service waits [s]."""
+"""Time between two checks that the file is written, while a service call waits [s]."""
 
 FILE = "estimates_file"
 """Name of the parameter with the path of the file."""
 
 
 DISK_LIMIT = 3.0
-"""Longest wait for the disk while the arm is not controlled: when the node is configured, and at its end [s]."""
+"""Longest wait for the disk, in configure, cleanup and at the node's end, when the arm is not controlled [s]."""
 
 
 class Estimates:
-    """Publishes, saves and restores what the control law has learnt.
+    """Publishes, saves and restores the learnt values of the control law.
 
-    Threads read and write the file: a disk that is slow, or does not answer, keeps no state from its command.
+    Threads read and write the file, so that a disk that is slow or does not respond delays no command.
     """
 
     def __init__(self, node: Node, loop: ClosedLoop) -> None:
         """
         Args:
-            node: who publishes.
-            loop: whose law.
+            node: publishes.
+            loop: has the law.
 
         Raises:
-            ConfigurationError: there is such a file, and it cannot be used.
+            ConfigurationError: the file exists, and cannot be used.
         """
         self._node, self._loop = node, loop
         self._published: dict[str, float] = {}
@@ -67,12 +67,12 @@ class Estimates:
             raise ConfigurationError(f"{FILE}: {problem}") from problem
         self._publisher = node.create_publisher(DiagnosticArray, "~/estimates", LATCHED)
         self._timer = steady_timer(node, PERIOD, self._publish)
-        self._saved: Future | None = None  # of the service that waits
+        self._saved: Future | None = None  # of the service call that waits
         self._poll = steady_timer(node, POLL_PERIOD, self._answer_if_saved)
-        self._poll.cancel()  # it runs while a service waits
+        self._poll.cancel()  # it runs while a service call waits
 
     def save_if_named(self) -> None:
-        """Save what was learnt, if the parameter names a file; it may take ``DISK_LIMIT``."""
+        """Save the learnt values, if the parameter names a file; this may take ``DISK_LIMIT``."""
         if not self._path or not self._loop.law.memory():
             return
         try:
@@ -86,7 +86,7 @@ class Estimates:
             self._node.get_logger().error(f"{FILE}: {problem}")
 
     def destroy(self) -> None:
-        """Save what was learnt, and withdraw the topic."""
+        """Save the learnt values, and withdraw the topic."""
         self.save_if_named()
         self._answer_if_saved()
         self._answer(NotReadyError("the controller was cleaned up"))
@@ -99,7 +99,7 @@ class Estimates:
         return str(NodeParameters(self._node)[FILE])
 
     def begin_to_save(self) -> Future:
-        """Save what was learnt, as the service asks for it; whether that was done, and where or why not, come in time.
+        """Begin to save the learnt values for the service; the result is a future of success and message.
 
         Raises:
             RobodynError: it cannot be saved.
@@ -112,7 +112,7 @@ class Estimates:
         return self._saved
 
     def _answer_if_saved(self) -> None:
-        """Let the service answer that waits for the disk, if that is done."""
+        """Respond to the service call that waits for the disk, once the file is written."""
         if self._writing is not None and self._writing.done:
             self._answer(self._writing.problem)
 
@@ -123,10 +123,10 @@ class Estimates:
             saved.set_result((problem is None, f"saved to {self._path}" if problem is None else str(problem)))
 
     def _begin_to_write(self) -> BackgroundTask[None]:
-        """Write what is known now, in a thread.
+        """Write the present values, in a thread.
 
         Raises:
-            NotReadyError: the disk has not done the last time yet.
+            NotReadyError: the file is still being written for the call before.
             InputError: the law learns nothing.
         """
         if self._writing is not None and not self._writing.done:
@@ -135,14 +135,14 @@ class Estimates:
         return self._writing
 
     def _begin_to_read(self) -> BackgroundTask[LawMemory | None] | None:
-        """Read what the file keeps of the law, in a thread; None if there is nothing to read."""
+        """Read the law's memory from the file, in a thread; None if there is nothing to read."""
         law = self._loop.law
         if not self._path or not law.memory():
             return None
         return BackgroundTask(FILE, partial(read_memory, self._path, law.dynamics.robot.name, type(law).__name__))
 
     def _read(self) -> dict[str, Any] | None:
-        """What the file keeps of the law, once that has been read; None if there is nothing."""
+        """The law's memory in the file; None if it is not read yet, or the file has none."""
         task, law = self._reading, self._loop.law
         if task is None or not task.done:
             return None
@@ -153,7 +153,7 @@ class Estimates:
         return memory.values
 
     def _restore(self) -> None:
-        """Give the law what the file keeps of it; what that changes of the efforts is blended in."""
+        """Give the law its memory from the file; the change of the efforts is blended in."""
         learnt = self._read()
         if learnt is not None:
             self._loop.apply(self._loop.settings, learnt)

@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a controller says of its faults, and of others who publish where it does."""
+"""Reports of a controller's faults, and of conflicting publishers on its topics."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from robodyn_ros.control.step import Command
 from robodyn_ros.nodes.common.diagnostics import PAUSE, Faults
 
 PUBLISHERS_ALLOWED = {"~/commands": 1, "~/joint_commands": 1, "~/mit_commands": 1, "~/reference": 1}
-"""Topic → how many publishers it may have; ``joint_states`` may have as many as the settings say."""
+"""Topic → greatest number of its publishers; that of ``joint_states`` is a setting."""
 
 
 class FaultReport:
     """Counts each fault of a loop when it begins, and logs its end.
 
     Attributes:
-        lasts: True while a fault does, as far as has been told.
+        lasts: True from the report of a fault to the report of its end.
     """
 
     def __init__(self, loop: ControlLoop, faults: Faults, log: Any) -> None:
         """
         Args:
-            loop: whose faults.
-            faults: where they are counted.
+            loop: whose faults are reported.
+            faults: counts them.
             log: the node's logger.
         """
         self._loop, self._faults, self._log = loop, faults, log
@@ -44,7 +44,7 @@ class FaultReport:
 
     @property
     def state(self) -> str:
-        """The fault that lasts, and the reaction to it; "" if there is none."""
+        """The active fault, and the reaction to it; "" if there is none."""
         fault = self._loop.fault
         latched = ", latched" if fault is not None and fault.latched else ""
         return "" if fault is None else f"{FAULTS[fault.kind].words}: {fault.phase}{latched}"
@@ -55,7 +55,7 @@ class FaultReport:
         if fault is self._last:
             return
         if fault is not None and command is not None:
-            self._faults.count(FAULTS[fault.kind].words, f"{command.problem}; the answer is {fault.phase}")
+            self._faults.count(FAULTS[fault.kind].words, f"{command.problem}; the reaction is {fault.phase}")
         elif fault is None:
             self.say_over()
         self._last, self.lasts = fault, fault is not None
@@ -67,10 +67,10 @@ class FaultReport:
 
 
 class PublisherConflicts:
-    """Scans topics for more publishers than there may be.
+    """Scans topics for more publishers than are allowed.
 
-    A publisher with this node's own name may be the node's own, of the configuration before: an executor holds on to
-    what is destroyed until it has handled the events before that. So it counts when it is still there at the next scan.
+    A publisher with this node's own name may be one that the node has destroyed, of the configuration before: an
+    executor keeps it until it has handled earlier events. So it counts only if it is still there at the next scan.
     """
 
     def __init__(self, node: Node) -> None:
@@ -84,10 +84,10 @@ class PublisherConflicts:
         self._suspected: set[str] = set()  # topics with more than one publisher of this node's name
 
     def scan(self, state_publishers: int) -> str:
-        """The first topic with too many publishers, and who they are; "" if there is none.
+        """The first topic with too many publishers, and their nodes; "" if there is none.
 
         Args:
-            state_publishers: how many publishers ``joint_states`` may have.
+            state_publishers: greatest number of publishers of ``joint_states``.
         """
         suspected, self._suspected = self._suspected, set()
         own = self._node.get_name(), self._node.get_namespace()

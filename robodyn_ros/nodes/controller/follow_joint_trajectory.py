@@ -1,11 +1,11 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The interface of joint_trajectory_controller, where control_msgs is installed.
+"""The interface of joint_trajectory_controller, if control_msgs is installed.
 
-- The action ``~/follow_joint_trajectory``, by which MoveIt drives an arm. What a goal may ask for and how it ends is
-  decided in :mod:`robodyn_ros.control.reference.action_goal`. The server lasts as long as the node: a goal that a
-  cleanup interrupts gets its result, and without a controller goals are refused.
+- The action ``~/follow_joint_trajectory``, with which MoveIt moves an arm. Tolerances and results of goals are in
+  :mod:`robodyn_ros.control.reference.action_goal`. The server exists as long as the node: a goal that is interrupted by
+  a cleanup gets its result, and goals are refused while the node is not configured.
 - ``~/controller_state``: reference, state, error and command, for plots and for panels of rqt.
 - ``~/query_state``: the reference at a time.
 """
@@ -35,7 +35,7 @@ from robodyn_ros.nodes.common.timers import steady_timer
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
 
 STATE_PERIOD = 0.02
-"""Shortest time between two messages on ``~/controller_state`` [s], as joint_trajectory_controller has it."""
+"""Shortest time between two messages on ``~/controller_state`` [s]; equal to that of joint_trajectory_controller."""
 
 PERIOD = 0.05
 """Time between two messages of feedback, and longest time from the end of a goal to its result [s]."""
@@ -52,8 +52,8 @@ class FollowJointTrajectory:
     def __init__(self, node: Node, loop: Callable[[], ClosedLoop]) -> None:
         """
         Args:
-            node: who serves, and counts the goals refused.
-            loop: returns what follows; raises NotReadyError if there is nothing.
+            node: serves the action, and counts refused goals.
+            loop: returns the loop that follows goals; raises NotReadyError if there is none.
         """
         self._type: Any = import_module("control_msgs.action").FollowJointTrajectory
         self._node, self._loop = node, loop
@@ -71,7 +71,7 @@ class FollowJointTrajectory:
         self._timer.cancel()  # it runs while there are goals
 
     def destroy(self) -> None:
-        """Withdraw the action: while it is there, the node that is destroyed stays in the graph."""
+        """Withdraw the action: a node with an action stays in the graph when it is destroyed."""
         self._node.destroy_timer(self._timer)
         self._server.destroy()
 
@@ -96,7 +96,7 @@ class FollowJointTrajectory:
         return CancelResponse.REJECT
 
     async def _execute(self, handle: Any) -> Any:
-        """Wait for the end of a goal; nothing is blocked meanwhile. Goals are executed in the order of acceptance."""
+        """Wait for the end of a goal, without blocking. Goals are executed in the order of acceptance."""
         ended: Future = Future(executor=self._node.executor)
         self._goals.append((handle, self._accepted.pop(0), ended))
         self._timer.reset()
@@ -104,7 +104,7 @@ class FollowJointTrajectory:
         if result.status == "canceled" and not handle.is_cancel_requested:
             handle._update_state(
                 rclpy_implementation.GoalEvent.CANCEL_GOAL
-            )  # rclpy has nothing public for a server that cancels
+            )  # rclpy has no public function for a server that cancels
         finish: dict[str, Callable[[], None]] = {
             "succeeded": handle.succeed,
             "aborted": handle.abort,
@@ -114,7 +114,7 @@ class FollowJointTrajectory:
         return self._type.Result(error_code=result.code, error_string=result.text)
 
     def _update(self) -> None:
-        """Give feedback on goals under way, and the result of those that have ended."""
+        """Publish feedback on active goals, and give the result of those that have ended."""
         for entry in list(self._goals):
             handle, goal, ended = entry
             result = goal.result
@@ -138,13 +138,13 @@ class FollowJointTrajectory:
 
 
 class ControllerState:
-    """Publishes ``~/controller_state``, with the stamp of the state that it is about."""
+    """Publishes ``~/controller_state``, with the stamp of its joint state."""
 
     def __init__(self, node: LifecycleNode, loop: ClosedLoop) -> None:
         """
         Args:
-            node: who publishes.
-            loop: whose states.
+            node: publishes.
+            loop: has the states.
         """
         kind: Any = import_module("control_msgs.msg").JointTrajectoryControllerState
         self._node, self._loop = node, loop
@@ -174,13 +174,13 @@ class ControllerState:
 
 
 class QueryState:
-    """Serves ``~/query_state``: the reference at a time, if nothing else is asked of the arm until then."""
+    """Serves ``~/query_state``: the reference at a time, if no other is given until then."""
 
     def __init__(self, node: Node, loop: ClosedLoop) -> None:
         """
         Args:
-            node: who serves.
-            loop: whose reference.
+            node: serves.
+            loop: has the reference.
         """
         self._node, self._loop = node, loop
         kind: Any = import_module("control_msgs.srv").QueryTrajectoryState
@@ -228,4 +228,4 @@ TRAJECTORY_INTERFACE: tuple[Callable[[LifecycleNode, ClosedLoop], Any], ...] = (
     ControllerState,
     QueryState,
 )
-"""What a configured controller has beside the action, where control_msgs is installed."""
+"""Interfaces of a configured controller besides the action, if control_msgs is installed."""

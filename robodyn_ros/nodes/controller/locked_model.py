@@ -1,12 +1,12 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The controller's locked joints: what they carry is part of the model, and moves with them.
+"""The controller's locked joints: the masses that they carry are part of the model, and move with them.
 
-A joint that the parameter ``joints`` leaves out is locked at ``locked_joints.<joint>``; where that is not given at the
-last position that is known of it, and else at the middle of its range. While states tell where it is, the model's
-inertials follow; nothing is compiled anew. A locked joint that carries the arm is part of the model's geometry: if it
-stands elsewhere when the first state comes, states are refused; if it moves later, that is counted as a fault.
+A joint that the parameter ``joints`` leaves out is locked at ``locked_joints.<joint>``. If that is not given, it is
+locked at its last known position, or else at the middle of its range. While states have its position, the model's
+inertials follow it, without compilation. A locked joint that carries the arm is part of the model's geometry: if it is
+at another position when the first state comes, states are refused; if it moves later, that is counted as a fault.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ from robodyn_ros.robot import LockedJoints, Robot
 from robodyn_ros.robot.pose import Array
 
 PERIOD = 0.02
-"""Time between two looks at the locked joints [s]."""
+"""Time between two checks of the locked joints [s]."""
 
 MOVED = 1e-4
-"""Change of a locked joint's position that the model is told of [rad] or [m]."""
+"""Change of a locked joint's position with which the model is updated [rad] or [m]."""
 
 ELSEWHERE = 1e-3
-"""Greatest difference between a joint that carries the arm and its model [rad] or [m]."""
+"""Greatest difference of a joint that carries the arm from its position in the model [rad] or [m]."""
 
 
 class LockedModel:
-    """The joints that are locked, their positions, and the model that follows them.
+    """The locked joints, their positions, and the update of the model by them.
 
     Attributes:
         names: of the k locked joints.
-        known: name → latest position that was heard of [rad] or [m]; who hears of one writes it here.
+        known: name → latest known position [rad] or [m]; written by the readers of states.
         robot: the arm without them.
     """
 
@@ -51,11 +51,11 @@ class LockedModel:
         Args:
             node: whose parameters.
             joints: the locked joints.
-            known: name → latest position that was heard of so far.
-            faults: where it is counted that a joint that carries the arm has moved.
+            known: name → latest known position.
+            faults: counts movements of joints that carry the arm.
 
         Raises:
-            RobodynError: the arm cannot do without these joints, or a position is no finite number.
+            RobodynError: these joints cannot be locked, or a position is no finite number.
         """
         self.names, self.known = joints.names, known
         self._joints, self._faults, self._node = joints, faults, node
@@ -67,42 +67,42 @@ class LockedModel:
         self._geometry = self._q[self._carrying]
         self._told: Dynamics | None = None
         self._timer: Any = None
-        self._moved = False  # True while a joint that carries the arm stands elsewhere
+        self._moved = False  # True while a joint that carries the arm is not where the model has it
         for name, position in zip(joints.names, self._q, strict=True):
             if self._given[name] is not None:
-                why = f"as locked_joints.{name} says"
+                why = f"by the parameter locked_joints.{name}"
             elif name in known:
-                why = "where it was last"
+                why = "its last known position"
             else:
-                why = f"the middle of its range: nothing is known of it yet, and locked_joints.{name} is not given"
+                why = f"the middle of its range: no position is known, and locked_joints.{name} is not given"
             node.get_logger().info(f"joint {name} is locked at {position:.4g}, {why}")
 
     def follow(self, dynamics: Callable[[], Dynamics]) -> None:
         """Keep a model up to date from now on.
 
         Args:
-            dynamics: returns the model at work.
+            dynamics: returns the model in use.
         """
         if self.names:
             self._timer = steady_timer(self._node, PERIOD, lambda: self._update(dynamics()))
 
     def destroy(self) -> None:
-        """Keep no model up to date any more."""
+        """Stop the updates of the model."""
         if self._timer is not None:
             self._node.destroy_timer(self._timer)
 
     def check(self) -> None:
-        """Check that the joints that carry the arm stand where the model has them.
+        """Check that the joints that carry the arm are where the model has them.
 
         Raises:
-            NotReadyError: one does not.
+            NotReadyError: a joint is at another position.
         """
         problem = self._elsewhere()
         if problem:
             raise NotReadyError(problem)
 
     def _positions(self) -> Array:
-        """Where the joints are, as far as is known (k,)."""
+        """Positions at which the joints are locked (k,): given, else last known, else the middle of the range."""
         found = []
         for name, middle in zip(self.names, self._joints.middle.tolist(), strict=True):
             given = self._given[name]
@@ -110,7 +110,7 @@ class LockedModel:
         return np.array(found)
 
     def _elsewhere(self) -> str:
-        """What is wrong with a joint that carries the arm; "" if all stand where the model has them."""
+        """A joint that carries the arm and is not where the model has it, as a message; "" if there is none."""
         for index, there in zip(self._carrying, self._geometry, strict=True):
             name = self.names[index]
             position = self.known.get(name, there)
@@ -122,14 +122,14 @@ class LockedModel:
         return ""
 
     def _update(self, dynamics: Dynamics) -> None:
-        """Tell the model where the joints are, if they or the model have changed."""
+        """Update the model to the positions of the joints, if they or the model have changed."""
         problem = self._elsewhere()
         if problem and not self._moved:
             self._faults.count("locked joint moved", problem)
         self._moved = bool(problem)
         now = self._positions()
         now[self._carrying] = self._geometry
-        if dynamics is not self._told:  # it is that of the robot as it was made
+        if dynamics is not self._told:  # a new model has the positions with which the robot was made
             self._told, self._q = dynamics, self._made
         if np.abs(now - self._q).max() > MOVED:
             change = locked_parameters(self._joints, now) - locked_parameters(self._joints, self._q)

@@ -6,14 +6,15 @@
 It is a lifecycle node:
 
 - ``configure`` reads the description and the parameters, and makes the model and the controller.
-- ``activate`` starts to answer states (:mod:`robodyn_ros.nodes.controller.closed_loop`).
-- ``deactivate`` stops to. A last command carries the arm where it is; what the drives do then is up to them.
+- ``activate`` starts to send a command for each state (:mod:`robodyn_ros.nodes.controller.closed_loop`).
+- ``deactivate`` stops the commands. The final command holds the arm against gravity; after it the drives decide.
 - ``cleanup`` drops the arm, so that ``configure`` can read another one.
 
 With the parameter ``autostart`` the node configures and activates itself once there is a description.
 
-Parameters may change while the arm moves: gains, limits and payload from one command to the next, another control law
-or model once it has been made and tried beside the loop. If that fails, what runs goes on, and the parameter shows it.
+Parameters may change while the arm moves. Gains, limits and payload change from one command to the next. Another
+control law or model is first made and tried beside the loop. If that fails, the running one stays in use, and the
+parameter is set back to it.
 """
 
 from __future__ import annotations
@@ -81,16 +82,16 @@ DESTROY: dict[str, Callable[[Any, Any], object]] = {
     "timers": lambda node, entity: node.destroy_timer(entity),
     "waitables": lambda node, entity: entity.destroy(),
 }
-"""Kind of a node's entities → what destroys one; waitables come last, for others have some that go with them."""
+"""Kind of a node's entities → function that destroys one; waitables come last, since other entities own some."""
 
 
 def entities(node: LifecycleNode, *kinds: str) -> set[Any]:
-    """What a node has made in the graph, of some kinds or of all."""
+    """Entities of a node in the graph, of some kinds or of all."""
     return {entity for kind in kinds or DESTROY for entity in getattr(node, kind)}
 
 
 COMPLAINT = "control law could not do its best"
-"""What complaints of the control law are counted as."""
+"""Name under which complaints of the control law are counted."""
 
 
 class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
@@ -110,11 +111,11 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
         self._lasting: set[Any] = set()  # entities of the node, configured or not
         declare_node_parameters(self)
         self._change: Callable[[], None] | None = None  # of parameters, once it has been checked
-        self._take_back: Callable[[], object] | None = None  # the same change
+        self._take_back: Callable[[], object] | None = None  # reverses this change
         self._is_taking_back = False
         self._failure = ""  # why the node could not be configured
-        self._frozen = False  # True while the garbage collector leaves alone what was made for a configured arm
-        self._known: dict[str, float] = {}  # positions of locked joints, which outlive a cleanup
+        self._frozen = False  # True while the objects of a configured arm are exempt from garbage collection
+        self._known: dict[str, float] = {}  # positions of locked joints, kept after a cleanup
         self._scheduling = Scheduling(self)
         self._description = DescriptionSource(self, self._on_description)
         self.create_service(SetBool, "~/enable", self._on_enable)
@@ -138,7 +139,7 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
             self._configured = ConfiguredController(self, robot, self._known, self.faults, self._diagnostics.publish)
         except Exception as problem:
             known = isinstance(problem, (RobodynError, ParameterException))
-            if not known:  # of a plugin, say
+            if not known:  # for example of a plugin
                 self.faults.unforeseen(problem)
             self._failure = f"cannot configure: {problem if known else raised(problem)}"
             self.get_logger().error(self._failure)
@@ -148,7 +149,7 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
         return super().on_configure(state)
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Answer states from now on."""
+        """Send a command for each state from now on."""
         answer = super().on_activate(state)
         try:
             self._loop().activate(self._scheduling)
@@ -156,7 +157,7 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
             self.faults.unforeseen(problem)
             self.on_deactivate(state)
             return TransitionCallbackReturn.FAILURE
-        # What was made since the start lives until the node is cleaned up; the executor freezes what was made before.
+        # Objects made since the start live until the cleanup: freeze them. The executor has frozen the earlier ones.
         gc.collect()
         gc.freeze()
         self._frozen = True
@@ -180,12 +181,12 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
         return super().on_shutdown(state)
 
     def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Drop the arm; another configure may help."""
+        """Drop the arm; the node can be configured again."""
         self._cleanup()
         return super().on_error(state)
 
     def destroy_node(self) -> None:
-        """Hand the drives over as in :meth:`on_deactivate`, save what was learnt, then end."""
+        """Send the final command as in :meth:`on_deactivate`, save the law's memory, then end."""
         if self._configured is not None and self.context.ok():
             self._configured.loop.deactivate()
             self._configured.loop.wait_until_delivered()
@@ -193,7 +194,7 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
         if self._action is not None:
             self._action.destroy()
         super().destroy_node()
-        self._state_machine.destroy_when_not_in_use()  # rclpy forgets it, and it keeps the node in the graph
+        self._state_machine.destroy_when_not_in_use()  # rclpy does not, and the node would stay in the graph
 
     def _parts(self) -> ConfiguredController:
         if self._configured is None:
@@ -204,7 +205,7 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
         return self._parts().loop
 
     def _cleanup(self) -> None:
-        """Withdraw all that has come since the node was configured, even if a part of that fails."""
+        """Destroy all entities made since the node was configured, even if some fail to be destroyed."""
         self._scheduling.end()
         configured, self._configured = self._configured, None
         if configured is not None:
@@ -214,16 +215,16 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
             for entity in entities(self, kind) - self._lasting:
                 self.guarded(destroy)(self, entity)
         self.forget_destroyed()
-        if self._frozen:  # it has references in circles
+        if self._frozen:  # the configured arm has reference cycles
             gc.unfreeze()
         gc.collect()
-        if self._frozen:  # what is left lives as long as the node
+        if self._frozen:  # the remaining objects live as long as the node
             gc.freeze()
             self._frozen = False
 
     def _on_description(self) -> None:
         if self._configured is not None:
-            text = "the model stays as it is; a new one is read when the node is configured the next time"
+            text = "the model stays as it is; the new description is used when the node is configured again"
             self.faults.count("robot_description changed", text)
         elif self._autostart is not None:
             self._autostart.attempt()
@@ -273,14 +274,14 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
         return SetParametersResult(successful=True)
 
     def _apply_change(self, parameters: list[Parameter]) -> None:
-        """Make the change that was prepared; if it fails, the parameters are what they were before."""
+        """Make the prepared change; if it fails, set the parameters back."""
         change, self._change = self._change, None
         take_back, self._take_back = self._take_back, None
         if change is None:
             return
         try:
             change()
-        except Exception as problem:  # of a plugin: it could do with these parameters when they were checked
+        except Exception as problem:  # of a plugin that had accepted these parameters when they were checked
             self.faults.unforeseen(problem)
             self._is_taking_back, again = True, self._is_taking_back
             if take_back is not None and not again:
@@ -288,7 +289,7 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
             self._is_taking_back = again
 
     def _awaited(self) -> str:
-        """What must come before the arm can be controlled; "" if all is there, or if there is a problem."""
+        """Inputs that are missing before the arm can be controlled; "" if none, or if there is a problem."""
         if self._configured is None:
             return "" if self._failure or self._autostart is None else self._description.awaited
         is_waiting = self._configured.loop.state == "waiting"
@@ -316,9 +317,9 @@ class ConfiguredController:
     Attributes:
         loop: the topics of states and commands.
         switching: changes of parameters.
-        estimates: what the law has learnt.
-        payload: the estimation of what the arm holds.
-        contact: the topics of what touches the arm.
+        estimates: the memory of the law: its topic, service and file.
+        payload: the estimation of the payload.
+        contact: the topics of contacts.
     """
 
     def __init__(
@@ -328,7 +329,7 @@ class ConfiguredController:
         Args:
             node: whose topics and parameters.
             whole: the arm with all its joints.
-            known: name → latest position of locked joints; it is kept up to date.
+            known: name → latest position of locked joints; kept up to date.
             faults: where faults are counted.
             report: publishes the diagnostics at once.
 
@@ -352,7 +353,7 @@ class ConfiguredController:
             dynamics = make_dynamics(parameters, robot)
             start_model(dynamics)
             loop = ControlLoop.from_settings(with_streams(make_loop_settings(parameters, dynamics), parameters))
-            prepare_thread(robot.n)  # now, since a compiler would hold up the commands later
+            prepare_thread(robot.n)  # now, because compiling it later would delay commands
             motion = _tool_motion(node, robot, tool)
         node.get_logger().info(
             f"{robot.name}: {robot.n} joints, {parameters['controller']} on {parameters['dynamics']} dynamics"
@@ -379,7 +380,7 @@ class ConfiguredController:
         try:
             values.update(checked_result(self.loop.law, "report"))
             complaint = checked_result(self.loop.law, "complaint")
-        except Exception as problem:  # of a law: what else there is to tell is told
+        except Exception as problem:  # of a law: the other values are reported nevertheless
             complaint = raised(problem)
         if complaint:
             self._faults.count(COMPLAINT, complaint)
@@ -394,7 +395,7 @@ class ConfiguredController:
         return values
 
     def destroy(self) -> None:
-        """Hand the drives over, and withdraw the topics."""
+        """Send the final command, and withdraw the topics."""
         self.loop.deactivate()
         for part in (
             self._locked,
@@ -413,7 +414,7 @@ class ConfiguredController:
 
 
 def _tool_motion(node: LifecycleNode, robot: Robot, tool: str) -> ToolMotion | None:
-    """The planner of motions to a pose; None without CasADi, if it was not compiled ahead for the arm."""
+    """The planner of motions to a pose; None if there is no CasADi and it was not compiled ahead for the arm."""
     try:
         return ToolMotion(robot, tool)
     except NotReadyError as problem:
@@ -428,7 +429,7 @@ class Autostart:
         """
         Args:
             node: started when it spins.
-            ready: returns whether what configuring needs is there.
+            ready: returns whether all inputs of configuring are there.
             end: ends the process.
         """
         self._node = node
@@ -438,7 +439,7 @@ class Autostart:
         once_running(node, self.attempt)
 
     def attempt(self) -> None:
-        """Start the node if it is ready and was not started yet; to be called when something has come."""
+        """Start the node if it is ready and was not started yet; to be called when an input has come."""
         if self._done or not self._ready():
             return
         self._done = True

@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the controller publishes: commands, the terms that they are the sum of, and statistics for the diagnostics."""
+"""Outputs of the controller: commands, their terms, and statistics for the diagnostics."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ class Output:
     """The publishers of the controller. They publish only while the node is active.
 
     Attributes:
-        order: place in the arm's order of each joint of ``~/commands``, (n,).
+        order: for each joint of ``~/commands``, its index in the arm's order, (n,).
     """
 
     def __init__(self, node: LifecycleNode, faults: Faults, arm: tuple[str, ...], joints: tuple[str, ...]) -> None:
         """
         Args:
-            node: who publishes.
-            faults: where it is counted that a message could not be published.
+            node: publishes.
+            faults: counts messages that could not be published.
             arm: names of the arm's joints, in its order.
-            joints: the same in the order of ``~/commands``.
+            joints: the same names in the order of ``~/commands``.
         """
         self._node = node
         n = len(arm)
@@ -59,7 +59,7 @@ class Output:
         self.refresh()
 
     def command_topics(self) -> tuple[CommandTopic, CommandTopic]:
-        """``~/joint_commands`` and ``~/commands``, for whoever publishes in place of this object."""
+        """``~/joint_commands`` and ``~/commands``, for the thread that publishes in place of this object."""
         stamped, plain = self._joint_commands, self._commands
         return (
             CommandTopic("~/joint_commands", stamped.publisher.handle, stamped.template, "effort"),
@@ -67,13 +67,13 @@ class Output:
         )
 
     def refresh(self) -> None:
-        """Check which topics have subscribers; asking before every message would cost time."""
+        """Check which topics have subscribers; a check before every message would take too long."""
         for topic in self._all:
             topic.refresh()
         self._subscribed_terms = [(term, topic) for term, topic in self._terms.items() if topic.subscribed]
 
     def publish_command(self, stamp: Stamp, effort: Array) -> None:
-        """Publish efforts (n,) in the arm's order; a command has the stamp of the state that it answers."""
+        """Publish efforts (n,) in the arm's order; a command has the stamp of its state."""
         if self._order is not None:
             effort = effort[self._order]
         if self._joint_commands.subscribed:
@@ -83,7 +83,7 @@ class Output:
 
     @property
     def tells_mit(self) -> bool:
-        """True if somebody wants commands in MIT mode."""
+        """True if commands in MIT mode have subscribers."""
         return self._mit.subscribed
 
     def publish_mit(self, stamp: Stamp, command: MitCommand) -> None:
@@ -98,12 +98,12 @@ class Output:
 
     @property
     def tells_terms(self) -> bool:
-        """True if somebody wants the terms of every command."""
+        """True if terms of the commands have subscribers."""
         return bool(self._subscribed_terms) or self._error.subscribed
 
     def publish_terms(self, stamp: Stamp, command: Command) -> None:
         """Publish the terms of a command that have subscribers; the reaction to a fault has no terms."""
-        # Commands have been published, so there is time for this check: a new subscriber misses one command at most.
+        # The command is out, so there is time for this check: a new subscriber misses one command at most.
         for topic in (self._joint_commands, self._commands, self._mit):
             topic.refresh()
         if command.efforts is None or command.reference is None or command.error is None or command.state is None:
@@ -120,7 +120,7 @@ class Output:
 
 
 def mit_message(n: int) -> Float64MultiArray:
-    """What is the same in every message on ``~/mit_commands``: a row of five numbers for each of n joints."""
+    """The constant part of every message on ``~/mit_commands``: the layout, five numbers for each of n joints."""
     count = len(MitCommand._fields)
     dimensions = [
         MultiArrayDimension(label="joint", size=n, stride=n * count),
@@ -130,10 +130,10 @@ def mit_message(n: int) -> Float64MultiArray:
 
 
 class Topic:
-    """A topic whose messages differ in a stamp and some numbers.
+    """A topic whose messages differ only in a stamp and some numbers.
 
     Attributes:
-        subscribed: True if there was a subscriber when that was last checked.
+        subscribed: True if there was a subscriber at the latest check.
         publisher: of rclpy.
         template: the message.
     """
@@ -141,12 +141,12 @@ class Topic:
     def __init__(self, node: LifecycleNode, faults: Faults, topic: str, message: Any, n: int, *fields: str) -> None:
         """
         Args:
-            node: who publishes.
-            faults: where it is counted that a message could not be published.
+            node: publishes.
+            faults: counts messages that could not be published.
             topic: name of the topic.
-            message: what stays the same.
-            n: how many numbers each field has.
-            fields: names of those that change.
+            message: with all that is constant.
+            n: count of numbers in each field.
+            fields: names of the fields that change.
         """
         self.subscribed = False
         self._faults, self._topic = faults, topic
@@ -162,8 +162,8 @@ class Topic:
     def publish(self, stamp: Stamp, **values: Array) -> None:
         """Publish arrays (n,) under the names of the message's fields.
 
-        The middleware may refuse a message, for instance while a subscriber that it must reach takes none. That is
-        counted, and the arm goes on being controlled.
+        The middleware may refuse a message, for instance while a reliable subscriber takes none. The refusal is
+        counted, and the control of the arm continues.
         """
         try:
             self._write(self.template.fill(stamp, **values))
@@ -172,15 +172,15 @@ class Topic:
 
 
 LASTING = 1.0
-"""How long a joint is at its effort limit in every command before that is a problem [s]."""
+"""Time at the effort limit in every command after which a joint is reported as a problem [s]."""
 
 
 class LoopStatistics:
-    """Statistics of a loop over the time between two reports; adding is cheap, and the report does the work.
+    """Statistics of a loop between two reports; adding is cheap, and the report does the work.
 
     Attributes:
-        commands: how many were sent.
-        overruns: how many periods were longer than they may be.
+        commands: count of commands sent.
+        overruns: count of periods longer than the limit.
     """
 
     def __init__(self, joints: Sequence[str]) -> None:
@@ -191,18 +191,18 @@ class LoopStatistics:
         self.commands = 0
         self.overruns = 0
         self._joints = joints
-        self._saturated: dict[str, float] = {}  # joint → since when every command was saturated [s]
+        self._saturated: dict[str, float] = {}  # joint → time from which on every command was saturated [s]
         self._last: float | None = None
         self._latest: Command | None = None
         self._clear()
 
     def add(self, begun: float, done: float, command: Command, overrun: float) -> None:
-        """Add a command that answered a state.
+        """Add the command for a state.
 
         Args:
-            begun: when the state was there, by the steady clock [s].
-            done: when the command was out [s].
-            command: what was sent.
+            begun: when the state came, by the steady clock [s].
+            done: when the command was published [s].
+            command: the command.
             overrun: longest period that is no overrun [s].
         """
         self.commands += 1
@@ -216,10 +216,10 @@ class LoopStatistics:
         self._keep(command)
 
     def add_many(self, periods: Any, latest: Command, overrun: float) -> None:
-        """Add commands that answered states, as structs with ``begun``, ``done``, ``age`` and ``rows``.
+        """Add the commands for several states, as structs with ``begun``, ``done``, ``age`` and ``rows``.
 
         Args:
-            periods: the structs, (k,); their first rows are efforts, where they are saturated, and where rate limited.
+            periods: the structs, (k,); the first rows are efforts and the masks of saturation and of rate limits.
             latest: the last command.
             overrun: longest period that is no overrun [s].
         """
@@ -280,7 +280,7 @@ class LoopStatistics:
 
     @property
     def problem(self) -> str:
-        """Which joints have been at their effort limits all the time, if that lasts; "" if none."""
+        """Joints at their effort limits in every command for ``LASTING`` or longer; "" if there are none."""
         now = perf_counter()
         lasting = [
             f"{name} for {now - since:.0f} s" for name, since in self._saturated.items() if now - since >= LASTING
@@ -288,7 +288,7 @@ class LoopStatistics:
         return f"at the effort limit all the time: joint {', '.join(lasting)}" if lasting else ""
 
     def _judge_saturation(self) -> None:
-        """Keep since when each joint has been saturated in every command."""
+        """Update the times from which on joints were saturated in every command."""
         if not self._sent:
             return
         for name, lasts in zip(self._joints, (self._limited[0, 1:] == self._sent).tolist(), strict=True):

@@ -1,10 +1,10 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The controller's parameters, and the model that is made of them.
+"""The controller's parameters, and the model that is made from them.
 
-Those of the node are declared when it starts; those of the joints when it is configured, since only then the joints are
-known. All that does not say which arm it is may change while the arm moves.
+The parameters of the node are declared when it starts, those of the joints when it is configured, because only then are
+the joints known. All parameters that do not select the arm may change while the arm moves.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ FIXED_WHILE_CONFIGURED = (
     *FIXED,
     "realtime",
 )
-"""Parameters that count at the next configure; changing them while configured is refused."""
+"""Parameters that are read by the next configure; changing them while configured is refused."""
 
 REALTIME = ("auto", "on", "off")
-"""What runs the periods of the control loop: a thread in C where that can be had; the thread, with a warning where it
-cannot be had; or the callback of the states in Python.
+"""The thread of the control loop: ``auto``, a thread in C if possible; ``on``, the same with a warning if it is not
+possible; ``off``, the callback of the states in Python.
 """
 
 
@@ -65,7 +65,7 @@ class RealtimeSettings:
 
     realtime: str = choice(
         "auto",
-        "whether a thread in C, which waits for no Python, runs the loop; auto: where it can be had",
+        "whether a thread in C, which does not wait for Python, runs the loop; auto: if possible",
         choices=lambda: REALTIME,
     )
 
@@ -74,7 +74,7 @@ class RealtimeSettings:
 
 
 def is_fixed_while_configured(name: str) -> bool:
-    """Return whether a parameter counts at the next configure only."""
+    """Return whether a parameter is read by the next configure only."""
     return name in FIXED_WHILE_CONFIGURED or name.startswith("locked_joints.")
 
 
@@ -83,7 +83,7 @@ def declare_node_parameters(node: Node) -> None:
 
     Raises:
         ParameterException: a value given has the wrong type or is out of range.
-        InputError: a value is given for a parameter that there is no more.
+        InputError: a value is given for a parameter that does not exist any more.
     """
     refuse_former(node)
     declare_description(node)
@@ -94,7 +94,7 @@ def declare_node_parameters(node: Node) -> None:
     for spec in PAYLOAD:
         declare_spec(node, spec)
     declare_settings(node, PayloadSettings, "payload_estimation.")
-    declare(node, "estimates_file", "", "path of the YAML file that keeps what the law has learnt; none if empty")
+    declare(node, "estimates_file", "", "path of the YAML file for the learnt values of the law; none if empty")
     declare_spec(node, TOOL)
     declare_settings(node, SafetySettings)
     declare_settings(node, CompensationSettings)
@@ -141,7 +141,7 @@ def _declare_limits(node: Node, joint: Joint) -> None:
 
 
 def make_dynamics(parameters: NodeParameters, robot: Robot) -> Dynamics:
-    """The model that the parameters name, checked at a few states.
+    """The model selected by the parameters, checked at a few states.
 
     Raises:
         PluginError: the plugin is unknown or broken.

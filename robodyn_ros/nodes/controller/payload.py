@@ -1,11 +1,11 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The controller's ``~/estimate_payload``: what the arm holds, from a short motion around where the arm is held.
+"""The controller's ``~/estimate_payload``: the payload, from a short motion around the position where the arm is held.
 
-The answer comes when all is done. The motion begins only with an arm that is held, at rest. Whatever ends the motion
-early (another reference, ``~/hold``, a fault, an arm too far from its reference) ends the estimation with it; the arm
-then follows what ended it, or is held. The estimate is computed beside the loop, in a thread, by a model of its own.
+The response comes at the end. The motion begins only if the arm is held, at rest. Any event that ends the motion early
+(another reference, ``~/hold``, a fault, an arm too far from its reference) also ends the estimation; the arm then
+follows the other reference, or is held. The estimate is computed beside the loop, in a thread with its own model.
 """
 
 from __future__ import annotations
@@ -45,26 +45,26 @@ POLL_PERIOD = 0.05
 """Time between two checks that the motion or the calculation has ended [s]."""
 
 REST_SPEED = 0.05
-"""Greatest speed of an arm that is at rest [rad/s] or [m/s]."""
+"""Joint speed up to which the arm counts as at rest [rad/s] or [m/s]."""
 
 PREFIX = "payload_estimation."
 """Prefix of the parameters' names."""
 
 MOMENTS = {"xx": (0, 0), "xy": (0, 1), "xz": (0, 2), "yy": (1, 1), "yz": (1, 2), "zz": (2, 2)}
-"""Where the moments and products of inertia are in the matrix, in the order of the parameter ``payload.inertia``."""
+"""Matrix elements of the moments and products of inertia, in the order of the parameter ``payload.inertia``."""
 
 Row = tuple[float, Array, Array, bool]
 """Time of a state [s], its position (n,), the effort sent for it (n,), and True if nothing limited that effort."""
 
 
 class PayloadEstimation:
-    """What the service ``~/estimate_payload`` asks for, and the topic ``~/payload``."""
+    """The service ``~/estimate_payload``, and the topic ``~/payload``."""
 
     def __init__(self, node: Node, loop: ClosedLoop) -> None:
         """
         Args:
-            node: who publishes.
-            loop: what moves the arm.
+            node: publishes.
+            loop: moves the arm.
         """
         self._node, self._loop = node, loop
         self._response: Future | None = None
@@ -73,7 +73,7 @@ class PayloadEstimation:
         self._rows: list[Row] = []
         self._publisher = node.create_publisher(InertiaStamped, "~/payload", LATCHED)
         self._timer = steady_timer(node, POLL_PERIOD, self._poll)
-        self._timer.cancel()  # it runs while somebody waits for an estimate
+        self._timer.cancel()  # it runs while a service call waits
 
     def destroy(self) -> None:
         """Withdraw the topic."""
@@ -82,7 +82,7 @@ class PayloadEstimation:
         self._node.destroy_publisher(self._publisher)
 
     def begin(self) -> Future:
-        """Start the motion; whether there is an estimate, and what it is or why not, come in time.
+        """Start the motion; the result is a future of success and message.
 
         Raises:
             RobodynError: it cannot be started.
@@ -96,7 +96,7 @@ class PayloadEstimation:
         """Have the arm follow the motion, and keep its states.
 
         Raises:
-            RobodynError: it cannot, or must not; the message says why.
+            RobodynError: it cannot, or must not; the message has the reason.
         """
         command = self._held()
         assert command.reference is not None
@@ -124,7 +124,7 @@ class PayloadEstimation:
             raise NotReadyError(f"the arm has to be held, but the controller's state is: {self._loop.state}")
         command = self._loop.latest[1]
         if not self._loop.law.follows or command.reference is None or command.state is None:
-            raise NotReadyError("the control law holds the arm nowhere: it takes one that follows")
+            raise NotReadyError("the control law does not hold the arm: use one that follows a reference")
         speed = np.abs(command.state[1]).max()
         if speed > REST_SPEED:
             raise NotReadyError(f"the arm is not at rest, but moves at up to {speed:.3g}")
@@ -144,11 +144,11 @@ class PayloadEstimation:
             if outcome == "succeeded":
                 self._task = BackgroundTask("payload", partial(self._estimate, self._rows))
             else:
-                self._respond(False, f"the motion did not come to its end: {outcome}")
+                self._respond(False, f"the motion ended early: {outcome}")
         elif self._task is not None and self._task.done:
             try:
                 self._respond(True, self._publish(self._task.result()))
-            except Exception as problem:  # of the calculation: the arm is held, and the client is told
+            except Exception as problem:  # of the calculation: the arm is held, and the client gets the problem
                 kind = "" if isinstance(problem, RobodynError) else f"{type(problem).__name__}: "
                 self._respond(False, f"{kind}{problem}")
 
@@ -166,7 +166,7 @@ class PayloadEstimation:
             response.set_result((success, message))
 
     def _estimate(self, rows: list[Row]) -> PayloadEstimate:
-        """Estimate the payload, in a thread and by a model that belongs to it."""
+        """Estimate the payload, in a thread, with a model of its own."""
         from robodyn_ros.identification.estimation.payload import estimate_online  # SciPy would delay the node's start
 
         given = self._loop.dynamics.parameters
@@ -176,7 +176,7 @@ class PayloadEstimation:
         return estimate_online(RNEA(self._loop.robot, **known), link, t, q, effort, usable)
 
     def _publish(self, found: PayloadEstimate) -> str:
-        """Publish an estimate, adopt it if the parameters ask for that, and put it into words.
+        """Publish an estimate, adopt it if the parameters say so, and return its message.
 
         Raises:
             NotReadyError: it cannot be adopted.
@@ -190,7 +190,7 @@ class PayloadEstimation:
         return to_text(found, adopt)
 
     def _adopt(self, found: PayloadEstimate) -> None:
-        """Make it the payload of the model; what a law has learnt of the bodies is part of it."""
+        """Set it as the payload of the model; clear the changes of bodies that a law has learnt: it contains them."""
         result = self._node.set_parameters_atomically(to_parameters(found))
         if not result.successful:
             raise NotReadyError(f"found, but not adopted: {result.reason}; {to_text(found, False)}")
@@ -225,7 +225,7 @@ def to_parameters(found: PayloadEstimate) -> list[Parameter]:
 def to_text(found: PayloadEstimate, adopted: bool) -> str:
     """An estimate as JSON: link, mass [kg], centre of mass in the link's frame [m], and their standard errors.
 
-    ``null`` stands for an axis along which the motion did not show the centre of mass.
+    ``null`` stands for an axis along which the centre of mass is not identifiable from the motion.
     """
 
     def shown(values: ArrayLike) -> list[float | None]:
@@ -244,6 +244,6 @@ def to_text(found: PayloadEstimate, adopted: bool) -> str:
 
 
 def _com(found: PayloadEstimate) -> list[float]:
-    """Centre of mass in the link's frame [m]; 0 along an axis that the motion did not show."""
+    """Centre of mass in the link's frame [m]; 0 along an axis where it is not identifiable from the motion."""
     known = found.identified[1:4]
     return [value if sure else 0.0 for value, sure in zip(np.asarray(found.payload.com).tolist(), known, strict=True)]

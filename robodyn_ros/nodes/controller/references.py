@@ -3,14 +3,14 @@
 
 """The controller's topics of references: ``~/joint_trajectory`` and ``~/reference``, or ``~/target_joints``.
 
-What comes there is followed, or refused and counted. A trajectory without points ends the one before: the arm is held,
-as by ``~/hold``. Trajectories are taken from the middleware, read and checked by a thread beside the loop, in the order
-in which they come: 100,000 points cost no command. Short ones are read when they are followed. Whatever else is asked
-of the arm while a long one is prepared takes its place. A message of more than ``MOST_POINTS``, or
-with more bytes than a reference can need, is refused before it is read.
+A reference is followed, or refused and counted. A trajectory without points ends the one before: the arm is held, as by
+``~/hold``. A thread beside the loop takes trajectories from the middleware, reads and checks them, in the order in
+which they come, so that 100,000 points delay no command. Short ones are read when they are followed. Any other request
+while a long one is prepared replaces it. A message of more than ``MOST_POINTS``, or with more bytes than a reference
+can need, is refused before it is read.
 
-A message on ``~/reference`` without velocities gets estimated ones, by its stamp, or by the time when it comes where it
-has none. Counted as zero, they would hold the arm back by k_d / k_p times its speed.
+Velocities that a message on ``~/reference`` does not have are estimated, by its stamp, or by its time of arrival if it
+has none. With zero velocities instead, the arm would lag behind by k_d / k_p times its speed.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ from robodyn_ros.nodes.controller.cdr import NoPointsError, check_size, read_tra
 from robodyn_ros.robot.pose import Array
 
 SHORT = 1 << 15
-"""Up to so many bytes a trajectory is read when it is followed, within a millisecond or two, and not in the thread."""
+"""Size of a message up to which a trajectory is read outside the thread, within 2 ms [bytes]."""
 
 MOST_POINTS = 100_000
-"""Most points of a message."""
+"""Greatest number of points of a message."""
 
 GOAL_POINTS = 2000
-"""Most points of a goal of the action: rclpy makes Python objects of them, and commands wait some 20 µs for each."""
+"""Greatest number of points of a goal: rclpy makes Python objects of them, and each delays commands by some 20 µs."""
 
 
 class ReferenceInput:
-    """Subscribes to references, and hands them to the loop.
+    """Subscribes to references, and passes them to the loop.
 
     Attributes:
         latest: when the latest reference was accepted, by the steady clock [s]; None before the first.
@@ -67,11 +67,11 @@ class ReferenceInput:
     ) -> None:
         """
         Args:
-            node: who subscribes.
-            loop: what follows.
-            closed: why no reference is accepted now; "" if one can be.
-            faults: where refused references are counted.
-            locked: names of joints that are locked, which references may name and do not move.
+            node: whose topics.
+            loop: follows the references.
+            closed: returns why no reference is accepted now; "" if references are accepted.
+            faults: counts refused references.
+            locked: names of the locked joints; references may name them, which does not move them.
         """
         self._locked = frozenset(locked)
         self.latest: float | None = None
@@ -79,7 +79,7 @@ class ReferenceInput:
         self._clock: Clock = node.get_clock()
         self._velocity = StreamVelocity(loop.core)
         self._positions: tuple[float, list[str], Reference] | None = None  # the last of a stream without velocities
-        self._requests = -1  # what had been asked of the arm when the last trajectory was followed
+        self._requests = -1  # the loop's count of requests after the last trajectory
         self._subscriptions = [
             node.create_subscription(JointState, "~/reference", self._on_reference, NEWEST, raw=True),
             node.create_subscription(JointState, "~/target_joints", self._on_reference, NEWEST, raw=True),
@@ -90,11 +90,11 @@ class ReferenceInput:
         )
 
     def follow_message(self, message: JointTrajectory, tolerances: Tolerances | None = None) -> Following:
-        """Follow a trajectory message; the answer says how it goes.
+        """Follow a trajectory message; the result has the outcome.
 
         Raises:
             NotReadyError: no reference is accepted now.
-            RobodynError: the message holds no trajectory, or one that is too long, or see :meth:`ControlLoop.follow`.
+            RobodynError: the message has no trajectory, or one that is too long, or see :meth:`ControlLoop.follow`.
         """
         check_size(len(message.points), GOAL_POINTS)
         whole, start = to_trajectory(message)
@@ -108,13 +108,13 @@ class ReferenceInput:
         joints: Sequence[str] | None = None,
         tolerances: Tolerances | None = None,
     ) -> Following:
-        """Follow a trajectory; the answer says how it goes.
+        """Follow a trajectory; the result has the outcome.
 
         Args:
             trajectory: of the joints named.
             start: when it begins, by the time of the states [s]; now if None.
             joints: names of its joints, in its order; all unless given.
-            tolerances: what it is judged by; those of the loop's settings unless given.
+            tolerances: of this trajectory; those of the loop's settings unless given.
 
         Raises:
             NotReadyError: no reference is accepted now.
@@ -127,7 +127,7 @@ class ReferenceInput:
         """Check that references are accepted now.
 
         Raises:
-            NotReadyError: they are not; the message says why.
+            NotReadyError: they are not; the message has the reason.
         """
         why = self._closed()
         if why:
@@ -140,7 +140,7 @@ class ReferenceInput:
             self._node.destroy_subscription(subscription)
 
     def _moved(self, names: Sequence[str], trajectory: Trajectory) -> tuple[Trajectory, list[str]]:
-        """A trajectory of the joints named, without those that are locked, and the names left; they are mentioned."""
+        """A trajectory without its locked joints, and the names of the others; locked joints are logged."""
         columns = self._columns(names)
         if not columns:
             raise InputError("joint_names", f"names no joint that is controlled: {', '.join(names)}", names)
@@ -149,10 +149,10 @@ class ReferenceInput:
         return trajectory, [names[index] for index in columns]
 
     def _columns(self, names: Sequence[str]) -> list[int]:
-        """Indices of the joints that are not locked; those that are locked are mentioned."""
+        """Indices of the joints that are not locked; locked joints are logged."""
         locked = [name for name in names if name in self._locked]
         if locked:
-            text = f"locked, and not moved by what was asked for: {', '.join(locked)}"
+            text = f"the reference names locked joints, which it does not move: {', '.join(locked)}"
             self._node.get_logger().warning(text, throttle_duration_sec=PAUSE)
         return [index for index, name in enumerate(names) if name not in self._locked]
 
@@ -168,7 +168,7 @@ class ReferenceInput:
             if isinstance(prepared, RobodynError):
                 raise prepared
             if self._loop.requests not in (requests, self._requests):  # an earlier trajectory may have been followed
-                raise InputError("trajectory", "something else was asked of the arm while it was prepared")
+                raise InputError("trajectory", "was replaced by another request while it was prepared")
             self._follow(prepared)
 
         self._trajectories.hand_over(lambda: self._answer(follow))
@@ -193,7 +193,7 @@ class ReferenceInput:
             self._faults.count("trajectory refused", problem)
 
     def _prepare(self, data: bytes | memoryview) -> PreparedTrajectory:
-        """Read a trajectory, and check all of it that can be checked now; the thread may do that.
+        """Read a trajectory, and check it as far as possible before its start; may run in the thread.
 
         Raises:
             RobodynError: it is refused.
@@ -206,7 +206,7 @@ class ReferenceInput:
         self._accept(self._loop.follow_prepared(prepared))
 
     def _accept(self, following: Following) -> Following:
-        """Take note of a trajectory that is followed, and say beforehand what will go wrong."""
+        """Note the time of an accepted trajectory, and warn if it will overload a joint."""
         self.latest = perf_counter()
         if following.overload:
             self._node.get_logger().warning(f"trajectory: {following.overload}", throttle_duration_sec=PAUSE)
@@ -241,12 +241,12 @@ class ReferenceInput:
         """The velocities (m,) of the joints that a message names, at the time t [s] of its stamp."""
         robot = self._loop.robot
         if len(set(names)) < len(names) or not set(names) <= set(robot.joint_names) or not np.isfinite(q).all():
-            return np.zeros(len(q))  # such a message is refused
+            return np.zeros(len(q))  # the loop refuses such a message
         columns = [robot.joint_names.index(name) for name in names]
         return self._velocity.update(self._loop.core_settings.record.address, t, q, columns)
 
     def watch(self) -> None:
-        """Have a stream of positions that has fallen silent stand still where it was; to be called all the time."""
+        """Set the velocity of a stream of positions to zero once no more messages come; to be called periodically."""
         if self._positions is None:
             return
         begun, names, last = self._positions

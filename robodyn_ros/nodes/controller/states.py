@@ -1,17 +1,17 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Joint states: from the bytes of a message to the command that answers it.
+"""Joint states: from the bytes of a message to its command.
 
-:meth:`StateCallback.on_state` shows the whole path of a state: read the bytes, validate the state and compute the
-command, publish the command, and only then explain it.
+:meth:`StateCallback.on_state` shows the full path of a state: read the bytes, validate the state and compute the
+command, publish the command, and only then do the bookkeeping.
 
-States may come in several messages, each about some of the joints, and are merged by name. A driver may publish the
-arm's joints and another one the fingers, or each half of an arm has a driver of its own. A state is complete when every
-joint has been heard of since the state before. Its stamp is the newest of its messages, and each joint's own age is
-judged: a joint that is not heard of for the state timeout holds all states back, and the error names it. A message with
-all joints is a state by itself, and while such messages come, one with some of the joints is an error: a joint is
-missing. The positions of locked joints are remembered too, because the mass that they carry moves with them.
+A state may come in several messages, each with some of the joints; they are merged by name. For example, one driver
+publishes the arm's joints and another one the fingers, or each half of an arm has its own driver. A state is complete
+when values of every joint have come since the state before. Its stamp is that of its newest message. The age of each
+joint is checked too: if no values of a joint come for the state timeout, no state is complete, and the error names the
+joint. A message with all joints is a state by itself. While such messages come, a message with only some of the joints
+is an error: a joint is missing. The positions of locked joints are remembered too, because they change the model.
 """
 
 from __future__ import annotations
@@ -59,20 +59,20 @@ REFUSALS: dict[type[RobodynError], str] = {
     EffortError: "control law failed",
     HoldingError: "limits too low",
 }
-"""Error that leaves a state without a command → the name it is counted under; "state refused" for every other."""
+"""Error of a state without a command → the name under which it is counted; "state refused" for all others."""
 
 KINDS = 8
-"""Most kinds of messages, by the joints that they are about, whose layouts are remembered."""
+"""Greatest number of sets of joints in messages whose layouts are remembered."""
 
 
 class StateMerger:
-    """Reads serialized sensor_msgs/JointState, and merges those that are about some of the joints only.
+    """Reads serialized sensor_msgs/JointState, and merges messages with only some of the joints.
 
     Attributes:
-        locked: name → latest position of each locked joint that was heard of [rad] or [m].
-        whole: reads messages about all joints.
-        partial: True once a message about some of the joints has come.
-        mixed: True once one about none or some of them has come: the newest message alone is then no whole state.
+        locked: name → latest position of each locked joint that was in a message [rad] or [m].
+        whole: reads messages with all joints.
+        partial: True once a message with some of the joints has come.
+        mixed: True once a message with none or some of the joints has come: a single message may be no full state.
     """
 
     def __init__(self, joints: Sequence[str], locked: Sequence[str], known: dict[str, float]) -> None:
@@ -80,7 +80,7 @@ class StateMerger:
         Args:
             joints: names of the arm's joints, in its order.
             locked: names of joints that are locked.
-            known: name → latest position of joints that were heard of earlier, which goes on.
+            known: name → latest known position of joints; updated by this object.
         """
         self.locked = known
         self.partial = self.mixed = False
@@ -90,7 +90,7 @@ class StateMerger:
         self.reset()
 
     def reset(self) -> None:
-        """No message has come yet."""
+        """Drop all messages that have come."""
         n = len(self._joints)
         self._times = np.full(n, -1, dtype=np.int64)  # stamps of the latest values [ns]; -1 before the first
         self._q, self._qd = np.zeros((2, n))
@@ -99,16 +99,16 @@ class StateMerger:
         self._whole_at = -(2**62)  # when a message with all joints came [ns]
 
     def read(self, data: bytes, now: int, timeout: float) -> Measured | None:
-        """The state, if it is complete with this message; else None, and for a message about other joints.
+        """The state, if this message completes it; None if it does not, or has other joints only.
 
         Args:
             data: the message.
-            now: time of its arrival [ns], which counts for a message without a stamp.
+            now: time of its arrival [ns]; the stamp of a message that has none.
             timeout: greatest age of a joint's values [s].
 
         Raises:
-            InputError: as :meth:`.StateReader.read`, or a joint has not been heard of for too long.
-            OrderError: the message is older than an earlier one about the same joints.
+            InputError: as :meth:`.StateReader.read`, or the values of a joint are too old.
+            OrderError: the message is older than an earlier one with the same joints.
         """
         found = self.whole.quick(data)
         if found is not None:
@@ -139,7 +139,7 @@ class StateMerger:
         return self._merged(part, columns, now, timeout)
 
     def note_locked(self, data: bytes) -> None:
-        """Remember the positions of locked joints in a message that :meth:`read` has taken."""
+        """Remember the positions of locked joints in a message that :meth:`read` has accepted."""
         if self._others:
             self._note(decode(data, JointState))
 
@@ -157,7 +157,7 @@ class StateMerger:
             if before - stamp <= timeout * NANO:
                 late = (before - stamp) / NANO
                 raise OrderError(f"of {self._joints[columns[0]]!r} is {late:.3g} s older than the one before it")
-            self.reset()  # time has begun again
+            self.reset()  # the clock was reset
         if self._begin < 0:
             self._begin = stamp
         self._times[columns], self._q[columns], self._fresh[columns] = stamp, part.position, True
@@ -172,7 +172,7 @@ class StateMerger:
             raise InputError(
                 "name",
                 f"joint {self._joints[oldest]!r} has not come for {age:.3g} s, but others have; if nobody publishes "
-                "it, leave it out of the parameter joints, and it is locked",
+                "it, leave it out of the parameter joints: it is locked then",
                 self._joints[oldest],
             )
         if not self._fresh.all():
@@ -183,19 +183,20 @@ class StateMerger:
 
 
 class StateCallback:
-    """The callback of ``joint_states``: from a state to its command, where every microsecond counts.
+    """The callback of ``joint_states``: from a state to its command, as fast as possible.
 
     Attributes:
-        active: True if states are answered.
-        mit: settings of commands in MIT mode; None where there are none.
-        position: of the latest state that was answered, as the drives count turns, (n,); None before the first.
-        latest: stamp of the latest state that was answered, and the command; None before the first.
-        listeners: called with both for each state that is answered.
-        onlookers: called with both now and then: the latest; True if somebody waits for more.
+        active: True if commands are sent for states.
+        mit: settings of commands in MIT mode; None if there are no such commands.
+        position: of the latest state with a command, with the drives' count of turns, (n,); None before the first.
+        latest: stamp of the latest state with a command, and the command; None before the first.
+        listeners: called with stamp and command of each state with a command.
+        onlookers: called with the latest stamp and command, but not for each state; each returns True to be called
+            more often.
         received: when the latest usable state came, by the steady clock [s]; 0 before the first.
         state_time: its stamp [s].
         node_time: the time by the node's clock when it came [s].
-        data: the latest message, whatever it was.
+        data: the latest message, usable or not.
     """
 
     latest: tuple[Time, Command] | None
@@ -216,8 +217,8 @@ class StateCallback:
             node: whose clock.
             loop: validates states and computes commands.
             transmission: between the joints and their motors.
-            output: where commands go.
-            faults: where refused states are counted.
+            output: publishes commands.
+            faults: counts refused states.
             statistics: of the commands.
             report_fault: called after each usable state, with its command if there is one.
             locked: the model's locked joints.
@@ -237,7 +238,7 @@ class StateCallback:
         self.reset()
 
     def reset(self) -> None:
-        """No state has come yet."""
+        """Drop all states that have come."""
         self.received = self.state_time = self.node_time = 0.0
         self.data = b""
         self._newest = 0  # of simulated time [ns]
@@ -245,7 +246,7 @@ class StateCallback:
         self.states.reset()
 
     def on_state(self, data: bytes) -> None:
-        """Answer a serialized sensor_msgs/JointState."""
+        """Publish the command for a serialized sensor_msgs/JointState."""
         begun, self.data = perf_counter(), data
         if not self.active or begun < self._ignore_until:
             return
@@ -254,7 +255,7 @@ class StateCallback:
         try:
             # Read the bytes.
             measured = self.states.read(data, now, loop.settings.safety.state_timeout)
-            if measured is None:  # a message about other joints, or not yet about all
+            if measured is None:  # only other joints, or the state is not complete yet
                 return
             if self.latest is None:
                 self.states.note_locked(data)
@@ -279,11 +280,11 @@ class StateCallback:
             self.publish(stamp, time, command)
         done = perf_counter()
 
-        # Nobody waits for what follows: bookkeeping, statistics, and the terms of the command.
+        # The rest is not urgent: bookkeeping, statistics, and the terms of the command.
         overrun = loop.settings.safety.overrun
         if done - begun > overrun:
-            # The executor hands on as many states as have come meanwhile, each as new as can be. Were they answered as
-            # slowly, every other callback would wait for ever.
+            # The executor passes on all states that have come in the meantime, and all of them look new. If each took
+            # as long as this one, the other callbacks would never run. Therefore ignore states for as long as it took.
             self._ignore_until = 2.0 * done - begun
         if loop.restarts > restarts:
             self._faults.count("states broke off", BROKE_OFF)

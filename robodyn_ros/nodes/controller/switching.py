@@ -3,9 +3,9 @@
 
 """Changes of a controller's parameters while the arm moves.
 
-A change takes effect between two commands, as a whole or not at all, and what it changes of the efforts is blended in.
-Gains, limits and runtime parameters of the model count at once. Another control law or dynamics plugin may take seconds
-to make: it is made beside the loop, after a dry run in a process of its own, and swapped in when it is ready.
+A change takes effect between two commands, as a whole or not at all, and the change of the efforts is blended in.
+Gains, limits and runtime parameters of the model take effect at once. Another control law or dynamics plugin may take
+seconds to make: it is made beside the loop, after a dry run in a process of its own, and swapped in when it is ready.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ POLL_PERIOD = 0.05
 """Time between two checks that a new law or model is ready [s]."""
 
 FAULT = "switch failed"
-"""What is counted when a change that was accepted cannot be made."""
+"""Name under which accepted changes that fail are counted."""
 
 
 class Switching:
-    """Changes what a controller works by while the arm moves.
+    """Changes the settings, the law and the model of a controller while the arm moves.
 
     Attributes:
-        running: names of the dynamics plugin and of the control law at work.
+        running: names of the dynamics plugin and of the control law in use.
     """
 
     def __init__(self, node: Node, loop: ClosedLoop, faults: Faults) -> None:
         """
         Args:
             node: whose parameters.
-            loop: what is changed.
-            faults: where failed changes are counted.
+            loop: the loop that is changed.
+            faults: counts failed changes.
         """
         parameters = NodeParameters(node)
         self.running: tuple[str, str] = (parameters["dynamics"], parameters["controller"])
@@ -64,7 +64,7 @@ class Switching:
             A function that makes the change.
 
         Raises:
-            RobodynError: the change cannot be made; the message says why.
+            RobodynError: the change cannot be made; the message has the reason.
         """
         names = parameters["dynamics"], parameters["controller"]
         settings, model = self._tried(parameters)
@@ -85,21 +85,21 @@ class Switching:
 
         if names != self.running:
             for kind, name in zip(("dynamics", "controllers"), names, strict=True):
-                find(kind, name)  # importing it is up to the dry run
+                find(kind, name)  # the dry run imports it
             if self._task is not None and self._task.name != " and ".join(names):
                 raise NotReadyError(f"a switch to {self._task.name} is under way")
         return change
 
     def destroy(self) -> None:
-        """Change nothing any more."""
+        """Drop a change that is being prepared."""
         self._task = None
         self._node.destroy_timer(self._timer)
 
     def _tried(self, parameters: NodeParameters) -> tuple[LoopSettings, dict[str, Any]]:
-        """The loop's settings and the model's runtime parameters, after a trial where the arm is.
+        """The loop's settings and the model's runtime parameters, after a trial at the arm's position.
 
         Raises:
-            RobodynError: a value is wrong, or the law or the model cannot work with it.
+            RobodynError: a value is wrong, or the law or the model fails with it.
         """
         dynamics, model = self._loop.dynamics, model_parameters(parameters, self._loop.robot)
         before = {name: getattr(dynamics.parameters, name) for name in model}
@@ -110,7 +110,7 @@ class Switching:
         except RobodynError:
             raise
         except Exception as problem:  # of a plugin
-            raise NotReadyError(f"the model fails with that: {raised(problem)}") from problem
+            raise NotReadyError(f"the model fails with these parameters: {raised(problem)}") from problem
         finally:
             dynamics.configure(**before)
         return settings, model
@@ -123,7 +123,7 @@ class Switching:
             dry_run(dynamics, controller, robot.urdf)
             model = create_dynamics(dynamics, robot, **given)
             check_model(model)
-            # Making a loop of its own compiles everything, which the one that runs then finds compiled.
+            # Making another loop compiles everything; the running loop finds it compiled then.
             ControlLoop.from_settings(make_loop_settings(NodeParameters(self._node), model, controller))
             return (dynamics, controller), model
 
@@ -131,7 +131,7 @@ class Switching:
         self._timer.reset()
 
     def _swap_if_ready(self) -> None:
-        """Swap in the new law and model if they are ready; if they failed, take the parameters back."""
+        """Swap in the new law and model if they are ready; if they failed, set the parameters back."""
         task = self._task
         if task is not None and not task.done:
             return
@@ -146,7 +146,7 @@ class Switching:
             self._loop.apply(with_streams(make_loop_settings(parameters, model, names[1]), parameters))
         except Exception as problem:  # of a plugin
             self._faults.counts[FAULT] += 1
-            self._node.get_logger().error(f"{FAULT}: {raised(problem)}; what runs goes on")
+            self._node.get_logger().error(f"{FAULT}: {raised(problem)}; the law and the model stay as they are")
             dynamics, controller = self.running
             back = [Parameter("dynamics", value=dynamics), Parameter("controller", value=controller)]
             self._node.set_parameters_atomically(back)

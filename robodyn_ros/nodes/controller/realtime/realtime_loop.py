@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The control loop in its thread, and what Python does beside it: report, and learn the layouts of messages."""
+"""The control loop in its thread, and Python's tasks beside it: reports, and layouts of messages."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 READ_PERIOD = 0.2
-"""Time between two looks at what the thread has done, while nobody waits for it [s]; the ring is longer."""
+"""Time between two reads of the ring while no entry is urgent [s]; shorter than the ring lasts."""
 
 JUDGE_PERIOD = 0.1
 """Shortest time between two judgements of the rate of the states [s]."""
@@ -45,14 +45,14 @@ class RealtimeLoop:
     ) -> None:
         """
         Args:
-            loop: what the thread runs.
+            loop: the loop that the thread runs.
             make_thread: makes the thread for the core.
             states: reads messages whose layout is new.
             on_entries: called with the structs ``Entry`` that the thread has written, oldest first.
-            on_end: called with the reason, if the thread cannot read the messages.
+            on_end: called with the reason if the thread ends because it cannot read the messages.
 
         Raises:
-            NotReadyError: it cannot be had; the message says why.
+            NotReadyError: the thread cannot be made; the message has the reason.
         """
         self._loop, self._states, self._on_entries, self._on_end = loop, states, on_entries, on_end
         self._unpublished = 0
@@ -62,7 +62,7 @@ class RealtimeLoop:
         self.thread = make_thread(loop.core)
 
     def start(self, priority: int) -> None:
-        """Run; ``priority`` as :meth:`.RealtimeThread.start`."""
+        """Start the thread; ``priority`` as :meth:`.RealtimeThread.start`."""
         layout = self._states.whole.layout
         if layout is not None:
             self.thread.set_layout(layout)
@@ -74,17 +74,17 @@ class RealtimeLoop:
             raise
 
     def stop(self) -> None:
-        """Run no longer."""
+        """End the thread."""
         self.thread.stop()
         self._loop.leave_thread()
         self.read()
 
     def poll(self, *, wants_messages: bool, rests: bool) -> tuple[int, bytes] | None:
-        """Do what has come up: to be called all the time.
+        """Do the pending work of Python; to be called periodically.
 
         Args:
-            wants_messages: True to get a message now and then.
-            rests: True if nobody waits for entries that are plain answers to states.
+            wants_messages: True to get a message from time to time.
+            rests: True if entries of plain commands are not urgent.
 
         Returns:
             A letter (:meth:`.RealtimeThread.letter`), if there is one.
@@ -101,10 +101,10 @@ class RealtimeLoop:
         return self.thread.letter()
 
     def learn(self, data: bytes, now: int) -> None:
-        """Take messages of the layout of this one from now on.
+        """Have the thread accept messages with the layout of this one from now on.
 
         Raises:
-            RobodynError: it is none that can be used.
+            RobodynError: the message cannot be used.
         """
         self._states.read(data, now, self._loop.settings.safety.state_timeout)
         layout = self._states.whole.layout
@@ -113,20 +113,20 @@ class RealtimeLoop:
             self._on_end("joint states come in parts")
         elif layout is None:
             self.stop()
-            self._on_end("joint states have an encoding of their own")
+            self._on_end("the encoding of joint states is not little-endian XCDR version 1")
         else:
             self.thread.set_layout(layout)
             self.thread.answer_letter()
 
     def new_refusals(self) -> int:
-        """How many messages the middleware has refused since the last call."""
+        """Count of messages that the middleware has refused since the last call."""
         new = self.thread.unpublished - self._unpublished
         self._unpublished += new
         return new
 
     def read(self) -> None:
-        """Report what the thread has done until now."""
-        if self._is_reading:  # whoever is told asks
+        """Report all new entries of the thread."""
+        if self._is_reading:  # called again by a receiver of the entries
             return
         self._read_at, self._told = perf_counter(), self.thread.notable
         entries = self.thread.entries()
@@ -139,7 +139,7 @@ class RealtimeLoop:
 
 
 def command_of(entry: Any) -> Command:
-    """The command of a period, without words for a fault."""
+    """The command of a period, without the message of a fault."""
     n = len(entry["q"])
     effort, saturated, rate_limited, _, error, *terms = entry["rows"].reshape(-1, n)
     kind, age = int(entry["kind"]), float(entry["age"])
@@ -167,11 +167,11 @@ def refusal(entry: Any, loop: ControlLoop) -> RobodynError | None:
 
 
 def problem_of(entry: Any, loop: ControlLoop) -> str:
-    """What was wrong in a period, in words, and the answer to it."""
+    """The cause of a fault in a period, and the reaction to it, as a message."""
     numbers = SimpleNamespace(**{name: entry[name] for name in (*PROBLEM, "latched")})
     text = loop.problem_of(KINDS[int(entry["kind"])], numbers)
-    return f"{text or 'over by now'}; the answer is {PHASES[int(entry['phase'])]}"
+    return f"{text or 'already over'}; the reaction is {PHASES[int(entry['phase'])]}"
 
 
 PROBLEM = ("problem", "problem_joint", "problem_value", "problem_bound")
-"""Members of the struct ``Entry`` that say what is wrong."""
+"""Members of the struct ``Entry`` with the cause of a fault."""

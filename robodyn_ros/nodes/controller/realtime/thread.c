@@ -3,15 +3,15 @@
 
 /* The loop in a thread of its own: from a joint state to its command without Python.
 
-   A subscription of rcl wakes the thread, by a futex whose timeout is the watch over missing states. The thread takes the
-   message, checks its layout, has the core (control/core) work out the command, and publishes it. It allocates nothing and
-   takes no lock of its own; the middleware below rcl has its own ways. Python (thread.py) asks things of the core by
-   requests, which the thread does between two periods; it hands over layouts as blocks that do not change any more, and
-   reads what happened from a ring. This file is compiled behind control/core/core.c.
+   A subscription of rcl wakes the thread by a futex, whose timeout serves the watch over missing states. The thread takes
+   the message, checks its layout, has the core (control/core) compute the command, and publishes it. It allocates nothing
+   and takes no lock of its own; the middleware below rcl may do both. Python (thread.py) sends requests to the core, which
+   the thread carries out between two periods; it passes layouts as blocks that do not change any more, and reads the
+   periods from a ring. This file is compiled after control/core/core.c, as one unit.
 
-   Time is the clock of the states. Where it is simulated, it is the newest of /clock and of the stamps, so that no state
-   comes from the future, and nothing is late while a simulation stands still. How late a state comes counts there only
-   beyond state_timeout: it depends on which of the two topics is quicker, and efforts must not.
+   Time is the clock of the states. If it is simulated, it is the newest of /clock and of the stamps, so that no state
+   comes from the future, and nothing is late while a simulation is paused. The delay of a state then counts only beyond
+   state_timeout: it depends on which of the two topics is quicker, and efforts must not depend on that.
 
    Order at the end: close the gate, clear the callback, join; then Python destroys the subscription. */
 
@@ -25,11 +25,11 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { HEADER = 4, OPTIONS = 3 }; /* the encapsulation header of CDR; its last byte tells the padding at the end */
+enum { HEADER = 4, OPTIONS = 3 }; /* the encapsulation header of CDR; its last byte has the padding at the end */
 enum { RIVETS = 64, LAYOUTS = 4 };
 
 #define NANO 1000000000LL
-#define ANSWER 0.2 /* within which the thread has to do what Python asks for [s] */
+#define ANSWER 0.2 /* time limit of the thread for a request of Python [s] */
 
 /* rcutils_uint8_array_t, which is rcl_serialized_message_t */
 typedef struct {
@@ -38,10 +38,10 @@ typedef struct {
   int64_t allocator[5];
 } Bytes;
 
-/* Where the numbers are in a JointState: all bytes but the stamp and the numbers are those of the template. */
+/* Places of the numbers in a JointState: all bytes except the stamp and the numbers equal those of the template. */
 typedef struct {
   const uint8_t* bytes;
-  int64_t end, position, velocity, parts; /* velocity: -1 where there is none */
+  int64_t end, position, velocity, parts; /* velocity: -1 if the message has none */
   int64_t begin[RIVETS], size[RIVETS], column[N];
 } Layout;
 
@@ -52,7 +52,7 @@ typedef struct {
   Bytes message;
 } Template;
 
-/* What happened in a period, for Python. */
+/* The record of a period, for Python. */
 typedef struct {
   int64_t sec, nanosec, code, blind, repeats, kind, phase, latched, faults, restarts, problem, problem_joint;
   double t, begun, done, age, problem_value, problem_bound;
@@ -74,13 +74,13 @@ typedef struct {
   Now* clock_now;
   void *subscription, *clock;
   Core* core;
-  Layout* layouts[LAYOUTS]; /* that Python has learned; 0 for none */
-  Request* request; /* to be done between two periods; 0 for none */
+  Layout* layouts[LAYOUTS]; /* set by Python; 0 for none */
+  Request* request; /* to be carried out between two periods; 0 for none */
   Entry* ring;
-  int64_t capacity, written, notable, restarts, unpublished; /* notable: how many entries are to be told of at once */
+  int64_t capacity, written, notable, restarts, unpublished; /* notable: count of entries to report at once */
   int64_t open, wake, done, ros_time_active, priority, scheduled, wants_message;
   int64_t last_clock, last_now; /* of /clock, and the newest of it and of the stamps [ns] */
-  int64_t order[N], letter_full, letter_again, priority_error; /* letter_again: it can be answered now */
+  int64_t order[N], letter_full, letter_again, priority_error; /* letter_again: its layout is known now */
   double received, state_time, node_time, watch_period, watched;
   double ratio[N], offset[N], effort_unit[N];
   Bytes message, letter; /* the letter is a message that Python has to read */
@@ -158,8 +158,8 @@ static const Layout* layout_of(Realtime* r, const Bytes* message) {
   return 0;
 }
 
-/* The time of a state in simulated time: its stamp, unless that is too old, or ahead of all times before by too much [ns].
-   Where the clock goes back, the simulation was reset. */
+/* The time of a state in simulated time [ns]: its stamp, unless that is too old, or too far ahead of all earlier times.
+   If the clock goes back, the simulation was reset. */
 static int64_t newest_time(Realtime* r, int64_t clock, int64_t stamp) {
   const int64_t timeout = (int64_t)(1e9 * r->core->settings->loop.state_timeout);
   if (clock < r->last_clock) { core_reset_clock(r->core); r->last_now = clock; }
@@ -169,7 +169,7 @@ static int64_t newest_time(Realtime* r, int64_t clock, int64_t stamp) {
   return llabs(r->last_now - stamp) > timeout ? r->last_now : stamp;
 }
 
-/* Keeps a message for Python, which learns its layout or asked for it. */
+/* Keeps a message for Python, which has requested one, or has to read its new layout. */
 static void keep_letter(Realtime* r, const Bytes* message, int is_known) {
   if (message != &r->message || LOAD(r->letter_full) || message->length > r->letter.capacity) return;
   memcpy(r->letter.buffer, message->buffer, (size_t)message->length);
@@ -178,7 +178,7 @@ static void keep_letter(Realtime* r, const Bytes* message, int is_known) {
   STORE(r->letter_full, is_known ? 2 : 1);
 }
 
-/* Positions and velocities of the joints into the period. */
+/* Writes positions and velocities of the joints to the period. */
 static void read_joints(const Realtime* r, const Bytes* message, const Layout* y) {
   Period* p = &r->core->period;
   EACH {
@@ -193,7 +193,7 @@ static void read_joints(const Realtime* r, const Bytes* message, const Layout* y
   p->has_velocity = y->velocity >= 0;
 }
 
-/* Answers a state. */
+/* Computes and publishes the command for a state. */
 static void respond(Realtime* r, const Bytes* message) {
   Period* p = &r->core->period;
   int32_t sec;
@@ -218,7 +218,7 @@ static void respond(Realtime* r, const Bytes* message) {
   note(r, code, sec, nanosec, begun, 0, repeats);
 }
 
-/* Takes a message and answers it. Returns 0 if there was none. */
+/* Takes a message and processes it. Returns 0 if there was none. */
 static int take(Realtime* r) {
   if (r->take(r->subscription, &r->message, 0, 0) != 0) return 0;
   respond(r, &r->message);
@@ -239,7 +239,7 @@ static void watch_over(Realtime* r) {
   if (code == CORE_SEND || m->faults != faults || m->phase != phase) note(r, code, now / NANO, now % NANO, begun, 1, 0);
 }
 
-/* Does what Python asks for. */
+/* Carries out a request of Python. */
 static void serve(Realtime* r) {
   Request* request = __atomic_exchange_n(&r->request, 0, __ATOMIC_ACQ_REL);
   if (!request) return;
@@ -266,7 +266,7 @@ static void* run(void* given) {
   return 0;
 }
 
-/* Starts the thread. Returns nonzero if it cannot. */
+/* Starts the thread. Returns nonzero if it cannot be started. */
 int realtime_start(Realtime* r) {
   STORE(r->open, 1);
   if (r->set_callback(r->subscription, on_message, r) != 0) return 1;
@@ -290,14 +290,14 @@ void realtime_stop(Realtime* r) {
   pthread_join((pthread_t)r->thread, 0);
 }
 
-/* Has the letter answered, whose layout is known now. */
+/* Has the thread process the letter, whose layout has been set. */
 void realtime_answer_letter(Realtime* r) {
   STORE(r->letter_again, 1);
   wake(r);
 }
 
-/* Has the thread do something between two periods, and waits for that. A signal that comes meanwhile ends a wait and not
-   the request. Nonzero if it does not answer. Not for two threads at a time. */
+/* Has the thread carry out a request between two periods, and waits for that. A signal ends one wait, but not the request.
+   Returns nonzero if the thread does not respond. Not to be called by two threads at a time. */
 int realtime_request(Realtime* r, Request* request) {
   const double deadline = steady() + ANSWER;
   STORE(r->done, 0);
@@ -310,6 +310,6 @@ int realtime_request(Realtime* r, Request* request) {
   if (LOAD(r->done)) return 0;
   Request* mine = request;
   if (__atomic_compare_exchange_n(&r->request, &mine, 0, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) return 1;
-  while (!LOAD(r->done)) sched_yield(); /* it is being done */
+  while (!LOAD(r->done)) sched_yield(); /* it is being carried out */
   return 0;
 }

@@ -1,10 +1,10 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The thread that runs the control loop (``thread.c``), as Python starts it, ends it, and hears of it.
+"""Python's interface to the thread that runs the control loop (``thread.c``): start, end, requests and entries.
 
-The thread calls functions of rcl by address: rclpy has loaded the library, and its objects know rcl's handles. rclpy
-promises none of this, so it is checked when the thread is made.
+The thread calls functions of rcl by address: rclpy has loaded the library, and its objects have rcl's handles. rclpy
+does not guarantee this, so it is checked when the thread is made.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from robodyn_ros.nodes.controller.cdr import CdrTemplate, MessageLayout
 CODE = Path(__file__).with_name("thread.c")
 
 CAPACITY = 4096
-"""Periods that the ring holds: two seconds at 2 kHz."""
+"""Capacity of the ring, in periods: two seconds at 2 kHz."""
 
 LARGEST = 1 << 16
 """Largest message that the thread takes without an allocation [bytes]."""
@@ -51,18 +51,18 @@ FUNCTIONS = {
 
 
 def thread_library(n: int) -> Any:
-    """The thread in C for n joints, compiled if need be. ``robodyn compile`` makes it, too."""
+    """The thread in C for n joints, compiled if need be. ``robodyn compile`` also compiles it."""
     return core_library(n, CODE)
 
 
 def prepare_thread(n: int) -> None:
-    """Make what a thread for n joints needs and takes time to make, so that it starts at once later."""
+    """Compile the library of a thread for n joints in advance, so that the thread starts at once later."""
     thread_library(n)
     core_structs(n, CODE)
 
 
 class CommandTopic(NamedTuple):
-    """A topic that commands are published on."""
+    """A topic of commands."""
 
     name: str
     publisher: Any  # of rclpy's C++ module
@@ -74,7 +74,7 @@ class RealtimeThread:
     """One thread, from its start to its end.
 
     Attributes:
-        scheduling: how it is scheduled, in a few words.
+        scheduling: scheduling policy and priority, as text.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class RealtimeThread:
             subscription: to joint states (:func:`make_subscription`); the thread destroys it at its end.
 
         Raises:
-            NotReadyError: it cannot be had; the message says why.
+            NotReadyError: it cannot be made; the message has the reason.
         """
         n = len(order)
         self._library = thread_library(n)
@@ -145,7 +145,7 @@ class RealtimeThread:
         utils.rcutils_get_default_allocator.restype = Allocator
         allocator = utils.rcutils_get_default_allocator()
         message.allocator[:] = [pointer or 0 for pointer in allocator.pointers]
-        # The buffer has to come from there, since it may be given back to there.
+        # This allocator must make the buffer, because it may have to free it.
         utils.rcutils_uint8_array_init.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)
         message.buffer[...] = message.capacity[...] = 0
         if utils.rcutils_uint8_array_init(message.buffer.ctypes.data, LARGEST, ctypes.addressof(allocator)) != 0:
@@ -162,13 +162,13 @@ class RealtimeThread:
         part.message.length[...] = part.message.capacity[...] = len(buffer)
 
     def start(self, priority: int) -> None:
-        """Answer states from now on.
+        """Send a command for each state from now on.
 
         Args:
-            priority: among real-time threads, if permitted; 0: ordinary.
+            priority: real-time priority, if permitted; 0: ordinary.
 
         Raises:
-            NotReadyError: the system gives no thread.
+            NotReadyError: the system cannot start a thread.
         """
         self._fields.priority[...] = priority
         if self._library.realtime_start(self._address):
@@ -178,7 +178,7 @@ class RealtimeThread:
         self.open = True
 
     def stop(self) -> None:
-        """Answer no state any more: gate, callback, thread, and then the subscription."""
+        """Send no commands any more: close the gate, clear the callback, join, and then destroy the subscription."""
         if self.open:
             self.open = False
             self._library.realtime_stop(self._address)
@@ -190,10 +190,10 @@ class RealtimeThread:
         """:meth:`robodyn_ros.control.loop.Runner.request`."""
         with self._asking:
             if self._library.realtime_request(self._address, ctypes.c_void_p(request.address)):
-                raise NotReadyError("the thread of the control loop does not answer")
+                raise NotReadyError("the thread of the control loop does not respond")
 
     def set_layout(self, layout: MessageLayout) -> None:
-        """Take messages of this layout from now on."""
+        """Accept messages of this layout from now on."""
         record = self._structs.make("Layout")
         fields, parts = record.fields, layout.constant
         if len(parts) > self._structs.constants["RIVETS"]:
@@ -209,13 +209,13 @@ class RealtimeThread:
         count = self._structs.constants["LAYOUTS"]
         index = self._learned % count
         self._learned += 1
-        self._layouts = [*self._layouts[-count:], (record, pattern)]  # it may read the one that is replaced
+        self._layouts = [*self._layouts[-count:], (record, pattern)]  # the thread may still read the replaced one
         self._fields.layouts[index] = record.address
 
     def letter(self) -> tuple[int, bytes] | None:
         """A message that Python has to read, and its kind; None if there is none.
 
-        Either :meth:`drop_letter` or :meth:`answer_letter` has to follow.
+        Call :meth:`drop_letter` or :meth:`answer_letter` afterwards.
         """
         kind = int(self._fields.letter_full)
         if not kind or self._fields.letter_again:
@@ -223,19 +223,19 @@ class RealtimeThread:
         return kind, self._buffers[1][: int(self._fields.letter.length)].tobytes()
 
     def drop_letter(self) -> None:
-        """Have no answer to the letter."""
+        """Drop the letter; the thread does not process it."""
         self._fields.letter_full[...] = 0
 
     def answer_letter(self) -> None:
-        """Have the letter answered, whose layout has been set."""
+        """Have the thread process the letter, whose layout has been set."""
         self._library.realtime_answer_letter(self._address)
 
     def ask_for_letter(self) -> None:
-        """Have the next message as a letter."""
+        """Request the next message as a letter."""
         self._fields.wants_message[...] = 1
 
     def entries(self) -> Any:
-        """What has happened since the last call, oldest first, as structs ``Entry``; what was overwritten is lost."""
+        """New entries since the last call, oldest first, as structs ``Entry``; overwritten ones are lost."""
         written = int(self._fields.written)
         first = max(self._read, written - CAPACITY // 2)
         self._read = written
@@ -246,12 +246,12 @@ class RealtimeThread:
 
     @property
     def notable(self) -> int:
-        """How many entries there have been that are no plain answers to a state: faults, refusals, new starts."""
+        """Count of entries that are no plain commands: faults, refusals and restarts."""
         return int(self._fields.notable)
 
     @property
     def unpublished(self) -> int:
-        """How many messages the middleware has refused."""
+        """Count of messages that the middleware has refused."""
         return int(self._fields.unpublished)
 
     @property
@@ -266,7 +266,7 @@ class RealtimeThread:
 
 
 class RclFunctions(NamedTuple):
-    """What the thread calls: name → address."""
+    """Functions that the thread calls: name → address."""
 
     library: Any
     addresses: dict[str, int]
@@ -276,7 +276,7 @@ def find_functions() -> RclFunctions:
     """The functions of the rcl that rclpy has loaded.
 
     Raises:
-        NotReadyError: they are not there; the message names the first.
+        NotReadyError: a function is missing; the message names it.
     """
     try:
         library = ctypes.CDLL("librcl.so", mode=os.RTLD_NOLOAD | os.RTLD_NOW)
@@ -308,21 +308,21 @@ def handle_address(entity: Any, kind: str, library: Any, topic: str = "") -> int
     if kind == "clock":
         library.rcl_clock_valid.restype = ctypes.c_bool
         if not library.rcl_clock_valid(ctypes.c_void_p(address)):
-            raise NotReadyError("rclpy's clock is none of rcl")
+            raise NotReadyError("rclpy's clock has no valid clock of rcl")
         return address
     name = getattr(library, f"rcl_{kind}_get_topic_name")
     name.restype = ctypes.c_char_p
     found = name(ctypes.c_void_p(address))
     if found is None or found.decode() != topic:
-        raise NotReadyError(f"rcl takes rclpy's {kind} of {topic} for that of {found!r}")
+        raise NotReadyError(f"rclpy's {kind} of {topic} has the topic {found!r} in rcl")
     return address
 
 
 def make_subscription(node: Any, topic: str, qos: QoSProfile) -> Any:
-    """A subscription to joint states that no executor knows.
+    """A subscription to joint states outside all executors.
 
     Raises:
-        NotReadyError: rclpy makes none in this way.
+        NotReadyError: rclpy cannot make it in this way.
     """
     try:
         check_for_type_support(JointState)

@@ -1,15 +1,15 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What touches the arm, as topics: ``~/external_wrench`` and ``~/external_efforts``, and the service ``~/tare``.
+"""Topics of contacts: ``~/external_wrench``, ``~/external_efforts`` and ``~/tool_energy``; and the service ``~/tare``.
 
-``~/tool_energy`` is what somebody in the way of the link could receive: the kinetic energy of the effective mass in its
-direction of motion, and that mass.
+``~/tool_energy`` is the energy that a person in the path of the link could receive: the kinetic energy of the effective
+mass in its direction of motion, and that mass.
 
-The wrench is about the origin of the link ``tool``, in its axes; ``header.frame_id`` names it. It comes from
-the efforts that were sent, as the loop observes them; or from those that ``joint_states`` brings, which are observed
-here; or from a force-torque sensor on ``~/force_torque``. In the last two cases the thresholds are judged here as
-well, and the loop is told: later than by the loop itself, by the time that the message takes.
+The wrench is about the origin of the link ``tool``, in its axes; ``header.frame_id`` names it. It has one of three
+sources: the efforts that were sent, by the observer of the loop; the efforts in ``joint_states``, by an observer in
+this module; or a force-torque sensor on ``~/force_torque``. With the last two this module also compares the thresholds
+and reports contacts to the loop, later than the loop's own observer by the time that the message takes.
 """
 
 from __future__ import annotations
@@ -43,21 +43,21 @@ REFRESH_PERIOD = 0.1
 """Time between two checks of which topics have subscribers [s]."""
 
 ENERGY = MultiArrayLayout(dim=[MultiArrayDimension(label="energy [J], effective mass [kg]", size=2, stride=2)])
-"""What the numbers of ``~/tool_energy`` are."""
+"""Layout of ``~/tool_energy``, with the meaning of its numbers."""
 
 GAP = 0.1
-"""Two joint states that are further apart have no period between them [s]."""
+"""Greatest time between two joint states of one period; after a longer time the observer begins anew [s]."""
 
 
 class ContactTopics:
-    """Publishes what acts on the arm from outside."""
+    """Publishes the external efforts and the external wrench of the arm."""
 
     def __init__(self, node: LifecycleNode, closed: ClosedLoop, loop: ControlLoop, transmission: Transmission) -> None:
         """
         Args:
-            node: who publishes.
-            closed: whose states are answered.
-            loop: what observes, and is told of contacts.
+            node: publishes.
+            closed: the topics of states and commands.
+            loop: observes, and receives contacts.
             transmission: between the joints and their motors.
 
         Raises:
@@ -91,13 +91,13 @@ class ContactTopics:
             self._timer.cancel()
 
     def tare(self) -> str:
-        """Take what acts from outside now for nothing.
+        """Zero the estimate of the external efforts; the result is a message.
 
         Raises:
-            NotReadyError: nothing is observed, or nothing has been.
+            NotReadyError: contacts are not observed, or no message of the sensor has come.
         """
         if not self._source:
-            raise NotReadyError("contacts are not observed: the parameter contact.observe says what is")
+            raise NotReadyError("contacts are not observed: set the parameter contact.observe")
         if self._source == "sensor":
             if not self._sensed:
                 raise NotReadyError("no message has come on ~/force_torque")
@@ -106,7 +106,7 @@ class ContactTopics:
             self._observer.tare(self._observer.efforts.copy())
         else:
             self._loop.tare()
-        return "what acts from outside now counts as nothing"
+        return "the estimate of the external efforts was set to zero"
 
     def report(self) -> dict[str, object]:
         """Name with unit → value, for the diagnostics."""
@@ -126,7 +126,7 @@ class ContactTopics:
             self._node.destroy_lifecycle_publisher(publisher)
 
     def _refresh(self) -> None:
-        """Listen to the loop while somebody wants to know."""
+        """Listen to the loop while a topic has subscribers."""
         publishers = [self._wrenches, self._efforts] if self._source == "commanded" else []
         publishers += [self._energies] if self._settings.observe == "tool" else []
         self._listen(wanted=any(publisher.get_subscription_count() for publisher in publishers))
@@ -147,7 +147,7 @@ class ContactTopics:
                 self._energies.publish(Float64MultiArray(layout=ENERGY, data=command.external[n + 6 :].tolist()))
 
     def _on_state(self, data: bytes) -> None:
-        """Observe the efforts that the drives have measured."""
+        """Update the observer by the efforts that the drives have measured."""
         observer, contact = self._observer, self._contact()
         if observer is None or contact is None:
             return
@@ -172,13 +172,13 @@ class ContactTopics:
         if last is not None and t == last[0]:
             return
         begins = last is None or not 0.0 < t - last[0] <= GAP
-        mean = efforts if last is None else (efforts + last[1]) / 2.0  # the trapezoidal rule, as for what else acts
+        mean = efforts if last is None else (efforts + last[1]) / 2.0  # the trapezoidal rule, as for the other efforts
         found = observer.update(-1.0 if begins or last is None else t - last[0], q, qd, mean)
         self._judge(contact, observer.efforts, observer.wrench)
         self._publish(message.header.stamp, q, found[: self._robot.n], observer.wrench)
 
     def _on_sensor(self, data: bytes) -> None:
-        """Take the wrench of a force-torque sensor in place of the observed one."""
+        """Use the wrench of a force-torque sensor in place of the observed one."""
         latest, contact = self._closed.latest, self._contact()
         if self._source != "sensor" or latest is None or latest[1].state is None or contact is None:
             return
@@ -203,11 +203,11 @@ class ContactTopics:
         self._publish(message.header.stamp, q, efforts, wrench)
 
     def _contact(self) -> Contact | None:
-        """The settings at work, with the thresholds of now."""
+        """The present settings, with their thresholds."""
         return self._loop.settings.contact
 
     def _judge(self, contact: Contact, efforts: Array, wrench: Array) -> None:
-        """Tell the loop of a contact, or of its end."""
+        """Report the begin or the end of a contact to the loop."""
         found = judged(efforts, wrench, contact.thresholds)
         kind, problem = ("", "") if found is None else (found[0], found[1].text(self._robot))
         if kind != self._loop.contact:

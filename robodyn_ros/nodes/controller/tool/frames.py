@@ -1,10 +1,10 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Frames that messages name: links of the arm, and where tf2_ros is installed, every other frame that tf knows.
+"""Frames of messages: links of the arm, and if tf2_ros is installed, every other frame of tf.
 
-Where a link is follows from the latest state, with no delay. Where another frame is, such as that of a camera, tf says:
-its latest transform counts, unless it is older than ``OLDEST_FRAME``. Frames that never move have no age.
+The pose of a link is computed from the latest state, without delay. For other frames, such as that of a camera, the
+latest transform of tf is used, unless it is older than ``OLDEST_FRAME``. Static transforms have no age.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ def has_tf() -> bool:
 
 
 class Frames:
-    """Says where a frame is. It listens to tf where tf2_ros is installed."""
+    """Looks up poses of frames; listens to tf if tf2_ros is installed."""
 
     def __init__(self, node: Node, closed: ClosedLoop) -> None:
         """
         Args:
-            node: who listens.
-            closed: whose latest state tells where the links are.
+            node: listens to tf.
+            closed: has the latest state, for the poses of the links.
         """
         self._closed, self._robot, self._clock = closed, closed.robot, node.get_clock()
         self._kinematics = Kinematics(self._robot)
@@ -67,7 +67,7 @@ class Frames:
         return self._kinematics.pose(name, latest[1].state[0])
 
     def _told(self, name: str) -> Array:
-        """What tf says."""
+        """The pose of a frame by tf, (4, 4)."""
         if self._buffer is None:
             reason = (
                 f"{name!r} is unknown; a target is in the frame of {', '.join(self._links)}{is_it(name, self._links)}"
@@ -81,12 +81,12 @@ class Frames:
         stamp = seconds(found.header.stamp)
         age = self._clock.now().nanoseconds / NANO - stamp
         if stamp > 0.0 and age > OLDEST_FRAME:
-            text = f"what tf says of {name!r} is {age:.1f} s old, more than {OLDEST_FRAME:g} s"
+            text = f"the transform of {name!r} from tf is {age:.1f} s old, more than {OLDEST_FRAME:g} s"
             raise InputError("frame_id", text, name)
         at, rotation = found.transform.translation, found.transform.rotation
         return to_matrix(Pose(position=Point(x=at.x, y=at.y, z=at.z), orientation=rotation))
 
     def destroy(self) -> None:
-        """Listen to tf no more."""
+        """Stop listening to tf."""
         if self._buffer is not None:
             self._listener.unregister()

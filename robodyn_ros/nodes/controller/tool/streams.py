@@ -3,15 +3,15 @@
 
 """Streams for the tool: ``~/target_pose``, ``~/target_twist``, ``~/target_wrench`` and ``~/target_stiffness``.
 
-The newest message goes to the loop, which makes a reference of the joints of it in every period (``core/tool.c``). A
-stream takes the place of what the arm followed, and whatever else is asked of the arm takes the place of the stream. A
-pose or a twist is in the root link's frame, or in another as it is when the message comes (:mod:`.frames`); a twist is
-the velocity of the tool's origin, and a wrench acts there. A pose counts at its stamp, or when it comes if it has none
-or one that is more than ``STRANGE`` away. What becomes of the stream is told on ``~/stream_state``, and in the
-diagnostics.
+The newest message goes to the loop, which makes a joint reference from it in every period (``core/tool.c``). A stream
+replaces the reference before it, and any later reference replaces the stream. A pose or a twist is in the frame of the
+root link, or in another frame, at its pose when the message comes (:mod:`.frames`). A twist is the velocity of the
+tool's origin, and a wrench acts there. The time of a pose is its stamp; it is the time of arrival if there is no stamp,
+or if the stamp differs from the node's time by more than ``STRANGE``. The state of the stream is published on
+``~/stream_state``, and in the diagnostics.
 
-A stiffness is six numbers, of x, y, z, rx, ry and rz. It becomes the parameters of the law ``cartesian_impedance``,
-at most ten times a second, and the law goes over to it within ``blend_time``.
+A stiffness is six numbers, for x, y, z, rx, ry and rz. It sets the stiffness parameter of the law
+``cartesian_impedance``, at most ten times a second, and the law changes to it within ``blend_time``.
 """
 
 from __future__ import annotations
@@ -44,26 +44,26 @@ STIFFNESS_PERIOD = 0.1
 
 
 STRANGE = 1.0
-"""A stamp that is further away from the node's clock is of another one [s]."""
+"""Difference between a stamp and the node's time beyond which the stamp is of another clock [s]."""
 
 WATCH_PERIOD = 0.1
-"""Time between two looks at what has become of a stream [s]."""
+"""Time between two checks of a stream's state [s]."""
 
 
 class StreamInput:
-    """Subscribes to what is streamed to the tool, has the loop follow it, and tells what becomes of it.
+    """Subscribes to the streams for the tool, has the loop follow them, and publishes their state.
 
     Attributes:
-        state: what has become of it, in words; "" if there was none.
+        state: of the latest stream, in words; "" if there was none.
     """
 
     def __init__(self, node: Node, closed: ClosedLoop, loop: ControlLoop, frames: Frames) -> None:
         """
         Args:
-            node: who subscribes.
+            node: whose topics.
             closed: the topics of states and commands.
-            loop: what follows.
-            frames: that messages name.
+            loop: follows the streams.
+            frames: of messages.
         """
         self._node, self._closed, self._loop, self._frames = node, closed, loop, frames
         self._clock = node.get_clock()
@@ -95,7 +95,7 @@ class StreamInput:
         self._node.destroy_publisher(self._publisher)
 
     def take_pose(self, message: PoseStamped) -> None:
-        """There is a pose on ``~/target_pose``."""
+        """Take a pose that came on ``~/target_pose``."""
         stamp = seconds(message.header.stamp)
         is_known = stamp > 0.0 and abs(self._now() - stamp) <= STRANGE
         pose = self._frames.pose(message.header.frame_id) @ to_matrix(message.pose)
@@ -118,7 +118,7 @@ class StreamInput:
         self._take("wrench", wrench)
 
     def _take(self, what: ToolTarget, numbers: Callable[[], Array], stamp: float | None = None) -> None:
-        """Hand a message to the loop, or count why that cannot be."""
+        """Pass a message to the loop, or count its refusal."""
         try:
             self._closed.references.check_open()
             self._loop.move_tool(what, numbers(), self._now(), stamp)
@@ -128,7 +128,7 @@ class StreamInput:
             self._closed.faults.count("stream refused", problem)
 
     def _watch(self) -> None:
-        """Tell what has become of the stream, if that is new."""
+        """Publish the state of the stream, if it has changed."""
         stream = self._loop.tool_stream
         away = f"{stream.distance:.3f} m and {stream.angle:.3f} rad away"
         self.state = f"{stream.state}, {away}, {stream.delay:.3f} s late"

@@ -1,19 +1,17 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The controller's topics of its tool: ``~/goal_pose``, where it is to be, and ``~/tool_pose``, where it is.
+"""The controller's topics of its tool: ``~/goal_pose``, the goal of a motion, and ``~/tool_pose``, the present pose.
 
-``~/target_pose`` is another name of ``~/goal_pose``, unless ``stream.target_pose`` makes a stream of it
-(:mod:`.streams`).
+``~/target_pose`` is another name of ``~/goal_pose``, unless ``stream.target_pose`` makes it a stream (:mod:`.streams`).
 
-A target is answered by a motion there, or by a refusal that says why. What the joints have to do is computed in a
-thread beside the loop: it takes milliseconds, for which no command waits. Meanwhile the arm goes on as before, and of
-the targets that come meanwhile the newest is next. An arm at rest then begins at once. The motion of an arm that moves
-is planned to begin ``LEAD_TIME`` later, so that the state it begins from is known; if planning took longer than that,
-the motion is planned again with twice the lead.
+Each target causes a motion to it, or a refusal with the reason. The motion of the joints is planned in a thread beside
+the loop: this takes milliseconds, and delays no command. Until then the arm continues as before, and only the newest
+target that comes in this time is planned next. An arm at rest then starts at once. The motion of a moving arm is
+planned to begin ``LEAD_TIME`` later, so that its initial state is known; if planning takes longer than that, the motion
+is planned again with twice that time.
 
-A target is in the root link's frame, or in the frame of another link of the arm as it is when the target comes. Other
-frames are unknown to a controller.
+A target is in the root link's frame, or in another frame (:mod:`.frames`), at its pose when the target comes.
 """
 
 from __future__ import annotations
@@ -49,10 +47,10 @@ POLL_PERIOD = 0.02
 """Time between two checks that a motion is ready [s]."""
 
 LEAD_TIME = 0.1
-"""How far ahead of the latest state the motion of an arm that moves begins at first [s]."""
+"""Time from the latest state to the begin of a moving arm's motion, in the first attempt [s]."""
 
 TOOL_POSE_PERIOD = 0.04
-"""Shortest time between two messages on ``~/tool_pose`` [s]: enough to look at, and next to no work."""
+"""Shortest time between two messages on ``~/tool_pose`` [s]: smooth enough for a display, at little cost."""
 
 
 class TargetMotion(NamedTuple):
@@ -60,8 +58,8 @@ class TargetMotion(NamedTuple):
 
     message: PoseStamped
     goal: PoseGoal
-    start: float  # when it is to begin, by the time of the states [s]
-    lead: float  # how far ahead of the latest state that was [s]
+    start: float  # when it begins, by the time of the states [s]
+    lead: float  # time from the latest state to the start, when planning began [s]
     task: BackgroundTask[Trajectory]
 
 
@@ -79,11 +77,11 @@ class TargetInput:
     ) -> None:
         """
         Args:
-            node: who subscribes.
-            loop: what follows.
-            motion: plans; used in a thread, and by nobody else; None where there is nothing to plan with.
-            streams: takes ``~/target_pose`` where that is a stream.
-            frames: that targets name.
+            node: whose topics.
+            loop: follows the motions.
+            motion: the planner, used by the planning thread only; None if motions cannot be planned.
+            streams: takes ``~/target_pose`` if that is a stream.
+            frames: of targets.
             report: publishes the diagnostics, so that a refusal is reported at once.
         """
         self._node, self._loop, self._motion, self._report = node, loop, motion, report
@@ -101,7 +99,7 @@ class TargetInput:
 
     @property
     def state(self) -> str:
-        """What has become of the latest target; "" if there was none."""
+        """State of the latest target; "" if there was none."""
         if self._planned is not None:
             return "being planned"
         if self._following is not None:
@@ -127,7 +125,7 @@ class TargetInput:
         try:
             message = decode(data, PoseStamped)
             if self._motion is None:
-                raise NotReadyError(f"there is nothing to plan motions with: {missing()}")
+                raise NotReadyError(f"motions cannot be planned: {missing()}")
         except RobodynError as problem:
             self._refuse(problem)
             return
@@ -162,7 +160,7 @@ class TargetInput:
         self._timer.reset()
 
     def _follow_if_ready(self) -> None:
-        """Follow the planned motion if it is ready, and go on with a newer target."""
+        """Follow the planned motion if it is ready, then plan a newer target if there is one."""
         planned = self._planned
         if planned is None or not planned.task.done:
             return
@@ -178,16 +176,16 @@ class TargetInput:
                 self._plan(planned.message, 2.0 * planned.lead)
         except RobodynError as problem:
             self._refuse(problem)
-        except Exception as problem:  # something unforeseen in the thread: the loop goes on
+        except Exception as problem:  # an unforeseen error in the thread: the loop continues
             self._refuse(f"{type(problem).__name__}: {problem}")
         if newest is not None:
             self._plan(newest)
 
     def _start_time(self, planned: TargetMotion) -> float | None:
-        """When a planned motion begins [s]; None if the state that it begins from is over.
+        """When a planned motion begins [s]; None if the arm is no longer in its initial state.
 
         Raises:
-            NotReadyError: no state has come yet, or a fault lasts.
+            NotReadyError: no state has come yet, or a fault is active.
         """
         now, reference = self._loop.expected(0.0)
         if planned.goal.motion.qd.any():
@@ -201,16 +199,16 @@ class TargetInput:
 
 
 class ToolPose:
-    """Publishes ``~/tool_pose``: the pose of the tool at the latest state that was answered, with its stamp.
+    """Publishes ``~/tool_pose``: the pose of the tool at the latest state with a command, with its stamp.
 
-    It is computed after the command for that state has gone out.
+    It is computed after the command has been published.
     """
 
     def __init__(self, node: LifecycleNode, loop: ClosedLoop, link: str) -> None:
         """
         Args:
-            node: who publishes.
-            loop: whose states.
+            node: publishes.
+            loop: has the states.
             link: name of the tool.
         """
         self._node, self._loop, self._link = node, loop, link

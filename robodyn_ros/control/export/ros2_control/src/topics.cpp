@@ -114,7 +114,7 @@ void Controller::listen()
   tare_service_ = node->create_service<Trigger>(
     "~/tare", [this](const std::shared_ptr<Trigger::Request>, std::shared_ptr<Trigger::Response> response) {
       response->success = ARM_OBSERVES && is_active_;
-      response->message = response->success ? "what acts from outside now counts as nothing"
+      response->message = response->success ? "the estimate of the external efforts was set to zero"
                           : ARM_OBSERVES    ? "the controller is not active"
                                             : "contacts are not observed: export the package with contact.observe";
       tare_ = response->success;
