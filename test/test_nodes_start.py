@@ -32,6 +32,9 @@ BAD = {
     ("simulator", "gravity of two"): ({"gravity": [0.0, 9.81]}, "gravity"),
     ("simulator", "start outside the limits"): ({"initial_position": {"wrist": 3.0}}, "initial_position.wrist"),
     ("simulator", "no whole number of steps"): ({"state_rate": 300.0}, "state_rate"),
+    ("planner", "a former parameter"): ({"tip": "hand"}, "tip: there is no such parameter any more: use 'tool'"),
+    ("commissioner", "a former parameter"): ({"overspeed": 0.5}, "use 'speed_limit'"),
+    ("teleoperator", "a former parameter"): ({"passivity": False}, "passivity: there is no such parameter any more"),
     ("simulator", "a former parameter"): ({"clock_rate": 600.0}, "clock_rate: there is no such parameter any more"),
 }
 """Node and case → parameters, and what the error must name."""

@@ -93,7 +93,7 @@ class CommissionerNode(ExceptionGuard, Node):  # type: ignore[misc]
             ParameterException: a parameter was given a value of the wrong type or out of range.
         """
         super().__init__("commissioner")
-        refuse_former(self)
+        refuse_former(self, "commissioner")
         declare_node_parameters(self)
         parameters = NodeParameters(self)
         whole = read_description(self, parameters[DESCRIPTION])

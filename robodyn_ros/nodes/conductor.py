@@ -112,7 +112,7 @@ class ConductorNode(ExceptionGuard, Node):  # type: ignore[misc]
             ParameterException: a parameter was given a value of the wrong type or out of range.
         """
         super().__init__("conductor")
-        refuse_former(self)
+        refuse_former(self, "conductor")
         declare_parameters(self)
         parameters = NodeParameters(self)
         self._settings = parameters.settings(ConductorSettings)

@@ -121,7 +121,7 @@ class MarkersNode(ExceptionGuard, Node):  # type: ignore[misc]
             ParameterException: a parameter was given a value of the wrong type or out of range.
         """
         super().__init__("markers")
-        refuse_former(self)
+        refuse_former(self, "markers")
         declare_description(self, read_only=True, judged=False)
         declare_tool(self)
         known = (*LAYERS, GHOST, TOOL, TARGET, *TOOL_LAYERS)

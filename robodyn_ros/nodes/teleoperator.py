@@ -112,7 +112,7 @@ class TeleoperatorNode(ExceptionGuard, Node):  # type: ignore[misc]
             ParameterException: a parameter was given a value of the wrong type or out of range.
         """
         super().__init__("teleoperator")
-        refuse_former(self)
+        refuse_former(self, "teleoperator")
         declare_parameters(self)
         parameters = NodeParameters(self)
         mention_unknown(self)

@@ -401,7 +401,7 @@ def _difference(mismatch: Mismatch) -> str:
         said.append(f"{mismatch.payload_mass:g} kg that the model does not know")
     if mismatch.friction_scale != 1.0:
         said.append(f"friction {mismatch.friction_scale:g} times the model's")
-    if any(getattr(mismatch, f"{part}_spread") for part in ("mass", "com", "inertia", "friction")):
+    if any(getattr(mismatch, f"{part}_spread") for part in ("mass", "com", "inertia")):
         said.append("an arm drawn at random about its model")
     return ", ".join(said) or "an arm like its model"
 

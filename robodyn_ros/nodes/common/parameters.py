@@ -224,14 +224,18 @@ def _checked(changes: list[Parameter], items: dict[str, Field[Any]]) -> SetParam
     return SetParametersResult(successful=True)
 
 
-def refuse_former(node: Node) -> None:
+def refuse_former(node: Node, kind: str = "") -> None:
     """Refuse values given for parameters that there are no more.
+
+    Args:
+        node: whose.
+        kind: the node's name, unless it is remapped.
 
     Raises:
         InputError: there is one; the message says what takes its place.
     """
     for name in node._parameter_overrides:
-        refuse_replaced(name, node=node.get_name())
+        refuse_replaced(name, node=kind)
 
 
 def mention_unknown(node: Node) -> None:

@@ -111,7 +111,7 @@ class PlannerNode(ExceptionGuard, Node):  # type: ignore[misc]
             ParameterException: a parameter was given a value of the wrong type or out of range.
         """
         super().__init__("planner")
-        refuse_former(self)
+        refuse_former(self, "planner")
         declare_description(self, read_only=True, judged=False)
         declare_planner(self)
         mention_unknown(self)

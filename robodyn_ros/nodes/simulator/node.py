@@ -100,7 +100,7 @@ class SimulatorNode(ExceptionGuard, Node):  # type: ignore[misc]
             ParameterException: a parameter was given a value of the wrong type or out of range.
         """
         super().__init__("simulator")
-        refuse_former(self)
+        refuse_former(self, "simulator")
         declare_node_parameters(self)
         parameters = NodeParameters(self)
         whole = read_description(self, parameters[DESCRIPTION])

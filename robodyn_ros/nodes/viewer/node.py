@@ -224,7 +224,7 @@ class ViewerNode(ExceptionGuard, Node):  # type: ignore[misc]
             ParameterException: a parameter was given a value of the wrong type or out of range.
         """
         super().__init__("viewer")
-        refuse_former(self)
+        refuse_former(self, "viewer")
         declare_description(self, read_only=True, judged=False)
         declare_settings(self, ViewerSettings, read_only=True)
         declare(self, "host", "127.0.0.1", "address to listen at; 0.0.0.0 lets other machines in", read_only=True)
