@@ -62,7 +62,7 @@ from robodyn_ros.robot.pose import Array
 WATCH_PERIOD = 0.01
 """Time between two checks that states come, and between two commands while none come [s]."""
 
-START_TIMEOUT = 30.0
+START_TIMEOUT = 10.0
 """Longest wait for the first joint state [s]."""
 
 
