@@ -72,10 +72,10 @@ def parameter_rows(graph: Graph, node: str, joints: tuple[str, ...], given: dict
             name = re.sub(r"\.\w+\.", ".<kind>.", name)
             what = (
                 "reaction to this [kind of fault](../../safety.md#faults)"
-                if name.endswith("answer")
+                if name.endswith("reaction")
                 else "how long that lasts [s]"
             )
-            row = ("the kind's", "the kind's" if name.endswith("answer") else row[1], what, when)
+            row = ("the kind's", "the kind's" if name.endswith("reaction") else row[1], what, when)
         if joint is None:
             lines[name] = row
             continue

@@ -27,6 +27,7 @@ from rclpy.time import Time
 from sensor_msgs.msg import JointState
 
 from robodyn_ros.control.core_settings import RUN
+from robodyn_ros.control.faults.settings import SafetySettings
 from robodyn_ros.control.faults.table import FAULTS
 from robodyn_ros.nodes.common.diagnostics import RECENT
 
@@ -94,8 +95,9 @@ class Simulated:
 @pytest.fixture(scope="module")
 def node(tmp_path_factory):
     folder, given = tmp_path_factory.mktemp("node"), {"contact.observe": "joints"}
-    options = {"use_sim_time": True, "realtime": "off", "state_timeout": 0.1, "overrun": 10.0}
-    with LIFE.running(folder, **options, **given) as there:
+    options = {"use_sim_time": True, "realtime": "off", "state_timeout": 0.1}
+    with pytest.MonkeyPatch.context() as patch, LIFE.running(folder, **options, **given) as there:
+        patch.setattr(SafetySettings, "overrun", 10.0)  # however slow the machine is
         yield there
 
 

@@ -52,7 +52,7 @@ def rig(tmp_path_factory, prr):
         with own_graph(folder) as graph:
             # This driver's arm stands and says that it moves, which no arm does.
             lasting = {kind: dict(LASTING) for kind in ("states", "sensor", "publisher")}
-            given = {"diagnostics_rate": 50.0, "overrun": 0.03, "plausibility": False, "faults": lasting}
+            given = {"diagnostics_rate": 50.0, "plausibility": False, "faults": lasting}
             controller = graph.start("controller", dynamics="moody", **given, **EXACT)
             descriptions = graph.node.create_publisher(String, "robot_description", LATCHED)
             descriptions.publish(String(data=prr))

@@ -278,7 +278,7 @@ def test_commands_in_mit_mode_add_up_to_the_efforts_in_the_order_of_joints(graph
     from std_msgs.msg import Float64MultiArray
 
     order, motor = ["wrist", "elevator", "shoulder"], {"gear_ratio": 20.0, "reversed": True, "offset": 0.1}
-    given = {"output": "mit", "mit_stiffness_limit": 40.0, "plausibility": False, "transmission": {"shoulder": motor}}
+    given = {"output": "mit", "mit_limits": [40.0, 5.0], "plausibility": False, "transmission": {"shoulder": motor}}
     given["gains"] = {name: {"natural_frequency": 5.0} for name in order}  # states that come late carry these
     graph.start("controller", robot_description=prr, joints=order, state_timeout=2.0, **given)
     mit = graph.listen(Float64MultiArray, "controller/mit_commands", 100)

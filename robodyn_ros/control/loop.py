@@ -547,7 +547,7 @@ class ControlLoop:
             q: the latest position by the drives, (n,), if it may differ from the loop's by whole turns.
         """
         at = self._core.state.q.copy() if q is None else np.array(q, dtype=np.float64)
-        greatest = np.array([settings.mit_stiffness_limit, settings.mit_damping_limit])
+        greatest = np.array(settings.mit_limits)
         return MitCommand(*self._core.mit(t, at, np.ascontiguousarray(command.effort), greatest))
 
     def judge_rate(self) -> None:

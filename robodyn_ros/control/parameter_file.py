@@ -53,6 +53,8 @@ REPLACED = {
     r"(faults\.\w+)\.expiry": r"\1.max_duration",
     r"allow_sagging": "externally_supported",
     r"quiet_time": "settled_time",
+    r"mit_(?:stiffness|damping)_limit": "mit_limits",
+    r"overrun": "leave it out, it is a fifth of state_timeout",
     r"payload_estimation\.(?:acceleration|deviation|margin|strain)|adaptive\.(?:friction_limit|spread)": "",
     r"cartesian_impedance\.limit_margin|mpc\.iterations|reference_lead|trajectory_points": "",
     r"missing_reference_velocity|recurrences|recurrence_time": "",

@@ -41,7 +41,7 @@ from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.robot import Robot
 from robodyn_ros.settings import TOOL, ParameterSpec, parameter_specs
 
-MEANINGLESS = {"state_publishers", "overrun", "contact.effort_source", "command_delay"}
+MEANINGLESS = {"state_publishers", "contact.effort_source", "command_delay"}
 MEANINGLESS |= {"stream.target_pose", "contact.sensor_mass", "contact.sensor_com"}
 """Parameters of the node without a meaning in ros2_control, where nobody publishes states and the loop has its period,
 or that the loop in C does not know: contacts are told by the efforts that are sent, and the period that the gains need

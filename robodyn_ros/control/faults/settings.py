@@ -98,10 +98,14 @@ class SafetySettings:
     externally_supported: bool = switch(
         False, "whether effort limits may be too low to hold the arm, because something else carries it"
     )
-    overrun: float = setting(0.02, "longest period between two states that is no overrun", "s", 1e-3, 10.0)
 
     def __post_init__(self) -> None:
         check_settings(self)
+
+    @property
+    def overrun(self) -> float:
+        """Longest period between two states that is no overrun: a fifth of ``state_timeout`` [s]."""
+        return self.state_timeout / 5.0
 
 
 class Feedback(NamedTuple):

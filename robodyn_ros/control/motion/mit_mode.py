@@ -41,8 +41,9 @@ class MitSettings:
     """Settings of MIT mode; the metadata of each field describe it."""
 
     output: str = choice("effort", "published commands: efforts, or also commands in MIT mode", lambda: OUTPUTS)
-    mit_stiffness_limit: float = setting(500.0, "greatest stiffness of a drive", "N·m/rad or N/m", 0.0, 1e9)
-    mit_damping_limit: float = setting(5.0, "greatest damping of a drive", "N·m·s/rad or N·s/m", 0.0, 1e9)
+    mit_limits: tuple[float, ...] = setting(
+        (500.0, 5.0), "greatest stiffness and damping of a drive", "N·m/rad, N·m·s/rad; N/m, N·s/m", 0.0, 1e9
+    )
 
     def __post_init__(self) -> None:
         check_settings(self)

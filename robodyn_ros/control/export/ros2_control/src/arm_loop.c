@@ -129,9 +129,7 @@ int arm_update(Arm* a, double t, const double* q, const double* qd, ArmReport* r
 
 void arm_mit(const Arm* a, double t, const double* q, const double* effort, double* position, double* velocity,
              double* stiffness, double* damping, double* feed_forward) {
-  const Parameters* p = &arm_settings(a)->given;
-  const double greatest[2] = {p->mit_stiffness_limit, p->mit_damping_limit};
-  core_mit(a->core, t, q, effort, greatest, position, velocity, stiffness, damping, feed_forward);
+  core_mit(a->core, t, q, effort, arm_settings(a)->given.mit_limits, position, velocity, stiffness, damping, feed_forward);
 }
 
 int arm_part(Arm* a, double* effort, double* damping) {
@@ -143,7 +141,7 @@ int arm_part(Arm* a, double* effort, double* damping) {
   last_gravity(s, m, effort);
   EACH {
     if (what == LEAVE_ZERO) effort[i] = 0;
-    damping[i] = what == LEAVE_DAMPING ? smaller(s->damping[i], x->given.mit_damping_limit) : 0;
+    damping[i] = what == LEAVE_DAMPING ? smaller(s->damping[i], x->given.mit_limits[1]) : 0;
   }
   return sends;
 }
