@@ -119,13 +119,13 @@ class JointFindings:
         if not self.follows:
             return ["moves against its effort: effort and position have opposite signs; swap one of them in the drive"]
         if self.drive_adds_gravity and np.isfinite(self.gravity_ratio) and not self.carries_itself:
-            text = f"is carried by {self.gravity_ratio:.2g} times the model's gravity, and its drive adds none"
-            return [f"{text}: take it out of drive_compensates"]
+            text = f"needs {self.gravity_ratio:.2g} times the model's gravity effort, so its drive adds none"
+            return [f"{text}: remove it from drive_compensates"]
         if self.carries_itself and not self.drive_adds_gravity:
-            text = "is carried by its drive, which adds gravity by itself: compensated once more, it would rise"
+            text = "has a drive that compensates gravity by itself: with a second compensation it would rise"
             return [f"{text}; set drive_compensates to [gravity], or to [gravity.{self.name}] for this joint alone"]
         if (self.gravity_ratio < 0.0 and not self.carries_itself) or self.seen is False:
-            return [f"turns the other way than the URDF says: set transmission.{self.name}.reversed"]
+            return [f"turns the other way than in the URDF: set transmission.{self.name}.reversed"]
         return self._scale()
 
     def _scale(self) -> list[str]:
@@ -134,11 +134,11 @@ class JointFindings:
         if not misjudged and within(heavy, self.inertia_tolerance):
             return []
         if not misjudged:
-            return [f"its inertia is {heavy:.2g} times the model's: are the masses beyond it right?"]
+            return [f"its inertia is {heavy:.2g} times the model's: check the masses towards the tip"]
         if within(heavy / load**2, self.inertia_tolerance) and not within(heavy / load, self.inertia_tolerance):
-            text = f"acts as a gear ratio does that is {1.0 / load:.2g} times what is set"
-            return [f"{text}: see transmission.{self.name}.gear_ratio"]
-        return [f"holds its load with {load:.2g} times the effort: is its torque constant right, are the masses?"]
+            text = f"acts as if its gear ratio were {1.0 / load:.2g} times the set one"
+            return [f"{text}: check transmission.{self.name}.gear_ratio"]
+        return [f"holds its load with {load:.2g} times the modelled effort: check its torque constant and the masses"]
 
     @property
     def unsure(self) -> bool:

@@ -272,7 +272,7 @@ def model_file(name: str, program: Program, *, has_model: bool) -> tuple[str, st
 
     Args:
         name: of the function, after ``model_``.
-        program: what it computes.
+        program: its computation.
         has_model: True if it takes the parameters of the model.
     """
     inputs = [name for name, _ in program.inputs]

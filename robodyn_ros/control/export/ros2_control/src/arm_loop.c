@@ -185,5 +185,5 @@ void arm_fault_text(const ArmReport* r, char* text, size_t size) {
   const int kind = r->problem % PROBLEM_KINDS, setting = r->problem / PROBLEM_KINDS;
   fill_in(what, sizeof what, PROBLEM_TEXTS[kind][known_joint(r->joint)], r->value, r->bound, UNCERTAINTIES[setting]);
   snprintf(text, size, "%s: %s%s", arm_fault_names[r->fault], what,
-           r->latched ? " (latched until ~/hold acknowledges it, or it is quiet)" : "");
+           r->latched ? " (latched until ~/hold acknowledges it, or settled_time without it)" : "");
 }

@@ -58,7 +58,7 @@ public:
         problem = "the transform of the frame '" + name + "' from tf is " + std::to_string(now - stamp) + " s old";
       }
     } catch (const tf2::TransformException & cause) {
-      problem = "the frame '" + name + "' is no link of the arm, and tf does not know it: " + cause.what();
+      problem = "the frame '" + name + "' is no link of the arm, and tf has no such frame: " + cause.what();
     }
     return problem.empty();
   }
