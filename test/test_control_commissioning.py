@@ -121,7 +121,7 @@ def test_an_arm_that_is_right():
     [
         ("reversed lift", {"given": one(0, reversed=True)}, "joint1", "turns the other way"),
         ("effort reversed", {"effort_sign": (-1, 1, 1)}, "joint1", "opposite signs"),
-        ("gear", {"given": one(0, gear_ratio=0.5)}, "joint1", "gear ratio does that is 2 times"),
+        ("gear", {"given": one(0, gear_ratio=0.5)}, "joint1", "gear ratio were 2 times"),
         ("torque constant", {"given": one(1, torque_constant=0.5)}, "joint2", "holds its load with 0.5 times"),
         ("masses", {"scale": 1.3}, "joint1", "holds its load with 0.77 times"),
         ("no drive", {"effort_sign": (0, 1, 1)}, "joint1", "did not move"),
@@ -149,9 +149,9 @@ WEIGHT = ["gravity.joint1", "gravity.joint2"]
 @pytest.mark.parametrize(
     ("helps", "told", "wrong", "said"),
     [
-        ((1, 1, 1), ["none"], {"joint1", "joint2"}, "adds gravity by itself"),
+        ((1, 1, 1), ["none"], {"joint1", "joint2"}, "compensates gravity by itself"),
         ((0, 1, 0), ["none"], {"joint2"}, r"set drive_compensates to \[gravity\], or to \[gravity.joint2\]"),
-        ((0, 0, 0), ["gravity"], {"joint1", "joint2"}, "its drive adds none: take it out of drive_compensates"),
+        ((0, 0, 0), ["gravity"], {"joint1", "joint2"}, "its drive adds none: remove it from drive_compensates"),
         ((1, 0, 0), WEIGHT, {"joint2"}, "its drive adds none"),
     ],
 )

@@ -206,7 +206,7 @@ def test_a_change_while_the_arm_moves_is_blended_in():
     [
         (["gravitiy"], "gravity, coriolis, friction, none"),
         (["gravity.elbow"], "joint1, joint2, joint3"),
-        (["none", "gravity"], "stands alone"),
+        (["none", "gravity"], "must be the only term"),
     ],
 )
 def test_terms_that_do_not_exist_are_refused(terms, said):

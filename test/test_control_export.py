@@ -4,7 +4,7 @@
 """A controller of ros2_control that the export writes.
 
 Its core is the one of the node, so what is held here is what is the export's own: settings of parameters, the C++
-around the core, words, and what is left on the drives. The C++ is compiled against the small declarations in
+around the core, words, and the final command to the drives. The C++ is compiled against the small declarations in
 ``ros2_control_declarations/``.
 """
 
@@ -561,7 +561,7 @@ def test_an_update_neither_allocates_nor_locks(prr: Exported) -> None:
     efforts, said, code = history_of(prr, rows, changes="blend_time\tdouble\t0.1\n")
     assert code == 0 and said.endswith("allocations 0 locks 0\n"), said
     assert len(np.unique(efforts, axis=0)) > 300
-    assert "what tf says of the frame" not in said
+    assert "the transform of the frame" not in said
 
 
 @needs_compiler

@@ -130,7 +130,7 @@ def test_the_built_in_laws_are_traced(name: str) -> None:
         (Counting, "compute changes self.calls"),
         (Forgetful, "advance changes self.seen, which `remembers` does not name"),
         (Growing, "advance changes the shape of self.seen"),
-        (Printing, "asks to run as Python"),
+        (Printing, "is set to run as Python"),
         (Wrong, "IndexError"),
         (Remembering, ""),
     ],

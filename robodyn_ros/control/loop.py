@@ -81,7 +81,7 @@ ToolTarget = Literal["pose", "twist", "wrench"]
 """Kinds of targets that may be streamed to the tool."""
 
 TOOL_STATES = ("follows", "unreachable", "detour")
-"""States of a streamed tool: it follows; it stands at the edge of its workspace; it moves to its target by a detour."""
+"""States of a streamed tool: it follows; it waits where its path ends; it moves to its target by a detour."""
 
 
 class ToolStream(NamedTuple):
@@ -516,8 +516,8 @@ class ControlLoop:
         cause = FaultCause(int(memory.problem), joint, value, bound)
         problem = self.described(kind, cause) or cause.text(self.robot)
         if memory.latched:
-            quiet = self.settings.safety.settled_time
-            problem += f" (latched until ~/hold acknowledges it, or {quiet:g} s without it)"
+            settled = self.settings.safety.settled_time
+            problem += f" (latched until ~/hold acknowledges it, or {settled:g} s without it)"
         return problem
 
     def described(self, kind: str, cause: FaultCause) -> str:

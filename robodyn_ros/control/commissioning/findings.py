@@ -106,13 +106,13 @@ class JointFindings:
         if not self.follows:
             return ["moves against its effort: effort and position have opposite signs; swap one of them in the drive"]
         if self.drive_adds_gravity and np.isfinite(self.gravity_ratio) and not self.carries_itself:
-            text = f"is carried by {self.gravity_ratio:.2g} times the model's gravity, and its drive adds none"
-            return [f"{text}: take it out of drive_compensates"]
+            text = f"needs {self.gravity_ratio:.2g} times the model's gravity effort, so its drive adds none"
+            return [f"{text}: remove it from drive_compensates"]
         if self.carries_itself and not self.drive_adds_gravity:
-            text = "is carried by its drive, which adds gravity by itself: compensated once more, it would rise"
+            text = "has a drive that compensates gravity by itself: with a second compensation it would rise"
             return [f"{text}; set drive_compensates to [gravity], or to [gravity.{self.name}] for this joint alone"]
         if (self.gravity_ratio < 0.0 and not self.carries_itself) or self.seen is False:
-            return [f"turns the other way than the URDF says: set transmission.{self.name}.reversed"]
+            return [f"turns the other way than in the URDF: set transmission.{self.name}.reversed"]
         return self._scale()
 
     def _scale(self) -> list[str]:

@@ -12,7 +12,7 @@ from robodyn_ros.document.blocks import Block, Document, ListBlock, Literal, Sec
 
 HEADINGS = ("Joint", "Direction", "Friction", "Gravity", "Gravity / model", "Inertia / model", "Verdict")
 
-HELPED = "Much less friction than the URDF says: {}. If the drives compensate it, add friction to drive_compensates."
+HELPED = "Much less friction than in the URDF: {}. If the drives compensate it, add friction to drive_compensates."
 
 MIRROR = (
     "The directions of the joints were judged by gravity, which is the same for an arm and its mirror image. Look at "

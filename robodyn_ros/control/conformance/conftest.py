@@ -41,7 +41,7 @@ OWN_EFFORTS = pytest.mark.skip(reason="tier learned: the efforts of the law are 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the mark of clauses that require a formula, and set the tolerances of the tier."""
-    config.addinivalue_line("markers", "of_the_law: the clause asks for efforts that follow from a formula")
+    config.addinivalue_line("markers", "of_the_law: the clause requires efforts of a formula")
     tiers.widening = WIDENING[config.getoption("--tier", "exact")]
 
 

@@ -77,7 +77,7 @@ def test_what_was_learnt_is_restored(simple: LawSubject) -> None:
     learnt = subject.memory()
     if learnt:
         other.restore(learnt)
-        same(_leaves(other.memory()), _leaves(learnt), "restore takes over what memory gives", 1e-9)
+        same(_leaves(other.memory()), _leaves(learnt), "restore takes over the result of memory", 1e-9)
 
 
 def test_the_traced_law_is_the_law(law: LawSubject) -> None:
@@ -125,4 +125,4 @@ def _compare(law: LawSubject, compiled: CompiledLaw) -> None:
         for name, right, got in zip(Efforts._fields, expected, found, strict=True):
             same(got, right, f"the term {name} of the traced law", EXACT)
         for name, value in compiled.memory.items():
-            same(value, np.asarray(getattr(subject, name)), f"what the traced law remembers in {name}", EXACT)
+            same(value, np.asarray(getattr(subject, name)), f"the memory {name} of the traced law", EXACT)

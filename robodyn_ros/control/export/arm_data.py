@@ -3,7 +3,7 @@
 
 """The numbers of one arm as C, for an exported controller: ``arm.h`` and ``arm_data.h``.
 
-``arm.h`` has its sizes and the struct of the parameters. ``arm_data.h`` has what ``parameters.c`` starts from: the
+``arm.h`` has its sizes and the struct of the parameters. ``arm_data.h`` has the initial data of ``parameters.c``: the
 settings of the loop, the parameters with their ranges and defaults, the numbers of the model, and texts.
 """
 
@@ -45,21 +45,21 @@ from robodyn_ros.robot import Inertial, Robot
 from robodyn_ros.robot.pose import Array
 
 ODD_STEPS = 20
-"""Steps after which every number of a law's memory is another one than at first."""
+"""Number of steps after which every number of a law's memory has changed."""
 
 PER_LINE = 4
 """Numbers in a line of a table."""
 
 
 class Mark(float):
-    """A number that is written as a mark, in whose place C writes the number itself."""
+    """A number that is written as a mark, which C replaces by the number itself."""
 
     mark: str
 
     def __new__(cls, mark: str) -> Mark:
         """
         Args:
-            mark: that stands for it.
+            mark: the text for it.
         """
         made = super().__new__(cls, 1.0)
         made.mark = mark
@@ -79,12 +79,12 @@ class Mark(float):
 
 
 class Chosen:
-    """A text among choices, by a traced number, its place."""
+    """A text among choices, given by its index as a traced number."""
 
     def __init__(self, place: Any, choices: Sequence[str]) -> None:
         """
         Args:
-            place: traced.
+            place: the index, traced.
             choices: the texts.
         """
         self._place, self._choices = place, choices
@@ -96,7 +96,7 @@ class Chosen:
 
 
 def problem_texts(robot: Robot) -> list[list[str]]:
-    """For each problem that the core has numbers for, and each joint: the words (:class:`.FaultCause`)."""
+    """The message for each problem of the core and each joint (:class:`.FaultCause`)."""
     words = [
         [FaultCause(kind, joint, Mark("%1"), Mark("%2")).text(robot) for joint in range(robot.n)]
         for kind in range(len(PROBLEMS))
@@ -105,7 +105,7 @@ def problem_texts(robot: Robot) -> list[list[str]]:
 
 
 def refusal_texts(robot: Robot) -> list[list[str]]:
-    """For each reason of a refusal (``core.h``) and each joint: the words (:class:`.Refused`)."""
+    """The message for each reason of a refusal (``core.h``) and each joint (:class:`.Refused`)."""
     rows = [[""] * robot.n for _ in range(CODES["CORE_NO_MEMORY"] + 1)]
     rows[CODES["CORE_FAULT"]] = ["a fault is active: references are refused until it ends"] * robot.n
     rows[CODES["CORE_NOT_HELD"]] = [
@@ -122,11 +122,11 @@ def refusal_texts(robot: Robot) -> list[list[str]]:
 
 
 def uncertainty_in_c(dynamics: CompiledDynamics, names: list[str]) -> tuple[Program, str]:
-    """The uncertainty of states and efforts, which follows from parameters at run time: traced from Python.
+    """The uncertainty of states and efforts, computed from parameters at run time: traced from Python.
 
     Args:
         dynamics: the model.
-        names: of the numbers of safety that parameters give.
+        names: of the numbers of the safety settings that are parameters.
 
     Returns:
         The program from limits of effort and velocity, numbers of safety, and the model to the members of the struct
@@ -160,7 +160,7 @@ def uncertainty_in_c(dynamics: CompiledDynamics, names: list[str]) -> tuple[Prog
 
 
 def formulas(n: int) -> dict[str, Program]:
-    """What else follows from parameters, for n joints: name of the function → its formula in Python, traced."""
+    """Other quantities computed from parameters, for n joints: name of the function → its formula in Python, traced."""
     joints = dict.fromkeys(("inertia", "scale", *(item.name for item in fields(JointGains))), (n,))
     return {
         "gains": _traced("gains", joints, gains_by_inertia),
@@ -183,7 +183,7 @@ Shapes = Mapping[str, tuple[int, ...]]
 def _traced(
     name: str, inputs: Shapes, formula: Callable[..., Sequence[Any]], model: Shapes | None = None, key: Any = ()
 ) -> Program:
-    """A formula of named arrays as a program; the last of them are the parameters of the model, if it takes any."""
+    """A formula of named arrays as a program; the last ones are the parameters of the model, if it takes any."""
     given = {each: symbols(each, shape) for each, shape in inputs.items()}
     known = {each: symbols(each, shape) for each, shape in (model or {}).items()}
     results = [elements_of(value) for value in formula(**given, **known)]
@@ -194,7 +194,7 @@ def _traced(
 
 
 class Arm:
-    """What of an exported controller is the arm's own, as C."""
+    """The part of an exported controller that depends on the arm, as C."""
 
     def __init__(
         self,
@@ -214,9 +214,9 @@ class Arm:
             step: the control step.
             parameters: of the controller.
             bare: the parameters of the model and of its sensitivity, without a payload.
-            contact: what is observed of contacts; None if nothing is.
-            stream: what is streamed to the tool.
-            law_keeps: 1 for each number of the law's memory that stays when settings change.
+            contact: observation of contacts; None if they are not observed.
+            stream: the link that streams for the tool move.
+            law_keeps: 1 for each number of the law's memory that is kept when settings change.
         """
         self._contact, self._stream, self._law_keeps = contact, stream, law_keeps
         self._robot, self._law, self._step, self._parameters = robot, law, step, parameters
@@ -229,7 +229,7 @@ class Arm:
 
     @property
     def contact_link(self) -> str:
-        """The link that feels a wrench from outside; "" if none is asked for."""
+        """The link at which the external wrench is estimated; "" if it is not."""
         return "" if self._contact is None else self._contact.observer.link
 
     def header(self) -> str:
@@ -244,10 +244,10 @@ class Arm:
                 f"#define ARM_LINKS {len(self._robot.links)}",
                 f"#define ARM_TERMS {len(Efforts._fields)} /* of the effort */",
                 f"#define ARM_OLDEST_FRAME {OLDEST_FRAME} /* of tf [s] */",
-                f"#define ARM_OBSERVES {int(self._contact is not None)} /* 1: the efforts from outside are observed */",
-                f"#define ARM_FEELS_WRENCH {int(bool(self.contact_link))} /* 1: and the wrench at a link */",
+                f"#define ARM_OBSERVES {int(self._contact is not None)} /* 1: external efforts are observed */",
+                f"#define ARM_FEELS_WRENCH {int(bool(self.contact_link))} /* 1: also the wrench at a link */",
                 "",
-                "/* The parameters: numbers; texts as their place among the choices. */",
+                "/* The parameters: numbers; texts as their index among the choices. */",
                 "typedef struct {",
                 *lines,
                 "} Parameters;",
@@ -258,7 +258,7 @@ class Arm:
         )
 
     def _sized(self) -> list[tuple[str, int | None]]:
-        """The members of the struct of the parameters, and how many numbers each has; None for one that is no array."""
+        """The members of the struct of the parameters, and the length of each; None for one that is no array."""
         wide = {item.member: self._robot.n for item in self._parameters if item.member.endswith("_limits")}
         wide |= {item.member: self._robot.n for item in self._parameters if item.spec.name.count(".") == 2}
         wide |= {name: len(KINDS) for name in self._members if name.startswith("faults_")}
@@ -268,13 +268,13 @@ class Arm:
         """``arm_data.h``: the numbers of the arm, and the first state and settings of the loop.
 
         Raises:
-            ConfigurationError: the law has no gains that could be set.
+            ConfigurationError: the law has no gains to set.
         """
         sections = [self._constants(), *self._words(), *self._loop(loop), *self._model()]
         return "\n\n".join(sections) + "\n"
 
     def _step_places(self) -> dict[str, int]:
-        """Name → place among the settings of the step, of those that are worked out at run time.
+        """Name → index among the settings of the step, for those that are computed at run time.
 
         Raises:
             ConfigurationError: the law does not use one.
@@ -290,14 +290,14 @@ class Arm:
         return {name: places[path] for name, path in wanted.items()}
 
     def _observer(self) -> tuple[list[int], Array]:
-        """The widths of the observer's arrays, and its numbers; one of each if nothing is observed."""
+        """The lengths of the observer's arrays, and its numbers; one of each if there is no observer."""
         observer = None if self._contact is None else self._contact.observer
         if observer is None or observer.program is None:
             return [1], np.zeros(1)
         return array_widths(observer.program, len(observer.parameters)), observer.parameters
 
     def _constants(self) -> str:
-        """Numbers and sizes that the C code knows by name."""
+        """Named numbers and sizes for the C code."""
         step, dynamics = self._step, self._dynamics
         step_widths, observer_widths = array_widths(step.program, len(step.parameters)), self._observer()[0]
         numbers = {
@@ -333,7 +333,7 @@ class Arm:
             _texts("arm_fault_names", KINDS),
             _texts("arm_frames", [link.name for link in robot.links]),
             _texts("arm_links", (robot.root, self._stream.link, self.contact_link)),
-            "/* What is refused, and what is wrong, in words, for each joint; %1 and %2 stand for numbers. */",
+            "/* Messages of refusals and of problems for each joint; %1 and %2 stand for numbers. */",
             _table_of_texts("REFUSAL_TEXTS", refusal_texts(robot)),
             _table_of_texts("PROBLEM_TEXTS", problem_texts(robot)),
             _texts("UNCERTAINTIES", SETTINGS, "static "),
@@ -344,7 +344,7 @@ class Arm:
         ]
 
     def _loop(self, loop: ControlLoop) -> list[str]:
-        """The first settings of the loop, of its step and of its observer, and how parameters change them."""
+        """The first settings of the loop, its step and its observer, and the code that sets them by parameters."""
         step, settings = self._step, loop.core_settings.record
         observer_widths, observer_numbers = self._observer()
         law_memory, law_keeps = (
@@ -361,13 +361,13 @@ class Arm:
             "/* --- the loop */",
             f"static const Settings FIRST_SETTINGS = {{\n{initializer(settings, pointers)}\n}};",
             table("FIRST_LAW_MEMORY", law_memory),
-            "/* 1 for what the law goes on with when its settings change. */",
+            "/* 1 for each number of the law's memory that is kept when its settings change. */",
             table("LAW_KEEPS", law_keeps),
             table("FIRST_STEP", step.parameters),
             table("FIRST_OBSERVER", observer_numbers),
             _widths("STEP_WIDTHS", array_widths(step.program, len(step.parameters))),
             _widths("OBSERVER_WIDTHS", observer_widths),
-            "/* For each kind of faults and each answer that may be chosen: the answers of all levels. */",
+            "/* For each kind of faults and each reaction that may be chosen: the reactions of all levels. */",
             _escalation(),
             _statements("copy_safety(Settings* s, const Parameters* p)", safety),
             _statements("copy_step(double* y, const Parameters* p)", scalars),
@@ -375,7 +375,7 @@ class Arm:
         ]
 
     def _model(self) -> list[str]:
-        """The numbers of the model, and the poses in which the arm has to be held."""
+        """The numbers of the model, and the poses in which the limits must hold the arm."""
         dynamics, robot = self._dynamics, self._robot
         held = [link for link in robot.links if link.body >= 0]
         maps = [self._payload_map(link.name) for link in held]
@@ -384,14 +384,14 @@ class Arm:
         poses = np.array([robot.home, *random_positions(robot, holding.POSES - 1)])
         return [
             "/* --- the model */",
-            "/* Gravity in the base's frame of that in the root link's. */",
+            "/* Rotation of the gravity vector from the root link's frame to the base's. */",
             table("ROOT_TO_BASE", dynamics._tree.base.T),
             "/* The parameters of the model without a payload. */",
             table("FIRST_MODEL", self._bare),
-            "/* The inertial parameters of the bodies without a payload, and the model's own in terms of them. */",
+            "/* The inertial parameters of the bodies without a payload, and their map to those of the model. */",
             table("FIRST_BODIES", self._bare_bodies),
             table("INERTIAL_MAP", dynamics.inertial_map),
-            "/* For each link: its body, and the body's inertial parameters of those of what the link holds. */",
+            "/* For each link: its body, and the map from a payload's inertial parameters to those of the body. */",
             _widths("BODIES_OF_LINKS", [link.body for link in held]),
             _rows("LINKS", np.array(maps).reshape(len(maps), -1)),
             table("HOME", robot.home),
@@ -400,7 +400,7 @@ class Arm:
         ]
 
     def _payload_map(self, name: str) -> Array:
-        """The matrix from the standard parameters of what a link holds to those of its body, (10, 10)."""
+        """The matrix from the standard parameters of a link's payload to those of its body, (10, 10)."""
         link = self._robot.link(name)
         columns = [to_parameters(moved(part, link.pose.rotation, link.pose.translation)) for part in BASIS]
         np.testing.assert_allclose(to_pseudo(np.eye(10)), BASIS)
@@ -460,13 +460,13 @@ def _bounds(item: ExportedParameter) -> tuple[float, float]:
 
 
 def resumed(before: CompiledStep, after: CompiledStep) -> Array:
-    """1 for each number of the memory of a law that another one of its kind takes over, else 0 (``Controller.resume``).
+    """1 for each number of a law's memory that another law of its class takes over, else 0 (``Controller.resume``).
 
-    It is found out by some steps at odd states.
+    It is found by some steps at arbitrary states.
 
     Args:
-        before: a step; it is left with another memory.
-        after: another one, of the same law with the same settings; likewise.
+        before: a step; its memory is changed.
+        after: another one, of the same law with the same settings; its memory is changed too.
     """
     robot, rest = before.robot, np.zeros(before.n)
     memory = np.zeros(width(StepMemory, before.n))
@@ -480,7 +480,7 @@ def resumed(before: CompiledStep, after: CompiledStep) -> Array:
 
 
 def greatest_period(law: Controller, robot: Robot) -> float:
-    """The longest period of the states that carries the gains of a law at home, without delay [s]."""
+    """The longest period of the states that allows the gains of a law at home, without delay [s]."""
 
     def is_carried(period: float) -> bool:
         gains = law.acceleration_gains(robot.home, period)
@@ -551,7 +551,7 @@ def _widths(name: str, widths: Sequence[int]) -> str:
 
 
 def array_widths(program: Program, parameters: int) -> list[int]:
-    """How many numbers each array of a program has that a loop in C works on, in their order; at least one."""
+    """Lengths of the arrays of a program in the loop in C, in their order; each at least 1."""
     widths_in, widths_out = program.widths
     return [max(width, 1) for width in (*widths_in, parameters, *widths_out)]
 

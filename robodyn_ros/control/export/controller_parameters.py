@@ -1,10 +1,10 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The parameters of an exported controller: those of the controller node that have a meaning there.
+"""The parameters of an exported controller: those of the controller node that are meaningful in it.
 
-Names, descriptions, ranges and defaults are the node's own. What the exported code cannot change, because it went into
-the expressions or into numbers that only Python derives, is fixed: the controller refuses another value.
+Names, descriptions, ranges and defaults are those of the node. A parameter is fixed if the exported code cannot change
+it, because it is part of the expressions or of numbers that only Python computes: the controller refuses another value.
 """
 
 from __future__ import annotations
@@ -43,43 +43,42 @@ from robodyn_ros.settings import TOOL, ParameterSpec, parameter_specs
 
 MEANINGLESS = {"state_publishers", "contact.effort_source", "command_delay"}
 MEANINGLESS |= {"stream.target_pose", "contact.sensor_mass", "contact.sensor_com"}
-"""Parameters of the node without a meaning in ros2_control, where nobody publishes states and the loop has its period,
-or that the loop in C does not know: contacts are told by the efforts that are sent, and the period that the gains need
-was found when the package was written. A target pose is always a stream,
-whose reference is renewed in every period."""
+"""Parameters of the node without a meaning in an exported controller. In ros2_control states are not published, and the
+loop has a fixed period. The loop in C estimates contacts from the efforts that are sent; the period that the gains need
+was computed at the export. A target pose is always a stream, whose reference is updated in every period."""
 
 GIVEN_BY_PARAMETERS = {"law.kp", "law.kd", "law.ki", "law.dynamics.symbols"}
-"""Settings of the step besides its limits that the exported code derives from parameters."""
+"""Settings of the step, besides its limits, that the exported code computes from parameters."""
 
 PARTINGS = ("gravity", "zero", "damping")
-"""What may be left on the drives when the controller is deactivated."""
+"""Final commands to the drives when the controller is deactivated."""
 
 PARTING = ParameterSpec(
     "on_deactivate",
     "gravity",
-    "what is left on the drives when the controller is deactivated: the effort that carries the arm where it is, zero "
-    "(where brakes close), or that effort and the drives' own damping (output mit)",
+    "final command to the drives when the controller is deactivated: the gravity effort at the arm's position, zero "
+    "(for brakes that close), or the gravity effort and the drives' own damping (output mit)",
     choices=PARTINGS,
 )
-"""The parameter that says so; the node, which ends with its process, has none."""
+"""The parameter of the final command; the node does not have it."""
 
 
 class ExportedParameter(NamedTuple):
     """A parameter of an exported controller.
 
-    A number, or a text as its place among the choices, is kept in a member of a struct in C, which is an array where
-    there is one for each joint or each kind of faults.
+    A number, or a text as its index among the choices, is kept in a member of a struct in C. The member is an array if
+    there is a number for each joint or each kind of faults.
     """
 
     spec: ParameterSpec
     default: Any  # as exported; None if it must be given
     member: str  # of the struct in C; "" for a list of texts
-    place: int  # in that member
+    place: int  # index in that member
     fixed: bool
 
     @property
     def kind(self) -> str:
-        """``d`` number, ``i`` whole number, ``b`` on or off, ``s`` text, ``v`` numbers, ``l`` list of texts."""
+        """``d`` number, ``i`` integer, ``b`` on or off, ``s`` text, ``v`` numbers, ``l`` list of texts."""
         value = self.spec.default
         if isinstance(value, list):
             return "l" if not value or isinstance(value[0], str) else "v"
@@ -87,7 +86,7 @@ class ExportedParameter(NamedTuple):
 
     @property
     def numbers(self) -> list[float]:
-        """The default as numbers, as C has it; 0 for one that must be given."""
+        """The default as numbers in C; 0 if it must be given."""
         if self.kind == "l":
             return []
         if self.kind == "s":
@@ -96,7 +95,7 @@ class ExportedParameter(NamedTuple):
 
     @property
     def choices(self) -> list[tuple[str, float]]:
-        """The texts that it may have, and the numbers that stand for them."""
+        """The allowed texts, and the numbers that stand for them in C."""
         if self.kind not in "sl":
             return []
         if self.kind == "l" or self.fixed:
@@ -108,11 +107,11 @@ class ExportedParameter(NamedTuple):
 
 
 def exported_parameters(robot: Robot, given: Mapping[str, Any], law: str) -> list[ExportedParameter]:
-    """The parameters of an exported controller, none of them fixed but those that are always.
+    """The parameters of an exported controller; only those that are always fixed are fixed.
 
     Args:
         robot: the arm.
-        given: name → value that takes the place of the default.
+        given: name → value, which replaces the default.
         law: name of the plugin.
     """
     found: dict[str, ExportedParameter] = {}  # settings of several kinds share some names
@@ -123,7 +122,7 @@ def exported_parameters(robot: Robot, given: Mapping[str, Any], law: str) -> lis
 
 
 def _all_specs(robot: Robot, given: Mapping[str, Any], law: str) -> Iterator[tuple[ParameterSpec, str, int, bool]]:
-    """Each parameter, its member and place in C, and whether it is always fixed."""
+    """Each parameter, its member and index in C, and whether it is always fixed."""
 
     def single(specs: list[ParameterSpec], fixed: bool = False) -> Iterator[tuple[ParameterSpec, str, int, bool]]:
         for spec in specs:
@@ -165,7 +164,7 @@ def _all_specs(robot: Robot, given: Mapping[str, Any], law: str) -> Iterator[tup
 
 
 def known_defaults(robot: Robot, given: Mapping[str, Any], law: str) -> dict[str, Any]:
-    """Name → default of every parameter, as the node has it."""
+    """Name → default of every parameter, as in the node."""
     defaults = {spec.name: spec.default for spec, *_ in _all_specs(robot, given, law) if spec.default is not None}
     unlimited = {name: np.inf for name, value in defaults.items() if value == NO_LIMIT}
     return MODEL | {"controller": law} | defaults | unlimited
@@ -194,8 +193,8 @@ def step_of(settings: LoopSettings) -> CompiledStep:
 def frozen_groups(given: Mapping[str, Any], defaults: Mapping[str, Any], dynamics: Dynamics, law: str) -> set[str]:
     """First words of the names of parameters that the exported code cannot change.
 
-    Some laws derive more from a gain, a limit or the model than the code in C knows. It is found out by changing each
-    group of parameters, and looking at what changes in the settings of the law.
+    Some laws compute settings from a gain, a limit or the model that the code in C cannot compute. To find them, each
+    group of parameters is changed, and the settings of the law are compared.
     """
     robot = dynamics.robot
     links = [link.name for link in robot.links if link.body >= 0]
@@ -232,7 +231,7 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def members(parameters: list[ExportedParameter]) -> dict[str, int]:
-    """The members of the struct in C → how many numbers each has."""
+    """The members of the struct in C → count of their numbers."""
     found: dict[str, int] = {}
     for item in parameters:
         if item.member:
@@ -241,15 +240,15 @@ def members(parameters: list[ExportedParameter]) -> dict[str, int]:
 
 
 def parameter_file(parameters: list[ExportedParameter], name: str) -> str:
-    """The parameters as generate_parameter_library reads them, YAML.
+    """The parameters as YAML for generate_parameter_library.
 
     Args:
-        parameters: all.
+        parameters: all parameters.
         name: of the namespace in C++.
     """
     import yaml
 
-    tree: dict[str, Any] = {"prefix": _entry("string", "", "put before the joints in the names of interfaces", True)}
+    tree: dict[str, Any] = {"prefix": _entry("string", "", "prefix of the joints in the names of interfaces", True)}
     for item in parameters:
         *path, last = item.spec.name.split(".")
         place = tree
@@ -292,7 +291,7 @@ def _declaration(item: ExportedParameter) -> dict[str, Any]:
 
 
 def with_fixed(parameters: list[ExportedParameter], groups: set[str]) -> list[ExportedParameter]:
-    """The same, where those of some groups are fixed."""
+    """The parameters, with those of some groups fixed."""
     return [
         item._replace(fixed=item.fixed or item.spec.name.partition(".")[0] in groups) for item in parameters
     ]  # fmt: skip

@@ -3,10 +3,10 @@
 
 """A controller of ros2_control for one arm: ``robodyn export --ros2-control``.
 
-The package that is written needs neither Python nor CasADi at run time. It has the files of ``ros2_control/`` beside
-this file, which are the same for all arms, the core of the control loop (``../core/``), and what is the arm's own:
-the control step and the model as C, numbers, names and defaults. In files that end in ``.in`` the words between
-``@`` are replaced.
+The exported package needs neither Python nor CasADi at run time. It has the files of ``ros2_control/`` beside this
+file, which are the same for all arms, the core of the control loop (``../core/``), and the files of the arm: the
+control step and the model as C, numbers, names and defaults. In files that end in ``.in`` the words between ``@`` are
+replaced.
 """
 
 from __future__ import annotations
@@ -56,21 +56,21 @@ PACKAGE_NAME = re.compile(r"[a-z](?:[a-z0-9]|_(?!_))*[a-z0-9]")
 """Names of ROS 2 packages (REP 144)."""
 
 EMAIL = re.compile(r"[-\w.%+]+@[-\w%]+(?:\.[-\w%]+)+")
-"""E-mail addresses, as the tools that read package.xml take them (``catkin_pkg.package.Person``)."""
+"""E-mail addresses that the tools for package.xml accept (``catkin_pkg.package.Person``)."""
 
 MANIFEST = ".robodyn_export"
 """File with a checksum of each file as it was written."""
 
 GENERATED = ("src/", "config/parameters.yaml")
-"""Files that belong together and must not be changed by hand; all others may be."""
+"""Files that belong together and must not be changed by hand; all others may be changed."""
 
 QUANTITIES = ("forward", "gravity", "inverse", "mass_matrix")
-"""Quantities of the model that the loop asks for."""
+"""Quantities of the model that the loop uses."""
 
 MODEL = {*QUANTITIES, "sensitivity", "uncertainty", "tool"}
-"""Functions that take parameters, of the model or of the point of the tool; others depend on where joints are alone."""
+"""Functions with parameters, of the model or of the point of the tool; the others depend on positions alone."""
 
-GENERATED_CODE = """/* {what}: as it was generated. */
+GENERATED_CODE = """/* {what}: generated code. */
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-parameter"
@@ -81,20 +81,19 @@ GENERATED_CODE = """/* {what}: as it was generated. */
 #include "model.h"
 
 """
-"""A file around generated code, which has the functions ``prepare`` and ``compute``."""
+"""Template of a file with generated code, which has the functions ``prepare`` and ``compute``."""
 
-MODEL_HEADER = """/* The arm's model and its control step, each function in a file of its own. `p` are the
-   parameters of the model.
-   A pose (4, 4) is followed by its Jacobian (6, n); matrices are row by row. */
+MODEL_HEADER = """/* The arm's model and its control step, one file for each function. `p`: parameters of the model.
+   After a pose (4, 4) follows its Jacobian (6, n); matrices are row by row. */
 
 #ifndef MODEL_H
 #define MODEL_H
 
 {functions}
 
-/* The control step, and the observer of what acts from outside, if there is one. x: addresses of the inputs, the
-   settings, the results and a check; `constants`: how many numbers depend on the settings alone, which `prepare`
-   works out. */
+/* The control step, and the observer of external efforts, if there is one. `x`: addresses of the inputs, the settings,
+   the results and a check. `constants`: count of the numbers that depend on the settings alone, which `prepare`
+   computes. */
 extern const int step_constants;
 void step_prepare(const double* settings, double* constants);
 void step_run(double* const* x, const double* constants);
@@ -113,21 +112,21 @@ KEYWORDS = {
     "sizeof", "static", "struct", "switch", "template", "this", "throw", "true", "try", "typedef", "typename",
     "union", "unsigned", "using", "virtual", "void", "volatile", "while", "xor",
 }  # fmt: skip
-"""Words that can be no name in C++, and so no joint in generate_parameter_library."""
+"""Keywords of C++, which cannot be names there, and so no joints for generate_parameter_library."""
 
 
 class Maintainer(NamedTuple):
-    """Who maintains a package (REP 149)."""
+    """Maintainer of a package (REP 149)."""
 
     name: str
     email: str
 
     @classmethod
     def of_user(cls) -> Maintainer:
-        """The user, as git knows him; else his login, as ``ros2 pkg create`` has it."""
+        """The user in git's configuration; else the login name, as ``ros2 pkg create`` uses it."""
         try:
             login = getpass.getuser()
-        except (ImportError, KeyError, OSError):  # nobody that the system knows, as in a container
+        except (ImportError, KeyError, OSError):  # a user without a name, as in a container
             login = "user"
         name = _git("user.name") or login
         return cls(name, _git("user.email") or f"{login}@todo.todo")
@@ -143,10 +142,10 @@ def _git(key: str) -> str:
 
 
 class ExportedFiles(NamedTuple):
-    """A package, not yet written."""
+    """The files of a package, not yet written."""
 
     texts: dict[str, str]  # path in the package → text
-    frozen: set[str]  # first words of the names of parameters that this law cannot change at run time
+    frozen: set[str]  # first words of the names of parameters that cannot change at run time with this law
 
 
 def export_package(
@@ -168,7 +167,7 @@ def export_package(
         maintainer: of the package (default: the user).
 
     Raises:
-        InputError: a name cannot be used in C++ or in ROS 2; an e-mail address is none.
+        InputError: a name cannot be used in C++ or in ROS 2, or the e-mail address is not valid.
         ConfigurationError: the law cannot be traced, or there is no compiler to try it out.
         RobodynError: a parameter is wrong.
     """
@@ -227,7 +226,7 @@ def _configured(dynamics: CompiledDynamics, model: Mapping[str, Any]) -> Array:
 
 
 def _words(robot: Robot, maintainer: Maintainer | None) -> dict[str, str]:
-    """What the templates have of an arm and a maintainer, or else the user, by the word that stands for it."""
+    """Words of the templates → their texts, of an arm and a maintainer (the user unless given)."""
     maintainer = maintainer or Maintainer.of_user()
     if not EMAIL.fullmatch(maintainer.email):
         raise InputError("--maintainer-email", f"{maintainer.email!r} is no e-mail address", maintainer.email)
@@ -246,7 +245,7 @@ def _words(robot: Robot, maintainer: Maintainer | None) -> dict[str, str]:
 
 
 def _model_files(dynamics: CompiledDynamics, arm: Arm, tool: StreamedTool) -> dict[str, str]:
-    """The functions of the model and their header: name in the package → text; ``tool`` is what streams move."""
+    """The functions of the model and their header: name in the package → text; ``tool`` is the streamed link."""
     kinematics = Kinematics(dynamics.robot)
     functions = {name: dynamics.program(name) for name in QUANTITIES} | {
         "sensitivity": sensitivity_program(dynamics),
@@ -273,8 +272,8 @@ def model_file(name: str, program: Program, *, has_model: bool) -> tuple[str, st
 
     Args:
         name: of the function, after ``model_``.
-        program: what it computes.
-        has_model: True if it takes the parameters of the model; else it has none.
+        program: its computation.
+        has_model: True if it takes the parameters of the model.
     """
     inputs = [name for name, _ in program.inputs]
     results = [f"y{place}" for place in range(len(program.outputs))]
@@ -287,7 +286,7 @@ def model_file(name: str, program: Program, *, has_model: bool) -> tuple[str, st
 
 
 def run_file(name: str, program: Program | None) -> str:
-    """The C file of a program that a loop works on: ``constants``, ``prepare`` and ``run``; empty ones for none."""
+    """The C file of a program of the loop: ``constants``, ``prepare`` and ``run``; without code if there is none."""
     if program is None:
         unused = "(void)x;\n  (void)k;\n"
         return (
@@ -311,16 +310,15 @@ def _replaced(path: Path, words: Mapping[str, str]) -> str:
 
 
 def write_package(folder: Path, files: ExportedFiles) -> tuple[list[str], list[str]]:
-    """Write a package into a folder, which may hold an earlier export.
+    """Write a package into a folder, which may have an earlier export.
 
-    Files that were changed by hand since then stay, if that can be: the generated code and what goes with it must not
-    have been changed.
+    Files that were changed by hand since then are kept. The files in ``GENERATED`` must not have been changed.
 
     Returns:
-        Names of the files that are written, and of those that are kept.
+        Names of the written files, and of those that are kept.
 
     Raises:
-        InputError: a file cannot be written, or must not be changed and was.
+        InputError: a file cannot be written, or a file in ``GENERATED`` was changed.
     """
     manifest = folder / MANIFEST
     try:
@@ -367,7 +365,7 @@ def _check_names(robot: Robot, package: str) -> None:
 
 
 def with_mock_hardware(urdf: str, robot: Robot) -> str:
-    """A description with mock hardware for ros2_control: an arm that stands still at its home position."""
+    """A description with mock hardware for ros2_control: an arm at rest at its home position."""
     states = "\n".join(
         f"""    <joint name="{joint.name}">
       <command_interface name="effort"/>

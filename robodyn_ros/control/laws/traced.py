@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 SHARED = (Dynamics, Kinematics, Kernel, Robot, Parameters, type, ModuleType, FunctionType, MethodType)
 """Types that a law only refers to: attributes of such objects are not the law's."""
 
-AS_PYTHON = "it asks to run as Python (traced = False)"
+AS_PYTHON = "it is set to run as Python (traced = False)"
 
 METHODS = ("compute", "advance", "correction", "look_ahead")
 

@@ -37,10 +37,10 @@ RESULTS: dict[Outcome, GoalResult] = {
     "replaced": GoalResult(
         "canceled", -1, "Current goal cancelled due to new incoming action, trajectory or reference."
     ),
-    "held": GoalResult("aborted", -1, "the arm was told to hold"),
+    "held": GoalResult("aborted", -1, "replaced by a hold"),
     "interrupted": GoalResult("aborted", -1, "interrupted by a fault, or by a gap in the joint states"),
     "stopped": GoalResult(
-        "canceled", -1, "Current goal cancelled during deactivate transition: the controller answers no states now."
+        "canceled", -1, "Current goal cancelled during deactivate transition: the controller sends no commands now."
     ),
 }
 """Outcome of a trajectory → result of its goal; statuses, codes and beginnings of texts as in

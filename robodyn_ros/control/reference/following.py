@@ -121,7 +121,7 @@ class Refused(Exception):
         """The refusal as an error with a message.
 
         Args:
-            name: of what is refused, such as ``trajectory``.
+            name: of the refused input, such as ``trajectory``.
             robot: the arm.
         """
         why, place, value, limit = self.args

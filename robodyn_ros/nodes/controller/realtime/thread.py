@@ -37,7 +37,7 @@ LARGEST = 1 << 16
 """Largest message that the thread takes without an allocation [bytes]."""
 
 KNOWN, UNKNOWN = 2, 1
-"""Kinds of letters: a message whose layout the thread knows, or does not know."""
+"""Kinds of letters: a message with a layout that the thread has, or that it does not have."""
 
 
 FUNCTIONS = {

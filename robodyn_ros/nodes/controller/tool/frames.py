@@ -76,7 +76,7 @@ class Frames:
         try:
             found = self._buffer.lookup_transform(self._robot.root, name, Time())
         except self._tf.TransformException as problem:
-            reason = f"{name!r} is no link of the arm, and tf does not know it: {problem}"
+            reason = f"{name!r} is no link of the arm, and tf has no such frame: {problem}"
             raise InputError("frame_id", reason, name) from None
         stamp = seconds(found.header.stamp)
         age = self._clock.now().nanoseconds / NANO - stamp

@@ -1,7 +1,7 @@
 // Copyright 2026 robodyn_ros maintainers
 // SPDX-License-Identifier: Apache-2.0
 
-/* The control loop of one arm (arm_loop.h), in one text with the core. */
+/* The control loop of one arm (arm_loop.h), compiled as one unit with the core. */
 
 #define _GNU_SOURCE /* constants of math.h */
 
@@ -22,7 +22,7 @@
 
 struct Arm {
   Core* core;
-  int64_t followed; /* how many trajectories */
+  int64_t followed; /* count of trajectories */
   double since;     /* time of the first update [s]; NAN before it */
 };
 
@@ -46,7 +46,7 @@ Core* arm_core(Arm* a) { return a->core; }
 void arm_apply(Arm* a, ArmSettings* next) {
   const ArmSettings* before = arm_settings(a);
   double* memory = next->step_arrays[LAW_MEMORY];
-  for (int k = 0; k < LAW_WIDTH; ++k) /* what the law goes on with (Controller.resume) */
+  for (int k = 0; k < LAW_WIDTH; ++k) /* the memory that the law keeps (Controller.resume) */
     memory[k] = before && LAW_KEEPS[k] != 0 ? before->step_arrays[LAW_MEMORY][k] : FIRST_LAW_MEMORY[k];
   core_apply(a->core, &next->core, CORE_CONTINUE);
 }
@@ -88,7 +88,7 @@ int arm_is_unreachable(const Arm* a) {
 
 /* --- a period */
 
-/* What carries the arm where it was last; zero where nobody knows what that takes. */
+/* The gravity effort at the arm's last position; zero if it is unknown. */
 static void last_gravity(const Settings* s, const State* m, double* effort) {
   EACH effort[i] = m->gravity_known ? within(s->sent_part[i] * m->gravity_last[i], s->effort_limit[i]) : 0;
 }
@@ -108,7 +108,7 @@ int arm_update(Arm* a, double t, const double* q, const double* qd, ArmReport* r
   r->code = code; r->fault = NO_FAULT;
   if (isnan(a->since)) a->since = t;
   clear(r->effort);
-  if (code != CORE_SEND && code != CORE_SILENT) { /* that state is not used */
+  if (code != CORE_SEND && code != CORE_SILENT) { /* the state is not used */
     if (m->references.source == WAITING) {
       r->refusal = refusal(CORE_NOT_HELD, m->problem_joint, m->problem_value, m->problem_bound);
       if (!(t - a->since > s->state_timeout)) return ARM_KEEP;
@@ -157,7 +157,7 @@ void arm_wrench(const Arm* a, double* wrench) {
   }
 }
 
-/* --- words */
+/* --- messages */
 
 /* A text with numbers in place of %1 and %2, a word in place of %3, and the magnitude of the first number in place of %4. */
 static void fill_in(char* text, size_t size, const char* said, double value, double bound, const char* word) {
@@ -183,5 +183,5 @@ void arm_fault_text(const ArmReport* r, char* text, size_t size) {
   const int kind = r->problem % PROBLEM_KINDS, setting = r->problem / PROBLEM_KINDS;
   fill_in(what, sizeof what, PROBLEM_TEXTS[kind][known_joint(r->joint)], r->value, r->bound, UNCERTAINTIES[setting]);
   snprintf(text, size, "%s: %s%s", arm_fault_names[r->fault], what,
-           r->latched ? " (latched until ~/hold acknowledges it, or it is quiet)" : "");
+           r->latched ? " (latched until ~/hold acknowledges it, or settled_time without it)" : "");
 }

@@ -1,7 +1,7 @@
 // Copyright 2026 robodyn_ros maintainers
 // SPDX-License-Identifier: Apache-2.0
 
-// Life cycle, parameters, and the thread that updates; what comes by topics and services is in topics.cpp.
+// Life cycle, parameters, and the update thread; topics and services are in topics.cpp.
 
 #include "controller.hpp"
 
@@ -21,14 +21,14 @@ namespace
 {
 
 constexpr double NONE = std::numeric_limits<double>::quiet_NaN();
-constexpr double MOVING = 0.05;  // speed of a joint from which on a deactivation is told [rad/s] or [m/s]
+constexpr double MOVING = 0.05;  // speed of a joint above which a deactivation is logged [rad/s] or [m/s]
 constexpr int PAUSE = 1000;     // between two warnings of a kind [ms]
 constexpr auto WATCH_PERIOD = std::chrono::milliseconds(50);
 
 const std::array<const char *, 4> MIT_INTERFACES = {"position", "velocity", "stiffness", "damping"};
 const std::array<const char *, 4> REFERENCES = {"position", "velocity", "acceleration", "effort"};
 
-// Interfaces are read and published differently in different distributions of ROS 2; the newer way is taken if there.
+// Interfaces are read and published differently in different distributions of ROS 2; the newer functions are preferred.
 
 template <class I>
 auto value_of(const I & interface, int) -> decltype(interface.get_optional().value_or(NONE))
@@ -71,11 +71,11 @@ void publish_if_free(P & publisher, M & message, long)
   }
 }
 
-// The member is deprecated where there is a newer way to publish, but there is no other way to its memory.
+// The member is deprecated if there is a newer function to publish, but there is no other access to its memory.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
-/// Give a publisher the memory for its messages, so that the first one allocates nothing.
+/// Allocate the memory for a publisher's messages in advance, so that the first message allocates nothing.
 template <class P, class M>
 auto prepare(P & publisher, M & message, int) -> decltype(publisher.msg_ = message, void())
 {
@@ -87,7 +87,7 @@ auto prepare(P & publisher, M & message, int) -> decltype(publisher.msg_ = messa
 template <class P, class M>
 void prepare(P & publisher, M & message, long)
 {
-  (void)publisher.try_publish(message);  // values that are no numbers yet
+  (void)publisher.try_publish(message);  // with values that are NaN
 }
 
 }  // namespace
@@ -147,7 +147,7 @@ controller_interface::InterfaceConfiguration Controller::state_interface_configu
   return wanted;
 }
 
-/// The publishers of what is told of each update.
+/// The publishers of the results of each update.
 void Controller::make_publishers()
 {
   auto node = get_node();
@@ -174,7 +174,7 @@ void Controller::make_publishers()
   }
 }
 
-/// Whether parameters can be changed, and why not.
+/// Whether parameters can be changed; if not, the reason.
 rcl_interfaces::msg::SetParametersResult Controller::try_parameters(const std::vector<rclcpp::Parameter> & changes)
 {
   const std::lock_guard<std::mutex> preparing(preparation_);
@@ -285,7 +285,7 @@ CallbackReturn Controller::on_activate(const rclcpp_lifecycle::State &)
 
 CallbackReturn Controller::on_deactivate(const rclcpp_lifecycle::State &)
 {
-  // Drives keep to their last command, and no single one is right for an arm in motion: a parameter says what is left.
+  // Drives keep their last command, and no single one is right for an arm in motion: a parameter selects it.
   std::array<double, JOINTS> effort{}, damping{};
   if (is_active_ && (arm_part(arm_.get(), effort.data(), damping.data()) || is_blind_)) {
     double speed = 0.0;
@@ -295,14 +295,14 @@ CallbackReturn Controller::on_deactivate(const rclcpp_lifecycle::State &)
         is_written = write(mit_place_[k][i], k == 3 ? damping[i] : 0.0) && is_written;
       }
       if (!is_written) {
-        RCLCPP_ERROR(get_node()->get_logger(), "joint %s keeps to its last command", joints_[i].c_str());
+        RCLCPP_ERROR(get_node()->get_logger(), "joint %s keeps its last command", joints_[i].c_str());
       }
       speed = std::max(speed, std::isfinite(qd_[i]) ? std::abs(qd_[i]) : 0.0);
     }
     if (speed > MOVING) {
       RCLCPP_WARN(
         get_node()->get_logger(),
-        "deactivated in motion, at %.3g rad/s or m/s: what is left on the drives does not stop it; call ~/hold before",
+        "deactivated in motion, at %.3g rad/s or m/s: the final command does not stop the arm; call ~/hold before",
         speed);
     }
   }
@@ -343,12 +343,12 @@ bool Controller::on_set_chained_mode(bool)
   return true;
 }
 
-// --- parameters: not in the thread that updates
+// --- parameters: not in the update thread
 
 namespace
 {
 
-/// A text as the number that stands for it; what is wrong, "" for nothing.
+/// A text as the number that stands for it. Returns the problem; "" if there is none.
 std::string read_text(const ArmParameter & item, const std::string & text, double * place)
 {
   const ArmChoice * choice = item.choices;
@@ -366,7 +366,7 @@ std::string read_text(const ArmParameter & item, const std::string & text, doubl
   return "";
 }
 
-/// A value as numbers; what is wrong, "" for nothing. A value of another type raises.
+/// A value as numbers. Returns the problem; "" if there is none. A value of another type throws.
 std::string read_value(const ArmParameter & item, const rclcpp::Parameter & value, double * place)
 {
   if (item.kind == 'd') {
@@ -447,9 +447,9 @@ void Controller::take_back()
   }
 }
 
-// --- what is done now and then: not in the thread that updates
+// --- periodic work: not in the update thread
 
-/// Logs, and gives memory back.
+/// Logs, and frees memory that is no longer used.
 void Controller::watch()
 {
   const std::lock_guard<std::mutex> lock(preparation_);
@@ -457,7 +457,7 @@ void Controller::watch()
   take_back();
   if (const CoreRefusal * found = refusal_.take()) {
     arm_refusal_text(found, text.data(), text.size());
-    refuse("what was asked for", text.data());
+    refuse("request", text.data());
   }
   if (const ArmReport * found = fault_.take()) {
     arm_fault_text(found, text.data(), text.size());
@@ -467,7 +467,7 @@ void Controller::watch()
     RCLCPP_ERROR(
       get_node()->get_logger(),
       "no usable state has come since the controller was activated, for longer than state_timeout: the drives get the "
-      "gravity that was known last, or zero");
+      "last known gravity effort, or zero");
   }
   if (const double late = unwritten_.load(); late > 0.0) {
     RCLCPP_WARN_THROTTLE(
@@ -475,7 +475,7 @@ void Controller::watch()
   }
   if (const double gap = gap_.exchange(0.0); gap > 0.0) {
     RCLCPP_WARN(
-      get_node()->get_logger(), "no update for %.3g s, longer than state_timeout: the arm is held where it was found", gap);
+      get_node()->get_logger(), "no update for %.3g s, longer than state_timeout: the arm is held at its position", gap);
   }
   for (std::size_t k = 0; k < topics_.size(); ++k) {
     has_subscribers_[k] = topics_[k]->get_subscription_count() > 0;
@@ -484,19 +484,19 @@ void Controller::watch()
   conflict_ = reference_subscription_ && reference_subscription_->get_publisher_count() > 1;
   if (is_unreachable_) {
     RCLCPP_WARN_THROTTLE(
-      get_node()->get_logger(), *get_node()->get_clock(), PAUSE, "the tool cannot reach what is streamed to it, and waits");
+      get_node()->get_logger(), *get_node()->get_clock(), PAUSE, "the tool cannot reach its streamed target, and waits");
   }
   if (is_estimated_ && core_velocity_is_silent(&velocity_, seconds(get_node()->now()) - last_time_)) {
-    is_estimated_ = false;  // a stream of positions that has fallen silent stands still where it was
+    is_estimated_ = false;  // a stream of positions without new messages stands still at its last position
     std::fill(std::begin(velocity_.v), std::end(velocity_.v), 0.0);
     stand_still_ = true;
   }
 }
 
-// --- the thread that updates
+// --- the update thread
 
-/// The time of the loop in this update. It begins with that of the nodes and goes on by the periods, which the
-/// controller_manager measures with a clock that nobody sets.
+/// The time of the loop in this update. It begins with the time of the nodes and grows by the periods, which the
+/// controller_manager measures with a steady clock.
 double Controller::passed(const rclcpp::Time & time, const rclcpp::Duration & period)
 {
   const double elapsed = static_cast<double>(period.nanoseconds()) / 1e9;
@@ -509,7 +509,7 @@ double Controller::passed(const rclcpp::Time & time, const rclcpp::Duration & pe
   return time_;
 }
 
-/// What was streamed while nobody followed it.
+/// Drop messages of streams that came while they were not followed.
 void Controller::forget_streams()
 {
   (void)reference_.take();
@@ -544,7 +544,7 @@ void Controller::track(double t, const StreamedReference & reference)
   const CoreRefusal refusal = core_track(
     core_, t, reference.joints.data(), reference.q.data(), reference.qd.data(), reference.qdd.data(),
     reference.effort.data());
-  // The controller in front begins in the same update as this one, which has no state before its end.
+  // The chained controller begins in the same update as this one, which has no state before its end.
   if (refusal.why != CORE_NOT_STARTED || !is_in_chained_mode()) {
     note(refusal);
   }
@@ -599,12 +599,12 @@ bool Controller::read_states()
   return is_finite;
 }
 
-/// Take the reference of the controller in front.
+/// Take the reference of the chained controller.
 void Controller::update_chain(double t)
 {
   adopt_settings();
   if (hold_.exchange(false)) {
-    core_acknowledge(core_);  // whoever is in front says where the arm should be
+    core_acknowledge(core_);  // the chained controller sets the reference
   }
   std::array<double, REFERENCES.size() * JOINTS> given{};
   std::transform(
@@ -628,7 +628,7 @@ void Controller::update_chain(double t)
     reference.qd[i] = part(1, i, reference.qd[i]);
   }
   track(t, reference);
-  forget_references();  // each counts once
+  forget_references();  // each is used once
 }
 
 controller_interface::return_type Controller::update_and_write_commands(
@@ -663,7 +663,7 @@ controller_interface::return_type Controller::update_and_write_commands(
   return is_written && what != ARM_BLIND ? controller_interface::return_type::OK : controller_interface::return_type::ERROR;
 }
 
-/// False if commands could not be written for longer than drives may keep to an old one.
+/// False if commands could not be written for longer than drives may keep an old one.
 bool Controller::write_commands(double t, int what)
 {
   if (what == ARM_KEEP) {
@@ -687,7 +687,7 @@ bool Controller::write_commands(double t, int what)
       }
     }
   }
-  written_ = is_written || has_written_ ? t : written_;  // the first failure counts from the update before
+  written_ = is_written || has_written_ ? t : written_;  // the first failure is measured from the update before
   has_written_ = is_written;
   unwritten_ = is_written ? 0.0 : std::max(t - written_, 1e-9);
   return unwritten_ <= state_timeout();
@@ -699,7 +699,7 @@ double Controller::state_timeout() const { return arm_given(arm_settings(arm_.ge
 
 void Controller::publish(const rclcpp::Time & time)
 {
-  // During a fault there are no terms of the law, but what acts from outside is observed all the same, by states.
+  // During a fault there are no terms of the law, but external efforts are still observed from the states.
   const bool is_observed = report_.code == CORE_SEND || report_.code == CORE_SILENT;
   const std::size_t end = is_observed ? publishers_.size() : ARM_TERMS + 1;
   for (std::size_t k = report_.fault < 0 ? 0 : ARM_TERMS + 1; k < end; ++k) {

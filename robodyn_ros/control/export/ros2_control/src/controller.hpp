@@ -1,7 +1,7 @@
 // Copyright 2026 robodyn_ros maintainers
 // SPDX-License-Identifier: Apache-2.0
 
-// A controller of ros2_control for one arm: the control loop of arm_loop.h between interfaces and topics.
+// A controller of ros2_control for one arm: it connects the control loop of arm_loop.h to interfaces and topics.
 
 #ifndef CONTROLLER_HPP
 #define CONTROLLER_HPP
@@ -45,7 +45,7 @@ using Trigger = std_srvs::srv::Trigger;
 
 constexpr std::size_t JOINTS = CORE_JOINTS;
 constexpr std::size_t PROBLEM = 400;  // longest message
-constexpr double STRANGE = 1.0;  // a stamp that is further away from the node's clock is of another one [s]
+constexpr double STRANGE = 1.0;  // difference of a stamp from the node's time beyond which it is of another clock [s]
 
 inline double seconds(const rclcpp::Time & time) { return static_cast<double>(time.nanoseconds()) / 1e9; }
 
@@ -56,13 +56,13 @@ struct StreamedReference
   std::array<double, JOINTS> q{}, qd{}, qdd{}, effort{};
 };
 
-/// What is streamed to the tool, as arm_tool takes it: a pose, or a twist or a wrench in the first six.
+/// A target of the tool in the form of arm_tool: a pose, or a twist or a wrench in the first six numbers.
 using ToolNumbers = std::array<double, 12>;
 
 struct ToolMessage
 {
-  int frame = -1;  // place in arm_frames of the link in whose axes it is told; -1 for the root link
-  double stamp = 0.0;  // [s]; NaN for when it comes
+  int frame = -1;  // index in arm_frames of the link in whose axes it is given; -1 for the root link
+  double stamp = 0.0;  // [s]; NaN for the time of arrival
   ToolNumbers numbers{};
 };
 
@@ -100,7 +100,7 @@ private:
   using Publisher = realtime_tools::RealtimePublisher<JointState>;
   using WrenchPublisher = realtime_tools::RealtimePublisher<WrenchStamped>;
 
-  // Others than the thread that updates
+  // Other threads than the update thread
   bool read_parameters(const std::vector<rclcpp::Parameter> & changes, Parameters & given, std::string & problem) const;
   Settings settings_of(const std::vector<rclcpp::Parameter> & changes, std::string & problem) const;
   rcl_interfaces::msg::SetParametersResult try_parameters(const std::vector<rclcpp::Parameter> & changes);
@@ -118,7 +118,7 @@ private:
   int joint_of(const std::string & name) const;
   void refuse(const char * what, const std::string & problem);
 
-  // The thread that updates
+  // The update thread
   double passed(const rclcpp::Time & time, const rclcpp::Duration & period);
   void adopt_settings();
   void forget_streams();
@@ -134,14 +134,14 @@ private:
 
   std::shared_ptr<parameters::ParamListener> listener_;
   std::vector<std::string> joints_;
-  std::vector<hardware_interface::CommandInterface::SharedPtr> references_;  // what the controller in front writes
+  std::vector<hardware_interface::CommandInterface::SharedPtr> references_;  // written by the chained controller
   bool has_velocity_ = true, mit_ = false;
   double period_ = 0.0;
 
   std::unique_ptr<Arm, Freed> arm_;
   Core * core_ = nullptr;
-  Settings known_;         // what others than the thread that updates work with
-  std::mutex preparation_;  // of others than the thread that updates
+  Settings known_;         // used by other threads than the update thread
+  std::mutex preparation_;  // of other threads than the update thread
 
   std::atomic<ArmSettings *> settings_{nullptr};
   std::atomic<CoreTrajectory *> trajectory_{nullptr};
@@ -152,15 +152,15 @@ private:
   Newest<CoreRefusal> refusal_;
   Newest<ArmReport> fault_;
   std::atomic<bool> hold_{false}, tare_{false}, conflict_{false}, stand_still_{false}, is_active_{false}, is_unreachable_{false};
-  std::atomic<double> speed_{1.0};  // of trajectories, as it was asked for
+  std::atomic<double> speed_{1.0};  // of trajectories, as requested
   std::atomic<double> time_{0.0};  // of the latest update
-  std::atomic<bool> went_blind_{false};  // no usable state has come since the activation, and it is not told yet
-  std::atomic<double> unwritten_{0.0};  // how long commands could not be written [s]; 0 if they were
+  std::atomic<bool> went_blind_{false};  // no usable state has come since the activation, and it is not logged yet
+  std::atomic<double> unwritten_{0.0};  // time for which commands could not be written [s]; 0 if they were
   std::atomic<double> gap_{0.0};  // between two updates, if it was too long; 0 if it was not
   std::array<std::atomic<double>, JOINTS> position_{};
   std::atomic<bool> has_position_{false};
 
-  // Of the thread that updates
+  // Of the update thread
   ArmReport report_{};
   std::array<double, JOINTS> q_{}, qd_{};
   std::array<std::size_t, JOINTS> position_place_{}, velocity_place_{}, effort_place_{};
@@ -168,7 +168,7 @@ private:
   CoreVelocity chained_velocity_{};
   bool has_time_ = false, has_written_ = true;
   bool is_blind_ = false;  // no usable state has come since the controller was activated, for state_timeout
-  double written_ = 0.0;  // when all commands were written [s]
+  double written_ = 0.0;  // time at which all commands were written last [s]
   std::int64_t nanoseconds_ = 0;  // time of the loop
   long long faults_ = 0;
 
@@ -188,10 +188,10 @@ private:
   rclcpp::TimerBase::SharedPtr timer_;
   rclcpp::node_interfaces::OnSetParametersCallbackHandle::SharedPtr on_set_;
   rclcpp::node_interfaces::PostSetParametersCallbackHandle::SharedPtr post_set_;
-  std::vector<std::unique_ptr<Publisher>> publishers_;  // of the terms, the tracking error, the efforts from outside
+  std::vector<std::unique_ptr<Publisher>> publishers_;  // of the terms, the tracking error, the external efforts
   std::vector<JointState> messages_;
   std::vector<rclcpp::Publisher<JointState>::SharedPtr> topics_;
-  std::array<std::atomic<bool>, ARM_TERMS + 2> has_subscribers_{};  // each message wakes a thread that publishes
+  std::array<std::atomic<bool>, ARM_TERMS + 2> has_subscribers_{};  // each message wakes a publishing thread
   std::unique_ptr<WrenchPublisher> wrench_publisher_;
   WrenchStamped wrench_message_;
   rclcpp::Publisher<WrenchStamped>::SharedPtr wrench_topic_;

@@ -1,7 +1,7 @@
 // Copyright 2026 robodyn_ros maintainers
 // SPDX-License-Identifier: Apache-2.0
 
-// Handing things over between the thread that updates and the others, without locks.
+// Lock-free exchange of data between the update thread and the other threads.
 
 #ifndef EXCHANGE_HPP
 #define EXCHANGE_HPP
@@ -12,20 +12,20 @@
 
 #include "package.hpp"
 
-// In the namespace of the package: two packages in one process have other reports, under the same names in C.
+// In the namespace of the package: two packages in one process have different types under the same names in C.
 namespace PACKAGE_NAMESPACE
 {
 
-/// The newest value, from one thread that writes to one that reads; neither waits, and none is read twice.
+/// The newest value, from one writing thread to one reading thread; neither waits, and no value is read twice.
 template <class T>
 class Newest {
  public:
-  /// The value to be written next; it belongs to the writer until `hand_over`.
+  /// The value to write next; owned by the writer until `hand_over`.
   T& next() { return slots_[written_]; }
 
   void hand_over() { written_ = middle_.exchange(written_ | fresh, std::memory_order_acq_rel) & index; }
 
-  /// The newest value if it was not read before, else a null pointer; it stays until the next call.
+  /// The newest value if it was not read before, else a null pointer; valid until the next call.
   const T* take() {
     if (!(middle_.load(std::memory_order_relaxed) & fresh)) return nullptr;
     read_ = middle_.exchange(read_, std::memory_order_acq_rel) & index;
@@ -39,7 +39,7 @@ class Newest {
   unsigned written_ = 0, read_ = 2;
 };
 
-/// Pointers on their way back from one thread to another; it has room for more than can be on the way.
+/// A queue that returns pointers from one thread to another; with room for more than can be in it.
 template <class T, std::size_t Room>
 class WayBack {
  public:

@@ -1,7 +1,7 @@
 // Copyright 2026 robodyn_ros maintainers
 // SPDX-License-Identifier: Apache-2.0
 
-// Frames that are no links of the arm, such as that of a camera: tf says where they are, where tf2_ros is installed.
+// Frames that are no links of the arm, such as that of a camera: their poses by tf, if tf2_ros is installed.
 
 #ifndef FRAMES_HPP
 #define FRAMES_HPP
@@ -45,7 +45,7 @@ public:
     buffer_.reset();
   }
 
-  /// The newest transform of a frame to another; false, and the problem in words, if there is none or it is too old.
+  /// The newest transform of a frame to another; false, and the problem as text, if there is none or it is too old.
   bool find(
     const std::string & to, const std::string & name, double now, geometry_msgs::msg::Transform & found,
     std::string & problem) const
@@ -54,11 +54,11 @@ public:
       const auto told = buffer_->lookupTransform(to, name, tf2::TimePointZero);
       const double stamp = static_cast<double>(told.header.stamp.sec) + static_cast<double>(told.header.stamp.nanosec) / 1e9;
       found = told.transform;
-      if (stamp > 0.0 && now - stamp > ARM_OLDEST_FRAME) {  // frames that never move have no age
-        problem = "what tf says of the frame '" + name + "' is " + std::to_string(now - stamp) + " s old";
+      if (stamp > 0.0 && now - stamp > ARM_OLDEST_FRAME) {  // static transforms have no age
+        problem = "the transform of the frame '" + name + "' from tf is " + std::to_string(now - stamp) + " s old";
       }
     } catch (const tf2::TransformException & cause) {
-      problem = "the frame '" + name + "' is no link of the arm, and tf does not know it: " + cause.what();
+      problem = "the frame '" + name + "' is no link of the arm, and tf has no such frame: " + cause.what();
     }
     return problem.empty();
   }

@@ -1,16 +1,16 @@
 // Copyright 2026 robodyn_ros maintainers
 // SPDX-License-Identifier: Apache-2.0
 
-/* The settings of the loop, of the parameters of the controller: a part of arm_loop.c.
+/* The settings of the loop from the parameters of the controller: a part of arm_loop.c.
 
-   Formulas that Python has, too, are traced from it: gains, a payload's inertial parameters, and the uncertainty of states
-   (model_gains, model_payload, model_uncertainty). The rest puts numbers in their places, as CoreSettings, ContactThresholds
-   and make_loop_settings do for the node; test_control_export.py compares the results. Two checks are other than the
-   node's: a payload's inertia by Sylvester's criterion in place of eigenvalues, and the period by that of the exported
-   gains (check_period). */
+   Formulas that also exist in Python are traced from it: gains, a payload's inertial parameters, and the uncertainty of
+   states (model_gains, model_payload, model_uncertainty). The other code only copies numbers, as CoreSettings,
+   ContactThresholds and make_loop_settings do for the node; test_control_export.py compares the results. Two checks
+   differ from the node's: a payload's inertia by Sylvester's criterion in place of eigenvalues, and the period by that
+   of the exported gains (check_period). */
 
 struct ArmSettings {
-  CoreSettings core; /* the first member, so that its address is that of the whole */
+  CoreSettings core; /* the first member, so that its address is that of the struct */
   Parameters given;
   CoreTolerances tolerances;
   double model[MODEL_WIDTH + BODIES_WIDTH]; /* parameters of the model, and the bodies' inertial ones */
@@ -115,7 +115,7 @@ static int find_model(ArmSettings* x, char* problem, size_t size) {
   for (int k = 0; k < BODIES_WIDTH; ++k) bodies[k] += added[k];
   for (int k = 0; k < MODEL_WIDTH; ++k)
     if (!isfinite(x->model[k])) {
-      snprintf(problem, size, "payload, gravity: multiply to something beyond the range of numbers");
+      snprintf(problem, size, "payload, gravity: their product is beyond the range of numbers");
       return 0;
     }
   return 1;
@@ -142,7 +142,7 @@ static void find_tolerance(Settings* s, const Parameters* p) {
 
 static double bound_of(double value) { return value > 0 ? value : INFINITY; }
 
-/* What is observed of contacts, and from when on it is too much. */
+/* The observer of contacts, and its thresholds. */
 #if ARM_OBSERVES
 static void find_contact(ArmSettings* x) {
   Settings* s = &x->core.loop;
@@ -166,14 +166,14 @@ static void find_contact(ArmSettings* x) {
 static void find_contact(ArmSettings* x) { (void)x; }
 #endif
 
-/* The natural frequency of a joint that moves alone, by the gains of the law. */
+/* The natural frequency of a joint that moves alone, from the gains of the law. */
 static double frequency(const double* kp, const double* kd, const double* inertia, int i) {
   const double scale = LAW_ACCELERATES ? 1 : inertia[i];
   return greater(sqrt(kp[i] / scale), 0.5 * kd[i] / scale);
 }
 
-/* The period of the states that the gains are stable with. That of the exported gains was computed when the package was
-   written; frequencies that are k times as high need a period that is k times as short. */
+/* Checks that the gains are stable with the period of the states. The longest period of the exported gains was computed
+   at the export; frequencies k times as high need a period of 1/k. */
 static int check_period(double period, const double* kp, const double* kd, const double* inertia, char* problem, size_t size) {
   double quicker = 1;
   EACH if (FIRST_FREQUENCY[i] > 0) quicker = greater(quicker, frequency(kp, kd, inertia, i) / FIRST_FREQUENCY[i]);
@@ -183,7 +183,7 @@ static int check_period(double period, const double* kp, const double* kd, const
   return 0;
 }
 
-/* What is sent because of each kind of fault. */
+/* The reactions to each kind of fault. */
 static void find_reactions(Settings* s, const Parameters* p) {
   for (int k = 0; k < KINDS; ++k) {
     for (int l = 0; l < LEVELS; ++l) s->reactions[k * LEVELS + l] = ESCALATION[k][(int)p->faults_reaction[k]][l];
@@ -265,7 +265,7 @@ int arm_settings_prepare(ArmSettings* x, const Parameters* p, double period, cha
 
 /* --- holding */
 
-/* most: (2), how many times as much of the limits as they are may be taken: of the effort, and of its rate. */
+/* most: (2), ratio to the limits up to which the load is accepted: of the effort, and of its rate. */
 static int joint_is_held(const Settings* s, int i, Load load, const double* most, const char* where, char* problem, size_t size) {
   const char* joint = arm_joints[i];
   const int why = exceeds(s, i, load, most);
@@ -284,7 +284,7 @@ static int by_size(const void* a, const void* b) {
   return x < y ? -1 : x > y;
 }
 
-/* Where the arm is: no worse than by the settings of now, if there are any. */
+/* At the arm's position: at least as well as with the present settings, if there are any. */
 static int holds_at(const ArmSettings* x, const ArmSettings* now, const double* q, char* problem, size_t size) {
   double weight[N], before[N], inertia[N];
   model_gravity(q, x->model, weight);

@@ -1,7 +1,7 @@
 // Copyright 2026 robodyn_ros maintainers
 // SPDX-License-Identifier: Apache-2.0
 
-// What comes to the controller by topics and services; not in the thread that updates.
+// Topics and services of the controller; not in the update thread.
 
 #include "controller.hpp"
 
@@ -21,7 +21,7 @@ constexpr int PAUSE = 1000;  // between two warnings of a kind [ms]
 constexpr std::size_t MOST_POINTS = 100000;  // of a trajectory
 constexpr double UNIT_TOLERANCE = 0.01;  // of the length of a quaternion
 
-/// A pose as arm_tool takes it; false if its orientation is no quaternion of length 1.
+/// A pose in the form of arm_tool; false if its orientation is no quaternion of length 1.
 template <class Position>
 bool read_pose(const Position & p, const geometry_msgs::msg::Quaternion & o, ToolNumbers & numbers)
 {
@@ -46,7 +46,7 @@ struct Points
   std::vector<double> times, positions, velocities, accelerations, efforts;
 };
 
-/// False if a point has not as many numbers as joints, or other ones than the first point.
+/// False if a point does not have one number for each joint, or has other fields than the first point.
 bool read_points(const JointTrajectory & message, Points & found)
 {
   const std::size_t columns = message.joint_names.size();
@@ -77,7 +77,7 @@ void Controller::listen()
 {
   auto node = get_node();
   frames_.listen(node);
-  // Of a stream the newest message counts, and a trajectory must not be lost.
+  // Only the newest message of a stream is used, but a trajectory must not be lost.
   const auto newest = rclcpp::SensorDataQoS().keep_last(1);
   reference_subscription_ = node->create_subscription<JointState>(
     "~/reference", newest,
@@ -250,7 +250,7 @@ void Controller::on_tool(int what, const char * name, const Header & header, con
   stream.hand_over();
 }
 
-/// In which frame something is told: a link of the arm, which the thread that updates finds, or one that tf knows now.
+/// The frame of a message: a link of the arm, which the update thread looks up, or one that tf has now.
 bool Controller::find_frame(int what, const std::string & name, ToolMessage & message, std::string & problem) const
 {
   const std::string prefix = get_node()->get_parameter("prefix").as_string(), root = prefix + arm_links[0];
@@ -269,7 +269,7 @@ bool Controller::find_frame(int what, const std::string & name, ToolMessage & me
     return false;
   }
   if (!read_pose(told.translation, told.rotation, place)) {
-    problem = "what tf says of the frame '" + name + "' is no pose";
+    problem = "the transform of the frame '" + name + "' from tf is no pose";
     return false;
   }
   std::array<double, 16> pose{};
