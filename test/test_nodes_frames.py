@@ -112,7 +112,7 @@ def test_what_tf_does_not_know_or_knew_long_ago_is_refused(prr, tf):
     with pytest.raises(InputError, match=r"'camera' is no link of the arm, and tf has no such frame: .*does not exist"):
         found.pose("camera")
     found._buffer.told["base", "camera"] = transform(NOW - 2.5)
-    with pytest.raises(InputError, match=r"what tf says of 'camera' is 2.5 s old, more than 1 s"):
+    with pytest.raises(InputError, match=r"the transform of 'camera' from tf is 2.5 s old, more than 1 s"):
         found.pose("camera")
 
 
