@@ -45,7 +45,7 @@
 
    A contradicting state is dropped; from `drop_time` on the loop is blind. O stays as long as it is beyond h, so that only
    positions that come back where they belong, or an acknowledgement, end it. `q`, `v` and `at` are those of the latest
-   state of which nothing is in doubt: |O| < h / 2 everywhere.
+   state of which nothing is in doubt: |O| < h / 2 everywhere, and no joint just stopped at once.
 
    A joint that stands although it is driven is pushed, stuck by friction, or its encoder is dead. Nothing tells until it
    moves. If it moves unseen, then with w = ∫ (|r| - b without push) dt / M_ii. `unexplained` is the effort beyond what the
@@ -77,6 +77,7 @@
 #define LEARN 0.1             /* time of motion that shows its residual [s] */
 #define FORGET 10.0           /* time at rest after which it may be another [s] */
 #define ELSEWHERE 0.1         /* distance from where the arm was that makes it another place [rad]; a tenth of it [m] */
+#define STOOD 0.2             /* how long a joint stands until that, and the effort that holds it, are known [s] */
 #define AT_STOP 0.01          /* distance from a position limit at which a stop may bear a joint [rad] or [m] */
 
 static inline double shrunk(double x, double by) { return x > by ? x - by : x < -by ? x + by : 0; }
@@ -113,6 +114,7 @@ static void begin_states(const Uncertainty* u, Consistency* c, double t, const d
     c->noise[i] = greater(c->noise[i], pow(FIRST_NOISE * u->velocity_noise * u->scale[i], 2));
     c->last_q[i] = c->stood_at[i] = q[i]; c->last_v[i] = c->raw[i] = c->raw[N + i] = v[i];
     c->momentum[i] = c->unseen[i] = c->jumped[i] = c->led[i] = c->swept[i] = 0;
+    c->stops[i] = 0;
     if (!c->contradicts) c->offset[i] = c->offset[N + i] = 0;
   }
   begin_test(c, t, q, v);
@@ -155,12 +157,20 @@ static void prove(const Uncertainty* u, Consistency* c, int i, double dt, double
   c->unproved |= c->jumped[i] != 0;
 }
 
+/* A velocity jumps to nothing: the joint was stopped at once, or its encoder is dead, whose position agrees with it. Nothing tells
+   until the joint moves, or has stood for `STOOD`. */
+static void note_stop(const Uncertainty* u, Consistency* c, int i, double t, double q, double v, int jumps) {
+  if (jumps && fabs(v) < MOVES * velocity_noise_of(u, c, i)) { c->stops[i] = 1; c->stopped_at[i] = q; c->stopped_t[i] = t; }
+  if (fabs(q - c->stopped_at[i]) > shaken(u, i) || !(t - c->stopped_t[i] < STOOD)) c->stops[i] = 0;
+  c->stopped |= c->stops[i];
+}
+
 /* Residual 1. Gives what is wrong with the state. */
 static int test_positions(const Uncertainty* u, Consistency* c, double dt, const double* q, const double* qd) {
   const double x = log_chances(), z = sqrt(2 * x), share = smaller(dt / NOISE_TIME, 1);
   int wrong = NO_PROBLEM, sure = 1;
   double worst = 1;
-  c->proved = c->unproved = 0;
+  c->proved = c->unproved = c->stopped = 0;
   EACH {
     double expected = 0;
     const double sigma = velocity_noise_of(u, c, i);
@@ -178,16 +188,18 @@ static int test_positions(const Uncertainty* u, Consistency* c, double dt, const
       c->setting = noise > 0.5 * bound ? BY_POSITION_NOISE : BY_VELOCITY_NOISE;
     }
     sure &= fabs(sum) <= 0.5 * bound;
-    prove(u, c, i, dt, qd[i] - before, 1.5 * z * sigma + fabs(expected), sum, bound);
+    const double jump = qd[i] - before, least = 1.5 * z * sigma + fabs(expected);
+    prove(u, c, i, dt, jump, least, sum, bound);
+    note_stop(u, c, i, c->last_t + dt, q[i], qd[i], fabs(jump) > least);
     if (v != qd[i] && wrong == NO_PROBLEM) {
-      wrong = VELOCITY_JUMPS; c->joint = i; c->value = qd[i] - before; c->bound = most; c->setting = BY_VELOCITY_NOISE;
+      wrong = VELOCITY_JUMPS; c->joint = i; c->value = jump; c->bound = most; c->setting = BY_VELOCITY_NOISE;
     }
     const double bent = qd[i] - 2 * c->raw[i] + c->raw[N + i], most_noise = u->velocity_limit[i] * u->velocity_limit[i];
     c->noise[i] += share * (smaller(bent * bent / 6, most_noise) - c->noise[i]);
     c->raw[N + i] = c->raw[i]; c->raw[i] = qd[i];
     c->last_q[i] = q[i]; c->last_v[i] = v;
   }
-  if (wrong == NO_PROBLEM && sure && !c->unproved) { copy(c->q, q); copy(c->v, qd); c->at = c->last_t + dt; }
+  if (wrong == NO_PROBLEM && sure && !c->unproved && !c->stopped) { copy(c->q, q); copy(c->v, qd); c->at = c->last_t + dt; }
   return wrong;
 }
 
@@ -266,7 +278,7 @@ static int test_efforts(const Settings* s, Consistency* c, double T, double age,
     const double sigma = velocity_noise_of(u, c, i);
     needed[i] -= u->model_viscous[i] * mean[i] + u->model_coulomb[i] * ((mean[i] > 0) - (mean[i] < 0));
     const double all = c->impulse[i] / T - needed[i];
-    if (!c->unproved) c->residual[i] += fmin(T / RESIDUAL_TIME, 1) * (all - c->residual[i]);
+    if (!c->unproved && !c->stopped) c->residual[i] += fmin(T / RESIDUAL_TIME, 1) * (all - c->residual[i]);
     const double friction = friction_in(u, i, fabs(mean[i]) < MOVES * sigma ? 0 : mean[i], all), residual = all - friction;
     const double parts[] = {
       smaller(u->velocity_delay + age, T) * c->shift[i] / T, fabs(friction), u->model_error * rows[i], u->unknown_payload * rows[N + i],

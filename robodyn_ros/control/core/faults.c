@@ -9,7 +9,6 @@
 #define TRAIL_PERIOD 0.02 /* time between two positions of the trail [s] */
 #define EASE 0.1 /* time in which a retreat comes to the speed that the arm came with [s] */
 #define LIFE 0.01 /* distance by which a doubted joint has to move [rad], a tenth of it [m] */
-#define STOOD 0.2 /* how long an arm stands until the effort that holds it is known [s] */
 #define STANDS 5e-3 /* how far its joints may move within that time [rad] or [m] */
 #define EXPECTED_STEP 5e-3 /* step of the motion that the model expects [s] */
 #define EXPECTED_STEPS 20 /* most of them in a period */
@@ -176,18 +175,25 @@ static void find_added(const Settings* s, const State* m, double* added) {
 /* --- what may be sent without states that can be trusted */
 
 /* By how much the model may be wrong about what carries the arm at q: masses and a payload; and what of that it lacked lately. Of
-   a joint that moves, what friction may explain is none of it: it would push the joint on. */
+   a joint that moves, what friction may explain is none of it: it would push the joint on. What neither known friction nor weight
+   explains is dry friction where it braked the joint, or may have held it, and drives the joint else. */
 static void find_gravity_error(const Settings* s, State* m, const double* q) {
   const Uncertainty* u = &s->uncertainty;
+  const Consistency* c = &m->consistency;
   const double none[N] = {0};
   double rows[3 * N] = {0};
   if (s->sensitivity) s->sensitivity(q, none, none, s->sensitivity_model, rows);
   EACH {
-    const double v = m->qd[i], lacked = m->consistency.residual[i];
-    const int moves = fabs(v) > MOVES * velocity_noise_of(u, &m->consistency, i);
+    const double v = s->plausibility ? c->v[i] : m->qd[i], residual = s->plausibility ? c->residual[i] : 0;
+    const int moves = fabs(v) > MOVES * velocity_noise_of(u, c, i), against = !moves || residual * v > 0;
+    const double known = against ? within(residual, u->coulomb[i] + (moves ? u->viscous[i] * fabs(v) : 0)) : 0;
     m->gravity_error[i] = u->model_error * rows[i] + u->unknown_payload * rows[N + i];
-    m->lacked[i] = s->plausibility ? within(lacked, m->gravity_error[i]) : 0;
-    m->carried_error[i] = s->plausibility ? within(lacked - (moves ? friction_in(u, i, v, lacked) : 0), m->gravity_error[i]) : 0;
+    m->lacked[i] = within(residual - known, m->gravity_error[i]);
+    m->carried_error[i] = within(residual - (moves ? friction_in(u, i, v, residual) : 0), m->gravity_error[i]);
+    const double rest = fabs(residual - known - m->lacked[i]);
+    const int is_friction = moves ? against : rest <= u->unknown_friction * u->effort_limit[i];
+    m->dry[i] = u->coulomb[i] + (is_friction ? rest : 0);
+    m->driven[i] = is_friction ? 0 : rest;
   }
 }
 
@@ -202,40 +208,52 @@ static void note_motion(State* m, double t, const double* q, const double* qd, c
   m->stepped_t = t;
 }
 
-/* What the model was seen to lack of a joint's effort beyond what carries it: friction, which brakes, or something that drives it. */
-static double braked_by(const State* m, int i) {
-  const double rest = m->consistency.residual[i] - m->lacked[i];
-  return rest * m->expected_v[i] > 0 ? fabs(rest) : 0;
+/* A step of a motion by the model, from the velocities that the efforts lead to without friction: friction brakes them, and reverses
+   none, (M + dt B) v = M v_free with B = viscous + dry / |v|. A light joint stays with the effort that its friction takes. */
+static void brake_by_friction(const Settings* s, const State* m, double dt, const double* free, const double* q, double* v) {
+  const Uncertainty* u = &s->uncertainty;
+  double mass[N * N], inverse[N * N], momentum[N] = {0};
+  s->mass_matrix(q, s->model, mass);
+  EACH for (int j = 0; j < N; ++j) momentum[i] += mass[i * N + j] * free[j];
+  EACH mass[i * N + i] += dt * (u->viscous[i] + m->dry[i] / greater(fabs(v[i]), u->velocity_noise * u->scale[i]));
+  if (!invert(mass, inverse)) { copy(v, free); return; }
+  EACH {
+    v[i] = 0;
+    for (int j = 0; j < N; ++j) v[i] += inverse[i * N + j] * momentum[j];
+  }
 }
 
-static double driven_by(const State* m, int i) { return fabs(m->consistency.residual[i] - m->lacked[i]) - braked_by(m, i); }
+/* A motion goes on by the model under the last command. */
+static void go_on(const Settings* s, const State* m, double steps, double dt, double* q, double* v) {
+  const Uncertainty* u = &s->uncertainty;
+  double free[N], effort[N];
+  for (int k = 0; k < (int)steps; ++k) {
+    EACH effort[i] = m->applied[i] - m->lacked[i] + u->model_viscous[i] * v[i] + u->model_coulomb[i] * sign(v[i]);
+    s->forward(q, v, effort, s->model, free);
+    EACH free[i] = v[i] + dt * free[i];
+    brake_by_friction(s, m, dt, free, q, v);
+    EACH q[i] += dt * v[i];
+  }
+}
 
-/* The motion that the model expects goes on under the last command, since the latest state without doubt. */
+/* The motion that the model expects goes on, since the latest velocity that was certain; and by the model alone, since the latest
+   state without doubt. */
 static void expect(const Settings* s, State* m, double t) {
-  const Consistency* c = &m->consistency;
-  const int brakes = s->plausibility && c->modelled;
   const double left = greater(t - m->expected_t, 0);
   const double steps = smaller(greater(ceil(left / EXPECTED_STEP), 1), EXPECTED_STEPS), dt = left / steps;
-  double gained[N], effort[N];
-  EACH effort[i] = m->applied[i] - m->lacked[i];
-  for (int k = 0; k < (int)steps && m->expects; ++k) {
-    s->forward(m->expected_q, m->expected_v, effort, s->model, gained);
-    EACH {
-      const double by = brakes ? dt * c->inverse_mass[i * N + i] * braked_by(m, i) : 0;
-      m->expected_v[i] = shrunk(m->expected_v[i] + dt * gained[i], by);
-      m->expected_q[i] += dt * m->expected_v[i];
-    }
-  }
   m->expected_t = t;
+  if (!m->expects || !(left > 0)) return;
+  go_on(s, m, steps, dt, m->expected_q, m->expected_v);
+  go_on(s, m, steps, dt, m->alone_q, m->alone_v);
 }
 
 /* By how much a velocity may be another one than the model expects, by what drives joints and the model was seen to lack:
-   unseen + |M⁻¹| |r - lacked| (t - certain_t). */
+   unseen + |M⁻¹| driven (t - certain_t). */
 static double spread_of(const Settings* s, const State* m, double t, int i) {
   const Consistency* c = &m->consistency;
   double gained = 0;
   if (!m->expects || !s->plausibility || !c->modelled) return 0;
-  for (int j = 0; j < N; ++j) gained += fabs(c->inverse_mass[i * N + j]) * driven_by(m, j);
+  for (int j = 0; j < N; ++j) gained += fabs(c->inverse_mass[i * N + j]) * m->driven[j];
   return c->unseen[i] + gained * (t - m->certain_t);
 }
 
@@ -254,6 +272,8 @@ static void begin_expecting(const Settings* s, State* m) {
   m->expected_t = m->certain_t = m->expected_since = s->plausibility ? c->at : m->time;
   copy(m->expected_q, s->plausibility ? c->q : m->q); copy(m->expected_v, s->plausibility ? c->v : m->qd);
   if (!m->expects) clear(m->expected_v);
+  copy(m->alone_q, m->expected_q); copy(m->alone_v, m->expected_v);
+  clear(m->strayed);
 }
 
 /* Whether the model's motion goes on from the latest state without doubt. */
@@ -302,10 +322,34 @@ static int find_trusted(const Settings* s, const State* m, double t) {
   return positions < velocities ? TRUST_POSITIONS : TRUST_VELOCITIES;
 }
 
+/* Whether the velocity that is trusted of a joint becomes greater than the effort explains, within `RESIDUAL_TIME`: it is that of
+   another joint, say. What the model may not know of the weight explains a part. */
+static int strays(const Settings* s, State* m, double t) {
+  const Consistency* c = &m->consistency;
+  const double dt = t - m->certain_t, left = greater(1 - dt / RESIDUAL_TIME, 0);
+  int found = 0;
+  if (!(m->certain_t > m->expected_since)) return 0; /* they are trusted from now on */
+  EACH {
+    double unknown = 0;
+    for (int j = 0; j < N && c->modelled; ++j) unknown += fabs(c->inverse_mass[i * N + j]) * (m->driven[j] + m->gravity_error[j]);
+    m->strayed[i] = shrunk(left * m->strayed[i] + m->voted[i] - m->expected_v[i], dt * unknown);
+    found |= m->strayed[i] * m->voted[i] > 0 && fabs(m->strayed[i]) > SLOW * s->velocity_limit[i];
+  }
+  return found;
+}
+
+/* Nothing of what comes is trusted any more: the motion of the model alone counts. */
+static void trust_none(const Settings* s, State* m, double t) {
+  m->trusts = TRUST_NONE;
+  m->certain_t = m->expected_since;
+  copy(m->expected_q, m->alone_q); copy(m->expected_v, m->alone_v);
+  EACH m->voted[i] = shrunk(m->expected_v[i], spread_of(s, m, t, i));
+}
+
 /* The velocity by a vote of three: that of positions, the reported one, and the one that the model expects. Any one of them may
-   be wrong. Where positions and velocities do not contradict each other the reported one counts; without states, what of the
-   model's is certain. If they contradict each other, the model tells which of the two is right; as long as they differ by
-   little, the faster one counts. Nonzero while the velocity is known. The model's motion goes on from there then. An arm that
+   be wrong. Where positions and velocities do not contradict each other the reported one counts, but of a joint that stopped at
+   once what of the model's is certain; likewise without states. If they contradict each other, the model tells which of the two
+   is right; as long as they differ by little, the faster one counts; both only as long as it does not stray. Nonzero while the velocity is known. The model's motion goes on from there then. An arm that
    stood stays there. */
 static int vote(const Settings* s, State* m, double t, int has_state) {
   const Consistency* c = &m->consistency;
@@ -313,16 +357,20 @@ static int vote(const Settings* s, State* m, double t, int has_state) {
   EACH m->voted[i] = shrunk(m->expected_v[i], spread_of(s, m, t, i)); /* damping by a guess could drive a joint */
   if (!has_state) return 0;
   if (c->verdict != BLIND) {
+    const int stopped = m->expects && c->stopped;
     m->trusts = UNDECIDED;
-    copy(m->voted, c->raw); copy(m->expected_q, m->last_q);
+    EACH if (!(stopped && c->stops[i])) { m->voted[i] = m->expected_v[i] = c->raw[i]; m->expected_q[i] = m->last_q[i]; }
+    if (stopped) return 0;
   } else if (!m->expects) {
     clear(m->voted);
     return 1;
   } else {
+    if (m->trusts == TRUST_NONE) return 0;
     EACH slow &= fabs(m->differ_v[i] - c->raw[i]) <= SLOW * s->velocity_limit[i];
     if (m->trusts == UNDECIDED && !slow) m->trusts = find_trusted(s, m, t);
     if (m->trusts == UNDECIDED && !slow) return 0;
     EACH m->voted[i] = m->trusts == UNDECIDED ? faster_of(m->differ_v[i], c->raw[i]) : trusted_velocity(m, i);
+    if (strays(s, m, t)) { trust_none(s, m, t); return 0; }
     if (m->trusts == TRUST_POSITIONS) copy(m->expected_q, c->last_q);
   }
   copy(m->expected_v, m->voted);
@@ -346,15 +394,23 @@ static int drive_acts(const State* m, int i, double qd, const double* expected) 
   return expected[i] * qd > 0;
 }
 
-/* A joint becomes faster under a reaction, for longer than efforts take to change, and its drive does not act as it is told:
-   its effort does not take energy out, so the joint is let go of. */
+/* Speed from which on a joint is let go of whose drive does not act: it has become faster. Where a test has found already that this
+   drive disobeys, any speed counts that is not slow. */
+static double speed_let_go(const Settings* s, const State* m, int i) {
+  const Consistency* c = &m->consistency;
+  if (c->verdict == FAULTY && c->problem == DISOBEYS && c->joint == i) return SLOW * s->velocity_limit[i];
+  return greater(GROWTH * m->begin_speed[i], FAST * s->velocity_limit[i]);
+}
+
+/* A joint becomes faster under a reaction, for longer than efforts take to change, and its drive does not act as it is told: its effort
+   does not take energy out, so the joint is let go of. */
 static int obeys(const Settings* s, State* m, double t, const double* q, const double* qd) {
   int fastest = -1;
   double gained[N];
   s->forward(q, qd, m->applied, s->model, gained);
   EACH {
     const double speed = fabs(qd[i]);
-    m->disobeys[i] = speed > greater(GROWTH * m->begin_speed[i], FAST * s->velocity_limit[i]) && !drive_acts(m, i, qd[i], gained);
+    m->disobeys[i] = speed > speed_let_go(s, m, i) && !drive_acts(m, i, qd[i], gained);
     if (m->disobeys[i] && (fastest < 0 || speed > fabs(qd[fastest]))) fastest = i;
   }
   if (fastest < 0) { m->grows_since = t; return 1; }
@@ -411,7 +467,7 @@ static int blind_effort(const Settings* s, State* m, double t, int has_state, do
   const int sees = vote(s, m, t, has_state), blindly = m->expects && !sees;
   if (begins) EACH { m->found[i] = m->expected_q[i]; m->begin_speed[i] = greater(m->begin_speed[i], fabs(m->voted[i])); }
   if (t >= (blindly ? smaller(m->until, m->blind_begin + BRAKING) : m->until)) return 1;
-  if (!is_below_limits(s, m, t) || !obeys(s, m, t, m->expected_q, m->voted)) return 1;
+  if ((blindly && !is_below_limits(s, m, t)) || !obeys(s, m, t, m->expected_q, m->voted)) return 1;
   EACH effort[i] += (sees ? spring(s, m, i, m->found[i], m->expected_q[i]) : 0) - part * m->carried_damping[i] * m->voted[i];
   return 0;
 }

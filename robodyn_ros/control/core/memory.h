@@ -63,7 +63,7 @@ typedef struct {
 
 /* Verdicts on a state (consistency.c). */
 enum { TRUSTED, DROPPED, BLIND, FAULTY };
-enum { UNDECIDED, TRUST_POSITIONS, TRUST_VELOCITIES };      /* what of a state that contradicts is trusted */
+enum { UNDECIDED, TRUST_POSITIONS, TRUST_VELOCITIES, TRUST_NONE }; /* what of a state that contradicts is trusted */
 enum { BY_POSITION_NOISE, BY_VELOCITY_NOISE, BY_DELAY, BY_FRICTION, BY_MASSES, BY_PAYLOAD, BY_PUSH }; /* what bounds a residual */
 enum { PROBLEM_KINDS = 32 }; /* a problem is its kind, and so many times what bounds it */
 
@@ -112,6 +112,8 @@ typedef struct {
   /* velocities that jumped, which positions have not shown to be true: by how much, and how far that has led since */
   double jumped[N], led[N]; /* [rad/s] or [m/s], [rad] or [m] */
   int64_t unproved, proved; /* whether there are any; whether one was shown to be true just now */
+  int64_t stops[N], stopped; /* joints that stopped at once, of which nothing shows whether they stand; whether there are any */
+  double stopped_at[N], stopped_t[N]; /* where and when [s] */
   double swept[N]; /* least mean speed of the latest interval that the noise of positions leaves [rad/s] or [m/s] */
 } Consistency;
 
@@ -222,6 +224,9 @@ typedef struct {
   double expected_since, expected_t, certain_t, expected_q[N], expected_v[N]; /* since which state; when a velocity was certain last */
   double gravity_error[N], lacked[N], carried_error[N]; /* of what carries a joint: by how much the model may be wrong, was wrong,
                                                            and is corrected [N·m] or [N] */
+  double dry[N], driven[N]; /* dry friction, and what else it lacked, which drives a joint [N·m] or [N] */
+  double alone_q[N], alone_v[N], strayed[N]; /* where the arm is by the model alone, and how fast; by how much velocities that are
+                                                trusted changed more than efforts explain [rad/s] or [m/s] */
   int64_t trusts; /* of states that contradict: what of them is trusted */
   double differ_t, differ_q[N], differ_v[N], voted[N]; /* likewise: the velocity of their positions; and the vote */
   double blind_begin, blind_t, held; /* since when no state can be trusted, the latest command since then, and the longest that
