@@ -36,11 +36,25 @@ CASES = [
     (1, 433, True, "states 60 ms late", "prr", 0.2),  # 0.6 and a stop: friction was taken for weight
     (1, 327, True, "no states", "panda", 0.8),  # 1.6: damped by a velocity that the model guessed
     (2, 529, True, "joint is blocked", "prr", 0.3),  # 2: braked by the motion that the model guessed
-    (1, 109, False, "velocities: zero", "z1", 0.5),  # 3.1: without friction the model drove light joints away, which ended it
+    (
+        1,
+        109,
+        False,
+        "velocities: zero",
+        "z1",
+        0.5,
+    ),  # 3.1: without friction the model drove light joints away
     (1, 107, False, "velocities: zero", "kinova", 1.5),  # 20: let go of at its limit, although it was seen and braked
     (1, 193, True, "stuck, no velocity: all", "prr", 0.6),  # 7.4: an encoder that stopped with its velocity was trusted
     (2, 145, True, "joints: swapped", "prr", 0.4),  # 1.6: velocities were trusted for good
-    (1, 480, True, "drive is dead", "prr", 0.9),  # 1.01 and a stop: held with a drive that was found dead until it was fast
+    (
+        1,
+        480,
+        True,
+        "drive is dead",
+        "prr",
+        0.9,
+    ),  # 1.01 and a stop: held by a dead drive until it was fast
 ]
 
 

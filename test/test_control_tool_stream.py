@@ -293,3 +293,15 @@ def test_what_is_no_twist_is_refused() -> None:
     arm.loop.apply(arm.loop.settings._replace(tool=None))
     with pytest.raises(InputError, match="name no tool"):
         arm.loop.move_tool("twist", np.zeros(6), arm.t)
+
+
+@pytest.mark.parametrize(
+    "turn", [(2.9, 0.1, -0.2), (0.1, 2.9, 0.2), (-0.2, 0.1, 2.9), (-2.8, -0.4, 0.3), (0.3, -0.2, 0.1)]
+)
+def test_the_angle_to_a_target_is_right_however_far_it_is_turned(turn: tuple[float, ...]) -> None:
+    arm = Streamed("eight joints")
+    target = arm.pose()
+    target[:3, :3] = so3.exp(np.array(turn)) @ target[:3, :3]
+    arm.run(arm.dt, "pose", target)
+    assert_allclose(arm.loop.tool_stream.angle, np.linalg.norm(turn), rtol=0.0, atol=1e-3)
+    assert_allclose(arm.loop.tool_stream.distance, 0.0, atol=1e-3)

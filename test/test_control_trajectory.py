@@ -248,6 +248,23 @@ def test_the_way_from_one_motion_to_another_takes_in_both(degree):
             np.testing.assert_allclose(part, wanted, rtol=1e-9, atol=1e-9)
 
 
+def test_from_rest_a_trajectory_of_positions_is_followed_as_it_is():
+    """Line by line; an arm that moves goes over to the line with its velocity, by a cubic."""
+    velocities = []
+    for first in (np.zeros(3), np.array([0.1, -0.2, 0.3])):
+        loop = prr_loop(np.full(3, 50.0))
+        loop.follow(Trajectory([0.0, 4.0], [PRR.home, PRR.home + 4.0 * first], [first, first]), 0.0)
+        for t in (0.0, 0.05, 0.1):
+            loop.update(t, t, *loop.expected(0.0)[1][:2])
+        now, (q, before, *_) = loop.expected(0.0)
+        loop.follow(Trajectory([0.0, 1.0, 2.0], [q, q + 0.2, q + 0.3]), now)
+        velocities.append([loop.expected(ahead)[1][1] for ahead in (1e-9, 0.25, 0.5, 0.999)])
+    np.testing.assert_allclose(velocities[0], 0.2, rtol=1e-9)
+    assert np.abs(before).min() > 0.005
+    np.testing.assert_allclose(velocities[1][0], before, rtol=1e-5)
+    assert np.ptp(velocities[1], axis=0).min() > 0.05
+
+
 @pytest.mark.parametrize("degree", [1, 3, 5])
 def test_a_late_trajectory_is_joined_at_the_first_point_that_the_limits_let_the_arm_reach(degree):
     """0.2 s late, 0.1 off, with at most 1 rad/s: the points of the next tenths of a second come too early."""
