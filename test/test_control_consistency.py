@@ -418,3 +418,13 @@ def test_the_sensitivity_is_that_of_each_body_of_a_payload_and_of_a_force(name):
     assert (rows[1] >= payload - 1e-6).all()
     assert (rows[1] <= payload + LEVER * 9.81 + 1e-6).all()
     np.testing.assert_allclose(rows[2], force, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_friction_holds_a_joint_that_stands_against_effort_in_either_direction(side):
+    """Friction alone is unknown: it explains efforts up to its bound, in either direction."""
+    model = rd.create_dynamics("rnea", PRR)
+    monitor, still = ConsistencyMonitor(model, model_error=0.0, unknown_payload=0.0, push_force=0.0), np.zeros(3)
+    effort = model.gravity(PRR.home) + side * 0.05 * PRR.effort_limit
+    assert {monitor.update(0.002 * step, PRR.home, still, effort) for step in range(1000)} == {"TRUSTED"}
+    assert monitor.memory.momentum.tolist() == [0.0, 0.0, 0.0]
