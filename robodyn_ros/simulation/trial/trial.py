@@ -23,6 +23,7 @@ from robodyn_ros.control.step import Command
 from robodyn_ros.errors import JumpError, RobodynError
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.hardware.hardware import Hardware
+from robodyn_ros.simulation.hardware.sensors import SensorReading
 
 
 class TrialSamples(NamedTuple):
@@ -64,6 +65,57 @@ class _Record:
         return TrialSamples(np.array([row[0] for row in rows]), np.array([row[1] for row in rows]), columns)
 
 
+class _Controlled:
+    """The control loop of a trial, with its commands and faults on record.
+
+    Attributes:
+        commands: effort, and q and qd of the reference.
+        faults: message of a fault, as it began → number of states that it lasted for.
+    """
+
+    def __init__(self, hardware: Hardware, loop: ControlLoop, *, until_fault: bool) -> None:
+        self.commands, self.faults = _Record("effort", "q", "qd"), Counter[str]()
+        self._hardware, self._loop, self._until_fault = hardware, loop, until_fault
+        self._present: tuple[str | None, str] = None, ""  # the numbers in the message change from state to state
+        self._count = loop.fault_count
+
+    def update(self, reading: SensorReading, stamp: float) -> None:
+        """Command the hardware for a reading."""
+        try:
+            self._send(self._loop.update(stamp, self._hardware.time, reading.q, reading.qd), stamp)
+        except JumpError:  # a state that is dropped is no fault; beyond `drop_time` it becomes one of the loop
+            return
+        except RobodynError as problem:
+            self._note_fault(f"state refused: {problem}")
+
+    def watch(self) -> None:
+        """Command the hardware if readings are missing."""
+        self._send(self._loop.watch(self._hardware.time), self._hardware.time)
+
+    def _send(self, command: Command | None, stamp: float) -> None:
+        loop = self._loop
+        fault = None if loop.fault_count == self._count else loop.fault  # a fault may begin without a command
+        self._count = loop.fault_count
+        kind = command.fault if command is not None else None if fault is None else fault.kind
+        if command is None and kind is None:
+            return
+        if kind != self._present[0]:
+            self._present = kind, "" if kind is None else f"{kind}: {loop.problem_of(kind, loop.memory())}"
+        if kind is not None:
+            self._note_fault(self._present[1])
+        if command is None:
+            return
+        self._hardware.command(command.effort)
+        none, reference = np.full(len(command.effort), np.nan), command.reference
+        q, qd = (none, none) if reference is None else (reference.q, reference.qd)
+        self.commands.add(self._hardware.time, stamp, command.effort, q, qd)
+
+    def _note_fault(self, message: str) -> None:
+        self.faults[message] += 1
+        if self._until_fault:
+            raise _FirstFault
+
+
 def run_trial(
     hardware: Hardware,
     loop: ControlLoop | None,
@@ -82,61 +134,35 @@ def run_trial(
         until_fault: end at the first fault, before the loop's response to it.
     """
     step, period = hardware.plant.settings.step, hardware.sensors.steps
-    truth, states, commands = _Record("q", "qd", "effort"), _Record("q", "qd", "effort"), _Record("effort", "q", "qd")
-    faults: Counter[str] = Counter()
-    lasting: tuple[str | None, str] = None, ""  # the numbers in the message change from state to state
-    count = 0 if loop is None else loop.fault_count
+    truth, states = _Record("q", "qd", "effort"), _Record("q", "qd", "effort")
+    controlled = None if loop is None else _Controlled(hardware, loop, until_fault=until_fault)
     end = hardware.now + round(duration / step)
     interval = period if hardware.sensors.transport.punctual else 1  # steps until the next reading can arrive
-    none = np.full(hardware.plant.dynamics.robot.n, np.nan)
     failures = hardware.failures
 
-    def send(loop: ControlLoop, command: Command | None, stamp: float) -> None:
-        nonlocal lasting, count
-        fault = None if loop.fault_count == count else loop.fault  # one that begins may be answered by nothing at all
-        count = loop.fault_count
-        kind = command.fault if command is not None else None if fault is None else fault.kind
-        if command is None and kind is None:
-            return
-        if kind != lasting[0]:
-            lasting = kind, "" if kind is None else f"{kind}: {loop.problem_of(kind, loop.memory())}"
-        if kind is not None:
-            faults[lasting[1]] += 1
-            if until_fault:
-                raise _FirstFault
-        if command is None:
-            return
-        hardware.command(command.effort)
-        reference = command.reference
-        q, qd = (none, none) if reference is None else (reference.q, reference.qd)
-        commands.add(hardware.time, stamp, command.effort, q, qd)
+    def read() -> None:
+        for reading in hardware.readings():  # each reading gets its command at once
+            stamp = reading.step * step
+            states.add(hardware.time, stamp, reading.q, reading.qd, reading.effort)
+            if controlled is not None:
+                controlled.update(reading, stamp)
 
     with suppress(_FirstFault):
         while True:
-            time = hardware.time
-            for reading in hardware.readings():  # each reading gets its command at once
-                stamp = reading.step * step
-                states.add(time, stamp, reading.q, reading.qd, reading.effort)
-                if loop is not None:
-                    try:
-                        send(loop, loop.update(stamp, time, reading.q, reading.qd), stamp)
-                    except JumpError:  # a state that is dropped is no fault; beyond `drop_time` the loop tells of one
-                        continue
-                    except RobodynError as problem:
-                        faults[f"state refused: {problem}"] += 1
-                        if until_fault:
-                            raise _FirstFault from problem
+            read()
             if hardware.now % period == 0:  # the loop notices missing readings; the truth is recorded
-                if loop is not None:
-                    send(loop, loop.watch(time), time)
-                truth.add(time, time, hardware.plant.q, hardware.plant.qd, hardware.effort)
-                progress(time)
+                if controlled is not None:
+                    controlled.watch()
+                truth.add(hardware.time, hardware.time, hardware.plant.q, hardware.plant.qd, hardware.effort)
+                progress(hardware.time)
             if hardware.now >= end:
                 break
             hardware.advance(min(interval, end - hardware.now))
-            if hardware.failures > failures:  # what would follow is no motion of the arm
+            if hardware.failures > failures:  # later steps would be no motion of the arm
                 break
-    if hardware.failures > failures:
-        faults[f"step failed: {hardware.failure}"] = hardware.failures - failures
-    n = len(none)
-    return Trial(truth.samples(n), states.samples(n), commands.samples(n), dict(faults))
+    commands, faults = _Record("effort", "q", "qd"), Counter[str]()
+    if controlled is not None:
+        commands, faults = controlled.commands, controlled.faults
+    failed = {f"step failed: {hardware.failure}": hardware.failures - failures} if hardware.failures > failures else {}
+    n = hardware.plant.dynamics.robot.n
+    return Trial(truth.samples(n), states.samples(n), commands.samples(n), {**faults, **failed})
