@@ -75,4 +75,4 @@ def test_the_messages_of_the_page_are_those_of_the_package(said, tmp_path, monke
     plugins._found.cache_clear()
     assert said in str(raised.value)
     page = (ROOT / "docs/how-to/own-plugin.md").read_text(encoding="utf-8")
-    assert said in page.split("## What the messages mean")[1]
+    assert said in page.split("## Messages and remedies")[1]
