@@ -114,8 +114,8 @@ def test_what_a_urdf_does_not_have_is_said_once():
         robot = rd.load_robot(spoilt)
     assert len(said) == len(robot.findings) == 1
     assert str(said[0].message) == (
-        "robot 'arm': has what a URDF does not have, which is ignored: current of <limit> (line 2), mu_viscous of "
-        "<dynamics> (line 2), <spring> in <joint> (line 2)"
+        "robot 'arm': has tags or attributes that no URDF has, which are ignored: current of <limit> (line 2), "
+        "mu_viscous of <dynamics> (line 2), <spring> in <joint> (line 2)"
     )
     assert robot.damping.tolist() == [1.0] * 4
 

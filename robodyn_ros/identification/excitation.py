@@ -8,9 +8,9 @@ position, velocity, acceleration, jerk, effort and workspace. :func:`excite` sea
 (2 L - 1, n) of the series:
 
 1. draw random coefficients and shrink the motion until it is within the limits;
-2. minimise the criterion, with a penalty on what is beyond the limits that grows from round to round (the penalty
+2. minimise the criterion, with a penalty on violations of the limits that grows from round to round (the penalty
    method; Nocedal and Wright, Numerical Optimization, 2006, ch. 17), by L-BFGS with exact derivatives;
-3. check the best result at many more points than it was made from, and shrink it by the little that it exceeds there.
+3. check the best result at many more points than the search uses, and shrink it to remove a small violation there.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 
 SAMPLES = 16
-"""Points per period of the fastest harmonic from which the motion is made."""
+"""Points per period of the fastest harmonic at which the search evaluates the motion."""
 
 CHECKED = 16
-"""Number of times as many points at which it is checked."""
+"""Factor on the number of points for the final check."""
 
 PENALTIES = (1e1, 1e3, 1e5)
 """Weights of the penalty, round by round."""
@@ -48,13 +48,13 @@ MAX_ITERATIONS = 200
 """Greatest number of iterations of a round."""
 
 SHRINK, SHRINK_FAST = 0.99, 0.7
-"""Factors by which a motion beyond its limits shrinks at a time; the second once it is half its size."""
+"""Factors by which each step shrinks a motion beyond its limits; the second from half its size on."""
 
 MIN_SIZE = 1e-3
-"""Ratio of its size below which a motion counts as none."""
+"""Ratio of its initial size below which a motion counts as none."""
 
 ROUNDING = 1e-9
-"""Amount by which rounding may take a start at a limit beyond it."""
+"""Tolerance for rounding of a start at a limit."""
 
 SLOWDOWNS = 5
 """Number of times that the duration of the approach is doubled."""
@@ -162,7 +162,7 @@ def excite(
     )
     worst, kind = whole.worst(at_rest(rest))
     if worst > 1.0 + ROUNDING:
-        raise InputError("start", f"is beyond the limits: {kind} at {100.0 * worst:.0f} % of what is allowed", rest)
+        raise InputError("start", f"is beyond the limits: {kind} is at {100.0 * worst:.0f} % of its limit", rest)
     base = base_parameters(
         robot,
         inertial=wanted.inertial,
@@ -264,13 +264,13 @@ def shrink_to_limits(x: Array, basis: MotionArrays, limits: ExcitationLimits, st
     raise InputError(
         "limits",
         "leave no room to move, neither around the middle of the joints' ranges nor around the start; there, at "
-        f"{start}, {kind} is at {100.0 * worst:.0f} % of what is allowed",
+        f"{start}, {kind} is at {100.0 * worst:.0f} % of its limit",
         start,
     )
 
 
 def optimise(first: Array, basis: MotionArrays, limits: ExcitationLimits, criterion: DOptimality) -> Array:
-    """The motion of the least criterion that keeps to the limits, almost."""
+    """The motion of the least criterion that keeps to the limits, up to a small violation."""
     unit = np.vstack([limits.half, np.tile(np.abs(first[1:]).mean(axis=0), (len(first) - 1, 1))])
 
     def cost(flat: Array, weight: float) -> tuple[float, Array]:
@@ -301,7 +301,7 @@ def _approach(start: Array, series: FourierSeries, limits: ExcitationLimits) -> 
         limits: limits of the arm itself, without margins.
 
     Raises:
-        InputError: the straight path there is not within the limits, however slow the motion is.
+        InputError: the straight path to the motion leaves the limits, however slow it is.
     """
     q, qd, qdd = series.sample(np.linspace(0.0, series.period, 400))
     ends, rest = np.vstack([start, q[0]]), np.zeros((2, len(start)))
@@ -317,7 +317,7 @@ def _approach(start: Array, series: FourierSeries, limits: ExcitationLimits) -> 
         time *= 2.0
     raise InputError(
         "start",
-        f"the way from {start} to {q[0]}, where the motion begins, goes beyond the limits: {kind} comes to "
-        f"{100.0 * worst:.0f} % of what is allowed; give another start",
+        f"the path from {start} to {q[0]}, where the motion begins, exceeds the limits: {kind} reaches "
+        f"{100.0 * worst:.0f} % of its limit; give another start",
         start,
     )

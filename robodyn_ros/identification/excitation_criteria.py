@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The criterion and the constraints of exciting motions, with their derivatives by the motion.
+"""The criterion and the constraints of exciting motions, with their derivatives with respect to the motion.
 
 The criterion is D-optimality, I = - log det Σ Ybᵀ W Yb over the samples. It does not depend on the units or the choice
 of the base parameters (Swevers et al., 1997; :mod:`robodyn_ros.identification.excitation`). Its derivative goes through

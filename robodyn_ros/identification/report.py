@@ -28,14 +28,14 @@ from robodyn_ros.identification.estimation.result import Identification, Paramet
 from robodyn_ros.identification.signals.prepare import PreparedSamples
 
 PREDICTION = (
-    "RMS of what is left of each joint's effort, as a part of the RMS of the effort, while the joint moves. For "
-    "the cross-validation, parts of the recordings are left out in turn and predicted from the others."
+    "RMS of each joint's residual effort over the RMS of its effort, while the joint moves. For "
+    "the cross-validation, each fold of the recordings is left out in turn and predicted from the others."
 )
 
 PARAMETERS = (
     "First moments (m c) and inertias are about the origin of the body's frame, as the equations of motion have "
-    "them; the new URDF has centres of mass and inertias about these. What is not identified is as near to the "
-    "URDF as the data and physics let it be."
+    "them; the new URDF has centres of mass and inertias about these. Parameters that are not identified are as near "
+    "to the URDF as the data and physics allow."
 )
 
 PICTURE = "Measured and predicted effort of each joint over time, and their differences; grey where a joint is at rest"
@@ -44,7 +44,7 @@ OF_JOINTS = ("viscous", "coulomb", "excess", "stribeck_velocity", "armature")
 """Parameters of the joints rather than of the bodies, as their names begin."""
 
 SPREAD = 3.0
-"""Standard deviations of the RMS of N samples, which is 1/√(2N) of it at least, that chance may make [-]."""
+"""Greatest chance deviation of the RMS of N samples, in its standard deviations, each at least RMS/√(2N) [-]."""
 
 CHANGED = 0.01
 """Ratio of a joint's effort below which a change of the model does not change the control [-]."""
@@ -73,8 +73,8 @@ def report(result: Identification, used: Sequence[PreparedSamples], unused: Sequ
     sections += [
         _figure("The motion that was used", result, result.before, result.fit),
         _section("Parameters", TextBlock(Literal(PARAMETERS)), _table(parameters(result))),
-        _section("What could not be identified, and why", _table(missing(result))),
-        _section("What the motion shows", *_base(result)),
+        _section("Parameters that could not be identified, and why", _table(missing(result))),
+        _section("Base parameters that the motion shows", *_base(result)),
     ]
     opening = (VerdictBlock(Literal(verdict(result))),)
     return Document(Literal(f"Identification of {result.robot.name}"), opening, tuple(sections), numbered=False)
@@ -99,20 +99,20 @@ def _section(title: str, *blocks: Block) -> Section:
 
 
 def _table(table: Table) -> TableBlock:
-    """Return a table of the page; what was not identified is faint."""
+    """Return a table of the page; parameters that were not identified are faint."""
     heads, rows = table
     faint = ((i, j) for i, row in enumerate(rows) if row[-1].startswith("no: ") for j in range(len(row)))
     return literal_table(heads, rows, faint=faint)
 
 
 def verdict(result: Identification) -> str:
-    """A sentence that says how well the identified arm predicts efforts."""
+    """A sentence on the quality of the identified arm's predicted efforts."""
     found, before, motion = tested(result)
     worst, old = _worst(found), _worst(before)
     if lost := _unpredicted(found):
         joint = result.robot.joints[lost[0]]
-        text = f"The identified arm does not predict {motion}: of the effort of joint {joint.name!r} it leaves "
-        text += f"{worst:.0%} unexplained, no model 100%. Do not use it. Record all of a motion of "
+        text = f"The identified arm does not predict {motion}: of the effort of joint {joint.name!r}, "
+        text += f"{worst:.0%} stays unexplained (100% without a model). Do not use it. Record all of a motion of "
         return text + "`robodyn excite`, in which that joint moves as fast as it will in use."
     if not improved(result):
         return f"The identified arm predicts {motion} no better than the URDF: within {worst:.2%} of the effort."
@@ -120,14 +120,14 @@ def verdict(result: Identification) -> str:
 
 
 def improved(result: Identification) -> bool:
-    """True if the identified arm predicts better than the nominal one, by more than chance, and every joint at all."""
+    """True if the identified arm predicts significantly better than the nominal one, and each joint is predicted."""
     found, before, _ = tested(result)
     chance = 1.0 / np.sqrt(max(1.0, float(np.count_nonzero(found.used))))
     return not _unpredicted(found) and bool(np.nanmean(np.log(found.rms / before.rms)) < -chance)
 
 
 def _unpredicted(found: Prediction) -> list[int]:
-    """The joints of whose effort more is left than without a model, by more than chance; the worst one first."""
+    """The joints whose residual is significantly greater than their effort; the worst one first."""
     chance = SPREAD / np.sqrt(np.maximum(1, np.count_nonzero(found.used, axis=0)))
     lost = np.flatnonzero(found.relative > 1.0 + chance)  # never where the joint was at rest: NaN
     return sorted(lost.tolist(), key=lambda k: -found.relative[k])
@@ -233,10 +233,10 @@ def friction(result: Identification) -> Table:
 
 
 def changes(result: Identification) -> Table:
-    """What changes the efforts of the model most, the greatest change first, without what is noise or friction.
+    """The changes with the greatest effect on the model's efforts, the greatest first, without noise and friction.
 
-    A base parameter has a row if its change makes more than :data:`CHANGED` of a joint's effort, and if it is more than
-    three standard errors.
+    A base parameter has a row if its change is more than :data:`CHANGED` of a joint's effort and more than three
+    standard errors.
     """
     change = result.base_values - result.base_nominal
     rows: list[tuple[str, ...]] = [
@@ -247,7 +247,7 @@ def changes(result: Identification) -> Table:
         )
         if effect > CHANGED and abs(more) > 3.0 * error and name.partition("(")[0] not in OF_JOINTS
     ]
-    return ("What changes the control", "URDF", "Now", "±", "Of the effort"), rows
+    return ("Changes that affect the control", "URDF", "Now", "±", "Of the effort"), rows
 
 
 def _short(name: str) -> str:
@@ -287,11 +287,11 @@ def missing(result: Identification) -> Table:
     for one in sought(result):
         if not one.identified:
             reasons.setdefault(one.reason, []).append(one.name)
-    return ("What", "Why"), [(", ".join(names), reason) for reason, names in reasons.items()]
+    return ("Parameters", "Reason"), [(", ".join(names), reason) for reason, names in reasons.items()]
 
 
 def sought(result: Identification) -> list[Parameter]:
-    """The parameters that were not taken as known."""
+    """The parameters that were to be identified."""
     names = set(result.base.names)
     known = {one.name for one in result.parameters[: len(result.theta)]} - names
     return [one for one in result.parameters if one.name not in known]

@@ -19,7 +19,7 @@ from robodyn_ros.settings import check_settings, choice, setting, switch, whole
 
 @dataclass(frozen=True)
 class IdentificationSettings:
-    """Settings of :func:`identify`; each field's metadata describe it. What is not identified keeps its value."""
+    """Settings of :func:`identify`; each field's metadata describe it. Other parameters keep their values."""
 
     inertial: bool = switch(True, "identify masses, first moments and inertias")
     viscous: bool = switch(True, "identify viscous friction")
@@ -41,7 +41,7 @@ class IdentificationSettings:
 
 
 EFFORTS = ("auto", "measured", "commanded")
-"""Which effort counts: the measured one, else the commanded one (``auto``), or always the named one."""
+"""Which effort is used: the measured one, else the commanded one (``auto``), or always the named one."""
 
 
 @dataclass(frozen=True)

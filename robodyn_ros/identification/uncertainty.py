@@ -1,10 +1,10 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The uncertainty that a controller should state for an arm, as far as recordings show it.
+"""The uncertainty of an arm for the controller's settings, estimated from recordings.
 
-What they do not show stays to be stated by whoever knows the arm: a payload, a push, and errors of masses that only
-other poses would show.
+The user must state the uncertainty that recordings do not show: a payload, a push, and errors of masses that only other
+poses would show.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ from robodyn_ros.identification.estimation.result import Identification
 from robodyn_ros.identification.signals.prepare import PreparedSamples
 
 SIGMAS = 3.0
-"""Standard deviations of what is left unexplained that count as unknown friction, and of a delay [-]."""
+"""Number of standard deviations of the residual that count as unknown friction, and of a delay's error [-]."""
 
 
 class StatedSetting(NamedTuple):
-    """A setting of the controller, as recordings show it."""
+    """A setting of the controller, estimated from recordings."""
 
     name: str
     default: float
     value: float
     unit: str
-    joint: str  # the joint that asks for so much; "" for all
+    joint: str  # the joint with the greatest value; "" for all
 
 
 def stated_uncertainty(result: Identification, used: Sequence[PreparedSamples]) -> list[StatedSetting]:
-    """The settings ``position_noise``, ``velocity_delay`` and ``unknown_friction`` that the recordings show.
+    """The settings ``position_noise``, ``velocity_delay`` and ``unknown_friction``, estimated from recordings.
 
     The noise is that of the noisiest joint. The delay is that of the efforts, with three standard errors. The friction
-    is three standard deviations of the effort that is left of a motion that was not used, of the joint's effort limit.
+    is three standard deviations of the residual effort in a motion that was not used, over the joint's effort limit.
 
     Args:
-        result: what was identified from them.
+        result: the identification from them.
         used: the recordings.
     """
     robot, defaults = result.robot, SafetySettings()

@@ -3,13 +3,13 @@
 
 """Writing identified parameters into a URDF, with everything else in it unchanged to the byte.
 
-Only the attributes that hold the parameters are replaced, in their place; a missing tag is inserted. So comments,
-unknown tags, order and white space stay.
+Only the attributes that hold the parameters are replaced, in place; a missing tag is inserted. Comments, unknown tags,
+order and white space stay.
 
 The parameters of a body are those of all links that are fixed together. The links that are fixed to the moving link
-keep their inertias, and the moving link gets the rest. If that rest is not physically possible, because the fixed links
-weigh more than the whole body was found to weigh, their inertias are scaled by the one factor that leaves a tenth to
-the moving link.
+keep their inertias, and the moving link gets the rest. If the rest is not physically possible, because the fixed links
+have a greater mass than the identified body, their inertias are scaled by one factor, which leaves a tenth to the
+moving link.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.urdf_editor import UrdfEditor
 
 LEAST_REST = 0.1
-"""Least ratio of a body that is left to its moving link, in every direction of its pseudo-inertia."""
+"""Least ratio of a body that remains in its moving link, in every direction of its pseudo-inertia."""
 
 UNCHANGED = 1e-14
-"""Greatest relative difference of parameters that are not written."""
+"""Greatest relative change of a parameter that is not written."""
 
 
 def with_parameters(robot: Robot, theta: Array) -> str:

@@ -19,10 +19,10 @@ from robodyn_ros.robot.pose import Array, Pose, read_only
 from robodyn_ros.robot.robot import Body, Inertial, Robot
 
 NOISE = 1e-12
-"""Inertia for each kilogram that counts as zero [m²]: that of a body a micrometre across. Exporters write 1e-35."""
+"""Inertia per kilogram that counts as zero [m²]: that of a body a micrometre across. Exporters write 1e-35."""
 
 ROUNDING = 1e-2
-"""How far an inertia may break the rules, relative to its greatest moment.
+"""Greatest violation of the rules that an inertia may have, relative to its greatest moment.
 
 URDFs carry rounded numbers. A plate with moments (0.5006, 0.5046, 1.0052), rounded to three digits, reads (0.501,
 0.505, 1.01), which breaks the triangle inequality by 0.4 %; three digits can break it by 0.6 % at most. Mistakes break
@@ -30,13 +30,14 @@ it by more: in the URDFs of Gepetto/example-robot-data, one inertia breaks it by
 """
 
 EXACT = 1e-12
-"""How far below zero a moment may be, relative to the greatest, where the exact number is zero."""
+"""Greatest negative value of a moment whose exact value is zero, relative to the greatest moment."""
 
 INSIDE = 1e-6
-"""Least eigenvalue of a repaired Σ, relative to the greatest. MuJoCo and others allow for no rounding."""
+"""Least eigenvalue of a repaired Σ, relative to the greatest. MuJoCo and other programs have no tolerance for
+rounding."""
 
 SINGULAR = 1e-10
-"""Relative size below which an inertia that a joint moves counts as none.
+"""Relative size below which the inertia that a joint moves counts as zero.
 
 A point mass on a joint's axis has a relative inertia of 1e-32 with exact numbers, and of 1e-11 where a right angle is
 written as 1.5708. A 1 mm tool on a 30 m gantry, which is real, has 1e-9.
@@ -48,7 +49,7 @@ PICTURES = (
     "no moving link has a mass: this URDF is for pictures. Poses, inverse kinematics, workspace and viewer work with "
     "it; dynamics needs an <inertial> with mass, centre of mass and inertia in each link that moves"
 )
-"""What is said of a URDF that describes geometry only."""
+"""Message for a URDF that describes geometry only."""
 
 _POSES = (0.7, 1.3, 2.9)
 """Seeds of the poses at which the mass matrix is evaluated; their values do not matter."""
@@ -69,7 +70,7 @@ def check_inertial(title: str, inertial: Inertial) -> None:
         return
     names = ("ixx", "iyy", "izz")
     for name, moment in zip(names, np.diag(inertia), strict=True):
-        if moment < -max(noise, EXACT * greatest):  # no rounding makes a negative number of a positive one
+        if moment < -max(noise, EXACT * greatest):  # rounding cannot make a positive number negative
             raise RobotDescriptionError(title, f"{name} = {moment:g} kg m² is negative, which is physically impossible")
     moments = np.linalg.eigvalsh(inertia / greatest)
     tolerance = ROUNDING * moments[2]
@@ -91,9 +92,9 @@ def nearest_possible(inertial: Inertial) -> Inertial:
 
     About the centre of mass the pseudo-inertia is P = [[Σ, 0], [0, m]] with Σ = ½ tr(I) 1 − I, and a body exists
     exactly if P is positive semidefinite (Wensing, Kim and Slotine, IEEE RA-L 3(1), 2018, section III). The nearest
-    such matrix in the Frobenius norm has the same eigenvectors, and zero in place of each negative eigenvalue (Higham,
+    such matrix in the Frobenius norm has the same eigenvectors, and zero replaces each negative eigenvalue (Higham,
     Computing a nearest symmetric positive semidefinite matrix, Linear Algebra and its Applications 103, 1988, theorem
-    2.1). Here it is ``INSIDE`` of the greatest in place of zero, so that rounding leaves it possible.
+    2.1). Here ``INSIDE`` times the greatest eigenvalue replaces zero, so that rounding cannot make the body impossible.
     """
     inertia = inertial.inertia
     values, vectors = np.linalg.eigh(0.5 * np.trace(inertia) * np.eye(3) - inertia)
@@ -123,17 +124,17 @@ def _finite(title: str, *arrays: Array) -> None:
 def check_moves_inertia(robot: Robot) -> None:
     """Check that every motion of the joints moves some inertia, so that the mass matrix can be inverted.
 
-    det M(q) is analytic in q. So it is zero at an arbitrary pose (almost surely) only if it is zero at all poses.
+    det M(q) is analytic in q. If it is zero at a random pose, it is (almost surely) zero at all poses.
 
     Raises:
         RobotDescriptionError: no body has a mass; a joint, or a combination of joints, moves no inertia, or a negative
-            one; the message names the joints and what to do.
+            one; the message names the joints and the remedy.
     """
     if not any(body.inertial.mass or body.inertial.inertia.any() for body in robot.bodies):
         raise robot.description_error(f"robot {robot.name!r}", PICTURES)
     found = []
     for seed in _POSES:
-        with np.errstate(all="ignore"):  # what overflows ends as inf or nan
+        with np.errstate(all="ignore"):  # an overflow gives inf or nan
             found.append(_least_inertia(robot, np.sin(seed * np.arange(1, robot.n + 1))))
         if np.isnan(found[-1][0]):
             raise RobotDescriptionError(f"robot {robot.name!r}", _OVERFLOW)
@@ -157,7 +158,7 @@ def check_moves_inertia(robot: Robot) -> None:
 def _least_inertia(robot: Robot, q: Array) -> tuple[float, tuple[int, ...]]:
     """The least relative inertia of any motion at pose q, and the indices of the joints that take part in it.
 
-    It is infinity without joints if it is above ``SINGULAR``, and NaN without joints if there is an overflow.
+    An inertia above ``SINGULAR`` gives infinity and no joints; an overflow gives NaN and no joints.
     """
     M, bound = _mass_matrix(robot, q)
     if not np.isfinite(M).all() or not np.isfinite(bound).all():

@@ -3,10 +3,10 @@
 
 """The configuration space of an arm.
 
-The positions of a continuous joint lie on a circle: q and q + 2π are one position. So they are subtracted, averaged and
+The positions of a continuous joint lie on a circle: q and q + 2π are one position. They are subtracted, averaged and
 interpolated along the shorter path, across the seam at ±π (Lynch and Park, Modern Robotics (2017), section 2.3;
 averages: Mardia and Jupp, Directional Statistics (2000), section 2.2). The positions of every other joint lie on a
-line, even if it can turn more than once round, because its limits tell its turns apart.
+line, even if its range is more than one turn, because its limits distinguish the turns.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ class ConfigurationSpace:
 
     Attributes:
         circular: True for the coordinates on a circle (n,).
-        turns: True for the coordinates that give the same pose one turn further, within their limits or not (n,).
+        turns: True for the coordinates where a full turn gives the same pose, within their limits or not (n,).
     """
 
     def __init__(self, robot: Robot) -> None:
         """
         Args:
-            robot: the arm. A joint that another one mimics by a fraction is on a line, because a turn of the first is
-                no turn of the other.
+            robot: the arm. A joint that another one mimics by a fraction is on a line, because a full turn of the first
+                is not a full turn of the other.
         """
         self.robot = robot
         whole = np.ones(robot.n, dtype=bool)
@@ -94,7 +94,7 @@ class ConfigurationSpace:
         return np.where(self.circular, np.arctan2(sine, cosine), straight)
 
     def near(self, reference: ArrayLike, q: ArrayLike) -> Array:
-        """The same positions in the turn nearest to a reference; unchanged to the last bit if they are in that turn."""
+        """The same positions in the turn nearest to a reference; bit-identical if they are in that turn."""
         given = np.asarray(q, dtype=np.float64)
         if self._all_lines:
             return given
@@ -114,7 +114,7 @@ class ConfigurationSpace:
 
         Args:
             reference: (n,).
-            q: (n,); a joint that no turn brings within its limits stays as it is.
+            q: (n,); a joint stays as it is if no turn brings it within its limits.
         """
         found = np.array(q, dtype=np.float64)
         # Plain numbers, because a solver asks for one configuration at a time, for which NumPy takes ten times as long.

@@ -1,15 +1,15 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The text of a URDF, read once: a tree of XML elements that know where they stand.
+"""The text of a URDF, read once: a tree of XML elements with their places in the text.
 
 Every reader of a URDF uses this tree: the model (:mod:`robodyn_ros.robot.urdf`), the editor
 (:mod:`robodyn_ros.robot.urdf_editor`), the shapes of the viewer and of the planner, and ``robodyn check``.
 
-The text comes from users and over the network. It is read by expat, and a document type is refused unread, because XML
-entities come with it (external files, exponential expansion). Depth and length cost no more than their number of bytes.
-Namespaces are left alone, as robot_state_publisher's parser does: a URDF may use prefixes that it never declares. (A
-parser that knows namespaces, such as lxml, refuses those files.)
+The text comes from users and over the network. It is read by expat. A document type is refused before it is read,
+because it can define XML entities (external files, exponential expansion). The cost of reading is linear in the number
+of bytes, whatever the depth. Namespaces are left alone, as robot_state_publisher's parser does: a URDF may use prefixes
+that it never declares. (A parser that knows namespaces, such as lxml, refuses those files.)
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ DEEPEST = 64
 """Elements nested deeper than this are skipped: no reader looks below ``robot/link/visual/geometry/mesh``."""
 
 LONGEST = 60
-"""So many characters are told of a file that is none of a robot."""
+"""Number of characters that a message quotes of a file that does not describe a robot."""
 
 _NAME = re.compile(r"\w{1,100}")
-"""What may be the name of an arm: no path, no ending."""
+"""Pattern of an arm's name: no path, no file extension."""
 
 _BLANK = "\ufeff \t\r\n"  # the byte order mark that some editors write, and white space
 
@@ -50,11 +50,11 @@ _ORIGINS = ("robot/link/inertial/origin", "robot/joint/origin")
 
 
 _DEFINITIONS = ("xacro:property", "xacro:arg", "xacro:macro")
-"""Tags of xacro that put nothing into a URDF by themselves; other programs leave them behind."""
+"""Tags of xacro that add nothing to a URDF by themselves; other programs leave them in the file."""
 
 
 _UNREAD = ("xacro:macro", "gazebo", "transmission", "ros2_control")
-"""Tags whose content no reader looks at."""
+"""Tags whose content no reader uses."""
 
 
 class Finding(NamedTuple):
@@ -63,14 +63,14 @@ class Finding(NamedTuple):
     severity: Literal["error", "warning", "note"]
     element: str  # as in the file, for example ``joint 'shoulder'``
     line: int | None  # in the file, from 1
-    text: str  # what is wrong, and what would be right
+    text: str  # the problem and the remedy
 
 
 class UrdfElement(ET.Element):
-    """An XML element that knows where its opening tag stands.
+    """An XML element with the place of its opening tag.
 
     Attributes:
-        line: its line in the file, from 1; None if the text is none that a user has: xacro or MuJoCo made it.
+        line: its line in the file, from 1; None if xacro or MuJoCo made the text, so that no user has it.
         start: its first byte in the text as UTF-8; -1 if the element was not read from a text.
     """
 
@@ -79,7 +79,7 @@ class UrdfElement(ET.Element):
 
 
 def line_of(element: ET.Element) -> int | None:
-    """The line that an element of a URDF stands in, from 1; None if it stands in no text that a user has."""
+    """The line of an element of a URDF, from 1; None if no user has the text."""
     return element.line if isinstance(element, UrdfElement) else None
 
 
@@ -92,7 +92,7 @@ class UrdfDocument:
         file: the path as given, or None if the source is the text itself.
         text: the XML.
         root: its root element.
-        objection: the first reason, if any, why it is no URDF that this package reads although it is XML.
+        objection: the first reason, if any, why this package cannot read the XML as a URDF.
     """
 
     label: str
@@ -105,7 +105,7 @@ class UrdfDocument:
     def places(self) -> dict[str, Place]:
         """Name in messages of the robot, a link or a joint → file and line; empty if there is no file.
 
-        Of two elements with the same name the later one counts, because the earlier one is right.
+        If two elements have the same name, this is the place of the later one, because the later one is the mistake.
         """
         if self.file is None:
             return {}
@@ -198,7 +198,7 @@ class _Parser:
     Args:
         label: name of the source in messages.
         file: the path as given, or None.
-        is_made: another program made the text, so its lines mean nothing to a user.
+        is_made: True if another program made the text, so that its line numbers are of no use to a user.
     """
 
     def __init__(self, label: str, file: str | None, *, is_made: bool = False) -> None:
@@ -232,7 +232,7 @@ class _Parser:
         return UrdfDocument(self._label, self._file, text, self._root, self._objection)
 
     def _doctype(self, root: str, *_: object) -> NoReturn:
-        # <!DOCTYPE html> is what a server sends that has no such file.
+        # A server that lacks the file sends a page with <!DOCTYPE html>.
         raise self._error_here(f"a document type (<!DOCTYPE {root[:LONGEST]}>) is refused: a URDF has none")
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
@@ -277,7 +277,7 @@ class _Parser:
 
 
 def _without_blank(text: str) -> tuple[str, int]:
-    """The text without what XML forbids ahead of its declaration, and the number of lines that are left out."""
+    """The text without the characters that XML forbids before its declaration, and the number of lines removed."""
     text = text.removeprefix("\ufeff")
     bare = text.lstrip(_BLANK)
     if bare.startswith("<?xml"):

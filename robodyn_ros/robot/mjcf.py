@@ -3,14 +3,13 @@
 
 """MJCF, MuJoCo's own description of a model → a URDF, by the package ``mujoco`` where that is installed.
 
-MuJoCo reads the file, so default classes, includes, units, joints of one body, and inertias from shapes are what MuJoCo
-takes them for. The model that it compiles is written down as a URDF: positions q mean the same in both, and the
-inertia of the motors' rotors, which a URDF has no place for, is an attribute ``armature`` of ``<dynamics>``.
+MuJoCo reads the file and so resolves default classes, includes, units, several joints of one body, and inertias from
+shapes. The compiled model is written as a URDF. Positions q are the same in both. A URDF has no place for the inertia
+of the motors' rotors; it becomes an attribute ``armature`` of ``<dynamics>``.
 
-A tree of joints is all that a URDF can hold. What else pulls or holds the arm in MuJoCo (closed loops, tendons,
-springs, air) is listed in tags ``<constraint>``; :func:`~robodyn_ros.robot.load_robot` refuses them unless told to
-ignore them. What a URDF has no place for and the caller says elsewhere (gravity) is told in tags ``<remark>``, and
-becomes a warning.
+A URDF can hold a tree of joints only. Other constraints and forces in MuJoCo (closed loops, tendons, springs, air) are
+listed in tags ``<constraint>``; :func:`~robodyn_ros.robot.load_robot` refuses them unless its settings ignore them. A
+URDF has no place for gravity, which the caller gives elsewhere; it is in a tag ``<remark>``, and becomes a warning.
 
 The kinematics is MuJoCo's (documentation, "Computation", and ``mj_kinematics`` in its engine_core_smooth.c).
 """
@@ -29,10 +28,10 @@ from robodyn_ros.errors import RobotDescriptionError, pip_install
 from robodyn_ros.robot.pose import MOMENTS, Array, Pose, read_only
 
 CONSTRAINT = "constraint"
-"""Tag, in the URDF, of what a tree of joints does not have."""
+"""Tag, in the URDF, of a constraint or force that a tree of joints cannot have."""
 
 REMARK = "remark"
-"""Tag, in the URDF, of what the reader should know of the MJCF."""
+"""Tag, in the URDF, of a remark on the MJCF for the user."""
 
 WORLD = "world"
 
@@ -42,7 +41,7 @@ HIDDEN = 3
 _AHEAD = re.compile(r"[\ufeff\s]*")
 
 _SKIPPED = {"<?": "?>", "<!--": "-->"}
-"""What may stand before the root tag: how it begins and ends."""
+"""Beginnings and ends of the markup that may come before the root tag."""
 
 _ROOT = re.compile(r"<mujoco[\s/>]")
 
@@ -64,7 +63,7 @@ def to_urdf(label: str, text: str, file: str | None) -> str:
     Args:
         label: name of the source in messages.
         text: the XML.
-        file: its path, which includes and meshes are sought from; None if there is none.
+        file: its path, the base of the paths of includes and meshes; None if there is none.
 
     Raises:
         RobotDescriptionError: MuJoCo is not installed, or refuses the file.
@@ -147,7 +146,7 @@ class _Writer:
         _between(joint, parent, child, origin)
 
     def _joint(self, index: int, parent: str, child: str, place: Pose) -> None:
-        """A joint; its position is that of MuJoCo, which is not zero in the pose of the file where ``ref`` is not."""
+        """A joint; its position is that of MuJoCo, so in the pose of the file it is ``ref``."""
         model, kinds = self._model, self._mj.mjtJoint
         kind, name, axis = kinds(model.jnt_type[index]), self._joints[index], model.jnt_axis[index]
         joint = ET.SubElement(self._root, "joint", {"name": name})
@@ -190,7 +189,7 @@ class _Writer:
                 yield actuator
 
     def _drives(self, joint: int, array: str) -> float:
-        """What the actuators of a joint add to it, seen through their gears."""
+        """The armature and damping of a joint's actuators, reflected through their gears."""
         values = getattr(self._model, array, None)  # since MuJoCo 3.5
         if values is None:
             return 0.0
@@ -222,7 +221,7 @@ class _Writer:
         )
 
     def _couplings(self) -> Iterator[tuple[int, dict[str, str]]]:
-        """Joint → what it mimics, for each equality that says q₁ - q₁⁰ = c₀ + c₁ (q₂ - q₂⁰)."""
+        """Joint → its mimic relation, for each equality q₁ - q₁⁰ = c₀ + c₁ (q₂ - q₂⁰)."""
         model, seen = self._model, set()
         for index in self._active():
             one, two, data = model.eq_obj1id[index], model.eq_obj2id[index], model.eq_data[index, :5]
@@ -244,7 +243,7 @@ class _Writer:
         return [index for index in range(self._model.neq) if self._model.eq_active0[index]]
 
     def _constraints(self) -> Iterator[tuple[str, str]]:
-        """Name of the element and what it does, for what a tree of joints does not have."""
+        """Name and effect of each element that a tree of joints cannot have."""
         model, kinds = self._model, self._mj.mjtEq
         mimics: set[int] = set()
         for index in self._active():
@@ -272,7 +271,7 @@ class _Writer:
                 yield f"option {name!r}", f"lets air or water resist the motion ({value:g})"
 
     def _remarks(self) -> Iterator[tuple[str, str]]:
-        """Name of the element and what it says, for what the caller says elsewhere."""
+        """Name and content of each element that the caller gives elsewhere."""
         own, usual = self._model.opt.gravity, self._mj.MjOption().gravity  # MuJoCo's default is that of this package
         if not np.array_equal(own, usual):
             vector = " ".join(f"{value:g}" for value in own)
@@ -295,7 +294,7 @@ class _Writer:
         ET.SubElement(own, "inertia", {name: repr(float(inertia[place])) for name, place in MOMENTS.items()})
 
     def _shapes(self, body: int) -> None:
-        """What is drawn of a body, and what collides."""
+        """The visual and collision shapes of a body."""
         model = self._model
         for geom in range(model.body_geomadr[body], model.body_geomadr[body] + model.body_geomnum[body]):
             collides = bool(model.geom_contype[geom] or model.geom_conaffinity[geom])

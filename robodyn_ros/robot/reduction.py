@@ -3,10 +3,10 @@
 
 """A robot with some of its joints locked: an arm without its fingers, wheels or neck.
 
-A locked joint stands at a position, and what it carries is part of the link that it starts from. That position may
-change while the arm runs, as that of a gripper's fingers does. Where a locked joint carries no free one, only inertials
-of the reduced robot change with it (:meth:`LockedJoints.inertials`), and nothing is compiled anew. A locked joint that
-carries a free one (:attr:`LockedJoints.carrying`) is part of the geometry.
+A locked joint has a fixed position, and the links beyond it are welded to its parent link. The position may change
+while the arm runs, for example that of a gripper's fingers. If a locked joint carries no free joint, only inertials of
+the reduced robot change (:meth:`LockedJoints.inertials`), and nothing is compiled again. If it carries a free joint
+(:attr:`LockedJoints.carrying`), its position changes the geometry.
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ def reduced(robot: Robot, locked: Mapping[str, float]) -> Robot:
 
 
 class ChosenJoints(NamedTuple):
-    """A robot of which part of the joints is controlled."""
+    """A robot with some of its joints controlled."""
 
     robot: Robot
     locked: dict[str, float]  # name → position [rad] or [m]
-    assumed: tuple[str, ...]  # names of those that stand at the middle of their range, because nothing says where
+    assumed: tuple[str, ...]  # names of joints at the middle of their range, because no position is given
 
 
 def chosen_joints(robot: Robot, free: Sequence[str] | None, locked: Mapping[str, float]) -> ChosenJoints:
-    """Return a robot with part of its joints, the others locked.
+    """Return a robot with some of its joints free and the others locked.
 
     Args:
         robot: the whole robot.
@@ -84,8 +84,8 @@ def joints_between(robot: Robot, root: str = "", tip: str = "") -> tuple[str, ..
 
     Args:
         robot: the whole robot.
-        root: link that they start from; the root link if empty.
-        tip: link that the last of them moves; if empty, all joints beyond ``root``.
+        root: parent link of the first joint; the root link if empty.
+        tip: link that the last joint moves; if empty, all joints beyond ``root``.
 
     Raises:
         InputError: a link does not exist, ``tip`` is not beyond ``root``, or no joint is between them.
@@ -97,7 +97,7 @@ def joints_between(robot: Robot, root: str = "", tip: str = "") -> tuple[str, ..
     above = {body.joint.child: body.joint for body in robot.bodies} | {each.child: each for each in robot.fixed_joints}
 
     def way(link: str) -> list[str] | None:
-        """The links on the way up to the start, the start left out; None if it is not above."""
+        """The links on the path up to the start, without the start; None if the start is not an ancestor."""
         found = []
         while link != start:
             if link not in above:
@@ -128,7 +128,7 @@ class LockedJoints:
     Attributes:
         whole: the robot with all its joints.
         names: the k joints that are locked, in its order.
-        carrying: those of them that carry a joint that is not locked.
+        carrying: the locked joints that carry a free joint.
     """
 
     def __init__(self, whole: Robot, free: Sequence[str]) -> None:
@@ -250,7 +250,7 @@ class LockedJoints:
 
 
 def _unknown(robot: Robot, name: str) -> str:
-    """What is wrong with the name of a joint that is none of the robot's own."""
+    """The problem with a name that is not an independent joint of the robot."""
     for body in robot.bodies:
         if body.joint.name == name:
             return f"{name!r} mimics {robot.joint_names[body.coordinate]!r} and cannot be named by itself"

@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The immutable Robot: all that the other rooms know of an arm."""
+"""The immutable Robot: the model of an arm that all other rooms use."""
 
 from __future__ import annotations
 
@@ -218,7 +218,7 @@ class Robot(Summarised):
         urdf: the XML that it was loaded from.
         places: name in messages of the robot, a link or a joint (``joint 'shoulder'``) → file and line of the URDF;
             empty if it was not loaded from a file.
-        findings: what was ignored, taken for absent or changed when it was loaded.
+        findings: parts of the URDF that were ignored, treated as absent or changed when it was loaded.
     """
 
     name: str
@@ -261,7 +261,7 @@ class Robot(Summarised):
 
     @cached_property
     def position_unit(self) -> str:
-        """The unit of a number that stands for all joints: ``rad``, ``m``, or ``rad or m`` if both kinds are there."""
+        """The unit of one number for all joints: ``rad``, ``m``, or ``rad or m`` if the robot has both kinds."""
         return " or ".join(sorted({joint.position_unit for joint in self.joints}, reverse=True))
 
     @cached_property
@@ -359,19 +359,19 @@ class Robot(Summarised):
         raise InputError(given_as, f"{name!r} is not in the robot; it has {', '.join(known)}{is_it(name, known)}", name)
 
     def description_error(self, element: str, problem: str) -> RobotDescriptionError:
-        """The error that says what is wrong with a part of this robot, with its place in the URDF.
+        """The error for a problem with a part of this robot, with its place in the URDF.
 
         Args:
             element: name of the part in messages, for example ``joint 'shoulder'``.
-            problem: what is wrong with it.
+            problem: the problem with it.
         """
         return RobotDescriptionError(element, problem, self.places.get(element))
 
 
 def tip(robot: Robot) -> str:
-    """Name of the link that an arm works with unless told: the last link that is fixed to the arm's last body.
+    """Name of the default tip link: the last link that is fixed to the arm's last body.
 
-    The arm's last body is the last one before the arm branches, as the fingers of a gripper do.
+    The arm's last body is the last one before the arm branches, for example into the fingers of a gripper.
     """
     last = -1
     while len(following := [k for k, body in enumerate(robot.bodies) if body.parent == last]) == 1:

@@ -25,7 +25,7 @@ def build_robot(name: str, links: Mapping[str, Inertial | None], joints: Sequenc
         urdf: the XML, which the robot keeps.
 
     Raises:
-        RobotDescriptionError: they do not form one tree with a joint that moves.
+        RobotDescriptionError: they are not one tree with at least one movable joint.
     """
     ordered = _depth_first(name, links, joints)
     movable = [joint for joint in ordered if joint.type != "fixed"]
@@ -122,7 +122,7 @@ def _parent_joints(links: Mapping[str, Inertial | None], joints: Sequence[Joint]
 
 
 def _loop(joint: Joint, by_child: Mapping[str, Joint]) -> RobotDescriptionError:
-    """The error for a joint that no root leads to: its chain of parents ends in a circle."""
+    """The error for a joint that is not connected to a root: its chain of parents ends in a circle."""
     seen: list[Joint] = []
     while joint not in seen:
         seen.append(joint)

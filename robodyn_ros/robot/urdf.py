@@ -1,13 +1,14 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""URDF → Robot. (An MJCF is a URDF by the time it comes here: :mod:`robodyn_ros.robot.mjcf`.)
+"""URDF → Robot. (:mod:`robodyn_ros.robot.mjcf` converts an MJCF to a URDF first.)
 
 Defaults are those of the URDF specification (http://wiki.ros.org/urdf/XML and urdfdom's urdf.xsd): origin and rpy zero,
 axis (1, 0, 0), position limits 0 where ``<limit>`` leaves one out, multiplier 1, no ``<inertial>`` = massless.
-Where the specification asks for something that the equations can do without, its absence has a meaning of its own:
+Some values that the specification requires may be absent here:
 
-* no ``<limit>`` on a revolute or prismatic joint, no effort or velocity in it, or 0 or -1: no limit is known, infinity;
+* no ``<limit>`` on a revolute or prismatic joint, or no effort or velocity in it, or 0 or -1: no limit is known,
+  infinity;
 * lower = upper = 0 on a joint that moves: likewise;
 * no ``acceleration``, ``deceleration`` or ``jerk`` in it (URDF 1.2; any version of the URDF may have them): no limit is
   known, infinity; no deceleration beside an acceleration: that holds for both;
@@ -15,9 +16,9 @@ Where the specification asks for something that the equations can do without, it
 
 The XML passes three steps: :func:`~robodyn_ros.robot.description.read_document` reads it; this module reduces it to the
 tags and attributes that describe the dynamics, and checks that names and numbers are complete; urdf_parser_py parses
-what is left. All else that a URDF may hold (``<visual>``, ``<gazebo>``, ``<transmission>``, ``<ros2_control>``) is
-dropped, so that urdf_parser_py neither fails nor prints because of it. What the specification does not have is dropped
-as well, and one finding says so.
+the result. All other tags of a URDF (``<visual>``, ``<gazebo>``, ``<transmission>``, ``<ros2_control>``) are dropped,
+so that urdf_parser_py neither fails nor prints because of them. Tags and attributes that the specification does not
+have are dropped as well, and one finding lists them.
 """
 
 from __future__ import annotations
@@ -48,16 +49,16 @@ from robodyn_ros.robot.urdf_editor import UrdfEditor
 from robodyn_ros.settings import check_settings, choice
 
 INERTIA = ("refuse", "warn", "repair")
-"""What can be done about an inertia that no body has."""
+"""Choices for an inertia that no body can have."""
 
 MOVABLE_BASE = ("refuse", "weld")
-"""What can be done about a base that floats or moves in a plane."""
+"""Choices for a base that floats or moves in a plane."""
 
 CLOSED_LOOPS = ("refuse", "ignore")
-"""What can be done about what an MJCF has beside a tree of joints."""
+"""Choices for parts of an MJCF that are not in its tree of joints."""
 
 NOT_KNOWN = (0.0, -1.0)
-"""What URDFs have in place of an effort or velocity limit that is not known."""
+"""Values that URDFs have for an effort or velocity limit that is not known."""
 
 ARMATURE = "armature"
 """Attribute of ``<dynamics>`` for the inertia of the motor's rotor; the specification has no place for it."""
@@ -69,13 +70,13 @@ TYPES: tuple[JointType, ...] = ("revolute", "continuous", "prismatic", "fixed")
 """The joint types that an arm can have here."""
 
 MOVABLE = ("floating", "planar", "ball")
-"""The joint types that a base can have, and that can be welded; an MJCF has the last."""
+"""The joint types of a movable base, which can be welded; only an MJCF has the last one."""
 
 REMEDY = (
     'inertia: "repair" takes the nearest possible one, inertia: "warn" takes it as it is, and '
     "'robodyn check ARM --repair FILE' writes a corrected URDF"
 )
-"""What is right for a URDF with an impossible inertia."""
+"""The remedies for a URDF with an impossible inertia."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ class _Tag:
     """The attributes and children that a tag must have or may have; all other attributes are dropped.
 
     ``defaults`` are for attributes that urdf_parser_py requires and this package does not. ``elsewhere`` has the
-    attributes and the children (as ``<tag>``) that the specification has and the dynamics do not ask for.
+    attributes and the children (as ``<tag>``) that the specification has and the dynamics do not need.
     """
 
     required: tuple[str, ...] = ()
@@ -100,7 +101,7 @@ def _tags(*names: str) -> tuple[str, ...]:
 _ORIGIN = _Tag(optional=("xyz", "rpy"))
 
 _OTHERS = ("transmission", "gazebo", "ros2_control", "mujoco")
-"""Tags of other programs, which the specification leaves to them."""
+"""Tags that the specification leaves to other programs."""
 
 _SCHEMA = {
     "robot": _Tag(
@@ -139,7 +140,7 @@ _VECTORS = {"xyz", "rpy"}
 
 @dataclass(frozen=True)
 class DescriptionSettings:
-    """What is done about a URDF that is not quite an arm's."""
+    """Reactions to a URDF that does not describe an arm exactly."""
 
     inertia: str = choice(
         "refuse", "an inertia that no body has: refuse the URDF, take it and warn, or repair it", lambda: INERTIA
@@ -173,14 +174,14 @@ def load_robot(
     Args:
         source: path of a file, or its XML as a string: a URDF, or an MJCF where MuJoCo is installed. A path of a .xacro
             file can have arguments behind it (``arm.urdf.xacro name:=value``). The name of an arm of this package, or
-            of the package ``robot_descriptions``, serves as well.
-        inertia: what is done about an inertia that no body has, on a link that moves. ``refuse`` it; ``warn`` and take
-            it as it is, because M may be positive definite nevertheless; or ``repair`` it: take the nearest possible
-            one (:func:`~robodyn_ros.robot.checks.nearest_possible`). ``Robot.urdf`` then has the repaired inertia.
-        movable_base: what is done about a ``floating`` or ``planar`` joint at the base (in an MJCF a ``free`` or
-            ``ball`` joint): ``refuse`` it, or ``weld`` it.
-        closed_loops: what is done about closed loops, tendons and springs of an MJCF, and about a joint that mimics one
-            that is not there: ``refuse`` the file, or ``ignore`` them.
+            of the package ``robot_descriptions``, is accepted as well.
+        inertia: reaction to an inertia that no body can have, on a link that moves. ``refuse`` it; ``warn`` and take it
+            as it is, because M may be positive definite nevertheless; or ``repair`` it: take the nearest possible one
+            (:func:`~robodyn_ros.robot.checks.nearest_possible`). ``Robot.urdf`` then has the repaired inertia.
+        movable_base: reaction to a ``floating`` or ``planar`` joint at the base (in an MJCF a ``free`` or ``ball``
+            joint): ``refuse`` it, or ``weld`` it.
+        closed_loops: reaction to closed loops, tendons and springs of an MJCF, and to a joint that mimics a missing
+            one: ``refuse`` the file, or ``ignore`` them.
 
     Warns:
         RobotDescriptionWarning: for each inertia that is impossible or was repaired, each joint that was welded, each
@@ -214,7 +215,7 @@ def as_robot(given: object) -> Robot:
 
 
 def reload_robot(urdf: str | UrdfDocument) -> Robot:
-    """The robot of a text that :attr:`Robot.urdf` holds: what was accepted once is accepted without a word."""
+    """The robot of the text in :attr:`Robot.urdf`; it was accepted before, so there are no warnings."""
     document = urdf if isinstance(urdf, UrdfDocument) else read_document(urdf)
     return build(document, DescriptionSettings(inertia="warn", closed_loops="ignore"))
 
@@ -228,7 +229,7 @@ def build(document: UrdfDocument, settings: DescriptionSettings = DescriptionSet
     try:
         parts = _Parts(document, settings)
         elements = _validated(document)
-        with np.errstate(all="ignore"):  # what overflows ends as inf or nan, and build_robot reports it
+        with np.errstate(all="ignore"):  # an overflow gives inf or nan, which build_robot reports
             links = {element.attrib["name"]: parts.link(title, element) for title, element in elements["link"]}
             joints = tuple(parts.joint(title, element) for title, element in elements["joint"])
             robot = build_robot(document.root.attrib["name"], links, joints, parts.text())
@@ -241,10 +242,10 @@ def build(document: UrdfDocument, settings: DescriptionSettings = DescriptionSet
 
 
 def repair(document: UrdfDocument) -> tuple[str, tuple[Finding, ...]]:
-    """The text of a URDF with the nearest possible inertia in place of each impossible one, and what was changed.
+    """The text of a URDF with the nearest possible inertia in place of each impossible one, and the list of changes.
 
     Raises:
-        RobotDescriptionError: a link or joint is not complete, or a number is none.
+        RobotDescriptionError: a link or joint is not complete, or a number is invalid.
     """
     parts = _Parts(document, DescriptionSettings(inertia="repair"))
     for title, element in _validated(document)["link"]:
@@ -269,7 +270,7 @@ def _validated(document: UrdfDocument) -> dict[str, list[tuple[str, ET.Element]]
 
 
 def _unknown(path: str, element: ET.Element) -> Iterator[str]:
-    """Attributes and children, at any depth, that ``_SCHEMA`` does not have; what has a prefix belongs to others."""
+    """Attributes and children that ``_SCHEMA`` does not have, at any depth; tags with a prefix are not URDF's."""
     tag = _SCHEMA.get(path)
     if tag is None:
         return
@@ -294,7 +295,7 @@ def _reduced(path: str, element: ET.Element, title: str) -> ET.Element:
     """A copy with the tags and attributes in ``_SCHEMA`` only, and with the defaults filled in.
 
     Raises:
-        RobotDescriptionError: something required is missing, something is there twice, or a number is none.
+        RobotDescriptionError: a required part is missing, a part occurs twice, or a number is invalid.
     """
     tag = _SCHEMA[path]
     where = "" if path.count("/") < 2 else f"<{element.tag}> "
@@ -333,8 +334,8 @@ def _check_numbers(what: str, text: str, count: int, title: str) -> None:
         raise RobotDescriptionError(title, f"{what}={text!r} must be {count} number{'s' * (count > 1)}")
     for word in words:
         try:
-            # Python reads 0_5 as 5, and digits of all scripts; who wrote that into a URDF did not mean it, and ROS
-            # does not read it.
+            # Python reads 0_5 as 5, and digits of all scripts. In a URDF these are mistakes, and ROS does not read
+            # them.
             number = float(word) if word.isascii() and "_" not in word else math.nan
         except ValueError:
             number = math.nan
@@ -343,7 +344,7 @@ def _check_numbers(what: str, text: str, count: int, title: str) -> None:
 
 
 class _Parts:
-    """Makes the links and joints, and keeps an account of what was done to them.
+    """Makes the links and joints, and records the changes to them.
 
     Attributes:
         repaired: name in messages of a link → how its inertia was changed.
@@ -370,7 +371,7 @@ class _Parts:
         return UrdfEditor(self._document.text)
 
     def text(self) -> str:
-        """The text of the URDF, with the changes and without what was told of an MJCF."""
+        """The text of the URDF, with the changes and without the constraints and remarks of an MJCF."""
         is_changed = self.repaired or self._welded or self._freed or self._is_unnamed
         text = self._editor.text() if is_changed else self._document.text
         return _TOLD.sub("", text) if self._constraints or self._remarks else text
@@ -396,7 +397,7 @@ class _Parts:
         return own.seen_from(_pose(parsed.inertial.origin))
 
     def joint(self, title: str, element: ET.Element) -> Joint:
-        """A joint; one at a movable base is welded, and one that mimics no joint is freed, if the settings say so."""
+        """A joint; the settings may weld one at a movable base, and free one that mimics a missing joint."""
         if element.get("type") in MOVABLE and self._settings.movable_base == "weld":
             element.set("type", "fixed")
             self._editor.weld(element.attrib["name"])
@@ -413,7 +414,7 @@ class _Parts:
         return joint
 
     def findings(self, robot: Robot) -> tuple[Finding, ...]:
-        """What was done.
+        """The findings of the repairs and changes that were made.
 
         Raises:
             RobotDescriptionError: an impossible inertia on a link that moves, where it is to be refused; a welded joint
@@ -437,7 +438,7 @@ class _Parts:
         return (*found, *self._of_inertias(robot, lines))
 
     def _of_constraints(self) -> list[Finding]:
-        """What a tree of joints does not have, and is ignored."""
+        """The constraints that a tree of joints cannot have, which are ignored."""
         found, things = [], len(self._constraints)
         for element in self._constraints:
             title, text = element.get("element", ""), element.get("problem", "")
@@ -449,7 +450,7 @@ class _Parts:
         return found
 
     def _of_unknown(self) -> Iterator[Finding]:
-        """What the specification does not have, in one finding however often it is there."""
+        """Parts that the specification does not have, in one finding for all of them."""
         first: dict[str, ET.Element] = {}
         root = self._document.root
         for element in (root, *root):
@@ -458,11 +459,11 @@ class _Parts:
         if first:
             lines = {what: line_of(element) for what, element in first.items()}
             told = (what if lines[what] is None else f"{what} (line {lines[what]})" for what in first)
-            text = f"has what a URDF does not have, which is ignored: {', '.join(told)}"
+            text = f"has tags or attributes that no URDF has, which are ignored: {', '.join(told)}"
             yield Finding("warning", title_of(root), min(filter(None, lines.values()), default=None), text)
 
     def _of_inertias(self, robot: Robot, lines: dict[str, int | None]) -> Iterator[Finding]:
-        """Impossible inertias, and what was done to them."""
+        """Impossible inertias, and the reaction to each."""
         moving = {f"link {link.name!r}" for link in robot.links if link.body >= 0}
         count = len(moving & self._impossible.keys())
         for title, problem in self._impossible.items():
@@ -495,7 +496,7 @@ def _parsed(kind: Any, title: str, element: ET.Element) -> Any:
 
 @lru_cache(maxsize=512)
 def _from_xml(kind: Any, text: bytes) -> Any:
-    """What urdf_parser_py makes of a text; nobody changes it, and the parts of an arm that vary are few."""
+    """The result of urdf_parser_py for a text; it is never changed, and few parts of an arm vary."""
     return kind.from_xml_string(text)
 
 
@@ -577,7 +578,7 @@ def _motion_limits(title: str, given: dict[str, float]) -> tuple[float, float, f
 
 
 def _taken(element: ET.Element, tag: str, names: tuple[str, ...]) -> dict[str, float]:
-    """Attributes of a child that urdf_parser_py does not know and must not see."""
+    """Attributes of a child that urdf_parser_py does not know and must not get."""
     child = element.find(tag)
     return {} if child is None else {name: float(child.attrib.pop(name)) for name in names if name in child.attrib}
 

@@ -1,10 +1,10 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A URDF with other numbers, and all else in it as it was, to the byte.
+"""A URDF with other numbers; all other bytes stay the same.
 
-Only the opening tags whose attributes change are written anew, where they stand; a tag that is missing is put in. So
-comments, unknown tags, the order of things and white space stay.
+Only opening tags whose attributes change are rewritten, in place; a missing tag is inserted. Comments, unknown tags,
+the order of elements and white space stay.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class UrdfEditor:
         self.set(self.child(self._named["joint", joint], "dynamics"), name, repr(float(value)))
 
     def document(self) -> UrdfDocument:
-        """The URDF with all changes, which need not be read again."""
+        """The URDF with all changes, as a document, so that the text need not be read again."""
         return replace(self._document, text=self.text())
 
     def text(self) -> str:

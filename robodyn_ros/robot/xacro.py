@@ -3,8 +3,8 @@
 
 """A .xacro file → a URDF, by the package ``xacro`` where that is installed.
 
-xacro evaluates Python, keeps what it reads in its module, and may end the process. So it runs in a process of its own.
-It asks ``ament_index_python`` for packages; there it is given :func:`find_package`, which works without ROS too.
+xacro evaluates Python, keeps state in its module, and may end the process. It therefore runs in a separate process. It
+looks up packages with ``ament_index_python``, which is replaced by :func:`find_package`; that works without ROS too.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def is_argument(word: str) -> bool:
 def split_arguments(text: str) -> tuple[str, dict[str, str]]:
     """The path and the arguments of ``arm.urdf.xacro name:=value name:='two words'``.
 
-    The text is split as a shell does it. It is left alone if it does not end in arguments, so a path may hold spaces.
+    The text is split as a shell does it. A text without arguments at its end is not split, so a path may hold spaces.
     """
     if ":=" not in text:
         return text, {}
@@ -87,24 +87,24 @@ def expand(file: str, arguments: Mapping[str, str]) -> str:
             raise RobotDescriptionError(file, f"xacro did not end within {TIMEOUT:g} s") from cause
         if done.returncode != 0 or not out.is_file():
             lines = filter(str.strip, done.stderr.splitlines())
-            said = list(dict.fromkeys(lines))  # a file that includes itself is named a hundred times
-            raise RobotDescriptionError(file, f"xacro: {'; '.join(said[-4:]) or 'failed without a word'}")
+            said = list(dict.fromkeys(lines))  # a file that includes itself repeats its name a hundred times
+            raise RobotDescriptionError(file, f"xacro: {'; '.join(said[-4:]) or 'failed without a message'}")
         return out.read_text(encoding="utf-8")
 
 
 def find_package(name: str, near: str = "") -> str:
     """The share folder of a ROS package.
 
-    Searched are, in this order: the packages that hold a file, the packages beside these, the ament prefixes, and the
-    folders of ``ROS_PACKAGE_PATH``. A package has the name in its package.xml; if none has it, the
-    name of the folder counts.
+    The search order is: the packages that contain the file, the packages beside these, the ament prefixes, and the
+    folders of ``ROS_PACKAGE_PATH``. The name of a package is that in its package.xml; if no package.xml has the name,
+    the folder's name counts.
 
     Args:
         name: of the package.
         near: path of the file.
 
     Raises:
-        LookupError: there is none; the message says where it was sought.
+        LookupError: there is none; the message lists the searched places.
     """
     named: Path | None = None  # a folder of that name whose package.xml says otherwise
     for folder in _candidates(name, near):

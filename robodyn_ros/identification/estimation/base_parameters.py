@@ -1,17 +1,17 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Base parameters: the combinations of an arm's parameters that its motion can show at all.
+"""Base parameters: the identifiable combinations of an arm's parameters.
 
 The columns of the regressor Y(q, q̇, q̈) depend on each other. With independent columns Yb and the others Yd = Yb X,
 
     Y θ = Yb (θb + X θd) = Yb β,    β = K θ,    K = [1 X]
 
-and no motion tells more than β (Gautier, Numerical calculation of the base inertial parameters of robots, Journal of
-Robotic Systems 8(4), 1991). The rank comes from a QR decomposition with column pivoting of the regressor at many random
-states. Any maximal set of independent columns would do. This module prefers bodies closer to the base, and of a body
-its inertia before its first moment before its mass, so that masses are added to the bodies that carry them, as
-textbooks do (Khalil and Dombre, Modeling, Identification and Control of Robots, 2002, section 9.4).
+and no motion determines more than β (Gautier, Numerical calculation of the base inertial parameters of robots, Journal
+of Robotic Systems 8(4), 1991). The rank comes from a QR decomposition with column pivoting of the regressor at many
+random states. Any maximal set of independent columns is valid. This module prefers bodies closer to the base. Within a
+body it prefers the inertia, then the first moment, then the mass. Masses are thus added to the bodies that carry them,
+as in textbooks (Khalil and Dombre, Modeling, Identification and Control of Robots, 2002, section 9.4).
 
 Parameters are named and ordered as in ``CompiledDynamics.theta``: for each body mass, first moment and inertia about
 the origin of its frame, ``m(hand)``, ``mx(hand)``, …, ``Izz(hand)``; then ``armature(wrist)``, …, ``viscous(wrist)``,
@@ -36,17 +36,17 @@ INERTIAL = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
 """The ten standard parameters of a body."""
 
 MOMENT_DEGREE = (0, 1, 1, 1, 2, 2, 2, 2, 2, 2)
-"""Power of length with which each of the ten grows."""
+"""Power of length in the unit of each of the ten."""
 
 JOINT = ("armature", "viscous", "coulomb")
 """The parameters of a joint."""
 
 TOLERANCE = 1e-7
 """Relative size below which the rest of a column counts as rounding: of the arithmetic, 1e-13 here, and of URDFs, where
-right angles are often written with ten digits. So small a difference cannot be measured either."""
+right angles are often written with ten digits. A difference this small cannot be measured either."""
 
 OVERSAMPLING = 4
-"""Number of equations per parameter, about."""
+"""Approximate number of equations per parameter."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +56,7 @@ class BaseParameters:
     Attributes:
         names: names of the p parameters that are combined.
         columns: their places in θ, (p,).
-        independent: places among the p of the parameters that stand for the others, (rank,).
+        independent: places, among the p, of the independent parameters, (rank,).
         combination: K with β = K θ[columns], (rank, p).
         gap: the rest of the least independent column and that of the greatest dependent one, relative to their lengths;
             a clear rank has a wide gap.
@@ -90,7 +90,8 @@ class BaseParameters:
         return tuple(name for name, visible in zip(self.names, seen, strict=True) if not visible)
 
     def partners(self, index: int) -> tuple[str, ...]:
-        """Names of the parameters with which one is seen only in combination; none if it is seen alone or not at all.
+        """Names of the parameters that are identifiable only together with one; none if it is identifiable alone or
+        never.
 
         Args:
             index: place of the parameter among the p.
@@ -151,7 +152,7 @@ def base_parameters(
 def group_parameters(
     matrix: Array, columns: NDArray[np.intp], names: Sequence[str], order: Sequence[int]
 ) -> BaseParameters:
-    """The base parameters that a matrix of regressor rows shows.
+    """The base parameters that a matrix of regressor rows determines.
 
     Args:
         matrix: regressor of the parameters, (rows, p).
@@ -160,7 +161,7 @@ def group_parameters(
         order: places among the p; earlier ones are preferred as independent.
     """
     length = np.linalg.norm(matrix, axis=0)
-    # The effects of parameters differ by orders of magnitude, so each column is measured by its own length.
+    # The effects of parameters differ by orders of magnitude, so each column is scaled by its own length.
     scale = np.where(length > TOLERANCE * length.max(initial=0.0), length, np.inf)
     unit = matrix / scale
     reduced: Array = np.asarray(np.linalg.qr(unit, mode="r"))
@@ -192,7 +193,7 @@ def _first_independent(unit: Array, order: Sequence[int], rank: int) -> NDArray[
 
 
 def _preferred_order(bodies: int, count: int, columns: NDArray[np.intp]) -> list[int]:
-    """Places among the chosen columns: bodies from the base on; of a body inertia, first moment, mass."""
+    """Places among the chosen columns: bodies from the base to the tip, each with inertia, first moment, mass."""
     wide = len(INERTIAL)
     every = [wide * body + k for body in range(bodies) for k in (*range(4, wide), 1, 2, 3, 0)]
     every += range(wide * bodies, count)

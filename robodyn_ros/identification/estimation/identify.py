@@ -3,14 +3,14 @@
 
 """Identification, from samples of motion to a URDF with new parameters.
 
-1. :class:`RegressionModel` finds the base parameters: what the motion of the arm can show at all.
+1. :class:`RegressionModel` finds the base parameters: the identifiable combinations of the arm's parameters.
 2. The equations of motion at the samples become a linear regression for the base parameters, with friction that is
    linear in its parameters; Stribeck velocities come from a search around the regression.
 3. :func:`~robodyn_ros.identification.estimation.regression.estimate` solves it by weighted robust least squares.
 4. :func:`~robodyn_ros.identification.estimation.physical.fit_physical` finds the physically possible parameters that
    fit best.
-5. Cross-validation repeats 3 and 4 without each part of the samples and predicts that part. Friction that the URDF has
-   not must show whatever part is left out; else it is 0.
+5. Cross-validation repeats 3 and 4 without each fold of the samples and predicts that fold. Friction that the URDF does
+   not have must be significant whichever fold is left out; else it is 0.
 6. :func:`~robodyn_ros.identification.urdf_writing.with_parameters` writes the parameters into the URDF.
 """
 
@@ -38,7 +38,7 @@ from robodyn_ros.robot import Robot, reload_robot
 from robodyn_ros.robot.pose import Array
 
 LISTED = 4
-"""Number of partners that are listed; a wrist's inertia is seen together with dozens of others."""
+"""Greatest number of partners that are listed; a wrist's inertia is combined with dozens of others."""
 
 NOT_EXCITED = "this motion shows too little of it"
 
@@ -57,7 +57,8 @@ def identify(
     """Identify the physically possible inertial and friction parameters that explain the efforts best.
 
     Args:
-        robot: the arm as its URDF describes it; what the motion does not show stays as near to that as possible.
+        robot: the arm as its URDF describes it; parameters that the motion does not excite stay as near to it as
+            possible.
         samples: the measured motion.
         settings: which parameters to identify, and how.
         validation: a motion that is predicted and not used for identification.
@@ -131,7 +132,7 @@ def identify(
 
 
 def _effects(regressor: Array, change: Array, effort: Array, used: NDArray[np.bool_]) -> Array:
-    """The effort that the change of each parameter makes, as a part of the effort, of the joint where it is most, (p,).
+    """RMS effort of each parameter's change over the RMS effort, for the joint where this ratio is greatest, (p,).
 
     Args:
         regressor: (N, n, p).

@@ -5,7 +5,7 @@
 
 :func:`estimate_payload` takes samples of any motion. :func:`estimate_online` takes the states and commands of a short
 motion that the arm has just made: it smooths and differentiates positions without phase lag, smooths the efforts in the
-same way, and finds friction together with the payload, each in turn with the other held.
+same way, and estimates payload and friction alternately, each with the other fixed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from robodyn_ros.identification.signals.samples import Samples
 from robodyn_ros.robot.pose import Array
 
 SIZE = 0.1
-"""Radius of the prior ball, about the expected distance of a payload's mass from the link's origin [m]."""
+"""Radius of the prior ball [m], about the expected distance of a payload's mass from the link's origin."""
 
 DENSITY = 1000.0
 """Density of the prior ball [kg/m³]."""
@@ -39,10 +39,10 @@ WINDOW = 0.1
 """Time over which a cubic smooths a signal [s]."""
 
 ROUNDS = 6
-"""Number of times that payload and friction are estimated in turn."""
+"""Number of rounds in which payload and friction are estimated alternately."""
 
 STANDSTILL = 0.05
-"""Ratio of a joint's greatest speed below which its friction may be anything [-]."""
+"""Ratio of a joint's greatest speed below which its friction is not determined [-]."""
 
 MIN_STATES = 100
 """Least number of states of an estimate."""
@@ -57,7 +57,7 @@ class PayloadEstimate:
         mass_error: standard error of the mass [kg].
         com_error: standard errors of the centre of mass, (3,) in [m].
         identified: which of the ten standard parameters about the link's origin (mass, first moment, inertia in the
-            order xx, xy, yy, xz, yz, zz) the motion shows; the others are guesses of about the right size.
+            order xx, xy, yy, xz, yz, zz) the motion determines; the others are guesses of about the right size.
         reason: why some are not identified; empty if all are.
         rms: root mean square of the unexplained effort (n,) in [N·m] or [N].
         rms_without: the same without a payload.
@@ -99,7 +99,7 @@ def estimate_payload(
     settings, robot, given = settings or IdentificationSettings(), dynamics.robot, dynamics.parameters
     where = robot.link(link)
     if where.body < 0:
-        raise InputError("link", f"{link!r} is fixed to the base: what it holds cannot be felt", link)
+        raise InputError("link", f"{link!r} is fixed to the base: its payload has no effect on the efforts", link)
     if samples.n != robot.n:
         raise InputError("samples", f"are of {samples.n} joints; {robot.name!r} has {robot.n}", samples.q.shape)
     friction = [
@@ -122,7 +122,7 @@ def estimate_payload(
 
     inertial = to_inertial(fit.x)
     slope = np.column_stack([-inertial.com, np.eye(3)]) / inertial.mass  # of the centre of mass, by m and m c
-    # The condition that a body must be possible also narrows what the data do not show; that is no measurement.
+    # Physical possibility also bounds parameters that the data do not determine; that is not a measurement.
     shown = tuple(
         bool(gain >= IDENTIFIED_GAIN and np.isfinite(e)) for gain, e in zip(fit.gain, found.errors, strict=True)
     )
@@ -161,8 +161,8 @@ def estimate_online(
         link: the link that holds the payload.
         t: times of the states, (N,) in [s], rising.
         q: positions (N, n) in [rad] or [m].
-        effort: effort sent in answer to each state, (N, n) in [N·m] or [N].
-        usable: True where the drives gave all of that effort, (N,).
+        effort: effort commanded for each state, (N, n) in [N·m] or [N].
+        usable: True where the drives gave the whole effort, (N,).
 
     Raises:
         InputError: there are too few states, or as for :func:`estimate_payload`.
@@ -173,7 +173,7 @@ def estimate_online(
     moving = np.abs(samples.qd) > STANDSTILL * np.abs(samples.qd).max(axis=0)
     friction = np.zeros((2, dynamics.robot.n))
     for _ in range(ROUNDS):
-        # ``estimate_payload`` reads a friction of 0 as "take the URDF's"; the least positive number is taken as it is.
+        # ``estimate_payload`` replaces a friction of 0 by the URDF's; the least positive number avoids this.
         viscous, coulomb = np.maximum(friction, np.finfo(float).tiny)
         found = estimate_payload(dynamics, link, samples, viscous=viscous, coulomb=coulomb)
         friction = _friction(dynamics, found, samples, moving)
@@ -181,7 +181,7 @@ def estimate_online(
 
 
 def _samples(t: Array, q: Array, effort: Array, usable: Array) -> Samples:
-    """Samples at even times, smoothed, without the ends that the smoothing window reaches."""
+    """Samples at even times, smoothed, without the ends, where the smoothing window is incomplete."""
     step = float(np.median(np.diff(t)))
     even = np.arange(t[0], t[-1], step)
     half = max(2, round(WINDOW / step / 2.0))

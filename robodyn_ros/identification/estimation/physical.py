@@ -8,15 +8,15 @@
 over the parameters x of bodies and joints. The first term is the likelihood of the data: β = K x are base parameters,
 and errors are in units of their standard deviation. The second is the entropic distance of each body from the one in
 the URDF (Lee, Wensing and Park, Geometric robot dynamic identification: a convex programming approach, IEEE T-RO 36(2),
-2020). It keeps what the data do not show near the URDF's numbers, whatever the units. It grows without bound where a
-pseudo-inertia P ceases to be positive definite, so every result is physically possible. The non-negative parameters of
+2020). It keeps parameters that the data do not determine near the URDF's numbers, whatever the units. It grows without
+bound as a pseudo-inertia P becomes singular, so every result is physically possible. The non-negative parameters of
 joints have the same distance with 1 x 1 matrices, x/x₀ - log(x/x₀) - 1.
 
 The problem is convex and its second term self-concordant, so Newton's method finds the only minimum (Nesterov and
 Nemirovskii, 1994; Boyd and Vandenberghe, Convex Optimization, 2004, chs. 9 and 11). The weight of the data rises in
 stages, as in a path-following method. Each Newton step uses coordinates in which the Hessian of D is the identity:
-P = C (1 + S) Cᵀ with the Cholesky factor C of the current pseudo-inertia, and x (1 + s) for parameters of joints. So
-the scaling stays good however close P comes to the boundary of what is possible.
+P = C (1 + S) Cᵀ with the Cholesky factor C of the current pseudo-inertia, and x (1 + s) for parameters of joints. The
+scaling stays good however close P is to the boundary of the possible parameters.
 """
 
 from __future__ import annotations
@@ -43,10 +43,11 @@ SHORTEST = 1e-9
 """Least ratio of a Newton step that the line search tries."""
 
 EDGE = 1e-12
-"""Least eigenvalue of a pseudo-inertia, relative to the greatest; below it rounding decides what is possible."""
+"""Least eigenvalue of a pseudo-inertia, relative to the greatest; below it rounding decides whether a body is
+possible."""
 
 INWARDS = 0.95
-"""Ratio of the distance to the boundary of what is possible that a step may go."""
+"""Greatest ratio of a step to the distance to the boundary of the possible parameters."""
 
 
 def _symmetric() -> Array:
@@ -95,7 +96,7 @@ class LocalCoordinates:
         return np.concatenate([bodies, self.joints / nominal - 1.0])
 
     def reach(self, z: Array) -> float:
-        """The multiple of z that leads to the boundary of what is possible."""
+        """The multiple of z that reaches the boundary of the possible parameters."""
         count = 10 * len(self.blocks)
         inner = np.tensordot(z[:count].reshape(-1, 10), SYMMETRIC, 1)
         least = min(np.linalg.eigvalsh(inner).min(initial=0.0), z[count:].min(initial=0.0))
@@ -127,7 +128,7 @@ class _Objective:
         return float(0.5 * data_weight * residual @ residual + distance + (ratio - np.log(ratio)).sum())
 
     def _acceptable(self, x: Array, data_weight: float, value: float) -> bool:
-        """True if x is clear of the boundary, and its objective not above a value."""
+        """True if x is inside the boundary, and its objective is not above a value."""
         if least_eigenvalues(x[: 10 * self.bodies].reshape(-1, 10)).min(initial=1.0) < EDGE:
             return False
         return self.value(x, data_weight) <= value
@@ -158,7 +159,7 @@ class _Objective:
 def _newton(M: Array, residual: Array, slope: Array) -> Array:
     """The z that minimises |M z + residual|² + |z + slope|².
 
-    It comes from orthogonal transformations, for M may be too badly conditioned for normal equations.
+    It uses orthogonal transformations, because M may be too badly conditioned for normal equations.
     """
     across, triangular = np.linalg.qr(M.T)
     rotated, upper = np.linalg.qr(np.vstack([triangular.T, np.eye(len(M))]))
@@ -190,7 +191,7 @@ class PhysicalFit:
 
     @cached_property
     def gain(self) -> Array:
-        """Ratio of each parameter's variance by the prior alone that the data remove, (p,)."""
+        """Fraction of each parameter's prior variance that the data remove, (p,)."""
         return self._uncertainty[1]
 
     @cached_property

@@ -3,9 +3,9 @@
 
 """Weighted robust least squares for the base parameters.
 
-The error of each joint's efforts has its own standard deviation, which is estimated, so that a joint counts by how well
-it is explained. Errors beyond a few standard deviations count less: Huber's ψ by iteratively reweighted least squares
-(Huber, Robust Statistics, 1981, chs. 7.3 and 7.8).
+The error of each joint's efforts has its own estimated standard deviation, so a joint with smaller errors has a greater
+weight. Errors beyond a few standard deviations count less: Huber's ψ by iteratively reweighted least squares (Huber,
+Robust Statistics, 1981, chs. 7.3 and 7.8).
 
 Standard errors come from the long-run variance of each joint's errors
 (:mod:`robodyn_ros.identification.signals.long_run_variance`).
@@ -13,8 +13,8 @@ Standard errors come from the long-run variance of each joint's errors
 Least squares are solved by TSQR, the QR decomposition of a tall matrix in blocks: the factor R of the whole is that of
 the stacked factors of the blocks (Demmel, Grigori, Hoemmen and Langou, Communication-optimal parallel and sequential QR
 and LU factorizations, SIAM J. Scientific Computing 34(1), 2012). Each block is so small that the BLAS library works on
-it in one thread: several threads gain nothing at this size, and where they wait for each other on a busy machine they
-lose a hundredfold.
+it in one thread: several threads gain nothing at this size, and on a busy machine, where they wait for each other, they
+can be a hundred times slower.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from robodyn_ros.identification.signals.long_run_variance import long_run_ratio
 from robodyn_ros.robot.pose import Array
 
 BLOCK_ELEMENTS = 8192
-"""Number of elements of a block of TSQR, about."""
+"""Approximate number of elements of a block of TSQR."""
 
 MAX_ITERATIONS = 20
-"""Greatest number of times that the weights are computed anew; ten are usual."""
+"""Greatest number of iterations of the weights; ten are usual."""
 
 SETTLED = 1e-3
 """Change of the base parameters, in standard errors, at which the weights have converged."""
@@ -51,8 +51,8 @@ class Regression:
 
     Attributes:
         regressor: Y of the base parameters, (N, n, r).
-        effort: τ without the part that is known, (N, n) in [N·m] or [N].
-        weight: how much each equation counts, (N, n); 0 excludes it.
+        effort: τ without its known terms, (N, n) in [N·m] or [N].
+        weight: weight of each equation, (N, n); 0 excludes it.
     """
 
     regressor: Array
@@ -71,13 +71,13 @@ class Estimate:
     The negative log-likelihood of β is ½ ‖A β - c‖² plus a constant.
 
     Attributes:
-        values: β (r,); what the motion does not excite stays at its nominal value.
-        errors: standard errors (r,); infinite for what the motion does not excite.
+        values: β (r,); directions that the motion does not excite keep their nominal values.
+        errors: standard errors (r,); infinite in directions that the motion does not excite.
         factor: A (r, r), the upper triangular square root of the information matrix.
         rhs: c (r,).
         noise: standard deviation of the efforts' errors without outliers (n,) in [N·m] or [N]; NaN for a joint whose
             efforts are not used.
-        outliers: ratio of each joint's efforts that count less than a third (n,).
+        outliers: fraction of each joint's efforts with a weight below a third (n,).
         final_weight: weight of each effort in the last iteration, (N, n) in [1/(N·m)²] or [1/N²].
         rank: number of combinations of β that the motion excites.
         condition: condition number of the weighted regressor with columns of length 1, for those combinations.
@@ -157,7 +157,7 @@ def estimate(problem: Regression, nominal: Array, settings: IdentificationSettin
 
 
 class _LeastSquares:
-    """The solution of one least-squares problem (m, r); the change is 0 along what the matrix does not determine."""
+    """The solution of one least-squares problem (m, r); the change is 0 in undetermined directions."""
 
     def __init__(self, matrix: Array, right: Array) -> None:
         r = matrix.shape[1]
@@ -203,7 +203,7 @@ def matvec(matrix: Array, vector: Array) -> Array:
 
 
 def _noise(residual: Array, joint: NDArray[np.intp], n: int, robust: bool, lost: float) -> Array:
-    """Standard deviation of each joint's errors (n,); from the median if outliers must not count."""
+    """Standard deviation of each joint's errors (n,); from the median if outliers must be ignored."""
     if robust:
         medians = [np.median(np.abs(residual[joint == k])) if (joint == k).any() else 0.0 for k in range(n)]
         return np.asarray(1.4826 * np.sqrt(lost) * np.array(medians), dtype=np.float64)

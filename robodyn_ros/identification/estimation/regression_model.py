@@ -37,19 +37,19 @@ from robodyn_ros.robot.pose import Array
 
 FLOOR = 1e-4
 """Least eigenvalue of a nominal pseudo-inertia (``made_possible``): a body without extent gets a hundredth of the arm's
-length. Below that there is no scale by which to measure the distance from it."""
+length. Below that, the distance from it has no scale."""
 
 SMALL = 0.01
-"""Ratio of a joint's effort that friction or a rotor is assumed to cause where the nominal arm has none."""
+"""Assumed ratio of friction or rotor effort to a joint's effort where the nominal arm has none."""
 
 IDENTIFIED_GAIN = 0.9
-"""Ratio of the variance left by the URDF's numbers that the data must remove from an identified parameter."""
+"""Fraction of the prior variance (of the URDF's numbers) that the data must remove from an identified parameter."""
 
 SURE = 3.0
 """Least ratio of a friction to its standard deviation."""
 
 RESOLUTION = 1e-3
-"""Ratio of a joint's effort that sampling, filtering and the delay may leave unexplained."""
+"""Fraction of a joint's effort that sampling, filtering and the delay may leave unexplained."""
 
 START_RATIOS = (0.005, 0.015, 0.05, 0.15, 0.5)
 """Ratios of a joint's greatest speed from which the search for its Stribeck velocity starts."""
@@ -73,7 +73,7 @@ class RegressionSolution(NamedTuple):
         stribeck_amplitude: static minus Coulomb friction (n,).
         estimate: estimate of the base parameters, followed by the Stribeck amplitudes if they are identified.
         errors: standard errors of the free parameters, followed by those of the Stribeck amplitudes.
-        gain: for each of these the ratio of the prior's variance that the data remove.
+        gain: for each of these the fraction of the prior's variance that the data remove.
     """
 
     theta: Array
@@ -129,7 +129,7 @@ class RegressionModel:
         return samples.regressor(self._dynamics)
 
     def used(self, samples: Samples, fastest: Array) -> NDArray[np.bool_]:
-        """Which efforts are used, (N, n): friction makes those of joints at rest meaningless.
+        """Which efforts are used, (N, n): not those of joints at rest, whose friction is not determined.
 
         Args:
             samples: motion.
@@ -141,7 +141,7 @@ class RegressionModel:
         return found
 
     def regression(self, samples: Samples, regressor: Array, used: NDArray[np.bool_]) -> Regression:
-        """The regression of the efforts, without the part of the known parameters, on the base parameters."""
+        """The regression of the efforts, without the effect of the known parameters, on the base parameters."""
         held = self.nominal.copy()
         held[self.base.columns] = 0.0
         return Regression(
@@ -168,7 +168,7 @@ class RegressionModel:
 
         Args:
             problem: from ``regression`` or ``with_stribeck``.
-            scales: nominal values against which the parameters are measured, from :meth:`scales`.
+            scales: nominal values by which the parameters are scaled, from :meth:`scales`.
         """
         extra = problem.regressor.shape[2] - self.base.rank
         nominal = np.concatenate([self.base.values(self.nominal), np.zeros(extra)])
@@ -203,11 +203,11 @@ class RegressionModel:
     def absent_friction(
         self, solution: RegressionSolution, spread: Array, samples: Samples, regressor: Array, used: NDArray[np.bool_]
     ) -> NDArray[np.intp]:
-        """Places among the free parameters of the friction that the motion does not show and the URDF does not assure.
+        """Places, among the free parameters, of friction that neither the motion nor the URDF supports.
 
-        Friction is shown if the data say more of it than the URDF, if it stays apart from 0 whatever part of the
-        samples is left out, and if it makes up more of the joint's effort than the preparation of signals may get
-        wrong.
+        The motion shows friction if three conditions hold: the data determine it better than the URDF does; it differs
+        from 0 whichever fold of the samples is left out; and its fraction of the joint's effort is greater than the
+        error that the preparation of signals may cause.
 
         Args:
             solution: the solution with this friction.
@@ -220,7 +220,7 @@ class RegressionModel:
         for place, column in enumerate(self.base.columns.tolist()):
             joint = column - (len(self.nominal) - 2 * n)
             value, urdf = solution.theta[column], self.nominal[column]
-            if joint < 0 or (urdf > 0.0 and value > 0.5 * urdf):  # not the prior alone holds it there
+            if joint < 0 or (urdf > 0.0 and value > 0.5 * urdf):  # not kept above 0 by the prior alone
                 continue
             rows = used[:, joint % n]
             caused = value * regressor[rows, joint % n, column]
@@ -274,7 +274,7 @@ def stribeck_velocities(problem: Regression, samples: Samples, weight: Array, be
     own = [joint == k for k in joints]
 
     def unexplained(columns: Array) -> Array:
-        """The part of columns that the other parameters cannot explain."""
+        """The component of columns that the other parameters cannot explain."""
         rest: Array = columns - basis @ (basis.T @ columns)
         return rest
 

@@ -32,7 +32,7 @@ class Parameter:
         nominal: the URDF's value.
         value: the identified value.
         standard_error: standard error of the value given the data and the URDF's numbers, in its unit.
-        identified: True if the data say more about it than the URDF's numbers do.
+        identified: True if the data determine it better than the URDF's numbers do.
         reason: why it is not identified; empty if it is.
     """
 
@@ -52,8 +52,8 @@ class Prediction:
     Attributes:
         samples: the motion.
         effort: predicted effort, (N, n) in [N·m] or [N].
-        used: True for the measured efforts that tell of the model, (N, n): those with a weight above 0, and where there
-            is friction only those of moving joints. The figures below are computed from these.
+        used: True for the measured efforts that test the model, (N, n): those with a weight above 0, and for joints
+            with friction only while they move. The figures below are computed from these.
     """
 
     samples: Samples
@@ -97,17 +97,17 @@ class Identification:
         stribeck_velocity: speed within which it fades, (n,) in [rad/s] or [m/s]; 0 where there is none.
         parameters: each parameter with its standard error, and why it is not identified; in the order of ``theta``,
             then Stribeck amplitudes (named ``excess``) and Stribeck velocities if they are identified.
-        base: the base parameters: the combinations of parameters that the motion of this arm can show at all.
+        base: the base parameters: the identifiable combinations of the parameters of this arm.
         base_values: base parameters by weighted robust least squares, (rank,).
         base_errors: their standard errors, (rank,).
         base_nominal: their values by the URDF, (rank,).
-        base_effects: RMS of the effort that the change of each one makes in the samples, over the RMS of the joint's
-            effort, of the joint where that is most, (rank,) [-].
-        rank: number of independent combinations that the recorded motion shows; below ``base.rank`` if it excites too
+        base_effects: RMS effort of each one's change in the samples, over the RMS of the joint's effort, for the joint
+            where this ratio is greatest, (rank,) [-].
+        rank: number of independent combinations that the recorded motion excites; below ``base.rank`` if it excites too
             little.
         condition: condition number of the weighted regressor of the base parameters, columns scaled to length 1.
         noise: standard deviation of the error of the efforts, (n,) in [N·m] or [N].
-        outliers: ratio of the used efforts of each joint that count less because they do not fit, (n,).
+        outliers: fraction of the used efforts of each joint that have a lower weight because they do not fit, (n,).
         before: prediction of the samples by the nominal arm.
         fit: prediction of the samples by the identified arm.
         cross_validation: prediction of each sample by an arm that was identified without that sample's fold.
@@ -240,7 +240,7 @@ def _panel(axes: Any, joint: Joint, t: Array, values: Array, colour: str, label:
 
 
 def _grey(axes: Any, t: Array, used: Any, rows: Any) -> None:
-    """Shade the times at which the effort is not used, for the joint rests."""
+    """Shade the times at which the effort is not used, because the joint is at rest."""
     out = np.zeros(len(t), dtype=bool)
     out[rows >= 0] = ~used
     axes.fill_between(t, 0.0, 1.0, where=out, transform=axes.get_xaxis_transform(), color="#f0f0f0", linewidth=0.0)

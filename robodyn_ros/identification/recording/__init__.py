@@ -32,7 +32,7 @@ def read_recording(
 
     Raises:
         ConfigurationError: the recording is a bag, and rosbags is not installed.
-        InputError: the recording does not exist, cannot be read, or lacks something; the message says what.
+        InputError: the recording does not exist, cannot be read, or lacks data; the message names them.
     """
     file = Path(path)
     if not file.exists():

@@ -4,9 +4,9 @@
 """Recordings as rosbag2 (SQLite or MCAP); the ``rosbags`` library reads them without ROS.
 
 A message has two times: the stamp in its header, when its content was measured, and the time at which the recorder
-received it. Two different clocks may give them, as in a simulation. All tracks of a recording are put on one clock:
-commands without a stamp are placed on the clock of the states' stamps, by interpolation between the states that were
-received before and after them. Their time of transport then shows as a delay.
+received it. They may come from two different clocks, as in a simulation. All tracks of a recording are put on one
+clock: commands without a stamp are placed on the clock of the states' stamps, by interpolation between the states that
+were received before and after them. Their time of transport then shows as a delay.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def read_bag(path: Path, joints: tuple[str, ...], source: RecordingSource) -> Re
 
     Raises:
         ConfigurationError: rosbags is not installed.
-        InputError: the bag cannot be read, or lacks something; the message says what.
+        InputError: the bag cannot be read, or lacks data; the message names them.
     """
     if find_spec("rosbags") is None:
         raise ConfigurationError(f"bags need rosbags: {pip_install('robodyn_ros[recording]')}")
@@ -97,7 +97,7 @@ def read_bag(path: Path, joints: tuple[str, ...], source: RecordingSource) -> Re
 
 
 def _check_files(path: Path) -> None:
-    """Raise InputError if the path has not the files of a bag."""
+    """Raise InputError if the path lacks the files of a bag."""
     if path.is_dir() and not (path / "metadata.yaml").exists():
         files = sorted(file.name for file in path.iterdir() if file.suffix in BAG_FILES)
         hint = f"`ros2 bag reindex` makes it anew, or read {files[0]} itself" if files else "this is not a rosbag2"
@@ -135,7 +135,7 @@ def _read(
 
 
 def _decoded(types: Any, data: bytes, kind: str) -> Any:
-    """A message. rosbags accepts at most three bytes behind it; where sequences are empty, Fast CDR leaves more."""
+    """A message. rosbags accepts at most three bytes after it; if sequences are empty, Fast CDR leaves more."""
     from rosbags.serde import SerdeError
 
     for spare in (0, 4):
@@ -262,7 +262,7 @@ def _requested(name: str, topic: str, topics: Mapping[str, str], kinds: tuple[st
 
 
 def _candidates(topics: Mapping[str, str], parts: tuple[str, ...], kinds: tuple[str, ...], namespace: str) -> list[str]:
-    """The topics that end in the first of the parts with which any topic ends; the outermost first."""
+    """The topics that end in the first of these parts that any topic ends in; the outermost first."""
     for part in parts:
         found = [
             topic
@@ -294,7 +294,7 @@ def common_times(
         name: name of the recording.
         states: at least one.
         commands: any number of them.
-        times: which times count (:class:`RecordingSource`).
+        times: which times are used (:class:`RecordingSource`).
 
     Returns:
         Times [s] of the states (N,), times [s] of the commands (M,), and those M commands that have a time.
@@ -317,7 +317,7 @@ def common_times(
     if len(commands) and not ((own >= stamp[0]) & (own <= stamp[-1])).any():
         problem = "states and commands have no time in common: "
         problem += f"their stamps begin at {_first_stamp(states):.3f} s and {_first_stamp(commands):.3f} s"
-        raise unreadable(name, f"{problem}; if that is because of two clocks, the times of receipt may do")
+        raise unreadable(name, f"{problem}; if that is because of two clocks, use the times of receipt")
     return stamp, own, [row for row, timed in zip(commands, known.tolist(), strict=True) if timed]
 
 

@@ -3,7 +3,7 @@
 
 """Recordings as CSV tables.
 
-The first line names the columns, which may stand in any order:
+The first line names the columns, which may be in any order:
 
     time [s]            [s], increasing
     elbow/position      [rad] or [m]; ``elbow/measured_position`` takes precedence where it exists
@@ -11,8 +11,8 @@ The first line names the columns, which may stand in any order:
     elbow/command       commanded effort [N·m] or [N]; one of the two efforts is enough
 
 A unit in brackets may follow a name; it must be one of these. Commas, semicolons or tabs separate the columns. Columns
-of other names are ignored. Where the cells of a quantity are empty for all joints, that row has no such quantity.
-``robodyn simulate --out run.csv`` writes such tables.
+of other names are ignored. A row lacks a quantity if its cells are empty for all joints. ``robodyn simulate --out
+run.csv`` writes such tables.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def read_csv(path: Path, joints: tuple[str, ...]) -> Recording:
         joints: names of the arm's joints, in the arm's order.
 
     Raises:
-        InputError: the table cannot be read, or lacks something; the message says what.
+        InputError: the table cannot be read, or lacks data; the message names them.
     """
     name = str(path)
     heading, cells = _table(path)

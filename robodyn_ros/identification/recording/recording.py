@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a recording holds: joint positions over time, and the efforts that moved the joints."""
+"""The content of a recording: joint positions over time, and the efforts that moved the joints."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BAG_FILES = (".mcap", ".db3")
 """Endings of the files of a rosbag2."""
 
 TIMES = ("auto", "stamp", "received")
-"""Which time of a message counts: its header stamp where it has one (``auto``), its stamp, or its time of receipt."""
+"""Which time of a message is used: its header stamp if it has one (``auto``), its stamp, or its time of receipt."""
 
 
 class RecordedTrack(NamedTuple):
@@ -31,7 +31,7 @@ class RecordedTrack(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Recording:
-    """Positions and efforts as they were recorded; one clock gives the times of all tracks.
+    """Positions and efforts as recorded; the times of all tracks are on one clock.
 
     Attributes:
         name: the path as it was given; messages call the recording by it.
@@ -87,7 +87,7 @@ def checked_track(name: str, what: str, joints: Sequence[str], t: Array, values:
 
     Args:
         name: name of the recording.
-        what: what the values are; messages use it.
+        what: name of the quantity, for messages.
         joints: names (n).
         t: times [s] (N,).
         values: (N, n).

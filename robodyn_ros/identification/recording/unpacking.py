@@ -1,10 +1,10 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Compressed recordings, unpacked within a limit: 200 kB of a bag may stand for many gigabytes.
+"""Compressed recordings, unpacked within a limit: 200 kB of a bag may unpack to many gigabytes.
 
-rosbags unpacks whole files into the temporary folder, and chunks and messages in memory, as large as they say. While
-:func:`within_limit` holds, it does so by the functions here, which share one budget.
+rosbags unpacks whole files into the temporary folder, and chunks and messages into memory, at their declared size.
+Within :func:`within_limit` it uses the functions of this module, which share one budget of bytes.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ LARGEST = 2_000_000_000
 
 
 class UnpackingError(RobodynError):
-    """A recording unpacks to more than it may."""
+    """A recording unpacks to more than the limit."""
 
 
 class _Budget:
-    """Counts what is unpacked."""
+    """Counts the unpacked bytes."""
 
     def __init__(self, most: int) -> None:
         self._most = self._left = most
@@ -61,7 +61,7 @@ class _Packed:
 
 
 class _Zstandard:
-    """In place of the module that rosbags unpacks with."""
+    """A replacement for the module with which rosbags unpacks."""
 
     def __init__(self, module: Any, budget: _Budget) -> None:
         self._module, self._budget = module, budget
@@ -76,7 +76,7 @@ class _Zstandard:
 
 @contextmanager
 def within_limit() -> Iterator[None]:
-    """Within it, rosbags unpacks no more than :data:`LARGEST`, or raises UnpackingError."""
+    """Within this context rosbags raises UnpackingError if it unpacks more than :data:`LARGEST`."""
     from lz4 import frame  # type: ignore[import-untyped]
     from rosbags.rosbag2 import reader, storage_mcap
 

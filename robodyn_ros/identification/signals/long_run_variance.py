@@ -1,11 +1,12 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The long-run variance of errors in time: that of their mean, times their number.
+"""The long-run variance of errors in time: the variance of their mean, times their number.
 
-Errors of neighbouring samples hang together, for they went through a filter. What they do to an estimate depends on
-their spectral density at low frequency, where the motion is, which is the long-run variance (Newey and West, A simple,
-positive semi-definite, heteroskedasticity and autocorrelation consistent covariance matrix, Econometrica 55(3), 1987).
+Errors of neighbouring samples are correlated, because they went through a filter. Their effect on an estimate depends
+on their spectral density at low frequency, where the motion is. This density is the long-run variance (Newey and West,
+A simple, positive semi-definite, heteroskedasticity and autocorrelation consistent covariance matrix, Econometrica
+55(3), 1987).
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ def long_run_ratio(errors: Array) -> Array:
     """Long-run variance of each joint's errors (N, n) over their variance, (n,): 1 if they are independent.
 
     It has Bartlett's weights and as many lags as Newey and West, Automatic lag selection in covariance matrix
-    estimation, Review of Economic Studies 61(4), 1994. It is never below 1: errors that alternate are those of
-    encoders, through the acceleration, and they are in the regressor too, where they do more than the variance shows.
+    estimation, Review of Economic Studies 61(4), 1994. It is never below 1: alternating errors come from encoders,
+    through the acceleration. They are in the regressor too, where their effect is greater than this variance shows.
     """
     lags = min(int(4.0 * (len(errors) / 100.0) ** (2.0 / 9.0)), len(errors) - 1)
     together = sum(

@@ -17,7 +17,7 @@ def position_noise(t: Array, q: Array) -> Array:
     """Standard deviation of the noise of positions at equal intervals, (n,) in [rad] or [m].
 
     The third difference of white noise σ has the variance 20 σ², and that of a motion is small at the rate of states;
-    its median is not moved by what is not. At least the resolution over √12 counts.
+    the median ignores the few greater values. The result is at least the resolution over √12.
 
     Args:
         t: times (N,) in [s].

@@ -4,24 +4,24 @@
 """Preparation of recordings: from recordings to samples of motion.
 
 1. :func:`prepare_recording` puts positions and efforts on a uniform time grid, in segments without gaps, and finds the
-   part of each that repeats.
-2. :func:`choose` settles the cutoff frequency of the filter, and whether periods are averaged: that choice is best with
-   which the recording tells most about the arm.
+   periodic section of each.
+2. :func:`choose` chooses the cutoff frequency of the filter, and whether periods are averaged, so that the recording
+   determines the arm's parameters best.
 3. :func:`find_delay` finds the delay of the efforts, one for all recordings of one kind of effort.
 4. Each segment is filtered and differentiated without phase lag, with the efforts moved by the delay.
 
-A command takes time to reach its drive and is then held for a period; a measured effort is older than its time says.
-Both shift efforts against motion, and inertia then passes for friction. The delay d is the one with which the arm's
-equations explain the efforts best, whatever the arm's parameters are: with P the projection onto what the regressor of
-all parameters cannot explain, it minimises |P τ(t - d)|² by Gauss and Newton's method. The rate of change of
-the efforts has noise too, which makes the minimum no sharper. So the standard error comes from the curvature of the
-minimum and from the long-run variance of the parts of its gradient.
+A command takes time to reach its drive and is then held for a period; a measured effort is older than its time stamp.
+Both delays shift efforts against motion, so that inertia is mistaken for friction. The estimated delay d makes the
+arm's equations explain the efforts best, whatever the arm's parameters are. It minimises |P τ(t - d)|² by Gauss and
+Newton's method, where P projects onto the orthogonal complement of the columns of the regressor of all parameters. The
+rate of change of the efforts has noise too, which makes the minimum no sharper. The standard error therefore comes from
+the curvature of the minimum and from the long-run variance of the terms of its gradient.
 
-A low cutoff frequency loses motion, a high one lets the noise of encoders through, which grows with the square of the
-frequency when positions are differentiated. Which is worse depends on the arm, its encoders and its motion, and shows
-in what the equations leave unexplained. So the choice is the one with the smallest standard errors: the largest
-determinant of the information matrix (D-optimality; Swevers et al., 1997, section III), whose noise is that of the
-residuals, with as many independent samples as their autocorrelation leaves.
+A low cutoff frequency removes motion. A high one passes the noise of encoders, which grows with the square of the
+frequency when positions are differentiated. The better choice depends on the arm, its encoders and its motion, and is
+visible in the residuals of the equations. It is the one with the smallest standard errors: the largest determinant of
+the information matrix (D-optimality; Swevers et al., 1997, section III). The noise in this matrix is that of the
+residuals, and the number of independent samples follows from their autocorrelation.
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ GREATEST_DELAY = 0.5
 """Greatest delay that is accepted [s]."""
 
 PASSES = 2
-"""Number of searches for the delay: the samples that it leaves between a segment's edges are known in the second."""
+"""Number of searches for the delay. The delay decides which samples lie between a segment's edges, so the second search
+uses the delay of the first."""
 
 MAX_ROWS = 3000
 """Greatest number of samples in a search; more improve the estimate little."""
@@ -62,13 +63,13 @@ MAX_ITERATIONS = 20
 """Greatest number of iterations of a search."""
 
 NEGLIGIBLE = 1e-2
-"""Step of the iteration, over the standard error, at which it has converged."""
+"""Step of the iteration, over the standard error, below which it has converged."""
 
 SMALL = 1e-12
 """Power of a direction of the parameters, over the greatest, below which the motion does not excite it."""
 
 ROUNDING = 1e-9
-"""Least noise that is believed, over the effort."""
+"""Least accepted noise, over the effort."""
 
 DELAY_CUTOFF = 5.0
 """Least cutoff frequency at which a delay is looked for before the choice [Hz]."""
@@ -77,16 +78,16 @@ TRIED_SAMPLES = 12000
 """Greatest number of samples on which a choice of cutoff frequency and averaging is tried."""
 
 DIFFERENCE = 1e-3
-"""Step of the finite difference of the gradient by the delay [s]."""
+"""Step of the finite difference of the gradient with respect to the delay [s]."""
 
 EXCITED = 1e-8
-"""Power of a direction of the parameters, over the greatest, above which it counts for the choice."""
+"""Power of a direction of the parameters, over the greatest, above which the choice uses it."""
 
 EQUATIONS = 3.0
-"""Least number of equations per parameter by which a choice can be judged."""
+"""Least number of equations per parameter for judging a choice."""
 
 AS_GOOD = 0.2
-"""Difference of the mean logarithm of standard errors below which one choice is as good as another."""
+"""Difference of the mean logarithm of standard errors below which two choices are equally good."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,13 +98,13 @@ class PreparedSamples:
         name: name of the recording.
         samples: samples for :func:`identify`.
         effort: kind of the efforts, ``measured`` or ``commanded``.
-        cutoff: frequency up to which positions count [Hz].
+        cutoff: cutoff frequency of the filter [Hz].
         delay: time by which the efforts act later than recorded [s].
         delay_error: its standard error [s]; 0 if the delay was given.
         periods: number of periods that were averaged; 0 if the motion does not repeat.
         used: time that the samples cover [s].
         duration: duration of the recording [s].
-        still: joints that stand still all the time.
+        still: joints that are at rest all the time.
         notes: remarks for the user.
         noise: standard deviation of the noise of the recorded positions, (n,) in [rad] or [m].
     """
@@ -131,11 +132,11 @@ def prepare(
 ) -> list[PreparedSamples]:
     """Prepare recordings of one arm.
 
-    Samples at which a command is at the effort limit get weight 0, for the drive may have given less.
+    Samples with a command at the effort limit get weight 0, because the drive may have given less.
 
     Args:
         recordings: recordings of the arm's joints.
-        robot: the arm; its axes count, its inertial parameters do not.
+        robot: the arm; its axes matter, its inertial parameters do not.
         settings: how to prepare them.
         gravity: acceleration of free fall in the root link's frame, (3,) in [m/s²].
 
@@ -147,7 +148,7 @@ def prepare(
     wide = [prepare_recording(recording, robot, settings) for recording in recordings]
     prepared = [choose(dynamics, one, settings) for one in wide]
     delays = dict.fromkeys((one.effort_kind for one in prepared), (settings.delay, 0.0))
-    if settings.align:  # a delay shows in what is fast: all of it counts that stands out of the noise
+    if settings.align:  # a delay is visible in fast motion: use all frequencies above the noise
         banded = [one.filtered_at(max(one.cutoff, first.cutoff)) for one, first in zip(prepared, wide, strict=True)]
         delays = {
             kind: _common_delay(dynamics, [one for one in banded if one.effort_kind == kind], settings.delay)
@@ -171,16 +172,16 @@ def _common_delay(dynamics: RNEA, recordings: list[PreparedRecording], start: fl
         if not abs(delay) < GREATEST_DELAY:
             problem = f"efforts would have to act {1e3 * delay:.0f} ms later than recorded to fit the motion"
             names = ", ".join(recording.name for recording in recordings)
-            raise unreadable(names, f"{problem}: they are of another motion, or by another clock")
+            raise unreadable(names, f"{problem}: they are of another motion, or on another clock")
     return delay, error
 
 
 def choose(dynamics: RNEA, recording: PreparedRecording, settings: SignalSettings) -> PreparedRecording:
-    """The recording with the cutoff frequency, and with or without means of periods, that tells most of the arm.
+    """The recording with the choice of cutoff frequency and averaging of periods that determines the arm best.
 
-    The cutoff frequency rises and falls from where the motion meets the noise for as long as that is better. Of choices
-    that are as good, means of periods are taken, and then the highest cutoff frequency: it keeps most samples, in which
-    the errors of the model differ.
+    The search starts at the frequency where the motion meets the noise, and raises and lowers it while the result
+    improves. Among equally good choices, means of periods are preferred, and then the highest cutoff frequency: it
+    keeps the most samples, in which the errors of the model differ.
 
     Args:
         dynamics: dynamics of the arm; its inertial parameters do not matter.
@@ -246,7 +247,7 @@ class _Judge:
         """Takes parameters to the directions that the motion excites."""
 
     def mean_log_error(self, recording: PreparedRecording) -> float:
-        """Mean logarithm of the standard errors along all directions; inf if there are too few samples to tell."""
+        """Mean logarithm of the standard errors along all directions; inf if there are too few samples."""
         try:
             segments = recording.segment_samples(self._delay)
         except InputError:
@@ -292,7 +293,7 @@ class _Judge:
 
 
 def _some(segment: SegmentSamples, count: int) -> SegmentSamples:
-    """A segment with the rows of as many of its blocks, evenly spread, as hold a number of samples."""
+    """A segment with fewer rows: evenly spread blocks that hold a given number of samples in total."""
     blocks = -(-len(segment.segment.t) // BLOCK)
     kept = max(1, min(blocks, count // BLOCK))
     chosen = np.unique(np.linspace(0, blocks - 1, kept + 2)[1:-1].round()) if kept < blocks else np.arange(blocks)
@@ -328,7 +329,7 @@ def _notes(samples: RecordedSamples, segments: int) -> tuple[str, ...]:
         notes.append(f"there are gaps in it; {segments} stretches without one are used")
     left_out = float(np.mean(samples.weights == 0.0))
     if left_out > 0.0:
-        notes.append(f"{left_out:.0%} of the samples count nothing, for a command is at its limit")
+        notes.append(f"{left_out:.0%} of the samples have weight 0, because a command is at its limit")
     return tuple(notes)
 
 
@@ -360,7 +361,7 @@ def find_delay(
         return np.concatenate(found)
 
     def left(delay: float, weight: Array, unexplained: Callable[[Array], Array]) -> Array:
-        """What of the weighted efforts and of their rates of change is unexplained, (2, N n)."""
+        """Residuals of the weighted efforts and of their rates of change, (2, N n)."""
         rest: Array = unexplained((efforts(delay) * weight[:, :, None]).reshape(-1, 2)).T
         return rest
 

@@ -1,10 +1,10 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A recording made ready: its segments on a uniform grid, the periods in them, which efforts count, which joints move.
+"""A prepared recording: its segments on a uniform grid, their periods, the efforts to use, and the moving joints.
 
-What is filtered at which frequency, and whether periods are averaged, is a choice between several
-:class:`PreparedRecording` of one recording (:mod:`robodyn_ros.identification.signals.prepare`).
+Each choice of cutoff frequency and averaging of periods is one :class:`PreparedRecording`;
+:mod:`robodyn_ros.identification.signals.prepare` chooses between those of one recording.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from robodyn_ros.robot.pose import Array
 
 ABOVE_NOISE = 10.0
 """Ratio of the motion's power to the noise's at the cutoff frequency. It is the same for position, velocity and
-acceleration, for differentiation scales motion and noise alike."""
+acceleration, because differentiation scales motion and noise alike."""
 
 FASTEST = 40.0
 """Greatest cutoff frequency that is chosen [Hz]; arms move no faster, and more samples only take more time."""
@@ -50,16 +50,16 @@ SHORTEST = 1.0
 """Least period that is looked for [s]."""
 
 EARLY = (0.15, 0.35)
-"""Begin and end, as ratios of a segment, of the part of it that is looked for again."""
+"""Begin and end, as ratios of a segment, of the early section whose repetition is searched for."""
 
 NEAR = 0.01
-"""Power of the difference over that of the early part, at a lag that becomes a candidate."""
+"""Power of the difference over that of the early section, below which a lag is a candidate."""
 
 ALIKE = 0.02
 """Greatest difference of positions one period apart, over the standard deviation of their joint."""
 
 REPEATING = 0.5
-"""Least ratio of the motion's variance that must be in the part that repeats."""
+"""Least fraction of the motion's variance that must be in the periodic section."""
 
 MOTION_CUTOFF = 4.0
 """Cutoff frequency of the positions over that of the regressor, whose filter removes the rest."""
@@ -68,7 +68,7 @@ PER_CYCLE = 2.5
 """Samples per period of the cutoff frequency: neighbours are then nearly independent."""
 
 FULL = 0.999
-"""Ratio of the effort limit from which on a command may have been clamped to it."""
+"""Ratio of the effort limit above which a command may have been clamped."""
 
 
 class Repetition(NamedTuple):
@@ -89,7 +89,7 @@ class PreparedRecording:
         segments: segments without gaps, or means of periods.
         repetitions: where each segment repeats itself; None where it does not.
         moving: which joints move, (n,) of bool.
-        cutoff: frequency up to which positions count [Hz].
+        cutoff: cutoff frequency of the filter [Hz].
         limit: effort from which on a sample is excluded (n,); inf where there is none.
     """
 
@@ -163,7 +163,7 @@ def prepare_recording(recording: Recording, robot: Robot, settings: SignalSettin
     if not moving.any():
         raise unreadable(
             recording.name,
-            f"no joint moves by more than {settings.least_motion:g} {robot.position_unit}, and an arm at rest tells "
+            f"no joint moves by more than {settings.least_motion:g} {robot.position_unit}, and an arm at rest shows "
             "nothing: record a motion, such as that of `robodyn excite`",
         )
     repetitions = [
@@ -175,7 +175,7 @@ def prepare_recording(recording: Recording, robot: Robot, settings: SignalSettin
 
 
 def _effort(recording: Recording, wanted: str) -> tuple[str, RecordedTrack]:
-    """The efforts that count, and their kind; measured efforts that never change count as missing."""
+    """The efforts to use, and their kind; measured efforts that never change count as missing."""
     measured, commanded = recording.measured, recording.commanded
     changing = measured is not None and bool(np.ptp(measured.values, axis=0).any())
     if measured is not None and (wanted == "measured" or (wanted == "auto" and (changing or commanded is None))):
@@ -210,13 +210,13 @@ def _segments(name: str, position: RecordedTrack, effort: RecordedTrack, setting
         problem = f"there is a state every {step:.3g} s only, and gaps above {settings.gap:g} s are not bridged"
     else:
         problem = f"in {whole:.3g} s there are no {settings.shortest:g} s of states and efforts without a gap"
-    raise unreadable(name, f"{problem}: it is too short, or too much is lost")
+    raise unreadable(name, f"{problem}: it is too short, or too many messages are lost")
 
 
 def noise_frequency(segments: Sequence[Segment], moving: Array) -> float:
-    """The frequency above which the motion of some joint does not stand out of the noise [Hz].
+    """The frequency above which the motion of some joint is not above the noise [Hz].
 
-    The upper half of the spectrum is taken as noise: there encoders move, and joints do not.
+    The upper half of the spectrum is taken as noise: arms do not move this fast.
 
     Args:
         segments: segments of one recording.
@@ -243,7 +243,7 @@ def cutoff_frequencies(segments: Sequence[Segment]) -> Array:
 
 
 def find_repetition(segment: Segment, moving: Array, period: float = 0.0) -> Repetition | None:
-    """Where a segment repeats itself; None if it does nowhere.
+    """The periodic section of a segment; None if there is none.
 
     Args:
         segment: a segment as recorded.
@@ -264,9 +264,9 @@ def find_repetition(segment: Segment, moving: Array, period: float = 0.0) -> Rep
 
 
 def _candidates(x: Array, least: int) -> list[int]:
-    """Lags at which an early part of the motion comes again, the shortest first.
+    """Lags after which an early section of the motion repeats, the shortest first.
 
-    The part begins late enough and is short enough to exclude the motions into and out of the periods, even if there
+    The section begins late enough and is short enough to exclude the motions into and out of the periods, even if there
     are only two periods.
     """
     first, last = int(EARLY[0] * len(x)), int(EARLY[1] * len(x))
@@ -295,7 +295,7 @@ def _refined(x: Array, lag: int) -> float:
 
 
 def _longest(x: Array, length: float) -> tuple[int, int]:
-    """First and last sample of the longest run of samples that come again one period later."""
+    """First and last sample of the longest run of samples that repeat one period later."""
     here = np.arange(max(0, len(x) - 1 - int(np.ceil(length))))
     later = CubicSpline(np.arange(len(x)), x)(here + length)
     differs = np.abs(later - x[here]).max(axis=1, initial=0.0) > ALIKE

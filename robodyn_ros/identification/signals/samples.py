@@ -5,10 +5,10 @@
 
 :class:`Samples` are positions, velocities, accelerations and efforts of any origin. :class:`RecordedSamples` come from
 segments of recordings (:class:`SegmentSamples`), and their regressor goes through the same filter as their efforts.
-Then Y θ = τ holds after the filter as before it, whatever the filter removes, for a filter is linear (Khalil and
-Dombre, Modeling, Identification and Control of Robots, section 12.6). Otherwise a joint that reverses would contradict
-the equations for as long as the filter takes to settle, for friction jumps there at once. Positions are filtered at a
-higher frequency, only so that they can be differentiated.
+A filter is linear, so Y θ = τ holds after the filter as before it, whatever the filter removes (Khalil and Dombre,
+Modeling, Identification and Control of Robots, section 12.6). With an unfiltered regressor, a reversing joint would
+violate the equations until the filter has settled, because friction jumps at the reversal. Positions are filtered at a
+higher frequency, only for differentiation.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from robodyn_ros.robot.pose import Array, read_only
 class Samples:
     """N samples of an arm of n joints, in the order of ``robot.joints``; the arrays are copied and read-only.
 
-    Several motions stand one after the other; samples of one motion follow each other in time.
+    Several motions follow one after the other; samples of one motion are in the order of time.
 
     Attributes:
         t: times (N,) in [s], rising within a motion.
@@ -39,7 +39,7 @@ class Samples:
         qd: velocities (N, n) in [rad/s] or [m/s].
         qdd: accelerations (N, n) in [rad/s²] or [m/s²].
         effort: efforts of the drives, (N, n) in [N·m] or [N].
-        weight: how much each sample counts, (N,); 0 excludes it, 1 unless given.
+        weight: weight of each sample, (N,); 0 excludes it, 1 unless given.
         motion: number of the motion to which each sample belongs, (N,) whole numbers; the samples of a motion are
             contiguous; one motion unless given.
     """
@@ -103,7 +103,7 @@ class Samples:
         return function(self.q, self.qd, self.qdd)
 
     def moving(self, speed: Array) -> NDArray[np.bool_]:
-        """Which joints move faster than a speed (n,), (N, n). Friction of a joint at rest may be anything."""
+        """Which joints move faster than a speed (n,), (N, n). The friction of a joint at rest is not determined."""
         found: NDArray[np.bool_] = np.abs(self.qd) > speed
         return found
 
@@ -144,8 +144,8 @@ class Samples:
     def folds(self, count: int) -> list[NDArray[np.bool_]]:
         """Masks (N,) of the folds that cross-validation leaves out in turn.
 
-        A fold has whole motions if there are at least ``count`` of them, else segments of time, for neighbouring
-        samples are too alike to test each other.
+        A fold has whole motions if there are at least ``count`` of them, else segments of time, because neighbouring
+        samples are too similar to test each other.
 
         Args:
             count: number of folds, at least 2.
@@ -166,7 +166,7 @@ Indices = NDArray[np.intp]
 Moving = NDArray[np.bool_]
 
 BLOCK = 4000
-"""Number of samples whose regressor is filtered at a time, so that memory does not grow with the recording."""
+"""Number of samples whose regressor is filtered at once, so that memory does not grow with the recording."""
 
 REACH = 0.5
 """Periods of the cutoff frequency over which the filter spreads an event, to either side."""
@@ -210,9 +210,9 @@ class SegmentSamples:
         return np.concatenate(found) if found else function(*(part[:0] for part in self.motion))
 
     def moving(self, speed: Array) -> Moving:
-        """Which joints move at the rows, and as far around them as the filter reaches, (k, n) of bool.
+        """Which joints move at the rows and within the filter's reach around them, (k, n) of bool.
 
-        Friction of a joint at rest may be anything, and the filter spreads that.
+        The friction of a joint at rest is not determined, and the filter spreads this error.
 
         Args:
             speed: speed above which a joint moves (n,) in [rad/s] or [m/s].
@@ -247,7 +247,7 @@ class RecordedSamples(Samples):
         return found
 
     def moving(self, speed: Array) -> Moving:
-        """Which joints move as :meth:`SegmentSamples.moving` has it, (N, n) of bool; ``speed`` is (n,)."""
+        """Which joints move, as :meth:`SegmentSamples.moving` defines it, (N, n) of bool; ``speed`` is (n,)."""
         whole = np.concatenate([segment.moving(speed) for segment in self.segments])
         found: Moving = whole[self.rows]
         return found

@@ -3,11 +3,11 @@
 
 """Segments of a recording without gaps, on a uniform time grid, filtered and differentiated without phase lag.
 
-A filter that runs forwards and then backwards delays nothing (Gustafsson, Determining the initial states in
-forward-backward filtering, 1996), and a spline through all samples lags to neither side. So position, velocity,
-acceleration and effort belong to the same moments.
+A filter that runs forwards and then backwards has no delay (Gustafsson, Determining the initial states in
+forward-backward filtering, 1996), and neither has a spline through all samples. Position, velocity, acceleration and
+effort therefore belong to the same moments.
 
-A motion that repeats may be averaged over its periods, for noise differs from one period to the next (Swevers,
+A periodic motion may be averaged over its periods, because noise differs from one period to the next (Swevers,
 Ganseman, Tükel, de Schutter and Van Brussel, Optimal robot excitation and identification, IEEE Transactions on Robotics
 and Automation 13(5), 1997).
 """
@@ -48,7 +48,7 @@ class Segment:
 
     @property
     def periods(self) -> int:
-        """Number of periods of which the segment is the mean; 0 if it is none."""
+        """Number of periods of which the segment is the mean; 0 if it is not a mean."""
         return 0
 
     @property
@@ -91,7 +91,7 @@ class Segment:
 class MeanPeriod(Segment):
     """The mean of the periods of a segment; its first sample follows its last.
 
-    The whole segment is filtered and differentiated, and the mean is taken of the results. The other way round, the
+    The whole segment is filtered and differentiated, and the mean of the results is taken. In the opposite order, the
     small step from the end of the mean to its beginning would become a spike of acceleration.
 
     Attributes:
