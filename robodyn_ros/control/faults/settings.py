@@ -16,8 +16,8 @@ What is sent after a fault never makes it worse than sending nothing. The reacti
 Every g(q) has the residual r added that the model lacked lately, as far as masses and a payload explain it. Without
 states that can be trusted a hold is τ = g(q̂) + r - D v, with the motion q̂, v̂ that the model expects since the last
 good state. An arm that stood is carried for ``max_duration``; one that moved is braked for 0.15 s. Then nothing is
-sent. Where states come whose positions and velocities contradict each other, v is the middle one of the reported
-velocity, that of the positions, and v̂; else it is v̂.
+sent. If the positions and velocities of states contradict each other, v is the one of the two that agrees with v̂, as
+long as it does; if neither agrees, v is v̂.
 
 An arm that has more kinetic energy under a reaction than at its beginning, for longer than the efforts take to
 change: the drives of the joints that have become faster do not obey, and nothing more is sent. What the drives do
