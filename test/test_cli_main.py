@@ -298,10 +298,10 @@ def test_an_unknown_option_is_named_beside_the_nearest_one_of_its_verb(line, sai
 @pytest.mark.parametrize(
     ("setting", "said"),
     [
-        ("overspead=0.1", "'overspead' (is it 'overspeed'?)"),
-        ("ramp=1", "is it 'ramp_time'?"),
+        ("speed_limt=0.1", "'speed_limt' (is it 'speed_limit'?)"),
+        ("push_tim=1", "is it 'push_time'?"),
         ("xyz=1", "no parameter that is used here is named 'xyz'"),
-        ("ramp_time=soon", "must be within [0.5, 60] s, not 'soon'"),
+        ("push_time=soon", "must be within [0.5, 60] s, not 'soon'"),
     ],
 )
 def test_settings_of_the_commissioning_are_checked_by_name(setting, said, capsys):

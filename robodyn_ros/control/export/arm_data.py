@@ -259,7 +259,7 @@ class Arm:
 
     def _sized(self) -> list[tuple[str, int | None]]:
         """The members of the struct of the parameters, and the length of each; None for one that is no array."""
-        wide = {item.member: self._robot.n for item in self._parameters if item.member.endswith("_limits")}
+        wide = {item.member: self._robot.n for item in self._parameters if "_limits." in item.spec.name}
         wide |= {item.member: self._robot.n for item in self._parameters if item.spec.name.count(".") == 2}
         wide |= {name: len(KINDS) for name in self._members if name.startswith("faults_")}
         return [(name, wide.get(name, size if size > 1 else None)) for name, size in self._members.items()]
