@@ -602,7 +602,7 @@ def test_without_states_after_a_switch_the_last_gravity_stays(prr: Exported) -> 
 @needs_compiler
 @pytest.mark.parametrize("left", ["gravity", "zero", "damping"])
 def test_what_a_deactivation_leaves_on_the_drives(prr: Exported, left: str) -> None:
-    made = with_parameters(prr, output="mit", on_deactivate=left, plausibility=False)
+    made = with_parameters(prr, output="mit", on_deactivate=left, plausibility="false")
     rows = standing(200)
     moving: list[float] = []
     for k in range(200):
