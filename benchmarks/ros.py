@@ -169,19 +169,30 @@ def positions_of(arm: str) -> tuple[list[str], list[float]]:
 ARMS = "prr", "panda"
 
 
-def publish_clock(node: Any, over: threading.Event) -> None:
+@contextmanager
+def publishing_clock(node: Any) -> Iterator[None]:
     """Simulated time that is the time of the stamps."""
     from rosgraph_msgs.msg import Clock
 
-    publisher = node.create_publisher(Clock, "/clock", 1)
-    while not over.wait(0.01):
-        publisher.publish(Clock(clock=node.get_clock().now().to_msg()))
+    publisher, over = node.create_publisher(Clock, "/clock", 1), threading.Event()
+
+    def publish() -> None:
+        while not over.wait(0.01):
+            publisher.publish(Clock(clock=node.get_clock().now().to_msg()))
+
+    thread = threading.Thread(target=publish)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
 
 
 @contextmanager
 def metering(subjects: dict[str, str], arm: str = "prr") -> Iterator[Any]:
     """A meter (meter.py) for the nodes that run; its own priority, and that of the middleware below it, is theirs."""
-    with in_the_graph() as (node, _):
+    with in_the_graph() as (node, _), publishing_clock(node):
         from meter import Meter
         from sensor_msgs.msg import JointState
 
@@ -194,22 +205,13 @@ def metering(subjects: dict[str, str], arm: str = "prr") -> Iterator[Any]:
         declare_scheduling(node, settings)
         Scheduling(node).begin(python=False)
         end = time.monotonic() + 120.0
-        over = threading.Event()
-        clock = threading.Thread(target=publish_clock, args=(node, over), daemon=True)
-        if "simulated" in subjects:
-            clock.start()
         for subject in subjects:
             while len(meter.measure(subject, 100.0, 0.5)[0]) < 20:
                 if time.monotonic() > end:
                     raise SystemExit(f"no answer of the {subject}")
         if meter.refused:
             print("the system refuses the real-time priority: everything is ordinary", file=sys.stderr)
-        try:
-            yield meter
-        finally:
-            over.set()
-            if clock.ident:
-                clock.join()
+        yield meter
 
 
 CONTROLLERS = {"realtime": ["realtime:=on"], "simulated": ["realtime:=on", "use_sim_time:=true"]}

@@ -106,7 +106,7 @@ PERIODS = 6
 """Number of periods of the sine; the first is not evaluated."""
 
 GRAVITY_FACTOR = 1.5
-"""Greatest effort of a push as ratio of the gravity effort, if that is more than ``probe_share`` of the limit [-]."""
+"""Greatest effort of a push as ratio of the gravity effort, if that is more than ``push_effort`` of the limit [-]."""
 
 PUSH_SPEED = 0.45
 """Ratio of the speed limit at which a push ends [-]: until late efforts brake it, a light joint goes on speeding up."""

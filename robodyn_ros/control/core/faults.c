@@ -346,33 +346,40 @@ static void trust_none(const Settings* s, State* m, double t) {
   EACH m->voted[i] = shrunk(m->expected_v[i], spread_of(s, m, t, i));
 }
 
-/* The velocity by a vote of three: that of positions, the reported one, and the one that the model expects. Any one of them may
-   be wrong. Where positions and velocities do not contradict each other the reported one counts, but of a joint that stopped at
-   once what of the model's is certain; likewise without states. If they contradict each other, the model tells which of the two
-   is right; as long as they differ by little, the faster one counts; both only as long as it does not stray. Nonzero while the velocity is known. The model's motion goes on from there then. An arm that
-   stood stays there. */
-static int vote(const Settings* s, State* m, double t, int has_state) {
+/* The reported velocity of states that do not contradict each other; of a joint that stopped at once the predicted one stays.
+   Nonzero if no joint did. */
+static int trust_reported(State* m) {
+  const Consistency* c = &m->consistency;
+  const int stopped = m->expects && c->stopped;
+  m->trusts = UNDECIDED;
+  EACH if (!(stopped && c->stops[i])) { m->voted[i] = m->expected_v[i] = c->raw[i]; m->expected_q[i] = m->last_q[i]; }
+  return !stopped;
+}
+
+/* Of positions and velocities that contradict each other, the one that the model's motion confirms; as long as they differ by
+   little, the faster one; both only as long as it does not stray. Nonzero if one of the two is trusted. */
+static int trust_one(const Settings* s, State* m, double t) {
   const Consistency* c = &m->consistency;
   int slow = 1;
-  EACH m->voted[i] = shrunk(m->expected_v[i], spread_of(s, m, t, i)); /* damping by a guess could drive a joint */
+  if (m->trusts == TRUST_NONE) return 0;
+  EACH slow &= fabs(m->differ_v[i] - c->raw[i]) <= SLOW * s->velocity_limit[i];
+  if (m->trusts == UNDECIDED && !slow) m->trusts = find_trusted(s, m, t);
+  if (m->trusts == UNDECIDED && !slow) return 0;
+  EACH m->voted[i] = m->trusts == UNDECIDED ? faster_of(m->differ_v[i], c->raw[i]) : trusted_velocity(m, i);
+  if (strays(s, m, t)) { trust_none(s, m, t); return 0; }
+  if (m->trusts == TRUST_POSITIONS) copy(m->expected_q, c->last_q);
+  return 1;
+}
+
+/* The velocity by three: that of positions, the reported one, and the one that the model expects. Any one of them may be wrong.
+   Without a state, or one that is trusted, it is the certain part of the expected one: damping by a guess could drive a joint.
+   Nonzero while the velocity is known; the model's motion goes on from there then. An arm that stood stays there. */
+static int vote(const Settings* s, State* m, double t, int has_state) {
+  const int contradicts = m->consistency.verdict == BLIND;
+  EACH m->voted[i] = shrunk(m->expected_v[i], spread_of(s, m, t, i));
   if (!has_state) return 0;
-  if (c->verdict != BLIND) {
-    const int stopped = m->expects && c->stopped;
-    m->trusts = UNDECIDED;
-    EACH if (!(stopped && c->stops[i])) { m->voted[i] = m->expected_v[i] = c->raw[i]; m->expected_q[i] = m->last_q[i]; }
-    if (stopped) return 0;
-  } else if (!m->expects) {
-    clear(m->voted);
-    return 1;
-  } else {
-    if (m->trusts == TRUST_NONE) return 0;
-    EACH slow &= fabs(m->differ_v[i] - c->raw[i]) <= SLOW * s->velocity_limit[i];
-    if (m->trusts == UNDECIDED && !slow) m->trusts = find_trusted(s, m, t);
-    if (m->trusts == UNDECIDED && !slow) return 0;
-    EACH m->voted[i] = m->trusts == UNDECIDED ? faster_of(m->differ_v[i], c->raw[i]) : trusted_velocity(m, i);
-    if (strays(s, m, t)) { trust_none(s, m, t); return 0; }
-    if (m->trusts == TRUST_POSITIONS) copy(m->expected_q, c->last_q);
-  }
+  if (contradicts && !m->expects) { clear(m->voted); return 1; }
+  if (!(contradicts ? trust_one(s, m, t) : trust_reported(m))) return 0;
   copy(m->expected_v, m->voted);
   m->certain_t = t;
   return 1;

@@ -66,23 +66,26 @@ class _Record:
 
 
 class _Controlled:
-    """The control loop of a trial, with its commands and faults on record.
+    """The control loop of a trial, if there is one, with its commands and faults on record.
 
     Attributes:
         commands: effort, and q and qd of the reference.
         faults: message of a fault, as it began → number of states that it lasted for.
     """
 
-    def __init__(self, hardware: Hardware, loop: ControlLoop, *, until_fault: bool) -> None:
+    def __init__(self, hardware: Hardware, loop: ControlLoop | None, *, until_fault: bool) -> None:
         self.commands, self.faults = _Record("effort", "q", "qd"), Counter[str]()
         self._hardware, self._loop, self._until_fault = hardware, loop, until_fault
         self._present: tuple[str | None, str] = None, ""  # the numbers in the message change from state to state
-        self._count = loop.fault_count
+        self._count = 0 if loop is None else loop.fault_count
+        self._none = np.full(hardware.plant.dynamics.robot.n, np.nan)
 
     def update(self, reading: SensorReading, stamp: float) -> None:
         """Command the hardware for a reading."""
+        if self._loop is None:
+            return
         try:
-            self._send(self._loop.update(stamp, self._hardware.time, reading.q, reading.qd), stamp)
+            self._send(self._loop, self._loop.update(stamp, self._hardware.time, reading.q, reading.qd), stamp)
         except JumpError:  # a state that is dropped is no fault; beyond `drop_time` it becomes one of the loop
             return
         except RobodynError as problem:
@@ -90,10 +93,10 @@ class _Controlled:
 
     def watch(self) -> None:
         """Command the hardware if readings are missing."""
-        self._send(self._loop.watch(self._hardware.time), self._hardware.time)
+        if self._loop is not None:
+            self._send(self._loop, self._loop.watch(self._hardware.time), self._hardware.time)
 
-    def _send(self, command: Command | None, stamp: float) -> None:
-        loop = self._loop
+    def _send(self, loop: ControlLoop, command: Command | None, stamp: float) -> None:
         fault = None if loop.fault_count == self._count else loop.fault  # a fault may begin without a command
         self._count = loop.fault_count
         kind = command.fault if command is not None else None if fault is None else fault.kind
@@ -106,8 +109,8 @@ class _Controlled:
         if command is None:
             return
         self._hardware.command(command.effort)
-        none, reference = np.full(len(command.effort), np.nan), command.reference
-        q, qd = (none, none) if reference is None else (reference.q, reference.qd)
+        reference = command.reference
+        q, qd = (self._none, self._none) if reference is None else (reference.q, reference.qd)
         self.commands.add(self._hardware.time, stamp, command.effort, q, qd)
 
     def _note_fault(self, message: str) -> None:
@@ -135,24 +138,19 @@ def run_trial(
     """
     step, period = hardware.plant.settings.step, hardware.sensors.steps
     truth, states = _Record("q", "qd", "effort"), _Record("q", "qd", "effort")
-    controlled = None if loop is None else _Controlled(hardware, loop, until_fault=until_fault)
+    controlled = _Controlled(hardware, loop, until_fault=until_fault)
     end = hardware.now + round(duration / step)
     interval = period if hardware.sensors.transport.punctual else 1  # steps until the next reading can arrive
     failures = hardware.failures
 
-    def read() -> None:
-        for reading in hardware.readings():  # each reading gets its command at once
-            stamp = reading.step * step
-            states.add(hardware.time, stamp, reading.q, reading.qd, reading.effort)
-            if controlled is not None:
-                controlled.update(reading, stamp)
-
     with suppress(_FirstFault):
         while True:
-            read()
+            for reading in hardware.readings():  # each reading gets its command at once
+                stamp = reading.step * step
+                states.add(hardware.time, stamp, reading.q, reading.qd, reading.effort)
+                controlled.update(reading, stamp)
             if hardware.now % period == 0:  # the loop notices missing readings; the truth is recorded
-                if controlled is not None:
-                    controlled.watch()
+                controlled.watch()
                 truth.add(hardware.time, hardware.time, hardware.plant.q, hardware.plant.qd, hardware.effort)
                 progress(hardware.time)
             if hardware.now >= end:
@@ -160,9 +158,7 @@ def run_trial(
             hardware.advance(min(interval, end - hardware.now))
             if hardware.failures > failures:  # later steps would be no motion of the arm
                 break
-    commands, faults = _Record("effort", "q", "qd"), Counter[str]()
-    if controlled is not None:
-        commands, faults = controlled.commands, controlled.faults
-    failed = {f"step failed: {hardware.failure}": hardware.failures - failures} if hardware.failures > failures else {}
+    if hardware.failures > failures:
+        controlled.faults[f"step failed: {hardware.failure}"] = hardware.failures - failures
     n = hardware.plant.dynamics.robot.n
-    return Trial(truth.samples(n), states.samples(n), commands.samples(n), {**faults, **failed})
+    return Trial(truth.samples(n), states.samples(n), controlled.commands.samples(n), dict(controlled.faults))
