@@ -120,6 +120,7 @@ class Rig:
         """
         self.as_usual()
         self.acknowledge()
+        self.until("the first command after that", self.usual, time.monotonic())  # its state is the one to compare with
         before = self.count(kind)
         yield time.monotonic()
         self.graph.wait(lambda: self.count(kind) > before, f"{kind} to be counted")
