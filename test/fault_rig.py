@@ -30,6 +30,9 @@ PERIOD = 0.005
 STOOD = 80
 """States of an arm that counts as standing, which takes 0.3 s of them."""
 
+FREQUENCY = 4.0
+"""Natural frequency of the controllers [rad/s]: carried by states that a busy machine answers 20 ms late."""
+
 EXACT = {"model_error": 0.0, "unknown_payload": 0.0}
 """The model weighs what the arm weighs, so nothing that the arm lacked is carried with it."""
 
@@ -62,12 +65,13 @@ class Rig:
         self._thread.start()
         dynamics = rd.create_dynamics("rnea", rd.load_robot(prr))
         self.blind = dynamics.gravity(POSE)
-        damping = 20.0 * np.diagonal(dynamics.mass_matrix(np.zeros(3)))  # 2ζω M_ii(home) with the default ζ and ω
+        rate = 2.0 * FREQUENCY  # 2ζω, with the default ζ
+        damping = rate * np.diagonal(dynamics.mass_matrix(np.zeros(3)))
         self.seeing = self.blind - damping * DRIFT
         self.damped = -damping * DRIFT
         M = dynamics.mass_matrix(POSE)
         # Computed torque, held where it was found: no position error, and the drift is damped.
-        self.usual = dynamics.inverse(POSE, DRIFT, np.zeros(3)) - M @ (20.0 * DRIFT)
+        self.usual = dynamics.inverse(POSE, DRIFT, np.zeros(3)) - M @ (rate * DRIFT)
 
     def close(self) -> None:
         """Stop the driver."""

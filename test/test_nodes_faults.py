@@ -23,7 +23,7 @@ import pytest
 pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
 import faulty_plugins
-from fault_rig import DRIFT, EXACT, PERIOD, POSE, Rig, older
+from fault_rig import DRIFT, EXACT, FREQUENCY, PERIOD, POSE, Rig, older
 from ros_graph import own_graph
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
@@ -52,6 +52,7 @@ def rig(tmp_path_factory, prr):
         with own_graph(folder) as graph:
             # This driver's arm stands and says that it moves, which no arm does.
             lasting = {kind: dict(LASTING) for kind in ("states", "sensor", "publisher")}
+            graph.frequency = FREQUENCY
             given = {"diagnostics_rate": 50.0, "plausibility": False, "faults": lasting}
             controller = graph.start("controller", dynamics="moody", **given, **EXACT)
             descriptions = graph.node.create_publisher(String, "robot_description", LATCHED)

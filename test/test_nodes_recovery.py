@@ -20,7 +20,7 @@ import pytest
 pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
 import threads_at_end
-from fault_rig import DRIFT, NAMES, POSE, TIMEOUT, Rig
+from fault_rig import DRIFT, FREQUENCY, NAMES, POSE, TIMEOUT, Rig
 
 import robodyn_ros as rd
 
@@ -116,6 +116,7 @@ def test_it_parts_with_a_command_that_carries_the_arm(graph, prr):
     from std_srvs.srv import SetBool
 
     # A driver that gets no processor for a while is not what this is about.
+    graph.frequency = FREQUENCY
     process = graph.start("controller", robot_description=prr, diagnostics_rate=50.0, state_timeout=5.0)
     rig = Rig(graph, prr)
     try:
