@@ -38,8 +38,8 @@ from robodyn_ros.robot.robot import tip
 from robodyn_ros.simulation.trial.plotting import tracking_error
 
 OPTIONS = (
-    *({}, {"movable_base": "weld"}, {"inertia": "repair"}, {"inertia": "repair", "movable_base": "weld"}),
-    *({"closed_loops": "ignore"}, {"closed_loops": "ignore", "inertia": "repair"}),
+    *([], ["movable_base"], ["repaired_inertia"], ["repaired_inertia", "movable_base"]),
+    *(["closed_loops"], ["closed_loops", "repaired_inertia"]),
 )
 """What is tried, one after the other."""
 
@@ -93,11 +93,11 @@ def load(path: Path) -> tuple[Robot | None, str]:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                robot = rd.load_robot(path, **options)
+                robot = rd.load_robot(path, accept=options)
         except rd.RobodynError as problem:
             why = why or str(problem).replace(str(path), path.name)
             continue
-        return robot, ", ".join(f"`{name}: {value}`" for name, value in options.items()) or "yes"
+        return robot, f"`accept: [{', '.join(options)}]`" if options else "yes"
     return None, why
 
 

@@ -88,7 +88,7 @@ class Meter:
 def start(urdf: str, law: str) -> dict[str, float]:
     """Times of a start in this process [s]."""
     import robodyn_ros as rd
-    from robodyn_ros.control.core_library import core_library, start_core
+    from robodyn_ros.control.core_library import caller_library, start_core
     from robodyn_ros.control.core_settings import start_model
     from robodyn_ros.control.faults.dry_run import check_model
     from robodyn_ros.control.loop import ControlLoop
@@ -107,7 +107,7 @@ def start(urdf: str, law: str) -> dict[str, float]:
     library.Compiler.compile = compiler.wrapped("compiler", library.Compiler.compile)  # type: ignore[method-assign]
     library.load_library = python.wrapped("loading", library.load_library)
     kernel.bound_function = python.wrapped("loading", kernel.bound_function)
-    robot = rd.load_robot(urdf, movable_base="weld", inertia="repair")
+    robot = rd.load_robot(urdf, accept=["movable_base", "repaired_inertia"])
     begin, used = time.perf_counter(), _processor()
     start_core(robot.n, THREAD)
     dynamics = rd.create_dynamics("rnea", robot)
@@ -115,7 +115,7 @@ def start(urdf: str, law: str) -> dict[str, float]:
     start_model(dynamics)
     values = FileParameters({}, loop_default_values(robot))
     ControlLoop.from_settings(make_loop_settings(values, dynamics, law))
-    core_library(robot.n, THREAD)
+    caller_library(robot.n, THREAD)
     ready = time.perf_counter()
     ToolMotion(robot, tip(robot))
     whole = time.perf_counter() - begin

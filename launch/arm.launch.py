@@ -27,12 +27,12 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
 from robodyn_ros.nodes.common.launching import (
-    DESCRIPTION,
+    ACCEPT,
     SWITCH,
     Argument,
+    accepted,
     chosen_joints,
     declared,
-    described,
     in_namespace,
     need_package,
     parameter_files,
@@ -49,7 +49,7 @@ ARGUMENTS: dict[str, Argument] = {
         "the arm: r, pr, rr, prr; a URDF file; a .xacro file with its arguments, 'arm.urdf.xacro side:=left'; a name "
         "of the package robot_descriptions",
     ),
-    **DESCRIPTION,
+    **ACCEPT,
     "root": ("", "where the arm starts, if the URDF has several: a link of it; the root link unless given"),
     "tip": (
         "",
@@ -107,7 +107,7 @@ def graph(context: LaunchContext) -> list[Any]:
     files = partial(parameter_files, given["robot"], given["config"], share, namespace=given["namespace"])
     time = {"use_sim_time": ParameterValue(LaunchConfiguration("use_sim_time"), value_type=bool)}
     description = {"robot_description": ParameterValue(urdf, value_type=str)}
-    model = description | described(given)
+    model = description | accepted(given)
     chosen: dict[str, Any] = {"dynamics": given["dynamics"], "controller": given["controller"]}
     chosen |= chosen_joints(given, urdf)
     states = ("joint_states", given["joint_states"])

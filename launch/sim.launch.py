@@ -3,7 +3,6 @@
 
 """A simulated arm: arm.launch.py with the simulator's clock, and the simulator in place of the hardware."""
 
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,7 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
-from robodyn_ros.nodes.common.launching import chosen_joints, described, in_namespace, parameter_files, read_urdf
-from robodyn_ros.robot import DescriptionSettings
+from robodyn_ros.nodes.common.launching import accepted, chosen_joints, in_namespace, parameter_files, read_urdf
 
 
 def generate_launch_description() -> LaunchDescription:
@@ -34,9 +32,8 @@ def generate_launch_description() -> LaunchDescription:
 def simulator(context: LaunchContext) -> list[Any]:
     """Return the simulator for the values of the arguments."""
     share = Path(get_package_share_directory("robodyn_ros"))
-    settings = [item.name for item in fields(DescriptionSettings)]
-    names = ("robot", "config", "namespace", "dynamics", "joint_states", "commands", "robot_state_publisher")
-    given = {name: LaunchConfiguration(name).perform(context) for name in (*names, "root", "tip", *settings)}
+    names = ("robot", "accept", "config", "namespace", "dynamics", "joint_states", "commands", "robot_state_publisher")
+    given = {name: LaunchConfiguration(name).perform(context) for name in (*names, "root", "tip")}
     published = given["robot_state_publisher"].lower() in ("true", "1")
     urdf = read_urdf(given["robot"], share)
     nodes = [
@@ -49,7 +46,7 @@ def simulator(context: LaunchContext) -> list[Any]:
                 ),
                 {
                     "robot_description": ParameterValue(urdf, value_type=str),
-                    **described(given),
+                    **accepted(given),
                     **chosen_joints(given, urdf),
                     "dynamics": given["dynamics"],
                     "publish_robot_description": not published,

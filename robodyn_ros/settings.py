@@ -79,6 +79,10 @@ def text(default: str, description: str, shared: str = "") -> Any:
     return field(default=default, metadata={"description": description, "text": True, "shared": shared})
 
 
+NONE = "none"
+"""Stands for no name in a list of names, because a list in a parameter file cannot be empty."""
+
+
 def names(default: tuple[str, ...], description: str) -> Any:
     """As :func:`setting`, for a list of names, which its reader checks."""
     return field(default=default, metadata={"description": description, "names": True})

@@ -100,7 +100,7 @@ FORMER = {
     "wall.y": "wall.point", "wall.normal_z": "wall.normal",
     "faults.speed.answer": "faults.speed.reaction", "faults.touch.expiry": "faults.touch.max_duration",
     "allow_sagging": "externally_supported", "quiet_time": "settled_time", "mit_damping_limit": "mit_limits",
-    "constraints": "closed_loops", "recurrences": "", "mpc.iterations": "", "adaptive.spread": "",
+    "constraints": "accept", "movable_base": "accept", "recurrences": "", "mpc.iterations": "", "adaptive.spread": "",
 }  # fmt: skip
 """Name that there was before → the name now; "" where it is a constant."""
 

@@ -56,7 +56,7 @@ def test_no_unknown_load_makes_the_default_gains_unstable(name):
     """M⁻¹ M̂ has real eigenvalues in (0, 1], so each mode has the damping √λ, and the sampled one a radius below one."""
     if name not in urdfs():
         pytest.skip("example-robot-data is not installed")
-    robot = rd.load_robot(urdfs()[name], inertia="repair")
+    robot = rd.load_robot(urdfs()[name], accept=["repaired_inertia"])
     dynamics = rd.create_dynamics("rnea", robot)
     for mass in (0.5 * RATED[name], RATED[name], 3.0 * RATED[name]):
         for q in poses(robot):
@@ -74,7 +74,7 @@ def test_different_frequencies_may_become_unstable():
     """What speaks against a frequency of its own for each joint by default: the Kinova, stretched out by a load."""
     if "kinova" not in urdfs():
         pytest.skip("example-robot-data is not installed")
-    robot = rd.load_robot(urdfs()["kinova"], inertia="repair")
+    robot = rd.load_robot(urdfs()["kinova"], accept=["repaired_inertia"])
     dynamics = rd.create_dynamics("rnea", robot)
     inertia = np.diag(dynamics.mass_matrix(robot.home))
     own = np.clip(np.sqrt(robot.effort_limit / inertia), 10.0, 60.0)  # each joint as stiff as its drive is strong

@@ -59,5 +59,5 @@ def test_a_request_that_is_done_elsewhere_would_be_seen_to_race(tmp_path):
     text = THREAD.read_text(encoding="utf-8")
     posted = "  STORE(r->request, request);\n"
     assert posted in text
-    done = run(built(tmp_path, text.replace(posted, posted + "  core_request(r->core, request);\n")))
+    done = run(built(tmp_path, text.replace(posted, posted + "  r->carry_out(r->core, request);\n")))
     assert "WARNING: ThreadSanitizer: data race" in done.stderr

@@ -45,9 +45,9 @@ MASSLESS = {"romeo": "joint 'LHand'", "romeo_laas_small": "joint 'l_gripper_join
 ROBOTS = urdfs()
 
 
-def check(xml: str, seed: int, names: tuple[str, ...], compiled: bool, inertia: str = "refuse") -> None:
+def check(xml: str, seed: int, names: tuple[str, ...], compiled: bool, accept: tuple[str, ...] = ()) -> None:
     """Every quantity of the formulations against both truths, in one state."""
-    robot = rd.load_robot(xml, inertia=inertia)
+    robot = rd.load_robot(xml, accept=accept)
     plugins = [rd.create_dynamics(name, robot, gravity=GRAVITY, compiled=compiled) for name in names]
     q, qd, qdd, tau = np.random.default_rng(seed).uniform(-2, 2, (4, robot.n))
     rest = np.zeros(robot.n)
@@ -140,16 +140,16 @@ def test_other_robots(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in NO_TREE if name in ROBOTS])
 def test_what_is_beside_a_tree_is_ignored_where_the_option_says_so(name: str) -> None:
     with pytest.raises(
-        rd.RobotDescriptionError, match=f'{NO_TREE[name]}; closed_loops: "ignore" has it move by itself'
+        rd.RobotDescriptionError, match=rf"{NO_TREE[name]}; accept: \[closed_loops\] has it move by itself"
     ):
         rd.load_robot(ROBOTS[name])
-    check(rd.load_robot(ROBOTS[name], closed_loops="ignore", inertia="repair").urdf, 5, ("rnea",), compiled=False)
+    check(rd.load_robot(ROBOTS[name], accept=["closed_loops", "repaired_inertia"]).urdf, 5, ("rnea",), compiled=False)
 
 
 @pytest.mark.parametrize("name", [name for name in REFUSED if name in ROBOTS])
 def test_what_is_no_arm_is_refused(name: str) -> None:
     with pytest.raises(rd.RobotDescriptionError, match=REFUSED[name]):
-        rd.load_robot(ROBOTS[name], inertia="repair", movable_base="weld")
+        rd.load_robot(ROBOTS[name], accept=["repaired_inertia", "movable_base"])
 
 
 @pytest.mark.filterwarnings("ignore::robodyn_ros.errors.RobotDescriptionWarning")
@@ -157,13 +157,13 @@ def test_what_is_no_arm_is_refused(name: str) -> None:
 def test_impossible_inertias_are_refused_or_repaired(name: str) -> None:
     with pytest.raises(rd.RobotDescriptionError, match="repair"):
         rd.load_robot(ROBOTS[name])
-    check(ROBOTS[name].read_text(encoding="utf-8"), 5, ("rnea",), compiled=False, inertia="repair")
+    check(ROBOTS[name].read_text(encoding="utf-8"), 5, ("rnea",), compiled=False, accept=("repaired_inertia",))
 
 
 @pytest.mark.filterwarnings("ignore::robodyn_ros.errors.RobotDescriptionWarning")
 @pytest.mark.parametrize("name", [name for name in MASSLESS if name in ROBOTS])
 def test_a_joint_that_moves_no_mass_is_named(name: str) -> None:
-    robot = rd.load_robot(ROBOTS[name], inertia="repair")
+    robot = rd.load_robot(ROBOTS[name], accept=["repaired_inertia"])
     with pytest.raises(rd.RobotDescriptionError) as error:
         rd.create_dynamics("rnea", robot)
     assert error.value.element == MASSLESS[name]

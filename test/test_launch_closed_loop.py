@@ -101,6 +101,7 @@ TAKEN = {
     "commands": "topic that takes the efforts (std_msgs/Float64MultiArray)",
     "ros2_control": "parameter file (YAML) with one forward_command_controller",
     "hardware": "XML file with the <ros2_control> tag",
+    "accept": "imperfections",
 }
 """Argument without a list of choices → what its description says that it takes."""
 

@@ -52,7 +52,7 @@ def test_it_is_refused_with_the_remedy() -> None:
     with pytest.raises(RobotDescriptionError, match="triangle inequality") as error:
         load_robot(arm())
     assert error.value.element == "link 'upper'"
-    for word in ("repair", "warn", "robodyn check"):
+    for word in ("repaired_inertia", "impossible_inertia", "robodyn check"):
         assert word in str(error.value)
 
 
@@ -63,7 +63,7 @@ def test_the_message_counts_the_links() -> None:
 
 def test_with_a_warning_it_is_taken_as_it_is() -> None:
     with pytest.warns(RobotDescriptionWarning, match="link 'upper': inertia breaks the triangle"):
-        found = load_robot(arm(), inertia="warn")
+        found = load_robot(arm(), accept=["impossible_inertia"])
     assert found.urdf == arm()
     own = np.linalg.eigvalsh(found.link("upper").inertial.inertia)
     assert_allclose(own, np.linalg.eigvalsh(matrix(WRONG)))
@@ -73,7 +73,7 @@ def test_with_a_warning_it_is_taken_as_it_is() -> None:
 
 def test_repaired_the_moments_are_the_nearest_possible_ones() -> None:
     with pytest.warns(RobotDescriptionWarning, match="link 'upper': repaired: principal moments .* → .*") as said:
-        found = load_robot(arm(), inertia="repair")
+        found = load_robot(arm(), accept=["repaired_inertia"])
     assert len(said) == 1
     link = found.link("upper").inertial
     assert (link.mass, link.com.tolist()) == (2.0, pytest.approx(list(COM)))
@@ -109,12 +109,15 @@ def test_what_is_possible_stays() -> None:
 def test_a_negative_mass_becomes_none() -> None:
     assert nearest_possible(Inertial(-0.4, np.zeros(3), matrix(RIGHT))).mass == 0.0
     with pytest.warns(RobotDescriptionWarning, match=r"mass -1.5 → 0 kg"):
-        assert load_robot(arm(upper=RIGHT).replace('mass value="1.5"', 'mass value="-1.5"'), inertia="repair").n == 2
+        assert (
+            load_robot(arm(upper=RIGHT).replace('mass value="1.5"', 'mass value="-1.5"'), accept=["repaired_inertia"]).n
+            == 2
+        )
 
 
 def test_the_repaired_text_is_that_of_the_repaired_arm() -> None:
     with pytest.warns(RobotDescriptionWarning):
-        found = load_robot(arm(), inertia="repair")
+        found = load_robot(arm(), accept=["repaired_inertia"])
     again = load_robot(found.urdf)
     assert "<!-- kept -->" in found.urdf
     for one, other in zip(found.bodies, again.bodies, strict=True):
@@ -156,8 +159,8 @@ def test_what_was_accepted_is_loaded_again_without_a_word() -> None:
 
 
 def test_a_choice_that_there_is_not() -> None:
-    with pytest.raises(rd.ConfigurationError, match="inertia: must be one of refuse, warn, repair"):
-        load_robot(arm(), inertia="mend")
+    with pytest.raises(rd.ConfigurationError, match="accept: 'mended_inertia' is none of impossible"):
+        load_robot(arm(), accept=["mended_inertia"])
 
 
 def test_check_writes_the_repaired_urdf(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -189,5 +192,17 @@ def test_verbs_take_the_option(tmp_path: Path, capsys: pytest.CaptureFixture[str
     path.write_text(arm(), encoding="utf-8")
     assert main(["export", str(path), "--language", "latex", "--out", "-"]) == 2
     assert "repair" in capsys.readouterr().err
-    assert main(["export", str(path), "--language", "latex", "--out", "-", "--inertia", "repair"]) == 0
+    assert main(["export", str(path), "--language", "latex", "--out", "-", "--accept", "repaired_inertia"]) == 0
     assert f"warning: {path}:4: link 'upper': repaired" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("names", "why"),
+    [
+        (("none", "movable_base"), "none must be the only name"),
+        (("impossible_inertia", "repaired_inertia"), "an impossible_inertia cannot be a repaired_inertia too"),
+    ],
+)
+def test_names_that_exclude_each_other(names: tuple[str, ...], why: str) -> None:
+    with pytest.raises(rd.ConfigurationError, match=f"accept: {why}"):
+        load_robot(arm(), accept=names)

@@ -77,11 +77,11 @@ def based(kind: str) -> str:
 
 @pytest.mark.parametrize("kind", ["floating", "planar"])
 def test_a_movable_base_can_be_welded(kind: str) -> None:
-    with pytest.raises(RobotDescriptionError, match="movable_base") as error:
+    with pytest.raises(RobotDescriptionError, match=r"accept: \[movable_base\]") as error:
         load_robot(based(kind))
     assert error.value.element == "joint 'float'"
     with pytest.warns(RobotDescriptionWarning, match="joint 'float': is welded"):
-        arm = load_robot(based(kind), movable_base="weld")
+        arm = load_robot(based(kind), accept=["movable_base"])
     fixed = load_robot(based("fixed"))
     assert arm.urdf == based("fixed")
     assert arm.joint_names == fixed.joint_names == ("hinge",)
@@ -92,7 +92,7 @@ def test_a_movable_base_can_be_welded(kind: str) -> None:
 def test_only_the_base_can_be_welded() -> None:
     text = based("revolute").replace('type="revolute"><parent link="base"', 'type="floating"><parent link="base"')
     with pytest.raises(RobotDescriptionError, match="only a joint at the base") as error:
-        load_robot(text, movable_base="weld")
+        load_robot(text, accept=["movable_base"])
     assert error.value.element == "joint 'hinge'"
 
 

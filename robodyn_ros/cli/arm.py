@@ -9,7 +9,6 @@ import sys
 from argparse import ArgumentParser, Namespace, _ActionsContainer
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,15 +16,16 @@ from robodyn_ros.errors import InputError, LimitError
 from robodyn_ros.robot import DescriptionSettings
 from robodyn_ros.robot.description import UrdfDocument, read_document
 from robodyn_ros.robot.reduction import chosen_joints, joints_between
-from robodyn_ros.robot.urdf import build
+from robodyn_ros.robot.urdf import ACCEPTED, build
 from robodyn_ros.robot.xacro import with_arguments
+from robodyn_ros.settings import NONE
 
 if TYPE_CHECKING:
     from robodyn_ros.robot import Joint, Robot
 
 
 def add_arm(parser: ArgumentParser, *names: str, **how: Any) -> None:
-    """Add the argument ``urdf``, an option for each setting of its description, and the choice of joints.
+    """Add the argument ``urdf``, the option that says what its description may have, and the choice of joints.
 
     Args:
         parser: of the verb.
@@ -35,9 +35,7 @@ def add_arm(parser: ArgumentParser, *names: str, **how: Any) -> None:
     text = "the arm: a URDF, or a .xacro file with its arguments as name:=value"
     parser.add_argument(*(names or ("urdf",)), **{"help": text, **how})
     group = add_joints(parser)
-    for item in fields(DescriptionSettings):
-        option, text = f"--{item.name.replace('_', '-')}", f"{item.metadata['description']} (default: %(default)s)"
-        group.add_argument(option, choices=item.metadata["choices"](), default=item.default, help=text)
+    group.add_argument("--accept", metavar="NAMES", default=NONE, help=f"{ACCEPTED} (default: %(default)s)")
     parser.set_defaults(arguments=[])
 
 
@@ -57,7 +55,7 @@ def add_joints(parser: ArgumentParser) -> _ActionsContainer:
 
 def arm_settings(args: Namespace) -> DescriptionSettings:
     """The settings of the arm's description."""
-    return DescriptionSettings(**{item.name: getattr(args, item.name) for item in fields(DescriptionSettings)})
+    return DescriptionSettings(tuple(args.accept.split(",")))
 
 
 def arm_source(args: Namespace, given: str | Path | None = None) -> str:

@@ -20,7 +20,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from robodyn_ros.cli.arm import add_arm, read_arm
+from robodyn_ros.cli.arm import add_arm, arm_settings, read_arm
 from robodyn_ros.cli.console import console
 from robodyn_ros.cli.parameters import add_parameters, check_used, gather
 from robodyn_ros.cli.processes import node_command
@@ -89,7 +89,7 @@ def _command(args: Namespace, folder: Path) -> list[str]:
     robot = read_arm(args)
     parameters: dict[str, Any] = {
         "robot_description": robot.urdf,
-        "inertia": args.inertia,
+        "accept": list(arm_settings(args).accept),
         "guided": not args.yes,
         "report": str(Path(args.report).resolve()),
     }

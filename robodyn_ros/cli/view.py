@@ -100,7 +100,7 @@ def _arm(args: Namespace) -> _Arm:
     files = given.files or ([find(GAINS)] if args.urdf == OWN else [])
     find_plugin("controllers", args.controller)
     find_plugin("dynamics", args.dynamics)
-    model = {"robot_description": robot.urdf, "inertia": args.inertia}
+    model = {"robot_description": robot.urdf}
     pictured: dict[str, Any] = {"robot_description": robot.urdf, "urdf_file": str(Path(document.label).absolute())}
     if args.urdf == OWN:
         pictured |= {f"poses.{name}": list(q) for name, q in POSES.items()}

@@ -59,9 +59,9 @@ def core_files() -> Mapping[str, str]:
     return files | {"kinds.h": fault_header()}
 
 
-@lru_cache(maxsize=1)
-def core_text() -> str:
-    """The core as one text: ``core.c`` with its includes, each once."""
+@lru_cache(maxsize=2)
+def core_text(first: str = "core.c") -> str:
+    """The core as one text: ``core.c``, or another file of it, with its includes, each once."""
     seen: set[str] = set()
 
     def included(name: str) -> str:
@@ -70,14 +70,40 @@ def core_text() -> str:
         seen.add(name)
         return re.sub(r'#include "(\w+\.[ch])"', lambda found: included(found[1]), core_files()[name])
 
-    return included("core.c")
+    return included(first)
+
+
+def _head(n: int) -> str:
+    return f"#define _GNU_SOURCE\n#define CORE_JOINTS {n}\n#define REACTION {REACTION}\n"
 
 
 @lru_cache(maxsize=8)
 def core_source(n: int, around: Path | None = None) -> str:
     """The core in C for n joints, and the code ``around`` that calls it."""
-    text = f"#define _GNU_SOURCE\n#define CORE_JOINTS {n}\n#define REACTION {REACTION}\n{core_text()}{PYTHON}"
+    text = f"{_head(n)}{core_text()}{PYTHON}"
     return text if around is None else f"{text}\n{around.read_text(encoding='utf-8')}"
+
+
+def caller_library(n: int, caller: Path) -> Any:
+    """The library of C code that has the core's memory for n joints, and calls its functions by address.
+
+    Args:
+        n: number of joints.
+        caller: the code; the core's declarations stand before it.
+
+    Raises:
+        NotReadyError: there is no C compiler; the message says how to get one.
+    """
+    source = _caller_source(n, caller)
+    found = loaded(caller.stem, text_key(source), lambda: source)
+    if found is None:
+        raise NotReadyError(NO_COMPILER)
+    return found
+
+
+@lru_cache(maxsize=8)
+def _caller_source(n: int, caller: Path) -> str:
+    return f"{_head(n)}{core_text('memory.h')}\n{caller.read_text(encoding='utf-8')}"
 
 
 def core_library(n: int, around: Path | None = None) -> Any:
@@ -100,16 +126,15 @@ def core_library(n: int, around: Path | None = None) -> Any:
     return found
 
 
-def start_core(n: int, around: Path | None = None) -> None:
-    """Begin to compile the core of n joints in the background (:func:`.start_library`).
+def start_core(n: int, caller: Path) -> None:
+    """Begin to compile the core of n joints, and code that calls it, in the background (:func:`.start_library`).
 
     Args:
         n: number of joints.
-        around: C code that calls the core, to be compiled too.
+        caller: the code, as :func:`caller_library` has it.
     """
-    for code in {None, around}:
-        source = core_source(n, code)
-        start_library("core" if code is None else code.stem, text_key(source), partial(str, source))
+    for name, source in (("core", core_source(n)), (caller.stem, _caller_source(n, caller))):
+        start_library(name, text_key(source), partial(str, source))
 
 
 @lru_cache(maxsize=8)

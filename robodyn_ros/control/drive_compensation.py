@@ -23,11 +23,8 @@ import numpy as np
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array, read_only
-from robodyn_ros.settings import check_settings, names
+from robodyn_ros.settings import NONE, check_settings, names
 from robodyn_ros.suggestions import is_it
-
-NONE = "none"
-"""Stands for no term, because a list in a parameter file cannot be empty."""
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ import re
 import warnings
 import xml.etree.ElementTree as ET
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -38,7 +38,7 @@ from typing import Any
 import numpy as np
 from urdf_parser_py import urdf
 
-from robodyn_ros.errors import InputError, RobotDescriptionError, RobotDescriptionWarning
+from robodyn_ros.errors import ConfigurationError, InputError, RobotDescriptionError, RobotDescriptionWarning
 from robodyn_ros.robot.checks import check_inertial, nearest_possible
 from robodyn_ros.robot.description import Finding, UrdfDocument, line_of, read_document, title_of
 from robodyn_ros.robot.mjcf import CONSTRAINT, REMARK
@@ -46,16 +46,19 @@ from robodyn_ros.robot.pose import MOMENTS, Array, Pose, read_only
 from robodyn_ros.robot.robot import Inertial, Joint, JointType, Mimic, Robot
 from robodyn_ros.robot.tree import build_robot
 from robodyn_ros.robot.urdf_editor import UrdfEditor
-from robodyn_ros.settings import check_settings, choice
+from robodyn_ros.settings import NONE, check_settings, names
+from robodyn_ros.suggestions import is_it
 
-INERTIA = ("refuse", "warn", "repair")
-"""Choices for an inertia that no body can have."""
+IMPERFECTIONS = {
+    "impossible_inertia": "an inertia that no body has, as it is",
+    "repaired_inertia": "the nearest possible one in its place",
+    "movable_base": "a floating or planar joint, welded",
+    "closed_loops": "parts beside the tree of joints, left out",
+}
+"""What a description may have that an arm does not, and how it is accepted."""
 
-MOVABLE_BASE = ("refuse", "weld")
-"""Choices for a base that floats or moves in a plane."""
-
-CLOSED_LOOPS = ("refuse", "ignore")
-"""Choices for parts of an MJCF that are not in its tree of joints."""
+ACCEPTED = f"imperfections of the description that are accepted: {'; '.join(map(', '.join, IMPERFECTIONS.items()))}"
+"""Description of the setting that names them."""
 
 NOT_KNOWN = (0.0, -1.0)
 """Values that URDFs have for an effort or velocity limit that is not known."""
@@ -73,7 +76,7 @@ MOVABLE = ("floating", "planar", "ball")
 """The joint types of a movable base, which can be welded; only an MJCF has the last one."""
 
 REMEDY = (
-    'inertia: "repair" takes the nearest possible one, inertia: "warn" takes it as it is, and '
+    "accept: [repaired_inertia] takes the nearest possible one, accept: [impossible_inertia] takes it as it is, and "
     "'robodyn check ARM --repair FILE' writes a corrected URDF"
 )
 """The remedies for a URDF with an impossible inertia."""
@@ -142,32 +145,26 @@ _VECTORS = {"xyz", "rpy"}
 class DescriptionSettings:
     """Reactions to a URDF that does not describe an arm exactly."""
 
-    inertia: str = choice(
-        "refuse", "an inertia that no body has: refuse the URDF, take it and warn, or repair it", lambda: INERTIA
-    )
-    movable_base: str = choice(
-        "refuse",
-        "a base that floats or moves in a plane: refuse the URDF, or weld it to the world",
-        lambda: MOVABLE_BASE,
-    )
-    closed_loops: str = choice(
-        "refuse",
-        "parts beside the tree of joints (closed loops, tendons and springs of an MJCF, a joint that mimics one that is"
-        " not there): refuse the file, or ignore them",
-        lambda: CLOSED_LOOPS,
-    )
+    accept: tuple[str, ...] = names((NONE,), ACCEPTED)
 
     def __post_init__(self) -> None:
         """Check the values."""
         check_settings(self)
+        object.__setattr__(self, "accept", tuple(self.accept))
+        known = (*IMPERFECTIONS, NONE)
+        for name in self.accept:
+            if name not in known:
+                raise ConfigurationError(f"accept: {name!r} is none of {', '.join(known)}{is_it(name, known)}")
+        if NONE in self.accept and len(self.accept) > 1:
+            raise ConfigurationError(f"accept: {NONE} must be the only name, not one of {', '.join(self.accept)}")
+        if {"impossible_inertia", "repaired_inertia"} <= {*self.accept}:
+            raise ConfigurationError("accept: an impossible_inertia cannot be a repaired_inertia too; name one of them")
 
 
 def load_robot(
     source: str | os.PathLike[str],
     *,
-    inertia: str = "refuse",
-    movable_base: str = "refuse",
-    closed_loops: str = "refuse",
+    accept: Sequence[str] = (),
 ) -> Robot:
     """The robot that a URDF or an MJCF describes.
 
@@ -175,13 +172,12 @@ def load_robot(
         source: path of a file, or its XML as a string: a URDF, or an MJCF where MuJoCo is installed. A path of a .xacro
             file can have arguments behind it (``arm.urdf.xacro name:=value``). The name of an arm of this package, or
             of the package ``robot_descriptions``, is accepted as well.
-        inertia: reaction to an inertia that no body can have, on a link that moves. ``refuse`` it; ``warn`` and take it
-            as it is, because M may be positive definite nevertheless; or ``repair`` it: take the nearest possible one
-            (:func:`~robodyn_ros.robot.checks.nearest_possible`). ``Robot.urdf`` then has the repaired inertia.
-        movable_base: reaction to a ``floating`` or ``planar`` joint at the base (in an MJCF a ``free`` or ``ball``
-            joint): ``refuse`` it, or ``weld`` it.
-        closed_loops: reaction to closed loops, tendons and springs of an MJCF, and to a joint that mimics a missing
-            one: ``refuse`` the file, or ``ignore`` them.
+        accept: imperfections that are accepted with a warning; any other is refused. ``repaired_inertia``: an inertia
+            that no body can have, on a link that moves, is replaced by the nearest possible one
+            (:func:`~robodyn_ros.robot.checks.nearest_possible`), also in ``Robot.urdf``. ``impossible_inertia``: it is
+            taken as it is, because M may be positive definite nevertheless. ``movable_base``: a ``floating`` or
+            ``planar`` joint at the base (in an MJCF a ``free`` or ``ball`` joint) is welded. ``closed_loops``: closed
+            loops, tendons and springs of an MJCF are left out, and a joint that mimics a missing one moves by itself.
 
     Warns:
         RobotDescriptionWarning: for each inertia that is impossible or was repaired, each joint that was welded, each
@@ -191,9 +187,9 @@ def load_robot(
         RobotDescriptionError: it cannot be read or does not describe an arm; the message names the link or joint, and
             the error carries file and line.
         InputError: source is neither a path nor a string.
-        ConfigurationError: an option is none of the choices.
+        ConfigurationError: ``accept`` has an unknown name, or names that exclude each other.
     """
-    robot = build(read_document(source), DescriptionSettings(inertia, movable_base, closed_loops))
+    robot = build(read_document(source), DescriptionSettings(tuple(accept)))
     for text in robot.warnings:
         warnings.warn(text, RobotDescriptionWarning, stacklevel=2)
     return robot
@@ -217,7 +213,7 @@ def as_robot(given: object) -> Robot:
 def reload_robot(urdf: str | UrdfDocument) -> Robot:
     """The robot of the text in :attr:`Robot.urdf`; it was accepted before, so there are no warnings."""
     document = urdf if isinstance(urdf, UrdfDocument) else read_document(urdf)
-    return build(document, DescriptionSettings(inertia="warn", closed_loops="ignore"))
+    return build(document, DescriptionSettings(("impossible_inertia", "closed_loops")))
 
 
 def build(document: UrdfDocument, settings: DescriptionSettings = DescriptionSettings()) -> Robot:
@@ -247,7 +243,7 @@ def repair(document: UrdfDocument) -> tuple[str, tuple[Finding, ...]]:
     Raises:
         RobotDescriptionError: a link or joint is not complete, or a number is invalid.
     """
-    parts = _Parts(document, DescriptionSettings(inertia="repair"))
+    parts = _Parts(document, DescriptionSettings(("repaired_inertia",)))
     for title, element in _validated(document)["link"]:
         parts.link(title, element)
     changes = [Finding("warning", title, None, text) for title, text in parts.repaired.items()]
@@ -390,7 +386,7 @@ class _Parts:
             check_inertial(title, own)
         except RobotDescriptionError as problem:
             self._impossible[title] = problem
-            if self._settings.inertia == "repair":
+            if "repaired_inertia" in self._settings.accept:
                 own, before = nearest_possible(own), own
                 self.repaired[title] = _change(problem, before, own)
                 self._editor.set_moments(parsed.name, own)
@@ -398,7 +394,7 @@ class _Parts:
 
     def joint(self, title: str, element: ET.Element) -> Joint:
         """A joint; the settings may weld one at a movable base, and free one that mimics a missing joint."""
-        if element.get("type") in MOVABLE and self._settings.movable_base == "weld":
+        if element.get("type") in MOVABLE and "movable_base" in self._settings.accept:
             element.set("type", "fixed")
             self._editor.weld(element.attrib["name"])
             self._welded.append(joint := _joint(title, element))
@@ -406,8 +402,8 @@ class _Parts:
         joint = _joint(title, element)
         if joint.mimic is not None and joint.mimic.joint not in self._joint_names:
             text = f"mimics joint {joint.mimic.joint!r}, which does not exist"
-            if self._settings.closed_loops == "refuse":
-                raise RobotDescriptionError(title, f'{text}; closed_loops: "ignore" has it move by itself')
+            if "closed_loops" not in self._settings.accept:
+                raise RobotDescriptionError(title, f"{text}; accept: [closed_loops] has it move by itself")
             self._editor.free(joint.name)
             self._freed[title] = text
             joint = replace(joint, mimic=None)
@@ -442,9 +438,9 @@ class _Parts:
         found, things = [], len(self._constraints)
         for element in self._constraints:
             title, text = element.get("element", ""), element.get("problem", "")
-            if self._settings.closed_loops == "refuse":
+            if "closed_loops" not in self._settings.accept:
                 others = f" (it is one of {things} such things)" if things > 1 else ""
-                text = f'{text}, which a tree of joints does not have{others}; closed_loops: "ignore" leaves it out'
+                text = f"{text}, which a tree of joints does not have{others}; accept: [closed_loops] leaves it out"
                 raise RobotDescriptionError(title, text)
             found.append(Finding("warning", title, None, f"{text}, which is ignored"))
         return found
@@ -470,7 +466,7 @@ class _Parts:
             text = str(problem).removeprefix(f"{title}: ")
             if title not in moving:
                 text += "; the link does not move, so this has no effect"
-            elif self._settings.inertia == "refuse":
+            elif not {"impossible_inertia", "repaired_inertia"} & {*self._settings.accept}:
                 more = f" (it is one of {count} links with such an inertia)" if count > 1 else ""
                 raise RobotDescriptionError(title, f"{text}{more}. {REMEDY}")
             text = self.repaired.get(title, text)
@@ -512,7 +508,7 @@ def _joint(title: str, element: ET.Element) -> Joint:
         # urdf_parser_py would let floating and planar pass.
         text = f"type {element.get('type')!r} is not supported; it must be one of {', '.join(TYPES)}"
         if element.get("type") in MOVABLE:
-            text += '; movable_base: "weld" fixes such a joint at the base'
+            text += "; accept: [movable_base] welds such a joint at the base"
         raise RobotDescriptionError(title, text)
     extra = _taken(element, "dynamics", (ARMATURE,)) | _taken(element, "limit", MOTION_LIMITS)
     parsed = _parsed(urdf.Joint, title, element)

@@ -26,7 +26,7 @@ from robodyn_ros.robot.urdf import build
 NAME = "robot_description"
 
 
-ANY = DescriptionSettings(inertia="repair", movable_base="weld", closed_loops="ignore")
+ANY = DescriptionSettings(("repaired_inertia", "movable_base", "closed_loops"))
 """The settings of a node beside the controller, which judges the description for it: whatever can be taken."""
 
 

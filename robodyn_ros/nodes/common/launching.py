@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
-from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,7 +17,8 @@ from robodyn_ros.errors import ConfigurationError, RobotDescriptionError
 from robodyn_ros.robot import DescriptionSettings
 from robodyn_ros.robot.description import read_document
 from robodyn_ros.robot.reduction import joints_between
-from robodyn_ros.robot.urdf import build
+from robodyn_ros.robot.urdf import ACCEPTED, build
+from robodyn_ros.settings import NONE
 
 SWITCH = ("true", "false", "True", "False", "1", "0")
 """Values of a launch argument that is on or off."""
@@ -26,11 +26,8 @@ SWITCH = ("true", "false", "True", "False", "1", "0")
 Argument = tuple[str, str] | tuple[str, str, tuple[str, ...]]
 """Default and description of a launch argument, and its choices where there are some."""
 
-DESCRIPTION: dict[str, Argument] = {
-    item.name: (str(item.default), item.metadata["description"], item.metadata["choices"]())
-    for item in fields(DescriptionSettings)
-}
-"""The launch arguments for the settings of the description."""
+ACCEPT: dict[str, Argument] = {"accept": (NONE, f"{ACCEPTED}; as a,b,c")}
+"""The launch argument for the settings of the description."""
 
 FORWARD = "forward_command_controller/ForwardCommandController"
 """The type of a ros2_control controller that passes on commands for one kind of interface."""
@@ -67,13 +64,13 @@ def read_urdf(robot: str, share: Path) -> str:
         raise ConfigurationError(f"robot: {problem.located}; the arms of this package are {names}") from problem
 
 
-def described(given: Mapping[str, str]) -> dict[str, str]:
-    """The settings of the description that differ from their defaults; the others may stand in a parameter file.
+def accepted(given: Mapping[str, str]) -> dict[str, list[str]]:
+    """The parameter ``accept`` for its launch argument; nothing without one, as a parameter file may have it.
 
     Args:
         given: name → value of the launch arguments.
     """
-    return {item.name: given[item.name] for item in fields(DescriptionSettings) if given[item.name] != item.default}
+    return {"accept": given["accept"].split(",")} if given["accept"] not in ("", NONE) else {}
 
 
 def chosen_joints(given: Mapping[str, str], urdf: str) -> dict[str, list[str]]:
@@ -84,7 +81,7 @@ def chosen_joints(given: Mapping[str, str], urdf: str) -> dict[str, list[str]]:
     """
     if not (given["root"] or given["tip"]):
         return {}
-    settings = DescriptionSettings(**{item.name: given[item.name] for item in fields(DescriptionSettings)})
+    settings = DescriptionSettings(tuple(accepted(given).get("accept", ())))
     return {"joints": list(joints_between(build(read_document(urdf), settings), given["root"], given["tip"]))}
 
 

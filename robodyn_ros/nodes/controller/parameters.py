@@ -39,12 +39,12 @@ from robodyn_ros.nodes.common.diagnostics import DiagnosticsSettings
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings, declare_spec, refuse_former
 from robodyn_ros.nodes.common.scheduling import SchedulingSettings, declare_scheduling
 from robodyn_ros.plugins import available
-from robodyn_ros.robot import DescriptionSettings, Joint, Robot
+from robodyn_ros.robot import Joint, Robot
 from robodyn_ros.settings import TOOL, check_settings, choice
 
 FIXED_WHILE_CONFIGURED = (
     DESCRIPTION,
-    *(item.name for item in fields(DescriptionSettings)),
+    "accept",
     "joints",
     "tool",
     *(item.name for item in fields(MitSettings)),

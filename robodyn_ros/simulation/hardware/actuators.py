@@ -32,13 +32,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import finite_array
-from robodyn_ros.control.drive_compensation import NONE, DriveCompensation
+from robodyn_ros.control.drive_compensation import DriveCompensation
 from robodyn_ros.control.laws.base import FrictionCompensation
 from robodyn_ros.control.limits import saturate
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot.pose import Array, read_only
-from robodyn_ros.settings import check_settings, choice, names, setting, switch
+from robodyn_ros.settings import NONE, check_settings, choice, names, setting, switch
 
 GREATEST = 1e6
 """Greatest command that is accepted [N·m] or [N]. No drive can give more: it is a fault of the sender, which clamping

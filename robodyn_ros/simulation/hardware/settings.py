@@ -14,12 +14,11 @@ from dataclasses import dataclass
 from inspect import signature
 from typing import Any, NamedTuple
 
-from robodyn_ros.control.drive_compensation import NONE
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import ConfigurationError
 from robodyn_ros.plugins import available, create, load
 from robodyn_ros.robot import Joint, Robot
-from robodyn_ros.settings import NamedValues, check_settings, choice
+from robodyn_ros.settings import NONE, NamedValues, check_settings, choice
 from robodyn_ros.simulation.hardware.actuators import Actuators, CommandSettings, DriveModel, DriveSettings
 from robodyn_ros.simulation.hardware.hardware import Hardware
 from robodyn_ros.simulation.hardware.sensors import EncoderSettings, Sensors, StateSettings

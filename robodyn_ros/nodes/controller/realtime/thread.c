@@ -7,7 +7,8 @@
    the message, checks its layout, has the core (control/core) compute the command, and publishes it. It allocates nothing
    and takes no lock of its own; the middleware below rcl may do both. Python (thread.py) sends requests to the core, which
    the thread carries out between two periods; it passes layouts as blocks that do not change any more, and reads the
-   periods from a ring. This file is compiled after control/core/core.c, as one unit.
+   periods from a ring. This file has the declarations of control/core before it, and calls its functions by address: the
+   core is compiled once, for the thread and for Python.
 
    Time is the clock of the states. If it is simulated, it is the newest of /clock and of the stamps, so that no state
    comes from the future, and nothing is late while a simulation is paused. The delay of a state then counts only beyond
@@ -66,12 +67,25 @@ typedef void Notice(const void*, size_t);
 typedef int SetCallback(const void*, Notice*, const void*);
 typedef int Now(void*, int64_t*);
 
+typedef int Update(Core*, double, double, const double*, const double*);
+typedef int Repeat(Core*, double, double);
+typedef int Watch(Core*, double);
+typedef double WatchDue(const Core*, double);
+typedef void CarryOut(Core*, Request*);
+typedef void ResetClock(Core*);
+
 typedef struct {
   Take* take;
   Publish* publish;
   Count* subscribers;
   SetCallback* set_callback;
   Now* clock_now;
+  Update* update; /* functions of the core */
+  Repeat* repeat;
+  Watch* watch;
+  WatchDue* watch_due;
+  CarryOut* carry_out;
+  ResetClock* reset_clock;
   void *subscription, *clock;
   Core* core;
   Layout* layouts[LAYOUTS]; /* set by Python; 0 for none */
@@ -162,7 +176,7 @@ static const Layout* layout_of(Realtime* r, const Bytes* message) {
    If the clock goes back, the simulation was reset. */
 static int64_t newest_time(Realtime* r, int64_t clock, int64_t stamp) {
   const int64_t timeout = (int64_t)(1e9 * r->core->settings->loop.state_timeout);
-  if (clock < r->last_clock) { core_reset_clock(r->core); r->last_now = clock; }
+  if (clock < r->last_clock) { r->reset_clock(r->core); r->last_now = clock; }
   r->last_clock = clock;
   if (clock > r->last_now) r->last_now = clock;
   if (stamp > r->last_now && stamp - r->last_now <= timeout) r->last_now = stamp;
@@ -211,8 +225,8 @@ static void respond(Realtime* r, const Bytes* message) {
   read_joints(r, message, y);
   p->t = (double)sec + (double)nanosec / 1e9;
   p->now = (double)now / 1e9;
-  const int code = core_update(r->core, p->t, p->now, p->q, p->has_velocity ? p->qd : 0);
-  const int repeats = code == CORE_JUMPED && core_repeat(r->core, p->t, p->now);
+  const int code = r->update(r->core, p->t, p->now, p->q, p->has_velocity ? p->qd : 0);
+  const int repeats = code == CORE_JUMPED && r->repeat(r->core, p->t, p->now);
   if (code == CORE_SEND || repeats) send(r, sec, nanosec);
   if (code <= CORE_SILENT) { r->received = begun; r->state_time = p->t; r->node_time = r->ros_time_active ? (double)r->last_now / 1e9 : p->now; }
   note(r, code, sec, nanosec, begun, 0, repeats);
@@ -228,13 +242,13 @@ static int take(Realtime* r) {
 static void watch_over(Realtime* r) {
   const double begun = steady();
   int64_t now = 0;
-  if (begun - r->watched < core_watch_due(r->core, r->watch_period) || r->received == 0) return;
+  if (begun - r->watched < r->watch_due(r->core, r->watch_period) || r->received == 0) return;
   r->watched = begun;
   if (r->clock_now(r->clock, &now) != 0) return;
   const double elapsed = r->ros_time_active ? greater((double)now / 1e9 - r->node_time, 0) : begun - r->received;
   const State* m = &r->core->state;
   const int64_t faults = m->faults, phase = m->phase;
-  const int code = core_watch(r->core, r->state_time + elapsed);
+  const int code = r->watch(r->core, r->state_time + elapsed);
   if (code == CORE_SEND) send(r, (int32_t)(now / NANO), (uint32_t)(now % NANO));
   if (code == CORE_SEND || m->faults != faults || m->phase != phase) note(r, code, now / NANO, now % NANO, begun, 1, 0);
 }
@@ -243,7 +257,7 @@ static void watch_over(Realtime* r) {
 static void serve(Realtime* r) {
   Request* request = __atomic_exchange_n(&r->request, 0, __ATOMIC_ACQ_REL);
   if (!request) return;
-  core_request(r->core, request);
+  r->carry_out(r->core, request);
   STORE(r->done, 1);
   syscall(SYS_futex, &r->done, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);
 }
@@ -252,7 +266,7 @@ static void* run(void* given) {
   Realtime* r = given;
   while (LOAD(r->open)) {
     const uint32_t seen = __atomic_load_n((uint32_t*)&r->wake, __ATOMIC_ACQUIRE);
-    const struct timespec timeout = {.tv_nsec = (long)(1e9 * core_watch_due(r->core, r->watch_period))};
+    const struct timespec timeout = {.tv_nsec = (long)(1e9 * r->watch_due(r->core, r->watch_period))};
     serve(r);
     if (LOAD(r->letter_again)) {
       respond(r, &r->letter);

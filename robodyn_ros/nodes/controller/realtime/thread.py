@@ -21,7 +21,7 @@ from rclpy.lifecycle import LifecycleNode
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 
-from robodyn_ros.control.core_library import Core, core_library, core_structs
+from robodyn_ros.control.core_library import Core, caller_library, core_structs
 from robodyn_ros.control.transmission import Transmission
 from robodyn_ros.engine.c_structs import Record
 from robodyn_ros.errors import NotReadyError
@@ -49,10 +49,20 @@ FUNCTIONS = {
 }
 """Member of the struct ``Realtime`` of ``thread.c`` → function of rcl."""
 
+CALLS = {
+    "update": "core_update",
+    "repeat": "core_repeat",
+    "watch": "core_watch",
+    "watch_due": "core_watch_due",
+    "carry_out": "core_request",
+    "reset_clock": "core_reset_clock",
+}
+"""Likewise → function of the core."""
+
 
 def thread_library(n: int) -> Any:
     """The thread in C for n joints, compiled if need be. ``robodyn compile`` also compiles it."""
-    return core_library(n, CODE)
+    return caller_library(n, CODE)
 
 
 def prepare_thread(n: int) -> None:
@@ -113,6 +123,8 @@ class RealtimeThread:
         self._subscription = subscription
         for name, address in rcl.addresses.items():
             getattr(fields, name)[...] = address
+        for name, function in CALLS.items():
+            getattr(fields, name)[...] = ctypes.cast(getattr(core.library, function), ctypes.c_void_p).value
         fields.subscription[...] = handle_address(self._subscription, "subscription", rcl.library, topic)
         fields.clock[...] = handle_address(self._clock, "clock", rcl.library)
         fields.ros_time_active[...] = clock.ros_time_is_active
