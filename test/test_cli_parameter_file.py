@@ -95,12 +95,17 @@ FORMER = {
     "cartesian_impedance.stiffness_rx": "cartesian_impedance.stiffness",
     "operational_space.force_z": "operational_space.force", "hand_guiding.upper_x": "hand_guiding.upper",
     "hand_guiding.rotational_stiffness": "hand_guiding.stiffness", "contact.touch_torque": "contact.touch_wrench",
-    "contact.sensor_com_y": "contact.sensor_com", "stream.turn_speed": "stream.speed",
+    "contact.sensor_com_y": "contact.sensor_load", "contact.sensor_mass": "contact.sensor_load",
+    "contact.friction": "contact.effort_source",
+    "adaptive.learn": "adaptive.rate", "mpc.period": "mpc.step", "payload_estimation.speed": "target_speed",
+    "stream.turn_speed": "stream.speed",
     "payload_estimation.way": "payload_estimation.distance", "reference_velocity_filter": "velocity_filter",
     "wall.y": "wall.point", "wall.normal_z": "wall.normal",
     "faults.speed.answer": "faults.speed.reaction", "faults.touch.expiry": "faults.touch.max_duration",
     "allow_sagging": "externally_supported", "quiet_time": "settled_time", "mit_damping_limit": "mit_limits",
-    "constraints": "accept", "movable_base": "accept", "recurrences": "", "mpc.iterations": "", "adaptive.spread": "",
+    "constraints": "accept", "movable_base": "accept",
+    "transmission.elbow.reversed": "transmission.elbow.gear_ratio", "recurrences": "", "mpc.iterations": "",
+    "adaptive.spread": "",
 }  # fmt: skip
 """Name that there was before → the name now; "" where it is a constant."""
 
@@ -154,7 +159,7 @@ def test_a_parameter_that_there_is_no_more_is_refused_with_what_takes_its_place(
     )
     assert f"| `{former}` |" not in page
     now = FORMER[former]
-    row = re.sub(r"^faults\.\w+", "faults.<kind>", now)
+    row = re.sub(r"^transmission\.\w+", "transmission.<joint>", re.sub(r"^faults\.\w+", "faults.<kind>", now))
     assert not now or f"| `{row}` |" in page
     with pytest.raises(InputError, match=f"no such parameter any more: {f'use {now!r}' if now else 'leave it out'}"):
         refuse_replaced(former)

@@ -187,7 +187,7 @@ def test_what_must_not_teach():
         return bool(law.bodies.any() or law.friction.any())
 
     assert learnt(make(Adaptive, model()), PERIOD, (q, qd), moving)
-    assert not learnt(make(Adaptive, model(), learn=False), PERIOD, (q, qd), moving)
+    assert not learnt(make(Adaptive, model(), rate=0.0), PERIOD, (q, qd), moving)
     assert not learnt(make(Adaptive, model()), 0.0, (q, qd), moving)
     assert learnt(make(Adaptive, model(), dead_zone=1e-3), PERIOD, (q - 2e-3, NONE), still)
     assert not learnt(make(Adaptive, model(), dead_zone=1e-3), PERIOD, (q - 0.9e-3, NONE), still)

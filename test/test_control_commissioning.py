@@ -119,7 +119,7 @@ def test_an_arm_that_is_right():
 @pytest.mark.parametrize(
     ("name", "bench", "joint", "said"),
     [
-        ("reversed lift", {"given": one(0, reversed=True)}, "joint1", "turns the other way"),
+        ("reversed lift", {"given": one(0, gear_ratio=-1.0)}, "joint1", "turns the other way"),
         ("effort reversed", {"effort_sign": (-1, 1, 1)}, "joint1", "opposite signs"),
         ("gear", {"given": one(0, gear_ratio=0.5)}, "joint1", "gear ratio does that is 2 times"),
         ("torque constant", {"given": one(1, torque_constant=0.5)}, "joint2", "holds its load with 0.5 times"),
@@ -245,7 +245,7 @@ def test_guided_it_asks_and_takes_no_for_an_answer():
     bench.procedure.answer(False)  # and that is enough
     bench.run()
     (found,) = bench.procedure.outcome.joints
-    assert "transmission.joint3.reversed" in found.problems[0]
+    assert "the sign of transmission.joint3.gear_ratio" in found.problems[0]
     assert "stopped by the user" in html(report(bench.procedure.outcome)).lower()
 
 

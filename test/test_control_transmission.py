@@ -14,7 +14,7 @@ from robodyn_ros.errors import ConfigurationError
 ARM = Transmission(
     [
         TransmissionSettings(gear_ratio=250.0, offset=0.1),
-        TransmissionSettings(reversed=True, gear_ratio=40.0, offset=-0.3, torque_constant=0.05),
+        TransmissionSettings(gear_ratio=-40.0, offset=-0.3, torque_constant=0.05),
         TransmissionSettings(),
     ]
 )
@@ -51,7 +51,7 @@ def test_nothing_to_convert_changes_nothing():
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"gear_ratio": 0.0}, {"gear_ratio": -40.0}, {"offset": np.nan}, {"torque_constant": 0.0}, {"reversed": 2}]
+    "wrong", [{"gear_ratio": 0.0}, {"gear_ratio": -1e-7}, {"offset": np.nan}, {"torque_constant": 0.0}]
 )
 def test_what_cannot_be_is_refused(wrong):
     (name,) = wrong

@@ -66,12 +66,12 @@ def test_a_reversed_transmission_is_found(graph, arm, tmp_path):
     from sensor_msgs.msg import JointState
 
     states = graph.listen(JointState, "joint_states", 1000)
-    process = commission(tmp_path, arm, "--yes", elevator={"reversed": True})
+    process = commission(tmp_path, arm, "--yes", elevator={"gear_ratio": -1.0})
     code, out, err = ended(graph, process)
     assert code == 1, out + err
     report = (tmp_path / "report.md").read_text(encoding="utf-8")
     assert "Not ready: elevator is not right." in report
-    assert "set transmission.elevator.reversed" in report
+    assert "change the sign of transmission.elevator.gear_ratio" in report.replace("\\_", "_")
     rows = {
         cells[0]: cells for cells in (re.findall(r"[^|]+", line) for line in report.splitlines()) if len(cells) == 7
     }

@@ -44,7 +44,7 @@ def test_a_push_is_told(graph, prr, source):
     if source == "thread":
         contact |= {"contact.effort_source": "commanded", "realtime": "on"}
     if source == "sensor":
-        contact |= {"contact.sensor_mass": 0.5, "contact.sensor_com": [0.1, 0.0, 0.0]}
+        contact |= {"contact.sensor_load": [0.5, 0.1, 0.0, 0.0]}
     graph.start("simulator", "-r", "commands:=controller/commands", robot_description=prr, initial_position=START)
     graph.start("controller", robot_description=prr, use_sim_time=True, **contact)
     efforts = graph.listen(JointState, "controller/external_efforts")

@@ -55,7 +55,7 @@ def test_the_payload_is_found_and_adopted_and_a_hold_ends_the_motion(graph, arm)
 
     rest()
     # So slow that it goes on for minutes: it is ended long before its end.
-    assert graph.set("controller", payload_estimation__speed=0.01)[0].successful
+    assert graph.set("controller", target_speed=0.02)[0].successful
     asked = graph.client(Trigger, "controller/estimate_payload").call_async(Trigger.Request())
     graph.wait(lambda: abs(states[-1].velocity[1]) > 0.02, "the motion")
     again = graph.call(Trigger, "controller/estimate_payload")
@@ -66,7 +66,7 @@ def test_the_payload_is_found_and_adopted_and_a_hold_ends_the_motion(graph, arm)
     assert "held" in asked.result().message
 
     before, sag = rest()
-    changes = graph.set("controller", payload_estimation__speed=0.25, payload_estimation__adopt=True)
+    changes = graph.set("controller", target_speed=0.5, payload_estimation__adopt=True)
     assert all(change.successful for change in changes)
     answer = graph.call(Trigger, "controller/estimate_payload", 240.0)
     assert answer.success, (answer.message, graph.diagnostics("controller"))
@@ -103,7 +103,7 @@ def test_what_the_adaptive_law_learns_is_read_published_frozen_and_saved(graph, 
     before = {"bodies": bodies, "viscous": none, "coulomb": none}
     file.write_text(yaml.safe_dump({"robot": "prr", "Adaptive": before}))
     messages = graph.listen(DiagnosticArray, "controller/estimates", LATCHED)
-    arm(estimates_file=str(file), adaptive={"learn": False})
+    arm(estimates_file=str(file), adaptive={"rate": 0.0})
 
     def mass():
         values = {item.key: float(item.value) for item in messages[-1].status[0].values} if messages else {}
@@ -113,9 +113,9 @@ def test_what_the_adaptive_law_learns_is_read_published_frozen_and_saved(graph, 
     assert (refused.success, "learns nothing" in refused.message) == (False, True)
     assert graph.set("controller", controller="adaptive")[0].successful
     graph.wait(lambda: mass() == 0.5, "what was learnt before", 30.0)
-    assert graph.set("controller", adaptive__learn=True)[0].successful
+    assert graph.set("controller", adaptive__rate=2.0)[0].successful
     graph.wait(lambda: mass() > 1.5, "most of the payload, learnt at rest", 60.0)
-    assert graph.set("controller", adaptive__learn=False)[0].successful
+    assert graph.set("controller", adaptive__rate=0.0)[0].successful
     answer = graph.call(Trigger, "controller/save_estimates")
     assert answer.success, (answer.message, graph.diagnostics("controller"))
     saved = yaml.safe_load(file.read_text())

@@ -107,7 +107,7 @@ def test_drives_that_speak_in_units_of_their_motors(graph, prr):
     ratio, offset, constant = np.array([50.0, -100.0, 30.0]), np.array([0.1, -0.2, 0.3]), np.array([1.0, 0.5, 0.25])
     transmission = {
         name: {
-            "gear_ratio": float(abs(r)), "reversed": bool(r < 0), "offset": float(o), "torque_constant": float(k)
+            "gear_ratio": float(r), "offset": float(o), "torque_constant": float(k)
         }
         for name, r, o, k in zip(NAMES, ratio, offset, constant, strict=True)
     }  # fmt: skip
@@ -277,7 +277,7 @@ def test_commands_in_mit_mode_add_up_to_the_efforts_in_the_order_of_joints(graph
     from sensor_msgs.msg import JointState
     from std_msgs.msg import Float64MultiArray
 
-    order, motor = ["wrist", "elevator", "shoulder"], {"gear_ratio": 20.0, "reversed": True, "offset": 0.1}
+    order, motor = ["wrist", "elevator", "shoulder"], {"gear_ratio": -20.0, "offset": 0.1}
     given = {"output": "mit", "mit_limits": [40.0, 5.0], "plausibility": False, "transmission": {"shoulder": motor}}
     given["gains"] = {name: {"natural_frequency": 5.0} for name in order}  # states that come late carry these
     graph.start("controller", robot_description=prr, joints=order, state_timeout=2.0, **given)

@@ -19,7 +19,7 @@ REAL = Path(__file__).parents[1] / "config/prr_real.yaml"
 START = {"elevator": 0.3, "shoulder": -0.9, "wrist": 0.4}
 GEARS = {
     "elevator": {"gear_ratio": 250.0, "offset": 0.1},
-    "shoulder": {"gear_ratio": 40.0, "reversed": True, "torque_constant": 0.05},
+    "shoulder": {"gear_ratio": -40.0, "torque_constant": 0.05},
     "wrist": {"gear_ratio": 30.0, "offset": -0.2},
 }
 

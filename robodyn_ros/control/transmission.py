@@ -16,21 +16,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from robodyn_ros.errors import ConfigurationError
 from robodyn_ros.robot.pose import Array, read_only
-from robodyn_ros.settings import check_settings, setting, switch
+from robodyn_ros.settings import check_settings, setting
+
+LEAST_RATIO = 1e-6
+"""Least magnitude of a gear ratio [-] or [rad/m]."""
 
 
 @dataclass(frozen=True)
 class TransmissionSettings:
     """The transmission between a joint and its motor; the defaults are a drive in joint units."""
 
-    reversed: bool = switch(False, "whether the motor runs against the direction")
-    gear_ratio: float = setting(1.0, "gear ratio (motor over joint)", "1 or rad/m", 1e-6, 1e9)
+    gear_ratio: float = setting(
+        1.0, "gear ratio (motor over joint; negative if it runs backwards)", "1 or rad/m", -1e9, 1e9
+    )
     offset: float = setting(0.0, "position at the motor's zero", "rad or m", -1e6, 1e6)
     torque_constant: float = setting(1.0, "torque constant (motor effort a unit of command)", "N·m or N", 1e-9, 1e9)
 
     def __post_init__(self) -> None:
         check_settings(self)
+        if abs(self.gear_ratio) < LEAST_RATIO:
+            problem = f"must be {LEAST_RATIO:g} or more, or {-LEAST_RATIO:g} or less, not {self.gear_ratio:g}"
+            raise ConfigurationError(f"gear_ratio: {problem}")
 
 
 class Transmission:
@@ -47,7 +55,7 @@ class Transmission:
         Args:
             joints: the settings of each joint.
         """
-        self.ratio = read_only([-joint.gear_ratio if joint.reversed else joint.gear_ratio for joint in joints])
+        self.ratio = read_only([joint.gear_ratio for joint in joints])
         self.offset = read_only([joint.offset for joint in joints])
         self.effort = read_only(self.ratio * [joint.torque_constant for joint in joints])
         # Most drives use joint units; then there is nothing to compute.

@@ -81,7 +81,7 @@ class MPC(Controller):
         self.solve_times: deque[float] = deque(maxlen=KEPT)
         self._reported = 0, 0
         self.plan: MPCPlan | None = None
-        self._age, self._wait, self._state = np.inf, self.config.period, (self._none, self._none)
+        self._age, self._wait, self._state = np.inf, self.config.step, (self._none, self._none)
 
     def look_ahead(self, expected: Callable[[float], Reference], effort_limit: Array) -> None:
         """Take over the expected reference and the effort limit (:meth:`Controller.look_ahead`)."""
@@ -118,7 +118,7 @@ class MPC(Controller):
 
     def forget(self) -> None:
         """Drop the plan."""
-        self.plan, self._age, self._wait, self._state = None, np.inf, self.config.period, (self._none, self._none)
+        self.plan, self._age, self._wait, self._state = None, np.inf, self.config.step, (self._none, self._none)
 
     def complaint(self) -> str:
         """The number of solutions that could not be used since the last call, in words; empty if there are none."""
@@ -145,7 +145,7 @@ class MPC(Controller):
         gains = self.kp, self.kd
         solution = self._problem.solve((q, qd), expected, reference.effort, self._limit, gains, guess)
         self.plan, self._age = solution.plan, 0.0
-        self._wait = max(self.config.period, REST * solution.duration if solution.outcome == "late" else 0.0)
+        self._wait = max(self.config.step, REST * solution.duration if solution.outcome == "late" else 0.0)
         self.solve_times.append(solution.duration)
         self.solved += solution.outcome == "solved"
         self.late += solution.outcome == "late"

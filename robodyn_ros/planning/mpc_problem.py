@@ -57,10 +57,9 @@ ITERATIONS = 5
 class MPCSettings:
     """Settings of the law ``mpc``; each field's metadata describe it."""
 
-    period: float = setting(
-        0.01, "time from one solution to the next; states between them get its feedback", "s", 0.0, 1.0
+    step: float = setting(
+        0.01, "length of a step of the plan, after which it is made anew; between, its feedback", "s", 1e-4, 1.0
     )
-    step: float = setting(0.01, "length of a step of the plan", "s", 1e-4, 1.0)
     steps: int = whole(30, "steps that are looked ahead", 2, 1000)
     budget: float = setting(0.005, "longest time for a solution; a later one is not used", "s", 0.0, 60.0)
 

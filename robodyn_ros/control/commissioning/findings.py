@@ -112,7 +112,7 @@ class JointFindings:
             text = "has a drive that compensates gravity by itself: with a second compensation it would rise"
             return [f"{text}; set drive_compensates to [gravity], or to [gravity.{self.name}] for this joint alone"]
         if (self.gravity_ratio < 0.0 and not self.carries_itself) or self.seen is False:
-            return [f"turns the other way than in the URDF: set transmission.{self.name}.reversed"]
+            return [f"turns the other way than in the URDF: change the sign of transmission.{self.name}.gear_ratio"]
         return self._scale()
 
     def _scale(self) -> list[str]:

@@ -15,16 +15,17 @@ from robodyn_ros.control.contact.momentum_observer import MomentumObserver
 from robodyn_ros.control.core_library import CODES
 from robodyn_ros.control.faults.problems import FaultCause
 from robodyn_ros.dynamics.base import Dynamics
+from robodyn_ros.errors import ConfigurationError
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import TOOL, NamedValues, check_settings, choice, setting, text
 
 OBSERVED = ("nothing", "joints", "tool")
 """Observed quantities: none, the efforts on the joints, or these and the wrench and the energy of a link."""
 
-FRICTION = ("known", "none")
-"""Friction that the observer subtracts: that of the model; or none, for efforts measured behind the gear."""
+BEHIND = "measured_behind_gear"
+"""Source of efforts that the friction of the gears has no part in, as joints with torque sensors have them."""
 
-SOURCES = ("commanded", "measured", "sensor")
+SOURCES = ("commanded", "measured", BEHIND, "sensor")
 """Sources of the estimate: the efforts that were sent, those of the joint states, or a force-torque sensor."""
 
 
@@ -39,15 +40,14 @@ class ContactSettings:
     )
     link: str = text("", TOOL.description, shared=TOOL.name)
     gain: float = setting(30.0, "gain K of the momentum observer: the inverse of its time constant", "1/s", 0.1, 1000.0)
-    friction: str = choice("known", "friction that the momentum observer subtracts", lambda: FRICTION)
     effort_source: str = choice(
         "commanded",
-        "source that contacts are estimated from: commanded efforts, efforts measured in joint_states, or a sensor",
+        "source that contacts are estimated from: commanded efforts, efforts that joint_states have, measured before or"
+        " behind the gears' friction, or a sensor",
         lambda: SOURCES,
     )
-    sensor_mass: float = setting(0.0, "mass of the parts that hang on the force-torque sensor", "kg", 0.0, 1e3)
-    sensor_com: tuple[float, ...] = setting(
-        (0.0,) * 3, "centre of mass of the parts on the force-torque sensor, in its frame", "m", -10.0, 10.0
+    sensor_load: tuple[float, ...] = setting(
+        (0.0,) * 4, "mass of the parts on the force-torque sensor, and their centre in its frame", "kg, m", -1e3, 1e3
     )
     touch_wrench: tuple[float, ...] = setting(
         (0.0, 0.0),
@@ -73,6 +73,8 @@ class ContactSettings:
 
     def __post_init__(self) -> None:
         check_settings(self)
+        if self.sensor_load[0] < 0.0:
+            raise ConfigurationError(f"sensor_load: its mass must be 0 or more, not {self.sensor_load[0]:g} kg")
 
 
 @dataclass(frozen=True)
@@ -157,10 +159,14 @@ def contact_of(values: NamedValues, dynamics: Dynamics) -> Contact | None:
     if settings.observe == "nothing":
         return None
     observer = MomentumObserver(
-        dynamics, settings.link, settings.gain, tool=settings.observe == "tool", friction=settings.friction == "known"
+        dynamics,
+        settings.link,
+        settings.gain,
+        tool=settings.observe == "tool",
+        friction=settings.effort_source != BEHIND,
     )
     return Contact(observer, ContactThresholds.of(settings, own), settings.effort_source == "commanded")
 
 
-FIXED = tuple(f"contact.{name}" for name in ("observe", "friction", "effort_source", "sensor_mass", "sensor_com"))
+FIXED = tuple(f"contact.{name}" for name in ("observe", "effort_source", "sensor_load"))
 """Values that are read when a node is configured, because they change the compiled code or the topics."""

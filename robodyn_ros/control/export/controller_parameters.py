@@ -42,7 +42,7 @@ from robodyn_ros.robot import Robot
 from robodyn_ros.settings import TOOL, ParameterSpec, parameter_specs
 
 MEANINGLESS = {"state_publishers", "contact.effort_source", "command_delay"}
-MEANINGLESS |= {"stream.target_pose", "contact.sensor_mass", "contact.sensor_com"}
+MEANINGLESS |= {"stream.target_pose", "contact.sensor_load"}
 """Parameters of the node without a meaning in an exported controller. In ros2_control states are not published, and the
 loop has a fixed period. The loop in C estimates contacts from the efforts that are sent; the period that the gains need
 was computed at the export. A target pose is always a stream, whose reference is updated in every period."""

@@ -110,8 +110,6 @@ class Adaptive(Controller):
     def acceleration_gains(self, q: Array, period: float = 0.0) -> AccelerationGains:
         """With the effect of learning: at the rate ρ, θ̂ is an integral of K_D s with s = ė + Λ e."""
         position, velocity, integral = super().acceleration_gains(q, period)
-        if not self.config.learn:
-            return AccelerationGains(position, velocity, integral)
         learnt = self.config.rate * np.diag(self._decay)
         return AccelerationGains(position + learnt, velocity, integral + learnt * self._slope)
 
@@ -133,8 +131,6 @@ class Adaptive(Controller):
 
     def advance(self, dt: float, q: Array, qd: Array, reference: Reference, asked: Array, sent: Array) -> None:
         """Learn from a period."""
-        if not self.config.learn:
-            return
         self._refresh()
         e, ed = reference.q - q, reference.qd - qd
         offset, shape, cut = self._slope * e, _shape(reference.qd), np.where(differ(asked, sent), asked - sent, 0.0)

@@ -16,6 +16,7 @@ import numpy as np
 
 from robodyn_ros.control.limits import Limits
 from robodyn_ros.control.motion.point_to_point import durations, rest_to_rest
+from robodyn_ros.control.motion.tool_motion import TARGET_SPEED
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import NotReadyError
@@ -46,6 +47,10 @@ DEVIATION = 2.0
 """Error that ends the motion, as ratio of the joint's distance [-]."""
 
 
+SPEED = 0.5
+"""Speed of the motion, as ratio of that of other motions [-]."""
+
+
 @dataclass(frozen=True)
 class PayloadSettings:
     """Settings of the estimation of a payload."""
@@ -53,7 +58,7 @@ class PayloadSettings:
     distance: tuple[float, ...] = setting(
         (0.3, 0.05), "distance that a revolute and a prismatic joint move to either side", "rad, m", 1e-3, 1.5
     )
-    speed: float = setting(0.25, "greatest speed, as ratio of the velocity limit", "-", 0.01, 1.0)
+    speed: float = setting(*TARGET_SPEED, shared="target_speed")
     adopt: bool = switch(False, "set the parameters payload.* to the result")
 
     def __post_init__(self) -> None:
@@ -92,7 +97,7 @@ def payload_motion(
     side = np.where(turn // 2 ** (joint % 3) % 2 == 0, 1.0, -1.0) * np.where((turn + turn // 2) % 2 == 0, 1.0, 0.5)
     there = held - below + (1.0 + side) / 2.0 * (above + below)
     waypoints = np.vstack([held, there, held])
-    speed = np.where(np.isfinite(limits.velocity), settings.speed * limits.velocity, np.inf)
+    speed = np.where(np.isfinite(limits.velocity), SPEED * settings.speed * limits.velocity, np.inf)
     acceleration = np.minimum(ACCELERATION, robot.symmetric_acceleration_limit)
     legs = durations(waypoints, speed, acceleration, robot.jerk_limit)
     kept = np.concatenate([[True], legs > 0.0])

@@ -35,13 +35,15 @@ BRAKING_RATIO = 0.9
 """Ratio of the effort limits during braking [-]; greater, so that the present motion is within it."""
 
 
+TARGET_SPEED = (0.5, "speed of the controller's own motions, as ratio of the velocity limits", "-", 0.01, 1.0)
+"""A setting: its default, description, unit, least and greatest value."""
+
+
 @dataclass(frozen=True)
 class ToolSettings:
     """Settings of motions to a pose."""
 
-    target_speed: float = setting(
-        0.5, "speed of a motion to ~/target_pose, as ratio of the velocity limits", "-", 0.01, 1.0
-    )
+    target_speed: float = setting(*TARGET_SPEED)
 
     def __post_init__(self) -> None:
         check_settings(self)

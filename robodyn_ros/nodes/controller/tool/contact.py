@@ -25,7 +25,7 @@ from std_msgs.msg import Float64MultiArray, MultiArrayDimension, MultiArrayLayou
 
 from robodyn_ros.control.contact.momentum_observer import MomentumObserver
 from robodyn_ros.control.contact.sensor import ForceTorqueSensor, wrench_at
-from robodyn_ros.control.contact.settings import Contact, ContactSettings, contact_of, judged
+from robodyn_ros.control.contact.settings import BEHIND, Contact, ContactSettings, contact_of, judged
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.step import Command
 from robodyn_ros.control.transmission import Transmission
@@ -76,10 +76,10 @@ class ContactTopics:
             node.create_subscription(WrenchStamped, "~/force_torque", self._on_sensor, NEWEST, raw=True)
         ]
         self._observer: MomentumObserver | None = None
-        self._sensor = ForceTorqueSensor(settings.sensor_mass, settings.sensor_com)
+        self._sensor = ForceTorqueSensor(settings.sensor_load[0], settings.sensor_load[1:])
         self._sensed = False
         self._last: tuple[float, Array] | None = None  # time and efforts of the last measured state
-        if self._source == "measured":
+        if self._source in ("measured", BEHIND):
             contact = contact_of(NodeParameters(node), loop.dynamics)
             self._observer = None if contact is None else contact.observer
             self._subscriptions.append(
