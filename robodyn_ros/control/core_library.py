@@ -46,6 +46,9 @@ void* core_python(void* capsule, void* none) {
 }
 """
 
+SHARED = '#define CORE_SHARED __attribute__((visibility("hidden")))\n'
+"""What a page of the core calls in another, nobody outside of the library sees."""
+
 REACTION = -1
 """Code of an update whose effort is the reaction to a fault."""
 
@@ -79,8 +82,8 @@ def _head(n: int) -> str:
 
 @lru_cache(maxsize=8)
 def core_source(n: int, around: Path | None = None) -> str:
-    """The core in C for n joints, and the code ``around`` that calls it."""
-    text = f"{_head(n)}{core_text()}{PYTHON}"
+    """The core in C for n joints, in pages that are compiled side by side, and the code ``around`` that calls it."""
+    text = f"{SHARED}{_head(n)}{core_text()}{PYTHON}"
     return text if around is None else f"{text}\n{around.read_text(encoding='utf-8')}"
 
 

@@ -1,7 +1,9 @@
 // Copyright 2026 robodyn_ros maintainers
 // SPDX-License-Identifier: Apache-2.0
 
-/* The loop as one library (core.h): what is made and handed over, around the periods. */
+/* The loop as one library (core.h): what is made and handed over, around the periods.
+
+   The form feeds below part it into pages, which can be compiled side by side, each behind the first one. */
 
 #ifdef __clang__
 #pragma STDC FP_CONTRACT OFF
@@ -9,10 +11,13 @@
 #pragma GCC optimize("fp-contract=off") /* products and sums are rounded one by one, on every machine alike */
 #endif
 
-#include "limits.c"
+#include "memory.h"
+
 #include "trajectory.c"
 #include "references.c"
 #include "tool.c"
+
+#include "limits.c"
 #include "states.c"
 #include "consistency.c"
 #include "contact.c"

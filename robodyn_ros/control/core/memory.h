@@ -8,6 +8,8 @@
 #define MEMORY_H
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "core.h"
 #include "kinds.h"
@@ -309,5 +311,19 @@ static inline void say(State* m, int problem, int joint, double value, double bo
 static inline double near_turn(const Settings* s, int joint, double reference, double q) {
   return s->circular[joint] ? q - TURN * nearbyint((q - reference) / TURN) : q;
 }
+
+/* Functions that one part of the core calls in another; static where the core is one unit. */
+#ifndef CORE_SHARED
+#define CORE_SHARED static
+#endif
+CORE_SHARED void start(State* m, double t, const double* q); /* references.c */
+CORE_SHARED void end_goal(References* y, int outcome);
+CORE_SHARED void advance_limiter(References* y, double t);
+CORE_SHARED void sample(References* y, double t, double* r);
+CORE_SHARED int planned_at(const References* y, double t, double* effort);
+CORE_SHARED void proceed(References* y, double t, const double* q);
+CORE_SHARED void wait(References* y, double dt);
+CORE_SHARED int judge(const References* y, double t, const double* error, const double* qd);
+CORE_SHARED void advance_tool(const Settings* s, State* m, double t); /* tool.c */
 
 #endif

@@ -26,7 +26,7 @@
 #define PATH_ACCELERATION 2.0 /* change of the speed of a trajectory [1/s] */
 
 /* The trajectory that is judged ends. */
-static void end_goal(References* y, int outcome) {
+CORE_SHARED void end_goal(References* y, int outcome) {
   y->requests++;
   if (!y->judged || y->outcome) return;
   y->outcome = outcome;
@@ -39,7 +39,7 @@ static void hold_at(References* y, const double* q, double end) {
 }
 
 /* Hold at q, and forget everything else. */
-static void start(State* m, double t, const double* q) {
+CORE_SHARED void start(State* m, double t, const double* q) {
   end_goal(&m->references, CORE_INTERRUPTED);
   m->time = t;
   hold_at(&m->references, q, INFINITY);
@@ -74,7 +74,7 @@ static double limited_acceleration(const References* y, int i, double away, doub
 }
 
 /* The reference limiter: each joint that is far from its target goes there, and arrives with the speed of the target. */
-static void advance_limiter(References* y, double t) {
+CORE_SHARED void advance_limiter(References* y, double t) {
   const double dt = greater(t - y->limiter_t, 0);
   double away[N];
   int far = 0;
@@ -116,7 +116,7 @@ static void path_time(const PathTime* y, double t, double* path, double* speed, 
 }
 
 /* The reference of the present source at a time: r (REFERENCES, N). */
-static void sample(References* y, double t, double* r) {
+CORE_SHARED void sample(References* y, double t, double* r) {
   double path, speed, change;
   for (int k = 0; k < REFERENCES * N; ++k) r[k] = y->source >= STREAM ? y->present[k] : k < N ? y->hold_q[k] : 0;
   if (y->source != TRAJECTORY && y->source != STOPPING) return;
@@ -128,7 +128,7 @@ static void sample(References* y, double t, double* r) {
 
 /* The efforts of a plan at a time, NaN where it says none; none at another speed. Nonzero if
    there are any. */
-static int planned_at(const References* y, double t, double* effort) {
+CORE_SHARED int planned_at(const References* y, double t, double* effort) {
   const Motion* m = y->motion;
   EACH effort[i] = NAN;
   if (y->source != TRAJECTORY || y->time.is_scaled || !m->efforts) return 0;
@@ -144,7 +144,7 @@ static int planned_at(const References* y, double t, double* effort) {
 }
 
 /* Lets the next source take over when its time has come, and ends the present one when its time is up. */
-static void proceed(References* y, double t, const double* q) {
+CORE_SHARED void proceed(References* y, double t, const double* q) {
   if (y->has_next && t >= y->next_begin) {
     y->source = TRAJECTORY; y->motion = y->next_motion; y->time = y->next_time;
     y->start = y->next_start; y->end = y->next_end; y->hold_time = y->next_hold_time;
@@ -157,14 +157,14 @@ static void proceed(References* y, double t, const double* q) {
 }
 
 /* The trajectory stands still for a while [s]. */
-static void wait(References* y, double dt) {
+CORE_SHARED void wait(References* y, double dt) {
   if (y->source != TRAJECTORY && y->source != STOPPING) return;
   y->start += dt; y->end += dt; y->time.t += dt;
   if (y->source == TRAJECTORY && y->judged == 1) { y->goal_start += dt; y->goal_end += dt; }
 }
 
 /* How the trajectory ends now, as joint_trajectory_controller judges it; 0 if it does not. */
-static int judge(const References* y, double t, const double* error, const double* qd) {
+CORE_SHARED int judge(const References* y, double t, const double* error, const double* qd) {
   if (!y->judged || y->outcome || t < y->goal_start) return 0;
   if (t < y->goal_end) {
     EACH if (fabs(error[i]) > y->path_tolerance[i]) return CORE_OFF_PATH;

@@ -667,7 +667,7 @@ static int is_tool_over(const Settings* s, const Tool* y, double t) {
 }
 
 /* The reference of the joints goes on with the stream, which comes to its end by itself. */
-static void advance_tool(const Settings* s, State* m, double t) {
+CORE_SHARED void advance_tool(const Settings* s, State* m, double t) {
   Tool* y = &m->tool;
   References* r = &m->references;
   const double passed = t - y->t;

@@ -6,9 +6,6 @@
    A curve between two points is a polynomial of degree 1, 3 or 5 in Bernstein form: position, with velocity and acceleration
    where the points give them. Farin, Curves and Surfaces for CAGD (2002), chapters 4 and 5. */
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "memory.h"
 
 #define POSITION_ROUNDING 1e-7 /* how far beyond a limit a curve between two points may pass for a rounding error [rad] or [m] */
