@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The consistency of states (``control/core/consistency.c``) by itself, beside any loop."""
+"""The consistency of states (``control/core/consistency.c``) alone, without a loop."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from robodyn_ros.engine.library import loaded
 
 VERDICTS = ("TRUSTED", "DROPPED", "BLIND", "FAULTY")
 
-BY_ITSELF = """
+ALONE = """
 int consistency_alone(const Settings* s, Consistency* c, double t, double age, const double* q, const double* qd,
                       const double* effort) {
   return check_consistency(s, c, t, age, q, qd, effort);
@@ -53,7 +53,7 @@ class ConsistencyMonitor:
             **settings: fields of ``SafetySettings`` that differ from the defaults.
         """
         robot, n = dynamics.robot, dynamics.robot.n
-        source = f"#define _GNU_SOURCE\n#define CORE_JOINTS {n}\n{core_text()}{BY_ITSELF}"
+        source = f"#define _GNU_SOURCE\n#define CORE_JOINTS {n}\n{core_text()}{ALONE}"
         self._library: Any = loaded("consistency", text_key(source), lambda: source)
         self._settings, self._record = core_structs(n).make("Settings"), core_structs(n).make("Consistency")
         self.memory, given = self._record.fields, self._settings.fields
@@ -85,7 +85,7 @@ class ConsistencyMonitor:
             t: its time [s].
             q: positions (n,).
             qd: velocities (n,).
-            effort: mean effort since the state before it (n,); None if nobody knows.
+            effort: mean effort since the state before it (n,); None if it is unknown.
             age: how old it is [s].
         """
         q, qd = np.ascontiguousarray(q, dtype=float), np.ascontiguousarray(qd, dtype=float)

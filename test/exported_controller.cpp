@@ -12,7 +12,7 @@
 // The commands of each period are written to standard output, N numbers each, or 5 N in MIT mode. An update that fails is the
 // last, as by the controller_manager: the controller is deactivated, and the exit code is 7.
 // Options: "mit"; "clock": the nodes' clock is set in the middle of the history, twice; "unheard": nobody subscribes;
-// "before:x": the commands before; "parting": the commands after the deactivation are written too; "refuse:a:b": command
+// "before:x": the commands before; "final": the commands after the deactivation are written too; "refuse:a:b": command
 // interfaces take nothing from the period a on, before b.
 
 #include <dlfcn.h>
@@ -236,7 +236,7 @@ int main(int count, char ** options)
   }
   hardware_interface::LoanedInterface::refuses = false;
   if (controller->on_deactivate(state) != controller_interface::CallbackReturn::SUCCESS) return 8;
-  if (option("parting") || !is_good) written.insert(written.end(), commands.begin(), commands.end());
+  if (option("final") || !is_good) written.insert(written.end(), commands.begin(), commands.end());
   if (controller->on_cleanup(state) != controller_interface::CallbackReturn::SUCCESS) return 8;
   const auto most = [](const auto &... items) { return std::max({items.use_count()...}); };
   long kept = std::max({node->timer.use_count(), node->on_set.use_count(), node->post_set.use_count(),

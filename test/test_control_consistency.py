@@ -179,7 +179,7 @@ def test_white_noise_of_velocities_adds_up_no_further_than_the_derivation_says()
     unit = np.array([0.1 if joint.position_unit == "m" else 1.0 for joint in PRR.joints])
     for step in range(count):
         assert monitor.update(dt * step, q, sigma * unit * random.standard_normal(3)) == "TRUSTED"
-        most = np.maximum(most, np.abs(monitor.memory.offset[:3]))
+        most = np.maximum(most, np.abs(monitor.memory.position_sum[:3]))
     likely = np.log(count) * sigma * unit * dt / 2.0
     assert (most < 1.2 * likely).all()
     assert (most > 0.2 * likely).all()
@@ -260,7 +260,7 @@ def test_some_wrong_states_are_dropped_and_the_next_good_one_goes_on(count, size
     assert (cell.speeds < 0.01).all()
 
 
-def test_the_state_without_doubt_is_one_from_before_the_fault():
+def test_the_latest_valid_state_is_from_before_the_fault():
     cell, true = Cell(ARMS["prr"]), []
 
     def sense(t, q, qd):
@@ -276,23 +276,23 @@ def test_the_state_without_doubt_is_one_from_before_the_fault():
 
 
 @pytest.mark.parametrize("period", [0.002, 0.008, 0.016, 0.024])
-def test_a_velocity_that_jumped_is_proved_by_positions_that_agree_and_by_nothing_else(period):
+def test_a_velocity_that_jumped_is_confirmed_only_by_positions_that_agree(period):
     """1.5 rad/s of a joint that stands, and of one that was struck, however rare the states are."""
     model = rd.create_dynamics("rnea", PRR)
     for moves in (False, True):
         monitor, q, jumped = ConsistencyMonitor(model), PRR.home, 1.5 * np.eye(3)[1]
         for step in range(100):
             monitor.update(period * step, q, np.zeros(3))
-        proved = []
+        confirmed = []
         for step in range(100, 130):
             q = q + period * jumped * moves
             monitor.update(period * step, q, jumped)
-            proved.append(bool(monitor.memory.proved))
-        assert any(proved) == moves, period
+            confirmed.append(bool(monitor.memory.confirmed))
+        assert any(confirmed) == moves, period
 
 
 @pytest.mark.parametrize("joint", [0, 1, 2])
-def test_states_after_silence_are_not_believed_at_once_where_the_arm_cannot_have_gone(joint):
+def test_states_after_silence_are_not_accepted_at_once_where_the_arm_cannot_have_moved(joint):
     """In 0.152 s its velocity limits bring it within 0.1 rad, or 0.01 m, and that time at the limit."""
     model = rd.create_dynamics("rnea", PRR)
     still, q, apart = np.zeros(3), PRR.home, np.eye(3)[joint]

@@ -150,11 +150,11 @@ def test_a_fault_with_states_holds_by_feedback_alone_and_only_the_helped_joint()
     np.testing.assert_allclose(command.effort, expected, atol=1e-12)
 
 
-def test_the_ramp_of_gravity_and_the_parting_command_send_no_weight():
+def test_the_ramp_of_gravity_and_the_final_command_send_no_weight():
     arm = Arm(config=replace(CONFIG, ramp_time=0.1), drives=WEIGHT)
     for _ in range(8):
         np.testing.assert_allclose(arm.state(qd=ZERO).effort, 0.0, atol=1e-12)
-    effort, done = arm.loop.part(arm.t + PERIOD)
+    effort, done = arm.loop.final_command(arm.t + PERIOD)
     assert done
     np.testing.assert_allclose(effort, 0.0, atol=1e-12)
 

@@ -608,7 +608,7 @@ def test_what_a_deactivation_leaves_on_the_drives(prr: Exported, left: str) -> N
     for k in range(200):
         moving += [round(5.0 + PERIOD * k, 9), *(STANDS + 0.5 * PERIOD * k), *np.full(3, 0.5), NOTHING]
     for history, is_told in ((rows, False), (moving, True)):
-        five, said, code = history_of(made, history, "mit", "parting")
+        five, said, code = history_of(made, history, "mit", "final")
         assert code == 0, said
         effort, _, velocity, stiffness, damping = five[-1].reshape(5, 3)
         q = STANDS + (0.5 * PERIOD * 199 if is_told else 0.0)

@@ -339,19 +339,19 @@ def test_a_law_that_fails_on_the_first_state_sends_nothing():
     assert arm.state().fault is None
 
 
-def test_the_parting_command_carries_the_arm_where_it_is():
+def test_the_final_command_carries_the_arm_where_it_is():
     arm = Arm(limit=[50.0, 50.0, 50.0])
     arm.loop.follow(rest_to_rest([[1.0, 0.4, -0.6]], [2.0]))
     arm.state(Q + 0.01)
-    effort, has_come = arm.loop.part(arm.t)
+    effort, has_come = arm.loop.final_command(arm.t)
     assert has_come
     np.testing.assert_allclose(effort, np.clip(DYNAMICS.gravity(Q + 0.01), -50.0, 50.0))
     arm.loop.stop()
-    assert arm.loop.part(arm.t) is None
+    assert arm.loop.final_command(arm.t) is None
     assert arm.loop.watch(arm.t + 1.0) is None
 
 
-def test_the_way_to_the_parting_command_keeps_the_rate_limits():
+def test_the_transition_to_the_final_command_keeps_the_rate_limits():
     """From a reaction that brakes with all its might, downwards: most of the effort changes."""
     rates = np.array([2000.0, 500.0, 300.0])
     arm = Arm(limit=np.full(3, 400.0), rate_limit=rates, velocity_limit=np.full(3, 1e3))
@@ -362,7 +362,7 @@ def test_the_way_to_the_parting_command_keeps_the_rate_limits():
     has_come, count = False, 0
     while not has_come:
         t, count = t + 0.002, count + 1
-        effort, has_come = arm.loop.part(t)
+        effort, has_come = arm.loop.final_command(t)
         assert (np.abs(effort - sent) <= 0.002 * rates * (1.0 + 1e-9)).all()
         sent = effort
     np.testing.assert_allclose(effort, target)
@@ -676,7 +676,7 @@ def test_a_stamp_ahead_of_the_clock_is_dropped_unless_it_always_is():
         assert ahead.loop.update(ahead.t + 0.05, ahead.t, Q, ZERO).fault is None
 
 
-def test_a_clock_that_was_set_back_is_believed_after_a_while_and_no_arm_is_dropped():
+def test_a_clock_that_was_set_back_is_accepted_after_a_while_and_no_arm_is_dropped():
     """States that continue each other for state_timeout are where the arm is; gravity does not ramp in again."""
     arm = Arm(config=SafetySettings(ramp_time=1.0, blend_time=0.2))
     for _ in range(110):

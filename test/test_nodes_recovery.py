@@ -123,7 +123,7 @@ def test_it_parts_with_a_command_that_carries_the_arm(graph, prr):
         rig.as_usual()
         assert graph.call(SetBool, "controller/enable", data=False).success
         graph.wait(lambda: graph.diagnostics("controller")["message"] == "disabled", "it to be disabled")
-        graph.wait(lambda: np.allclose(rig.commands[-1][1].effort, rig.blind, atol=1e-9), "the parting command")
+        graph.wait(lambda: np.allclose(rig.commands[-1][1].effort, rig.blind, atol=1e-9), "the final command")
         count = len(rig.commands)
         graph.diagnostics("controller")
         assert len(rig.commands) == count
@@ -131,7 +131,7 @@ def test_it_parts_with_a_command_that_carries_the_arm(graph, prr):
         rig.as_usual()
         begin = time.monotonic()
         process.stop(signal.SIGINT)
-        rig.until("the parting command", rig.blind, begin)
+        rig.until("the final command", rig.blind, begin)
         np.testing.assert_allclose(rig.commands[-1][1].effort, rig.blind, atol=1e-9)
     finally:
         rig.close()

@@ -227,7 +227,7 @@ def test_disabled_it_sends_nothing_and_enabled_it_holds_where_the_arm_is(arm):
     sent = [arm.state(position=elsewhere) for _ in range(3)]
     arm.graph.diagnostics("controller")
     arm.graph.diagnostics("controller")
-    assert not [command for command in arm.commands if command.header.stamp in sent]  # the parting one may come late
+    assert not [command for command in arm.commands if command.header.stamp in sent]  # the final one may come late
     assert arm.graph.call(SetBool, "controller/enable", data=True).success
     np.testing.assert_allclose(arm.answered(position=elsewhere).effort, gravity_load(elsewhere), rtol=1e-10, atol=1e-12)
 

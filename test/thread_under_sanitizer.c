@@ -115,7 +115,7 @@ static void make_settings(CoreSettings* x) {
   s->ramp_down_time = 0.3; s->settled_time = 1; s->speed_scaling = 1;
   EACH {
     s->velocity_limit[i] = s->greatest_speed[i] = 10; s->tolerance[i] = INFINITY; s->effort_limit[i] = 100;
-    s->rate_limit[i] = INFINITY; s->lower[i] = -9; s->upper[i] = 9; s->deceleration[i] = 5; s->sent_part[i] = 1;
+    s->rate_limit[i] = INFINITY; s->lower[i] = -9; s->upper[i] = 9; s->deceleration[i] = 5; s->sent_ratio[i] = 1;
     s->acceleration[i] = s->braking[i] = s->jerk[i] = INFINITY;
     s->stiffness[i] = 40; s->damping[i] = 5;
     s->uncertainty.effort_limit[i] = 100; s->uncertainty.velocity_limit[i] = 10; s->uncertainty.scale[i] = 1;

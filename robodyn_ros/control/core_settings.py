@@ -284,7 +284,7 @@ def plain_values(settings: LoopSettings) -> dict[str, Any]:
         "reactions": [PHASES.index(phase) for phase in ladder],
         "latches": [fault.latches for fault in FAULTS.values()],
         "max_duration": [reaction.max_duration for reaction in reactions],
-        "sent_part": 1.0 - (settings.drives or DriveCompensation.none(robot.n)).gravity,
+        "sent_ratio": 1.0 - (settings.drives or DriveCompensation.none(robot.n)).gravity,
         "velocity_limit": limits.velocity,
         "greatest_speed": safety.overspeed * limits.velocity,
         "tolerance": safety.following_tolerance if safety.following_tolerance > 0.0 and law.follows else np.inf,

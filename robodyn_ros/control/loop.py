@@ -541,7 +541,7 @@ class ControlLoop:
         """The command of the latest period, for drives that close a loop of their own.
 
         Args:
-            command: of :meth:`update`, :meth:`watch` or :meth:`part`.
+            command: of :meth:`update`, :meth:`watch` or :meth:`final_command`.
             t: its time [s].
             settings: greatest gains.
             q: the latest position by the drives, (n,), if it may differ from the loop's by whole turns.
@@ -767,7 +767,7 @@ class ControlLoop:
         now = self.expected(0.0)[1]
         return now._replace(q=now.q + time * now.qd)
 
-    def part(self, t: float) -> tuple[Array, bool] | None:
+    def final_command(self, t: float) -> tuple[Array, bool] | None:
         """The next command of the transition to the final command; None if nothing is being sent.
 
         The final command holds the arm at its last position against gravity, for drives that keep their last command.
@@ -780,7 +780,7 @@ class ControlLoop:
             Efforts (n,) in [N·m] or [N], and True if they are the final command.
         """
         effort = np.zeros(self.robot.n)
-        outcome = int(self._ask("PART", t=t, result=effort).fields.outcome)
+        outcome = int(self._ask("FINAL_COMMAND", t=t, result=effort).fields.outcome)
         return (effort, outcome > 1) if outcome else None
 
     def stop(self) -> None:

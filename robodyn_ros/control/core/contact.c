@@ -1,7 +1,7 @@
 // Copyright 2026 robodyn_ros maintainers
 // SPDX-License-Identifier: Apache-2.0
 
-/* Contact: what acts on the arm from outside, by the momentum observer, and its thresholds. */
+/* Contact: the external efforts on the arm, by the momentum observer, and their thresholds. */
 
 #include "memory.h"
 
@@ -10,7 +10,7 @@ static void reset_observer(State* m) {
   for (int k = 0; k < N + 8; ++k) m->external[k] = 0;
 }
 
-/* What acts from outside, for a state that comes dt after the one before [s]. */
+/* Estimates the external efforts, for a state that comes dt [s] after the one before. */
 static void observe(const Settings* s, State* m, double dt, const double* q, const double* qd, int begins) {
   if (!s->observer_run) return;
   double* const* x = s->observer_arrays;
@@ -29,7 +29,7 @@ static void observe(const Settings* s, State* m, double dt, const double* q, con
 
 static double strength(const double* v) { return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]); }
 
-/* judged: nonzero, and says why, if what acts from outside is beyond some thresholds. */
+/* Nonzero if the external efforts exceed the given thresholds; stores the problem. */
 static int judge_contact(State* m, const double* most, const double* wrench) {
   const double force = strength(m->external + WRENCH), torque = strength(m->external + WRENCH + 3);
   int joint = -1;

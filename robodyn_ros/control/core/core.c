@@ -1,7 +1,7 @@
 // Copyright 2026 robodyn_ros maintainers
 // SPDX-License-Identifier: Apache-2.0
 
-/* The loop as one library (core.h): what is made and handed over, around the periods.
+/* The loop as one library (core.h): its creation, and the functions that are called between periods.
 
    The form feeds below part it into pages, which can be compiled side by side, each behind the first one. */
 
@@ -25,7 +25,7 @@
 #include "loop.c"
 #include "requests.c"
 
-/* --- making a loop */
+/* --- creation */
 
 void core_destroy(Core* c) {
   if (!c) return;
@@ -35,7 +35,7 @@ void core_destroy(Core* c) {
 }
 
 Core* core_create(void) {
-  const size_t numbers = (N + 1) * (1 + 2 * N) + 4 * N * N; /* of a stop: points, and its curves */
+  const size_t numbers = (N + 1) * (1 + 2 * N) + 4 * N * N; /* of a stopping motion: points and curves */
   Core* c = calloc(1, sizeof *c);
   if (!c) return 0;
   for (int k = 0; k < 2; ++k) {
@@ -53,9 +53,10 @@ Period* core_period(Core* c) { return &c->period; }
 
 const CoreSettings* core_settings(const Core* c) { return c->settings; }
 
-/* --- handing over */
+/* --- change of the settings, and requests */
 
-/* What the last effort of the law was more than the new settings want for the same state, as if they had given it. */
+/* The last effort of the law less that of the new settings for the same state. The new one becomes the last effort of
+   the law. */
 static void find_difference(const Settings* s, State* m, double* difference) {
   double* const* x = s->step_arrays;
   double reference[REFERENCES * N];
@@ -93,7 +94,7 @@ void core_apply(Core* c, CoreSettings* next, int how) {
   }
   m->judged_period = m->judged_delay = m->settled_until = 0; m->judged_t = -INFINITY;
   if (!s->plausibility) reset_consistency(&m->consistency);
-  m->consistency.driven = m->consistency.modelled = 0;
+  m->consistency.effort_known = m->consistency.model_known = 0;
   if (!s->observer_run || !before || before->loop.observer_run != s->observer_run) reset_observer(m);
   core_scale_speed(c, m->references.asked_speed);
 }
@@ -118,14 +119,14 @@ void core_acknowledge(Core* c) {
 
 void core_set_conflict(Core* c, int conflict) { c->state.conflict = conflict; }
 
-void core_set_contact(Core* c, int kind) { c->state.told = kind; }
+void core_set_contact(Core* c, int kind) { c->state.given_contact = kind; }
 
 void core_tare(Core* c, const double* efforts) {
   State* m = &c->state;
   EACH m->bias[i] += efforts ? efforts[i] : m->external[i];
 }
 
-int core_part(Core* c, double t, double* effort) {
+int core_final_command(Core* c, double t, double* effort) {
   State* m = &c->state;
   const Settings* s = &c->settings->loop;
   double wanted[N], added[N];
@@ -134,12 +135,12 @@ int core_part(Core* c, double t, double* effort) {
   gravity_effort(s, m, m->q, wanted);
   find_added(s, m, added);
   limit(s, &m->memory, t, wanted, added, c->period.rows);
-  c->period.kind = PARTING;
+  c->period.kind = SWITCHING_OFF;
   EACH { effort[i] = c->period.rows[EFFORT * N + i]; limited |= c->period.rows[RATE_LIMITED * N + i] != 0; }
   return limited ? 1 : 2;
 }
 
-/* What the drive of a joint in MIT mode is to keep to: of the law, or of a reaction that holds the arm at `held`. */
+/* Goal and gains of a joint's drive in MIT mode: those of the law, or of a reaction that holds the arm at `held`. */
 static void find_spring(const Settings* s, const State* m, const Period* p, int i, double held, double* goal, double* velocity,
                         double* stiffness, double* damping) {
   const int gives_way = p->kind >= 0 && (m->phase == DAMP || m->phase == FLOAT);

@@ -1,25 +1,25 @@
 // Copyright 2026 robodyn_ros maintainers
 // SPDX-License-Identifier: Apache-2.0
 
-/* Faults: what is wrong, and what is sent because of it. */
+/* Faults: their detection, and the efforts of the reactions. */
 
 #include "memory.h"
 
-#define RECURRENCE_TIME 10.0 /* time within which faults of one class are counted: RECURRENCES of them latch it [s] */
+#define RECURRENCE_TIME 10.0 /* time within which faults of one kind are counted: RECURRENCES of them latch it [s] */
 #define TRAIL_PERIOD 0.02 /* time between two positions of the trail [s] */
-#define EASE 0.1 /* time in which a retreat comes to the speed that the arm came with [s] */
-#define LIFE 0.01 /* distance by which a doubted joint has to move [rad], a tenth of it [m] */
-#define STANDS 5e-3 /* how far its joints may move within that time [rad] or [m] */
-#define EXPECTED_STEP 5e-3 /* step of the motion that the model expects [s] */
-#define EXPECTED_STEPS 20 /* most of them in a period */
-#define VELOCITY_TIME 0.005 /* time constant of the velocity of positions [s] */
+#define EASE 0.1 /* time in which a retreat accelerates to the speed of the recorded path [s] */
+#define LIFE 0.01 /* distance by which a suspect joint has to move [rad], a tenth of it [m] */
+#define STANDS 5e-3 /* greatest motion of the joints of an arm that stands [rad] or [m] */
+#define PREDICTION_STEP 5e-3 /* step of the prediction by the model [s] */
+#define PREDICTION_STEPS 20 /* greatest number of these steps in a period */
+#define VELOCITY_TIME 0.005 /* time constant of the velocity by differences of positions [s] */
 #define LATELY 0.05 /* time for which a speed counts as recent [s] */
-#define BRAKING 0.15 /* how long an arm may be braked without states that can be trusted [s] */
-#define SLOW 0.1 /* ratio of the velocity limit that a joint may have which moved less */
-#define PATIENCE 0.01 /* how long a joint may become faster under a reaction: efforts reverse within that time [s] */
-#define GROWTH 1.1 /* ratio of its speed at the beginning from which on a joint has become faster */
-#define FAST 0.5 /* ratio of the velocity limit below which that does not count */
-#define OBEYED 0.25 /* ratio of its effort from which on a drive acts: half of one that gives half of it */
+#define BRAKING 0.15 /* longest time for which an arm is braked without valid states [s] */
+#define SLOW 0.1 /* speed of a slow joint, as ratio of the velocity limit */
+#define DISOBEY_TIME 0.01 /* time for which a joint may accelerate under a reaction: efforts reverse in it [s] */
+#define SPEED_GROWTH 1.1 /* a joint has accelerated if its speed exceeds that at the beginning by this factor */
+#define FAST 0.5 /* ratio of the velocity limit below which an acceleration is ignored */
+#define LEAST_RESPONSE 0.25 /* least realized ratio of the commanded effort of a drive that responds: half of 0.5 */
 
 static void remember_trail(State* m, double t, const double* q) {
   if (m->trail_count && 0 <= t - m->trail_time && t - m->trail_time < TRAIL_PERIOD) return;
@@ -33,7 +33,7 @@ static const double* trail_at(const State* m, int64_t back) {
   return m->trail + (m->trail_last - back + TRAIL) % TRAIL * N;
 }
 
-/* Where the arm is to be held. */
+/* The position at which the arm is to be held. */
 static void target(const State* m, double t, double* q) {
   copy(q, m->found);
   if (m->phase != RETREAT || m->trail_count == 0) return;
@@ -48,7 +48,7 @@ static void target(const State* m, double t, double* q) {
 static void forget_history(State* m, int kind) { m->history_latched[kind] = m->level[kind] = 0; m->spent[kind] = 0; }
 
 static void acknowledge(State* m) {
-  m->doubted = 0;
+  m->suspect = 0;
   for (int k = 0; k < KINDS; ++k) {
     forget_history(m, k);
     m->begins_count[k] = 0;
@@ -56,35 +56,39 @@ static void acknowledge(State* m) {
   }
 }
 
-/* Each of these judges gives the kind of a fault, -1 for none, and says what is wrong; faults/table.py names them. This one:
-   whether states contradict each other or the model. */
+/* Each judge_ function returns the kind of a fault, or -1 for none, and stores the problem; faults/table.py names them.
+   This one tests whether states contradict each other or the model. */
 static int judge_consistency(const Settings* s, State* m, const double* qd) {
   (void)qd;
   const Consistency* c = &m->consistency;
   const int trusted = c->verdict == TRUSTED;
   if (!trusted) {
-    m->doubt_problem = c->problem + PROBLEM_KINDS * c->setting; m->doubt_value = c->value; m->doubt_bound = c->bound;
-    m->doubt_joint = c->joint; m->doubted_at = m->q[c->joint];
-    m->doubted = c->verdict == FAULTY && c->problem == STANDS_DRIVEN;
+    m->suspect_problem = c->problem + PROBLEM_KINDS * c->setting;
+    m->suspect_value = c->value; m->suspect_bound = c->bound;
+    m->suspect_joint = c->joint; m->suspect_q = m->q[c->joint];
+    m->suspect = c->verdict == FAULTY && c->problem == STANDS_DRIVEN;
   }
-  /* a joint that stood although it was driven is doubted until it moves: at rest nothing says whether its encoder lives */
-  if (m->doubted && fabs(m->q[m->doubt_joint] - m->doubted_at) > LIFE * s->uncertainty.scale[m->doubt_joint]) m->doubted = 0;
-  if (trusted && !m->doubted) return -1;
-  say(m, (int)m->doubt_problem, (int)m->doubt_joint, m->doubt_value, m->doubt_bound);
+  /* a joint that stood although it was driven stays suspect until it moves: at rest no dead encoder can be detected */
+  if (m->suspect && fabs(m->q[m->suspect_joint] - m->suspect_q) > LIFE * s->uncertainty.scale[m->suspect_joint])
+    m->suspect = 0;
+  if (trusted && !m->suspect) return -1;
+  say(m, (int)m->suspect_problem, (int)m->suspect_joint, m->suspect_value, m->suspect_bound);
   return !trusted && c->problem == DISOBEYS ? FOLLOWING : SENSOR;
 }
 
 static int judge_speed(const Settings* s, State* m, const double* qd) {
   const Consistency* c = &m->consistency;
-  const int unproved = is_unproved(c);
+  const int unconfirmed = is_unconfirmed(c);
   int joint = -1;
   double most = -INFINITY;
   EACH {
-    const double speed = fabs(qd[i]), beyond = (unproved ? smaller(speed, c->swept[i]) : speed) - s->greatest_speed[i];
+    const double speed = fabs(qd[i]), proven = unconfirmed ? smaller(speed, c->least_speed[i]) : speed;
+    const double beyond = proven - s->greatest_speed[i];
     if (!(beyond <= 0) && !(beyond <= most)) { joint = i; most = beyond; }
   }
   if (joint >= 0) say(m, TOO_FAST, joint, qd[joint], s->greatest_speed[joint]);
-  else if (!unproved && s->observer_run && m->external[ENERGY] > s->energy) say(m, FELT_ENERGY, 0, m->external[ENERGY], s->energy);
+  else if (!unconfirmed && s->observer_run && m->external[ENERGY] > s->energy)
+    say(m, FELT_ENERGY, 0, m->external[ENERGY], s->energy);
   else return -1;
   return SPEED;
 }
@@ -105,7 +109,7 @@ static int judge_rate(const Settings* s, State* m, const double* qd) {
 
 static int judge_touch(const Settings* s, State* m, const double* qd) {
   (void)qd;
-  int contact = m->told ? COLLISION + (int)m->told - 1 : -1;
+  int contact = m->given_contact ? COLLISION + (int)m->given_contact - 1 : -1;
   if (contact != -1) say(m, NO_PROBLEM, 0, 0, 0);
   if (s->observer_run && s->judges_contact && contact != COLLISION) {
     if (judge_contact(m, s->collision, s->collision_wrench)) contact = COLLISION;
@@ -114,7 +118,7 @@ static int judge_touch(const Settings* s, State* m, const double* qd) {
   return contact >= 0 && m->active && m->active_kind == COLLISION ? COLLISION : contact;
 }
 
-/* A fault whose cause is away, and that is latched. */
+/* A latched fault whose cause has gone; -1 if there is none. */
 static int find_latched(const Settings* s, State* m, double t) {
   for (int k = 0; k < KINDS; ++k) {
     m->seen[k] = smaller(m->seen[k], t); /* time may go back */
@@ -124,28 +128,28 @@ static int find_latched(const Settings* s, State* m, double t) {
   return -1;
 }
 
-/* Whether the arm has still to come to rest before its law goes on from there. */
+/* Whether the reaction still has to brake the arm before the law continues. */
 static int is_braked(const Settings* s, const State* m, const double* qd) {
   int moves = 0;
   EACH moves |= fabs(qd[i]) > SLOW * s->velocity_limit[i];
   return m->active_kind == SENSOR && m->carries && m->phase == HOLD && moves;
 }
 
-/* Kind of the fault of a usable state, -1 for none; `present` is 0 if it is latched and its cause is away. */
+/* Kind of the fault of a usable state, -1 for none; `present` is 0 if its cause has gone and the fault lasts. */
 static int detect(const Settings* s, State* m, double t, const double* qd, int* present) {
   static int (*const judges[])(const Settings*, State*, const double*) = {JUDGES};
   int kind = -1;
   *present = 1;
   for (size_t k = 0; kind < 0 && k < sizeof judges / sizeof *judges; ++k) kind = judges[k](s, m, qd);
   if (kind >= 0 || !m->active) return kind;
-  if (is_unproved(&m->consistency)) return (int)m->active_kind; /* a state in doubt ends no fault */
+  if (is_unconfirmed(&m->consistency)) return (int)m->active_kind; /* an unconfirmed state ends no fault */
   if (is_braked(s, m, qd)) { *present = 0; return (int)m->active_kind; }
   kind = find_latched(s, m, t);
   *present = kind < 0;
   return kind;
 }
 
-/* The fault begins again; nonzero if the reaction escalates. */
+/* Counts a recurrence of the fault; nonzero if the reaction escalates. */
 static int repeat(const Settings* s, State* m, int kind, double t) {
   double* begins = m->begins + kind * RECURRENCES;
   int64_t gone = 0, count = m->begins_count[kind];
@@ -160,23 +164,24 @@ static int repeat(const Settings* s, State* m, int kind, double t) {
   return 1;
 }
 
-/* What of gravity is to be sent at q; as the model gave it last, where it gives none. */
+/* The gravity effort to send at q; the last valid one if the model gives no finite numbers. */
 static void gravity_effort(const Settings* s, State* m, const double* q, double* effort) {
   s->gravity(q, s->model, effort);
   if (is_finite(effort)) { copy(m->gravity_last, effort); m->gravity_known = 1; }
-  EACH effort[i] = m->gravity_known ? s->sent_part[i] * m->gravity_last[i] : 0;
+  EACH effort[i] = m->gravity_known ? s->sent_ratio[i] * m->gravity_last[i] : 0;
 }
 
-/* What the drives add to what is sent. */
+/* The gravity effort that the drives add themselves. */
 static void find_added(const Settings* s, const State* m, double* added) {
-  EACH added[i] = m->gravity_known ? (1 - s->sent_part[i]) * m->gravity_last[i] : 0;
+  EACH added[i] = m->gravity_known ? (1 - s->sent_ratio[i]) * m->gravity_last[i] : 0;
 }
 
-/* --- what may be sent without states that can be trusted */
+/* --- prediction of the motion, for reactions without valid states */
 
-/* By how much the model may be wrong about what carries the arm at q: masses and a payload; and what of that it lacked lately. Of
-   a joint that moves, what friction may explain is none of it: it would push the joint on. What neither known friction nor weight
-   explains is dry friction where it braked the joint, or may have held it, and drives the joint else. */
+/* The possible error of the gravity effort at q by masses and a payload, and the part of it that was observed lately.
+   For a joint that moves, the part that friction may explain is left out, because it would accelerate the joint. A
+   residual that neither known friction nor weight explains is dry friction if it braked the joint, or may have held it;
+   else it may accelerate the joint. */
 static void find_gravity_error(const Settings* s, State* m, const double* q) {
   const Uncertainty* u = &s->uncertainty;
   const Consistency* c = &m->consistency;
@@ -188,19 +193,19 @@ static void find_gravity_error(const Settings* s, State* m, const double* q) {
     const int moves = fabs(v) > MOVES * velocity_noise_of(u, c, i), against = !moves || residual * v > 0;
     const double known = against ? within(residual, u->coulomb[i] + (moves ? u->viscous[i] * fabs(v) : 0)) : 0;
     m->gravity_error[i] = u->model_error * rows[i] + u->unknown_payload * rows[N + i];
-    m->lacked[i] = within(residual - known, m->gravity_error[i]);
-    m->carried_error[i] = within(residual - (moves ? friction_in(u, i, v, residual) : 0), m->gravity_error[i]);
-    const double rest = fabs(residual - known - m->lacked[i]);
+    m->model_residual[i] = within(residual - known, m->gravity_error[i]);
+    m->gravity_correction[i] = within(residual - (moves ? friction_in(u, i, v, residual) : 0), m->gravity_error[i]);
+    const double rest = fabs(residual - known - m->model_residual[i]);
     const int is_friction = moves ? against : rest <= u->unknown_friction * u->effort_limit[i];
-    m->dry[i] = u->coulomb[i] + (is_friction ? rest : 0);
-    m->driven[i] = is_friction ? 0 : rest;
+    m->dry_friction[i] = u->coulomb[i] + (is_friction ? rest : 0);
+    m->disturbance[i] = is_friction ? 0 : rest;
   }
 }
 
-/* A state that is answered by the law: since when the arm stands, and how fast it was lately. */
+/* For a state to which the law responds: records since when the arm stands, and its recent speed. */
 static void note_motion(State* m, double t, const double* q, const double* qd, const Uncertainty* u) {
   const double left = greater(1 - (t - m->stepped_t) / LATELY, 0);
-  const int proved = !m->consistency.unproved;
+  const int proved = !m->consistency.unconfirmed;
   EACH m->recent_speed[i] = greater(proved ? fabs(qd[i]) : 0, left * m->recent_speed[i]);
   int moved = !(0 <= t - m->stepped_t && t - m->stepped_t < STOOD);
   EACH moved |= !(fabs(q[i] - m->stood_q[i]) <= STANDS * u->scale[i]);
@@ -208,14 +213,16 @@ static void note_motion(State* m, double t, const double* q, const double* qd, c
   m->stepped_t = t;
 }
 
-/* A step of a motion by the model, from the velocities that the efforts lead to without friction: friction brakes them, and reverses
-   none, (M + dt B) v = M v_free with B = viscous + dry / |v|. A light joint stays with the effort that its friction takes. */
+/* Adds friction to a step of the model's motion. `free` has the velocities without friction. Friction brakes them, but
+   reverses none: (M + dt B) v = M v_free with B = viscous + dry / |v|. A light joint keeps the velocity at which
+   friction balances its effort. */
 static void brake_by_friction(const Settings* s, const State* m, double dt, const double* free, const double* q, double* v) {
   const Uncertainty* u = &s->uncertainty;
   double mass[N * N], inverse[N * N], momentum[N] = {0};
   s->mass_matrix(q, s->model, mass);
   EACH for (int j = 0; j < N; ++j) momentum[i] += mass[i * N + j] * free[j];
-  EACH mass[i * N + i] += dt * (u->viscous[i] + m->dry[i] / greater(fabs(v[i]), u->velocity_noise * u->scale[i]));
+  EACH mass[i * N + i] +=
+    dt * (u->viscous[i] + m->dry_friction[i] / greater(fabs(v[i]), u->velocity_noise * u->scale[i]));
   if (!invert(mass, inverse)) { copy(v, free); return; }
   EACH {
     v[i] = 0;
@@ -223,12 +230,13 @@ static void brake_by_friction(const Settings* s, const State* m, double dt, cons
   }
 }
 
-/* A motion goes on by the model under the last command. */
-static void go_on(const Settings* s, const State* m, double steps, double dt, double* q, double* v) {
+/* Integrates the model's motion under the last command. */
+static void integrate_model(const Settings* s, const State* m, double steps, double dt, double* q, double* v) {
   const Uncertainty* u = &s->uncertainty;
   double free[N], effort[N];
   for (int k = 0; k < (int)steps; ++k) {
-    EACH effort[i] = m->applied[i] - m->lacked[i] + u->model_viscous[i] * v[i] + u->model_coulomb[i] * sign(v[i]);
+    EACH effort[i] =
+      m->applied[i] - m->model_residual[i] + u->model_viscous[i] * v[i] + u->model_coulomb[i] * sign(v[i]);
     s->forward(q, v, effort, s->model, free);
     EACH free[i] = v[i] + dt * free[i];
     brake_by_friction(s, m, dt, free, q, v);
@@ -236,200 +244,213 @@ static void go_on(const Settings* s, const State* m, double steps, double dt, do
   }
 }
 
-/* The motion that the model expects goes on, since the latest velocity that was certain; and by the model alone, since the latest
-   state without doubt. */
-static void expect(const Settings* s, State* m, double t) {
-  const double left = greater(t - m->expected_t, 0);
-  const double steps = smaller(greater(ceil(left / EXPECTED_STEP), 1), EXPECTED_STEPS), dt = left / steps;
-  m->expected_t = t;
-  if (!m->expects || !(left > 0)) return;
-  go_on(s, m, steps, dt, m->expected_q, m->expected_v);
-  go_on(s, m, steps, dt, m->alone_q, m->alone_v);
+/* Continues the two predictions to the time t: the one that starts from the latest known velocity, and that by the
+   model alone, which starts from the latest valid state. */
+static void predict_motion(const Settings* s, State* m, double t) {
+  const double left = greater(t - m->predicted_t, 0);
+  const double steps = smaller(greater(ceil(left / PREDICTION_STEP), 1), PREDICTION_STEPS), dt = left / steps;
+  m->predicted_t = t;
+  if (!m->predicts || !(left > 0)) return;
+  integrate_model(s, m, steps, dt, m->predicted_q, m->predicted_v);
+  integrate_model(s, m, steps, dt, m->model_q, m->model_v);
 }
 
-/* By how much a velocity may be another one than the model expects, by what drives joints and the model was seen to lack:
-   unseen + |M⁻¹| driven (t - certain_t). */
-static double spread_of(const Settings* s, const State* m, double t, int i) {
+/* Possible error of a predicted velocity, by the observed disturbance: undetected_speed + |M⁻¹| disturbance (t -
+   velocity_known_t). */
+static double velocity_uncertainty(const Settings* s, const State* m, double t, int i) {
   const Consistency* c = &m->consistency;
   double gained = 0;
-  if (!m->expects || !s->plausibility || !c->modelled) return 0;
-  for (int j = 0; j < N; ++j) gained += fabs(c->inverse_mass[i * N + j]) * m->driven[j];
-  return c->unseen[i] + gained * (t - m->certain_t);
+  if (!m->predicts || !s->plausibility || !c->model_known) return 0;
+  for (int j = 0; j < N; ++j) gained += fabs(c->inverse_mass[i * N + j]) * m->disturbance[j];
+  return c->undetected_speed[i] + gained * (t - m->velocity_known_t);
 }
 
-/* Whether no joint can have passed its velocity limit. */
+/* Whether no joint can have exceeded its velocity limit. */
 static int is_below_limits(const Settings* s, const State* m, double t) {
   int below = 1;
-  EACH below &= !m->expects || fabs(m->expected_v[i]) + spread_of(s, m, t, i) <= s->velocity_limit[i];
+  EACH below &= !m->predicts || fabs(m->predicted_v[i]) + velocity_uncertainty(s, m, t, i) <= s->velocity_limit[i];
   return below;
 }
 
-/* The model's motion goes on from the latest state without doubt. An arm that stood stays there. */
-static void begin_expecting(const Settings* s, State* m) {
+/* Starts the predictions from the latest valid state. An arm that stood stays there. */
+static void begin_prediction(const Settings* s, State* m) {
   const Consistency* c = &m->consistency;
-  m->expects = !(m->stepped_t - m->stood_since >= STOOD * (1 - 1e-9));
-  EACH m->expects |= !(m->recent_speed[i] < MOVES * velocity_noise_of(&s->uncertainty, c, i));
-  m->expected_t = m->certain_t = m->expected_since = s->plausibility ? c->at : m->time;
-  copy(m->expected_q, s->plausibility ? c->q : m->q); copy(m->expected_v, s->plausibility ? c->v : m->qd);
-  if (!m->expects) clear(m->expected_v);
-  copy(m->alone_q, m->expected_q); copy(m->alone_v, m->expected_v);
-  clear(m->strayed);
+  m->predicts = !(m->stepped_t - m->stood_since >= STOOD * (1 - 1e-9));
+  EACH m->predicts |= !(m->recent_speed[i] < MOVES * velocity_noise_of(&s->uncertainty, c, i));
+  m->predicted_t = m->velocity_known_t = m->predicted_since = s->plausibility ? c->at : m->time;
+  copy(m->predicted_q, s->plausibility ? c->q : m->q); copy(m->predicted_v, s->plausibility ? c->v : m->qd);
+  if (!m->predicts) clear(m->predicted_v);
+  copy(m->model_q, m->predicted_q); copy(m->model_v, m->predicted_v);
+  clear(m->divergence);
 }
 
-/* Whether the model's motion goes on from the latest state without doubt. */
-static int is_expecting(const Settings* s, const State* m) {
-  return s->plausibility && m->expected_since == m->consistency.at;
+/* Whether the predictions start from the latest valid state. */
+static int is_prediction_current(const Settings* s, const State* m) {
+  return s->plausibility && m->predicted_since == m->consistency.at;
 }
 
-/* A state of which something is in doubt: the model's motion goes on by what is sent meanwhile, and the velocity of positions
-   is filtered. */
-static void predict(const Settings* s, State* m, double t) {
+/* For a state that is not valid: continues the predictions with the efforts that were sent since, and filters the
+   velocity by differences of positions. */
+static void update_prediction(const Settings* s, State* m, double t) {
   const Consistency* c = &m->consistency;
   if (!s->plausibility || !(c->at < t) || !m->applies) return;
-  if (!is_expecting(s, m)) {
+  if (!is_prediction_current(s, m)) {
     find_gravity_error(s, m, c->q);
-    begin_expecting(s, m);
-    m->trusts = UNDECIDED; m->differ_t = c->at;
-    copy(m->differ_q, c->q); copy(m->differ_v, m->expected_v);
+    begin_prediction(s, m);
+    m->trusted_source = UNDECIDED; m->difference_t = c->at;
+    copy(m->difference_q, c->q); copy(m->difference_v, m->predicted_v);
   }
-  expect(s, m, t);
-  const double dt = t - m->differ_t, ratio = dt / (VELOCITY_TIME + dt);
-  if (m->trusts == TRUST_POSITIONS) copy(m->differ_v, m->expected_v);
-  if (dt > 0) EACH m->differ_v[i] += ((c->last_q[i] - m->differ_q[i]) / dt - m->differ_v[i]) * ratio;
-  m->differ_t = t;
-  copy(m->differ_q, c->last_q);
+  predict_motion(s, m, t);
+  const double dt = t - m->difference_t, ratio = dt / (VELOCITY_TIME + dt);
+  if (m->trusted_source == TRUST_POSITIONS) copy(m->difference_v, m->predicted_v);
+  if (dt > 0) EACH m->difference_v[i] += ((c->last_q[i] - m->difference_q[i]) / dt - m->difference_v[i]) * ratio;
+  m->difference_t = t;
+  copy(m->difference_q, c->last_q);
 }
 
-/* Of two velocities the faster one, if they have one sign, and 0 else: neither can drive what the other one brakes. */
+/* The faster of two velocities if they have the same sign, else 0: so damping never accelerates by either of them. */
 static double faster_of(double a, double b) { return a * b < 0 ? 0 : fabs(a) > fabs(b) ? a : b; }
 
-/* The velocity of a joint by what is trusted of states that contradict each other. */
+/* The velocity of a joint by the trusted part of contradicting states. */
 static double trusted_velocity(const State* m, int i) {
-  return m->trusts == TRUST_POSITIONS ? m->differ_v[i] : m->consistency.raw[i];
+  return m->trusted_source == TRUST_POSITIONS ? m->difference_v[i] : m->consistency.reported[i];
 }
 
-/* Which of positions and velocities that contradict each other the model confirms: those that are nearer to its motion by half,
-   and for every joint within a slow velocity and what the model may have been wrong by since then. */
+/* Finds the part of contradicting states that the prediction confirms, positions or velocities. It has at most half the
+   deviation of the other one, and in each joint the deviation is within a slow speed and the error that the model may
+   have made since. */
 static int find_trusted(const Settings* s, const State* m, double t) {
   double positions = 0, velocities = 0;
   EACH {
-    const double x = m->expected_v[i], most = SLOW * s->velocity_limit[i] + m->consistency.doubt[i] * (t - m->certain_t);
-    positions = greater(positions, fabs(m->differ_v[i] - x) / most);
-    velocities = greater(velocities, fabs(m->consistency.raw[i] - x) / most);
+    const double x = m->predicted_v[i];
+    const double most =
+      SLOW * s->velocity_limit[i] + m->consistency.acceleration_error[i] * (t - m->velocity_known_t);
+    positions = greater(positions, fabs(m->difference_v[i] - x) / most);
+    velocities = greater(velocities, fabs(m->consistency.reported[i] - x) / most);
   }
   const double nearest = smaller(positions, velocities);
   if (nearest > 1 || nearest > greater(positions, velocities) / 2) return UNDECIDED;
   return positions < velocities ? TRUST_POSITIONS : TRUST_VELOCITIES;
 }
 
-/* Whether the velocity that is trusted of a joint becomes greater than the effort explains, within `RESIDUAL_TIME`: it is that of
-   another joint, say. What the model may not know of the weight explains a part. */
-static int strays(const Settings* s, State* m, double t) {
+/* Whether the trusted velocity of a joint has become greater than the effort and the possible error of the weight
+   explain, within `RESIDUAL_TIME`. Then it may be the velocity of another joint, for example. */
+static int diverges(const Settings* s, State* m, double t) {
   const Consistency* c = &m->consistency;
-  const double dt = t - m->certain_t, left = greater(1 - dt / RESIDUAL_TIME, 0);
+  const double dt = t - m->velocity_known_t, left = greater(1 - dt / RESIDUAL_TIME, 0);
   int found = 0;
-  if (!(m->certain_t > m->expected_since)) return 0; /* they are trusted from now on */
+  if (!(m->velocity_known_t > m->predicted_since)) return 0; /* the first state that is trusted */
   EACH {
     double unknown = 0;
-    for (int j = 0; j < N && c->modelled; ++j) unknown += fabs(c->inverse_mass[i * N + j]) * (m->driven[j] + m->gravity_error[j]);
-    m->strayed[i] = shrunk(left * m->strayed[i] + m->voted[i] - m->expected_v[i], dt * unknown);
-    found |= m->strayed[i] * m->voted[i] > 0 && fabs(m->strayed[i]) > SLOW * s->velocity_limit[i];
+    for (int j = 0; j < N && c->model_known; ++j)
+      unknown += fabs(c->inverse_mass[i * N + j]) * (m->disturbance[j] + m->gravity_error[j]);
+    m->divergence[i] = shrunk(left * m->divergence[i] + m->selected_v[i] - m->predicted_v[i], dt * unknown);
+    found |= m->divergence[i] * m->selected_v[i] > 0 && fabs(m->divergence[i]) > SLOW * s->velocity_limit[i];
   }
   return found;
 }
 
-/* Nothing of what comes is trusted any more: the motion of the model alone counts. */
+/* From now on no part of the states is trusted; the prediction by the model alone is used. */
 static void trust_none(const Settings* s, State* m, double t) {
-  m->trusts = TRUST_NONE;
-  m->certain_t = m->expected_since;
-  copy(m->expected_q, m->alone_q); copy(m->expected_v, m->alone_v);
-  EACH m->voted[i] = shrunk(m->expected_v[i], spread_of(s, m, t, i));
+  m->trusted_source = TRUST_NONE;
+  m->velocity_known_t = m->predicted_since;
+  copy(m->predicted_q, m->model_q); copy(m->predicted_v, m->model_v);
+  EACH m->selected_v[i] = shrunk(m->predicted_v[i], velocity_uncertainty(s, m, t, i));
 }
 
-/* The reported velocity of states that do not contradict each other; of a joint that stopped at once the predicted one stays.
-   Nonzero if no joint did. */
+/* Selects the reported velocities of states that do not contradict each other. A joint that stopped suddenly keeps the
+   predicted one. Nonzero if there is no such joint. */
 static int trust_reported(State* m) {
   const Consistency* c = &m->consistency;
-  const int stopped = m->expects && c->stopped;
-  m->trusts = UNDECIDED;
-  EACH if (!(stopped && c->stops[i])) { m->voted[i] = m->expected_v[i] = c->raw[i]; m->expected_q[i] = m->last_q[i]; }
+  const int stopped = m->predicts && c->any_sudden_stop;
+  m->trusted_source = UNDECIDED;
+  EACH if (!(stopped && c->sudden_stop[i])) {
+    m->selected_v[i] = m->predicted_v[i] = c->reported[i];
+    m->predicted_q[i] = m->last_q[i];
+  }
   return !stopped;
 }
 
-/* Of positions and velocities that contradict each other, the one that the model's motion confirms; as long as they differ by
-   little, the faster one; both only as long as it does not stray. Nonzero if one of the two is trusted. */
+/* Selects the velocities of contradicting states: those of the part that the prediction confirms, positions or
+   velocities. As long as both differ little, the faster one is selected. Neither is trusted any more once it diverges.
+   Nonzero if one is trusted. */
 static int trust_one(const Settings* s, State* m, double t) {
   const Consistency* c = &m->consistency;
   int slow = 1;
-  if (m->trusts == TRUST_NONE) return 0;
-  EACH slow &= fabs(m->differ_v[i] - c->raw[i]) <= SLOW * s->velocity_limit[i];
-  if (m->trusts == UNDECIDED && !slow) m->trusts = find_trusted(s, m, t);
-  if (m->trusts == UNDECIDED && !slow) return 0;
-  EACH m->voted[i] = m->trusts == UNDECIDED ? faster_of(m->differ_v[i], c->raw[i]) : trusted_velocity(m, i);
-  if (strays(s, m, t)) { trust_none(s, m, t); return 0; }
-  if (m->trusts == TRUST_POSITIONS) copy(m->expected_q, c->last_q);
+  if (m->trusted_source == TRUST_NONE) return 0;
+  EACH slow &= fabs(m->difference_v[i] - c->reported[i]) <= SLOW * s->velocity_limit[i];
+  if (m->trusted_source == UNDECIDED && !slow) m->trusted_source = find_trusted(s, m, t);
+  if (m->trusted_source == UNDECIDED && !slow) return 0;
+  EACH {
+    const int is_open = m->trusted_source == UNDECIDED;
+    m->selected_v[i] = is_open ? faster_of(m->difference_v[i], c->reported[i]) : trusted_velocity(m, i);
+  }
+  if (diverges(s, m, t)) { trust_none(s, m, t); return 0; }
+  if (m->trusted_source == TRUST_POSITIONS) copy(m->predicted_q, c->last_q);
   return 1;
 }
 
-/* The velocity by three: that of positions, the reported one, and the one that the model expects. Any one of them may be wrong.
-   Without a state, or one that is trusted, it is the certain part of the expected one: damping by a guess could drive a joint.
-   Nonzero while the velocity is known; the model's motion goes on from there then. An arm that stood stays there. */
-static int vote(const Settings* s, State* m, double t, int has_state) {
+/* Selects the velocity for the reaction from three sources: differences of positions, the reported velocity, and the
+   prediction. Any one of them may be wrong. Without a trusted state it is the certain part of the prediction, because
+   damping by a wrong velocity could accelerate a joint. Nonzero if the velocity is known; then the prediction continues
+   from it. An arm that stood stays there. */
+static int select_velocity(const Settings* s, State* m, double t, int has_state) {
   const int contradicts = m->consistency.verdict == BLIND;
-  EACH m->voted[i] = shrunk(m->expected_v[i], spread_of(s, m, t, i));
+  EACH m->selected_v[i] = shrunk(m->predicted_v[i], velocity_uncertainty(s, m, t, i));
   if (!has_state) return 0;
-  if (contradicts && !m->expects) { clear(m->voted); return 1; }
+  if (contradicts && !m->predicts) { clear(m->selected_v); return 1; }
   if (!(contradicts ? trust_one(s, m, t) : trust_reported(m))) return 0;
-  copy(m->expected_v, m->voted);
-  m->certain_t = t;
+  copy(m->predicted_v, m->selected_v);
+  m->velocity_known_t = t;
   return 1;
 }
 
 /* --- whether the drives obey a reaction */
 
-static void begin_watching(State* m, double t, const double* qd) {
+static void begin_drive_check(State* m, double t, const double* qd) {
   EACH { m->begin_speed[i] = fabs(qd[i]); m->disobeys[i] = 0; }
-  m->grows_since = t;
+  m->accelerates_since = t;
 }
 
-/* Whether what a drive gives is at least a part of what it was told in the latest interval, by the motion in it. Where no motion
-   can be trusted since the reaction began, whether the joint should become faster as the model has it: by its weight, or because
-   others brake. */
-static int drive_acts(const State* m, int i, double qd, const double* expected) {
+/* Whether a drive responds: the motion of the latest interval shows at least a part of the commanded effort. If no
+   velocity has been confirmed since the reaction began: whether the model predicts that the joint accelerates, by its
+   weight or by other joints. */
+static int drive_responds(const State* m, int i, double qd, const double* predicted) {
   const Consistency* c = &m->consistency;
-  if (c->acted_t > m->active_begin) return c->acted[i] * c->told[i] >= OBEYED * (c->told[i] * c->told[i]);
-  return expected[i] * qd > 0;
+  if (c->realized_t > m->active_begin)
+    return c->realized[i] * c->commanded[i] >= LEAST_RESPONSE * (c->commanded[i] * c->commanded[i]);
+  return predicted[i] * qd > 0;
 }
 
-/* Speed from which on a joint is let go of whose drive does not act: it has become faster. Where a test has found already that this
-   drive disobeys, any speed counts that is not slow. */
-static double speed_let_go(const Settings* s, const State* m, int i) {
+/* The speed above which a joint whose drive does not respond gets no more effort: it has accelerated. If the test of
+   efforts has found already that this drive disobeys, any speed that is not slow is enough. */
+static double release_speed(const Settings* s, const State* m, int i) {
   const Consistency* c = &m->consistency;
   if (c->verdict == FAULTY && c->problem == DISOBEYS && c->joint == i) return SLOW * s->velocity_limit[i];
-  return greater(GROWTH * m->begin_speed[i], FAST * s->velocity_limit[i]);
+  return greater(SPEED_GROWTH * m->begin_speed[i], FAST * s->velocity_limit[i]);
 }
 
-/* A joint becomes faster under a reaction, for longer than efforts take to change, and its drive does not act as it is told: its effort
-   does not take energy out, so the joint is let go of. */
+/* Nonzero if the drives obey the reaction. A joint disobeys if it accelerates for longer than efforts take to change,
+   and its drive does not respond. Then the effort does not take energy out, and the joint gets no more effort. */
 static int obeys(const Settings* s, State* m, double t, const double* q, const double* qd) {
   int fastest = -1;
   double gained[N];
   s->forward(q, qd, m->applied, s->model, gained);
   EACH {
     const double speed = fabs(qd[i]);
-    m->disobeys[i] = speed > speed_let_go(s, m, i) && !drive_acts(m, i, qd[i], gained);
+    m->disobeys[i] = speed > release_speed(s, m, i) && !drive_responds(m, i, qd[i], gained);
     if (m->disobeys[i] && (fastest < 0 || speed > fabs(qd[fastest]))) fastest = i;
   }
-  if (fastest < 0) { m->grows_since = t; return 1; }
-  if (t - m->grows_since < (PATIENCE + m->period + m->delay) * (1 - 1e-9)) return 1;
+  if (fastest < 0) { m->accelerates_since = t; return 1; }
+  if (t - m->accelerates_since < (DISOBEY_TIME + m->period + m->delay) * (1 - 1e-9)) return 1;
   say(m, GROWS_FASTER, fastest, qd[fastest], 0);
-  m->history_latched[m->active_kind] = 1; /* at rest nothing says whether the drive obeys again */
+  m->history_latched[m->active_kind] = 1; /* at rest it cannot be detected whether the drive obeys again */
   return 0;
 }
 
-/* --- what a reaction sends */
+/* --- efforts of a reaction */
 
-/* From the ramp on, efforts fade to zero. */
+/* In the phase RAMP efforts fade to zero. */
 static void fade(State* m, double t, double* effort) {
   if (m->phase == RAMP) {
     m->left = greater(m->left - (t - m->ramped) / m->ramp_down_time, 0);
@@ -438,7 +459,8 @@ static void fade(State* m, double t, double* effort) {
   EACH effort[i] *= m->left;
 }
 
-/* The spring of a hold gives no more than what the model may be wrong by: beyond that its place gives way. */
+/* The spring of a hold. Its effort is at most the possible error of the model; beyond that the held position follows
+   the arm. */
 static double spring(const Settings* s, State* m, int i, double held, double q) {
   const double most = m->gravity_error[i] + s->uncertainty.unknown_friction * s->effort_limit[i];
   const double stiffness = m->carried_stiffness[i], effort = within(stiffness * (held - q), most);
@@ -446,53 +468,64 @@ static double spring(const Settings* s, State* m, int i, double held, double q) 
   return effort;
 }
 
-/* The first command without states that can be trusted. */
+/* Begins a reaction without valid states. */
 static void begin_blind(const Settings* s, State* m, double t) {
   m->blind = 1; m->blind_begin = t;
-  if (!is_expecting(s, m)) begin_expecting(s, m);
+  if (!is_prediction_current(s, m)) begin_prediction(s, m);
 }
 
-/* Damping is for a period of the states; of commands that are held for longer only this part is stable. How long the next one
-   will be held nobody knows: as long as any before it. */
-static double damping_part(State* m, double t, int begins) {
-  m->held = begins ? 0 : greater(m->held, t - m->blind_t);
+/* The damping is designed for the period of the states. If commands are held for longer, only this ratio of it is
+   stable. The duration of the next command is not known: it counts as the longest one so far. */
+static double damping_ratio(State* m, double t, int begins) {
+  m->longest_hold = begins ? 0 : greater(m->longest_hold, t - m->blind_t);
   m->blind_t = t;
-  return m->held > m->period ? m->period / m->held : 1;
+  return m->longest_hold > m->period ? m->period / m->longest_hold : 1;
 }
 
-/* Without states that can be trusted: the arm is carried, and braked by the velocity that is voted for. One that moved is given
-   BRAKING for that: then its weight would turn what is left of its speed into more, and only brakes keep it where it is. */
-static int blind_effort(const Settings* s, State* m, double t, int has_state, double* effort) {
+/* Without valid states: gravity compensation, and damping by the selected velocity. An arm that moved is braked for
+   BRAKING at most: after that its weight could accelerate it again, and only brakes hold it. Nonzero if no more effort
+   is to be sent. */
+static int effort_without_state(const Settings* s, State* m, double t, int has_state, double* effort) {
   const int begins = !m->blind;
-  const double part = damping_part(m, t, begins);
+  const double ratio = damping_ratio(m, t, begins);
   if (begins) begin_blind(s, m, t);
-  expect(s, m, t);
-  gravity_effort(s, m, m->expected_q, effort);
-  EACH effort[i] += m->carried_error[i];
+  predict_motion(s, m, t);
+  gravity_effort(s, m, m->predicted_q, effort);
+  EACH effort[i] += m->gravity_correction[i];
   if (m->phase == RAMP) { fade(m, t, effort); return m->left == 0; }
-  if (begins) begin_watching(m, t, m->expected_v);
-  const int sees = vote(s, m, t, has_state), blindly = m->expects && !sees;
-  if (begins) EACH { m->found[i] = m->expected_q[i]; m->begin_speed[i] = greater(m->begin_speed[i], fabs(m->voted[i])); }
-  if (t >= (blindly ? smaller(m->until, m->blind_begin + BRAKING) : m->until)) return 1;
-  if ((blindly && !is_below_limits(s, m, t)) || !obeys(s, m, t, m->expected_q, m->voted)) return 1;
-  EACH effort[i] += (sees ? spring(s, m, i, m->found[i], m->expected_q[i]) : 0) - part * m->carried_damping[i] * m->voted[i];
+  if (begins) begin_drive_check(m, t, m->predicted_v);
+  const int is_known = select_velocity(s, m, t, has_state), predicts_only = m->predicts && !is_known;
+  if (begins) EACH {
+    m->found[i] = m->predicted_q[i];
+    m->begin_speed[i] = greater(m->begin_speed[i], fabs(m->selected_v[i]));
+  }
+  if (t >= (predicts_only ? smaller(m->until, m->blind_begin + BRAKING) : m->until)) return 1;
+  if ((predicts_only && !is_below_limits(s, m, t)) || !obeys(s, m, t, m->predicted_q, m->selected_v)) return 1;
+  EACH {
+    effort[i] += (is_known ? spring(s, m, i, m->found[i], m->predicted_q[i]) : 0) -
+      ratio * m->carried_damping[i] * m->selected_v[i];
+  }
   return 0;
 }
 
-/* With states. The last command carries the arm, for drives that keep to it for a while, but for a drive that does not obey. */
-static int seeing_effort(const Settings* s, State* m, double t, const double* q, const double* qd, double* effort) {
+/* With valid states. The last command carries the arm, because drives may repeat it; a joint that disobeys gets zero
+   effort. */
+static int effort_with_state(const Settings* s, State* m, double t, const double* q, const double* qd, double* effort) {
   double held[N];
-  if (m->blind) { copy(m->found, q); begin_watching(m, t, qd); }
+  if (m->blind) { copy(m->found, q); begin_drive_check(m, t, qd); }
   m->blind = 0;
   if (m->carries) gravity_effort(s, m, q, effort); else clear(effort);
-  EACH effort[i] += m->carries ? m->carried_error[i] : 0;
+  EACH effort[i] += m->carries ? m->gravity_correction[i] : 0;
   if (!obeys(s, m, t, q, qd)) {
     EACH if (m->disobeys[i]) effort[i] = 0;
     return 1;
   }
   if (t >= m->until) m->phase = RAMP;
   target(m, t, held);
-  EACH effort[i] += (m->carries && m->phase != FLOAT ? spring(s, m, i, held[i], q[i]) : 0) - m->carried_damping[i] * qd[i];
+  EACH {
+    const int holds = m->carries && m->phase != FLOAT;
+    effort[i] += (holds ? spring(s, m, i, held[i], q[i]) : 0) - m->carried_damping[i] * qd[i];
+  }
   fade(m, t, effort);
   return m->left == 0;
 }
@@ -504,47 +537,47 @@ static void end_fault(const Settings* s, State* m, double t, const double* q) {
   m->trail_count = 0;
 }
 
-/* The reaction begins, or another one in its place. */
+/* Begins a reaction, or replaces the present one. */
 static void begin_reaction(const Settings* s, State* m, int kind, double t) {
   const int before = m->active != 0;
   const int64_t level = m->level[kind] < LEVELS ? m->level[kind] : LEVELS - 1;
-  int64_t answer = s->reactions[kind * LEVELS + level];
+  int64_t reaction = s->reactions[kind * LEVELS + level];
   if (before && m->phase == RETREAT) m->trail_count = 0;
-  if (before && m->phase >= RAMP) answer = m->phase; /* no way back from there as long as anything is wrong */
+  if (before && m->phase >= RAMP) reaction = m->phase; /* a RAMP does not end as long as there is a fault */
   const double left = greater(s->max_duration[kind] - m->spent[kind], 0);
-  const int fades = answer == RAMP && s->reactions[kind * LEVELS] != DAMP && (!before || m->carries);
-  m->carries = (answer != DAMP && answer != RAMP) || fades;
+  const int fades = reaction == RAMP && s->reactions[kind * LEVELS] != DAMP && (!before || m->carries);
+  m->carries = (reaction != DAMP && reaction != RAMP) || fades;
   if (!before) m->left = 1;
   m->faults++;
-  m->active = 1; m->active_kind = kind; m->phase = answer;
-  m->active_begin = t; m->until = answer >= RAMP ? t : answer == WAIT ? INFINITY : t + left;
+  m->active = 1; m->active_kind = kind; m->phase = reaction;
+  m->active_begin = t; m->until = reaction >= RAMP ? t : reaction == WAIT ? INFINITY : t + left;
   m->ramp_down_time = s->ramp_down_time;
   m->ramped = m->until; m->blind = 0;
   copy(m->found, m->q);
-  if (!before) begin_watching(m, t, m->qd);
+  if (!before) begin_drive_check(m, t, m->qd);
   find_gravity_error(s, m, m->q);
 }
 
-/* What the reaction sends, if it still sends anything. */
+/* Sends the effort of the reaction, if it has not ended. */
 static int send_reaction(const Settings* s, State* m, Period* p, double t, int has_state) {
   double effort[N], added[N];
   int limited = 0;
   if (m->phase == SILENT && m->memory.is_sending != 0) pause_sending(&m->memory, t);
   if (m->memory.is_sending == 0) return CORE_SILENT;
   if (t < m->active_begin) { m->until += t - m->active_begin; m->active_begin = t; m->left = 1; m->ramped = m->until; }
-  const int lets_go = has_state && p->kind != SENSOR ? seeing_effort(s, m, t, p->q, p->qd, effort)
-    : blind_effort(s, m, t, has_state, effort);
-  if (lets_go && !has_state && m->left > 0) { m->phase = SILENT; pause_sending(&m->memory, t); return CORE_SILENT; }
+  const int ends = has_state && p->kind != SENSOR ? effort_with_state(s, m, t, p->q, p->qd, effort)
+    : effort_without_state(s, m, t, has_state, effort);
+  if (ends && !has_state && m->left > 0) { m->phase = SILENT; pause_sending(&m->memory, t); return CORE_SILENT; }
   find_added(s, m, added);
   limit(s, &m->memory, t, effort, added, p->rows);
   EACH limited |= p->rows[RATE_LIMITED * N + i] != 0;
-  if (lets_go && !limited) m->phase = SILENT; /* this command is the last */
+  if (ends && !limited) m->phase = SILENT; /* this is the last command */
   m->applies = 1;
   EACH m->applied[i] = p->rows[i] + added[i];
   return CORE_SEND;
 }
 
-/* What is sent because of a fault. The period has the state, if `has_state`. */
+/* The reaction to a fault. The period has a state if `has_state`. */
 static int react(const Settings* s, State* m, Period* p, double t, int kind, int present, int has_state) {
   const int another = !m->active || m->active_kind != kind, returns = present && m->active && !m->present;
   reset_step(&m->memory);

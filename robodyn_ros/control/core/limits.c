@@ -1,13 +1,13 @@
 // Copyright 2026 robodyn_ros maintainers
 // SPDX-License-Identifier: Apache-2.0
 
-/* The limits of what is sent because of a fault, and its transitions. limits.py and step.py are the same stages of the control
-   step, traced for each law; the memory is shared. */
+/* Limits and transitions of the efforts of a reaction. limits.py and step.py have the same stages for the control step,
+   traced with each law; both use the same memory. */
 
 #include "memory.h"
 
 #define NEVER -1e300 /* a time before all others [s]; not infinite, so that a difference of two is a number */
-#define EFFORT_ROUNDING 1e-9 /* how far apart two efforts may be by rounding, relative to their magnitude and to 1 N or 1 N·m */
+#define EFFORT_ROUNDING 1e-9 /* greatest rounding error of an effort, relative to its magnitude plus 1 N or 1 N·m */
 #define INSTANT 1e-12 /* least time between two commands [s]: an infinite rate times no time would be no number */
 
 /* The next command is the first. */
@@ -17,7 +17,8 @@ static void reset_limiter(StepMemory* m) {
   m->sent_at = NEVER;
 }
 
-/* Send nothing from a time on [s]: the next command begins where the last one was, which drives may have kept to. */
+/* Sends nothing from the time t [s] on. The next command begins at the last one, because drives may have repeated it.
+   */
 static void pause_sending(StepMemory* m, double t) {
   double sent[N];
   copy(sent, m->sent);
@@ -26,7 +27,7 @@ static void pause_sending(StepMemory* m, double t) {
   m->sent_at = t;
 }
 
-/* Begin the next command where the last one was, and go over to what is wanted within a time [s]. */
+/* Begins the next command at the last one, with a transition to the requested effort within `duration` [s]. */
 static void blend(StepMemory* m, double duration) {
   if (m->is_sending == 0 || !(duration > 0)) return;
   copy(m->blend_from, m->sent);
@@ -37,7 +38,7 @@ static int differ(double before, double after) {
   return fabs(before - after) > EFFORT_ROUNDING * (1 + fabs(after));
 }
 
-/* The absolute limit and the rate limit, for the reaction to a fault. */
+/* The effort limit and the rate limit, for the reaction to a fault. */
 static void limit(const Settings* s, StepMemory* m, double t, const double* wanted, const double* added, double* rows) {
   const int sends = m->is_sending > 0, fell_silent = m->sent_at > NEVER;
   const double dt = sends ? smaller(greater(t - m->sent_at, INSTANT), s->state_timeout) : INSTANT;
@@ -55,17 +56,17 @@ static void limit(const Settings* s, StepMemory* m, double t, const double* want
   m->sent_at = t; m->is_sending = 1; m->blending = 0;
 }
 
-/* The integral is zero, the law has given nothing, and no joint lags. */
+/* Resets the law: the integral is zero, there is no last effort of the law, and no joint lags. */
 static void reset_step(StepMemory* m) {
   clear(m->integral); clear(m->requested);
   m->has_requested = m->lagging = 0;
 }
 
-/* Add to the efforts what they lose by other settings, so that it fades away within a time [s]: the last effort that the law
-   wanted, less what the other settings want in its place. */
+/* Blends a change of settings: adds `difference`, the last effort of the law less that of the new settings, and fades
+   it to zero within `duration` [s]. */
 static void blend_change(StepMemory* m, double* difference, double duration) {
   int runs = 0;
-  if (m->is_sending == 0 || m->blending == 1) return; /* what follows begins where the last command was in any case */
+  if (m->is_sending == 0 || m->blending == 1) return; /* the next command begins at the last one in any case */
   if (m->blending != 0) {
     const double left = greater(0, 1 - (m->sent_at - m->blend_begin) / m->blend_time);
     EACH difference[i] += left * m->blend_from[i];

@@ -1,7 +1,7 @@
 // Copyright 2026 robodyn_ros maintainers
 // SPDX-License-Identifier: Apache-2.0
 
-/* A period of the loop: `answer` shows the whole way of a state, from top to bottom. */
+/* A period of the loop: `run_period` shows all steps from a state to an effort, from top to bottom. */
 
 #include "memory.h"
 
@@ -13,9 +13,9 @@ static inline void set_step(double* const* x, double t, double dt, const double*
   for (int k = 0; k < REFERENCES; ++k) copy(x[REFERENCE + k], reference + k * N);
 }
 
-/* That part of planned efforts as feed-forward which the law does not give by itself: for an arm on the reference, without
-   integral. So an arm on its reference gets the planned effort under every law. The law learns nothing from this step, and
-   its results are overwritten by the next. */
+/* Adds to the feed-forward the part of the planned efforts that the law does not give itself, for an arm on the
+   reference and without integral. So an arm on its reference gets the planned effort under every law. This step changes
+   no memory of the law, and the next step overwrites its results. */
 static void add_planned(const Settings* s, const double* planned, double* reference) {
   StepMemory fresh = {0};
   double* const memory = s->step_arrays[MEMORY];
@@ -28,10 +28,10 @@ static void add_planned(const Settings* s, const double* planned, double* refere
   EACH reference[3 * N + i] = isnan(planned[i]) ? effort[i] : planned[i] - own[i] + effort[i];
 }
 
-/* --- what a state does to the memory, one part after the other */
+/* --- parts of a period */
 
-/* The flow of states was broken, or is the first: the arm is held where it is. The efforts go on from what was sent last,
-   unless this is another arm: a simulation that was reset. */
+/* For the first state, and after a gap without states: the arm is held at its present position. The efforts continue
+   from the last command, unless this is another arm, because a simulation was reset. */
 static void restart(const Settings* s, State* m, double t, const double* q) {
   int elsewhere = 0;
   EACH elsewhere |= fabs(q[i] - m->q[i]) > ELSEWHERE;
@@ -43,36 +43,37 @@ static void restart(const Settings* s, State* m, double t, const double* q) {
   blend(&m->memory, s->blend_time);
 }
 
-/* The rate limit counts the time between commands by the stamps of the states. States that queued up are answered one right
-   after the other, whatever their stamps say: so the last command counts as sent later by as much. No state comes before it
-   is measured: one that is ahead of the clock says that the clock lags, and not that less time has passed. */
+/* The rate limit measures the time between commands by the stamps of the states. States from a queue are processed one
+   right after the other, whatever their stamps are. So a decrease of the age makes the last command count as sent
+   later. A stamp ahead of the clock means that the clock lags; its age counts as 0. */
 static void note_age(State* m, double age) {
   age = greater(age, 0);
   m->memory.sent_at -= age - m->state_age;
   m->state_age = age;
 }
 
-#define HELD_RISE 0.2  /* how long an effort may take from zero to what holds a joint [s] */
-#define HELD_START 1.0 /* acceleration that a joint must be able to begin within that time [rad/s²] or [m/s²] */
+#define HELD_RISE 0.2  /* time in which an effort has to rise from zero to the load of a joint [s] */
+#define HELD_START 1.0 /* acceleration that has to be possible within that time [rad/s²] or [m/s²] */
 
-/* What it takes to hold a joint: the effort of gravity, and the rate at which it and what begins a motion come in time. */
+/* The load of a joint: the gravity effort, and the rate of effort that carries the joint and starts a motion in time.
+   */
 typedef struct { double effort, rate; } Load;
 
 static Load load_of(const Settings* s, int i, double gravity, double inertia) {
   Load load = {s->externally_supported ? 0 : fabs(gravity), 0};
-  load.rate = (s->sent_part[i] * load.effort + HELD_START * inertia) / HELD_RISE;
+  load.rate = (s->sent_ratio[i] * load.effort + HELD_START * inertia) / HELD_RISE;
   return load;
 }
 
-/* Which limit of a joint it exceeds: CORE_TOO_STRONG, CORE_TOO_FAST, or CORE_OK. `most`: so many times the limit is allowed. */
+/* The limit that a load exceeds: CORE_TOO_STRONG, CORE_TOO_FAST, or CORE_OK. `most`: factors on the limits. */
 static int exceeds(const Settings* s, int i, Load load, const double* most) {
   const int is_carried = s->externally_supported || s->effort_limit[i] > 0;
   if (!is_carried || !(load.effort <= most[0] * s->effort_limit[i])) return CORE_TOO_STRONG;
   return load.rate <= most[1] * s->rate_limit[i] ? CORE_OK : CORE_TOO_FAST;
 }
 
-/* The first state: whether the limits hold the arm there; faults/holding.py says it in words. A model that gives no numbers
-   is a fault of the law. */
+/* For the first state: whether the limits allow the efforts that hold the arm there; faults/holding.py has the message.
+   A model that gives no finite numbers is a fault of the law. */
 static int is_held(const Settings* s, State* m, const double* q) {
   double gravity[N], mass[N * N];
   s->gravity(q, s->model, gravity);
@@ -89,11 +90,11 @@ static int is_held(const Settings* s, State* m, const double* q) {
   return 1;
 }
 
-/* How far a joint that follows may be from its reference: by the tolerance, and by as much as takes all of the effort limit from
-   the spring of a soft law. */
+/* The greatest tracking error of a joint: the tolerance, or the error at which the spring of a soft law gives the whole
+   effort limit. */
 static double most_error(const Settings* s, int i) { return greater(s->tolerance[i], s->effort_limit[i] / s->law_stiffness[i]); }
 
-/* The joint that is furthest beyond that; -1 if the arm follows. */
+/* The joint that exceeds its greatest tracking error most; -1 if there is none. */
 static int joint_far_away(const Settings* s, const double* reference, const double* q) {
   int far = -1;
   double most = -INFINITY;
@@ -104,12 +105,12 @@ static int joint_far_away(const Settings* s, const double* reference, const doub
   return far;
 }
 
-/* The reference for the state, with planned efforts; `given` is the same without. */
+/* The reference for the state, with planned efforts; `given` is the reference without them. */
 static void find_reference(const Settings* s, State* m, double t, double dt, const double* q, double* given, double* planned,
                            double* reference) {
   References* y = &m->references;
   if (m->memory.lagging != 0) wait(y, dt);
-  if (!s->follows) start(m, t, q); /* whoever moves the arm says where it is, and the next law begins there */
+  if (!s->follows) start(m, t, q); /* the user moves the arm; the next law begins at its position */
   m->time = t;
   proceed(y, t, q);
   if (y->source == STREAM) advance_limiter(y, t);
@@ -119,7 +120,7 @@ static void find_reference(const Settings* s, State* m, double t, double dt, con
   if (planned_at(y, t, planned)) add_planned(s, planned, reference);
 }
 
-/* The step was good: remember it, and how the trajectory goes on. */
+/* Stores the results of a valid control step, and the outcome of the trajectory. */
 static void take_step(const Settings* s, State* m, Period* p, const double* given, const double* planned) {
   double* const* x = s->step_arrays;
   const int outcome = judge(&m->references, p->t, x[RESULTS] + ERROR * N, p->qd);
@@ -162,7 +163,7 @@ void core_stop(Core* c) {
 
 /* --- the period */
 
-/* The law and the limits; what fails is a fault. */
+/* The law and the limits; a failure is a fault. */
 static int run_law(Core* c, double dt, const double* given, const double* planned) {
   State* m = &c->state;
   Period* p = &c->period;
@@ -183,7 +184,7 @@ static int run_law(Core* c, double dt, const double* given, const double* planne
   return CORE_SEND;
 }
 
-static int answer(Core* c) {
+static int run_period(Core* c) {
   State* m = &c->state;
   Period* p = &c->period;
   const Settings* s = &c->settings->loop;
@@ -194,8 +195,8 @@ static int answer(Core* c) {
   /* states, consistency */
   int code = validate(s, m, p);
   if (code) return code;
-  code = compare(s, m, p);
-  predict(s, m, t);
+  code = check_state_consistency(s, m, p);
+  update_prediction(s, m, t);
   if (code) return code;
   copy(m->last_q, p->q);
   if (m->references.source == WAITING && !is_held(s, m, p->q)) return CORE_STATE_NOT_HELD;
@@ -232,7 +233,7 @@ int core_update(Core* c, double t, double now, const double* q, const double* qd
   if (q != p->q) copy(p->q, q);
   if (qd && qd != p->qd) copy(p->qd, qd);
   if (!qd) clear(p->qd);
-  return answer(c);
+  return run_period(c);
 }
 
 int core_repeat(Core* c, double t, double now) {

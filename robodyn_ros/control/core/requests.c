@@ -1,7 +1,7 @@
 // Copyright 2026 robodyn_ros maintainers
 // SPDX-License-Identifier: Apache-2.0
 
-/* What is asked of the loop between two periods, as one call: by the thread that runs the periods, for another one. */
+/* Requests between two periods, as one function: the thread that runs the periods calls it for other threads. */
 
 #include "memory.h"
 
@@ -9,7 +9,7 @@ static void refuse(Request* r, CoreRefusal found) {
   r->outcome = found.why; r->joint = found.joint; r->value = found.value; r->limit = found.limit;
 }
 
-/* The gains of the reactions that the rate of the states carries: as others have judged it. */
+/* Sets the gains of the reactions for the rate of the states, which were computed outside the core. */
 static void set_carried(State* m, const Request* r) {
   m->carried = r->value;
   m->settled_until = r->limit;
@@ -17,7 +17,7 @@ static void set_carried(State* m, const Request* r) {
   m->to_judge = 0;
 }
 
-/* A copy of the state and of what the law remembers. */
+/* Copies the state of the loop and the memory of the law. */
 static void take_snapshot(const Core* c, Request* r) {
   const Settings* s = &c->settings->loop;
   *(State*)r->object = c->state;
@@ -48,7 +48,7 @@ void core_request(Core* c, Request* r) {
     case TARE: core_tare(c, r->numbers[0]); break;
     case SET_CONTACT: core_set_contact(c, (int)r->number); break;
     case SET_CONFLICT: core_set_conflict(c, (int)r->number); break;
-    case PART: r->outcome = core_part(c, r->t, r->result); break;
+    case FINAL_COMMAND: r->outcome = core_final_command(c, r->t, r->result); break;
     case SET_CARRIED: set_carried(&c->state, r); break;
     case SNAPSHOT: take_snapshot(c, r); break;
     default: ask_reference(c, r);

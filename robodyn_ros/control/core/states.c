@@ -1,18 +1,18 @@
 // Copyright 2026 robodyn_ros maintainers
 // SPDX-License-Identifier: Apache-2.0
 
-/* States: which can be used, their velocity, and their rate. */
+/* States: which of them can be used, their velocity, and their rate. */
 
 #include "memory.h"
 
-#define ALMOST (1 - 1e-9) /* of a timeout: rounding of stamps */
-#define MOST_AHEAD 0.02 /* how much further ahead of the clock a stamp may be than the one before [s] */
-#define FIRST_PERIODS 2 /* periods that are measured before they count */
-#define SAMPLING_MEMORY 10.0 /* periods over which the measured ones are averaged */
-#define SAMPLING_CHANGE 0.1 /* by how much period and delay change before they are judged anew, as ratio */
-#define REASSESS 0.5 /* time after which they are judged anew in any case, for the arm may have moved [s] */
+#define ALMOST (1 - 1e-9) /* factor on a timeout, for the rounding of stamps */
+#define MOST_AHEAD 0.02 /* greatest increase of the lead of a stamp over the clock, from one state to the next [s] */
+#define FIRST_PERIODS 2 /* number of measured periods before their mean is used */
+#define SAMPLING_MEMORY 10.0 /* number of periods in their mean */
+#define SAMPLING_CHANGE 0.1 /* relative change of period or delay after which the gains are checked again */
+#define REASSESS 0.5 /* time after which the gains are checked again in any case, because the arm may have moved [s] */
 
-/* Nonzero, and why, if the stamp of a state does not follow from that of another one. */
+/* Nonzero if the stamp of a state cannot follow that of an earlier one; stores the problem. */
 static int is_out_of_order(State* m, double t0, double ahead0, double t, double ahead) {
   if (t < t0) say(m, NO_PROBLEM, 0, t0 - t, 0);
   else if (ahead > ahead0 + MOST_AHEAD) say(m, NO_PROBLEM, 1, ahead, 0);
@@ -20,7 +20,7 @@ static int is_out_of_order(State* m, double t0, double ahead0, double t, double 
   return CORE_OUT_OF_ORDER;
 }
 
-/* A state out of order is refused, unless states have been in order among each other since for state_timeout. */
+/* A state out of order is refused, unless the refused states have been in order among each other for state_timeout. */
 static int check_order(const Settings* s, State* m, double t, double now) {
   double ahead = greater(t - now, 0);
   if (m->refused && (t - m->refused_t > s->state_timeout || is_out_of_order(m, m->refused_t, m->refused_ahead, t, ahead)))
@@ -35,7 +35,7 @@ static int check_order(const Settings* s, State* m, double t, double now) {
   return 0;
 }
 
-/* The velocity of a state without one: filtered differentiation of its positions. */
+/* The velocity of a state that has none: filtered differentiation of the positions. */
 static void estimate_velocity(const Settings* s, State* m, double t, const double* q, double* qd) {
   const double dt = t - m->estimate_t;
   if (!m->estimate_known || !(0 <= dt && dt <= s->state_timeout)) clear(m->estimate_v);
@@ -45,7 +45,7 @@ static void estimate_velocity(const Settings* s, State* m, double t, const doubl
   copy(m->estimate_q, q); copy(qd, m->estimate_v);
 }
 
-/* Whether a state can be used: CORE_SEND, or why not. */
+/* CORE_SEND if a state can be used, else the reason. */
 static int validate(const Settings* s, State* m, Period* p) {
   p->age = p->now - p->t;
   if (!(fabs(p->age) <= s->state_timeout)) { say(m, NO_PROBLEM, 0, p->age, s->state_timeout); return CORE_STALE; }
@@ -58,7 +58,7 @@ static int validate(const Settings* s, State* m, Period* p) {
   return check_order(s, m, p->t, p->now);
 }
 
-/* Measures period and delay. Nonzero if they have to be judged anew. */
+/* Measures period and delay of the states. Nonzero if the gains have to be checked again for them. */
 static int measure_sampling(const Settings* s, State* m, double t, double age) {
   const double dt = t - m->sampling_last;
   m->sampling_last = t;

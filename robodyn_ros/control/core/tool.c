@@ -566,13 +566,13 @@ static void begin_tool(const Settings* s, Tool* y, double t, const double* refer
   find_tool(s, y->q, &y->pose, jacobian);
   y->stood_target = y->pose;
   find_twist(jacobian, y->qd, y->velocity);
-  y->t = t; y->follows = CORE_TWIST; y->heard = y->heard_wrench = -INFINITY;
+  y->t = t; y->follows = CORE_TWIST; y->received = y->received_wrench = -INFINITY;
 }
 
 /* What the tool is to do at a time: its target if it has one, how far away that is (6), and the velocity wanted (6). */
 static void find_wanted(const Settings* s, const Tool* y, double t, ToolPose* target, double* error, double* wanted) {
   double acceleration[6];
-  for (int k = 0; k < 6; ++k) { error[k] = 0; wanted[k] = t - y->heard <= s->stream_timeout ? y->twist[k] : 0; }
+  for (int k = 0; k < 6; ++k) { error[k] = 0; wanted[k] = t - y->received <= s->stream_timeout ? y->twist[k] : 0; }
   *target = y->pose;
   if (y->follows == CORE_POSE) {
     target_at(y, t, target, wanted, acceleration);
@@ -648,7 +648,7 @@ static void step_wrench(const Settings* s, Tool* y, double t, double dt, double*
   find_tool(s, y->q, &pose, jacobian);
   clear(effort);
   for (int k = 0; k < 6; ++k) {
-    const double target = t - y->heard_wrench <= s->stream_timeout ? y->target_wrench[k] : 0;
+    const double target = t - y->received_wrench <= s->stream_timeout ? y->target_wrench[k] : 0;
     y->wrench[k] += ratio * (target - y->wrench[k]);
     if (target == 0 && fabs(y->wrench[k]) < STILL) y->wrench[k] = 0;
     EACH effort[i] += jacobian[k * N + i] * y->wrench[k];
@@ -659,7 +659,7 @@ static void step_wrench(const Settings* s, Tool* y, double t, double dt, double*
 /* Nothing has come for a while, and the reference has come to rest where it stays. */
 static int is_tool_over(const Settings* s, const Tool* y, double t) {
   int moves = 0;
-  if (t - greater(y->heard, y->heard_wrench) <= s->stream_timeout || y->state == TOOL_DETOUR) return 0;
+  if (t - greater(y->received, y->received_wrench) <= s->stream_timeout || y->state == TOOL_DETOUR) return 0;
   for (int k = 0; k < 6; ++k) moves |= fabs(y->velocity[k]) > STILL || y->wrench[k] != 0;
   EACH moves |= fabs(y->qd[i]) > STILL;
   const int is_there = y->follows != CORE_POSE || (y->away[0] <= STILL && y->away[1] <= STILL);
@@ -702,7 +702,7 @@ CoreRefusal core_tool(Core* c, int what, double t, double stamp, const double* n
     take_pose(s, y, t, isfinite(stamp) ? stamp : t, numbers);
   }
   if (what == CORE_TWIST) for (int k = 0; k < 6; ++k) y->twist[k] = numbers[k];
-  if (what == CORE_WRENCH) { for (int k = 0; k < 6; ++k) y->target_wrench[k] = numbers[k]; y->heard_wrench = t; }
-  else { y->follows = what == CORE_POSE ? CORE_POSE : CORE_TWIST; y->heard = t; }
+  if (what == CORE_WRENCH) { for (int k = 0; k < 6; ++k) y->target_wrench[k] = numbers[k]; y->received_wrench = t; }
+  else { y->follows = what == CORE_POSE ? CORE_POSE : CORE_TWIST; y->received = t; }
   return found;
 }

@@ -90,7 +90,7 @@ int arm_is_unreachable(const Arm* a) {
 
 /* The gravity effort at the arm's last position; zero if it is unknown. */
 static void last_gravity(const Settings* s, const State* m, double* effort) {
-  EACH effort[i] = m->gravity_known ? within(s->sent_part[i] * m->gravity_last[i], s->effort_limit[i]) : 0;
+  EACH effort[i] = m->gravity_known ? within(s->sent_ratio[i] * m->gravity_last[i], s->effort_limit[i]) : 0;
 }
 
 static void report_fault(const State* m, const Period* p, ArmReport* r) {
@@ -132,7 +132,7 @@ void arm_mit(const Arm* a, double t, const double* q, const double* effort, doub
   core_mit(a->core, t, q, effort, arm_settings(a)->given.mit_limits, position, velocity, stiffness, damping, feed_forward);
 }
 
-int arm_part(Arm* a, double* effort, double* damping) {
+int arm_final_command(Arm* a, double* effort, double* damping) {
   const ArmSettings* x = arm_settings(a);
   const Settings* s = &x->core.loop;
   State* m = &a->core->state;

@@ -112,7 +112,7 @@ void arm_mit(const Arm* arm, double t, const double* q, const double* effort, do
 
 /* The final command by the parameter on_deactivate: efforts, and damping of drives in MIT mode. Nonzero if commands
    were being sent. */
-int arm_part(Arm* arm, double* effort, double* damping);
+int arm_final_command(Arm* arm, double* effort, double* damping);
 
 /* The external wrench in the axes of its link: force and torque about its origin (6). */
 void arm_wrench(const Arm* arm, double* wrench);

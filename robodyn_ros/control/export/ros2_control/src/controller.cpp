@@ -287,7 +287,7 @@ CallbackReturn Controller::on_deactivate(const rclcpp_lifecycle::State &)
 {
   // Drives keep their last command, and no single one is right for an arm in motion: a parameter selects it.
   std::array<double, JOINTS> effort{}, damping{};
-  if (is_active_ && (arm_part(arm_.get(), effort.data(), damping.data()) || is_blind_)) {
+  if (is_active_ && (arm_final_command(arm_.get(), effort.data(), damping.data()) || is_blind_)) {
     double speed = 0.0;
     for (std::size_t i = 0; i < JOINTS; ++i) {
       bool is_written = write(effort_place_[i], effort[i]);
