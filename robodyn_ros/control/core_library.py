@@ -47,7 +47,7 @@ void* core_python(void* capsule, void* none) {
 """
 
 SHARED = '#define CORE_SHARED __attribute__((visibility("hidden")))\n'
-"""What a page of the core calls in another, nobody outside of the library sees."""
+"""Declaration of the functions that the pages of the core share: hidden outside of the library."""
 
 REACTION = -1
 """Code of an update whose effort is the reaction to a fault."""

@@ -561,7 +561,7 @@ class ControlLoop:
     # References
 
     def start(self, t: float, q: ArrayLike) -> None:
-        """Hold the arm's position, and clear everything else; the first update does this by itself.
+        """Hold the arm's position, and clear everything else; the first update does this, too.
 
         Args:
             t: time of the state [s].
@@ -901,7 +901,7 @@ class ControlLoop:
         self._hand_over(self.settings, step, "CORE_REFRESH")
 
     def follow_model(self) -> None:
-        """Use the present parameters of the model, if they have changed; :meth:`update` does this by itself."""
+        """Use the present parameters of the model, if they have changed; :meth:`update` does this, too."""
         if self._dynamics.parameters is not self._seen:
             self._refresh()
 

@@ -1,31 +1,33 @@
 // Copyright 2026 robodyn_ros maintainers
 // SPDX-License-Identifier: Apache-2.0
 
-/* References: a hold at one position, a trajectory, or a stream (of the tool: tool.c); and how one takes over from another.
+/* References: a hold at one position, a trajectory, or a stream (of the tool: tool.c); and the transition from one to
+   another.
 
-   - There is no reference before the start. A reference outside the limits of position, velocity, effort or, where it comes
-     in a stream, acceleration is refused and changes nothing; the one before it stays.
-   - A trajectory goes on from the reference of the moment at which it starts, so that the reference never jumps. Until its
-     start time comes, the reference before it goes on. A newer trajectory, stream or hold replaces one that has not started.
-   - A motion that is told to hold comes to rest with a given deceleration, or at once where none is given.
-   - A stream that jumps, by more than reference_jump, is rate-limited: the reference goes there within the velocity limits
-     and those of acceleration, deceleration and jerk that the URDF has.
-   - After its last point a trajectory holds that point. A stream that dries up holds the position of the arm then.
-   - A trajectory waits where the arm cannot keep up with it, and goes on at a ratio of its speed. Verscheure et al.,
+   - There is no reference before the start. A reference outside the limits of position, velocity, effort or, where it
+     comes in a stream, acceleration is refused and changes nothing; the reference before it stays.
+   - A trajectory goes on from the reference of the moment at which it starts, so that the reference never jumps. Until
+     its start time comes, the reference before it goes on. A newer trajectory, stream or hold replaces one that has not
+     started.
+   - A hold stops a motion with a given deceleration, or at once if none is given.
+   - A stream that jumps, by more than reference_jump, is rate-limited: the reference goes there within the velocity
+     limits and those of acceleration, deceleration and jerk that the URDF has.
+   - After its last point a trajectory holds that point. After the timeout of a stream the arm is held at its position.
+   - A trajectory waits if the arm cannot follow it, and can be scaled to a ratio of its speed. Verscheure et al.,
      "Time-optimal path tracking for robots" (2009): with the path time s, q'(t) = q'(s) ds/dt. */
 
 #include "memory.h"
 
 #define LIMITER_SPEED 0.9 /* greatest speed, as ratio of the velocity limit */
-#define LIMITER_JERK 1e9 /* greatest jerk [rad/s³] or [m/s³]: none, with numbers that can be counted with */
-#define LIMITER_HALVINGS 30 /* of the interval that holds the acceleration */
+#define LIMITER_JERK 1e9 /* greatest jerk if there is no limit [rad/s³] or [m/s³]: a finite number */
+#define LIMITER_HALVINGS 30 /* halvings of the interval that contains the acceleration */
 #define TICK 1e-3 /* durations of stopping are multiples of this [s] */
-#define SILENCE 0.1 /* least time after which a stream has fallen silent [s] */
-#define OVERTAKEN 0.1 /* by how much a message may be older than the one before [s] */
-#define SILENT_PERIODS 5.0 /* periods of a stream without a message after which it has fallen silent */
+#define SILENCE 0.1 /* least time without a message after which a stream has stopped [s] */
+#define OVERTAKEN 0.1 /* greatest age of a message relative to the one before, if they arrive out of order [s] */
+#define SILENT_PERIODS 5.0 /* number of periods without a message after which a stream has stopped */
 #define PATH_ACCELERATION 2.0 /* change of the speed of a trajectory [1/s] */
 
-/* The trajectory that is judged ends. */
+/* Ends the monitored trajectory with an outcome. */
 CORE_SHARED void end_goal(References* y, int outcome) {
   y->requests++;
   if (!y->judged || y->outcome) return;
@@ -38,7 +40,7 @@ static void hold_at(References* y, const double* q, double end) {
   copy(y->hold_q, q);
 }
 
-/* Hold at q, and forget everything else. */
+/* Holds the arm at q, and drops every other reference. */
 CORE_SHARED void start(State* m, double t, const double* q) {
   end_goal(&m->references, CORE_INTERRUPTED);
   m->time = t;
@@ -46,19 +48,21 @@ CORE_SHARED void start(State* m, double t, const double* q) {
   m->references.has_next = 0;
 }
 
-/* The distance in which a joint comes to rest from a velocity v and an acceleration a, by a jerk of ∓j and a deceleration of
-   b at most: it comes up to c, stays as long as it takes, and fades away. 0 for one that already turns back. */
+/* The stopping distance of a joint from a velocity v and an acceleration a, with a jerk of ∓j and a deceleration of at
+   most b. The deceleration rises to c, stays constant if it has to, and falls to zero. 0 for a joint that moves back
+   already. */
 static double stopping_distance(double v, double a, double b, double j) {
-  const double square = j * v + 0.5 * a * a; /* c² if nothing stays */
+  const double square = j * v + 0.5 * a * a; /* c² without a constant part */
   if (square <= 0) return 0;
   const double c = smaller(sqrt(square), b), t = (a + c) / j;
-  if (t < 0) return 0.5 * v * v / b; /* it brakes harder than it may */
+  if (t < 0) return 0.5 * v * v / b; /* it brakes harder than allowed */
   const double then = v + (a - 0.5 * j * t) * t, last = 0.5 * c * c / j;
   return (v + (0.5 * a - j * t / 6) * t) * t + (c > 0 ? 0.5 * (then * then - last * last) / c + last * c / (3 * j) : 0);
 }
 
-/* The greatest acceleration towards its target with which a joint of the limiter keeps to its limits in a period and can come
-   to rest, or to the velocity of its target, before it passes it. Found by halving, because what it needs grows with it. */
+/* The greatest acceleration of a joint towards its target with which it keeps to its limits in this period, and can
+   still reach zero velocity, or that of the target, before it passes the target. It is found by bisection, because the
+   stopping distance increases with the acceleration. */
 static double limited_acceleration(const References* y, int i, double away, double dt) {
   const double side = away < 0 ? -1 : 1, v = side * y->limiter_qd[i], jerk = y->limiter_jerk[i], now = side * y->limiter_qdd[i];
   const double moving = side * y->target_velocity[i], most = LIMITER_SPEED * y->limiter_speed[i], b = y->limiter_braking[i];
@@ -73,7 +77,8 @@ static double limited_acceleration(const References* y, int i, double away, doub
   return side * low;
 }
 
-/* The reference limiter: each joint that is far from its target goes there, and arrives with the speed of the target. */
+/* The reference limiter: each joint that is far from its target moves there, and arrives with the velocity of the
+   target. */
 CORE_SHARED void advance_limiter(References* y, double t) {
   const double dt = greater(t - y->limiter_t, 0);
   double away[N];
@@ -100,13 +105,13 @@ CORE_SHARED void advance_limiter(References* y, double t) {
   }
 }
 
-/* How long the speed of a trajectory changes. */
+/* Duration of the change of a trajectory's speed [s]. */
 static double ramp_of(const PathTime* y) { return fabs(y->target - y->speed) / PATH_ACCELERATION; }
 
-/* The trajectory's time when its speed is reached. */
+/* The path time at which the new speed is reached. */
 static double ramped_of(const PathTime* y) { return y->s + 0.5 * (y->speed + y->target) * ramp_of(y); }
 
-/* The time of a trajectory, and its first two derivatives. */
+/* The path time of a trajectory, and its first two derivatives. */
 static void path_time(const PathTime* y, double t, double* path, double* speed, double* change) {
   const double u = t - y->t, ramp = ramp_of(y), slope = copysign(PATH_ACCELERATION, y->target - y->speed);
   *change = 0;
@@ -126,8 +131,8 @@ CORE_SHARED void sample(References* y, double t, double* r) {
   EACH { r[2 * N + i] = r[2 * N + i] * (speed * speed) + r[N + i] * change; r[N + i] *= speed; }
 }
 
-/* The efforts of a plan at a time, NaN where it says none; none at another speed. Nonzero if
-   there are any. */
+/* The planned efforts at a time, NaN for joints without any; none at another speed than planned. Nonzero if there are
+   some. */
 CORE_SHARED int planned_at(const References* y, double t, double* effort) {
   const Motion* m = y->motion;
   EACH effort[i] = NAN;
@@ -143,7 +148,7 @@ CORE_SHARED int planned_at(const References* y, double t, double* effort) {
   return 1;
 }
 
-/* Lets the next source take over when its time has come, and ends the present one when its time is up. */
+/* Starts the next source at its start time, and ends the present one at its end time. */
 CORE_SHARED void proceed(References* y, double t, const double* q) {
   if (y->has_next && t >= y->next_begin) {
     y->source = TRAJECTORY; y->motion = y->next_motion; y->time = y->next_time;
@@ -156,14 +161,14 @@ CORE_SHARED void proceed(References* y, double t, const double* q) {
   else hold_at(y, q, INFINITY);
 }
 
-/* The trajectory stands still for a while [s]. */
+/* Delays the trajectory by dt [s], for which its reference stands still. */
 CORE_SHARED void wait(References* y, double dt) {
   if (y->source != TRAJECTORY && y->source != STOPPING) return;
   y->start += dt; y->end += dt; y->time.t += dt;
   if (y->source == TRAJECTORY && y->judged == 1) { y->goal_start += dt; y->goal_end += dt; }
 }
 
-/* How the trajectory ends now, as joint_trajectory_controller judges it; 0 if it does not. */
+/* The outcome of a trajectory that ends now, by the rules of joint_trajectory_controller; 0 if it does not end. */
 CORE_SHARED int judge(const References* y, double t, const double* error, const double* qd) {
   if (!y->judged || y->outcome || t < y->goal_start) return 0;
   if (t < y->goal_end) {
@@ -207,7 +212,7 @@ static CoreRefusal check_target(const Settings* s, const int64_t* joints, const 
   return refusal(CORE_OK, 0, 0, 0);
 }
 
-/* A new stream begins at the present reference. */
+/* Begins a new stream at the present reference. */
 static void begin_limiter(const Settings* s, References* y, double now, const double* present) {
   y->limiter_t = y->target_time = now;
   y->limiter_jump = s->reference_jump;
@@ -224,7 +229,7 @@ static void begin_limiter(const Settings* s, References* y, double now, const do
   }
 }
 
-/* The velocity of a target that moves steadily is the change of its positions. */
+/* Sets the target. The velocity of a target that moves steadily is the difference quotient of its positions. */
 static void aim_limiter(References* y, double now, const double* target) {
   if (y->has_target && now > y->target_time)
     EACH {
@@ -290,7 +295,7 @@ void core_velocity_update(CoreVelocity* y, const CoreSettings* x, double t, cons
     const double step = goes_on ? greater(dt, 0) : 0;
     const double change = step > 0 ? (moved - y->v[i] * step) / (s->velocity_filter + step) : 0;
     if (goes_on) velocity[i] = within(y->v[i] + change, s->velocity_limit[i]);
-    if (!(goes_on && dt < 0)) { y->q[i] = q[i]; y->t[i] = t; } /* else the message was overtaken on its way */
+    if (!(goes_on && dt < 0)) { y->q[i] = q[i]; y->t[i] = t; } /* else the message arrived after a newer one */
     y->v[i] = velocity[i];
     longest = greater(longest, step);
   }
@@ -305,7 +310,7 @@ int core_velocity_is_silent(const CoreVelocity* y, double elapsed) {
 
 /* --- speed scaling */
 
-/* When the trajectory's time is `path` [s]; never if it does not get there. */
+/* The time at which the path time is `path` [s]; INFINITY if it does not get there. */
 static double reaches(const PathTime* y, double path) {
   const double ramp = ramp_of(y), away = path - y->s, left = path - ramped_of(y);
   if (ramp > 0 && away >= 0 && left < 0) {
@@ -316,7 +321,7 @@ static double reaches(const PathTime* y, double path) {
   return y->target > 0 ? y->t + ramp + left / y->target : left > 0 ? INFINITY : y->t;
 }
 
-/* Another speed of a trajectory from the time t [s] on, or from its start if that is later. Returns when it ends then. */
+/* Changes the speed of a trajectory from the time t [s] on, or from its start if that is later. Returns its new end. */
 static double change_speed(PathTime* y, double start, double t, double ratio, double duration) {
   PathTime after = {1, 0, 0, 1, ratio};
   double change;
@@ -361,7 +366,7 @@ CoreTrajectory* core_returned(Core* c) {
   return 0;
 }
 
-/* Keeps a trajectory; at most two of the places are in use. */
+/* Stores a trajectory; at most two of the places are in use. */
 static void keep_trajectory(Core* c, CoreTrajectory* y) {
   int place = 0;
   for (int k = 0; k < MOTIONS; ++k) if (!c->held[k] || !is_used(c, c->held[k])) place = k;
@@ -391,7 +396,7 @@ CoreRefusal core_follow(Core* c, CoreTrajectory* y, const CoreTolerances* tolera
   const double first = isnan(y->start) ? now : y->start, begin = greater(first, now);
   const int dries_up = r->source == STREAM && r->end <= begin;
   sample(r, begin, before);
-  /* Where the arm will be when the stream dries up cannot be known yet, so it is held from now on. */
+  /* The position of the arm at the timeout of the stream is not known yet, so it is held from now on. */
   if (dries_up) for (int k = N; k < REFERENCES * N; ++k) before[k] = 0;
   found = splice(s, y, begin - first, before, 1);
   if (found.why) return found;
@@ -399,7 +404,7 @@ CoreRefusal core_follow(Core* c, CoreTrajectory* y, const CoreTolerances* tolera
   r->has_next = 1; r->next_motion = &y->motion; r->next_begin = begin; r->next_start = first;
   r->next_end = first + y->motion.duration; r->next_hold_time = s->cmd_timeout > 0 ? s->cmd_timeout : INFINITY;
   EACH moves |= before[N + i] != 0;
-  /* at once at the scaled speed, unless the arm is moving: then its velocity would have to jump */
+  /* a moving arm begins at full speed, because its velocity must not jump; else the scaled speed counts at once */
   const PathTime time = {r->speed != 1, begin, begin - first, moves ? 1 : r->speed, r->speed};
   r->next_time = time;
   if (time.is_scaled) r->next_end = reaches(&time, y->motion.duration);
@@ -408,8 +413,8 @@ CoreRefusal core_follow(Core* c, CoreTrajectory* y, const CoreTolerances* tolera
   return found;
 }
 
-/* How long each joint takes to come to rest from a motion (REFERENCES, N), sooner before its position limit. Returns how
-   many points a trajectory needs that has them all, with their times. */
+/* The time in which each joint comes to rest from a motion (REFERENCES, N), shorter in front of its position limit.
+   Returns the number of points of a trajectory that has all these times as points, and the times. */
 static int stopping_times(const Settings* s, const double* now, double* duration, double* times) {
   int points = 1;
   times[0] = 0;
@@ -417,7 +422,7 @@ static int stopping_times(const Settings* s, const double* now, double* duration
     const double q = now[i], qd = now[N + i], speed = fabs(qd);
     const double room = qd > 0 ? greater(s->upper[i], q) - q : q - smaller(s->lower[i], q);
     const double longest = 2 * room / greater(speed, AT_REST);
-    /* whole ticks, so that no two joints come to rest almost at the same time: between them there would be no curve */
+    /* whole ticks, so that no two joints stop almost at the same time: the curve between them would be too short */
     duration[i] = TICK * smaller(ceil(speed / s->deceleration[i] / TICK), floor(longest / TICK));
     if (speed < AT_REST) duration[i] = 0;
     int place = points;
@@ -430,7 +435,7 @@ static int stopping_times(const Settings* s, const double* now, double* duration
   return points;
 }
 
-/* A motion (REFERENCES, N) that comes to rest from the time `begin` [s] on. Nonzero if there is none: it rests. */
+/* Stops a motion (REFERENCES, N) from the time `begin` [s] on. Nonzero if there is none, because the arm rests. */
 static int begin_stop(Core* c, double begin, const double* now) {
   const Settings* s = &c->settings->loop;
   References* r = &c->state.references;

@@ -1,59 +1,63 @@
 // Copyright 2026 robodyn_ros maintainers
 // SPDX-License-Identifier: Apache-2.0
 
-/* What is streamed to the tool, poses, twists and wrenches, as a reference of the joints.
+/* Streams to the tool, of poses, twists and wrenches, as a reference of the joints.
 
-   target     A pose counts at its stamp: the target goes from message to message by a curve whose velocity and acceleration
-              do not jump, one period of the stream late (measured, with its jitter). Where messages are late or lost, the target
-              goes on for `COAST` periods, and comes to rest. A twist counts at once. Whatever ends, ends within the limits.
-   tool       ẋ* = v_target + e/|e| b(|e|; a), e from the tool to the target, |ẋ*| ≤ v_max, for translation and rotation each.
-              b(s; a) = √((a/k)² + 2 a s) - a/k is the speed from which one can brake within a distance s, k s for a small one.
-   stretch    The tool takes its path at the ratio g ≤ 1 of that speed: q̇* = g J⁺ ẋ* keeps to the velocity limits, brakes before
-              position limits and before singular values fall below their floor, and what the path's curvature takes,
-              J̇ q̇*, is at most `CURVED` of the tool's acceleration, J⁺ J̇ q̇* of the joints'. At the edge g becomes 0: the tool stands.
+   target     A pose counts at its stamp: the target goes from message to message by a curve whose velocity and
+              acceleration do not jump, one period of the stream late (measured, with its jitter). If messages are late
+              or lost, the target continues for `COAST` periods, and comes to rest. A twist counts at once. Each stream
+              ends within the limits.
+   tool       ẋ* = v_target + e/|e| b(|e|; a), e from the tool to the target, |ẋ*| ≤ v_max, for translation and rotation
+              each. b(s; a) = √((a/k)² + 2 a s) - a/k is the speed from which braking takes a distance s; it is k s for
+              a small s.
+   stretch    The tool takes its path at the ratio g ≤ 1 of that speed: q̇* = g J⁺ ẋ* keeps to the velocity limits,
+              brakes before position limits and before singular values fall below their floor, and the acceleration by
+              the path's curvature, J̇ q̇*, is at most `CURVED` of the tool's acceleration, J⁺ J̇ q̇* of the joints'. At
+              such a limit g becomes 0: the tool stands.
    limits     ẍ follows g ẋ* within the limits of acceleration and jerk.
-   step       Of all q̇ = q̇_b + β (q̇* - q̇_b), 0 ≤ β ≤ 1, the greatest β counts that keeps all limits: of position, velocity and
-              acceleration of the joints, of speed and acceleration of the tool. q̇_b = (1 - ρ) q̇ brakes all joints together. It
-              is possible at any time, because the curvature is bounded: on a straight line of the joints the tool decelerates by
-              ρ |ẋ| and what is left of J̇ q̇. β is found by `BISECTIONS` halvings.
-   detour     Where the tool stands on its path although its target rests, joint positions are looked for that have it there:
-              from where the joints are, from where the stream began, from poses all over the range. If there are any, the
-              joints go there on a straight line, within the same limits; else the target is unreachable, which is said.
+   step       Of all q̇ = q̇_b + β (q̇* - q̇_b), 0 ≤ β ≤ 1, the greatest β counts that keeps all limits: of position,
+              velocity and acceleration of the joints, of speed and acceleration of the tool. q̇_b = (1 - ρ) q̇ brakes
+              all joints together. It is possible at any time, because the curvature is bounded: on a straight line of
+              the joints the tool decelerates by ρ |ẋ| and the rest of J̇ q̇. β is found by `BISECTIONS` halvings.
+   detour     If the tool stands on its path although its target rests, a search looks for joint positions that reach
+              it: from where the joints are, from where the stream began, from poses all over the range. If there are
+              any, the joints go there on a straight line, within the same limits; else the target is reported as
+              unreachable.
 
-   Joints to spare go back to where the stream began. A period takes one singular value decomposition (at most `SWEEPS` sweeps),
-   while it stands `SEARCH` more, and five calls of the kinematics at most for each `TOOL_STEP`.
+   Redundant joints return to where the stream began. A period takes one singular value decomposition (at most `SWEEPS`
+   sweeps), `SEARCH` more while the tool stands, and five calls of the kinematics at most for each `TOOL_STEP`.
 
-   Source: Siciliano, Sciavicco, Villani, Oriolo, Robotics: Modelling, Planning and Control (2009), sections 3.5 and 3.7;
-   braking distance as a feedback law: Biagiotti and Melchiorri, Trajectory Planning for Automatic Machines and Robots (2008),
-   section 3.2; scaling that keeps the path: Flacco, De Luca and Khatib, Control of redundant robots under hard joint
-   constraints: saturation in the null space, IEEE Trans. Robotics 31 (2015), section IV. */
+   Source: Siciliano, Sciavicco, Villani, Oriolo, Robotics: Modelling, Planning and Control (2009), sections 3.5 and
+   3.7; braking distance as a feedback law: Biagiotti and Melchiorri, Trajectory Planning for Automatic Machines and
+   Robots (2008), section 3.2; scaling that keeps the path: Flacco, De Luca and Khatib, Control of redundant robots
+   under hard joint constraints: saturation in the null space, IEEE Trans. Robotics 31 (2015), section IV. */
 
 #include "memory.h"
 
 #define TOOL_STEP 4e-3 /* longest step; a longer period has several, MOST_STEPS at most [s] */
-#define POSTURE 1.0 /* rate at which joints to spare go back to where the stream began [1/s] */
-#define POSTURE_SPEED 0.2 /* at most, in velocity limits */
-#define STREAM_SPEED 0.9 /* greatest speed of a joint, in velocity limits: the arm overshoots */
+#define POSTURE 1.0 /* rate at which redundant joints return to where the stream began [1/s] */
+#define POSTURE_SPEED 0.2 /* greatest speed of this return, as ratio of the velocity limit */
+#define STREAM_SPEED 0.9 /* greatest speed of a joint, as ratio of the velocity limit: the arm overshoots */
 #define SLOPE_POSITION 25.0 /* k of b for small distances [1/s] */
 #define SLOPE_VELOCITY 120.0 /* and for small differences of speed [1/s] */
-#define BRAKING_RATIO 0.5 /* ratio of acceleration and jerk that braking counts on: the rest is for what comes meanwhile */
-#define AHEAD 0.3 /* the same before the edge, whose distance is known roughly */
-#define CURVED 0.3 /* ratio of the acceleration that the curvature of a path may take */
-#define MOST_CURVED 0.36 /* and that of a motion */
-#define RISE_TIME 0.1 /* in which a joint comes from rest to its velocity limit, at least [s] */
-#define FASTEST 10.0 /* velocity limit that counts for that where there is no lower one [rad/s] or [m/s] */
+#define BRAKING_RATIO 0.5 /* ratio of the limits of acceleration and jerk that braking uses: the rest is a reserve */
+#define AHEAD 0.3 /* the same in front of a limit, whose distance is known roughly */
+#define CURVED 0.3 /* ratio of the acceleration limit for the curvature of a path */
+#define MOST_CURVED 0.36 /* and for the curvature of a motion */
+#define RISE_TIME 0.1 /* shortest time in which a joint reaches its velocity limit from rest [s] */
+#define FASTEST 10.0 /* greatest velocity limit that is used for that [rad/s] or [m/s] */
 #define MARGIN 1e-3 /* distance from a position limit that a joint keeps [rad] or [m] */
-#define STILL 1e-4 /* at rest is what is slower [m/s] or [rad/s], there what is nearer [m] or [rad] */
-#define SPARE_ROOM 0.2 /* from here to a position limit a joint to spare moves less and less [rad] or [m] */
-#define STANDS_BELOW 0.05 /* ratio of the speed wanted below which the tool stands on its path */
-#define STANDS_FOR 0.2 /* until it says so [s] */
-#define RESTS 1e-3 /* a target that moves less rests [m] */
-#define FOUND 1e-7 /* joint positions whose tool is nearer to the target have it there [m] */
-#define LONGEST_GAP 0.35 /* poses whose stamps are further apart are no stream, unless few of them are missing [s] */
-#define COAST 3.0 /* periods of a stream for which its target goes on without messages */
+#define STILL 1e-4 /* greatest speed at rest [m/s] or [rad/s]; distance at which a target is reached [m] or [rad] */
+#define SPARE_ROOM 0.2 /* distance from a position limit within which a redundant joint is slowed down [rad] or [m] */
+#define STANDS_BELOW 0.05 /* ratio of the requested speed below which the tool stands on its path */
+#define STANDS_FOR 0.2 /* time after which this is reported [s] */
+#define RESTS 1e-3 /* motion below which a target is at rest [m] */
+#define FOUND 1e-7 /* distance from the target below which joint positions reach it [m] */
+#define LONGEST_GAP 0.35 /* longest time between two poses of a stream, unless a few poses are missing [s] */
+#define COAST 3.0 /* number of periods for which the target continues without messages */
 #define KNOT 0.02 /* shortest time over which a stream is differentiated [s] */
 #define WRENCH_TIME 0.02 /* time constant of a wrench [s] */
-#define DELAY_RATE 0.02 /* at which averages of a stream follow, a message */
+#define DELAY_RATE 0.02 /* rate of the averages of a stream, for each message */
 enum { MOST_STEPS = 16, SWEEPS = 12, BISECTIONS = 16, SEARCH = 2, TRIES = 60, SEEDS = 60 };
 
 /* --- vectors and poses */
@@ -67,7 +71,7 @@ static void multiply3(const double* a, const double* b, int transposed, double* 
   }
 }
 
-/* By way of the quaternion, whose greatest component is known best. */
+/* The rotation vector by the quaternion, from its greatest component, which has the least error. */
 static void rotation_vector(const double* r, double* phi) {
   const double a = r[0], b = r[1], c = r[2], d = r[3], e = r[4], f = r[5], g = r[6], h = r[7], i = r[8];
   const double outer[4][4] = {{1 + a + e + i, h - f, c - g, d - b}, /* 4 q qᵀ */
@@ -84,7 +88,7 @@ static void rotation_vector(const double* r, double* phi) {
 
 static void rotation_of(const double* phi, double* r) {
   const double angle = length3(phi), half = sin(angle / 2), x = phi[0], y = phi[1], z = phi[2];
-  const int small = angle < 1e-4; /* what is left out is less than 1e-12 then */
+  const int small = angle < 1e-4; /* the truncation error is less than 1e-12 then */
   const double a = small ? 1 : sin(angle) / angle, b = small ? 0.5 : 2 * (half / angle) * (half / angle);
   const double skew[9] = {0, -z, y, z, 0, -x, -y, x, 0};
   double twice[9];
@@ -121,7 +125,8 @@ static void find_twist(const double* jacobian, const double* qd, double* twist) 
   for (int k = 0; k < 6; ++k) { twist[k] = 0; EACH twist[k] += jacobian[k * N + i] * qd[i]; }
 }
 
-/* Length of a twist or of a displacement in the directions that the arm has, where a radian counts as some distance. */
+/* Weighted length of a twist or a displacement in the directions in which the tool can move; a radian counts as a
+   distance. */
 static double weighted(const Settings* s, const double* x) {
   double square = 0;
   for (int64_t k = 0; k < s->tool_directions; ++k) {
@@ -148,7 +153,7 @@ static void shorten(double* vector, double longest) {
 static void target_at(const Tool* y, double t, ToolPose* target, double* velocity, double* acceleration) {
   double way[6] = {0};
   const double T = y->duration, u = within(t - y->begin, T);
-  /* where the next messages are late, the target goes on for a while, and then comes to rest */
+  /* if the next messages are late, the target continues for a while, and then comes to rest */
   const double on = within(t - y->begin - u, COAST * y->period), late = t - y->begin - u - on;
   const double left = T > 0 ? exp(-late / y->period) : 1;
   for (int k = 0; k < 6; ++k) velocity[k] = acceleration[k] = 0;
@@ -165,8 +170,8 @@ static void target_at(const Tool* y, double t, ToolPose* target, double* velocit
   move_pose(target, way);
 }
 
-/* The curve of fifth degree from the present target to where the stream will be, by its newest pose, after a time T [s] that
-   is `ahead` of when that is due. */
+/* The curve of fifth degree from the present target to the position that the newest pose predicts for the stream after
+   a time T [s]. That time is `ahead` later than the time at which the newest pose is due. */
 static void bend(Tool* y, double t, double T, double ahead, const double* x, const double* v, const double* a, const double* speed,
                  const double* change) {
   y->begin = t; y->duration = T;
@@ -181,7 +186,7 @@ static void bend(Tool* y, double t, double T, double ahead, const double* x, con
   }
 }
 
-/* Velocity and acceleration of the stream at its newest pose, by the parabola through the last three. */
+/* Velocity and acceleration of the stream at its newest pose, by the parabola through the last three poses. */
 static void differentiate(const Settings* s, const Tool* y, double* v, double* a) {
   double first[6], second[6];
   const double h = y->stamp[0] - y->stamp[1], g = y->stamp[1] - y->stamp[2];
@@ -197,8 +202,9 @@ static void differentiate(const Settings* s, const Tool* y, double* v, double* a
   }
 }
 
-/* How late the stream is followed: by its period, which lost messages do not make longer, by how late its messages come on
-   average, and by twice their usual deviation. It changes slowly, for with it the target's speed does. */
+/* The delay with which the target follows the stream: its period, which lost messages do not increase, the mean delay
+   of its messages, and twice their mean deviation. It changes slowly, because the speed of the target changes with it.
+   */
 static void measure_delay(const Settings* s, Tool* y, double gap, double late) {
   const double rate = greater(DELAY_RATE, 1 / (double)++y->measured);
   if (y->measured == 1) { y->period = gap; y->late = late; y->deviation = 0; }
@@ -208,7 +214,7 @@ static void measure_delay(const Settings* s, Tool* y, double gap, double late) {
   y->delay = s->stream_delay > 0 ? s->stream_delay : smaller(y->period + y->late + 2 * y->deviation, LONGEST_GAP);
 }
 
-/* Whether a pose belongs to the stream before it: it came soon after, and from near by. */
+/* Whether a pose continues the stream: it is near the one before, in time and in space. */
 static int goes_on(const Settings* s, const Tool* y, double gap, const ToolPose* pose) {
   double x[6];
   if (!y->knots || gap > greater(LONGEST_GAP, y->measured ? (2 + COAST) * y->period : 0)) return 0;
@@ -216,7 +222,7 @@ static int goes_on(const Settings* s, const Tool* y, double gap, const ToolPose*
   return length3(x) <= 3 * s->stream_speed[0] * gap && length3(x + 3) <= 3 * s->stream_speed[1] * gap;
 }
 
-/* Keep the newest pose, and two that are apart enough before it. */
+/* Stores the newest pose, and two earlier ones with sufficient distance in time. */
 static void keep_pose(Tool* y, double stamp, const ToolPose* pose) {
   if (y->knots < 2 || y->stamp[0] - y->stamp[1] >= KNOT) {
     for (int k = 2; k > 0; --k) { y->knot[k] = y->knot[k - 1]; y->stamp[k] = y->stamp[k - 1]; }
@@ -229,7 +235,7 @@ static void take_pose(const Settings* s, Tool* y, double t, double stamp, const 
   ToolPose now, pose;
   double x[6], v[6], a[6], speed[6], change[6];
   const double gap = stamp - y->stamp[0];
-  if (y->knots && gap <= 0 && gap > -LONGEST_GAP) return; /* it was overtaken on its way */
+  if (y->knots && gap <= 0 && gap > -LONGEST_GAP) return; /* it arrived after a newer one */
   for (int k = 0; k < 3; ++k) pose.position[k] = numbers[k];
   for (int k = 0; k < 9; ++k) pose.rotation[k] = numbers[3 + k];
   if (!(gap > 0) || !goes_on(s, y, gap, &pose)) { /* a pose that begins a stream, or jumps, is the target at once */
@@ -242,7 +248,7 @@ static void take_pose(const Settings* s, Tool* y, double t, double stamp, const 
   keep_pose(y, stamp, &pose);
   differentiate(s, y, speed, change);
   between(&pose, &now, x);
-  /* after a gap it takes as long to come back, also by the messages until then */
+  /* after a gap, the target returns to the stream within a time as long as the gap, also if more messages come */
   const double due = stamp + y->delay - t, T = greater(greater(due, y->begin + y->duration - t), greater(gap, y->period));
   bend(y, t, T, T - due, x, v, a, speed, change);
 }
@@ -251,14 +257,15 @@ static void take_pose(const Settings* s, Tool* y, double t, double stamp, const 
 
 enum { WIDE = N > 6 ? N : 6 };
 
-/* Its singular values, and their directions: of the tool, weighted, and of the joints, in `ease`. */
+/* Singular values, and their directions: weighted ones of the tool, and those of the joints, scaled by `ease`. */
 typedef struct {
   int count;
   double value[6], left[6][6], right[6][N], ease[N];
 } Svd;
 
-/* How easily each joint moves for the tool, where there are joints to spare: less, the nearer its limit is. Chan and Dubey, A
-   weighted least-norm solution based scheme for avoiding joint limits, IEEE Trans. Robotics and Automation 11 (1995). */
+/* The weight of each joint in the motion of the tool, if there are redundant joints: the nearer its limit, the less.
+   Chan and Dubey, A weighted least-norm solution based scheme for avoiding joint limits, IEEE Trans. Robotics and
+   Automation 11 (1995). */
 static void find_ease(const Settings* s, const double* q, double* ease) {
   EACH {
     const double room = smaller(q[i] - s->lower[i], s->upper[i] - q[i]);
@@ -266,7 +273,7 @@ static void find_ease(const Settings* s, const double* q, double* ease) {
   }
 }
 
-/* The rows of the Jacobian in the directions that the arm has, weighted (directions, N). */
+/* The weighted rows of the Jacobian in the directions in which the tool can move (directions, N). */
 static void weigh(const Settings* s, const double* ease, const double* jacobian, double* rows) {
   for (int64_t k = 0; k < s->tool_directions; ++k) EACH {
     rows[k * N + i] = 0;
@@ -274,8 +281,8 @@ static void weigh(const Settings* s, const double* ease, const double* jacobian,
   }
 }
 
-/* One-sided Jacobi method: turns vectors until they are orthogonal, and `turn` with them. Their lengths are the singular
-   values then. Golub and Van Loan, Matrix Computations (2013), section 8.6.3. */
+/* One-sided Jacobi method: rotates vectors until they are orthogonal, and `turn` with them. Then their lengths are the
+   singular values. Golub and Van Loan, Matrix Computations (2013), section 8.6.3. */
 static void make_orthogonal(int count, int length, double v[6][WIDE], double turn[6][6]) {
   for (int a = 0; a < count; ++a) for (int b = 0; b < count; ++b) turn[a][b] = a == b;
   for (int sweep = 0, turned = 1; turned && sweep < SWEEPS; ++sweep) {
@@ -311,7 +318,7 @@ static void decompose(const Settings* s, const double* q, const double* jacobian
   }
 }
 
-/* A twist in the directions that the arm has, along each singular one. */
+/* The components of a twist along the singular directions. */
 static void along(const Settings* s, const Svd* y, const double* twist, double* ratio) {
   for (int a = 0; a < y->count; ++a) {
     ratio[a] = 0;
@@ -320,7 +327,7 @@ static void along(const Settings* s, const Svd* y, const double* twist, double* 
   }
 }
 
-/* qd = J⁺ twist, with a damping that is next to none unless told. */
+/* qd = J⁺ twist, with damped least squares. */
 static void solve_joints(const Settings* s, const Svd* y, const double* twist, double damping, double* qd) {
   double ratio[6];
   along(s, y, twist, ratio);
@@ -337,15 +344,15 @@ static double steepest(const Settings* s, int i) {
   return smaller(smaller(s->acceleration[i], s->braking[i]), smaller(s->velocity_limit[i], FASTEST) / RISE_TIME);
 }
 
-/* How far a joint may go in the direction of a velocity. */
+/* Distance of a joint from its position limit in the direction of a velocity. */
 static double room(const Settings* s, const Tool* y, int i, double qd) {
   return greater(qd > 0 ? s->upper[i] - MARGIN - y->q[i] : y->q[i] - s->lower[i] - MARGIN, 0);
 }
 
-/* A motion along a path: velocities of the joints and of the tool, and how they change along it. */
+/* A motion along a path: velocities of the joints and of the tool, and their change along the path. */
 typedef struct {
   double qd[N], twist[6], change[6 * N]; /* J̇ */
-  double rate;                           /* at which its speed may change, as ratio of itself [1/s] */
+  double rate;                           /* greatest relative change of its speed [1/s] */
 } Course;
 
 static void find_course(const Settings* s, const double* q, const double* jacobian, const double* qd, Course* y) {
@@ -364,7 +371,7 @@ static void find_course(const Settings* s, const double* q, const double* jacobi
   EACH y->rate = smaller(y->rate, steepest(s, i) / greater(fabs(qd[i]), 1e-12));
 }
 
-/* The ratio g at which the speed of a course keeps to the limits of speed, position and curvature. */
+/* The greatest ratio g of the speed of a course that keeps to the limits of speed, position and curvature. */
 static double stretch(const Settings* s, const Tool* y, const Svd* svd, const Course* x) {
   double least = 1, curved[6], bent[N];
   find_twist(x->change, x->qd, curved);
@@ -383,7 +390,7 @@ static double stretch(const Settings* s, const Tool* y, const Svd* svd, const Co
   return least;
 }
 
-/* The same, so that no singular value falls below its floor whose direction the course needs. */
+/* The same for singular values: no singular value whose direction the course needs falls below its floor. */
 static double stretch_to_edge(const Settings* s, const Svd* svd, const Course* x) {
   double least = 1, rows[6 * N], ratio[6];
   const double whole = greater(weighted(s, x->twist), 1e-12);
@@ -399,7 +406,7 @@ static double stretch_to_edge(const Settings* s, const Svd* svd, const Course* x
   return least;
 }
 
-/* The velocity of the tool that follows a wanted one (6) within the limits of acceleration and jerk. */
+/* The velocity of the tool that follows a requested one (6) within the limits of acceleration and jerk. */
 static void advance_limited(const Settings* s, const Tool* y, double dt, const double* wanted, double* velocity) {
   for (int part = 0; part < 6; part += 3) {
     const double most = s->stream_acceleration[part / 3], jerk = s->stream_jerk[part / 3];
@@ -415,8 +422,8 @@ static void advance_limited(const Settings* s, const Tool* y, double dt, const d
   }
 }
 
-/* What velocities of the joints do in this step: the tool's velocity, its change since the last step, their curvature J̇ q̇ (6),
-   and the way of each joint until all have been braked together. */
+/* The effect of joint velocities in this step: the velocity of the tool, its change since the last step, its curvature
+   J̇ q̇ (6), and the stopping distance of each joint if all joints are braked together. */
 typedef struct {
   double qd[N], twist[6], change[6], curved[6], stop[N];
 } Move;
@@ -440,7 +447,7 @@ static void find_move(const Settings* s, const Tool* y, double dt, const double*
   EACH x->stop[i] = fabs(qd[i]) * time;
 }
 
-/* Nonzero if a move keeps to all limits, or is no worse than one that brakes. */
+/* Nonzero if a move keeps to all limits, or exceeds them no more than the braking move does. */
 static int is_allowed(const Settings* s, const Tool* y, double dt, const Move* x, const Move* braked) {
   const double rounding = 1 + 1e-9;
   EACH {
@@ -457,7 +464,8 @@ static int is_allowed(const Settings* s, const Tool* y, double dt, const Move* x
   return 1;
 }
 
-/* The velocities of the joints nearest to those wanted, on the line from those that brake, that keep to all limits. */
+/* The joint velocities that keep to all limits, on the line from the braking ones to the requested ones, nearest to the
+   latter. */
 static void limit_joints(const Settings* s, const Tool* y, double dt, const double* q, const double* jacobian, const double* wanted,
                          double* qd) {
   double slower[N], asked[N], least = 0, most = 1;
@@ -485,8 +493,8 @@ static void limit_joints(const Settings* s, const Tool* y, double dt, const doub
 
 static double within_limits(const Settings* s, int i, double q) { return smaller(greater(q, s->lower[i] + MARGIN), s->upper[i] - MARGIN); }
 
-/* A pose of the joints to begin a search at: where they are, where they were, and then all over their range, by the fractions
-   of multiples of irrational numbers. */
+/* Joint positions at which a search begins: the present ones, those at the beginning of the stream, then ones all over
+   the range, by the fractional parts of multiples of irrational numbers. */
 static void seed(const Settings* s, Tool* y) {
   EACH {
     const double lower = isfinite(s->lower[i]) ? s->lower[i] : -TURN / 2, upper = isfinite(s->upper[i]) ? s->upper[i] : TURN / 2;
@@ -496,7 +504,8 @@ static void seed(const Settings* s, Tool* y) {
   y->tries = 0;
 }
 
-/* The joints are to go to what was found, by whole turns nearer to where they are if the tool is there then, too. */
+/* Begins a detour to the joint positions that were found, changed by whole turns to be nearer if the tool is there,
+   too. */
 static void begin_detour(const Settings* s, Tool* y, const ToolPose* target) {
   double near[N], jacobian[6 * N], error[6];
   ToolPose pose;
@@ -507,7 +516,8 @@ static void begin_detour(const Settings* s, Tool* y, const ToolPose* target) {
   y->state = TOOL_DETOUR; y->detour_target = *target;
 }
 
-/* Some steps of Newton's method, damped by the distance, towards joint positions that have the tool at the target. */
+/* Some steps of Newton's method, damped by the distance, towards joint positions at which the tool reaches the target.
+   */
 static void search(const Settings* s, Tool* y, const ToolPose* target) {
   for (int k = 0; k < SEARCH && y->seeds < SEEDS && y->state != TOOL_DETOUR; ++k) {
     double jacobian[6 * N], error[6], qd[N];
@@ -527,7 +537,7 @@ static void search(const Settings* s, Tool* y, const ToolPose* target) {
   }
 }
 
-/* Whether the tool stands on its path, for it takes a ratio of the speed wanted. A detour is for a target that rests. */
+/* Detects by the speed ratio that the tool stands on its path. If its target rests, the search for a detour begins. */
 static void watch_path(const Settings* s, Tool* y, double dt, const ToolPose* target, const double* error, double ratio) {
   double moved[6];
   const int stands = ratio <= STANDS_BELOW;
@@ -542,7 +552,7 @@ static void watch_path(const Settings* s, Tool* y, double dt, const ToolPose* ta
   if (y->state == TOOL_STANDS && y->rested > STANDS_FOR) search(s, y, target);
 }
 
-/* The velocities of the joints on their straight line to where the detour ends. */
+/* The velocities of the joints on a straight line to the end of the detour. */
 static void take_detour(const Settings* s, Tool* y, const double* q, const double* jacobian, const Svd* svd, double* qd) {
   double way[N], farthest = 0;
   Course course;
@@ -569,7 +579,7 @@ static void begin_tool(const Settings* s, Tool* y, double t, const double* refer
   y->t = t; y->follows = CORE_TWIST; y->received = y->received_wrench = -INFINITY;
 }
 
-/* What the tool is to do at a time: its target if it has one, how far away that is (6), and the velocity wanted (6). */
+/* The request to the tool at a time: its target if it has one, the error (6), and the requested velocity (6). */
 static void find_wanted(const Settings* s, const Tool* y, double t, ToolPose* target, double* error, double* wanted) {
   double acceleration[6];
   for (int k = 0; k < 6; ++k) { error[k] = 0; wanted[k] = t - y->received <= s->stream_timeout ? y->twist[k] : 0; }
@@ -586,7 +596,7 @@ static void find_wanted(const Settings* s, const Tool* y, double t, ToolPose* ta
   }
 }
 
-/* Joints to spare go back to where the stream began: that part of it which does not move the tool. */
+/* Adds a return of redundant joints to where the stream began, in the null space: it does not move the tool. */
 static void add_posture(const Settings* s, const Tool* y, const Svd* svd, double* qd) {
   double drawn[N], ratio = 1;
   EACH {
@@ -623,7 +633,7 @@ static void step_tool(const Settings* s, Tool* y, double t, double dt, double* q
     solve_joints(s, &svd, wanted, 1e-6 * s->tool_floor, qd);
     const double full = weighted(s, wanted);
     find_course(s, middle, jacobian, qd, &course);
-    for (int k = 0; k < 6; ++k) wanted[k] = course.twist[k]; /* what of it the arm can do */
+    for (int k = 0; k < 6; ++k) wanted[k] = course.twist[k]; /* the part of it that the arm can do */
     const double g = smaller(stretch(s, y, &svd, &course), stretch_to_edge(s, &svd, &course)), ratio = full > STILL ? g * weighted(s, wanted) / full : 1;
     for (int k = 0; k < 6; ++k) wanted[k] *= g;
     advance_limited(s, y, dt, wanted, velocity);
@@ -640,7 +650,7 @@ static void step_tool(const Settings* s, Tool* y, double t, double dt, double* q
   y->away[0] = length3(error); y->away[1] = length3(error + 3);
 }
 
-/* What the tool is to exert, as efforts of the joints. */
+/* The requested wrench of the tool, as efforts of the joints. */
 static void step_wrench(const Settings* s, Tool* y, double t, double dt, double* effort) {
   const double ratio = 1 - exp(-dt / WRENCH_TIME);
   double jacobian[6 * N];
@@ -656,7 +666,7 @@ static void step_wrench(const Settings* s, Tool* y, double t, double dt, double*
   EACH effort[i] = within(effort[i], s->effort_limit[i]);
 }
 
-/* Nothing has come for a while, and the reference has come to rest where it stays. */
+/* Whether the stream has ended: its messages have timed out, and the reference has come to rest. */
 static int is_tool_over(const Settings* s, const Tool* y, double t) {
   int moves = 0;
   if (t - greater(y->received, y->received_wrench) <= s->stream_timeout || y->state == TOOL_DETOUR) return 0;
@@ -666,7 +676,7 @@ static int is_tool_over(const Settings* s, const Tool* y, double t) {
   return !moves && (is_there || y->seeds >= SEEDS);
 }
 
-/* The reference of the joints goes on with the stream, which comes to its end by itself. */
+/* Advances the reference of the joints with the stream; when the stream has ended, the reference is held. */
 CORE_SHARED void advance_tool(const Settings* s, State* m, double t) {
   Tool* y = &m->tool;
   References* r = &m->references;

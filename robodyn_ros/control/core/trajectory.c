@@ -3,27 +3,27 @@
 
 /* Trajectories: curves through points, their limits, and the splice from the motion of the arm to a trajectory.
 
-   A curve between two points is a polynomial of degree 1, 3 or 5 in Bernstein form: position, with velocity and acceleration
-   where the points give them. Farin, Curves and Surfaces for CAGD (2002), chapters 4 and 5. */
+   A curve between two points is a polynomial of degree 1, 3 or 5 in Bernstein form: position, with velocity and
+   acceleration where the points give them. Farin, Curves and Surfaces for CAGD (2002), chapters 4 and 5. */
 
 #include "memory.h"
 
-#define POSITION_ROUNDING 1e-7 /* how far beyond a limit a curve between two points may pass for a rounding error [rad] or [m] */
-#define SPEED_TOLERANCE 1.01   /* how much faster than its limit a reference may be: splines overshoot between their points */
-#define EFFORT_TOLERANCE 1.001 /* how far beyond its limit a feed-forward effort may be for the tolerance of a planner */
+#define POSITION_ROUNDING 1e-7 /* distance beyond a limit that counts as a rounding error [rad] or [m] */
+#define SPEED_TOLERANCE 1.01   /* factor on the velocity limit of a reference: splines overshoot between points */
+#define EFFORT_TOLERANCE 1.001 /* factor on the limit of a feed-forward effort: the tolerance of a planner */
 #define GREATEST_EFFORT 1e12   /* greatest planned effort [N·m] or [N] */
-#define FARTHEST 1e6           /* greatest position of a reference where the joint has no limit [rad] or [m] */
-#define AT_REST 1.1920928955078125e-07 /* greatest velocity at an end at rest, as joint_trajectory_controller has it [rad/s] */
-#define SET_POINT 0.25         /* a trajectory no longer than this is a set-point of a stream [s] */
-#define REST 0.1               /* how long one that ends in motion goes on until it rests [s] */
-#define LONGEST_SPLICE 1.0     /* within which a trajectory that has begun is joined [s] */
-#define USUAL_TIME 0.5         /* within which a reference reaches the velocity limit, at most [s] */
-#define USUAL_ACCELERATION 4.0 /* greatest acceleration of a reference that nobody has planned [rad/s²] or [m/s²] */
-#define LEAST_REST 0.005       /* at least, where a position limit is near [s] */
+#define FARTHEST 1e6           /* greatest position of a reference if the joint has no limit [rad] or [m] */
+#define AT_REST 1.1920928955078125e-07 /* greatest velocity at rest, as in joint_trajectory_controller [rad/s] */
+#define SET_POINT 0.25         /* greatest duration of a trajectory that is a set-point of a stream [s] */
+#define REST 0.1               /* time in which a set-point that ends in motion comes to rest [s] */
+#define LONGEST_SPLICE 1.0     /* greatest duration of a splice to a trajectory that has begun [s] */
+#define USUAL_TIME 0.5         /* shortest time in which a reference reaches the velocity limit [s] */
+#define USUAL_ACCELERATION 4.0 /* greatest acceleration of a reference without a plan [rad/s²] or [m/s²] */
+#define LEAST_REST 0.005       /* least time to come to rest near a position limit [s] */
 
 /* --- curves */
 
-/* The coefficients of the powers, the highest first, of position, velocity and acceleration side by side. */
+/* Power coefficients, the highest power first, of position, velocity and acceleration side by side. */
 static void to_powers(const double* b, int64_t stride, int64_t count, int64_t degree, double h, double* c) {
   double difference[DEGREES], falling = 1, power = 1;
   for (int64_t j = 0; j < count; ++j) {
@@ -51,7 +51,7 @@ static void evaluate(const double* c, int64_t count, int64_t degree, double u, d
   }
 }
 
-/* The segment around a time t between the first point and the last. */
+/* The segment that contains a time t between the first point and the last. */
 static int64_t segment_at(const Motion* y, double t) {
   int64_t low = 0, high = y->points - 1;
   if (y->segment >= 0 && y->times[y->segment] <= t && t < y->times[y->segment + 1]) return y->segment;
@@ -90,7 +90,7 @@ static void sample_motion(Motion* y, double t, double* r) {
   }
 }
 
-/* Bernstein coefficients of a segment that takes h, of one joint: b (degree + 1) with a stride. */
+/* Bernstein coefficients of a segment of duration h, of one joint: b (degree + 1) with a stride. */
 static void to_bernstein(double h, int64_t degree, const double* y, const double* v, const double* a, double* b, int64_t stride) {
   b[0] = y[0];
   b[degree * stride] = y[1];
@@ -108,7 +108,7 @@ static void to_bernstein(double h, int64_t degree, const double* y, const double
 
 enum { HALVINGS = 60 }; /* of an interval of a curve */
 
-/* Nonzero if a polynomial passes a limit, and the value that does: de Casteljau's algorithm, branch and bound. */
+/* Nonzero if a polynomial exceeds a limit, with its value there: de Casteljau's algorithm, branch and bound. */
 static int passes(const double* b, int64_t degree, double limit, double* value) {
   double stack[HALVINGS + 1][DEGREES], most = 0;
   int depth[HALVINGS + 1], top = 0;
@@ -136,7 +136,7 @@ static int passes(const double* b, int64_t degree, double limit, double* value) 
   return 0;
 }
 
-/* How a segment of a joint leaves its limits: CORE_OUTSIDE, CORE_TOO_FAST, or CORE_OK. */
+/* The limit that a segment of a joint exceeds: CORE_OUTSIDE, CORE_TOO_FAST, or CORE_OK. */
 static CoreRefusal check_segment(const double* b, int64_t stride, int64_t degree, double h, int joint, double lower,
                                  double upper, double speed) {
   double curve[DEGREES], slope[DEGREES];
@@ -160,7 +160,7 @@ static CoreRefusal refusal(int why, int64_t joint, double value, double limit) {
   return found;
 }
 
-/* The acceleration of a reference that goes where nobody has planned how, within a limit: of acceleration, or of braking. */
+/* The acceleration of a reference without a plan, within a limit of acceleration or deceleration. */
 static double usual_acceleration(const Settings* s, int i, double limit) {
   return smaller(limit, smaller(s->velocity_limit[i] / USUAL_TIME, USUAL_ACCELERATION));
 }
@@ -175,7 +175,8 @@ static int64_t later_than(const Motion* m, double t) {
   return low;
 }
 
-/* The splice of a joint, from a given motion to a point of the trajectory; of positions alone, with the speed of the line behind it. */
+/* The splice of a joint, from a given motion to a point of the trajectory. If that has positions only, the final
+   velocity is that of the line after the point. */
 static void splice_joint(CoreTrajectory* y, int64_t point, double h, const double* before, int i) {
   Motion* m = &y->motion;
   const int64_t columns = m->columns;
@@ -189,7 +190,8 @@ static void splice_joint(CoreTrajectory* y, int64_t point, double h, const doubl
   to_bernstein(h, m->splice_degree, ends[0], ends[1], ends[2], m->splice + i, N);
 }
 
-/* The splice from a given motion at the trajectory's time t to one of its points, and with `checks` how it leaves the limits. */
+/* The splice from a given motion at the trajectory's time t to one of its points. With `checks`, returns the limit that
+   it exceeds. */
 static CoreRefusal splice_to(const Settings* s, CoreTrajectory* y, int64_t point, double t, const double* before, int checks) {
   Motion* m = &y->motion;
   const double h = m->times[point] - t;
@@ -204,7 +206,7 @@ static CoreRefusal splice_to(const Settings* s, CoreTrajectory* y, int64_t point
   return refusal(CORE_OK, 0, 0, 0);
 }
 
-/* The greatest acceleration of curves (degree + 1, N) that last h [s], in usual ones. */
+/* The greatest acceleration of curves (degree + 1, N) of duration h [s], as a ratio of the usual one. */
 static double bending(const Settings* s, const double* b, int64_t degree, double h) {
   double most = 0;
   for (int64_t k = 0; k + 2 <= degree; ++k) EACH {
@@ -214,8 +216,9 @@ static double bending(const Settings* s, const double* b, int64_t degree, double
   return most;
 }
 
-/* How much a splice bends the motion: by its own acceleration, or by what it adds to that of the trajectory's curve, whatever
-   is less. At its beginning the curve is `curve` (REFERENCES, N), and the motion `before`. */
+/* The acceleration of a splice, as a ratio of the usual one: its own acceleration, or the one that it adds to the
+   trajectory's curve, whichever is less. At its beginning the curve is `curve` (REFERENCES, N), and the motion
+   `before`. */
 static double bending_of(const Settings* s, const Motion* m, const double* before, const double* curve) {
   const double h = m->then - m->splice_begin;
   double added[DEGREES * N];
@@ -227,8 +230,9 @@ static double bending_of(const Settings* s, const Motion* m, const double* befor
   return smaller(bending(s, m->splice, m->splice_degree, h), bending(s, added, m->splice_degree, h));
 }
 
-/* The point at which a motion joins a trajectory that is under way, from the point `next` on: the first one where the splice
-   keeps to the limits and bends by no more than usual accelerations; if there is none, where it bends by the least. */
+/* The point at which a motion joins a trajectory that has begun, from the point `next` on. It is the first point to
+   which a splice keeps to the limits with at most the usual acceleration; if there is none, the point with the least
+   acceleration. */
 static CoreRefusal find_joint(const Settings* s, CoreTrajectory* y, double t, const double* before, int64_t next, int64_t* point) {
   Motion* m = &y->motion;
   double curve[REFERENCES * N], least = INFINITY;
@@ -247,9 +251,10 @@ static CoreRefusal find_joint(const Settings* s, CoreTrajectory* y, double t, co
   return least < INFINITY ? refusal(CORE_OK, 0, 0, 0) : refused;
 }
 
-/* Go on with a trajectory at its time t [s], from a given motion `before` (3, N) on. With `checks` the splice has to keep to
-   the limits; a start outside the position limits widens them, so that the arm can come back. From rest a trajectory begins
-   with its next point; one that is late, or takes over from another motion, is joined where that can be done gently. */
+/* Continues a given motion `before` (3, N) with a trajectory at its time t [s]. With `checks` the splice has to keep to
+   the limits; a start outside the position limits widens them, so that the arm can come back. From rest, a trajectory
+   begins with its next point. A late trajectory, or one that replaces another motion, is joined at a point with a low
+   acceleration. */
 static CoreRefusal splice(const Settings* s, CoreTrajectory* y, double t, const double* before, int checks) {
   Motion* m = &y->motion;
   int64_t point = later_than(m, t);
@@ -273,7 +278,7 @@ static CoreRefusal splice(const Settings* s, CoreTrajectory* y, double t, const 
   return found;
 }
 
-/* --- a trajectory of points, prepared by others than the thread of the periods */
+/* --- a trajectory of points, prepared outside the thread of the periods */
 
 static CoreRefusal check_position(const Settings* s, int i, double q) {
   if (q < greater(s->lower[i], -FARTHEST) || q > smaller(s->upper[i], FARTHEST))
@@ -281,7 +286,7 @@ static CoreRefusal check_position(const Settings* s, int i, double q) {
   return refusal(CORE_OK, 0, 0, 0);
 }
 
-/* The numbers of a point, one joint after the other. */
+/* Checks the values of a point, one joint after the other. */
 static CoreRefusal check_point(const Settings* s, const CoreTrajectory* y, int64_t k) {
   const Motion* m = &y->motion;
   for (int64_t j = 0; j < m->columns; ++j) {
@@ -311,8 +316,8 @@ static CoreRefusal check_points(const Settings* s, const CoreTrajectory* y) {
   return refusal(CORE_OK, 0, 0, 0);
 }
 
-/* The curves between the points, and their limits from the time `begin` on: what is over is not checked, and the splice
-   takes the place of what has begun. */
+/* Makes the curves between the points, and checks them from the time `begin` on: earlier curves are not used, and the
+   splice replaces the one that contains `begin`. */
 static CoreRefusal make_curves(const Settings* s, CoreTrajectory* y, double* b, double begin) {
   const Motion* m = &y->motion;
   const int64_t columns = m->columns, segments = (m->points - 1) * columns;
@@ -332,8 +337,8 @@ static CoreRefusal make_curves(const Settings* s, CoreTrajectory* y, double* b, 
   return refusal(CORE_OK, 0, 0, 0);
 }
 
-/* How long a set-point of a stream that ends in motion goes on until it rests [s]; 0 for any other trajectory. So the next
-   one, a little late, finds the reference still moving, as MoveIt Servo sends them. */
+/* The time in which a set-point of a stream that ends in motion comes to rest [s]; 0 for any other trajectory. So the
+   reference is still moving if the next set-point is a little late, as those of MoveIt Servo may be. */
 static double time_to_rest(const Settings* s, int64_t columns, const int64_t* joints, double duration, const double* q, const double* v) {
   double time = REST, fastest = 0;
   if (duration > SET_POINT) return 0;
@@ -345,7 +350,8 @@ static double time_to_rest(const Settings* s, int64_t columns, const int64_t* jo
   return time < LEAST_REST || !(fastest > AT_REST) ? 0 : time;
 }
 
-/* A copy of the points, with the one at which the trajectory comes to rest after `rest` [s] if that is not 0. */
+/* A copy of the points. If `rest` [s] is not 0, a point is added at which the trajectory has come to rest after that
+   time. */
 static CoreTrajectory* copy_points(int64_t points, int64_t columns, const int64_t* joints, const double* times,
                                    const double* const rows[3], const double* efforts, double rest) {
   const int64_t degree = rows[1] ? (rows[2] ? 5 : 3) : 1, all = points + (rest > 0);

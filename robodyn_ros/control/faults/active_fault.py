@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A fault that lasts, as the loop tells it."""
+"""The present fault of the loop."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from robodyn_ros.robot.pose import Array
 
 @dataclass(eq=False)
 class ActiveFault:
-    """A fault that lasts; the object stays the same until another one begins.
+    """The present fault; the object stays the same until another fault begins.
 
     Attributes:
-        number: how many faults there have been with it.
-        kind: which it is.
-        phase: of the reaction: an answer, ``ramp`` or ``silent``.
-        present: False if it is latched, and its cause is away.
-        latched: True if it lasts until it has been quiet, or is acknowledged.
-        left: ratio of the reaction that is left, from 1 to 0 at the end of a ramp.
-        found: where it holds the arm, (n,) in [rad] or [m].
+        number: number of faults so far, this one included.
+        kind: its kind.
+        phase: of the reaction: its name, ``ramp`` or ``silent``.
+        present: False if it is latched, and its cause has gone.
+        latched: True if it lasts until its cause has been gone for ``settled_time``, or until it is acknowledged.
+        left: ratio of the effort that is left, from 1 to 0 at the end of a ramp.
+        found: position at which the reaction holds the arm, (n,) in [rad] or [m].
     """
 
     number: int

@@ -16,7 +16,7 @@ from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.robot import Robot
 
 SLIDING = 0.1
-"""What counts of a setting in rad for a joint that slides [m/rad]."""
+"""Factor on a setting in rad for a prismatic joint [m/rad]."""
 
 SETTINGS = (
     "position_noise",
@@ -57,5 +57,5 @@ def uncertainty_of(dynamics: Dynamics, limits: Limits, safety: SafetySettings) -
 
 
 def position_scale(robot: Robot) -> NDArray[np.float64]:
-    """What counts of a setting in rad for each joint [rad/rad] or [m/rad], (n,)."""
+    """Factor on a setting in rad for each joint [rad/rad] or [m/rad], (n,)."""
     return np.array([SLIDING if joint.position_unit == "m" else 1.0 for joint in robot.joints])

@@ -33,7 +33,7 @@ START = 1.0
 """Acceleration that a joint must be able to begin within that time [rad/s²] or [m/s²]."""
 
 POSES = 64
-"""The home pose and random ones, where nobody knows where the arm is."""
+"""The home pose and random ones, if the position of the arm is unknown."""
 
 HELD = 1 / 8
 """In how many of these poses a joint must be held, as part of them."""

@@ -1,30 +1,30 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Settings of safety: from when on something counts as wrong, and what is sent while it is.
+"""Settings of safety: the thresholds of faults, and the reactions to them.
 
-What is sent after a fault never makes it worse than sending nothing. The reactions, and when each of them ends::
+A reaction to a fault is never worse than sending nothing. The reactions, and their ends::
 
-    retreat τ = g(q) + K (q_p - q) - D q̇    q_p goes back the way that the arm came, and stays at its beginning
-    wait    as hold, and it does not end: until what touches the arm has been away for ``settled_time``
-    hold    τ = g(q) + K (q_f - q) - D q̇    where the fault found the arm, q_f; K (q_f - q) is no more than what the
-                                            model may be wrong by, beyond that q_f gives way
-    float   τ = g(q) - D q̇                  the arm gives way to whatever pushes it
+    retreat τ = g(q) + K (q_p - q) - D q̇    q_p goes back along the recorded path of the arm, and stays at its beginning
+    wait    as hold, without an end: until the contact has been gone for ``settled_time``
+    hold    τ = g(q) + K (q_f - q) - D q̇    q_f is the position at which the fault began; K (q_f - q) is limited to the
+                                            possible error of the model, beyond that q_f follows the arm
+    float   τ = g(q) - D q̇                  a push moves the arm
     damp    τ = -D q̇                        no model: the arm sinks slowly under its weight
-    ramp    the effort of that moment fades to zero, linearly, within ``ramp_down_time``
+    ramp    the present effort fades to zero, linearly, within ``ramp_down_time``
 
-Every g(q) has the residual r added that the model lacked lately, as far as masses and a payload explain it. Without
-states that can be trusted a hold is τ = g(q̂) + r - D v, with the motion q̂, v̂ that the model expects since the last
-good state. An arm that stood is carried for ``max_duration``; one that moved is braked for 0.15 s. Then nothing is
-sent. If the positions and velocities of states contradict each other, v is the one of the two that agrees with v̂, as
-long as it does; if neither agrees, v is v̂.
+Every g(q) includes the residual r: the observed error of the model, as far as masses and a payload explain it. Without
+valid states a hold is τ = g(q̂) + r - D v, with the motion q̂, v̂ that the model predicts from the latest valid state. An
+arm that stood is held for ``max_duration``; one that moved is braked for 0.15 s. Then nothing is sent. If the positions
+and velocities of states contradict each other, v is the one of the two that agrees with v̂, as long as it agrees; if
+neither agrees, v is v̂.
 
-An arm that has more kinetic energy under a reaction than at its beginning, for longer than the efforts take to
-change: the drives of the joints that have become faster do not obey, and nothing more is sent. What the drives do
-without commands is their own matter, and brakes belong there. Each reaction with states but ``wait`` lasts for
-``max_duration`` and ends in a ramp. K and D are the gains of the joints as effort gains, whatever law is at work;
-lowered where states come too rarely for them (:mod:`robodyn_ros.control.faults.sampling`). g(q) comes from the model
-as long as the model gives one, else it is the last one that the model gave.
+If joints accelerate under a reaction, for longer than efforts take to change, and their drives do not respond, these
+drives disobey, and nothing more is sent. Without commands the drives decide, and brakes are needed there. Each reaction
+with states except ``wait`` lasts for ``max_duration`` and ends in a ramp. K and D are the gains of the joints as effort
+gains, whichever law runs. They are reduced if the rate of the states is too low for them
+(:mod:`robodyn_ros.control.faults.sampling`). g(q) comes from the model; if the model gives none, it is the last valid
+one.
 """
 
 from __future__ import annotations
