@@ -780,7 +780,7 @@ class ControlLoop:
             Efforts (n,) in [N·m] or [N], and True if they are the final command.
         """
         effort = np.zeros(self.robot.n)
-        outcome = int(self._ask("FINAL_COMMAND", t=t, result=effort).fields.outcome)
+        outcome = int(self._ask("FINAL_STEP", t=t, result=effort).fields.outcome)
         return (effort, outcome > 1) if outcome else None
 
     def stop(self) -> None:

@@ -98,7 +98,7 @@ static double velocity_noise_of(const Uncertainty* u, const Consistency* c, int 
 }
 
 /* Greatest difference of two positions that noise alone explains. */
-static double position_noise_bound(const Uncertainty* u, int i) {
+static double noise_bound(const Uncertainty* u, int i) {
   return sqrt(2 * log_test_count()) * SQRT2 * u->position_noise * u->scale[i];
 }
 
@@ -172,7 +172,7 @@ static void note_sudden_stop(const Uncertainty* u, Consistency* c, int i, double
   if (jumps && fabs(v) < MOVES * velocity_noise_of(u, c, i)) {
     c->sudden_stop[i] = 1; c->stop_q[i] = q; c->stop_t[i] = t;
   }
-  if (fabs(q - c->stop_q[i]) > position_noise_bound(u, i) || !(t - c->stop_t[i] < STOOD)) c->sudden_stop[i] = 0;
+  if (fabs(q - c->stop_q[i]) > noise_bound(u, i) || !(t - c->stop_t[i] < STOOD)) c->sudden_stop[i] = 0;
   c->any_sudden_stop |= c->sudden_stop[i];
 }
 
@@ -188,7 +188,7 @@ static int test_positions(const Uncertainty* u, Consistency* c, double dt, const
     const double most = velocity_change(c, 1.5 * z * sigma, dt, i, &expected), before = c->last_v[i] + expected;
     const double v = smaller(greater(qd[i], before - most), before + most);
     const double e = q[i] - c->last_q[i] - 0.5 * dt * (v + c->last_v[i]);
-    const double noise = position_noise_bound(u, i), bound = noise + x * sigma * dt / 2;
+    const double noise = noise_bound(u, i), bound = noise + x * sigma * dt / 2;
     const double sum =
       smaller_sum(c->position_sum[i] += e, c->position_sum[N + i] += e - u->velocity_delay * (v - c->last_v[i]));
     if (fabs(sum) <= bound) {
@@ -261,7 +261,7 @@ static int is_at_stop(const Uncertainty* u, int i, double q, double residual) {
    interval. */
 static void test_standing_joint(const Uncertainty* u, Consistency* c, int i, double T, double q, int moves,
                                 double residual, double dry, double load, double travel, double inertia) {
-  const double still = position_noise_bound(u, i), borne = dry + load;
+  const double still = noise_bound(u, i), borne = dry + load;
   const int responds = moves || fabs(q - c->standing_q[i]) > still;
   const double seen = isfinite(c->motion_residual[i]) ? c->motion_residual[i] : borne;
   const double before = smaller(seen, greater(borne, fabs(residual)));
@@ -364,7 +364,7 @@ static int begin_after_silence(const Uncertainty* u, Consistency* c, double t, c
 static int is_of_another_arm(const Uncertainty* u, Consistency* c, const double* q) {
   int found = 0;
   EACH {
-    const double bound = position_noise_bound(u, i), away = q[i] - c->last_q[i];
+    const double bound = noise_bound(u, i), away = q[i] - c->last_q[i];
     if (!(fabs(away) > bound)) continue;
     found = 1; c->problem = OFF_VELOCITY; c->joint = i; c->value = away; c->bound = bound; c->setting = BY_POSITION_NOISE;
   }
@@ -374,7 +374,7 @@ static int is_of_another_arm(const Uncertainty* u, Consistency* c, const double*
 
 /* The speed that the positions of an interval T prove despite their noise. */
 static void find_least_speed(const Uncertainty* u, Consistency* c, double T, const double* q) {
-  EACH c->least_speed[i] = T > 0 ? greater(fabs(q[i] - c->begin_q[i]) - position_noise_bound(u, i), 0) / T : 0;
+  EACH c->least_speed[i] = T > 0 ? greater(fabs(q[i] - c->begin_q[i]) - noise_bound(u, i), 0) / T : 0;
 }
 
 /* Test of residual 2 if an interval has ended, or if positions have confirmed a velocity jump. Returns the problem.

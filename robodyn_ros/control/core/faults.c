@@ -48,7 +48,7 @@ static void target(const State* m, double t, double* q) {
 static void forget_history(State* m, int kind) { m->history_latched[kind] = m->level[kind] = 0; m->spent[kind] = 0; }
 
 static void acknowledge(State* m) {
-  m->suspect = 0;
+  m->is_suspect = 0;
   for (int k = 0; k < KINDS; ++k) {
     forget_history(m, k);
     m->begins_count[k] = 0;
@@ -66,12 +66,12 @@ static int judge_consistency(const Settings* s, State* m, const double* qd) {
     m->suspect_problem = c->problem + PROBLEM_KINDS * c->setting;
     m->suspect_value = c->value; m->suspect_bound = c->bound;
     m->suspect_joint = c->joint; m->suspect_q = m->q[c->joint];
-    m->suspect = c->verdict == FAULTY && c->problem == STANDS_DRIVEN;
+    m->is_suspect = c->verdict == FAULTY && c->problem == STANDS_DRIVEN;
   }
   /* a joint that stood although it was driven stays suspect until it moves: at rest no dead encoder can be detected */
-  if (m->suspect && fabs(m->q[m->suspect_joint] - m->suspect_q) > LIFE * s->uncertainty.scale[m->suspect_joint])
-    m->suspect = 0;
-  if (trusted && !m->suspect) return -1;
+  if (m->is_suspect && fabs(m->q[m->suspect_joint] - m->suspect_q) > LIFE * s->uncertainty.scale[m->suspect_joint])
+    m->is_suspect = 0;
+  if (trusted && !m->is_suspect) return -1;
   say(m, (int)m->suspect_problem, (int)m->suspect_joint, m->suspect_value, m->suspect_bound);
   return !trusted && c->problem == DISOBEYS ? FOLLOWING : SENSOR;
 }
@@ -344,8 +344,8 @@ static int diverges(const Settings* s, State* m, double t) {
     double unknown = 0;
     for (int j = 0; j < N && c->model_known; ++j)
       unknown += fabs(c->inverse_mass[i * N + j]) * (m->disturbance[j] + m->gravity_error[j]);
-    m->divergence[i] = shrunk(left * m->divergence[i] + m->selected_v[i] - m->predicted_v[i], dt * unknown);
-    found |= m->divergence[i] * m->selected_v[i] > 0 && fabs(m->divergence[i]) > SLOW * s->velocity_limit[i];
+    m->divergence[i] = shrunk(left * m->divergence[i] + m->estimated_v[i] - m->predicted_v[i], dt * unknown);
+    found |= m->divergence[i] * m->estimated_v[i] > 0 && fabs(m->divergence[i]) > SLOW * s->velocity_limit[i];
   }
   return found;
 }
@@ -355,7 +355,7 @@ static void trust_none(const Settings* s, State* m, double t) {
   m->trusted_source = TRUST_NONE;
   m->velocity_known_t = m->predicted_since;
   copy(m->predicted_q, m->model_q); copy(m->predicted_v, m->model_v);
-  EACH m->selected_v[i] = shrunk(m->predicted_v[i], velocity_uncertainty(s, m, t, i));
+  EACH m->estimated_v[i] = shrunk(m->predicted_v[i], velocity_uncertainty(s, m, t, i));
 }
 
 /* Selects the reported velocities of states that do not contradict each other. A joint that stopped suddenly keeps the
@@ -365,7 +365,7 @@ static int trust_reported(State* m) {
   const int stopped = m->predicts && c->any_sudden_stop;
   m->trusted_source = UNDECIDED;
   EACH if (!(stopped && c->sudden_stop[i])) {
-    m->selected_v[i] = m->predicted_v[i] = c->reported[i];
+    m->estimated_v[i] = m->predicted_v[i] = c->reported[i];
     m->predicted_q[i] = m->last_q[i];
   }
   return !stopped;
@@ -383,7 +383,7 @@ static int trust_one(const Settings* s, State* m, double t) {
   if (m->trusted_source == UNDECIDED && !slow) return 0;
   EACH {
     const int is_open = m->trusted_source == UNDECIDED;
-    m->selected_v[i] = is_open ? faster_of(m->difference_v[i], c->reported[i]) : trusted_velocity(m, i);
+    m->estimated_v[i] = is_open ? faster_of(m->difference_v[i], c->reported[i]) : trusted_velocity(m, i);
   }
   if (diverges(s, m, t)) { trust_none(s, m, t); return 0; }
   if (m->trusted_source == TRUST_POSITIONS) copy(m->predicted_q, c->last_q);
@@ -394,13 +394,13 @@ static int trust_one(const Settings* s, State* m, double t) {
    prediction. Any one of them may be wrong. Without a trusted state it is the certain part of the prediction, because
    damping by a wrong velocity could accelerate a joint. Nonzero if the velocity is known; then the prediction continues
    from it. An arm that stood stays there. */
-static int select_velocity(const Settings* s, State* m, double t, int has_state) {
+static int estimate_motion(const Settings* s, State* m, double t, int has_state) {
   const int contradicts = m->consistency.verdict == BLIND;
-  EACH m->selected_v[i] = shrunk(m->predicted_v[i], velocity_uncertainty(s, m, t, i));
+  EACH m->estimated_v[i] = shrunk(m->predicted_v[i], velocity_uncertainty(s, m, t, i));
   if (!has_state) return 0;
-  if (contradicts && !m->predicts) { clear(m->selected_v); return 1; }
+  if (contradicts && !m->predicts) { clear(m->estimated_v); return 1; }
   if (!(contradicts ? trust_one(s, m, t) : trust_reported(m))) return 0;
-  copy(m->predicted_v, m->selected_v);
+  copy(m->predicted_v, m->estimated_v);
   m->velocity_known_t = t;
   return 1;
 }
@@ -494,16 +494,16 @@ static int effort_without_state(const Settings* s, State* m, double t, int has_s
   EACH effort[i] += m->gravity_correction[i];
   if (m->phase == RAMP) { fade(m, t, effort); return m->left == 0; }
   if (begins) begin_drive_check(m, t, m->predicted_v);
-  const int is_known = select_velocity(s, m, t, has_state), predicts_only = m->predicts && !is_known;
+  const int is_known = estimate_motion(s, m, t, has_state), predicts_only = m->predicts && !is_known;
   if (begins) EACH {
     m->found[i] = m->predicted_q[i];
-    m->begin_speed[i] = greater(m->begin_speed[i], fabs(m->selected_v[i]));
+    m->begin_speed[i] = greater(m->begin_speed[i], fabs(m->estimated_v[i]));
   }
   if (t >= (predicts_only ? smaller(m->until, m->blind_begin + BRAKING) : m->until)) return 1;
-  if ((predicts_only && !is_below_limits(s, m, t)) || !obeys(s, m, t, m->predicted_q, m->selected_v)) return 1;
+  if ((predicts_only && !is_below_limits(s, m, t)) || !obeys(s, m, t, m->predicted_q, m->estimated_v)) return 1;
   EACH {
     effort[i] += (is_known ? spring(s, m, i, m->found[i], m->predicted_q[i]) : 0) -
-      ratio * m->carried_damping[i] * m->selected_v[i];
+      ratio * m->carried_damping[i] * m->estimated_v[i];
   }
   return 0;
 }

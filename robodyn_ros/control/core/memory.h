@@ -17,7 +17,7 @@
 #define N CORE_JOINTS
 #define EACH for (int i = 0; i < N; ++i)
 
-enum { SWITCHING_OFF = -2, NO_FAULT = -1 };               /* instead of a kind of faults (kinds.h) */
+enum { FINAL_COMMAND = -2, NO_FAULT = -1 };                /* instead of a kind of faults (kinds.h) */
 enum { WAITING, HELD, TRAJECTORY, STOPPING, STREAM, TOOL }; /* source of the reference */
 enum { TOOL_FOLLOWS, TOOL_STANDS, TOOL_DETOUR };          /* state of a tool that follows a stream */
 enum { REFERENCES = 4 };                                  /* q, qd, qdd, effort */
@@ -240,11 +240,11 @@ typedef struct {
   double divergence[N]; /* change of the trusted velocities that efforts do not explain [rad/s] or [m/s] */
   int64_t trusted_source; /* trusted part of contradicting states */
   double difference_t, difference_q[N], difference_v[N]; /* their velocity by differences of positions */
-  double selected_v[N]; /* velocity that the reaction uses */
+  double estimated_v[N]; /* velocity that the reaction uses */
   /* without valid states: times of the first and of the latest command, longest time between two commands [s] */
   double blind_begin, blind_t, longest_hold;
   double begin_speed[N], accelerates_since; /* speeds when a reaction began; since when a joint disobeys [s] */
-  int64_t disobeys[N], suspect, suspect_joint, suspect_problem; /* suspect: 1 if a joint stood although it was driven */
+  int64_t disobeys[N], is_suspect, suspect_joint, suspect_problem; /* 1 if a joint stood although it was driven */
   double suspect_q, suspect_value, suspect_bound; /* its position; measured value and bound */
   int64_t history_latched[KINDS], level[KINDS], begins_count[KINDS];
   double seen[KINDS], reacted[KINDS], spent[KINDS];
@@ -257,14 +257,14 @@ typedef struct {
 /* A period: its inputs and outputs. */
 typedef struct {
   double t, now, age;
-  int64_t has_velocity, kind; /* kind of the fault to which the loop reacts, NO_FAULT or SWITCHING_OFF */
+  int64_t has_velocity, kind; /* kind of the fault to which the loop reacts, NO_FAULT or FINAL_COMMAND */
   double q[N], qd[N], reference[REFERENCES * N], rows[ROWS * N], external[N + 8];
 } Period;
 
 /* Requests to the loop between two periods: functions of core.h. */
 enum {
   APPLY, START, STOP, RESET_CLOCK, TRACK, MOVE_TOOL, STAND_STILL, FOLLOW, RETURNED, SCALE_SPEED, EXPECTED, HOLD_STILL, TARE,
-  SET_CONTACT, SET_CONFLICT, FINAL_COMMAND, SET_CARRIED, SNAPSHOT
+  SET_CONTACT, SET_CONFLICT, FINAL_STEP, SET_CARRIED, SNAPSHOT
 };
 
 /* One of these calls, with its arguments and its result. */

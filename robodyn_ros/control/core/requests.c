@@ -48,7 +48,7 @@ void core_request(Core* c, Request* r) {
     case TARE: core_tare(c, r->numbers[0]); break;
     case SET_CONTACT: core_set_contact(c, (int)r->number); break;
     case SET_CONFLICT: core_set_conflict(c, (int)r->number); break;
-    case FINAL_COMMAND: r->outcome = core_final_command(c, r->t, r->result); break;
+    case FINAL_STEP: r->outcome = core_final_command(c, r->t, r->result); break;
     case SET_CARRIED: set_carried(&c->state, r); break;
     case SNAPSHOT: take_snapshot(c, r); break;
     default: ask_reference(c, r);
