@@ -260,7 +260,7 @@ def test_some_wrong_states_are_dropped_and_the_next_good_one_goes_on(count, size
     assert (cell.speeds < 0.01).all()
 
 
-def test_the_state_without_doubt_is_one_from_before_the_fault():
+def test_the_certain_state_is_one_from_before_the_fault():
     cell, true = Cell(ARMS["prr"]), []
 
     def sense(t, q, qd):
@@ -292,7 +292,7 @@ def test_a_velocity_that_jumped_is_proved_by_positions_that_agree_and_by_nothing
 
 
 @pytest.mark.parametrize("joint", [0, 1, 2])
-def test_states_after_silence_are_not_believed_at_once_where_the_arm_cannot_have_gone(joint):
+def test_states_after_silence_are_not_accepted_at_once_where_the_arm_cannot_have_gone(joint):
     """In 0.152 s its velocity limits bring it within 0.1 rad, or 0.01 m, and that time at the limit."""
     model = rd.create_dynamics("rnea", PRR)
     still, q, apart = np.zeros(3), PRR.home, np.eye(3)[joint]

@@ -168,7 +168,7 @@ def test_no_command_from_a_law_that_gives_no_numbers():
 def test_holds_where_the_arm_is_after_a_break(gap, doing, reset):
     """A clock was set or reset, or no state came for longer than the timeout.
 
-    States are believed where the arm can have gone within its velocity limits, and anywhere if a reset was announced.
+    States are accepted where the arm can have gone within its velocity limits, and anywhere if a reset was announced.
     """
     arm = Arm(unmoved={"plausibility": True})
     if doing == "track":

@@ -20,7 +20,7 @@ fault_injections = pytest.importorskip("fault_injections", reason="URDFs of indu
 
 CASES = [
     # seed, number, drives brake, fault, arm, greatest speed [velocity limits]
-    (1, 468, True, "effort: sign of one", "ur10_robot", 2.7),  # 20: a velocity in doubt ended the fault
+    (1, 468, True, "effort: sign of one", "ur10_robot", 2.7),  # 20: an uncertain velocity ended the fault
     (2, 469, True, "effort: sign of one", "ur10_robot", 3.1),  # 20: others braked, and the arm as a whole lost energy
     (2, 506, True, "half gain: all", "kinova", 2.5),  # 21: half of the effort was let go of; the better twin has 1.6
     (2, 506, False, "half gain: all", "kinova", 2.5),

@@ -41,11 +41,11 @@
    followed by no more than that: one wrong velocity moves neither sum. From `drop_time` on it is taken as it is, for
    impacts are real; if it is not, the first residual says so. A jump Δv counts as true once it has led further than the first
    residual may be wrong by, |Δv| t > 2 h + velocity_delay |Δv|, and no contradiction has been found. Until then no effort is
-   judged by it, nor more of its speed than the positions of the latest interval show, and the state is not without doubt.
+   judged by it, nor more of its speed than the positions of the latest interval show, and the state is not certain.
 
    A contradicting state is dropped; from `drop_time` on the loop is blind. O stays as long as it is beyond h, so that only
    positions that come back where they belong, or an acknowledgement, end it. `q`, `v` and `at` are those of the latest
-   state of which nothing is in doubt: |O| < h / 2 everywhere, and no joint just stopped at once.
+   certain state: |O| < h / 2 everywhere, and no joint just stopped at once.
 
    A joint that stands although it is driven is pushed, stuck by friction, or its encoder is dead. Nothing tells until it
    moves. If it moves unseen, then with w = ∫ (|r| - b without push) dt / M_ii. `unexplained` is the effort beyond what the
@@ -92,7 +92,7 @@ static double velocity_noise_of(const Uncertainty* u, const Consistency* c, int 
 }
 
 /* By how much noise alone may change the difference of two positions. */
-static double shaken(const Uncertainty* u, int i) { return sqrt(2 * log_chances()) * SQRT2 * u->position_noise * u->scale[i]; }
+static double noise_bound(const Uncertainty* u, int i) { return sqrt(2 * log_chances()) * SQRT2 * u->position_noise * u->scale[i]; }
 
 static void reset_consistency(Consistency* c) {
   const Consistency fresh = {0};
@@ -137,7 +137,7 @@ static double velocity_change(const Consistency* c, double most, double dt, int 
   if (!c->modelled) return INFINITY;
   for (int j = 0; j < N; ++j) gained += c->inverse_mass[i * N + j] * (c->effort[j] - c->bias[j]);
   *expected = gained * dt;
-  return most + dt * (c->doubt[i] + 2 * fabs(gained));
+  return most + dt * (c->acceleration_error[i] + 2 * fabs(gained));
 }
 
 /* Whether a velocity of the latest state has jumped, and positions have not shown yet that it is true. */
@@ -161,14 +161,14 @@ static void prove(const Uncertainty* u, Consistency* c, int i, double dt, double
    until the joint moves, or has stood for `STOOD`. */
 static void note_stop(const Uncertainty* u, Consistency* c, int i, double t, double q, double v, int jumps) {
   if (jumps && fabs(v) < MOVES * velocity_noise_of(u, c, i)) { c->stops[i] = 1; c->stopped_at[i] = q; c->stopped_t[i] = t; }
-  if (fabs(q - c->stopped_at[i]) > shaken(u, i) || !(t - c->stopped_t[i] < STOOD)) c->stops[i] = 0;
+  if (fabs(q - c->stopped_at[i]) > noise_bound(u, i) || !(t - c->stopped_t[i] < STOOD)) c->stops[i] = 0;
   c->stopped |= c->stops[i];
 }
 
 /* Residual 1. Gives what is wrong with the state. */
 static int test_positions(const Uncertainty* u, Consistency* c, double dt, const double* q, const double* qd) {
   const double x = log_chances(), z = sqrt(2 * x), share = smaller(dt / NOISE_TIME, 1);
-  int wrong = NO_PROBLEM, sure = 1;
+  int wrong = NO_PROBLEM, certain = 1;
   double worst = 1;
   c->proved = c->unproved = c->stopped = 0;
   EACH {
@@ -177,17 +177,18 @@ static int test_positions(const Uncertainty* u, Consistency* c, double dt, const
     const double most = velocity_change(c, 1.5 * z * sigma, dt, i, &expected), before = c->last_v[i] + expected;
     const double v = smaller(greater(qd[i], before - most), before + most);
     const double e = q[i] - c->last_q[i] - 0.5 * dt * (v + c->last_v[i]);
-    const double noise = shaken(u, i), bound = noise + x * sigma * dt / 2;
+    const double noise = noise_bound(u, i), bound = noise + x * sigma * dt / 2;
     const double sum = smaller_sum(c->offset[i] += e, c->offset[N + i] += e - u->velocity_delay * (v - c->last_v[i]));
     if (fabs(sum) <= bound) {
-      const double by = sigma * dt + fabs(v - c->last_v[i]) * (dt > LONG ? dt / 2 : dt / 6) + (dt > LONG ? c->doubt[i] * dt * dt / 8 : 0);
+      const double curved = dt > LONG ? c->acceleration_error[i] * dt * dt / 8 : 0;
+      const double by = sigma * dt + fabs(v - c->last_v[i]) * (dt > LONG ? dt / 2 : dt / 6) + curved;
       c->offset[i] = shrunk(c->offset[i], by); c->offset[N + i] = shrunk(c->offset[N + i], by);
     } else if (fabs(sum) > worst * bound) {
       worst = fabs(sum) / bound;
       wrong = OFF_VELOCITY; c->joint = i; c->value = sum; c->bound = bound;
       c->setting = noise > 0.5 * bound ? BY_POSITION_NOISE : BY_VELOCITY_NOISE;
     }
-    sure &= fabs(sum) <= 0.5 * bound;
+    certain &= fabs(sum) <= 0.5 * bound;
     const double jump = qd[i] - before, least = 1.5 * z * sigma + fabs(expected);
     prove(u, c, i, dt, jump, least, sum, bound);
     note_stop(u, c, i, c->last_t + dt, q[i], qd[i], fabs(jump) > least);
@@ -199,7 +200,7 @@ static int test_positions(const Uncertainty* u, Consistency* c, double dt, const
     c->raw[N + i] = c->raw[i]; c->raw[i] = qd[i];
     c->last_q[i] = q[i]; c->last_v[i] = v;
   }
-  if (wrong == NO_PROBLEM && sure && !c->unproved && !c->stopped) { copy(c->q, q); copy(c->v, qd); c->at = c->last_t + dt; }
+  if (wrong == NO_PROBLEM && certain && !c->unproved && !c->stopped) { copy(c->q, q); copy(c->v, qd); c->at = c->last_t + dt; }
   return wrong;
 }
 
@@ -243,7 +244,7 @@ static int is_at_stop(const Uncertainty* u, int i, double q, double residual) {
    may hold it, `load` what the model may not know of its load, `way` how far the other joints went in the interval. */
 static void watch_standing(const Uncertainty* u, Consistency* c, int i, double T, double q, int moves, double residual,
                            double dry, double load, double way, double inertia) {
-  const double still = shaken(u, i), borne = dry + load;
+  const double still = noise_bound(u, i), borne = dry + load;
   const int lives = moves || fabs(q - c->stood_at[i]) > still;
   const double seen = isfinite(c->shown[i]) ? c->shown[i] : borne, before = smaller(seen, greater(borne, fabs(residual)));
   const double grown = before + (borne - before) * T / FORGET;
@@ -307,16 +308,16 @@ static int test_efforts(const Settings* s, Consistency* c, double T, double age,
   }
   c->modelled = invert(mass, c->inverse_mass);
   EACH {
-    c->bias[i] = needed[i]; c->doubt[i] = 0;
+    c->bias[i] = needed[i]; c->acceleration_error[i] = 0;
     for (int j = 0; j < N; ++j) {
       c->bias[i] -= mass[i * N + j] * gained[j];
-      c->doubt[i] += fabs(c->inverse_mass[i * N + j]) * allowed[j];
+      c->acceleration_error[i] += fabs(c->inverse_mass[i * N + j]) * allowed[j];
     }
   }
   return wrong;
 }
 
-/* The first state, or one after silence: it is believed, unless the arm cannot have gone there in that time within its velocity
+/* The first state, or one after silence: it is accepted, unless the arm cannot have gone there in that time within its velocity
    limits; then states have to be consistent for `drop_time`. */
 static int begin_after_silence(const Uncertainty* u, Consistency* c, double t, const double* q, const double* qd) {
   int elsewhere = 0;
@@ -338,7 +339,7 @@ static int begin_after_silence(const Uncertainty* u, Consistency* c, double t, c
 static int is_another(const Uncertainty* u, Consistency* c, const double* q) {
   int found = 0;
   EACH {
-    const double bound = shaken(u, i), away = q[i] - c->last_q[i];
+    const double bound = noise_bound(u, i), away = q[i] - c->last_q[i];
     if (!(fabs(away) > bound)) continue;
     found = 1; c->problem = OFF_VELOCITY; c->joint = i; c->value = away; c->bound = bound; c->setting = BY_POSITION_NOISE;
   }
@@ -348,7 +349,7 @@ static int is_another(const Uncertainty* u, Consistency* c, const double* q) {
 
 /* The speed that the positions of an interval T show, whatever their noise. */
 static void find_swept(const Uncertainty* u, Consistency* c, double T, const double* q) {
-  EACH c->swept[i] = T > 0 ? greater(fabs(q[i] - c->begin_q[i]) - shaken(u, i), 0) / T : 0;
+  EACH c->swept[i] = T > 0 ? greater(fabs(q[i] - c->begin_q[i]) - noise_bound(u, i), 0) / T : 0;
 }
 
 /* Residual 2, where an interval is over or positions have shown that a jump was true. Gives what is wrong, which is not
@@ -403,8 +404,8 @@ static int check_consistency(const Settings* s, Consistency* c, double t, double
   return (int)(c->verdict = c->faulty ? FAULTY : TRUSTED);
 }
 
-/* A state of a period. A state that is dropped is refused. Where the loop is blind, the period has the latest state without
-   doubt in its place. */
+/* A state of a period. A state that is dropped is refused. Where the loop is blind, the period has the latest certain state
+   in its place. */
 static int compare(const Settings* s, State* m, Period* p) {
   Consistency* c = &m->consistency;
   if (!s->plausibility) return CORE_SEND;

@@ -134,7 +134,7 @@ int core_part(Core* c, double t, double* effort) {
   gravity_effort(s, m, m->q, wanted);
   find_added(s, m, added);
   limit(s, &m->memory, t, wanted, added, c->period.rows);
-  c->period.kind = PARTING;
+  c->period.kind = FINAL_COMMAND;
   EACH { effort[i] = c->period.rows[EFFORT * N + i]; limited |= c->period.rows[RATE_LIMITED * N + i] != 0; }
   return limited ? 1 : 2;
 }

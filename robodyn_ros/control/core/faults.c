@@ -8,7 +8,7 @@
 #define RECURRENCE_TIME 10.0 /* time within which faults of one class are counted: RECURRENCES of them latch it [s] */
 #define TRAIL_PERIOD 0.02 /* time between two positions of the trail [s] */
 #define EASE 0.1 /* time in which a retreat comes to the speed that the arm came with [s] */
-#define LIFE 0.01 /* distance by which a doubted joint has to move [rad], a tenth of it [m] */
+#define LIFE 0.01 /* distance by which a suspect joint has to move [rad], a tenth of it [m] */
 #define STANDS 5e-3 /* how far its joints may move within that time [rad] or [m] */
 #define EXPECTED_STEP 5e-3 /* step of the motion that the model expects [s] */
 #define EXPECTED_STEPS 20 /* most of them in a period */
@@ -48,7 +48,7 @@ static void target(const State* m, double t, double* q) {
 static void forget_history(State* m, int kind) { m->history_latched[kind] = m->level[kind] = 0; m->spent[kind] = 0; }
 
 static void acknowledge(State* m) {
-  m->doubted = 0;
+  m->is_suspect = 0;
   for (int k = 0; k < KINDS; ++k) {
     forget_history(m, k);
     m->begins_count[k] = 0;
@@ -63,14 +63,15 @@ static int judge_consistency(const Settings* s, State* m, const double* qd) {
   const Consistency* c = &m->consistency;
   const int trusted = c->verdict == TRUSTED;
   if (!trusted) {
-    m->doubt_problem = c->problem + PROBLEM_KINDS * c->setting; m->doubt_value = c->value; m->doubt_bound = c->bound;
-    m->doubt_joint = c->joint; m->doubted_at = m->q[c->joint];
-    m->doubted = c->verdict == FAULTY && c->problem == STANDS_DRIVEN;
+    m->suspect_problem = c->problem + PROBLEM_KINDS * c->setting; m->suspect_value = c->value; m->suspect_bound = c->bound;
+    m->suspect_joint = c->joint; m->suspect_q = m->q[c->joint];
+    m->is_suspect = c->verdict == FAULTY && c->problem == STANDS_DRIVEN;
   }
-  /* a joint that stood although it was driven is doubted until it moves: at rest nothing says whether its encoder lives */
-  if (m->doubted && fabs(m->q[m->doubt_joint] - m->doubted_at) > LIFE * s->uncertainty.scale[m->doubt_joint]) m->doubted = 0;
-  if (trusted && !m->doubted) return -1;
-  say(m, (int)m->doubt_problem, (int)m->doubt_joint, m->doubt_value, m->doubt_bound);
+  /* a joint that stood although it was driven is suspect until it moves: at rest nothing shows whether its encoder works */
+  const double moved = fabs(m->q[m->suspect_joint] - m->suspect_q);
+  if (m->is_suspect && moved > LIFE * s->uncertainty.scale[m->suspect_joint]) m->is_suspect = 0;
+  if (trusted && !m->is_suspect) return -1;
+  say(m, (int)m->suspect_problem, (int)m->suspect_joint, m->suspect_value, m->suspect_bound);
   return !trusted && c->problem == DISOBEYS ? FOLLOWING : SENSOR;
 }
 
@@ -138,7 +139,7 @@ static int detect(const Settings* s, State* m, double t, const double* qd, int* 
   *present = 1;
   for (size_t k = 0; kind < 0 && k < sizeof judges / sizeof *judges; ++k) kind = judges[k](s, m, qd);
   if (kind >= 0 || !m->active) return kind;
-  if (is_unproved(&m->consistency)) return (int)m->active_kind; /* a state in doubt ends no fault */
+  if (is_unproved(&m->consistency)) return (int)m->active_kind; /* an uncertain state ends no fault */
   if (is_braked(s, m, qd)) { *present = 0; return (int)m->active_kind; }
   kind = find_latched(s, m, t);
   *present = kind < 0;
@@ -237,7 +238,7 @@ static void go_on(const Settings* s, const State* m, double steps, double dt, do
 }
 
 /* The motion that the model expects goes on, since the latest velocity that was certain; and by the model alone, since the latest
-   state without doubt. */
+   certain state. */
 static void expect(const Settings* s, State* m, double t) {
   const double left = greater(t - m->expected_t, 0);
   const double steps = smaller(greater(ceil(left / EXPECTED_STEP), 1), EXPECTED_STEPS), dt = left / steps;
@@ -264,7 +265,7 @@ static int is_below_limits(const Settings* s, const State* m, double t) {
   return below;
 }
 
-/* The model's motion goes on from the latest state without doubt. An arm that stood stays there. */
+/* The model's motion goes on from the latest certain state. An arm that stood stays there. */
 static void begin_expecting(const Settings* s, State* m) {
   const Consistency* c = &m->consistency;
   m->expects = !(m->stepped_t - m->stood_since >= STOOD * (1 - 1e-9));
@@ -276,12 +277,12 @@ static void begin_expecting(const Settings* s, State* m) {
   clear(m->strayed);
 }
 
-/* Whether the model's motion goes on from the latest state without doubt. */
+/* Whether the model's motion goes on from the latest certain state. */
 static int is_expecting(const Settings* s, const State* m) {
   return s->plausibility && m->expected_since == m->consistency.at;
 }
 
-/* A state of which something is in doubt: the model's motion goes on by what is sent meanwhile, and the velocity of positions
+/* An uncertain state: the model's motion goes on by what is sent meanwhile, and the velocity of positions
    is filtered. */
 static void predict(const Settings* s, State* m, double t) {
   const Consistency* c = &m->consistency;
@@ -313,7 +314,8 @@ static double trusted_velocity(const State* m, int i) {
 static int find_trusted(const Settings* s, const State* m, double t) {
   double positions = 0, velocities = 0;
   EACH {
-    const double x = m->expected_v[i], most = SLOW * s->velocity_limit[i] + m->consistency.doubt[i] * (t - m->certain_t);
+    const double gained = m->consistency.acceleration_error[i] * (t - m->certain_t);
+    const double x = m->expected_v[i], most = SLOW * s->velocity_limit[i] + gained;
     positions = greater(positions, fabs(m->differ_v[i] - x) / most);
     velocities = greater(velocities, fabs(m->consistency.raw[i] - x) / most);
   }
@@ -332,8 +334,8 @@ static int strays(const Settings* s, State* m, double t) {
   EACH {
     double unknown = 0;
     for (int j = 0; j < N && c->modelled; ++j) unknown += fabs(c->inverse_mass[i * N + j]) * (m->driven[j] + m->gravity_error[j]);
-    m->strayed[i] = shrunk(left * m->strayed[i] + m->voted[i] - m->expected_v[i], dt * unknown);
-    found |= m->strayed[i] * m->voted[i] > 0 && fabs(m->strayed[i]) > SLOW * s->velocity_limit[i];
+    m->strayed[i] = shrunk(left * m->strayed[i] + m->estimated_v[i] - m->expected_v[i], dt * unknown);
+    found |= m->strayed[i] * m->estimated_v[i] > 0 && fabs(m->strayed[i]) > SLOW * s->velocity_limit[i];
   }
   return found;
 }
@@ -343,7 +345,7 @@ static void trust_none(const Settings* s, State* m, double t) {
   m->trusts = TRUST_NONE;
   m->certain_t = m->expected_since;
   copy(m->expected_q, m->alone_q); copy(m->expected_v, m->alone_v);
-  EACH m->voted[i] = shrunk(m->expected_v[i], spread_of(s, m, t, i));
+  EACH m->estimated_v[i] = shrunk(m->expected_v[i], spread_of(s, m, t, i));
 }
 
 /* The reported velocity of states that do not contradict each other; of a joint that stopped at once the predicted one stays.
@@ -352,7 +354,7 @@ static int trust_reported(State* m) {
   const Consistency* c = &m->consistency;
   const int stopped = m->expects && c->stopped;
   m->trusts = UNDECIDED;
-  EACH if (!(stopped && c->stops[i])) { m->voted[i] = m->expected_v[i] = c->raw[i]; m->expected_q[i] = m->last_q[i]; }
+  EACH if (!(stopped && c->stops[i])) { m->estimated_v[i] = m->expected_v[i] = c->raw[i]; m->expected_q[i] = m->last_q[i]; }
   return !stopped;
 }
 
@@ -365,7 +367,7 @@ static int trust_one(const Settings* s, State* m, double t) {
   EACH slow &= fabs(m->differ_v[i] - c->raw[i]) <= SLOW * s->velocity_limit[i];
   if (m->trusts == UNDECIDED && !slow) m->trusts = find_trusted(s, m, t);
   if (m->trusts == UNDECIDED && !slow) return 0;
-  EACH m->voted[i] = m->trusts == UNDECIDED ? faster_of(m->differ_v[i], c->raw[i]) : trusted_velocity(m, i);
+  EACH m->estimated_v[i] = m->trusts == UNDECIDED ? faster_of(m->differ_v[i], c->raw[i]) : trusted_velocity(m, i);
   if (strays(s, m, t)) { trust_none(s, m, t); return 0; }
   if (m->trusts == TRUST_POSITIONS) copy(m->expected_q, c->last_q);
   return 1;
@@ -374,13 +376,13 @@ static int trust_one(const Settings* s, State* m, double t) {
 /* The velocity by three: that of positions, the reported one, and the one that the model expects. Any one of them may be wrong.
    Without a state, or one that is trusted, it is the certain part of the expected one: damping by a guess could drive a joint.
    Nonzero while the velocity is known; the model's motion goes on from there then. An arm that stood stays there. */
-static int vote(const Settings* s, State* m, double t, int has_state) {
+static int estimate_motion(const Settings* s, State* m, double t, int has_state) {
   const int contradicts = m->consistency.verdict == BLIND;
-  EACH m->voted[i] = shrunk(m->expected_v[i], spread_of(s, m, t, i));
+  EACH m->estimated_v[i] = shrunk(m->expected_v[i], spread_of(s, m, t, i));
   if (!has_state) return 0;
-  if (contradicts && !m->expects) { clear(m->voted); return 1; }
+  if (contradicts && !m->expects) { clear(m->estimated_v); return 1; }
   if (!(contradicts ? trust_one(s, m, t) : trust_reported(m))) return 0;
-  copy(m->expected_v, m->voted);
+  copy(m->expected_v, m->estimated_v);
   m->certain_t = t;
   return 1;
 }
@@ -460,7 +462,7 @@ static double damping_part(State* m, double t, int begins) {
   return m->held > m->period ? m->period / m->held : 1;
 }
 
-/* Without states that can be trusted: the arm is carried, and braked by the velocity that is voted for. One that moved is given
+/* Without states that can be trusted: the arm is carried, and braked by the estimated velocity. One that moved is given
    BRAKING for that: then its weight would turn what is left of its speed into more, and only brakes keep it where it is. */
 static int blind_effort(const Settings* s, State* m, double t, int has_state, double* effort) {
   const int begins = !m->blind;
@@ -471,11 +473,11 @@ static int blind_effort(const Settings* s, State* m, double t, int has_state, do
   EACH effort[i] += m->carried_error[i];
   if (m->phase == RAMP) { fade(m, t, effort); return m->left == 0; }
   if (begins) begin_watching(m, t, m->expected_v);
-  const int sees = vote(s, m, t, has_state), blindly = m->expects && !sees;
-  if (begins) EACH { m->found[i] = m->expected_q[i]; m->begin_speed[i] = greater(m->begin_speed[i], fabs(m->voted[i])); }
+  const int sees = estimate_motion(s, m, t, has_state), blindly = m->expects && !sees;
+  if (begins) EACH { m->found[i] = m->expected_q[i]; m->begin_speed[i] = greater(m->begin_speed[i], fabs(m->estimated_v[i])); }
   if (t >= (blindly ? smaller(m->until, m->blind_begin + BRAKING) : m->until)) return 1;
-  if ((blindly && !is_below_limits(s, m, t)) || !obeys(s, m, t, m->expected_q, m->voted)) return 1;
-  EACH effort[i] += (sees ? spring(s, m, i, m->found[i], m->expected_q[i]) : 0) - part * m->carried_damping[i] * m->voted[i];
+  if ((blindly && !is_below_limits(s, m, t)) || !obeys(s, m, t, m->expected_q, m->estimated_v)) return 1;
+  EACH effort[i] += (sees ? spring(s, m, i, m->found[i], m->expected_q[i]) : 0) - part * m->carried_damping[i] * m->estimated_v[i];
   return 0;
 }
 

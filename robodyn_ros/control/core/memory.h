@@ -17,7 +17,7 @@
 #define N CORE_JOINTS
 #define EACH for (int i = 0; i < N; ++i)
 
-enum { PARTING = -2, NO_FAULT = -1 };                     /* instead of a kind of faults (kinds.h) */
+enum { FINAL_COMMAND = -2, NO_FAULT = -1 };                     /* instead of a kind of faults (kinds.h) */
 enum { WAITING, HELD, TRAJECTORY, STOPPING, STREAM, TOOL }; /* what gives the reference */
 enum { TOOL_FOLLOWS, TOOL_STANDS, TOOL_DETOUR };          /* what the tool does that a stream moves */
 enum { REFERENCES = 4 };                                  /* q, qd, qdd, effort */
@@ -92,7 +92,7 @@ typedef struct {
   int64_t verdict, problem, joint, setting, dropped; /* dropped: states so far */
   double value, bound;   /* of positions [rad] or [m]; of efforts [N·m] or [N] */
   double unexplained[N]; /* effort beyond what the model needs that each joint may get [N·m] or [N] */
-  double at, q[N], v[N]; /* the latest state without doubt */
+  double at, q[N], v[N]; /* the latest certain state */
   /* states */
   int64_t known, contradicts, driven, modelled;
   double last_t, last_q[N], last_v[N]; /* the latest one, its velocity followed by no more than is possible */
@@ -107,7 +107,7 @@ typedef struct {
   int64_t faulty;                         /* what is wrong with it */
   double told[N], acted[N], acted_t; /* mean effort of the latest interval, as told and as the motion shows it; when that ended */
   double residual[N]; /* mean effort beyond what the model needs, friction included [N·m] or [N] */
-  double inverse_mass[N * N], bias[N], doubt[N]; /* M⁻¹; C q̇ + g; accelerations that may be wrong */
+  double inverse_mass[N * N], bias[N], acceleration_error[N]; /* M⁻¹; C q̇ + g; greatest errors of accelerations */
   /* joints that stand */
   double stood_at[N], unseen[N]; /* where, and w */
   double shown[N], way[N];       /* residual of the latest motion; how far all joints went since then [rad] or [m] */
@@ -230,12 +230,13 @@ typedef struct {
   double alone_q[N], alone_v[N], strayed[N]; /* where the arm is by the model alone, and how fast; by how much velocities that are
                                                 trusted changed more than efforts explain [rad/s] or [m/s] */
   int64_t trusts; /* of states that contradict: what of them is trusted */
-  double differ_t, differ_q[N], differ_v[N], voted[N]; /* likewise: the velocity of their positions; and the vote */
+  double differ_t, differ_q[N], differ_v[N]; /* likewise: the velocity of their positions */
+  double estimated_v[N]; /* the velocity that reactions use */
   double blind_begin, blind_t, held; /* since when no state can be trusted, the latest command since then, and the longest that
                                         one of them was held [s] */
   double begin_speed[N], grows_since; /* speeds at the beginning of a reaction; since when a joint that disobeys is faster */
-  int64_t disobeys[N], doubted, doubt_joint, doubt_problem; /* doubted: a joint that stood although it was driven, and where */
-  double doubted_at, doubt_value, doubt_bound;
+  int64_t disobeys[N], is_suspect, suspect_joint, suspect_problem; /* a joint that stood although it was driven, and where */
+  double suspect_q, suspect_value, suspect_bound;
   int64_t history_latched[KINDS], level[KINDS], begins_count[KINDS];
   double seen[KINDS], reacted[KINDS], spent[KINDS];
   /* what is wrong, for words: in which joint, and two numbers */

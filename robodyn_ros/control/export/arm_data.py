@@ -21,7 +21,7 @@ from robodyn_ros.control.compiled_step import CompiledStep
 from robodyn_ros.control.contact.settings import Contact
 from robodyn_ros.control.core_library import CODES, core_structs
 from robodyn_ros.control.core_settings import LEVELS
-from robodyn_ros.control.export.controller_parameters import PARTINGS, ExportedParameter, members
+from robodyn_ros.control.export.controller_parameters import FINAL_COMMANDS, ExportedParameter, members
 from robodyn_ros.control.faults import holding, sampling
 from robodyn_ros.control.faults.consistency import SETTINGS, uncertainty_of
 from robodyn_ros.control.faults.problems import FaultCause
@@ -318,7 +318,7 @@ class Arm:
             "BODIES_WIDTH": len(self._bare_bodies),
             "POSES": holding.POSES,
             "HELD_POSES": round(holding.HELD * holding.POSES),
-            **{f"LEAVE_{name.upper()}": place for place, name in enumerate(PARTINGS)},
+            **{f"LEAVE_{name.upper()}": place for place, name in enumerate(FINAL_COMMANDS)},
             **{f"STEP_{name}": place for name, place in self._step_places().items()},
         }
         defined = "\n".join(f"#define {name} {_number(value)}" for name, value in numbers.items())

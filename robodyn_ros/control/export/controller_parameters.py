@@ -50,15 +50,15 @@ was computed at the export. A target pose is always a stream, whose reference is
 GIVEN_BY_PARAMETERS = {"law.kp", "law.kd", "law.ki", "law.dynamics.symbols"}
 """Settings of the step, besides its limits, that the exported code computes from parameters."""
 
-PARTINGS = ("gravity", "zero", "damping")
+FINAL_COMMANDS = ("gravity", "zero", "damping")
 """Final commands to the drives when the controller is deactivated."""
 
-PARTING = ParameterSpec(
+FINAL_COMMAND = ParameterSpec(
     "on_deactivate",
     "gravity",
     "final command to the drives when the controller is deactivated: the gravity effort at the arm's position, zero "
     "(for brakes that close), or the gravity effort and the drives' own damping (output mit)",
-    choices=PARTINGS,
+    choices=FINAL_COMMANDS,
 )
 """The parameter of the final command; the node does not have it."""
 
@@ -140,7 +140,7 @@ def _all_specs(robot: Robot, given: Mapping[str, Any], law: str) -> Iterator[tup
     yield from single([PAYLOAD[0]._replace(choices=links), *PAYLOAD[1:]])
     for settings in (SafetySettings, MitSettings, CompensationSettings):
         yield from single(parameter_specs(settings))
-    yield from single([PARTING])
+    yield from single([FINAL_COMMAND])
     yield from single([TOOL], fixed=True)
     yield from single(parameter_specs(StreamSettings, "stream."))
     yield from single(parameter_specs(GoalSettings, "constraints."))

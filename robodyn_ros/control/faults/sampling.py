@@ -42,10 +42,10 @@ RETURN_MARGIN = 1.3
 PERIODS_IN_TIMEOUT = 1.5
 """How many periods of the states must fit into a ``state_timeout`` that is set."""
 
-SURE = 2.0
+SPREAD = 2.0
 """Up to this factor of period and delay together they need not be judged anew, where all gains are surely carried."""
 
-SURELY = 0.2
+STEADY = 0.2
 """Where the greatest rate of the feedback, times period and delay, is below this, it is stable by far."""
 
 BISECTIONS = 14
@@ -82,8 +82,8 @@ def judged(settings: LoopSettings, sampling: StateSampling, q: Array) -> Judgeme
     carried = carried_part(period, delay, gains, GAIN_MARGIN if sampling.carried == 1.0 else RETURN_MARGIN)
     own = effort_gains(feedback, settings.controller.dynamics.mass_matrix(q))
     part = carried_part(period, delay, own, REACTION_MARGIN)
-    reach = SURE * (period + delay)
-    settled = RETURN_MARGIN * max(fastest(own), fastest(gains)) * reach < SURELY
+    reach = SPREAD * (period + delay)
+    settled = RETURN_MARGIN * max(fastest(own), fastest(gains)) * reach < STEADY
     return Judgement(
         carried,
         feedback if part == 1.0 else scaled(feedback, part),
@@ -175,7 +175,7 @@ def carried_part(period: float, delay: float, gains: AccelerationGains, margin: 
         margin: by this factor they may be too high.
     """
     stiffness, damping, integral = gains
-    if margin * fastest(gains) * (period + delay) < SURELY:
+    if margin * fastest(gains) * (period + delay) < STEADY:
         return 1.0
     if delay > PERIODS * period:  # the same mean delay, half a period of the hold included, in fewer steps
         period, delay = delay / PERIODS, delay + 0.5 * (period - delay / PERIODS)

@@ -70,10 +70,10 @@ WATCH_PERIOD = 0.02
 REST_PERIOD = 0.05
 """Time between two checks while the thread runs the loop and no subscriber needs each of its periods [s]."""
 
-PARTING_PERIOD = 0.002
+FINAL_PERIOD = 0.002
 """Time between two commands of the transition to the final command [s]."""
 
-PARTING_TIME = 0.5
+FINAL_TIME = 0.5
 """Longest time of this transition [s]; the default rate limits allow any change within 0.02 s."""
 
 PUBLISHER_PERIOD = 0.2
@@ -293,7 +293,7 @@ class ClosedLoop:
             self._reset()
 
     def _part(self) -> None:
-        """Send the transition to the final command, within the rate limits, for ``PARTING_TIME`` at most."""
+        """Send the transition to the final command, within the rate limits, for ``FINAL_TIME`` at most."""
         last, begun = self._callback, perf_counter()
         while (step := self._loop.part(last.state_time + perf_counter() - last.received)) is not None:
             effort, has_come = step
@@ -301,10 +301,10 @@ class ClosedLoop:
             last.publish(divmod(self._now(), NANO), last.state_time, Command(effort, free, free, 0.0))
             if has_come:
                 return
-            if perf_counter() - begun > PARTING_TIME:
+            if perf_counter() - begun > FINAL_TIME:
                 self._log.warning("the rate limits leave no time for the final command: the arm may not be held")
                 return
-            sleep(PARTING_PERIOD)
+            sleep(FINAL_PERIOD)
 
     def _watch_due(self) -> float:
         """Time until the next check [s]; longer if the thread checks and no subscriber needs each period."""
