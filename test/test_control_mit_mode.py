@@ -142,8 +142,8 @@ def test_hold_damp_and_ramp():
 
 
 def test_a_motor_gets_the_same_in_its_own_units():
-    motors = [TransmissionSettings(False, 50.0, 0.1, 1.5), TransmissionSettings(True, 100.0, -0.2, 0.5)]
-    transmission = Transmission([*motors, TransmissionSettings(False, 30.0, 0.3, 0.25)])
+    motors = [TransmissionSettings(50.0, 0.1, 1.5), TransmissionSettings(-100.0, -0.2, 0.5)]
+    transmission = Transmission([*motors, TransmissionSettings(30.0, 0.3, 0.25)])
     rng = np.random.default_rng(3)
     command = MitCommand(*rng.uniform(0.2, 2.0, (5, 3)))
     q, qd = rng.standard_normal((2, 3))

@@ -186,7 +186,7 @@ def test_velocities_are_estimated_where_that_is_asked_for(rig):
 
 @pytest.mark.parametrize("by", [-0.04, 0.06])
 def test_stamps_out_of_order(rig, report, by):
-    """They are left out, and what follows goes on; what stays ahead of the clock is believed after a while."""
+    """They are left out, and what follows goes on; what stays ahead of the clock is accepted after a while."""
     rig.as_usual()
     before = rig.count("state out of order")
     begin = time.monotonic()
@@ -233,7 +233,7 @@ def test_a_second_publisher(rig, report, topic, answer):
 
 
 def test_velocities_that_contradict_the_positions(rig, report):
-    """Nothing of the states is used then; they are believed again when that is acknowledged.
+    """Nothing of the states is used then; they are accepted again when that is acknowledged.
 
     Positions jump to and fro.
     """

@@ -73,7 +73,7 @@ def core_text(first: str = "core.c") -> str:
         seen.add(name)
         return re.sub(r'#include "(\w+\.[ch])"', lambda found: included(found[1]), core_files()[name])
 
-    return included(first)
+    return SHARED + included(first)
 
 
 def _head(n: int) -> str:
@@ -83,7 +83,7 @@ def _head(n: int) -> str:
 @lru_cache(maxsize=8)
 def core_source(n: int, around: Path | None = None) -> str:
     """The core in C for n joints, in pages that are compiled side by side, and the code ``around`` that calls it."""
-    text = f"{SHARED}{_head(n)}{core_text()}{PYTHON}"
+    text = f"{_head(n)}{core_text()}{PYTHON}"
     return text if around is None else f"{text}\n{around.read_text(encoding='utf-8')}"
 
 

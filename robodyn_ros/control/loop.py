@@ -218,9 +218,24 @@ class ControlLoop:
             NotReadyError: there is no C compiler; the message says how to get one.
         """
         robot = controller.dynamics.robot
+        self.settings = LoopSettings(
+            controller,
+            Limits.of(robot, effort_limit, rate_limit, velocity_limit),
+            feedback or law_feedback(controller),
+            tolerances or Tolerances.none(robot.n),
+            safety or SafetySettings(),
+            reactions or FaultReactions(),
+            None if deceleration is None else np.asarray(deceleration, dtype=np.float64),
+            drives,
+            contact,
+            tool,
+            stream or StreamSettings(),
+        )
+        self._kept: list[Any] = []
+        self.try_out(self.settings)
+        step = make_step(self.settings, self._ahead)  # before the core, which may still be compiled
         self._core = Core(robot.n)
         self.live: Runner | None = None
-        self.settings: LoopSettings
         self._judge = JUDGE(self.judge_rate)
         self._kept = self._core.kept
         self._copy = self._core.structs.make("State")
@@ -235,21 +250,7 @@ class ControlLoop:
         self._has_velocity[...] = 1
         self._times, self._time = self._core.times.data, self._core.state.time
         self._run, self._numbers, self._external = self._core.run, self._core.numbers, period.external
-        self.apply(
-            LoopSettings(
-                controller,
-                Limits.of(robot, effort_limit, rate_limit, velocity_limit),
-                feedback or law_feedback(controller),
-                tolerances or Tolerances.none(robot.n),
-                safety or SafetySettings(),
-                reactions or FaultReactions(),
-                None if deceleration is None else np.asarray(deceleration, dtype=np.float64),
-                drives,
-                contact,
-                tool,
-                stream or StreamSettings(),
-            )
-        )
+        self._hand_over(self.settings, step, "CORE_CONTINUE")
 
     @classmethod
     def from_settings(cls: type[Loop], settings: LoopSettings) -> Loop:
@@ -875,11 +876,9 @@ class ControlLoop:
         Raises:
             Exception: whatever the control law raises when it is tried out; nothing is changed then.
         """
-        first = not self._kept
-        before = settings if first else self.settings
+        before = self.settings
         self.try_out(settings)
-        if not first:
-            self.memory()  # copies the law's memory from the core to the law
+        self.memory()  # copies the law's memory from the core to the law
         settings.controller.resume(before.controller)
         if learnt is not None:
             settings.controller.restore(learnt)

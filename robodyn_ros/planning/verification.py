@@ -83,6 +83,13 @@ def _violations_of_stops(problem: Problem, stops: tuple[Array, ...]) -> Iterator
             if distance < (0.0 if title == "start" else problem.margin):
                 constraint, missing = f"distance of {pair.link!r} from {pair.obstacle!r}", problem.margin - distance
                 yield _reason(title, constraint, missing, "m", f"in collision, or too close: {distance:.4g} m apart")
+    yield from _violations_at_rest(problem, stops)
+
+
+def _violations_at_rest(problem: Problem, stops: tuple[Array, ...]) -> Iterator[tuple[str, Violation]]:
+    """Of the efforts that hold the arm at the start and at the goal."""
+    n, limits, names = len(stops[0]), problem.bounds, problem.joints
+    units = JointUnits.of(problem.dynamics.robot)
     poses_at_rest = [("start", stops[0])] if not problem.first[1].any() else []
     if isinstance(problem.goal, JointGoal) and rests(problem.goal, n):
         poses_at_rest.append(("goal", stops[-1]))

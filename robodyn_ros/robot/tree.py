@@ -34,24 +34,25 @@ def build_robot(name: str, links: Mapping[str, Inertial | None], joints: Sequenc
     free = [joint for joint in movable if joint.mimic is None]
     body, pose, placements = _bodies(ordered, movable)
     owned = tuple(Link(link, links[link], body[link], pose[link]) for link in links)
-    bodies = []
-    for i, joint in enumerate(movable):
-        leader, ratio, offset = _leader(joint, {joint.name: joint for joint in joints})
+    named = {joint.name: joint for joint in joints}
+
+    def made(i: int, joint: Joint) -> Body:
+        leader, ratio, offset = _leader(joint, named)
         members = [link for link in owned if link.body == i]
         parts = [link.inertial.seen_from(link.pose) for link in members if link.inertial is not None]
-        bodies.append(
-            Body(
-                name=joint.child,
-                joint=joint,
-                parent=body[joint.parent],
-                placement=placements[i],
-                inertial=Inertial.combined(parts),
-                links=tuple(link.name for link in members),
-                coordinate=free.index(leader),
-                ratio=ratio,
-                offset=offset,
-            )
+        return Body(
+            name=joint.child,
+            joint=joint,
+            parent=body[joint.parent],
+            placement=placements[i],
+            inertial=Inertial.combined(parts),
+            links=tuple(link.name for link in members),
+            coordinate=free.index(leader),
+            ratio=ratio,
+            offset=offset,
         )
+
+    bodies = [made(i, joint) for i, joint in enumerate(movable)]
     fixed = tuple(joint for joint in ordered if joint.type == "fixed")
     robot = Robot(name, tuple(free), tuple(bodies), owned, fixed, urdf)
     check_finite(robot)

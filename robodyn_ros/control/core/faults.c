@@ -482,7 +482,7 @@ static double damping_ratio(State* m, double t, int begins) {
   return m->longest_hold > m->period ? m->period / m->longest_hold : 1;
 }
 
-/* Without valid states: gravity compensation, and damping by the selected velocity. An arm that moved is braked for
+/* Without valid states: gravity compensation, and damping by the estimated velocity. An arm that moved is braked for
    BRAKING at most: after that its weight could accelerate it again, and only brakes hold it. Nonzero if no more effort
    is to be sent. */
 static int effort_without_state(const Settings* s, State* m, double t, int has_state, double* effort) {

@@ -196,7 +196,24 @@ def frozen_groups(given: Mapping[str, Any], defaults: Mapping[str, Any], dynamic
     Some laws compute settings from a gain, a limit or the model that the code in C cannot compute. To find them, each
     group of parameters is changed, and the settings of the law are compared.
     """
-    robot = dynamics.robot
+    before = dynamics.parameters
+    key, first = step_values(make_loop_settings(FileParameters(given, defaults), dynamics, law))
+    frozen = set()
+    for group, changed in _changes(given, defaults, dynamics.robot).items():
+        values = FileParameters(dict(given) | changed | {"externally_supported": True}, defaults)
+        try:
+            dynamics.configure(**model_parameters(values, dynamics.robot))
+            other, found = step_values(make_loop_settings(values, dynamics, law))
+        finally:
+            dynamics.configure(gravity=before.gravity, payload=before.payload)
+        own = [name for name in first if name not in StepSettings._fields and name not in GIVEN_BY_PARAMETERS]
+        if other != key or any(not _same(first[name], found[name]) for name in own):
+            frozen.add(group)
+    return frozen
+
+
+def _changes(given: Mapping[str, Any], defaults: Mapping[str, Any], robot: Robot) -> dict[str, dict[str, Any]]:
+    """Group of parameters → other values for them."""
     links = [link.name for link in robot.links if link.body >= 0]
     changes: dict[str, dict[str, Any]] = {
         "gains": {f"gains.{name}.natural_frequency": 9.0 + k for k, name in enumerate(robot.joint_names)}
@@ -210,20 +227,7 @@ def frozen_groups(given: Mapping[str, Any], defaults: Mapping[str, Any], dynamic
     for name in robot.joint_names:
         limit = given.get(f"effort_limits.{name}", defaults.get(f"effort_limits.{name}", np.inf))
         changes["effort_limits"][f"effort_limits.{name}"] = 0.999 * limit if np.isfinite(limit) else 1e6
-    before = dynamics.parameters
-    key, first = step_values(make_loop_settings(FileParameters(given, defaults), dynamics, law))
-    frozen = set()
-    for group, changed in changes.items():
-        values = FileParameters(dict(given) | changed | {"externally_supported": True}, defaults)
-        try:
-            dynamics.configure(**model_parameters(values, robot))
-            other, found = step_values(make_loop_settings(values, dynamics, law))
-        finally:
-            dynamics.configure(gravity=before.gravity, payload=before.payload)
-        own = [name for name in first if name not in StepSettings._fields and name not in GIVEN_BY_PARAMETERS]
-        if other != key or any(not _same(first[name], found[name]) for name in own):
-            frozen.add(group)
-    return frozen
+    return changes
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -352,9 +352,9 @@ class ConfiguredController:
             start_core(robot.n, THREAD)
             dynamics = make_dynamics(parameters, robot)
             start_model(dynamics)
+            motion = _tool_motion(node, robot, tool)  # before the loop, which waits for the core
             loop = ControlLoop.from_settings(with_streams(make_loop_settings(parameters, dynamics), parameters))
             prepare_thread(robot.n)  # now, because compiling it later would delay commands
-            motion = _tool_motion(node, robot, tool)
         node.get_logger().info(
             f"{robot.name}: {robot.n} joints, {parameters['controller']} on {parameters['dynamics']} dynamics"
         )

@@ -278,17 +278,18 @@ class StateCallback:
         if command is not None:
             self.position = q
             self.publish(stamp, time, command)
-        done = perf_counter()
+        self.received, self.state_time, self.node_time = begun, time, (self._newest if is_simulated else now) / NANO
+        self._account(begun, stamp, command, loop.restarts > restarts)
 
-        # The rest is not urgent: bookkeeping, statistics, and the terms of the command.
-        overrun = loop.settings.safety.overrun
+    def _account(self, begun: float, stamp: Stamp, command: Command | None, has_restarted: bool) -> None:
+        """Do what is not urgent: bookkeeping, statistics, and the terms of the command."""
+        done, overrun = perf_counter(), self._loop.settings.safety.overrun
         if done - begun > overrun:
             # The executor passes on all states that have come in the meantime, and all of them look new. If each took
             # as long as this one, the other callbacks would never run. Therefore ignore states for as long as it took.
             self._ignore_until = 2.0 * done - begun
-        if loop.restarts > restarts:
+        if has_restarted:
             self._faults.count("states broke off", BROKE_OFF)
-        self.received, self.state_time, self.node_time = begun, time, (self._newest if is_simulated else now) / NANO
         if command is not None:
             when = Time(sec=stamp[0], nanosec=stamp[1])
             self.latest = when, command
@@ -299,7 +300,7 @@ class StateCallback:
         if begun >= self._next_refresh:
             self._next_refresh = begun + SUBSCRIBER_PERIOD
             self._output.refresh()
-            self.states.note_locked(data)
+            self.states.note_locked(self.data)
         self._report_fault(command)
 
     def _time(self, clock: int, stamp: Stamp) -> int:

@@ -152,22 +152,13 @@ class ContactTopics:
         if observer is None or contact is None:
             return
         try:
-            message = decode(data, JointState)
-            columns = [message.name.index(name) for name in self._robot.joint_names]
-            if not len(message.name) == len(message.velocity) == len(message.effort) == len(message.position):
-                raise InputError("effort", "is missing in joint_states: contact.effort_source is measured")
-            position, velocity, effort = (
-                np.array(values)[columns] for values in (message.position, message.velocity, message.effort)
-            )
-            t, efforts = seconds(message.header.stamp), self._transmission.joint_effort(effort)
-            q, qd = self._transmission.joint_position(position), self._transmission.joint_velocity(velocity)
-            if not all(np.isfinite(each).all() for each in (q, qd, efforts)):
-                raise InputError("joint_states", "is not finite")
+            stamp, q, qd, efforts = self._measured(data)
         except ValueError:  # a message about other joints
             return
         except RobodynError as problem:
             self._closed.faults.count("contact not observed", problem)
             return
+        t = seconds(stamp)
         last, self._last = self._last, (t, efforts)
         if last is not None and t == last[0]:
             return
@@ -175,7 +166,27 @@ class ContactTopics:
         mean = efforts if last is None else (efforts + last[1]) / 2.0  # the trapezoidal rule, as for the other efforts
         found = observer.update(-1.0 if begins or last is None else t - last[0], q, qd, mean)
         self._judge(contact, observer.efforts, observer.wrench)
-        self._publish(message.header.stamp, q, found[: self._robot.n], observer.wrench)
+        self._publish(stamp, q, found[: self._robot.n], observer.wrench)
+
+    def _measured(self, data: bytes) -> tuple[Any, Array, Array, Array]:
+        """Stamp, position, velocity and efforts of the joints, the last three (n,), of a serialized JointState.
+
+        Raises:
+            ValueError: it is about other joints.
+            RobodynError: it has no efforts, or numbers that are not finite.
+        """
+        message = decode(data, JointState)
+        columns = [message.name.index(name) for name in self._robot.joint_names]
+        if not len(message.name) == len(message.velocity) == len(message.effort) == len(message.position):
+            raise InputError("effort", "is missing in joint_states: contact.effort_source is measured")
+        position, velocity, effort = (
+            np.array(values)[columns] for values in (message.position, message.velocity, message.effort)
+        )
+        drives = self._transmission
+        found = drives.joint_position(position), drives.joint_velocity(velocity), drives.joint_effort(effort)
+        if not all(np.isfinite(each).all() for each in found):
+            raise InputError("joint_states", "is not finite")
+        return message.header.stamp, *found
 
     def _on_sensor(self, data: bytes) -> None:
         """Use the wrench of a force-torque sensor in place of the observed one."""
