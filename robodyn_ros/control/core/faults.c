@@ -382,8 +382,8 @@ static int trust_one(const Settings* s, State* m, double t) {
   if (m->trusted_source == UNDECIDED && !slow) m->trusted_source = find_trusted(s, m, t);
   if (m->trusted_source == UNDECIDED && !slow) return 0;
   EACH {
-    const int is_open = m->trusted_source == UNDECIDED;
-    m->estimated_v[i] = is_open ? faster_of(m->difference_v[i], c->reported[i]) : trusted_velocity(m, i);
+    const int undecided = m->trusted_source == UNDECIDED;
+    m->estimated_v[i] = undecided ? faster_of(m->difference_v[i], c->reported[i]) : trusted_velocity(m, i);
   }
   if (diverges(s, m, t)) { trust_none(s, m, t); return 0; }
   if (m->trusted_source == TRUST_POSITIONS) copy(m->predicted_q, c->last_q);
@@ -476,7 +476,7 @@ static void begin_blind(const Settings* s, State* m, double t) {
 
 /* The damping is designed for the period of the states. If commands are held for longer, only this ratio of it is
    stable. The duration of the next command is not known: it counts as the longest one so far. */
-static double damping_ratio(State* m, double t, int begins) {
+static double damping_scale(State* m, double t, int begins) {
   m->longest_hold = begins ? 0 : greater(m->longest_hold, t - m->blind_t);
   m->blind_t = t;
   return m->longest_hold > m->period ? m->period / m->longest_hold : 1;
@@ -487,7 +487,7 @@ static double damping_ratio(State* m, double t, int begins) {
    is to be sent. */
 static int effort_without_state(const Settings* s, State* m, double t, int has_state, double* effort) {
   const int begins = !m->blind;
-  const double ratio = damping_ratio(m, t, begins);
+  const double ratio = damping_scale(m, t, begins);
   if (begins) begin_blind(s, m, t);
   predict_motion(s, m, t);
   gravity_effort(s, m, m->predicted_q, effort);
