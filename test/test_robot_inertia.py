@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 import warnings
+from argparse import ArgumentParser
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +18,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
 import robodyn_ros as rd
+from robodyn_ros.cli import view
 from robodyn_ros.cli.main import main
 from robodyn_ros.errors import RobotDescriptionError, RobotDescriptionWarning
 from robodyn_ros.robot import load_robot, reload_robot
@@ -194,6 +197,18 @@ def test_verbs_take_the_option(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert "repair" in capsys.readouterr().err
     assert main(["export", str(path), "--language", "latex", "--out", "-", "--accept", "repaired_inertia"]) == 0
     assert f"warning: {path}:4: link 'upper': repaired" in capsys.readouterr().err
+
+
+def test_the_nodes_of_view_accept_what_the_verb_accepts(tmp_path: Path) -> None:
+    """The text that they get still has an inertia that is accepted as it is."""
+    path, parser = tmp_path / "wrong.urdf", ArgumentParser()
+    path.write_text(arm(), encoding="utf-8")
+    view.add_arguments(parser)
+    start = view._arm(parser.parse_args([str(path), "--accept", "impossible_inertia"])).start
+    assert isinstance(start, partial)
+    given = start.keywords["parameters"]
+    with pytest.warns(RobotDescriptionWarning):
+        assert load_robot(given["robot_description"], accept=given.get("accept", ())).n == 2
 
 
 @pytest.mark.parametrize(

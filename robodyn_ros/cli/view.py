@@ -18,7 +18,7 @@ from select import select
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from robodyn_ros.cli.arm import add_arm, arm_of, arm_source
+from robodyn_ros.cli.arm import add_arm, arm_of, arm_settings, arm_source
 from robodyn_ros.cli.console import console
 from robodyn_ros.cli.parameters import add_parameters, node_parameters
 from robodyn_ros.cli.verb import ExitCode, Verb, need_ros
@@ -100,7 +100,7 @@ def _arm(args: Namespace) -> _Arm:
     files = given.files or ([find(GAINS)] if args.urdf == OWN else [])
     find_plugin("controllers", args.controller)
     find_plugin("dynamics", args.dynamics)
-    model = {"robot_description": robot.urdf}
+    model = {"robot_description": robot.urdf, "accept": list(arm_settings(args).accept)}
     pictured: dict[str, Any] = {"robot_description": robot.urdf, "urdf_file": str(Path(document.label).absolute())}
     if args.urdf == OWN:
         pictured |= {f"poses.{name}": list(q) for name, q in POSES.items()}
