@@ -95,7 +95,7 @@ def parameter_name(item: Field[Any], prefix: str) -> str:
 
 
 def check_settings(settings: Any) -> None:
-    """Check the values of a dataclass of settings; its ``__post_init__`` calls this. Vectors become tuples of floats.
+    """Check the values of a dataclass of settings; its ``__post_init__`` calls this. Lists become tuples.
 
     Raises:
         ConfigurationError: a value is not a finite number within its range, or none of the choices.
@@ -105,6 +105,8 @@ def check_settings(settings: Any) -> None:
         check_value(item.name, item, value)
         if _is_vector(item):
             object.__setattr__(settings, item.name, tuple(map(float, value)))
+        elif "names" in item.metadata:
+            object.__setattr__(settings, item.name, tuple(value))
 
 
 def _is_vector(item: Field[Any]) -> bool:

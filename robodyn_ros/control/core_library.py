@@ -97,8 +97,11 @@ def caller_library(n: int, caller: Path) -> Any:
     Raises:
         NotReadyError: there is no C compiler; the message says how to get one.
     """
-    source = _caller_source(n, caller)
-    found = loaded(caller.stem, text_key(source), lambda: source)
+    return _compiled(caller.stem, _caller_source(n, caller))
+
+
+def _compiled(name: str, source: str) -> Any:
+    found = loaded(name, text_key(source), lambda: source)
     if found is None:
         raise NotReadyError(NO_COMPILER)
     return found
@@ -119,10 +122,7 @@ def core_library(n: int, around: Path | None = None) -> Any:
     Raises:
         NotReadyError: there is no C compiler; the message says how to get one.
     """
-    source = core_source(n, around)
-    found = loaded("core" if around is None else around.stem, text_key(source), lambda: source)
-    if found is None:
-        raise NotReadyError(NO_COMPILER)
+    found = _compiled("core" if around is None else around.stem, core_source(n, around))
     for name in ("core_create", "core_state", "core_period", "core_trajectory_create"):
         getattr(found, name).restype = ctypes.c_void_p
     found.core_watch_due.restype = ctypes.c_double

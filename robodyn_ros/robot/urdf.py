@@ -150,7 +150,6 @@ class DescriptionSettings:
     def __post_init__(self) -> None:
         """Check the values."""
         check_settings(self)
-        object.__setattr__(self, "accept", tuple(self.accept))
         known = (*IMPERFECTIONS, NONE)
         for name in self.accept:
             if name not in known:
