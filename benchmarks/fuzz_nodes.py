@@ -7,7 +7,7 @@
     make fuzz-nodes BENCH="--scale 0.01"         a hundredth of that
     make fuzz-nodes BENCH="--time real"          in real time alone; both ways unless told otherwise
     make fuzz-nodes BENCH="--seed 2 --json"      other messages; the counts for machines
-    make fuzz-nodes BENCH="--set ramp_time=0.5"  with another parameter of the controller
+    make fuzz-nodes BENCH="--set blend_time=0.5"  with another parameter of the controller
 
 This process is the drives: it integrates the PRR arm by the library's forward dynamics, records every command, and
 brakes when none comes. In lockstep, a state is sent, its answer is waited for, and then the arm moves; simulated time

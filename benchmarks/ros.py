@@ -263,10 +263,10 @@ def compare(
         return {f"{rate:g} Hz": measure(meter, pids, rate, duration) for rate in rates}
 
 
-def disturbed(rate: float, duration: float, options: list[str]) -> dict[str, Any]:
+def disturbed(rate: float, duration: float) -> dict[str, Any]:
     """Each controller alone, undisturbed and while Python computes or stands still in its process."""
     found: dict[str, Any] = {}
-    nodes, topics = controllers(options, chosen={**PYTHON, "realtime": CONTROLLERS["realtime"]})
+    nodes, topics = controllers([], chosen={**PYTHON, "realtime": CONTROLLERS["realtime"]})
     for kind, text in KINDS.items():
         for name, (_, *program) in nodes.items():
             command = ["-m", *program] if kind == "quiet" else ["-c", DISTURBED, kind, *program]
@@ -343,13 +343,13 @@ def soak(duration: float, options: list[str]) -> dict[str, Any]:
     }
 
 
-def starts(count: int, options: list[str]) -> dict[str, Any]:
+def starts(count: int) -> dict[str, Any]:
     """How soon a controller that starts sends its first command, and how long its imports alone take [s]."""
     from sensor_msgs.msg import JointState
 
     given = ("--ros-args", "-p", f"robot_description:={ROOT / 'urdf/prr.urdf'}")
     simulator = ["-m", "robodyn_ros.nodes.simulator", *given, "-r", "commands:=controller/commands"]
-    controller = ["-m", "robodyn_ros.nodes.controller", *given, "-p", "use_sim_time:=true", *options]
+    controller = ["-m", "robodyn_ros.nodes.controller", *given, "-p", "use_sim_time:=true"]
     found: dict[str, list[float]] = {"imports [s]": [], "first command [s]": []}
     with running({"simulator": simulator}), in_the_graph() as (node, executor):
         for _ in range(count):
@@ -400,24 +400,21 @@ def main() -> int:
     text = "at 1 kHz, while a thread of Python computes, and while the interpreter stands still, instead"
     parser.add_argument("--disturbed", action="store_true", help=text)
     parser.add_argument("--realtime", default="on", help="the controller's parameter in the soak")
-    text = "forbid the processors to sleep meanwhile: the controller's parameter cpu_dma_latency"
-    parser.add_argument("--awake", action="store_true", help=text)
     parser.add_argument("--python", action="store_true", help="a controller with its loop in Python, too")
     parser.add_argument("--arm", choices=ARMS, default="prr", help="the arm of the controllers")
     parser.add_argument("--law", nargs="+", metavar="LAW", help="the laws of the controllers, one after the other")
     arguments = parser.parse_args()
-    options = ["-p", "cpu_dma_latency:=0"] if arguments.awake else []
     if arguments.soak:
-        print(json.dumps(soak(arguments.soak, [*options, "-p", f"realtime:={arguments.realtime}"]), indent=2))
+        print(json.dumps(soak(arguments.soak, ["-p", f"realtime:={arguments.realtime}"]), indent=2))
         return 0
     if arguments.starts:
-        print(json.dumps(starts(arguments.starts, options), indent=2))
+        print(json.dumps(starts(arguments.starts), indent=2))
         return 0
     if arguments.disturbed:
-        found = disturbed(1000.0, arguments.duration, options)
+        found = disturbed(1000.0, arguments.duration)
         print(json.dumps(found, indent=2) if arguments.json else table(found))
         return 0
-    laws = {law: [*options, "-p", f"controller:={law}"] for law in arguments.law or ()} or {"": options}
+    laws = {law: ["-p", f"controller:={law}"] for law in arguments.law or ()} or {"": []}
     chosen = {**CONTROLLERS, **(PYTHON if arguments.python else {})}
     each = {
         law: compare(arguments.rate, arguments.duration, given, arguments.arm, chosen) for law, given in laws.items()

@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 import robodyn_ros as rd
 from robodyn_ros.assets import find
 from robodyn_ros.control.core_library import CODES, Core, core_structs
+from robodyn_ros.control.faults.settings import SafetySettings
 from robodyn_ros.control.motion.tool_stream import StreamedTool, StreamSettings
 from robodyn_ros.kinematics import so3
 
@@ -73,6 +74,7 @@ class Bench:
         self.limit = np.where(np.isfinite(self.robot.velocity_limit), self.robot.velocity_limit, FASTEST)
         self.core, self.record = Core(n, AROUND), core_structs(n).make("Settings")
         values = self.tool.values(self.settings) | {"velocity_limit": self.limit, "effort_limit": np.full(n, 100.0)}
+        values["stream_timeout"] = SafetySettings().stream_timeout
         values |= {"lower": self.robot.lower, "upper": self.robot.upper}
         values |= {"acceleration": self.robot.acceleration_limit, "braking": self.robot.deceleration_limit}
         for key, value in values.items():

@@ -53,7 +53,7 @@ class Topics:
             "simulator", "-r", "commands:=controller/commands", robot_description=urdf, initial_position=start,
             state_rate=500.0,
         )  # fmt: skip
-        given = {"controller": law, "stream": {"target_pose": "stream"}}
+        given = {"controller": law}
         graph.start("controller", robot_description=urdf, use_sim_time=True, **given)
         self.states = graph.listen(JointState, "joint_states", 1000)
         self.told = graph.listen(DiagnosticArray, "/diagnostics")

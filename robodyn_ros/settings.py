@@ -88,6 +88,12 @@ def names(default: tuple[str, ...], description: str) -> Any:
     return field(default=default, metadata={"description": description, "names": True})
 
 
+def shared(owner: Any, name: str) -> Any:
+    """A field of another dataclass of settings, whose parameter has no prefix: both read the same parameter."""
+    item = next(item for item in fields(owner) if item.name == name)
+    return field(default=item.default, metadata={**item.metadata, "shared": parameter_name(item, "")})
+
+
 def parameter_name(item: Field[Any], prefix: str) -> str:
     """The name of the parameter of a field: behind the prefix, unless it is shared."""
     shared: str = item.metadata.get("shared", "")

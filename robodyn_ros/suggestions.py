@@ -5,7 +5,7 @@
 
 Two names are near by the number of slips of the keyboard between them: a letter too many, one missing, another one,
 two exchanged (F. J. Damerau, A technique for computer detection and correction of spelling errors, 1964). A part of a
-name is near it too: ``ramp`` is ``ramp_time``.
+name is near it too: ``ramp`` is ``ramp_down_time``.
 """
 
 from __future__ import annotations

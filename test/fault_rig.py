@@ -145,7 +145,7 @@ class Rig:
     def payload(self, mass: float) -> Iterator[None]:
         """The hand holds a payload inside."""
         try:
-            for result in self.graph.set("controller", payload__link="hand", payload__mass=mass):
+            for result in self.graph.set("controller", payload__mass=mass):
                 assert result.successful, result.reason
             yield
         finally:

@@ -208,12 +208,12 @@ def test_a_wrong_choice_is_an_error_with_the_nearest_one(arguments, capsys):
 
 @pytest.mark.parametrize("verb", ["compare", "simulate", "commission"])
 def test_a_misspelt_name_in_a_file_is_an_error_with_its_line(verb, tmp_path, capsys):
-    name = "sped_limit: 0.5" if verb == "commission" else "reference_timeot: 0.5"
+    name = "sped_limit: 0.5" if verb == "commission" else "state_timeot: 0.5"
     (tmp_path / "own.yaml").write_text(f"/**:\n  ros__parameters:\n    some_thing_else: 1\n    {name}\n")
     assert main([verb, PRR, "--params", str(tmp_path / "own.yaml")]) == 2
     said = capsys.readouterr().err
     assert "own.yaml:4" in said
-    assert "is it 'speed_limit'?" in said if verb == "commission" else "is it 'reference_timeout'?" in said
+    assert "is it 'speed_limit'?" in said if verb == "commission" else "is it 'state_timeout'?" in said
 
 
 def test_whole_numbers_are_taken_where_floats_are_meant(tmp_path, capsys):

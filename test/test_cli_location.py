@@ -59,7 +59,7 @@ PARAMETERS = """simulator:
         coulomb: 2.0
 controller:
   ros__parameters:
-    ramp_time: 1.0
+    settled_time: 1.0
 """
 
 
@@ -67,7 +67,12 @@ controller:
     ("right", "wrong", "more", "message"),
     [
         ("coulomb: 2.0", "coulomb: -2.0", [], "/arm.yaml:7: friction.shoulder.coulomb: must be within [0, 1e+09] N·m"),
-        ("ramp_time: 1.0", "ramp_time: fast", [], "/arm.yaml:10: ramp_time: must be within [0, 60] s, not 'fast'"),
+        (
+            "settled_time: 1.0",
+            "settled_time: fast",
+            [],
+            "/arm.yaml:10: settled_time: must be within [0, 3600] s, not 'fast'",
+        ),
         ("", "", ["-p", "friction.shoulder.coulomb:=-3"], "friction.shoulder.coulomb: must be within"),
         ("viscous: 0.1", "viscous: {0.1", [], "parameter file: /arm.yaml cannot be read"),
     ],
@@ -118,10 +123,10 @@ def test_errors_of_a_whole_robot_carry_their_place(tmp_path):
 def test_the_place_of_a_parameter_follows_its_value(tmp_path):
     one, other = tmp_path / "one.yaml", tmp_path / "other.yaml"
     one.write_text(PARAMETERS)
-    other.write_text("controller:\n  ros__parameters: {ramp_time: 2.0, ki: 1.0}\n")
+    other.write_text("controller:\n  ros__parameters: {settled_time: 2.0, ki: 1.0}\n")
     given = read_parameters(one, "controller")
-    assert given.places == {"ramp_time": (str(one), 10)}
+    assert given.places == {"settled_time": (str(one), 10)}
     given = given | read_parameters(other, "controller") | {"ki": 2.0}
-    assert given == {"ramp_time": 2.0, "ki": 2.0}
-    assert given.places == {"ramp_time": (str(other), 2)}
+    assert given == {"settled_time": 2.0, "ki": 2.0}
+    assert given.places == {"settled_time": (str(other), 2)}
     assert "friction.shoulder.coulomb" in read_parameters(one, "simulator").places

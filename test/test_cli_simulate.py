@@ -244,7 +244,7 @@ def test_a_payload_that_the_controller_knows_is_carried_without_error(tmp_path):
         "0.3,-1,0.5",
         "--json",
     ]
-    told = ["-p", "payload.link:=tool", "-p", "payload.mass:=2"]
+    told = ["-p", "payload.mass:=2"]
     unknown, known = (json.loads(robodyn(tmp_path, *arm, *more)) for more in ([], told))
     errors = [max(joint["error_greatest"] for joint in found["joints"]) for found in (unknown, known)]
     assert errors[1] < 0.02 * errors[0], errors

@@ -13,7 +13,7 @@ from broken_dynamics import Faultless
 
 import robodyn_ros as rd
 from robodyn_ros.control import Adaptive, AdaptiveSettings, ComputedTorque, ControlLoop, Reference, gains
-from robodyn_ros.control.laws.adaptation import PossibleBody
+from robodyn_ros.control.laws.adaptation import MASS_RATIO, PossibleBody
 from robodyn_ros.control.laws.memory_file import restore_memory, save_memory
 from robodyn_ros.dynamics.inertial_parameters import parameters_of, to_pseudo
 from robodyn_ros.robot import Inertial
@@ -139,9 +139,9 @@ def test_a_spatial_arm_learns_everything(formulation):
 def test_nonsense_teaches_nothing_impossible():
     """Errors of any size, at the greatest rate: bodies stay possible and not too heavy, friction within bounds."""
     dynamics, rng = model(), np.random.default_rng(2)
-    law = make(Adaptive, dynamics, unknown="everything", rate=100.0, mass_limit=0.3)
+    law = make(Adaptive, dynamics, unknown="everything", rate=100.0)
     known = dynamics.theta()[: -3 * 3].reshape(-1, 10)
-    most = 0.3 * sum(body.inertial.mass for body in PRR.bodies)
+    most = MASS_RATIO * sum(body.inertial.mass for body in PRR.bodies)
     for _ in range(400):
         q, qd, qr, qdr, qddr = rng.standard_normal((5, 3)) * 10.0 ** rng.uniform(-3, 3)
         law.advance(0.01, q, qd, Reference(qr, qdr, qddr, NONE), NONE, NONE)

@@ -117,9 +117,7 @@ def test_python_and_compiled_code_send_the_same():
         for traced in (True, False):
             law = ComputedTorque(rd.create_dynamics("rnea", ROBOT, viscous=[0.3, 0.1, 0.2]), 90.0, 19.0, 5.0)
             law.traced = traced
-            arm = Arm(
-                law, replace(CONFIG, ramp_time=0.03, soft_limit_margin=0.4), limit=[140.0, 25.0, 4.0], drives=terms
-            )
+            arm = Arm(law, replace(CONFIG, soft_limit_margin=0.4), limit=[140.0, 25.0, 4.0], drives=terms)
             assert (arm.loop.compiled_step is not None) == traced
             rng = np.random.default_rng(7)
             found.append([arm.state(Q + 0.05 * rng.uniform(-1, 1, 3), rng.uniform(-1, 1, 3)).effort for _ in range(60)])
@@ -150,8 +148,8 @@ def test_a_fault_with_states_holds_by_feedback_alone_and_only_the_helped_joint()
     np.testing.assert_allclose(command.effort, expected, atol=1e-12)
 
 
-def test_the_ramp_of_gravity_and_the_final_command_send_no_weight():
-    arm = Arm(config=replace(CONFIG, ramp_time=0.1), drives=WEIGHT)
+def test_the_first_commands_and_the_final_command_send_no_weight():
+    arm = Arm(drives=WEIGHT)
     for _ in range(8):
         np.testing.assert_allclose(arm.state(qd=ZERO).effort, 0.0, atol=1e-12)
     effort, done = arm.loop.final_command(arm.t + PERIOD)

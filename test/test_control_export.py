@@ -80,8 +80,8 @@ class Exported(NamedTuple):
 def given_for(robot: rd.Robot, rng: np.random.Generator) -> dict[str, Any]:
     """Parameters that make faults, limits, ramps and blends frequent."""
     given: dict[str, Any] = {
-        "ramp_time": 0.02, "blend_time": 0.03, "ramp_down_time": 0.06, "soft_limit_margin": 0.3,
-        "reference_timeout": 0.05,
+        "blend_time": 0.03, "ramp_down_time": 0.06, "soft_limit_margin": 0.3,
+        "stream.timeout": 0.1,
         "settled_time": 0.2, "state_timeout": 0.03, "following_tolerance": 0.6, "cmd_timeout": 0.3,
         "externally_supported": True, "plausibility": True, "constraints.goal_time": 0.2,
         "constraints.stopped_velocity_tolerance": 0.5,
@@ -315,7 +315,7 @@ def test_the_loop_is_that_of_the_node_to_the_last_bit(name: str, law: str) -> No
         elif chance < 0.043:
             joint = str(rng.choice(robot.joint_names))
             options: list[dict[str, Any]] = [
-                {"blend_time": float(rng.choice([0.0, 0.05])), "ramp_time": 0.01},
+                {"blend_time": float(rng.choice([0.0, 0.05]))},
                 {"plausibility": bool(other[0] > 0.0), "following_tolerance": float(rng.choice([0.0, 0.3]))},
                 {f"gains.{joint}.natural_frequency": float(rng.uniform(4.0, 12.0))},
             ]
@@ -386,7 +386,6 @@ def test_settings_are_those_of_the_node(name: str) -> None:
     """For random parameters: every number of the core's settings."""
     both = Twins(name, "computed_torque")
     robot, rng, structs = both.robot, both.rng, both.loop.core.structs
-    links = [link.name for link in robot.links if link.body >= 0]
     for _ in range(20):
         values: dict[str, Any] = dict(both.given)
         for name_, item in both.exported.table.items():
@@ -398,8 +397,8 @@ def test_settings_are_those_of_the_node(name: str) -> None:
         for joint in robot.joint_names:
             values[f"gains.{joint}.stiffness"] = float(rng.choice([0.0, 20.0]))
             values[f"gains.{joint}.damping"] = float(rng.choice([0.0, 3.0]))
-        values |= {"gravity": rng.uniform(-9.0, 9.0, 3).tolist(), "payload.link": str(rng.choice(links)),
-                   "payload.mass": 0.3, "payload.com": [0.01, -0.02, 0.03],
+        values |= {"gravity": rng.uniform(-9.0, 9.0, 3).tolist(), "payload.mass": 0.3,
+                   "payload.com": [0.01, -0.02, 0.03],
                    "payload.inertia": [2e-3, 1e-4, 0.0, 3e-3, -1e-4, 2.5e-3]}  # fmt: skip
         settings = settings_of(robot, both.dynamics, values, "computed_torque")
         both.loop.apply(settings)
@@ -560,7 +559,7 @@ def test_an_update_neither_allocates_nor_locks(prr: Exported) -> None:
     rows = standing(1000, asked)
     efforts, said, code = history_of(prr, rows, changes="blend_time\tdouble\t0.1\n")
     assert code == 0 and said.endswith("allocations 0 locks 0\n"), said
-    assert len(np.unique(efforts, axis=0)) > 300
+    assert len(np.unique(efforts, axis=0)) > 200
     assert "the transform of the frame" not in said
 
 
@@ -569,7 +568,7 @@ def test_drives_in_mit_mode_give_the_effort_at_the_state(prr: Exported) -> None:
     asked: dict[int, list[float]] = {60: [TRAJECTORY, 1, 3, 3, 0, np.nan, 0, 1, 2, 0.3, 0.15, 0.1, 0.1, 0.0, 0.0, 0.0]}
     rows = standing(500, asked)
     effort, _, _ = history_of(prr, rows)
-    five, said, code = history_of(with_parameters(prr, output="mit"), rows, "mit")
+    five, said, code = history_of(with_parameters(prr, mit_limits="500.0\t5.0"), rows, "mit")
     assert code == 0, said
     feed_forward, p, v, k, d = five.reshape(-1, 5, 3).transpose(1, 0, 2)
     np.testing.assert_allclose(feed_forward + k * (p - STANDS) + d * v, effort, rtol=1e-9, atol=1e-9)
@@ -602,7 +601,7 @@ def test_without_states_after_a_switch_the_last_gravity_stays(prr: Exported) -> 
 @needs_compiler
 @pytest.mark.parametrize("left", ["gravity", "zero", "damping"])
 def test_what_a_deactivation_leaves_on_the_drives(prr: Exported, left: str) -> None:
-    made = with_parameters(prr, output="mit", on_deactivate=left, plausibility="false")
+    made = with_parameters(prr, mit_limits="500.0\t5.0", on_deactivate=left, plausibility="false")
     rows = standing(200)
     moving: list[float] = []
     for k in range(200):
@@ -824,7 +823,6 @@ def test_other_values_of_fixed_parameters_are_refused(prr: Exported) -> None:
                 "fixed in this package to 'computed_torque'",
             ),
             ("state_timeout\tdouble\t0.03", "state_timeout\tdouble\tnan", "state_timeout: must be a finite number"),
-            ("payload.mass\tdouble\t0.0", "payload.mass\tdouble\t1.0", "payload.link: must name the link"),
             (
                 "state_timeout\tdouble\t0.03",
                 "state_timeout\tdouble\t0.001",

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 import numpy as np
 import pytest
@@ -20,12 +21,14 @@ from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import so3
 from robodyn_ros.simulation.plant.mismatch import Mismatch
 
+NO_WALLS = (-FAR,) * 3
+
 
 def guided(name: str, **settings) -> tuple[HandGuiding, np.ndarray]:
     """A law whose anchor is the arm's pose, and that pose; the arm has no friction."""
     text, link, pose = ARMS[name]
     robot = rd.load_robot(re.sub(r"<dynamics[^>]*/>", "", text))
-    config = HandGuidingSettings(link=link, **({"hold": 0.0} | settings))
+    config = HandGuidingSettings(link=link, **({"model_error": 0.0} | settings))
     law = HandGuiding(rd.create_dynamics("rnea", robot), 0.0, 0.0, config=config)
     q = np.array(pose)
     law.advance(0.0, q, 0 * q, still(q), 0 * q, 0 * q)
@@ -89,15 +92,14 @@ def test_rotations_only_keep_the_place_and_translations_only_the_orientation(nam
 
 
 def test_walls_push_back_and_never_pull() -> None:
-    law, q = guided("prr", wall_stiffness=8000.0)
+    stiff = partial(guided, "prr", stiffness=(8000.0, 300.0, 0.0, 100.0, 100.0, 100.0))
+    law, q = stiff()
     place = law.task.pose(q)[:3, 3]
-    law, q = guided(
-        "prr", wall_stiffness=8000.0, upper=(place[0] + 0.05, FAR, FAR), lower=(-FAR, -FAR, place[2] - 0.02)
-    )
+    law, q = stiff(walls=(-FAR, -FAR, place[2] - 0.02, place[0] + 0.05, FAR, FAR))
     moved = pushed(law, q, np.array([12.0, 0.0, -5.0, 0.0, 0.0, 0.0]), 6.0, damping=25.0)
     assert moved[0] == pytest.approx(0.05 + 12.0 / 8000.0, rel=0.01)
     assert moved[2] == pytest.approx(-0.02 - 5.0 / 8000.0, rel=0.01)
-    beyond, _ = guided("prr", wall_stiffness=8000.0, upper=(place[0] - 0.001, FAR, FAR))
+    beyond, _ = stiff(walls=(*NO_WALLS, place[0] - 0.001, FAR, FAR))
     inwards = np.linalg.solve(
         beyond.task.jacobian(q), [-2.0, 0.0, 0.0]
     )  # it leaves the wall faster than a damper bears
@@ -109,7 +111,7 @@ def test_nothing_moves_by_itself_and_energy_only_goes() -> None:
     """The arm is thrown against corridor and walls: kinetic energy and that of the springs never grow together."""
     law, q = guided("prr", free_directions="x ry", corridor=0.02)
     place = law.task.pose(q)[:3, 3]
-    law, q = guided("prr", free_directions="x ry", corridor=0.02, upper=(place[0] + 0.03, FAR, FAR))
+    law, q = guided("prr", free_directions="x ry", corridor=0.02, walls=(*NO_WALLS, place[0] + 0.03, FAR, FAR))
     dynamics, anchor = law.dynamics, law.task.pose(q)
 
     states = simulated(law, q, np.array([0.8, 0.6, -0.9]), lambda jacobian, qd: 0.0, 1.5)
@@ -119,7 +121,7 @@ def test_nothing_moves_by_itself_and_energy_only_goes() -> None:
         away = np.abs((law.task.pose(q) - anchor)[:3, 3])
         line = max(away[2] - 0.02, 0.0)
         wall = max(law.task.pose(q)[0, 3] - place[0] - 0.03, 0.0)
-        return 0.5 * qd @ dynamics.mass_matrix(q) @ qd + 1000.0 * line**2 + 2500.0 * wall**2
+        return 0.5 * qd @ dynamics.mass_matrix(q) @ qd + 1000.0 * line**2 + 1000.0 * wall**2
 
     energies = np.array([energy(state) for state in states.T])
     assert np.diff(energies).max() < 1e-6 * energies[0]
@@ -150,15 +152,17 @@ def test_it_is_traced_and_the_loop_runs_it() -> None:
 def test_settings_that_cannot_be() -> None:
     with pytest.raises(InputError, match="free_directions: must be some of x y z rx ry rz"):
         guided("prr", free_directions="forward")
-    with pytest.raises(InputError, match="lower: x = 2 m must be less than that of upper, 1 m"):
-        guided("prr", lower=(2.0, 0.0, 0.0), upper=(1.0, FAR, FAR))
+    with pytest.raises(InputError, match="walls: the least x, 2 m, must be less than the greatest, 1 m"):
+        guided("prr", walls=(2.0, 0.0, 0.0, 1.0, FAR, FAR))
+    with pytest.raises(InputError, match="stiffness: must have a translation above 0 N/m"):
+        guided("prr", walls=(*NO_WALLS, 1.0, FAR, FAR), stiffness=(0.0, 0.0, 0.0, 5.0, 5.0, 5.0))
 
 
 @pytest.mark.parametrize("wrong", [0.95, 1.05])
 @pytest.mark.parametrize("name", ARMS)
 def test_hands_off_the_arm_stays_where_it_was_left_and_a_hand_moves_it(name: str, wrong: float) -> None:
     """All masses are wrong by 5 %, and there is no friction; a hand pushes with 30 N for half a second, and brakes."""
-    law, q = guided(name, hold=0.1)
+    law, q = guided(name, model_error=0.1)
     robot, step = law.dynamics.robot, 1e-3
     drawn = Mismatch(mass_scale=wrong).draw(robot, 1)
     true = rd.create_dynamics("rnea", robot, inertial=drawn.inertial)

@@ -41,7 +41,7 @@ class Values(dict):
         return settings(**{name[len(prefix) :]: self[name] for name in names if name[len(prefix) :] in known})
 
 
-PAYLOAD = {"payload.link": "", "payload.mass": 0.0, "payload.com": [0.0] * 3, "payload.inertia": [0.0] * 6}
+PAYLOAD = {"tool": "", "payload.mass": 0.0, "payload.com": [0.0] * 3, "payload.inertia": [0.0] * 6}
 
 
 def configured(robot, limit, changes):
@@ -64,15 +64,15 @@ NEVER = {
     "gravity": {"gravity": [0.0, 0.0, -1e4]},
     "gravity upwards": {"gravity": [3e3, -2e3, 1e4]},
     "gravity beyond numbers": {"gravity": [0.0, 0.0, -1e308]},
-    "a payload": {"payload.link": TIP, "payload.mass": 1e6},
-    "a lever": {"payload.link": TIP, "payload.mass": 5.0, "payload.com": [1e3, 0.0, 0.0]},
+    "a payload": {"payload.mass": 1e6},
+    "a lever": {"payload.mass": 5.0, "payload.com": [1e3, 0.0, 0.0]},
     "no effort": each(PRR, "effort_limits", 0.0),
     "no effort of one": {"effort_limits.joint3": 0.0},
     "next to none": {"effort_limits.joint3": 1e-12},
     "no rate": each(PRR, "effort_rate_limits", 1e-9),
     "no rate of one": {"effort_rate_limits.joint2": 1e-9},
     "a rate of seconds": {"effort_rate_limits.joint1": 150.0},
-    "a payload and a limit": {"payload.link": TIP, "payload.mass": 25.0, "effort_limits.joint1": 300.0},
+    "a payload and a limit": {"payload.mass": 25.0, "effort_limits.joint1": 300.0},
 }
 
 
@@ -96,7 +96,7 @@ def test_arms_as_they_are_are_configured(name):
 def test_joints_that_stand_upright_by_chance_do_not_let_it_pass(name, changes):
     robot = ARMS[name]
     with pytest.raises(HoldingError):
-        configured(robot, robot.effort_limit, changes | {"payload.link": robot.joints[-1].child})
+        configured(robot, robot.effort_limit, changes)
 
 
 def test_a_rate_says_how_long_it_takes_and_what_is_enough():
@@ -118,12 +118,13 @@ def test_a_rate_says_how_long_it_takes_and_what_is_enough():
         ({"payload.com": [0.0, 0.0]}, "payload com"),
         ({"payload.inertia": [-1.0, 0.0, 0.0, 1.0, 0.0, 1.0]}, "payload inertia"),
         ({"payload.inertia": [1.0, 0.0]}, "payload.inertia"),
-        ({"payload.mass": 1e6}, "payload.link"),
+        ({"payload.mass": 1.0, "tool": "link0"}, "tool: 'link0' is fixed to the base"),
+        ({"payload.mass": 1.0, "tool": "nowhere"}, "tool: 'nowhere' is not in the robot"),
         ({"gravity": [0.0, 0.0, np.nan]}, "gravity"),
         ({"gravity": [0.0, 0.0]}, "gravity"),
     ],
 )
-def test_a_payload_is_checked_while_no_link_is_named(changes, said):
+def test_a_payload_and_the_tool_that_holds_it_are_checked(changes, said):
     with pytest.raises(RobodynError, match=said):
         configured(PRR, LIMIT, changes)
 

@@ -396,7 +396,7 @@ def test_a_feed_forward_effort_beyond_the_limit_is_refused(effort):
 
 
 def test_a_stream_is_tracked_until_it_dries_up():
-    arm = Arm(config=SafetySettings(reference_timeout=0.2, reference_jump=10.0))
+    arm = Arm(config=SafetySettings(stream_timeout=0.2, reference_jump=10.0))
     reference = Reference(GOAL, np.full(3, 0.1), np.full(3, 0.2), np.full(3, 5.0))
     arm.loop.track(reference, arm.t)
     begin = arm.t
@@ -536,7 +536,7 @@ def test_an_arm_outside_its_limits_holds_there_and_can_be_led_back():
     np.testing.assert_allclose(arm.until(arm.t + 1.1)[-1].reference.q, GOAL, rtol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["state_timeout", "reference_timeout"])
+@pytest.mark.parametrize("name", ["state_timeout", "stream_timeout"])
 @pytest.mark.parametrize("value", [0.0, -1.0, np.nan, np.inf, 11.0, "long", True])
 def test_settings_are_checked(name, value):
     with pytest.raises(ConfigurationError, match=name):

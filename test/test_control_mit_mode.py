@@ -18,7 +18,7 @@ ROBOT = rd.load_robot(arms.mechanism("PRR", (4, 1.5, 0.6), (1, 0.5, 0.34), (0.1,
 DYNAMICS = rd.create_dynamics("rnea", ROBOT)
 HOME, GOAL = np.array([0.3, -0.2, 0.5]), np.array([0.9, 0.5, -0.4])
 BEGIN, PERIOD, STEP = 5.0, 4e-3, 0.5e-3  # of the states, of the states, and of the drives' own loop [s]
-WIDE = MitSettings("mit", (1e9, 1e9))
+WIDE = MitSettings((1e9, 1e9))
 
 
 class Arm:
@@ -89,7 +89,7 @@ def test_the_numbers_add_up_to_the_effort_of_the_loop_with_the_gains_of_the_law(
 
 
 def test_gains_are_bounded_by_what_a_drive_takes():
-    arm = Arm(PD(DYNAMICS, [300.0, 200.0, 100.0], [40.0, 4.0, 2.0]), mit=MitSettings("mit", (150.0, 3.0)))
+    arm = Arm(PD(DYNAMICS, [300.0, 200.0, 100.0], [40.0, 4.0, 2.0]), mit=MitSettings((150.0, 3.0)))
     sent = arm.drive(arm.loop.update(arm.t, arm.t, HOME, np.array([0.1, -0.2, 0.3])))
     np.testing.assert_array_equal(sent.stiffness, [150.0, 150.0, 100.0])
     np.testing.assert_array_equal(sent.damping, [3.0, 3.0, 2.0])

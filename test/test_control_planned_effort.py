@@ -36,7 +36,7 @@ def motion(dynamics, extra=0.0, efforts=True):
 
 def loop(dynamics, law):
     # The arm of these tests is on its reference wherever that is, so that no effort drives it.
-    config = SafetySettings(ramp_time=0.0, soft_limit_margin=0.0, plausibility=False)
+    config = SafetySettings(soft_limit_margin=0.0, plausibility=False)
     return ControlLoop(rd.create_controller(law, dynamics, 1.0, 0.5), np.full(3, np.inf), config)
 
 

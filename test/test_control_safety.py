@@ -592,15 +592,6 @@ def test_another_law_is_blended_in():
     np.testing.assert_allclose(last.effort, last.efforts.total, rtol=1e-12)
 
 
-def test_gravity_ramps_in_when_switched_on():
-    arm = Arm(config=SafetySettings(ramp_time=0.5), start=False)
-    commands = [arm.state(qd=ZERO) for _ in range(60)]
-    share = np.minimum(np.arange(60) * PERIOD / 0.5, 1.0)
-    np.testing.assert_allclose([c.effort for c in commands], share[:, np.newaxis] * GRAVITY, rtol=1e-9, atol=1e-9)
-    arm.watched(5.0)  # until it is silent
-    np.testing.assert_allclose(arm.state(after=5.0).effort, ZERO, atol=1e-9)
-
-
 # References
 
 
@@ -677,8 +668,8 @@ def test_a_stamp_ahead_of_the_clock_is_dropped_unless_it_always_is():
 
 
 def test_a_clock_that_was_set_back_is_accepted_after_a_while_and_no_arm_is_dropped():
-    """States that continue each other for state_timeout are where the arm is; gravity does not ramp in again."""
-    arm = Arm(config=SafetySettings(ramp_time=1.0, blend_time=0.2))
+    """States that continue each other for state_timeout are where the arm is; the effort does not step."""
+    arm = Arm(config=SafetySettings(blend_time=0.2))
     for _ in range(110):
         before = arm.state(qd=ZERO)
     np.testing.assert_allclose(before.effort, GRAVITY, rtol=1e-12)
@@ -697,13 +688,13 @@ def test_a_clock_that_was_set_back_is_accepted_after_a_while_and_no_arm_is_dropp
 
 @pytest.mark.parametrize("elsewhere", [False, True])
 def test_a_simulation_that_was_reset_begins_where_its_arm_is(elsewhere):
-    arm = Arm(config=SafetySettings(ramp_time=1.0, blend_time=0.2))
+    arm = Arm(config=SafetySettings(blend_time=0.2))
     for _ in range(110):
         arm.state(qd=ZERO)
     arm.loop.reset_clock()
     another = arm.state(Q + 0.5 * elsewhere, after=-3.0)
     assert arm.loop.restarts == 1
-    np.testing.assert_allclose(another.effort, ZERO if elsewhere else GRAVITY, atol=1e-9)
+    np.testing.assert_allclose(another.effort, DYNAMICS.gravity(Q + 0.5 * elsewhere), atol=1e-9)
     assert arm.state().fault is None
 
 

@@ -58,7 +58,6 @@ class Pair:
                         traced)  # fmt: skip
         safety = SafetySettings(
             soft_limit_margin=0.3,
-            ramp_time=0.02,
             blend_time=0.03,
             externally_supported=True,
             plausibility=False,  # the states are random: no arm moves like that

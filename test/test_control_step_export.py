@@ -35,7 +35,7 @@ needs_compiler = pytest.mark.skipif(find_compiler() is None, reason="there is no
 
 def settings_of(name: str):
     """The settings of a loop under a law, one of its own memory included."""
-    given = {"ramp_time": 0.02, "drive_compensates": ["gravity.wrist", "friction", "coriolis.shoulder"]}
+    given = {"drive_compensates": ["gravity.wrist", "friction", "coriolis.shoulder"]}
     values = FileParameters(given, MODEL | loop_default_values(PRR))
     dynamics = rd.create_dynamics("rnea", PRR, viscous=[0.3, 0.1, 0.2], coulomb=[0.5, 0.2, 0.1])
     if name == "of one's own":

@@ -23,7 +23,7 @@ class Estimate:
     """The estimate of the core, and the loop whose settings it reads."""
 
     def __init__(self, filter_time=0.005, timeout=0.5, jump=0.05, limit=FREE, robot=ROBOT):
-        safety = SafetySettings(reference_timeout=timeout, reference_jump=jump, velocity_filter=filter_time)
+        safety = SafetySettings(stream_timeout=timeout, reference_jump=jump, velocity_filter=filter_time)
         law = ComputedTorque(rd.create_dynamics("rnea", robot), 400.0, 40.0)
         effort = np.full(robot.n, 1e3)
         self.loop = ControlLoop(law, effort, safety, velocity_limit=limit)

@@ -40,13 +40,15 @@ FASTEST = 3.0
 class Streamed:
     """An arm that is where its reference is, and the tool that is moved, by Pinocchio."""
 
-    def __init__(self, name: str, dt: float = DT, **settings: float) -> None:
+    def __init__(self, name: str, dt: float = DT, timeout: float = 0.1, **settings: float) -> None:
         text, q = ARMS[name]
         self.robot, self.dt = rd.load_robot(text), dt
         n = self.robot.n
         self.stream, self.tool = StreamSettings(**settings), StreamedTool.of(self.robot)
         self.limit = np.minimum(self.robot.velocity_limit, FASTEST)
-        safety = SafetySettings(plausibility=False, following_tolerance=0.0, externally_supported=True)
+        safety = SafetySettings(
+            plausibility=False, following_tolerance=0.0, externally_supported=True, stream_timeout=timeout
+        )
         law = ComputedTorque(rd.create_dynamics("rnea", self.robot), 400.0, 40.0)
         self.loop = ControlLoop(
             law, np.full(n, 1e4), safety, velocity_limit=self.limit, tool=self.tool, stream=self.stream
@@ -288,8 +290,8 @@ def test_what_is_no_twist_is_refused() -> None:
     for what, numbers in (("twist", [0.0, np.nan]), ("wrench", np.full(6, np.nan)), ("pose", np.zeros(6))):
         with pytest.raises(InputError, match=what):
             arm.loop.move_tool(what, numbers, arm.t)
-    with pytest.raises(ConfigurationError, match="target_pose"):
-        StreamSettings(target_pose="something")
+    with pytest.raises(ConfigurationError, match="speed"):
+        StreamSettings(speed=(-0.1, 2.0))
     arm.loop.apply(arm.loop.settings._replace(tool=None))
     with pytest.raises(InputError, match="name no tool"):
         arm.loop.move_tool("twist", np.zeros(6), arm.t)

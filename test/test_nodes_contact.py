@@ -174,7 +174,7 @@ def test_walls_are_drawn_where_the_tool_meets_them(prr):
     watch = SimpleNamespace(robot=robot, q=np.array([0.3, -0.9, 0.4]))
     tool = rd.Kinematics(robot).pose("tool", watch.q)[:3, 3]
     wall = {"wall.point": [0.7, 0.1, 0.2], "wall.normal": [-3.0, 0.0, 4.0]}
-    box = {"hand_guiding.lower": [-1e3, -1e3, 0.2], "hand_guiding.upper": [0.6, 1e3, 1.2]}
+    box = {"hand_guiding.walls": [-1e3, -1e3, 0.2, 0.6, 1e3, 1.2]}
     node = Asked(controller="hand_guiding", **{"wall.link": "tool"}, **wall, **box)
     view = ToolWatch(node, watch)
     view.marks(1.0)

@@ -169,12 +169,13 @@ def test_defaults_are_those_of_the_library(graph, node):
     from robodyn_ros import load_robot
     from robodyn_ros.control.faults.settings import SafetySettings
     from robodyn_ros.nodes.simulator.node import PaceSettings, SimulatorSettings
+    from robodyn_ros.settings import parameter_name
     from robodyn_ros.simulation.hardware.settings import default_values
 
     found = described(graph, node)
     expected = {}
     for settings in {"controller": (SafetySettings,), "simulator": (PaceSettings, SimulatorSettings)}[node]:
-        expected |= {item.name: item.default for item in fields(settings)}
+        expected |= {parameter_name(item, ""): item.default for item in fields(settings)}
     if node == "simulator":
         defaults = default_values(load_robot(URDF))
         expected |= {name: list(value) if isinstance(value, tuple) else value for name, value in defaults.items()}

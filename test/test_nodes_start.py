@@ -77,7 +77,7 @@ def test_integers_are_taken_where_floats_are_meant(graph, prr):
     """YAML and the command line make integers of 10 and [0, 0, -10]; so does ``ros2 param set``."""
     from rcl_interfaces.srv import GetParameters
 
-    given = {"payload": {"link": "hand", "mass": 1, "com": [0, 0, 1]}}
+    given = {"payload": {"mass": 1, "com": [0, 0, 1]}}
     graph.start("controller", "-p", "gravity:=[0, 0, -10]", "-p", "stream.timeout:=2", robot_description=prr, **given)
     names = ("gravity", "payload.com", "payload.mass", "stream.timeout", "gains.wrist.natural_frequency")
 

@@ -165,7 +165,8 @@ def test_bytes_that_are_no_state_are_refused(arm):
     others = {
         "reference": (JointState, "reference refused"),
         "joint_trajectory": (JointTrajectory, "trajectory refused"),
-        "target_pose": (PoseStamped, "target refused"),
+        "goal_pose": (PoseStamped, "target refused"),
+        "target_pose": (PoseStamped, "stream refused"),
     }
     for topic, (kind, count) in others.items():
         publisher = arm.graph.talk(kind, f"controller/{topic}")
@@ -250,7 +251,7 @@ def test_a_stream_of_positions_alone_gets_its_velocities_from_the_stamps(arm):
     """The reference creeps away from an arm that stands still; when the stream falls silent, it stays where it is."""
     from sensor_msgs.msg import JointState
 
-    given = {"plausibility": False, "velocity_filter": 0.0, "reference_timeout": 10.0}
+    given = {"plausibility": False, "velocity_filter": 0.0, "stream.timeout": 10.0}
     assert all(result.successful for result in arm.graph.set("controller", **given))
     errors = arm.graph.listen(JointState, "controller/tracking_error", 100)
     publisher, sent = arm.graph.talk(JointState, "controller/reference"), []
@@ -278,7 +279,7 @@ def test_commands_in_mit_mode_add_up_to_the_efforts_in_the_order_of_joints(graph
     from std_msgs.msg import Float64MultiArray
 
     order, motor = ["wrist", "elevator", "shoulder"], {"gear_ratio": -20.0, "offset": 0.1}
-    given = {"output": "mit", "mit_limits": [40.0, 5.0], "plausibility": False, "transmission": {"shoulder": motor}}
+    given = {"mit_limits": [40.0, 5.0], "plausibility": False, "transmission": {"shoulder": motor}}
     given["gains"] = {name: {"natural_frequency": 5.0} for name in order}  # states that come late carry these
     graph.start("controller", robot_description=prr, joints=order, state_timeout=2.0, **given)
     mit = graph.listen(Float64MultiArray, "controller/mit_commands", 100)

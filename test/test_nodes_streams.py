@@ -23,7 +23,7 @@ START = {"elevator": 0.3, "shoulder": -0.9, "wrist": 0.4}
 
 def test_the_tool_follows_what_is_streamed(graph, prr):
     graph.start("simulator", "-r", "commands:=controller/commands", robot_description=prr, initial_position=START)
-    streams = {"stream.target_pose": "stream", "stream.timeout": 0.3}
+    streams = {"stream.timeout": 0.3}
     law = "cartesian_impedance"
     graph.start(
         "controller", robot_description=prr, use_sim_time=True, diagnostics_rate=20.0, controller=law, **streams
@@ -94,7 +94,7 @@ def test_the_tool_follows_what_is_streamed(graph, prr):
 
 def test_a_pose_out_of_reach_is_said_to_be_and_the_tool_comes_back_with_its_target(graph, prr):
     graph.start("simulator", "-r", "commands:=controller/commands", robot_description=prr, initial_position=START)
-    streams = {"stream.target_pose": "stream", "use_sim_time": True, "diagnostics_rate": 20.0}
+    streams = {"use_sim_time": True, "diagnostics_rate": 20.0}
     graph.start("controller", robot_description=prr, **streams)
     kinematics = rd.Kinematics(rd.load_robot(prr))
     states, said = graph.listen(JointState, "joint_states"), graph.listen(String, "controller/stream_state")

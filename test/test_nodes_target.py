@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""``~/target_pose`` and ``~/tool_pose`` of the controller, over real DDS: the arm goes there, or it is said why not."""
+"""``~/goal_pose`` and ``~/tool_pose`` of the controller, over real DDS: the arm goes there, or it is said why not."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Rig:
         self.states = graph.listen(JointState, "joint_states")
         tool = graph.listen(PoseStamped, TOOL)
         self.reports = graph.listen(DiagnosticArray, "/diagnostics")
-        self.targets = graph.talk(PoseStamped, "controller/target_pose")
+        self.targets = graph.talk(PoseStamped, "controller/goal_pose")
         graph.wait(lambda: self.states and tool, "states, and a pose of the tool")
 
     def ask(self, pose, frame="base"):

@@ -215,7 +215,7 @@ def test_long_trajectories_and_messages_cost_no_command(graph, prr):
     graph.node.destroy_timer(timer)
     target = PoseStamped()
     target.header.frame_id = "x" * 2_000_000
-    graph.talk(PoseStamped, "controller/target_pose").publish(target)
+    graph.talk(PoseStamped, "controller/goal_pose").publish(target)
     refused("target refused")
     assert graph.diagnostics("controller")["message"].startswith("follow")
     with pytest.raises(InputError, match="bytes, more than"):  # on joint_states; best effort loses so long a message

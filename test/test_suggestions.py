@@ -11,7 +11,7 @@ from robodyn_ros.suggestions import is_it, misspelt, nearest, slips
 
 POSES = ("HOME", "PICK", "CLIMB", "STATION", "PROCESSOR", "ALGAE", "L1")
 PARAMETERS = (
-    *("following_tolerance", "seed", "overspeed", "speed_scaling", "ramp_time", "unknown_payload"),
+    *("following_tolerance", "seed", "overspeed", "speed_scaling", "ramp_down_time", "unknown_payload"),
     *("gains.wrist.damping_ratio", "transmission.wrist.gear_ratio", "gains.joint1.damping_ratio", "command_delay"),
 )
 
@@ -25,7 +25,7 @@ PARAMETERS = (
         ("overspead", PARAMETERS, "overspeed"),
         ("sede", PARAMETERS, "seed"),
         ("seed", [name for name in PARAMETERS if name != "seed"], ""),
-        ("ramp", PARAMETERS, "ramp_time"),
+        ("ramp", PARAMETERS, "ramp_down_time"),
         ("tolerence", PARAMETERS, "following_tolerance"),
         ("gains.wrist.dampng_ratio", PARAMETERS, "gains.wrist.damping_ratio"),
         ("gains.wrist.dampng_ratio", ["transmission.wrist.gear_ratio"], ""),

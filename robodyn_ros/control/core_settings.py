@@ -50,8 +50,8 @@ OBSERVER = ("observer_run", "observer_arrays", "observer_constants", "judges_con
 """Members of the struct ``Settings`` for the observation of contacts."""
 
 STREAMED = (
-    "tool", "tool_model", "tool_directions", "tool_axes", "tool_floor", "stream_timeout", "stream_delay",
-    "stream_speed", "stream_acceleration", "stream_jerk",
+    "tool", "tool_model", "tool_directions", "tool_axes", "tool_floor",
+    "stream_speed", "stream_acceleration",
 )  # fmt: skip
 """Members of the struct ``Settings`` for streams to the tool."""
 

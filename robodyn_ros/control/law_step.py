@@ -24,7 +24,7 @@ from robodyn_ros.robot.pose import Array
 
 
 class LawStep:
-    """The control step of a traced law: law, ramp, soft limits, limits of effort and rate.
+    """The control step of a traced law: law, soft limits, limits of effort and rate.
 
     In place: write ``q``, ``qd`` and ``reference``, call :meth:`evaluate`, read ``effort``. It checks nothing and
     allocates nothing. An object of this class belongs to one thread, and has the memory of one arm.
@@ -53,7 +53,7 @@ class LawStep:
             controller: the control law.
             effort_limit: (n,), not negative, in [N·m] or [N]; the URDF's unless given.
             rate_limit: of the effort, (n,) in [N·m/s] or [N/s]; none unless given.
-            safety: ramp, margin of the soft limits, bound of the integral; the defaults unless given.
+            safety: margin of the soft limits, bound of the integral; the defaults unless given.
             drives: the compensation that the drives add by themselves; none unless given.
 
         Raises:

@@ -165,8 +165,8 @@ class ControlLoop:
 
     - A state that is too old, from the future, not finite, of the wrong shape, without velocities, or that jumps gives
       no command. When no usable state has come for ``state_timeout``, :meth:`watch` gives the reaction to that fault.
-    - The loop starts at the position of the arm: the first reference is a hold there, and gravity ramps in over
-      ``ramp_time``. It restarts there whenever the flow of states was interrupted. The states may have paused for
+    - The loop starts at the position of the arm: the first reference is a hold there, and the first effort carries
+      the arm. It restarts there whenever the flow of states was interrupted. The states may have paused for
       longer than ``state_timeout`` (a driver restarted, a cable was pulled). Or their time went back: a simulation was
       reset, or a clock was set and the states have been consistent again for ``state_timeout``.
       A restart drops the trajectory or stream, because the arm is no longer where that left it. The same holds after
@@ -680,7 +680,7 @@ class ControlLoop:
         return None if outcome == CODES["CORE_UNDER_WAY"] else OUTCOMES[outcome - 1]
 
     def track(self, reference: Reference, t: float, joints: Sequence[str] | None = None) -> None:
-        """Use a streamed reference until the next one, for ``reference_timeout`` at most.
+        """Use a streamed reference until the next one, for ``stream_timeout`` at most.
 
         A reference that jumps by more than ``reference_jump`` is rate-limited: the reference follows within the
         velocity limits.

@@ -44,15 +44,12 @@ EFFORT_RATE = 100.0
 """Default limit of an effort's rate, in effort limits per second: from zero to the limit in 10 ms [1/s]."""
 
 PAYLOAD = (
-    ParameterSpec("payload.link", "", "link that holds a payload", "a link of the arm; empty for none"),
-    ParameterSpec("payload.mass", 0.0, "mass of the payload [kg]", "", (0.0, 1e6)),
-    ParameterSpec(
-        "payload.com", [0.0] * 3, "centre of mass of the payload in the link's frame [m]", "3 finite numbers"
-    ),
+    ParameterSpec("payload.mass", 0.0, "mass of the payload that the tool holds [kg]", "", (0.0, 1e6)),
+    ParameterSpec("payload.com", [0.0] * 3, "its centre of mass in the tool's frame [m]", "3 finite numbers"),
     ParameterSpec(
         "payload.inertia",
         [0.0] * 6,
-        "inertia of the payload about its centre of mass, xx, xy, xz, yy, yz, zz [kg m²]",
+        "its inertia about the centre of mass, xx, xy, xz, yy, yz, zz [kg m²]",
         "6 finite numbers",
     ),
 )
@@ -168,19 +165,17 @@ def model_parameters(values: NamedValues, robot: Robot) -> dict[str, Any]:
     """The runtime parameters of the model.
 
     Raises:
-        InputError: the payload is impossible, or its link does not exist or cannot move. Values are checked even while
-            no link is named.
+        InputError: the payload is impossible, or the tool that holds it does not exist or cannot move.
     """
     inertia = values["payload.inertia"]
     if len(inertia) != 6:
         raise InputError("payload.inertia", f"must be 6 finite numbers, not {len(inertia)}", inertia)
-    link, mass = values["payload.link"], values["payload.mass"]
+    link, mass = values[TOOL.name] or tip(robot), values["payload.mass"]
     payload = Payload(link, mass, tuple(values["payload.com"]), inertia_of(inertia))
-    if not link and mass > 0.0:
-        raise InputError("payload.link", "must name the link that holds the payload", link)
-    if link and robot.link(link, "payload.link").body < 0:
-        raise InputError("payload.link", f"{link!r} is fixed to the base and cannot hold one", link)
-    return {"gravity": tuple(values["gravity"]), "payload": payload if link else None}
+    is_held = mass > 0.0 or any(inertia)
+    if robot.link(link, TOOL.name).body < 0 and is_held:
+        raise InputError(TOOL.name, f"{link!r} is fixed to the base and cannot hold the payload", link)
+    return {"gravity": tuple(values["gravity"]), "payload": payload if is_held else None}
 
 
 def inertia_of(moments: Any) -> list[list[Any]]:

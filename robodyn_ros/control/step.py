@@ -3,7 +3,7 @@
 
 """The control step: from an accepted state and a reference to the effort that is sent.
 
-:func:`control_step` has all of it: control law, integral action, ramp, blend, limits, and the lag of the trajectory. It
+:func:`control_step` has all of it: control law, integral action, blend, limits, and the lag of the trajectory. It
 is written as the equations are, and it is called in two ways. With symbols it is traced, law and model included, and
 becomes compiled code of the arm (:mod:`robodyn_ros.control.compiled_step`). The control loop, the nodes and the sweeps
 run this code. With numbers it is plain Python: for debugging, for laws that cannot be traced, and on machines with
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from robodyn_ros.checks import is_finite
 from robodyn_ros.control.laws.base import Controller, Efforts, Reference, what_is_wrong
-from robodyn_ros.control.limits import INSTANT, blend, limit, soften
+from robodyn_ros.control.limits import blend, limit, soften
 from robodyn_ros.control.step_numbers import StepMemory, StepSettings
 from robodyn_ros.errors import EffortError
 from robodyn_ros.robot.pose import Array
@@ -87,7 +87,7 @@ def control_step(
         qd: velocity (n,).
         reference: the desired motion.
         memory: after the step before.
-        settings: limits, ramps and bounds.
+        settings: limits and bounds.
 
     Returns:
         The result, and the memory after this step.
@@ -106,8 +106,7 @@ def control_step(
     to_send, added = split(efforts, gravity, settings)
     memory = memory._replace(integral=integral, requested=to_send.total, added=added, has_requested=1.0)
 
-    wanted, memory = ramp_in(t, to_send, memory, settings)
-    asked, memory = blend(t, wanted, memory)
+    asked, memory = blend(t, to_send.total, memory)
     softened = soften(asked, q, qd, gravity - added, settings)
     effort, saturated, rate_limited, memory = limit(t, asked, softened, added, memory, settings)
 
@@ -158,16 +157,6 @@ def split(efforts: Efforts, gravity: Array, settings: StepSettings) -> tuple[Eff
         total=efforts.total - (carried + others[0] + others[1]),
     )
     return to_send, weight + others[0] + others[1]
-
-
-def ramp_in(t: Any, efforts: Efforts, memory: StepMemory, settings: StepSettings) -> tuple[Array, StepMemory]:
-    """The total of the efforts (n,), with gravity ramped in after switching on, and the memory after that."""
-    switched_on = np.where(memory.is_sending > 0.0, memory.switched_on, t)
-    since = t - switched_on
-    ramps = (since >= 0.0) & (since < settings.ramp_time)
-    missing = np.where(ramps, 1.0 - since / np.maximum(settings.ramp_time, INSTANT), 0.0)
-    wanted: Array = efforts.total - missing * efforts.gravity
-    return wanted, memory._replace(switched_on=switched_on)
 
 
 class LawInNumbers:

@@ -56,7 +56,7 @@ def export_step(settings: LoopSettings, stem: str = "") -> dict[str, str]:
         f"Control step of the arm {plain(robot.name)}: {type(law).__name__}, with its limits.",
         *facts(dynamics)[1:],
         "",
-        "The law, integral action, the ramp of gravity, soft position limits, limits of the effort and of its rate.",
+        "The law, integral action, soft position limits, limits of the effort and of its rate.",
         "The caller checks the states, and keeps references within the limits.",
     ]
     comment = "\n".join(["/*", *(f" * {line}".rstrip() for line in head), " */"])
@@ -90,7 +90,7 @@ typedef struct {{
 }} {prefix}_step_t;
 
 /* Settings that may change while the arm moves, with the count of numbers of each if it is not one. Those that begin
- * with LAW are attributes of the law, the others limits and ramps. */
+ * with LAW are attributes of the law, the others limits. */
 typedef enum {{
   {enum}
 }} {prefix}_setting_t;

@@ -33,7 +33,6 @@ class StepMemory(NamedTuple):
     has_requested: Any  # 1 if the law has given an effort since the loop started
     is_sending: Any  # 1 if an effort has been sent since the loop was switched on, or stopped sending
     sent_at: Any  # time of the latest effort sent [s]
-    switched_on: Any  # time of the first effort sent [s]
     blending: Any  # 0: no; 1: it begins with the next effort; 2: it runs
     blend_begin: Any  # begin of the blend [s]
     blend_time: Any  # duration of the blend [s]
@@ -54,7 +53,6 @@ class StepSettings(NamedTuple):
     adds_friction: Array  # likewise
     soft_limit_margin: Any  # distance from the position limit at which they begin [rad] or [m]
     state_timeout: Any  # longest time step of the rate limit [s]
-    ramp_time: Any  # of gravity [s]
     integral_limit: Any  # [rad s] or [m s]
 
 
@@ -62,8 +60,8 @@ NEVER = -1e300
 """A time before all others [s]; not infinite, so that the difference of two of them is a number."""
 
 SCALARS = {
-    "has_requested", "is_sending", "sent_at", "switched_on", "blending", "blend_begin", "blend_time", "lagging",
-    "soft_limit_margin", "state_timeout", "ramp_time", "integral_limit",
+    "has_requested", "is_sending", "sent_at", "blending", "blend_begin", "blend_time", "lagging",
+    "soft_limit_margin", "state_timeout", "integral_limit",
 }  # fmt: skip
 """Fields with one number for the arm, not one for each joint."""
 

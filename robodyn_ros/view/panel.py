@@ -153,6 +153,8 @@ class Panel:
         with gui.add_folder("Move"):
             for joint in robot.joints:
                 self._add_slider(joint)
+            hint = "while you drag the handle at the tool; otherwise a motion to it is planned when you let go"
+            self._follows_handle = gui.add_checkbox("the tool follows the handle", False, hint=hint)
             self._add_motions()
         if simulated:
             with gui.add_folder("Simulation"):
@@ -174,6 +176,11 @@ class Panel:
     def layers(self) -> frozenset[str]:
         """Names of the layers that are to be shown, ``reference`` for the ghost among them."""
         return frozenset(layer for layer, box in self._boxes.items() if box.value)
+
+    @property
+    def follows_handle(self) -> bool:
+        """True if the tool is to follow the handle while the user drags it."""
+        return bool(self._follows_handle.value)
 
     def say(self, name: str, text: str) -> None:
         """Show a line of status, which may hold anything: a name in bold, and a text."""

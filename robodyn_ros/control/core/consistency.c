@@ -434,8 +434,7 @@ static int check_consistency(const Settings* s, Consistency* c, double t, double
 static int check_state_consistency(const Settings* s, State* m, Period* p) {
   Consistency* c = &m->consistency;
   if (!s->plausibility) return CORE_SEND;
-  const int known = m->applies && (m->driving || m->active);
-  const int verdict = check_consistency(s, c, p->t, greater(p->age, 0), p->q, p->qd, known ? m->applied : 0);
+  const int verdict = check_consistency(s, c, p->t, greater(p->age, 0), p->q, p->qd, m->applies ? m->applied : 0);
   if (verdict == DROPPED || verdict == BLIND) {
     say(m, (int)(c->problem + PROBLEM_KINDS * c->setting), (int)c->joint, c->value, c->bound);
     if (verdict == DROPPED) return CORE_JUMPED;

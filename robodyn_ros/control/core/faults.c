@@ -581,7 +581,6 @@ static int send_reaction(const Settings* s, State* m, Period* p, double t, int h
 static int react(const Settings* s, State* m, Period* p, double t, int kind, int present, int has_state) {
   const int another = !m->active || m->active_kind != kind, returns = present && m->active && !m->present;
   reset_step(&m->memory);
-  m->driving = 0;
   if (has_state) start(m, t, p->q);
   if (!another) m->spent[kind] += greater(t - m->reacted[kind], 0);
   m->reacted[kind] = t;

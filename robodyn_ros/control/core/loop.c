@@ -5,7 +5,7 @@
 
 #include "memory.h"
 
-/* --- the control step: law, ramp, blend, limits (step.py), compiled for the law and the arm or called back */
+/* --- the control step: law, blend, limits (step.py), compiled for the law and the arm or called back */
 
 static inline void set_step(double* const* x, double t, double dt, const double* q, const double* qd, const double* reference) {
   x[TIMES][0] = t; x[TIMES][1] = dt;
@@ -136,9 +136,8 @@ static void take_step(const Settings* s, State* m, Period* p, const double* give
   limit_unexplained(s, m, p->rows);
   copy(m->stepped_q, p->q); copy(m->stepped_qd, p->qd); copy(m->stepped_planned, planned);
   for (int k = 0; k < REFERENCES * N; ++k) m->stepped_reference[k] = given[k];
-  m->driving = !(p->t - m->memory.switched_on < s->ramp_time);
   m->applies = 1;
-  EACH m->driving_effort[i] = m->applied[i] = p->rows[i] + m->memory.added[i];
+  EACH m->applied[i] = p->rows[i] + m->memory.added[i];
   remember_trail(m, p->t, p->q);
   note_motion(m, p->t, p->q, p->qd, &s->uncertainty);
 }
@@ -157,7 +156,7 @@ void core_stop(Core* c) {
   m->judged_period = m->judged_delay = m->settled_until = 0; m->judged_t = -INFINITY;
   copy(m->carried_stiffness, s->stiffness); copy(m->carried_damping, s->damping);
   core_acknowledge(c);
-  m->driving = m->applies = m->trail_count = m->stepped = 0;
+  m->applies = m->trail_count = m->stepped = 0;
   reset_observer(m);
 }
 
@@ -210,7 +209,6 @@ static int run_period(Core* c) {
     if (s->judge) s->judge();
   }
   /* contact, faults */
-  m->driving = 0;
   observe(s, m, dt, p->q, p->qd, begins);
   for (int k = 0; k < N + 8; ++k) p->external[k] = m->external[k];
   kind = detect(s, m, t, p->qd, &present);

@@ -39,7 +39,7 @@ typedef void Function3(const double*, const double*, const double*, const double
 /* StepMemory of step_numbers.py. */
 typedef struct {
   double integral[N], requested[N], sent[N], added[N], cut[N], blend_from[N];
-  double has_requested, is_sending, sent_at, switched_on, blending, blend_begin, blend_time, lagging;
+  double has_requested, is_sending, sent_at, blending, blend_begin, blend_time, lagging;
 } StepMemory;
 
 /* A trajectory of some joints, spliced to a given motion of all joints. */
@@ -137,14 +137,13 @@ typedef struct {
   int64_t tool_directions;
   double tool_axes[36]; /* weighted directions in which the tool can move, rows (6) */
   double tool_floor;    /* least singular value on a path */
-  double stream_timeout, stream_delay;
-  double stream_speed[2], stream_acceleration[2], stream_jerk[2]; /* of translation and rotation */
+  double stream_speed[2], stream_acceleration[2]; /* of translation and rotation */
   int64_t law_memory_width, follows, estimates_velocity, plausibility, externally_supported;
   int64_t allow_nonzero_velocity_at_trajectory_end;
   int64_t circular[N], reactions[KINDS * LEVELS], latches[KINDS], judges_contact;
   double max_duration[KINDS]; /* [s] */
-  double state_timeout, velocity_filter, reference_timeout, reference_jump;
-  double ramp_time, ramp_down_time, settled_time, blend_time, cmd_timeout, speed_scaling;
+  double state_timeout, velocity_filter, stream_timeout, reference_jump;
+  double ramp_down_time, settled_time, blend_time, cmd_timeout, speed_scaling;
   double velocity_limit[N], greatest_speed[N], tolerance[N], effort_limit[N], rate_limit[N], lower[N], upper[N];
   /* limits of the URDF, INFINITY if it has none [rad/s²], [rad/s³] or [m/s²], [m/s³] */
   double acceleration[N], braking[N], jerk[N];
@@ -205,8 +204,8 @@ typedef struct {
   Tool tool;
   double time; /* of the latest reference [s] */
   /* the loop */
-  int64_t restarts, clock_reset, driving, conflict, gravity_known, to_judge;
-  double q[N], qd[N], driving_effort[N], gravity_last[N], state_age;
+  int64_t restarts, clock_reset, conflict, gravity_known, to_judge;
+  double q[N], qd[N], gravity_last[N], state_age;
   int64_t stepped; /* 1 if there is a latest control step, and its state and reference */
   double stepped_q[N], stepped_qd[N], stepped_reference[REFERENCES * N], stepped_planned[N];
   /* states */

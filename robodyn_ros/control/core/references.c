@@ -263,7 +263,7 @@ CoreRefusal core_track(Core* c, double t, const int64_t* joints, const double* q
   if (y->source != STREAM) begin_limiter(s, y, now, present);
   aim_limiter(y, now, whole);
   advance_limiter(y, now);
-  y->source = STREAM; y->end = t + s->reference_timeout;
+  y->source = STREAM; y->end = t + s->stream_timeout;
   y->has_next = 0;
   end_goal(y, CORE_REPLACED);
   return found;
@@ -276,7 +276,7 @@ void core_stand_still(Core* c) {
   if (y->source != STREAM) return;
   for (int k = 0; k < REFERENCES * N; ++k) target[k] = y->target[k];
   EACH all[i] = 1;
-  core_track(c, y->end - c->settings->loop.reference_timeout, all, target, still, still, target + 3 * N);
+  core_track(c, y->end - c->settings->loop.stream_timeout, all, target, still, still, target + 3 * N);
 }
 
 void core_velocity_reset(CoreVelocity* y) {
@@ -291,7 +291,7 @@ void core_velocity_update(CoreVelocity* y, const CoreSettings* x, double t, cons
     velocity[i] = 0;
     if (!joints[i]) continue;
     const double dt = t - y->t[i], moved = near_turn(s, i, 0, q[i] - y->q[i]);
-    const int goes_on = dt >= -OVERTAKEN && dt <= s->reference_timeout && fabs(moved) <= s->reference_jump;
+    const int goes_on = dt >= -OVERTAKEN && dt <= s->stream_timeout && fabs(moved) <= s->reference_jump;
     const double step = goes_on ? greater(dt, 0) : 0;
     const double change = step > 0 ? (moved - y->v[i] * step) / (s->velocity_filter + step) : 0;
     if (goes_on) velocity[i] = within(y->v[i] + change, s->velocity_limit[i]);

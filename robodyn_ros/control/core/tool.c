@@ -44,6 +44,7 @@
 #define AHEAD 0.3 /* the same in front of a limit, whose distance is known roughly */
 #define CURVED 0.3 /* ratio of the acceleration limit for the curvature of a path */
 #define MOST_CURVED 0.36 /* and for the curvature of a motion */
+#define JERK_TIME 0.025 /* time in which the tool reaches its limit of acceleration: the limit of jerk [s] */
 #define RISE_TIME 0.1 /* shortest time in which a joint reaches its velocity limit from rest [s] */
 #define FASTEST 10.0 /* greatest velocity limit that is used for that [rad/s] or [m/s] */
 #define MARGIN 1e-3 /* distance from a position limit that a joint keeps [rad] or [m] */
@@ -205,13 +206,13 @@ static void differentiate(const Settings* s, const Tool* y, double* v, double* a
 /* The delay with which the target follows the stream: its period, which lost messages do not increase, the mean delay
    of its messages, and twice their mean deviation. It changes slowly, because the speed of the target changes with it.
    */
-static void measure_delay(const Settings* s, Tool* y, double gap, double late) {
+static void measure_delay(Tool* y, double gap, double late) {
   const double rate = greater(DELAY_RATE, 1 / (double)++y->measured);
   if (y->measured == 1) { y->period = gap; y->late = late; y->deviation = 0; }
   y->period += rate * smaller(gap - y->period, 0.1 * y->period);
   y->deviation += rate * (smaller(fabs(late - y->late), y->period) - y->deviation);
   y->late += rate * (within(late - y->late, y->period));
-  y->delay = s->stream_delay > 0 ? s->stream_delay : smaller(y->period + y->late + 2 * y->deviation, LONGEST_GAP);
+  y->delay = smaller(y->period + y->late + 2 * y->deviation, LONGEST_GAP);
 }
 
 /* Whether a pose continues the stream: it is near the one before, in time and in space. */
@@ -243,7 +244,7 @@ static void take_pose(const Settings* s, Tool* y, double t, double stamp, const 
     keep_pose(y, stamp, &pose);
     return;
   }
-  measure_delay(s, y, gap, t - stamp);
+  measure_delay(y, gap, t - stamp);
   target_at(y, t, &now, v, a);
   keep_pose(y, stamp, &pose);
   differentiate(s, y, speed, change);
@@ -409,7 +410,7 @@ static double stretch_to_edge(const Settings* s, const Svd* svd, const Course* x
 /* The velocity of the tool that follows a requested one (6) within the limits of acceleration and jerk. */
 static void advance_limited(const Settings* s, const Tool* y, double dt, const double* wanted, double* velocity) {
   for (int part = 0; part < 6; part += 3) {
-    const double most = s->stream_acceleration[part / 3], jerk = s->stream_jerk[part / 3];
+    const double most = s->stream_acceleration[part / 3], jerk = most / JERK_TIME;
     double lacking[3], change[3];
     for (int k = 0; k < 3; ++k) lacking[k] = wanted[part + k] - y->velocity[part + k];
     const double lack = length3(lacking);

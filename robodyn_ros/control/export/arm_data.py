@@ -377,8 +377,6 @@ class Arm:
     def _model(self) -> list[str]:
         """The numbers of the model, and the poses in which the limits must hold the arm."""
         dynamics, robot = self._dynamics, self._robot
-        held = [link for link in robot.links if link.body >= 0]
-        maps = [self._payload_map(link.name) for link in held]
         inertia, feedback = np.diagonal(dynamics.mass_matrix(robot.home)), law_feedback(self._law)
         frequency = np.maximum(np.sqrt(feedback.stiffness / inertia), 0.5 * feedback.damping / inertia)
         poses = np.array([robot.home, *random_positions(robot, holding.POSES - 1)])
@@ -391,9 +389,9 @@ class Arm:
             "/* The inertial parameters of the bodies without a payload, and their map to those of the model. */",
             table("FIRST_BODIES", self._bare_bodies),
             table("INERTIAL_MAP", dynamics.inertial_map),
-            "/* For each link: its body, and the map from a payload's inertial parameters to those of the body. */",
-            _widths("BODIES_OF_LINKS", [link.body for link in held]),
-            _rows("LINKS", np.array(maps).reshape(len(maps), -1)),
+            "/* The tool's body, and the map from a payload's inertial parameters to those of the body. */",
+            f"enum {{ PAYLOAD_BODY = {robot.link(self._stream.link).body} }};",
+            table("PAYLOAD_MAP", self._payload_map(self._stream.link)),
             table("HOME", robot.home),
             table("FIRST_FREQUENCY", frequency),
             _rows("POSITIONS", poses),

@@ -42,7 +42,7 @@ from robodyn_ros.robot import Robot
 from robodyn_ros.settings import TOOL, ParameterSpec, parameter_specs
 
 MEANINGLESS = {"state_publishers", "contact.effort_source", "command_delay"}
-MEANINGLESS |= {"stream.target_pose", "contact.sensor_load"}
+MEANINGLESS |= {"contact.sensor_load"}
 """Parameters of the node without a meaning in an exported controller. In ros2_control states are not published, and the
 loop has a fixed period. The loop in C estimates contacts from the efforts that are sent; the period that the gains need
 was computed at the export. A target pose is always a stream, whose reference is updated in every period."""
@@ -57,7 +57,7 @@ FINAL_COMMAND = ParameterSpec(
     "on_deactivate",
     "gravity",
     "final command to the drives when the controller is deactivated: the gravity effort at the arm's position, zero "
-    "(for brakes that close), or the gravity effort and the drives' own damping (output mit)",
+    "(for brakes that close), or the gravity effort and the drives' own damping (mit_limits)",
     choices=FINAL_COMMANDS,
 )
 """The parameter of the final command; the node does not have it."""
@@ -102,8 +102,7 @@ class ExportedParameter(NamedTuple):
             return [(", ".join(self.default) if self.kind == "l" else self.default, 0.0)]
         if self.member == "faults_reaction":
             return [(text, float(PHASES.index(text))) for text in self.spec.choices]
-        first = -1.0 if self.spec.name == "payload.link" else 0.0
-        return [(text, first + place) for place, text in enumerate(self.spec.choices)]
+        return [(text, float(place)) for place, text in enumerate(self.spec.choices)]
 
 
 def exported_parameters(robot: Robot, given: Mapping[str, Any], law: str) -> list[ExportedParameter]:
@@ -136,8 +135,7 @@ def _all_specs(robot: Robot, given: Mapping[str, Any], law: str) -> Iterator[tup
     yield from single([ParameterSpec("dynamics", dynamics, "dynamics plugin")], fixed=True)
     text = "acceleration of free fall in the root link's frame [m/s²]"
     yield from single([ParameterSpec("gravity", list(MODEL["gravity"]), text, "3 finite numbers")])
-    links = ("", *(link.name for link in robot.links if link.body >= 0))
-    yield from single([PAYLOAD[0]._replace(choices=links), *PAYLOAD[1:]])
+    yield from single([*PAYLOAD])
     for settings in (SafetySettings, MitSettings, CompensationSettings):
         yield from single(parameter_specs(settings))
     yield from single([FINAL_COMMAND])
@@ -214,14 +212,13 @@ def frozen_groups(given: Mapping[str, Any], defaults: Mapping[str, Any], dynamic
 
 def _changes(given: Mapping[str, Any], defaults: Mapping[str, Any], robot: Robot) -> dict[str, dict[str, Any]]:
     """Group of parameters → other values for them."""
-    links = [link.name for link in robot.links if link.body >= 0]
     changes: dict[str, dict[str, Any]] = {
         "gains": {f"gains.{name}.natural_frequency": 9.0 + k for k, name in enumerate(robot.joint_names)}
         | {f"gains.{name}.damping_ratio": 0.9 for name in robot.joint_names},
         "effort_limits": {},
         "effort_rate_limits": {f"effort_rate_limits.{name}": 7e7 for name in robot.joint_names},
         "velocity_limits": {f"velocity_limits.{name}": 0.7 for name in robot.joint_names},
-        "payload": {"payload.link": links[-1], "payload.mass": 0.01, "payload.com": [0.01, 0.02, 0.03]},
+        "payload": {"payload.mass": 0.01, "payload.com": [0.01, 0.02, 0.03]},
         "gravity": {"gravity": [0.1, 0.2, -9.0]},
     }
     for name in robot.joint_names:
@@ -281,7 +278,7 @@ def _declaration(item: ExportedParameter) -> dict[str, Any]:
         default = [float(value) for value in default]
     elif kind == "l":
         default = list(default)
-    only = spec.name in ("output", "missing_velocity") or item.fixed
+    only = spec.name in ("mit_limits", "missing_velocity") or item.fixed
     entry = _entry(names[kind], default, spec.description, only)
     if kind in "di" and spec.bounds is not None:
         entry["validation"] = {"bounds<>": [(int if kind == "i" else float)(value) for value in spec.bounds]}

@@ -47,7 +47,14 @@ class SafetySettings:
         1, "how many publishers joint_states may have; more where states come in parts", 1, 100
     )
     state_timeout: float = setting(0.1, "greatest age of a joint state that still gets a command", "s", 1e-3, 10.0)
-    reference_timeout: float = setting(0.5, "longest wait for the next streamed reference", "s", 1e-3, 10.0)
+    stream_timeout: float = setting(
+        0.2,
+        "time without a message after which a stream of references, twists or wrenches ends",
+        "s",
+        1e-3,
+        10.0,
+        shared="stream.timeout",
+    )
     reference_jump: float = setting(
         0.05, "greatest jump of a streamed reference that is not rate-limited", "rad or m", 0.0, 1e3
     )
@@ -56,7 +63,6 @@ class SafetySettings:
         False, "take trajectories of more than 0.25 s that end in motion; their last position is held all the same"
     )
     speed_scaling: float = setting(1.0, "speed of trajectories, as part of the planned one", "-", 0.0, 1.0)
-    ramp_time: float = setting(0.0, "how long gravity takes to ramp in when switched on", "s", 0.0, 60.0)
     ramp_down_time: float = setting(0.3, "time in which a reaction to a fault ramps to zero", "s", 1e-3, 60.0)
     settled_time: float = setting(3.0, "how long the cause of a latched fault must be gone", "s", 0.0, 3600.0)
     blend_time: float = setting(0.2, "time over which a change of law, model or gains is blended in", "s", 0.0, 60.0)

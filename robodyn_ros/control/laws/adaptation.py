@@ -53,6 +53,9 @@ SPEED = 1.0
 SPREAD = 0.3
 """Radius of gyration of added mass, about the centre of mass of its body [m]."""
 
+MASS_RATIO = 0.5
+"""Greatest mass added to a body, as ratio of the moving mass of the arm [-]."""
+
 FRICTION_RATIO = 0.3
 """Greatest friction of a joint, as ratio of its effort limit [-]."""
 
@@ -64,9 +67,6 @@ class AdaptiveSettings:
     unknown: str = choice("payload_and_friction", "which parameters are learnt", choices=lambda: UNKNOWN)
     rate: float = setting(2.0, "greatest rate of learning; at 0 the learnt values stay as they are", "1/s", 0.0, 100.0)
     dead_zone: float = setting(2e-4, "position error below which nothing is learnt", "rad or m", 0.0, 1.0)
-    mass_limit: float = setting(
-        0.5, "greatest mass added to a body, as ratio of the moving mass of the arm", "-", 1e-3, 100.0
-    )
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -108,7 +108,7 @@ class Adaptation:
         n, settings, robot = self._dynamics.robot.n, self._settings, self._dynamics.robot
         poses, regressors = _regressors(self._dynamics)
         self._model = self._dynamics.theta()[: -3 * n].reshape(-1, 10)
-        added = settings.mass_limit * float(sum(body.inertial.mass for body in robot.bodies))
+        added = MASS_RATIO * float(sum(body.inertial.mass for body in robot.bodies))
         self._possible = [PossibleBody(one, added, SPREAD) for one in self._model]
         efforts = np.abs(np.einsum("snbk,bk->sn", regressors, self._model)).max(axis=0)
         coulomb = FRICTION_RATIO * np.where(np.isfinite(robot.effort_limit), robot.effort_limit, efforts)

@@ -10,12 +10,14 @@ plane. The others are locked by a spring and a damper to the anchor, which is th
 e is the displacement back to the anchor in the locked directions. With a corridor of radius r the spring begins
 at the distance r: a line becomes a tube, and a plane becomes a plate.
 
-The walls are the sides of a box that the tool stays within. Each is a spring and a damper that pushes and never pulls.
+The walls are the sides of a box that the tool stays within. Each is a spring and a damper that pushes and never pulls,
+as stiff as the stiffest locked translation.
 
 When released, an arm with little friction would fall because of errors of the modelled masses. Therefore each joint has
 a simulated dry friction that a hand can overcome: a spring to the position where the joint was released, which slips
-beyond the effort h |g| + ``LEAST`` of the effort limit. The joint yields by ``SLIP`` until then, and is damped while
-the spring does not slip. So an arm whose gravity is known within the ratio h stays within ``SLIP`` of its position.
+beyond the effort h |g| + ``LEAST`` of the effort limit. h is ``model_error``, the stated error of the masses. The joint
+yields by ``SLIP`` until then, and is damped while the spring does not slip. So an arm whose gravity is known within the
+ratio h stays within ``SLIP`` of its position.
 
 Springs store energy and return it; all other terms dissipate energy, because friction is compensated only in part, as
 in :mod:`robodyn_ros.control.laws.free_drive`. So the arm does not move by itself. The null space of the tool is free.
@@ -34,6 +36,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robodyn_ros.control.faults.settings import SafetySettings
 from robodyn_ros.control.laws.base import AccelerationGains, Controller, Efforts, Reference
 from robodyn_ros.control.laws.free_drive import FRICTION_RATIO, SMOOTHING
 from robodyn_ros.control.laws.tool import TINY, TaskSettings, ToolLaw, clipped_error, marked_directions
@@ -42,7 +45,7 @@ from robodyn_ros.dynamics.task_space import DIRECTIONS, TaskTerms, geometric_mea
 from robodyn_ros.engine.tracing import solve_positive
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.settings import setting, text
+from robodyn_ros.settings import setting, shared, text
 
 FAR = 1000.0
 """Coordinate of a wall that is switched off [m]."""
@@ -67,7 +70,7 @@ class HandGuidingSettings(TaskSettings):
     free_directions: str = text("x y z rx ry rz", "directions that the hand may move, of x y z rx ry rz of the frame")
     stiffness: tuple[float, ...] = setting(
         (2000.0, 2000.0, 2000.0, 100.0, 100.0, 100.0),
-        "stiffness of the locked directions, x y z rx ry rz",
+        "stiffness of the locked directions, x y z rx ry rz; that of the walls is the greatest of the first three",
         "N/m, N·m/rad",
         0.0,
         1e6,
@@ -75,12 +78,10 @@ class HandGuidingSettings(TaskSettings):
     corridor: float = setting(
         0.0, "distance from the anchor at which locked translations begin to resist", "m", 0.0, 10.0
     )
-    lower: tuple[float, ...] = setting((-FAR,) * 3, "walls: least x, y and z of the tool", "m", -FAR, FAR)
-    upper: tuple[float, ...] = setting((FAR,) * 3, "walls: greatest x, y and z of the tool", "m", -FAR, FAR)
-    wall_stiffness: float = setting(5000.0, "stiffness of the walls", "N/m", 0.0, 1e6)
-    hold: float = setting(
-        0.1, "effort that holds the released arm, as ratio of the gravity effort; 0 for none", "-", 0.0, 1.0
+    walls: tuple[float, ...] = setting(
+        (-FAR,) * 3 + (FAR,) * 3, "least x, y and z of the tool, and greatest x, y and z", "m", -FAR, FAR
     )
+    model_error: float = shared(SafetySettings, "model_error")
 
 
 class HandGuiding(ToolLaw):
@@ -107,28 +108,32 @@ class HandGuiding(ToolLaw):
         """The arguments are those of :class:`ToolLaw`; ``config`` has the free directions, corridor and walls.
 
         Raises:
-            InputError: no such link or direction, or a lower wall is not below the upper one.
+            InputError: no such link or direction, a wall is not below the opposite one, or walls have no stiffness.
         """
         given = config or HandGuidingSettings()
         super().__init__(dynamics, kp, kd, ki, given)
         self._locked = 1.0 - marked_directions("free_directions", given.free_directions)
         self._stiffness = self._locked * given.stiffness
         self._corridor = given.corridor
-        self._lower, self._upper = np.array(given.lower), np.array(given.upper)
-        self._wall_stiffness, self._hold = given.wall_stiffness, given.hold
+        self._lower, self._upper = np.array(given.walls[:3]), np.array(given.walls[3:])
+        self._wall_stiffness, self._hold = max(given.stiffness[:3]), given.model_error
         limit = dynamics.robot.effort_limit
-        self._least = LEAST * np.where(np.isfinite(limit), limit, 0.0) * (given.hold > 0.0)
+        self._least = LEAST * np.where(np.isfinite(limit), limit, 0.0) * (self._hold > 0.0)
         for name, lower, upper in zip(DIRECTIONS[:3], self._lower, self._upper, strict=True):
             if lower >= upper:
-                raise InputError("lower", f"{name} = {lower:g} m must be less than that of upper, {upper:g} m", lower)
+                raise InputError(
+                    "walls", f"the least {name}, {lower:g} m, must be less than the greatest, {upper:g} m", lower
+                )
+        self._has_wall = (self._lower > -FAR) | (self._upper < FAR)
+        if self._has_wall.any() and not self._wall_stiffness:
+            raise InputError("stiffness", "must have a translation above 0 N/m, because the walls are that stiff")
         self._translations = self.task.chosen(np.eye(6)[:, :3])
         self.forget()
 
     def tool_gains(self, q: Array, task: TaskTerms) -> tuple[Array, Array]:
         """Stiffness and damping of the locked directions beyond the corridor, and of the walls that are on."""
         axes, softest = self.task.pose(q)[:3, :3], SOFTEST * np.eye(len(task.inertia))
-        has_wall = (self._lower > -FAR) | (self._upper < FAR)
-        walls = self._translations @ np.diag(self._wall_stiffness * has_wall) @ self._translations.T
+        walls = self._translations @ np.diag(self._wall_stiffness * self._has_wall) @ self._translations.T
         stiffness = self.diagonal(self._stiffness, axes) + walls
         return stiffness, 2.0 * self._damping_ratio * geometric_mean(task.inertia, stiffness + softest)
 

@@ -30,23 +30,28 @@ from typing import NamedTuple
 
 from robodyn_ros.control.transmission import Transmission
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.settings import check_settings, choice, setting
-
-OUTPUTS = ("effort", "mit")
-"""Published commands: efforts, or efforts and also the five numbers of MIT mode."""
+from robodyn_ros.settings import check_settings, setting
 
 
 @dataclass(frozen=True)
 class MitSettings:
     """Settings of MIT mode; the metadata of each field describe it."""
 
-    output: str = choice("effort", "published commands: efforts, or also commands in MIT mode", lambda: OUTPUTS)
     mit_limits: tuple[float, ...] = setting(
-        (500.0, 5.0), "greatest stiffness and damping of a drive", "N·m/rad, N·m·s/rad; N/m, N·s/m", 0.0, 1e9
+        (0.0, 0.0),
+        "greatest stiffness and damping of a drive in MIT mode; 0, 0 for drives that take efforts alone",
+        "N·m/rad, N·m·s/rad; N/m, N·s/m",
+        0.0,
+        1e9,
     )
 
     def __post_init__(self) -> None:
         check_settings(self)
+
+    @property
+    def is_used(self) -> bool:
+        """Whether the drives are in MIT mode."""
+        return max(self.mit_limits) > 0.0
 
 
 class MitCommand(NamedTuple):

@@ -25,10 +25,7 @@ from robodyn_ros.kinematics.workspace import random_positions
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.robot import tip
-from robodyn_ros.settings import check_settings, choice, setting
-
-MEANINGS = ("goal", "stream")
-"""Meanings of a message on ``~/target_pose``: a goal to which a motion is planned, or the newest pose of a stream."""
+from robodyn_ros.settings import check_settings, setting
 
 LENGTH = 0.3
 """Distance with the same weight as a rotation by one radian, if joints cannot follow both [m]."""
@@ -47,15 +44,6 @@ OLDEST_FRAME = 1.0
 class StreamSettings:
     """Settings of streams for the tool."""
 
-    target_pose: str = choice("goal", "meaning of ~/target_pose: a goal, or a stream", lambda: MEANINGS)
-    timeout: float = setting(0.1, "time without a message after which a streamed twist or wrench ends", "s", 1e-3, 10.0)
-    delay: float = setting(
-        0.0,
-        "delay of the reference after the stamp of a streamed pose; 0: one period of the stream, as it is measured",
-        "s",
-        0.0,
-        1.0,
-    )
     speed: tuple[float, ...] = setting(
         (0.5, 2.0), "greatest speed and angular velocity of the streamed reference", "m/s, rad/s", 1e-3, 100.0
     )
@@ -65,9 +53,6 @@ class StreamSettings:
         "m/s², rad/s²",
         1e-2,
         1e4,
-    )
-    jerk: tuple[float, ...] = setting(
-        (200.0, 800.0), "greatest jerk and angular jerk of the streamed reference", "m/s³, rad/s³", 0.1, 1e6
     )
 
     def __post_init__(self) -> None:
@@ -116,11 +101,8 @@ class StreamedTool:
             "tool_directions": len(self.axes),
             "tool_axes": axes.ravel(),
             "tool_floor": self.floor,
-            "stream_timeout": settings.timeout,
-            "stream_delay": settings.delay,
             "stream_speed": settings.speed,
             "stream_acceleration": settings.acceleration,
-            "stream_jerk": settings.jerk,
         }
 
 

@@ -4,8 +4,9 @@
 """Real-time scheduling of a node that must not be kept waiting.
 
 The parameters have the names and meanings of ros2_control's controller_manager: ``thread_priority`` (SCHED_FIFO, 50
-unless given, tried on every kernel), ``cpu_affinity`` and ``lock_memory``. ``cpu_dma_latency`` is that of Linux. Where
-the system permits no real-time priority, the node logs that once and works with ordinary priority.
+unless given, tried on every kernel), ``cpu_affinity`` and ``lock_memory``. Where the system
+permits no real-time priority, the node logs that once and works with ordinary priority. With real-time priority, the
+processors do not sleep while the node is active, if it may write to ``/dev/cpu_dma_latency``.
 
 The middleware's threads get the same priority as the thread that computes, since states come through them. Python's
 other threads, which plan and solve, keep ordinary priority. So does whatever is started later, such as compilers
@@ -56,12 +57,6 @@ class SchedulingSettings:
 
     thread_priority: int = whole(
         50, "priority among real-time threads (SCHED_FIFO) while the node is active, if permitted; 0: ordinary", 0, 99
-    )
-    cpu_dma_latency: int = whole(
-        -1,
-        "longest time for processors to wake up while the node is active, in µs; -1: no limit",
-        -1,
-        10**6,
     )
     lock_memory: bool = switch(False, "whether to keep the process in RAM, so that no page fault delays a command")
 
@@ -117,8 +112,8 @@ class Scheduling:
         """
         if self._settings.thread_priority:
             self._raise(self._settings.thread_priority, python)
-        if self._settings.cpu_dma_latency >= 0 and self._awake is None:
-            self._stay_awake(self._settings.cpu_dma_latency)
+            if self._raised and self._awake is None:
+                self._stay_awake()
 
     def end(self) -> None:
         """Return to ordinary priority, and let processors sleep."""
@@ -146,14 +141,12 @@ class Scheduling:
             return
         self._raised, self.state = True, f"SCHED_FIFO {priority}"
 
-    def _stay_awake(self, latency: int) -> None:
-        """Request a wake-up latency; the kernel keeps it while the file is open (power/pm_qos_interface)."""
-        try:
-            awake = DMA_LATENCY.open("wb", buffering=0)
-            awake.write(struct.pack("=i", latency))
+    def _stay_awake(self) -> None:
+        """Request a wake-up latency of 0; the kernel keeps it while the file is open (power/pm_qos_interface)."""
+        with suppress(OSError):  # not permitted
+            awake = DMA_LATENCY.open("r+b", buffering=0)
+            awake.write(struct.pack("=i", 0))
             self._awake = awake
-        except OSError as problem:
-            self._log.warning(f"cpu_dma_latency has no effect: {problem}")
 
     def _bind(self, processors: set[int]) -> None:
         try:

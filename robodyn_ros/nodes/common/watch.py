@@ -52,12 +52,10 @@ IMPEDANCE, GUIDING = "cartesian_impedance", "hand_guiding"
 ASKED = {
     CONTROLLER: (
         "controller",
-        "stream.target_pose",
         TOOL.name,
         "task.frame",
         f"{IMPEDANCE}.stiffness",
-        f"{GUIDING}.lower",
-        f"{GUIDING}.upper",
+        f"{GUIDING}.walls",
     ),
     SIMULATOR: ("wall.link", "wall.point", "wall.normal"),
 }
@@ -190,7 +188,8 @@ class PoseWatch:
         self._kinematics = Kinematics(watch.robot)
         self._subscriptions = [
             node.create_subscription(PoseStamped, f"{CONTROLLER}/tool_pose", self._on_tool, NEWEST),
-            node.create_subscription(PoseStamped, f"{CONTROLLER}/target_pose", self._on_target, RELIABLE),
+            node.create_subscription(PoseStamped, f"{CONTROLLER}/target_pose", self._on_target, NEWEST),
+            node.create_subscription(PoseStamped, f"{CONTROLLER}/goal_pose", self._on_target, RELIABLE),
         ]
 
     def reset(self) -> None:
@@ -247,11 +246,6 @@ class ToolWatch:
         self._answers: dict[str, Any] = {}
         self._values: dict[str, dict[str, Any]] = {name: {} for name in ASKED}
 
-    @property
-    def streams(self) -> bool:
-        """True if the controller takes targets of the tool as a stream."""
-        return self._values[CONTROLLER].get("stream.target_pose") == "stream"
-
     def destroy(self) -> None:
         """Unsubscribe."""
         self._node.destroy_subscription(self._subscription)
@@ -292,10 +286,10 @@ class ToolWatch:
         found: list[Mark] = []
         values = self._values[CONTROLLER]
         if values.get("controller") == GUIDING:
-            lower, upper = (values.get(f"{GUIDING}.{side}") for side in ("lower", "upper"))
-            if lower is not None and upper is not None:
+            walls = values.get(f"{GUIDING}.walls")
+            if walls is not None:
                 place = self._pose(values.get(TOOL.name), q)[:3, 3]
-                found += box_lines(np.array(lower), np.array(upper), place, FAR, size)
+                found += box_lines(np.array(walls[:3]), np.array(walls[3:]), place, FAR, size)
         values = self._values[SIMULATOR]
         point, normal = values.get("wall.point"), values.get("wall.normal")
         if values.get("wall.link") and point is not None and any(normal or ()):

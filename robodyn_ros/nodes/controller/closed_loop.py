@@ -14,7 +14,7 @@ fault (:mod:`robodyn_ros.control.faults.settings`); such a command has the prese
 
 A thread in C runs the loop (``realtime/``), with real or simulated time, and Python reports its periods. Python
 receives the states itself, and calls the same loop, if a state comes in several messages, if a law runs as Python, if
-the output is ``mit``, or if the parameter ``realtime`` is ``off``.
+the drives are in MIT mode, or if the parameter ``realtime`` is ``off``.
 
 Timers use the steady clock, so that missing states are detected and reported even while a simulation is paused. The
 time without states is measured by simulated time if there is one: nothing is late while a simulation is paused.
@@ -201,7 +201,7 @@ class ClosedLoop:
         self._scan_publishers()
         self._output.refresh()
         mit = NodeParameters(self._node).settings(MitSettings)
-        self._callback.mit = mit if mit.output == "mit" else None
+        self._callback.mit = mit if mit.is_used else None
         self._active, self._scheduling = True, scheduling
         self._callback.active = self.enabled
         self._begin()
@@ -364,7 +364,7 @@ class ClosedLoop:
         if NodeParameters(self._node)["realtime"] == "off":
             return "off"
         if self._callback.mit is not None:
-            return "off: output is mit, which Python publishes"
+            return "off: Python publishes the commands of MIT mode (mit_limits)"
         if self._in_parts:
             return "off: joint states come in parts"
         if self._loop.compiled_step is None:

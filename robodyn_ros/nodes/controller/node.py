@@ -364,7 +364,7 @@ class ConfiguredController:
         self.switching = Switching(node, self.loop, faults)
         self._frames = Frames(node, self.loop)
         self._streams = StreamInput(node, self.loop, loop, self._frames)
-        self._target = TargetInput(node, self.loop, motion, self._streams, self._frames, report)
+        self._target = TargetInput(node, self.loop, motion, self._frames, report)
         self._tool = ToolPose(node, self.loop, tool)
         self._trajectories = [kind(node, self.loop) for kind in TRAJECTORY_INTERFACE] if is_available() else []
         self.contact = ContactTopics(node, self.loop, loop, transmission)

@@ -37,6 +37,7 @@ from robodyn_ros.nodes.common.timers import steady_timer
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.robot import tip
+from robodyn_ros.settings import TOOL
 
 if TYPE_CHECKING:
     from robodyn_ros.identification.estimation.payload import PayloadEstimate
@@ -172,7 +173,7 @@ class PayloadEstimation:
         given = self._loop.dynamics.parameters
         known = {name: getattr(given, name) for name in ("gravity", "armature", "inertial")}
         t, q, effort, usable = map(np.array, zip(*rows, strict=True))
-        link = given.payload.link if given.payload is not None else tip(self._loop.robot)
+        link = NodeParameters(self._node)[TOOL.name] or tip(self._loop.robot)
         return estimate_online(RNEA(self._loop.robot, **known), link, t, q, effort, usable)
 
     def _publish(self, found: PayloadEstimate) -> str:
@@ -214,7 +215,6 @@ def to_parameters(found: PayloadEstimate) -> list[Parameter]:
     """The controller's parameters ``payload.*`` for an estimate."""
     payload, inertia = found.payload, np.asarray(found.payload.inertia)
     values = {
-        "link": payload.link,
         "mass": float(payload.mass),
         "com": _com(found),
         "inertia": [float(inertia[place]) for place in MOMENTS.values()],

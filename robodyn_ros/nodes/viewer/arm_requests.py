@@ -25,7 +25,6 @@ from robodyn_ros.nodes.common.qos import RELIABLE
 from robodyn_ros.nodes.common.watch import CONTROLLER, SIMULATOR, Watch
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.simulation.plant.mismatch import last_link
 from robodyn_ros.view.panel import Requests
 
 QUINTIC_PEAK = 1.875
@@ -220,11 +219,7 @@ class ArmRequests:
     def _load(self, mass: float, told: bool) -> None:
         """Have the simulated arm carry a payload, and tell the controller or not."""
         self._set(SIMULATOR, {"mismatch.payload_mass": float(mass)})
-        known: dict[str, str | float] = {
-            "payload.link": last_link(self._robot),
-            "payload.mass": float(mass) if told else 0.0,
-        }
-        self._set(CONTROLLER, known)
+        self._set(CONTROLLER, {"payload.mass": float(mass) if told else 0.0})
 
     def _set(self, node: str, values: Mapping[str, str | float]) -> None:
         kinds = {str: Parameter.Type.STRING, float: Parameter.Type.DOUBLE}

@@ -18,7 +18,7 @@ from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.nodes.common.messages import to_pose, to_trajectory
-from robodyn_ros.nodes.common.qos import LATCHED, RELIABLE
+from robodyn_ros.nodes.common.qos import LATCHED, NEWEST, RELIABLE
 from robodyn_ros.nodes.common.watch import CONTROLLER, SIMULATOR, PoseWatch, Watch, weight
 from robodyn_ros.nodes.planner.messages import COLOR, tool_path
 from robodyn_ros.robot.pose import Array
@@ -46,7 +46,7 @@ GHOST = (0.55, 0.35, 0.85, 0.35)
 
 
 class ViewTarget:
-    """A handle at the tool, whose moves go to the controller's ``~/target_pose``.
+    """A handle at the tool, whose poses go to the controller as a goal, or as a stream if the tool is to follow it.
 
     Attributes:
         status: what has become of the latest target, by the controller's diagnostics; "" if there was none.
@@ -64,22 +64,24 @@ class ViewTarget:
         self._name = node.resolve_topic_name(CONTROLLER)
         self._requests: SimpleQueue[Array] = SimpleQueue()  # from the threads of the browser's server
         self._gizmo = Gizmo(browser.server.scene, HANDLE_SIZE * browser.overlay.size, self._requests.put)
-        self._targets = node.create_publisher(PoseStamped, f"{CONTROLLER}/target_pose", RELIABLE)
+        self._goals = node.create_publisher(PoseStamped, f"{CONTROLLER}/goal_pose", RELIABLE)
+        self._targets = node.create_publisher(PoseStamped, f"{CONTROLLER}/target_pose", NEWEST)
         node.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, RELIABLE)
 
-    def draw(self, visible: bool = True, *, streams: bool = False) -> None:
+    def draw(self, visible: bool, *, streams: bool) -> None:
         """Send the poses that were asked for, and draw the handle.
 
         Args:
             visible: False to hide it.
-            streams: True if the tool is to follow the handle while it is dragged, False for where it is released.
+            streams: True if the tool is to follow the handle while it is dragged; False if a motion to the pose at
+                which it is released is to be planned.
         """
         self._gizmo.streams = streams
         try:
             while True:
                 message = PoseStamped(pose=to_pose(self._requests.get_nowait()))
                 message.header.frame_id = self._watch.robot.root
-                self._targets.publish(message)
+                (self._targets if streams else self._goals).publish(message)
         except Empty:
             pass
         tool = self._poses.tool if visible else None

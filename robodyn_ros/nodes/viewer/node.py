@@ -192,7 +192,7 @@ class View:
         if not self._posed:
             self._arm.ask_plugins(self._panel.set_choice)
         at_tool = self._tool.marks(self.browser.overlay.size)
-        self._target.draw(not (self._push and self._push.shown), streams=self._tool.streams)
+        self._target.draw(not (self._push and self._push.shown), streams=self._panel.follows_handle)
         self._plan.draw()
         more = [*(self._push.draw() if self._push else ()), *at_tool]
         self.browser.show(watch.q, watch.qd, watch.effort, reference, self._panel.layers, more)

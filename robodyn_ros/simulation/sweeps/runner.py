@@ -37,6 +37,7 @@ from robodyn_ros.errors import RobodynError
 from robodyn_ros.plugins import create, raised
 from robodyn_ros.robot import reload_robot
 from robodyn_ros.robot.pose import Array
+from robodyn_ros.settings import TOOL
 from robodyn_ros.simulation.hardware.settings import HardwareSettings, default_values, make_hardware_settings
 from robodyn_ros.simulation.sweeps.arm_variation import varied_arm
 from robodyn_ros.simulation.sweeps.study import ARM, NODES, QUANTITIES, Case, Study
@@ -219,7 +220,7 @@ class CaseRunner:
         values = FileParameters(given, self._defaults["controller"])
         with values.located():
             check_limits(given, self.robot)
-            parts = {key: values[key] for key in ("gravity", *(spec.name for spec in PAYLOAD))}
+            parts = {key: values[key] for key in ("gravity", TOOL.name, *(spec.name for spec in PAYLOAD))}
             told = tuple((key, tuple(part) if isinstance(part, list) else part) for key, part in parts.items())
             return make_loop_settings(values, (model or self._model)(values["dynamics"], told))
 

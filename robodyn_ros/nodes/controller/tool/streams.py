@@ -26,10 +26,8 @@ from rclpy.parameter import Parameter
 from std_msgs.msg import Float64MultiArray, String
 
 from robodyn_ros.control.loop import ControlLoop, ToolTarget
-from robodyn_ros.control.motion.tool_stream import StreamSettings
 from robodyn_ros.errors import InputError, RobodynError
 from robodyn_ros.nodes.common.messages import NANO, decode, seconds, to_matrix
-from robodyn_ros.nodes.common.parameters import NodeParameters
 from robodyn_ros.nodes.common.qos import LATCHED, NEWEST
 from robodyn_ros.nodes.common.timers import steady_timer
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
@@ -71,6 +69,7 @@ class StreamInput:
         self._stiffness: list[float] | None = None
         subscribe = node.create_subscription
         self._subscriptions = [
+            subscribe(PoseStamped, "~/target_pose", self._on_pose, NEWEST, raw=True),
             subscribe(TwistStamped, "~/target_twist", self._on_twist, NEWEST, raw=True),
             subscribe(WrenchStamped, "~/target_wrench", self._on_wrench, NEWEST, raw=True),
             subscribe(Float64MultiArray, "~/target_stiffness", self._on_stiffness, NEWEST, raw=True),
@@ -81,11 +80,6 @@ class StreamInput:
         self._stiffness_timer = steady_timer(node, STIFFNESS_PERIOD, self._set_stiffness)
         self._stiffness_timer.cancel()
 
-    @property
-    def is_pose_streamed(self) -> bool:
-        """True if ``~/target_pose`` is a stream, not a goal."""
-        return NodeParameters(self._node).settings(StreamSettings, "stream.").target_pose == "stream"
-
     def destroy(self) -> None:
         """Withdraw the topics."""
         for timer in (self._timer, self._stiffness_timer):
@@ -94,34 +88,38 @@ class StreamInput:
             self._node.destroy_subscription(subscription)
         self._node.destroy_publisher(self._publisher)
 
-    def take_pose(self, message: PoseStamped) -> None:
-        """Take a pose that came on ``~/target_pose``."""
-        stamp = seconds(message.header.stamp)
-        is_known = stamp > 0.0 and abs(self._now() - stamp) <= STRANGE
-        pose = self._frames.pose(message.header.frame_id) @ to_matrix(message.pose)
-        self._take("pose", lambda: pose, stamp if is_known else None)
+    def _on_pose(self, data: bytes) -> None:
+        def pose() -> tuple[Array, float | None]:
+            message = decode(data, PoseStamped)
+            stamp = seconds(message.header.stamp)
+            is_known = stamp > 0.0 and abs(self._now() - stamp) <= STRANGE
+            placed = self._frames.pose(message.header.frame_id) @ to_matrix(message.pose)
+            return placed, stamp if is_known else None
+
+        self._take("pose", pose)
 
     def _on_twist(self, data: bytes) -> None:
-        def twist() -> Array:
+        def twist() -> tuple[Array, None]:
             message = decode(data, TwistStamped)
             vectors = _vectors(message.twist.linear, message.twist.angular)
-            return _turned(self._frames.pose(message.header.frame_id), vectors)
+            return _turned(self._frames.pose(message.header.frame_id), vectors), None
 
         self._take("twist", twist)
 
     def _on_wrench(self, data: bytes) -> None:
-        def wrench() -> Array:
+        def wrench() -> tuple[Array, None]:
             message = decode(data, WrenchStamped)
             vectors = _vectors(message.wrench.force, message.wrench.torque)
-            return _turned(self._frames.pose(message.header.frame_id), vectors)
+            return _turned(self._frames.pose(message.header.frame_id), vectors), None
 
         self._take("wrench", wrench)
 
-    def _take(self, what: ToolTarget, numbers: Callable[[], Array], stamp: float | None = None) -> None:
-        """Pass a message to the loop, or count its refusal."""
+    def _take(self, what: ToolTarget, read: Callable[[], tuple[Array, float | None]]) -> None:
+        """Pass the numbers of a message and its stamp, if it counts, to the loop, or count its refusal."""
         try:
             self._closed.references.check_open()
-            self._loop.move_tool(what, numbers(), self._now(), stamp)
+            numbers, stamp = read()
+            self._loop.move_tool(what, numbers, self._now(), stamp)
             if self._timer.is_canceled():
                 self._timer.reset()
         except RobodynError as problem:

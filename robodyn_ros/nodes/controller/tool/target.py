@@ -3,7 +3,7 @@
 
 """The controller's topics of its tool: ``~/goal_pose``, the goal of a motion, and ``~/tool_pose``, the present pose.
 
-``~/target_pose`` is another name of ``~/goal_pose``, unless ``stream.target_pose`` makes it a stream (:mod:`.streams`).
+A stream of poses comes on ``~/target_pose`` (:mod:`.streams`).
 
 Each target causes a motion to it, or a refusal with the reason. The motion of the joints is planned in a thread beside
 the loop: this takes milliseconds, and delays no command. Until then the arm continues as before, and only the newest
@@ -11,7 +11,7 @@ target that comes in this time is planned next. An arm at rest then starts at on
 planned to begin ``LEAD_TIME`` later, so that its initial state is known; if planning takes longer than that, the motion
 is planned again with twice that time.
 
-A target is in the root link's frame, or in another frame (:mod:`.frames`), at its pose when the target comes.
+A goal is in the root link's frame, or in another frame (:mod:`.frames`), at its pose when the target comes.
 """
 
 from __future__ import annotations
@@ -41,7 +41,6 @@ from robodyn_ros.nodes.common.threads import BackgroundTask
 from robodyn_ros.nodes.common.timers import steady_timer
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
 from robodyn_ros.nodes.controller.tool.frames import Frames
-from robodyn_ros.nodes.controller.tool.streams import StreamInput
 
 POLL_PERIOD = 0.02
 """Time between two checks that a motion is ready [s]."""
@@ -64,14 +63,13 @@ class TargetMotion(NamedTuple):
 
 
 class TargetInput:
-    """Subscribes to ``~/goal_pose`` and ``~/target_pose``, plans a motion to each target, and has it followed."""
+    """Subscribes to ``~/goal_pose``, plans a motion to each target, and has it followed."""
 
     def __init__(
         self,
         node: Node,
         loop: ClosedLoop,
         motion: ToolMotion | None,
-        streams: StreamInput,
         frames: Frames,
         report: Callable[[], None],
     ) -> None:
@@ -80,20 +78,16 @@ class TargetInput:
             node: whose topics.
             loop: follows the motions.
             motion: the planner, used by the planning thread only; None if motions cannot be planned.
-            streams: takes ``~/target_pose`` if that is a stream.
             frames: of targets.
             report: publishes the diagnostics, so that a refusal is reported at once.
         """
         self._node, self._loop, self._motion, self._report = node, loop, motion, report
-        self._streams, self._frames = streams, frames
+        self._frames = frames
         self._newest: PoseStamped | None = None
         self._planned: TargetMotion | None = None
         self._following: Following | None = None
         self._refusal = ""
-        self._subscriptions = [
-            node.create_subscription(PoseStamped, "~/target_pose", self._on_target, RELIABLE, raw=True),
-            node.create_subscription(PoseStamped, "~/goal_pose", self._on_goal, RELIABLE, raw=True),
-        ]
+        self._subscription = node.create_subscription(PoseStamped, "~/goal_pose", self._on_goal, RELIABLE, raw=True)
         self._timer = steady_timer(node, POLL_PERIOD, self._follow_if_ready)
         self._timer.cancel()  # it runs while a motion is planned
 
@@ -109,17 +103,7 @@ class TargetInput:
     def destroy(self) -> None:
         """Withdraw the topic."""
         self._node.destroy_timer(self._timer)
-        for subscription in self._subscriptions:
-            self._node.destroy_subscription(subscription)
-
-    def _on_target(self, data: bytes) -> None:
-        if not self._streams.is_pose_streamed:
-            self._on_goal(data)
-            return
-        try:
-            self._streams.take_pose(decode(data, PoseStamped))
-        except RobodynError as problem:
-            self._refuse(problem)
+        self._node.destroy_subscription(self._subscription)
 
     def _on_goal(self, data: bytes) -> None:
         try:

@@ -114,7 +114,8 @@ CallbackReturn Controller::on_init()
   for (std::size_t i = 0; i < JOINTS; ++i) {
     joints_.push_back(prefix + arm_joints[i]);
   }
-  mit_ = get_node()->get_parameter("output").as_string() == "mit";
+  const std::vector<double> mit_limits = get_node()->get_parameter("mit_limits").as_double_array();
+  mit_ = std::any_of(mit_limits.begin(), mit_limits.end(), [](double limit) { return limit > 0; });
   has_velocity_ = get_node()->get_parameter("missing_velocity").as_string() == "refuse";
   return CallbackReturn::SUCCESS;
 }

@@ -86,7 +86,6 @@ static int is_positive(double xx, double xy, double xz, double yy, double yz, do
 static int find_model(ArmSettings* x, char* problem, size_t size) {
   const Parameters* p = &x->given;
   const double* inertia = p->payload_inertia;
-  const int link = (int)p->payload_link;
   double held[10], most = 1e-9;
   double *bodies = x->model + MODEL_WIDTH, added[BODIES_WIDTH] = {0};
   memcpy(x->model, FIRST_MODEL, sizeof FIRST_MODEL);
@@ -103,13 +102,9 @@ static int find_model(ArmSettings* x, char* problem, size_t size) {
     snprintf(problem, size, "payload.inertia: must be positive, and no principal moment greater than the sum of the others");
     return 0;
   }
-  if (link < 0) {
-    if (p->payload_mass > 0) snprintf(problem, size, "payload.link: must name the link that holds the payload");
-    return !(p->payload_mass > 0);
-  }
   model_payload(&p->payload_mass, p->payload_com, inertia, held);
-  double* body = added + 10 * BODIES_OF_LINKS[link];
-  for (int k = 0; k < 10; ++k) for (int j = 0; j < 10; ++j) body[k] += LINKS[link][10 * k + j] * held[j];
+  double* body = added + 10 * PAYLOAD_BODY;
+  for (int k = 0; k < 10; ++k) for (int j = 0; j < 10; ++j) body[k] += PAYLOAD_MAP[10 * k + j] * held[j];
   for (int k = 0; k < INERTIAL_WIDTH; ++k) for (int j = 0; j < BODIES_WIDTH; ++j)
     x->model[3 + 3 * N + k] += INERTIAL_MAP[BODIES_WIDTH * k + j] * added[j];
   for (int k = 0; k < BODIES_WIDTH; ++k) bodies[k] += added[k];
@@ -232,10 +227,8 @@ int arm_settings_prepare(ArmSettings* x, const Parameters* p, double period, cha
   s->sensitivity = model_sensitivity; s->sensitivity_model = x->model; s->tool = model_tool;
   copy_safety(s, p);
   s->estimates_velocity = p->missing_velocity != 0;
-  s->stream_timeout = p->stream_timeout; s->stream_delay = p->stream_delay;
   memcpy(s->stream_speed, p->stream_speed, sizeof s->stream_speed);
   memcpy(s->stream_acceleration, p->stream_acceleration, sizeof s->stream_acceleration);
-  memcpy(s->stream_jerk, p->stream_jerk, sizeof s->stream_jerk);
   find_reactions(s, p);
   find_gains(p, inertia, 0, s->stiffness, s->damping, none);
   EACH {
@@ -256,8 +249,8 @@ int arm_settings_prepare(ArmSettings* x, const Parameters* p, double period, cha
   find_uncertainty(s, p, x->model);
   find_tolerance(s, p);
   find_step(x, kp, kd, ki);
-  if (p->on_deactivate == LEAVE_DAMPING && p->output == 0) {
-    snprintf(problem, size, "on_deactivate: 'damping' is that of drives in MIT mode: set output to 'mit'");
+  if (p->on_deactivate == LEAVE_DAMPING && !(p->mit_limits[1] > 0)) {
+    snprintf(problem, size, "on_deactivate: 'damping' is that of drives in MIT mode: set mit_limits to their greatest stiffness and damping");
     return 0;
   }
   return 1;
