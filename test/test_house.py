@@ -262,6 +262,15 @@ def test_no_function_has_too_many_decisions() -> None:
     assert not too_many, too_many
 
 
+def test_parameters_are_few() -> None:
+    """The rows of docs/reference/nodes, which test_nodes_reference.py compares with the nodes."""
+    rows = re.compile(r"^\| `[^`]+` \|.* \| (?:start|configure|any time) \|$", re.MULTILINE)
+    pages = (PACKAGE.parent / "docs" / "reference" / "nodes").glob("*.md")
+    counts = {page.stem: len(rows.findall(page.read_text(encoding="utf-8"))) for page in pages}
+    assert 50 < counts["controller-parameters"] <= 100
+    assert sum(counts.values()) <= 200
+
+
 def test_decisions_are_counted() -> None:
     code = "def f(x):\n  if x and not x or 1:\n    return [y for y in x if y]\n"
     code += "  try:\n    return 1 if x else 2\n  except E:\n    pass"
