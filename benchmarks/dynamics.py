@@ -86,41 +86,43 @@ def measure(rounds: int) -> dict[str, Any]:
 
 def show(results: dict[str, Any], console: Console) -> None:
     """Four tables."""
-    calls = Table(title="One call [µs, median]; in brackets the share of Pinocchio's time")
-    for column in ("arm", "quantity", "in place", "plain", "Pinocchio", "MuJoCo", "Robotics Toolbox"):
-        calls.add_column(column, justify="left" if column in {"arm", "quantity"} else "right")
+    title = "One call [µs, median]; in brackets the share of Pinocchio's time"
+    calls = _table(title, "arm", "quantity", "in place", "plain", "Pinocchio", "MuJoCo", "Robotics Toolbox")
     for arm, found in results.items():
         for quantity, t in found["calls"].items():
             ours = [f"{t[way]:.3f} ({t[f'{way} / Pinocchio']:.2f})" for way in ("in place", "plain")]
             others = [f"{t[name]:.3f}" if name in t else "-" for name in ("Pinocchio", "MuJoCo", "Robotics Toolbox")]
             calls.add_row(arm, quantity, *ours, *others)
-    console.print(calls)
-    whole = Table(title=f"{BATCH:,} states of inverse dynamics, and 1 s of RK4 at 1 kHz")
-    for column in ("arm", "10⁶ states/s", "Pinocchio", "faster", "RK4 [ms]", "Python's", "faster"):
-        whole.add_column(column, justify="left" if column == "arm" else "right")
+    console.print(calls, _whole_table(results))
+    title = "Operations of inverse dynamics: multiplications / additions"
+    work = _table(title, "arm", "formulation", "numbers fixed", "all parameters free", "textbook, 6 joints")
+    for arm, found in results.items():
+        for name, n in found["operations"].items():
+            free = " / ".join(f"{n[f'{kind}, all parameters free']}" for kind in ("multiplications", "additions"))
+            work.add_row(arm, name, f"{n['multiplications']} / {n['additions']}", free, f"{TEXTBOOK[name]:,}")
+    start = _table("From the URDF to the first torque [s]", "arm", "import", "cold", "warm")
+    for arm, found in results.items():
+        start.add_row(arm, *(f"{found['first'][key]:.2f}" for key in ("import", "cold", "warm")))
+    console.print(work, start)
+
+
+def _table(title: str, *columns: str) -> Table:
+    table = Table(title=title)
+    for column in columns:
+        table.add_column(column, justify="left" if column in {"arm", "quantity", "formulation"} else "right")
+    return table
+
+
+def _whole_table(results: dict[str, Any]) -> Table:
+    title = f"{BATCH:,} states of inverse dynamics, and 1 s of RK4 at 1 kHz"
+    whole = _table(title, "arm", "10⁶ states/s", "Pinocchio", "faster", "RK4 [ms]", "Python's", "faster")
     for arm, found in results.items():
         b, r = found["batch"], found["rollout"]
         row = [f"{BATCH / b['ours']:.1f}", f"{BATCH / b['Pinocchio']:.2f}", f"{b['times faster']:.0f}"]
         if "times faster" in r:
             row += [f"{r['ours'] / 1e3:.2f}", f"{r['Python on Pinocchio'] / 1e3:.1f}", f"{r['times faster']:.0f}"]
         whole.add_row(arm, *row)
-    console.print(whole)
-    work = Table(title="Operations of inverse dynamics: multiplications / additions")
-    for column in ("arm", "formulation", "numbers fixed", "all parameters free", "textbook, 6 joints"):
-        work.add_column(column, justify="left" if column in {"arm", "formulation"} else "right")
-    for arm, found in results.items():
-        for name, n in found["operations"].items():
-            free = [f"{n[f'{kind}, all parameters free']}" for kind in ("multiplications", "additions")]
-            work.add_row(
-                arm, name, f"{n['multiplications']} / {n['additions']}", " / ".join(free), f"{TEXTBOOK[name]:,}"
-            )
-    console.print(work)
-    start = Table(title="From the URDF to the first torque [s]")
-    for column in ("arm", "import", "cold", "warm"):
-        start.add_column(column, justify="left" if column == "arm" else "right")
-    for arm, found in results.items():
-        start.add_row(arm, *(f"{found['first'][key]:.2f}" for key in ("import", "cold", "warm")))
-    console.print(start)
+    return whole
 
 
 def main() -> None:

@@ -86,17 +86,19 @@ def injection_table(outcomes: Sequence[Outcome]) -> Table:
     in_time = [outcome for outcome in outcomes if not outcome.is_early]
     for name in [*dict.fromkeys(outcome.injection.fault.name for outcome in in_time), "all"]:
         own = [outcome for outcome in in_time if name in (outcome.injection.fault.name, "all")]
-        found = [outcome for outcome in own if outcome.detected < np.inf]
-        after = f"{1e3 * median(outcome.detected for outcome in found):.0f} ms" if found else ""
-        at_detection = f"{max(outcome.at_detection for outcome in found):.2f}" if found else ""
-        speeds, better = [outcome.checked.speed for outcome in own], [outcome.better.speed for outcome in own]
-        worse = sum(not outcome.is_good for outcome in own)
-        numbers = f"{median(speeds):.2f}", f"{max(speeds):.1f}", f"{max(better):.1f}"
-        step = f"{max(outcome.checked.step for outcome in own):.2f}"
-        table.add_row(
-            escape(name), f"{len(found)}/{len(own)}", after, at_detection, *numbers, step, f"{worse}/{len(own)}"
-        )
+        table.add_row(escape(name), *_injection_cells(own))
     return table
+
+
+def _injection_cells(outcomes: Sequence[Outcome]) -> list[str]:
+    found = [outcome for outcome in outcomes if outcome.detected < np.inf]
+    after = f"{1e3 * median(outcome.detected for outcome in found):.0f} ms" if found else ""
+    at_detection = f"{max(outcome.at_detection for outcome in found):.2f}" if found else ""
+    speeds, better = [outcome.checked.speed for outcome in outcomes], [outcome.better.speed for outcome in outcomes]
+    numbers = f"{median(speeds):.2f}", f"{max(speeds):.1f}", f"{max(better):.1f}"
+    step = f"{max(outcome.checked.step for outcome in outcomes):.2f}"
+    count, worse = len(outcomes), sum(not outcome.is_good for outcome in outcomes)
+    return [f"{len(found)}/{count}", after, at_detection, *numbers, step, f"{worse}/{count}"]
 
 
 def worse_table(outcomes: Iterable[Outcome]) -> Table:

@@ -147,13 +147,17 @@ def main() -> None:
     for room in sorted(set().union(*counted), key=lambda room: order(room, counted[-1])):
         cells = ["{modules} {lines:7,} {code:7,}".format(**(found.get(room) or EMPTY)) for found in counted]
         table.add_row(room, *cells)
-    counts = [parameters(tree) for tree in trees]
-    table.add_row("parameters of all nodes", *(str(count.total()) for count in counts))
-    for page in sorted(page for page in set().union(*counts) if any(count[page] for count in counts)):
-        table.add_row(f"  {page.removesuffix('-parameters')}", *(str(count[page]) for count in counts))
+    add_parameters(table, [parameters(tree) for tree in trees])
     console.print(table)
     for way, files in ways().items():
         console.print(f"{way}: {len(files)} files\n  {', '.join(files)}", highlight=False)
+
+
+def add_parameters(table: Table, counts: list[Counter[str]]) -> None:
+    """Add a row for all nodes, and one for each."""
+    table.add_row("parameters of all nodes", *(str(count.total()) for count in counts))
+    for page in sorted(page for page in set().union(*counts) if any(count[page] for count in counts)):
+        table.add_row(f"  {page.removesuffix('-parameters')}", *(str(count[page]) for count in counts))
 
 
 EMPTY = {"modules": 0, "lines": 0, "code": 0}

@@ -131,18 +131,18 @@ def python_mutants(source: bytes) -> list[tuple[int, int, str]]:
         operator, at = gap.strip().decode(), start + len(gap) - len(gap.lstrip())
         found.extend((at, at + len(operator), after + ends) for after in SWAPS.get(operator.removesuffix(ends), ()))
 
-    def visit(node: ast.AST) -> None:
+    def is_passed_over(node: ast.AST) -> bool:
         match node:
             case ast.Assert() | ast.JoinedStr():  # they tell the type checker, or the reader
-                return
-            case ast.If(test=test) if "TYPE_CHECKING" in text(test):
-                return
-            case ast.Expr(value=ast.Call(func=called)) if text(called).split(".")[0] in LOGGERS:
-                return
-            case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test):
-                found.append((*span(test), f"(not ({text(test)}))"))
-            case ast.comprehension(ifs=tests):
-                found.extend((*span(test), f"(not ({text(test)}))") for test in tests)
+                return True
+            case ast.If(test=test):
+                return "TYPE_CHECKING" in text(test)
+            case ast.Expr(value=ast.Call(func=called)):
+                return text(called).split(".")[0] in LOGGERS
+        return False
+
+    def change_expression(node: ast.AST) -> None:
+        match node:
             case ast.Compare(left=first, comparators=others):
                 for left, right in pairwise((first, *others)):
                     swap(left, right)
@@ -157,18 +157,30 @@ def python_mutants(source: bytes) -> list[tuple[int, int, str]]:
                 found.append((*span(node), str(not value)))
             case ast.Constant(value=int() | float()):
                 found.append((*span(node), other_number(text(node))))
+
+    def change_statement(node: ast.AST) -> None:
+        match node:
+            case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test):
+                found.append((*span(test), f"(not ({text(test)}))"))
+            case ast.comprehension(ifs=tests):
+                found.extend((*span(test), f"(not ({text(test)}))") for test in tests)
             case ast.Return(value=ast.AST() as value) if text(value) != "None":
                 found.append((*span(value), "None"))
             case ast.AugAssign(target=target, value=value):
                 swap(target, value, "=")
                 found.append((*span(node), "pass"))
-            case ast.Expr(value=ast.Call()):
+            case ast.Expr(value=ast.Call()) | ast.Raise():
                 found.append((*span(node), "pass"))
             case ast.Assign(targets=targets) if all(isinstance(t, ast.Attribute | ast.Subscript) for t in targets):
                 found.append((*span(node), "pass"))
-            case ast.Raise():  # its message is not looked into
-                found.append((*span(node), "pass"))
-                return
+
+    def visit(node: ast.AST) -> None:
+        if is_passed_over(node):
+            return
+        change_expression(node)
+        change_statement(node)
+        if isinstance(node, ast.Raise):  # its message is not looked into
+            return
         for field, value in ast.iter_fields(node):
             if field not in ("annotation", "returns", "decorator_list"):
                 for child in value if isinstance(value, list) else [value]:

@@ -14,6 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from robodyn_ros.settings import split_names
+
 if TYPE_CHECKING:
     from robodyn_ros.control.laws.base import Reference
     from robodyn_ros.dynamics.compiled import CompiledDynamics
@@ -116,7 +118,7 @@ def _asked_for(names: str) -> tuple[Sequence[str], Sequence[str] | None]:
     groups = (*GROUPS, *OTHERS)
     if names == "all":
         return groups, None
-    named = [name.strip() for name in names.split(",")]
+    named = split_names(names)
     return named, [name for name in named if name not in groups]
 
 

@@ -84,7 +84,7 @@ NONE = "none"
 
 
 def names(default: tuple[str, ...], description: str) -> Any:
-    """As :func:`setting`, for a list of names, which its reader checks."""
+    """As :func:`setting`, for a list of names, which its reader checks; :data:`NONE` must be the only one."""
     return field(default=default, metadata={"description": description, "names": True})
 
 
@@ -92,6 +92,11 @@ def shared(owner: Any, name: str) -> Any:
     """A field of another dataclass of settings, whose parameter has no prefix: both read the same parameter."""
     item = next(item for item in fields(owner) if item.name == name)
     return field(default=item.default, metadata={**item.metadata, "shared": parameter_name(item, "")})
+
+
+def split_names(text: str) -> list[str]:
+    """The names of a text such as ``a, b,c``; blanks around a name are no part of it."""
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def parameter_name(item: Field[Any], prefix: str) -> str:
@@ -142,8 +147,9 @@ def _wanted_text(item: Field[Any], value: Any) -> str:
 
 def _wanted_names(item: Field[Any], value: Any) -> str:
     """Likewise."""
-    good = isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value)
-    return "" if good else f"a list of names, not {value!r}"
+    if not (isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value)):
+        return f"a list of names, not {value!r}"
+    return f"{NONE} alone, or names without it, not {', '.join(value)}" if NONE in value and len(value) > 1 else ""
 
 
 def _wanted_choice(item: Field[Any], value: Any) -> str:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,8 @@ class Moody(PD):
     def compute(self, q: Any, qd: Any, reference: Any, integral: Any = None) -> Any:
         damping = float(0.5 * FREQUENCY * self.kd[-1] / self.kp[-1])
         if abs(damping - HANGS) < 0.1 * HANGS:
-            time.sleep(3600.0)
+            while True:
+                signal.pause()
         if abs(damping - DIES) < 0.1 * DIES:
             os.kill(os.getpid(), signal.SIGKILL)
         if abs(damping - RAISES) < 0.1 * RAISES:

@@ -166,7 +166,7 @@ def test_by_test_and_until_one_fails(tmp_path: Path) -> None:
                 pathlib.Path(f"by-{os.getpid()}").touch()
                 while len(list(pathlib.Path().glob("by-*"))) < 2:  # the other worker takes tests of this file, too
                     time.sleep(0.01)
-                while number > 12 and not pathlib.Path("told").exists():
+                while number > 12 and not pathlib.Path("told").exists():  # the failure has reached the first process
                     time.sleep(0.01)
                 assert number != 10
         """)

@@ -240,7 +240,7 @@ def create(end):
 
 refused, code, hangs = {refused}, {code}, {hangs}
 if hangs:  # PyDLL keeps the interpreter's lock during the call
-    rclpy.try_shutdown = lambda: ctypes.PyDLL(None).sleep(600)
+    rclpy.try_shutdown = lambda: ctypes.PyDLL(None).pause()
 sys.exit(executor.run(create))
 """
 

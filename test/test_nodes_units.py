@@ -14,7 +14,7 @@ from robodyn_ros.control.laws.base import Efforts
 from robodyn_ros.control.step import Command
 from robodyn_ros.errors import ConfigurationError, RobotDescriptionError
 from robodyn_ros.nodes.common.diagnostics import MOST_DIFFERENT, PAUSE, Faults
-from robodyn_ros.nodes.common.launching import parameter_files, read_urdf, root_link
+from robodyn_ros.nodes.common.launching import accepted, parameter_files, read_urdf, root_link
 from robodyn_ros.nodes.controller.output import LoopStatistics
 from robodyn_ros.nodes.simulator import pace
 from robodyn_ros.nodes.simulator.pace import Pacer
@@ -180,3 +180,11 @@ def test_what_the_launch_files_read(tmp_path):
         parameter_files("arm", "nowhere.yaml", tmp_path)
     with pytest.raises(RobotDescriptionError, match="not XML"):
         root_link("<robot")
+
+
+@pytest.mark.parametrize(
+    ("given", "names"),
+    [("", []), ("none", []), ("movable_base", ["movable_base"]), (" a, b ,c", ["a", "b", "c"])],
+)
+def test_the_launch_argument_accept_is_a_list_of_names(given, names):
+    assert accepted({"accept": given}).get("accept", []) == names

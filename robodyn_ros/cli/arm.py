@@ -18,7 +18,7 @@ from robodyn_ros.robot.description import UrdfDocument, read_document
 from robodyn_ros.robot.reduction import chosen_joints, joints_between
 from robodyn_ros.robot.urdf import ACCEPTED, build
 from robodyn_ros.robot.xacro import with_arguments
-from robodyn_ros.settings import NONE
+from robodyn_ros.settings import NONE, split_names
 
 if TYPE_CHECKING:
     from robodyn_ros.robot import Joint, Robot
@@ -55,7 +55,7 @@ def add_joints(parser: ArgumentParser) -> _ActionsContainer:
 
 def arm_settings(args: Namespace) -> DescriptionSettings:
     """The settings of the arm's description."""
-    return DescriptionSettings(tuple(args.accept.split(",")))
+    return DescriptionSettings(tuple(split_names(args.accept)))
 
 
 def arm_source(args: Namespace, given: str | Path | None = None) -> str:
@@ -177,7 +177,7 @@ def _locked_by(nodes: Sequence[Mapping[str, Any]], robot: Robot, free: Sequence[
 
 def _joints_given(robot: Robot, args: Namespace) -> tuple[list[str] | None, dict[str, float]]:
     """The joints that the arguments leave free, None for all that are not locked, and where others are locked."""
-    free = None if args.joints is None else [name.strip() for name in args.joints.split(",") if name.strip()]
+    free = None if args.joints is None else split_names(args.joints)
     if args.root or args.tip:
         if free is not None:
             raise InputError("--joints", "names the joints that --root and --tip choose; give one of the two", free)

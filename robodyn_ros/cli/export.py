@@ -18,6 +18,7 @@ from robodyn_ros.cli.console import write_file
 from robodyn_ros.cli.parameters import add_parameters, check_used, gather
 from robodyn_ros.cli.verb import ExitCode, Verb, add_gravity, names
 from robodyn_ros.errors import InputError
+from robodyn_ros.settings import split_names
 
 if TYPE_CHECKING:
     from robodyn_ros.control.export.ros2_control import Maintainer
@@ -74,7 +75,7 @@ def run(args: Namespace) -> ExitCode:
     if args.ros2_control is not None:
         return _controller(args)
     folder, stem = _place(args.out, args.language)
-    step = STEP in args.of.split(",")
+    step = STEP in split_names(args.of)
     for option, value in (("--params", args.params), ("-p", args.given), ("--controller", args.controller)):
         if value and not step:
             raise InputError(option, f"serves the control step alone: --of {STEP}", value)

@@ -22,6 +22,7 @@ from typing import Any
 
 from robodyn_ros.dynamics import STANDARD_GRAVITY
 from robodyn_ros.errors import ConfigurationError, InputError, pip_install
+from robodyn_ros.settings import split_names
 from robodyn_ros.suggestions import is_it
 
 
@@ -177,7 +178,7 @@ def names(text: str, option: str = "", known: Iterable[str] = ()) -> list[str]:
     Raises:
         InputError: a name is unknown, or, where they are known, there is none.
     """
-    found, choices = [name.strip() for name in text.split(",") if name.strip()], tuple(known)
+    found, choices = split_names(text), tuple(known)
     if choices and not found:
         raise InputError(option, f"name at least one of {', '.join(choices)}", text)
     for name in found if choices else ():

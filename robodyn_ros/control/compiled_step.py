@@ -171,7 +171,7 @@ class CompiledStep:
     @property
     def law_memory(self) -> Array:
         """The present memory of the law."""
-        return flat(law_numbers(self.law).memory)
+        return flat({name: getattr(self.law, name) for name in self._numbers.memory})
 
     def restore_law(self, values: Array) -> None:
         """Set the memory of the law, in the form of :attr:`law_memory`."""

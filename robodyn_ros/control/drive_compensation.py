@@ -56,11 +56,9 @@ class DriveCompensation(NamedTuple):
             name: of the setting, for messages.
 
         Raises:
-            InputError: a term or a joint is unknown, or ``none`` is not the only term.
+            InputError: a term or a joint is unknown.
         """
         found = {term: np.zeros(robot.n) for term in cls._fields}
-        if NONE in terms and len(terms) > 1:
-            raise InputError(name, f"{NONE} must be the only term, not one of {', '.join(terms)}", terms)
         for text in terms:
             term, _, joint = text.partition(".")
             if text == NONE:

@@ -237,9 +237,7 @@ def _functions(program: Program, listing: Statements, lanes: int, *, packed: boo
     prepare = [f"const double {name} = {term};" for name, term in listing.constants]
     prepare += [f"k[{i}] = {name};" for name, i in shared.items()]
     known = {name: f"const double {name} = k[{i}];" for name, i in shared.items()}
-    inputs = "".join(f"const real* x{i}, " for i in range(len(program.inputs)))
-    results = "".join(f", real* restrict y{i}" for i in range(len(program.outputs) + 1))
-    taken = f"{inputs}const double* p, const double* k{results}"
+    taken = _taken(program)
     parts, lines = "", [*known.values(), *(line for unit in units for line in unit)]
     if len(units) > WHOLE:
         parts, lines = _parts(program, units, known, taken)
@@ -254,6 +252,13 @@ static inline void compute({taken}) {{
 {_indented(lines)}
 }}
 """
+
+
+def _taken(program: Program) -> str:
+    """What ``compute`` takes."""
+    inputs = "".join(f"const real* x{i}, " for i in range(len(program.inputs)))
+    results = "".join(f", real* restrict y{i}" for i in range(len(program.outputs) + 1))
+    return f"{inputs}const double* p, const double* k{results}"
 
 
 def _parts(program: Program, units: list[list[str]], known: dict[str, str], taken: str) -> tuple[str, list[str]]:

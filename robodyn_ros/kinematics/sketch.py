@@ -210,21 +210,23 @@ def _seen(frame: Pose, point: Array) -> Array:
 
 def _view(bodies: list[SketchedBody]) -> SketchView:
     """The plane that the arm moves in, with x or y to the right and z up; or a view from the side and above."""
-    turning = [body.axis for body in bodies if not body.slides]
-    sliding = [body.axis for body in bodies if body.slides]
-    normal = turning[0] if turning else None
-    flat = (
-        normal is not None
-        and all(np.linalg.norm(np.cross(normal, axis)) < PARALLEL for axis in turning)
-        and all(abs(normal @ axis) < PARALLEL for axis in sliding)
-    )
-    if flat and normal is not None:
+    normal = _normal(bodies)
+    if normal is not None:
         upward = next(each for each in np.eye(3)[[2, 1]] if np.linalg.norm(np.cross(each, normal)) > 0.5)
         up = upward - (upward @ normal) * normal
         right = np.cross(up, normal)
         return SketchView(right if right[int(np.argmax(abs(right)))] > 0.0 else -right, up / np.linalg.norm(up), True)
     (ca, sa), (ce, se) = ((np.cos(angle), np.sin(angle)) for angle in (AZIMUTH, ELEVATION))
     return SketchView(np.array([-sa, ca, 0.0]), np.array([-se * ca, -se * sa, ce]), False)
+
+
+def _normal(bodies: list[SketchedBody]) -> Array | None:
+    """The normal of the plane that the arm moves in; None if it moves in space, or does not turn."""
+    turning = [body.axis for body in bodies if not body.slides]
+    sliding = [body.axis for body in bodies if body.slides]
+    if not turning or any(abs(turning[0] @ axis) >= PARALLEL for axis in sliding):
+        return None
+    return turning[0] if all(np.linalg.norm(np.cross(turning[0], axis)) < PARALLEL for axis in turning) else None
 
 
 def _fitted(view: SketchView, bodies: list[SketchedBody]) -> SketchView:

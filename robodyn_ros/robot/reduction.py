@@ -94,32 +94,27 @@ def joints_between(robot: Robot, root: str = "", tip: str = "") -> tuple[str, ..
     robot.link(start, "root")
     if tip:
         robot.link(tip, "tip")
-    above = {body.joint.child: body.joint for body in robot.bodies} | {each.child: each for each in robot.fixed_joints}
-
-    def way(link: str) -> list[str] | None:
-        """The links on the path up to the start, without the start; None if the start is not an ancestor."""
-        found = []
-        while link != start:
-            if link not in above:
-                return None
-            found.append(link)
-            link = above[link].parent
-        return found
-
-    if tip:
-        links = way(tip)
-        if links is None:
-            raise InputError("tip", f"link {tip!r} is not beyond link {start!r}", tip)
-    else:
-        links = [link.name for link in robot.links if link.name != start and way(link.name) is not None]
+    paths = [_path(robot, start, end) for end in ([tip] if tip else [link.name for link in robot.links])]
+    if paths == [None]:
+        raise InputError("tip", f"link {tip!r} is not beyond link {start!r}", tip)
+    links = {name for path in paths for name in path or ()}
     moved = {body.coordinate for body in robot.bodies if body.name in links}
     if not moved:
-        raise InputError(
-            "tip" if tip else "root",
-            f"no joint moves between {start!r} and {repr(tip) if tip else 'any other link'}",
-            tip,
-        )
+        argument, end = ("tip", repr(tip)) if tip else ("root", "any other link")
+        raise InputError(argument, f"no joint moves between {start!r} and {end}", tip)
     return tuple(robot.joint_names[coordinate] for coordinate in sorted(moved))
+
+
+def _path(robot: Robot, start: str, link: str) -> list[str] | None:
+    """The links on the path from a link up to the start, without the start; None if the start is not an ancestor."""
+    above = {body.joint.child: body.joint for body in robot.bodies} | {each.child: each for each in robot.fixed_joints}
+    found = []
+    while link != start:
+        if link not in above:
+            return None
+        found.append(link)
+        link = above[link].parent
+    return found
 
 
 class LockedJoints:

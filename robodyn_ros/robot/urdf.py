@@ -154,8 +154,6 @@ class DescriptionSettings:
         for name in self.accept:
             if name not in known:
                 raise ConfigurationError(f"accept: {name!r} is none of {', '.join(known)}{is_it(name, known)}")
-        if NONE in self.accept and len(self.accept) > 1:
-            raise ConfigurationError(f"accept: {NONE} must be the only name, not one of {', '.join(self.accept)}")
         if {"impossible_inertia", "repaired_inertia"} <= {*self.accept}:
             raise ConfigurationError("accept: an impossible_inertia cannot be a repaired_inertia too; name one of them")
 

@@ -277,6 +277,30 @@ static void test_standing_joint(const Uncertainty* u, Consistency* c, int i, dou
   c->unexplained[i] = most + left * inertia / INTERVAL;
 }
 
+/* Standard deviation of a joint's momentum, from the noise of all velocities and the joint's row of the mass matrix. */
+static double momentum_noise(const Uncertainty* u, const Consistency* c, const double* row) {
+  double variance = 0;
+  EACH {
+    const double one = row[i] * velocity_noise_of(u, c, i);
+    variance += one * one;
+  }
+  return sqrt(variance);
+}
+
+/* The model at the end of an interval: the acceleration of an effort, and the error of it that the efforts' errors
+   `allowed` cause. `needed` is the effort of the acceleration `gained`. */
+static void keep_model(Consistency* c, const double* mass, const double* gained, const double* needed,
+                       const double* allowed) {
+  c->model_known = invert(mass, c->inverse_mass);
+  EACH {
+    c->bias[i] = needed[i]; c->acceleration_error[i] = 0;
+    for (int j = 0; j < N; ++j) {
+      c->bias[i] -= mass[i * N + j] * gained[j];
+      c->acceleration_error[i] += fabs(c->inverse_mass[i * N + j]) * allowed[j];
+    }
+  }
+}
+
 /* Test of residual 2, at the end of an interval T. Returns the problem. */
 static int test_efforts(const Settings* s, Consistency* c, double T, double age,
                         const double* q, const double* qd) {
@@ -307,19 +331,15 @@ static int test_efforts(const Settings* s, Consistency* c, double T, double age,
     const double parts[] = {
       smaller(u->velocity_delay + age, T) * c->effort_change[i] / T, fabs(friction), u->model_error * rows[i],
       u->unknown_payload * rows[N + i], u->push_force * rows[2 * N + i]};
-    double size = 0, most = 0, inertia = 0;
+    double size = 0, most = 0;
     int setting = 0;
     for (int k = 0; k < 5; ++k) {
       if (k != BY_FRICTION - BY_DELAY) size += parts[k];
       if (parts[k] > most) { most = parts[k]; setting = BY_DELAY + k; }
     }
-    for (int j = 0; j < N; ++j) {
-      const double one = mass[i * N + j] * velocity_noise_of(u, c, j);
-      inertia += one * one;
-    }
     allowed[i] = size + u->coulomb[i] + u->unknown_friction * u->effort_limit[i] + u->viscous[i] * fabs(mean[i]);
     const double noise = u->viscous[i] * sigma;
-    const double bound = z * SQRT2 * sqrt(inertia) + x * noise * noise * T / (4 * (size + TINY));
+    const double bound = z * SQRT2 * momentum_noise(u, c, mass + i * N) + x * noise * noise * T / (4 * (size + TINY));
     const double tested = is_at_stop(u, i, q[i], residual) ? 0 : residual;
     c->momentum[i] = shrunk(c->momentum[i] + tested * T, size * T);
     test_standing_joint(u, c, i, T, q[i], smaller(fabs(c->begin_v[i]), fabs(qd[i])) >= MOVES * sigma, all,
@@ -330,14 +350,7 @@ static int test_efforts(const Settings* s, Consistency* c, double T, double age,
       wrong = fabs(qd[i]) < z * sigma ? STANDS_DRIVEN : DISOBEYS;
     }
   }
-  c->model_known = invert(mass, c->inverse_mass);
-  EACH {
-    c->bias[i] = needed[i]; c->acceleration_error[i] = 0;
-    for (int j = 0; j < N; ++j) {
-      c->bias[i] -= mass[i * N + j] * gained[j];
-      c->acceleration_error[i] += fabs(c->inverse_mass[i * N + j]) * allowed[j];
-    }
-  }
+  keep_model(c, mass, gained, needed, allowed);
   return wrong;
 }
 

@@ -692,28 +692,31 @@ CORE_SHARED void advance_tool(const Settings* s, State* m, double t) {
   if (is_tool_over(s, y, t)) hold_at(r, y->q, INFINITY);
 }
 
+/* The reference becomes that of the tool's stream, which begins at the present one. */
+static void follow_tool(Core* c) {
+  References* r = &c->state.references;
+  double present[REFERENCES * N];
+  sample(r, c->state.time, present);
+  begin_tool(&c->settings->loop, &c->state.tool, c->state.time, present);
+  memcpy(r->present, present, sizeof present);
+  r->source = TOOL; r->end = INFINITY; r->has_next = 0;
+  end_goal(r, CORE_REPLACED);
+}
+
 CoreRefusal core_tool(Core* c, int what, double t, double stamp, const double* numbers) {
   const Settings* s = &c->settings->loop;
-  References* r = &c->state.references;
   Tool* y = &c->state.tool;
-  double present[REFERENCES * N];
   CoreRefusal found = may_follow(&c->state);
   if (found.why) return found;
   if (!s->tool) return refusal(CORE_NO_TOOL, 0, 0, 0);
   for (int k = 0; k < (what == CORE_POSE ? 12 : 6); ++k) if (!isfinite(numbers[k])) return refusal(CORE_NOT_NUMBERS, 0, numbers[k], 0);
-  if (r->source != TOOL) {
-    sample(r, c->state.time, present);
-    begin_tool(s, y, c->state.time, present);
-    for (int k = 0; k < REFERENCES * N; ++k) r->present[k] = present[k];
-    r->source = TOOL; r->end = INFINITY; r->has_next = 0;
-    end_goal(r, CORE_REPLACED);
-  }
+  if (c->state.references.source != TOOL) follow_tool(c);
   if (what == CORE_POSE) {
     if (y->follows != CORE_POSE) y->knots = 0;
     take_pose(s, y, t, isfinite(stamp) ? stamp : t, numbers);
   }
   if (what == CORE_TWIST) for (int k = 0; k < 6; ++k) y->twist[k] = numbers[k];
   if (what == CORE_WRENCH) { for (int k = 0; k < 6; ++k) y->target_wrench[k] = numbers[k]; y->received_wrench = t; }
-  else { y->follows = what == CORE_POSE ? CORE_POSE : CORE_TWIST; y->received = t; }
+  else { y->follows = what; y->received = t; }
   return found;
 }

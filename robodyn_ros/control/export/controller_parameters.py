@@ -278,6 +278,7 @@ def _declaration(item: ExportedParameter) -> dict[str, Any]:
         default = [float(value) for value in default]
     elif kind == "l":
         default = list(default)
+<<<<<<< HEAD
     only = spec.name in ("mit_limits", "missing_velocity") or item.fixed
     entry = _entry(names[kind], default, spec.description, only)
     if kind in "di" and spec.bounds is not None:
@@ -289,6 +290,22 @@ def _declaration(item: ExportedParameter) -> dict[str, Any]:
         if spec.bounds is not None:
             entry["validation"]["element_bounds<>"] = [float(value) for value in spec.bounds]
     return entry
+=======
+    only = spec.name in ("output", "missing_velocity") or item.fixed
+    validation = _validation(item)
+    return _entry(names[kind], default, spec.description, only) | ({"validation": validation} if validation else {})
+
+
+def _validation(item: ExportedParameter) -> dict[str, list[Any]]:
+    """The checks of generate_parameter_library for the values of a parameter; it has none for a switch or a list."""
+    if item.kind == "s":
+        return {"one_of<>": [[text for text, _ in item.choices]]}
+    size = {"fixed_size<>": [len(item.numbers)]} if item.kind == "v" else {}
+    if item.spec.bounds is None:
+        return size
+    kind = int if item.kind == "i" else float
+    return size | {"element_bounds<>" if size else "bounds<>": [kind(value) for value in item.spec.bounds]}
+>>>>>>> 9e07d6ed361dcd8a1c663216197961c58b8cc1bc
 
 
 def with_fixed(parameters: list[ExportedParameter], groups: set[str]) -> list[ExportedParameter]:

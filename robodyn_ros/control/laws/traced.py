@@ -367,10 +367,12 @@ def _copied(
     if isinstance(value, SHARED):
         constants[path] = str(getattr(value, "__qualname__", type(value).__qualname__))
         return value
+
+    def copied(item: Any, where: str) -> Any:
+        return _copied(item, where, made, number, constants)
+
     if isinstance(value, (tuple, list, dict)):
-        return _copied_container(
-            value, path, lambda item, where: _copied(item, where, made, number, constants), constants
-        )
+        return _copied_container(value, path, copied, constants)
     if not (hasattr(value, "__dict__") or is_dataclass(value)) or isinstance(value, BaseException):
         constants[path] = repr(value)[:1000]
         return value
@@ -378,10 +380,14 @@ def _copied(
         return made[id(value)]
     constants[path] = type(value).__qualname__
     try:
-        twin = made[id(value)] = copy.copy(value)
+        made[id(value)] = copy.copy(value)
     except Exception:  # for objects that cannot be copied, such as memory of a library in C
         return value
+    return _fill(made[id(value)], value, path, copied)
+
+
+def _fill(twin: Any, value: Any, path: str, copied: Callable[[Any, str], Any]) -> Any:
+    """Give the copy of an object copies of its attributes; ``copied`` gives the copy of one at its path."""
     for name, item in vars(value).items():
-        where = f"{path}.{name}".lstrip(".")
-        object.__setattr__(twin, name, _copied(item, where, made, number, constants))
+        object.__setattr__(twin, name, copied(item, f"{path}.{name}".lstrip(".")))
     return twin

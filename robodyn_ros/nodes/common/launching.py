@@ -18,7 +18,7 @@ from robodyn_ros.robot import DescriptionSettings
 from robodyn_ros.robot.description import read_document
 from robodyn_ros.robot.reduction import joints_between
 from robodyn_ros.robot.urdf import ACCEPTED, build
-from robodyn_ros.settings import NONE
+from robodyn_ros.settings import NONE, split_names
 
 SWITCH = ("true", "false", "True", "False", "1", "0")
 """Values of a launch argument that is on or off."""
@@ -70,7 +70,8 @@ def accepted(given: Mapping[str, str]) -> dict[str, list[str]]:
     Args:
         given: name → value of the launch arguments.
     """
-    return {"accept": given["accept"].split(",")} if given["accept"] not in ("", NONE) else {}
+    names = split_names(given["accept"])
+    return {"accept": names} if names not in ([], [NONE]) else {}
 
 
 def chosen_joints(given: Mapping[str, str], urdf: str) -> dict[str, list[str]]:

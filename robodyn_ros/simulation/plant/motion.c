@@ -171,23 +171,40 @@ int smooth(double h, const double (*row)[N], const double* p, const Forces* outs
   return advance(&s, h, row[Q], row[V], q1, v1);
 }
 
+/* True if every joint rests: within the mode the state stays the same. */
+static int rests(const double (*row)[N]) {
+  for (int i = 0; i < N; ++i)
+    if (row[HELD][i] == 0 || row[V][i] != 0) return 0;
+  return 1;
+}
+
+static void set_state(double (*row)[N], const double* q, const double* v) {
+  for (int i = 0; i < N; ++i) { row[Q][i] = q[i]; row[V][i] = v[i]; }
+}
+
+/* Makes one step in the mode: rows Q and V become the state after it. Returns nonzero, with the state as it was, if the
+   mode ends in it. */
+static int step_in_mode(const System* s, double h, double (*row)[N]) {
+  double q1[N], v1[N];
+  if (advance(s, h, row[Q], row[V], q1, v1)) return 1;
+  for (int i = 0; i < N; ++i) {
+    if (!(q1[i] >= row[Q_LOW][i] && q1[i] <= row[Q_HIGH][i] && isfinite(q1[i]))) return 1;
+    if (!(v1[i] >= row[V_LOW][i] && v1[i] <= row[V_HIGH][i] && fabs(v1[i]) <= FASTEST)) return 1;
+    if (driven_over(s, i, v1[i])) return 1;
+  }
+  set_state(row, q1, v1);
+  return 0;
+}
+
 /* Makes steps in the mode until it ends. Returns their number; rows Q and V become the state after them. */
 long long advance_many(long long steps, double h, double (*row)[N], const double* p, const Forces* outside) {
   System s;
-  double *q = row[Q], *v = row[V], q1[N], v1[N];
-  int resting = 0;
   begin(&s, row, p, outside);
-  for (int i = 0; i < N; ++i) resting += row[HELD][i] != 0 && v[i] == 0;
+  const int stays = rests(row);
   for (long long k = 0; k < steps; ++k) {
     if (!applies(&s)) return k;
-    if (resting == N) return steps; /* every joint rests: the state stays the same */
-    if (advance(&s, h, q, v, q1, v1)) return k;
-    for (int i = 0; i < N; ++i) {
-      if (!(q1[i] >= row[Q_LOW][i] && q1[i] <= row[Q_HIGH][i] && isfinite(q1[i]))) return k;
-      if (!(v1[i] >= row[V_LOW][i] && v1[i] <= row[V_HIGH][i] && fabs(v1[i]) <= FASTEST)) return k;
-      if (driven_over(&s, i, v1[i])) return k;
-    }
-    for (int i = 0; i < N; ++i) { q[i] = q1[i]; v[i] = v1[i]; }
+    if (stays) return steps;
+    if (step_in_mode(&s, h, row)) return k;
   }
   return steps;
 }

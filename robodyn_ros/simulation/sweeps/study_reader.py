@@ -216,26 +216,30 @@ def inputs(section: StudySection, robot: Robot) -> dict[str, Distribution]:
     known = [f"{ARM}.{name}" for name in arm_quantities(robot)]
     found = {}
     for name, (holder, last) in _distributions(section, ""):
-        value = holder.section(last)
-        kinds = [kind for kind in value.values if kind in KINDS]
-        if len(kinds) != 1 or set(value.values) - {*kinds, "levels"}:
-            said = ", ".join(f"{kind}: {text}" for kind, text in KINDS.items())
-            wrong = next((name for name in value.values if name not in (*KINDS, "levels")), "")
-            problem = f"must be one of {said}, and levels if need be; not {', '.join(value.values)}"
-            raise holder.error(last, problem + is_it(wrong, (*KINDS, "levels")))
-        numbers = value.values[kinds[0]]
-        if not isinstance(numbers, list):
-            raise value.error(kinds[0], f"must be {KINDS[kinds[0]]}, not {numbers!r}")
-        try:
-            levels = {"levels": value.values["levels"]} if "levels" in value.values else {}
-            found[name] = Distribution(kinds[0], tuple(numbers), **levels)
-        except RobodynError as problem:
-            raise holder.error(last, str(problem)) from problem
+        found[name] = _distribution(holder, last)
         if name.startswith(f"{ARM}.") and name not in known:
             raise holder.error(last, f"{name} {unknown(name, known)}")
         if name.partition(".")[0] not in (ARM, *NODES):
             raise holder.error(last, f"must begin with {ARM}, simulator or controller and a dot, not {name!r}")
     return found
+
+
+def _distribution(holder: StudySection, name: str) -> Distribution:
+    value = holder.section(name)
+    kinds = [kind for kind in value.values if kind in KINDS]
+    if len(kinds) != 1 or set(value.values) - {*kinds, "levels"}:
+        said = ", ".join(f"{kind}: {text}" for kind, text in KINDS.items())
+        wrong = next((name for name in value.values if name not in (*KINDS, "levels")), "")
+        problem = f"must be one of {said}, and levels if need be; not {', '.join(value.values)}"
+        raise holder.error(name, problem + is_it(wrong, (*KINDS, "levels")))
+    numbers = value.values[kinds[0]]
+    if not isinstance(numbers, list):
+        raise value.error(kinds[0], f"must be {KINDS[kinds[0]]}, not {numbers!r}")
+    try:
+        levels = {"levels": value.values["levels"]} if "levels" in value.values else {}
+        return Distribution(kinds[0], tuple(numbers), **levels)
+    except RobodynError as problem:
+        raise holder.error(name, str(problem)) from problem
 
 
 def _distributions(section: StudySection, prefix: str) -> list[tuple[str, tuple[StudySection, str]]]:

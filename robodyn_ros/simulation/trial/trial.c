@@ -289,17 +289,18 @@ static int find_hits(double (*row)[N], double* q, const double* v, double* low, 
   return any;
 }
 
-/* Applies the impulses of rigid stops; the velocity that was reached becomes exact. Returns nonzero if it failed. */
-static int settle(Trial* s, double* q, double* v, const Event* reached, const int* dead, int* hit) {
+/* Applies the impulses of rigid stops; the velocity that was reached becomes exact. A joint bounces once in a step: the
+   impacts of those that did are plastic. Returns nonzero if it failed. */
+static int settle(Trial* s, double* q, double* v, const Event* event, int* bounced) {
   double low[N], high[N], kept[N] = {0}, w[N], force[N], motion[N], bounce = INFINITY;
-  int held[N];
+  int hit[N], held[N];
   const int any = find_hits((double (*)[N])s->frame, q, v, low, high, hit);
-  if (!any && !reached) return 0;
-  EACH if (hit[i]) bounce = fmin(bounce, dead[i] ? 0 : s->restitution[i]);
+  if (!any && !event->moving) return 0;
+  EACH if (hit[i]) { bounce = fmin(bounce, bounced[i] ? 0 : s->restitution[i]); bounced[i] = 1; }
   EACH {
     if (any) { if (hit[i]) kept[i] = -bounce * v[i]; continue; }
-    if (v[i] == 0 || i == reached->joint) { low[i] = -INFINITY; high[i] = INFINITY; }
-    if (i == reached->joint) kept[i] = reached->bound;
+    if (v[i] == 0 || i == event->joint) { low[i] = -INFINITY; high[i] = INFINITY; }
+    if (i == event->joint) kept[i] = event->bound;
   }
   EACH w[i] = v[i] - kept[i];
   if (solve_boxed_lcp(s, q, w, low, high, force, motion, held)) return 1;
@@ -341,53 +342,43 @@ static int is_in_range(const double* q, const double* v) {
 /* A step in the frame, cut at the events in it. Returns nonzero if Python has to make it. */
 static int cut_step(Trial* s, System* y) {
   double (*row)[N] = (double (*)[N])s->frame, *q = row[Q], *v = row[V], end[2][N], *q1 = end[0], *v1 = end[1], dt = s->step;
-  int bounced[N] = {0}, stuck[N] = {0}, hit[N], any = 0;
+  int bounced[N] = {0}, stuck[N] = {0}, any = 0;
   Event event;
   for (int count = 0; count < 4 * N; ++count) {
     double then[2][N];
     if (find_mode(s, y, stuck) || advance(y, dt, q, v, q1, v1) || !is_in_range(q1, v1)) return 1;
     if (!first_event((const double (*)[N])row, q1, v1, dt, &event)) {
-      EACH { q[i] = q1[i]; v[i] = v1[i]; any |= stuck[i]; }
+      set_state(row, q1, v1);
+      EACH any |= stuck[i];
       s->mode_known = !any;
       return 0;
     }
     if (event.part == 0 && v[event.joint] == (event.moving ? event.bound : 0)) { stuck[event.joint] = 1; continue; }
     if (reach(s, y, &event, dt, end, then)) return 1;
-    EACH { q[i] = then[0][i]; v[i] = then[1][i]; }
+    set_state(row, then[0], then[1]);
     if (!event.moving) q[event.joint] = event.bound;
-    if (settle(s, q, v, event.moving ? &event : 0, bounced, hit)) return 1;
-    EACH bounced[i] |= hit[i];
+    if (settle(s, q, v, &event, bounced)) return 1;
     dt -= event.part * dt;
   }
-  EACH { q[i] = q1[i]; v[i] = v1[i]; bounced[i] = 1; }
+  set_state(row, q1, v1);
+  EACH bounced[i] = 1;
   s->mode_known = 0;
-  return settle(s, q, v, event.moving ? &event : 0, bounced, hit);
+  return settle(s, q, v, &event, bounced);
 }
 
 /* Makes such a step. Returns nonzero, with the state as it was, if Python has to make it. */
 static int exact_step(Trial* s, System* y) {
-  double *q = s->frame + Q * N, *v = s->frame + V * N, q0[N], v0[N];
-  EACH { q0[i] = q[i]; v0[i] = v[i]; }
+  double (*row)[N] = (double (*)[N])s->frame, q0[N], v0[N];
+  EACH { q0[i] = row[Q][i]; v0[i] = row[V][i]; }
   if (!cut_step(s, y)) return 0;
-  EACH { q[i] = q0[i]; v[i] = v0[i]; }
+  set_state(row, q0, v0);
   return 1;
 }
 
 /* Makes a step within the mode. Returns nonzero if the mode ends in it. */
 static int smooth_step(Trial* s, System* y) {
-  double q1[N], v1[N], (*row)[N] = (double (*)[N])s->frame;
-  int resting = 0;
-  if (!applies(y)) return 1;
-  EACH resting += row[HELD][i] != 0 && row[V][i] == 0;
-  if (resting == N) return 0;
-  if (advance(y, s->step, row[Q], row[V], q1, v1)) return 1;
-  EACH {
-    if (!(q1[i] >= row[Q_LOW][i] && q1[i] <= row[Q_HIGH][i] && isfinite(q1[i]))) return 1;
-    if (!(v1[i] >= row[V_LOW][i] && v1[i] <= row[V_HIGH][i] && fabs(v1[i]) <= FASTEST)) return 1;
-    if (driven_over(y, i, v1[i])) return 1;
-  }
-  EACH { row[Q][i] = q1[i]; row[V][i] = v1[i]; }
-  return 0;
+  double (*row)[N] = (double (*)[N])s->frame;
+  return !applies(y) || (!rests(row) && step_in_mode(y, s->step, row));
 }
 
 static int step(Trial* s, System* y) {

@@ -167,14 +167,20 @@ static double frequency(const double* kp, const double* kd, const double* inerti
   return greater(sqrt(kp[i] / scale), 0.5 * kd[i] / scale);
 }
 
-/* Checks that the gains are stable with the period of the states. The longest period of the exported gains was computed
-   at the export; frequencies k times as high need a period of 1/k. */
-static int check_period(double period, const double* kp, const double* kd, const double* inertia, char* problem, size_t size) {
+/* Checks that the gains are stable with the period of the states, and that states come often enough; a period of 0 is
+   not known. The longest period of the exported gains was computed at the export; frequencies k times as high need a
+   period of 1/k. */
+static int check_period(const Parameters* p, double period, const double* kp, const double* kd, const double* inertia,
+                        char* problem, size_t size) {
   double quicker = 1;
+  if (!(period > 0)) return 1;
   EACH if (FIRST_FREQUENCY[i] > 0) quicker = greater(quicker, frequency(kp, kd, inertia, i) / FIRST_FREQUENCY[i]);
-  if (period * quicker <= GREATEST_PERIOD) return 1;
-  snprintf(problem, size, "gains: a period of %g s is too long for them, %g s is the longest: lower natural frequencies, or raise "
-           "update_rate", period, GREATEST_PERIOD / quicker);
+  if (period * quicker > GREATEST_PERIOD)
+    snprintf(problem, size, "gains: a period of %g s is too long for them, %g s is the longest: lower natural frequencies, or raise "
+             "update_rate", period, GREATEST_PERIOD / quicker);
+  else if (PERIODS_IN_TIMEOUT * period > p->state_timeout)
+    snprintf(problem, size, "state_timeout: a state comes every %g s, too rarely for %g s", period, p->state_timeout);
+  else return 1;
   return 0;
 }
 
@@ -216,11 +222,7 @@ int arm_settings_prepare(ArmSettings* x, const Parameters* p, double period, cha
   if (!find_model(x, problem, size)) return 0;
   inertia_at(x, HOME, inertia);
   find_gains(p, inertia, LAW_ACCELERATES, kp, kd, ki);
-  if (period > 0 && !check_period(period, kp, kd, inertia, problem, size)) return 0;
-  if (period > 0 && PERIODS_IN_TIMEOUT * period > p->state_timeout) {
-    snprintf(problem, size, "state_timeout: a state comes every %g s, too rarely for %g s", period, p->state_timeout);
-    return 0;
-  }
+  if (!check_period(p, period, kp, kd, inertia, problem, size)) return 0;
   *s = FIRST_SETTINGS;
   s->step_run = step_run; s->model = x->model;
   s->gravity = model_gravity; s->mass_matrix = model_mass_matrix; s->inverse = model_inverse; s->forward = model_forward;
@@ -238,8 +240,9 @@ int arm_settings_prepare(ArmSettings* x, const Parameters* p, double period, cha
     s->greatest_speed[i] = p->overspeed * s->velocity_limit[i];
     const double braking = p->constraints_max_deceleration_on_cancel[i];
     s->deceleration[i] = braking > 0 ? braking : s->braking[i];
-    s->law_stiffness[i] = s->follows ? (LAW_ACCELERATES ? inertia[i] : 1) * kp[i] : 0;
-    s->law_damping[i] = s->follows ? (LAW_ACCELERATES ? inertia[i] : 1) * kd[i] : 0;
+    const double scale = s->follows ? (LAW_ACCELERATES ? inertia[i] : 1) : 0;
+    s->law_stiffness[i] = scale * kp[i];
+    s->law_damping[i] = scale * kd[i];
     x->tolerances.path[i] = bound_of(p->constraints_trajectory[i]);
     x->tolerances.goal[i] = bound_of(p->constraints_goal[i]);
   }

@@ -40,6 +40,12 @@ double stamped(const builtin_interfaces::msg::Time & stamp)
   return static_cast<double>(stamp.sec) + static_cast<double>(stamp.nanosec) / 1e9;
 }
 
+template <class Numbers>
+bool all_finite(const Numbers & numbers)
+{
+  return std::all_of(numbers.begin(), numbers.end(), [](double value) { return std::isfinite(value); });
+}
+
 /// The points of a trajectory, row by row; velocities, accelerations and efforts may be empty.
 struct Points
 {
@@ -169,14 +175,10 @@ void Controller::on_reference(const JointState & message)
   }
   const double now = seconds(get_node()->now());
   is_estimated_ = message.velocity.empty();
-  if (is_estimated_) {
+  if (is_estimated_ && all_finite(next.q)) {
     const double stamp = stamped(message.header.stamp);
-    const bool is_finite =
-      std::all_of(next.q.begin(), next.q.end(), [](double value) { return std::isfinite(value); });
-    if (is_finite) {
-      core_velocity_update(
-        &velocity_, arm_core_settings(known_.get()), stamp > 0.0 ? stamp : now, next.joints.data(), next.q.data(), next.qd.data());
-    }
+    core_velocity_update(
+      &velocity_, arm_core_settings(known_.get()), stamp > 0.0 ? stamp : now, next.joints.data(), next.q.data(), next.qd.data());
   }
   last_time_ = now;
   reference_.hand_over();
@@ -234,12 +236,12 @@ void Controller::on_pose(const PoseStamped & message)
 void Controller::on_tool(int what, const char * name, const Header & header, const ToolNumbers & numbers)
 {
   const std::lock_guard<std::mutex> lock(preparation_);
-  ToolMessage message{-1, static_cast<double>(header.stamp.sec) + static_cast<double>(header.stamp.nanosec) / 1e9, numbers};
+  ToolMessage message{-1, stamped(header.stamp), numbers};
   if (!(message.stamp > 0.0 && std::abs(seconds(get_node()->now()) - message.stamp) <= STRANGE)) {
     message.stamp = std::numeric_limits<double>::quiet_NaN();
   }
   std::string problem;
-  if (!std::all_of(numbers.begin(), numbers.end(), [](double value) { return std::isfinite(value); })) {
+  if (!all_finite(numbers)) {
     return refuse(name, "it has numbers that are not finite");
   }
   if (!find_frame(what, header.frame_id, message, problem)) {
