@@ -6,7 +6,7 @@
 Friction is static, Coulomb, Stribeck and viscous:
 
     sliding:   F(q̇) = sign(q̇) (Fc + (Fs - Fc) exp(-(q̇/vs)²)) + d q̇
-    at rest:   whatever holds the joint, up to Fs
+    at rest:   the effort that holds the joint, up to Fs
 
 Fs - Fc is the Stribeck amplitude. With vs = 0 friction falls from Fs to Fc the moment the joint moves. F opposes q̇ for
 all admissible parameters, so friction only dissipates energy. Source: Armstrong-Hélouvry, Dupont, Canudas de Wit, A
