@@ -186,7 +186,7 @@ VERB = Verb(
         "its functions without a compiler and without CasADi."
     ),
     examples=(
-        ("robodyn compile arm.urdf", "what the nodes call"),
+        ("robodyn compile arm.urdf", "functions of the nodes"),
         ("robodyn compile arm.urdf --of all --batch", "everything"),
         ("robodyn compile arm.urdf --of tool --tool hand,tool", "for two tools"),
         ("robodyn compile arm.urdf --dynamics rnea,lagrangian", "of both"),

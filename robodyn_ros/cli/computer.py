@@ -122,7 +122,7 @@ def is_enough(timing: Timing) -> bool:
     """True if the rate is kept and the default gains are safe at it.
 
     Args:
-        timing: what was measured, at the rate that is wanted.
+        timing: the measured times, at the required rate.
     """
     from robodyn_ros.control.laws.gains import JointGains
 
@@ -134,7 +134,7 @@ def verdict(timing: Timing) -> str:
     """In words: the rate and gains that are safe here, and the remedy if they are not enough.
 
     Args:
-        timing: what was measured, at the rate that is wanted.
+        timing: the measured times, at the required rate.
     """
     from robodyn_ros.control.faults.settings import SafetySettings
     from robodyn_ros.control.laws.gains import JointGains

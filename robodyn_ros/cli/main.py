@@ -112,7 +112,7 @@ def _run(line: list[str]) -> int:
     given = parse(parser, line)
     try:
         return verbs[given.verb].run(given)
-    except RobodynError as problem:  # a message begins with the name of what is wrong
+    except RobodynError as problem:  # a message begins with the name of the wrong argument
         name, _, said = str(problem).partition(": ")
         option = "" if problem.place else option_of(verb_parsers(parser)[given.verb], given, name)
         if not option:

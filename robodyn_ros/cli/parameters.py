@@ -167,7 +167,7 @@ def check_used(
 
 
 def _check_given(unused: Sequence[str], choices: Sequence[str], given: Sequence[str]) -> None:
-    """Check that the texts of ``-p`` name what is used."""
+    """Check that the texts of ``-p`` name used parameters."""
     names = {text: _parsed(text)[0] for text in given}
     names = {text: name if name in unused else name.rpartition(":")[2] for text, name in names.items()}
     mistaken = {text: name for text, name in names.items() if name in unused}
@@ -180,7 +180,7 @@ def _check_given(unused: Sequence[str], choices: Sequence[str], given: Sequence[
 
 
 def _check_files(unused: Sequence[str], choices: Sequence[str], files: Mapping[str, str]) -> None:
-    """Check that no name in a file is misspelt, as far as that can be told."""
+    """Check that no name in a file is almost that of a parameter."""
     for name in unused:
         near, inner = misspelt(name, choices), next((one for one in choices if one.startswith(f"{name}.")), "")
         problem = f"holds others, such as {inner}, and has no value itself" if inner else f"(is it {near!r}?)"

@@ -274,7 +274,7 @@ def plan_table(plan: Plan, problem: Problem) -> Table:
 
 
 def _digits(value: float | None) -> str:
-    """A number in few digits: what is too small to be seen is 0, and its sign too."""
+    """A number in few digits; one that is too small to be seen is 0 without a sign."""
     return "-" if value is None else f"{round(value, 4) + 0.0:.4g}"
 
 

@@ -53,7 +53,7 @@ def isolated() -> Iterator[dict[str, str]]:
 
     The domain is drawn at random, and a name in the abstract namespace of Unix sockets holds it while it is in use
     (unix(7)). That namespace belongs to the network, as the domain does: two isolated graphs never share a domain,
-    whatever their folders, users and containers. The kernel releases the name when its process ends. A graph that
+    with any folders, users and containers. The kernel releases the name when its process ends. A graph that
     was started otherwise has the same number with a probability of 1 in 100.
 
     Raises:

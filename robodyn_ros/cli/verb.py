@@ -43,7 +43,7 @@ class Verb:
 
     Attributes:
         summary: one line for the list of verbs.
-        description: what the verb does, for its own help.
+        description: description of the verb, for its own help.
         examples: (command line, what it does), for its own help.
         add_arguments: adds the verb's arguments to its parser.
         run: does the job.
@@ -106,7 +106,7 @@ FORMER = {
 
 
 NUMBERS: dict[Any, str] = {int: "a whole number", float: "a number"}
-"""Type of an option's value → what it must be."""
+"""Type of an option's value → its description in messages."""
 
 
 class VerbParser(ArgumentParser):

@@ -198,7 +198,7 @@ def _cell(points: Array, samples: int) -> float:
 
 
 VERB = Verb(
-    summary="the reachable space of an arm, and what it can hold there",
+    summary="the reachable space of an arm, with manipulability or payload",
     description=(
         "Draws the workspace of a link: the arm is put into many positions within its\n"
         "limits, and each cell of space gets the best value of the positions in it:\n\n"

@@ -61,7 +61,7 @@ def run(args: Namespace) -> ExitCode:
 
 
 def _repaired(document: UrdfDocument, out: Path) -> UrdfDocument:
-    """Write the URDF with possible inertias, print each change, and read what was written.
+    """Write the URDF with possible inertias, print each change, and read the written file.
 
     Raises:
         InputError: the file is the URDF itself, or cannot be written.

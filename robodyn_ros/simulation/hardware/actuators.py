@@ -56,7 +56,7 @@ TIMEOUT_RESPONSES = ("hold", "zero", "brake")
 
 @dataclass(frozen=True)
 class DriveSettings:
-    """Settings of a joint's drive; each field's metadata say what it is."""
+    """Settings of a joint's drive; each field's metadata describe it."""
 
     lag: float = setting(0.0, "time constant of the lag of the drive", "s", 0.0, 10.0)
     rate_limit: float = setting(0.0, "greatest rate of change (0: no limit) of the effort", "N/s or N·m/s", 0.0, 1e9)
@@ -68,7 +68,7 @@ class DriveSettings:
 
 @dataclass(frozen=True)
 class CommandSettings:
-    """Settings of how commands reach the drives; each field's metadata say what it is."""
+    """Settings of how commands reach the drives; each field's metadata describe it."""
 
     command_delay: float = setting(0.0, "time from the arrival of a command until the drives apply it", "s", 0.0, 1.0)
     command_timeout: float = setting(

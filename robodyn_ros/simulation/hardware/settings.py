@@ -138,7 +138,7 @@ class HardwareSettings(NamedTuple):
 
 @dataclass(frozen=True)
 class PlantPlugins:
-    """The plugins of the plant; each field's metadata say what it is."""
+    """The plugins of the plant; each field's metadata describe it."""
 
     plant: str = choice("native", "plant plugin", lambda: available("plants"))
     integrator: str = choice(INTEGRATOR, "integrator plugin of the native plant", lambda: available("integrators"))

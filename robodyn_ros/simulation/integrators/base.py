@@ -93,7 +93,7 @@ def check_integrator(integrator: Integrator) -> None:
 
     Raises:
         SimulationError: its order is not a whole number, or its step is not one of this equation.
-        Exception: whatever the integrator raises.
+        Exception: any exception of the integrator.
     """
     name, order = f"integrator {type(integrator).__name__}", integrator.order
     if not isinstance(order, int) or order < 1:

@@ -39,7 +39,7 @@ from robodyn_ros.simulation.plant.mismatch import last_link
 
 @dataclass(frozen=True)
 class PlantSettings:
-    """Settings of the plant; each field's metadata say what it is."""
+    """Settings of the plant; each field's metadata describe it."""
 
     step: float = setting(0.001, "step of the integration", "s", 1e-6, 0.1)
 

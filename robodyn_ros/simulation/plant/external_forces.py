@@ -60,7 +60,7 @@ STIFF = 0.3
 
 @dataclass(frozen=True)
 class WallSettings:
-    """A wall that the simulated arm may touch; each field's metadata say what it is."""
+    """A wall that the simulated arm may touch; each field's metadata describe it."""
 
     link: str = text("", "link whose origin may touch the wall; empty for no wall")
     point: tuple[float, ...] = setting(

@@ -4,7 +4,7 @@
 """The arm in MuJoCo: an independent second plant, with contact between bodies.
 
 MuJoCo's own importer reads the same URDF. Its changes to the arm are undone: it refuses or alters bodies without mass
-and inertias at the limit of what is physically possible, and it does not know payload, armature and the parameters
+and inertias at the limit of physical possibility, and it has no payload, armature or the parameters
 given to the dynamics.
 """
 

@@ -48,7 +48,7 @@ PERIOD = 1e-3
 
 @dataclass(frozen=True)
 class ValidationSettings:
-    """Settings of the comparison; each field's metadata say what it is."""
+    """Settings of the comparison; each field's metadata describe it."""
 
     states: int = whole(100, "number of random states", 1, 100_000)
     motions: int = whole(3, "number of random motions", 0, 1000)

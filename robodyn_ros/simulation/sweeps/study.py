@@ -136,7 +136,7 @@ class Distribution:
 
 @dataclass(frozen=True)
 class Sampling:
-    """Settings of the sample; each field's metadata say what it is."""
+    """Settings of the sample; each field's metadata describe it."""
 
     method: str = choice("sobol", "how the inputs are sampled", lambda: METHODS)
     cases: int = whole(1024, "number of cases for each controller; a factorial has its own", 1, 10_000_000)
@@ -226,7 +226,7 @@ class Specification:
 
 @dataclass(frozen=True)
 class MotionSettings:
-    """Times of the motion; each field's metadata say what it is."""
+    """Times of the motion; each field's metadata describe it."""
 
     duration: float = setting(4.5, "duration of all segments together", "s", 0.01, 3600.0)
     rest: float = setting(0.5, "time of observation at the end", "s", 0.0, 3600.0)
@@ -238,7 +238,7 @@ class MotionSettings:
 
 @dataclass(frozen=True)
 class CaseLimits:
-    """How long a case may take; each field's metadata say what it is."""
+    """How long a case may take; each field's metadata describe it."""
 
     case_timeout: float = setting(60.0, "a case that takes longer has failed", "s", 0.1, 86400.0)
 

@@ -3,7 +3,7 @@
 
 """The YAML of a study: mappings that know their lines, so that an error message can name file, line and key.
 
-This module knows YAML and types of values; :mod:`.study_reader` knows what a study contains.
+This module handles YAML and types of values; :mod:`.study_reader` handles the contents of a study.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ class Score(NamedTuple):
 
 @dataclass(frozen=True)
 class TuningSettings:
-    """Settings of the search; each field's metadata say what it is."""
+    """Settings of the search; each field's metadata describe it."""
 
     cases: int = whole(100, "cases that each candidate is tried on", 1, 100_000)
     unseen: int = whole(1000, "further cases, on which the result is compared with the study's gains", 1, 1_000_000)

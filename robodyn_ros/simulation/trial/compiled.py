@@ -116,7 +116,7 @@ def run_until_fault(
 
 
 def _run_compiled(hardware: HardwareSettings, dynamics: Dynamics, loop: ControlLoop, duration: float) -> Trial | None:
-    """Run the trial in C; None if the C code does not contain what it needs."""
+    """Run the trial in C; None if the C code lacks one of its parts."""
     if hardware.plant != "native" or hardware.contacts or hardware.drives_add:
         return None
     if loop.compiled_step is None or not isinstance(dynamics, CompiledDynamics):
