@@ -124,7 +124,7 @@ def test_the_verdict_names_gains_that_are_safe_and_the_wait_that_the_arm_would_n
     assert f"natural_frequency to {frequency:.0f} or less" in verdict(rare) and "limits.conf" not in verdict(rare)
     once = timing()
     once.late[7] = 0.2
-    assert "Once the arm had to wait 0.2 s: with a state_timeout of 0.1 s it would have been held" in verdict(once)
+    assert "The longest wait was 0.2 s: with a state_timeout of 0.1 s the arm would have been held" in verdict(once)
     assert is_enough(once)
 
 

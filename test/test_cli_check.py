@@ -96,15 +96,15 @@ MISTAKES = {
     ),
     "no number": ([('<mass value="6"/>', '<mass value="six"/>')], "error", "link 'hand'", "'six' must be a finite"),
     "no effort": ([(SHOULDER, SHOULDER.replace(' effort="96"', ""))], "warning", "joint 'shoulder'", "no effort limit"),
-    "effort 0": ([(SHOULDER, SHOULDER.replace("96", "0"))], "warning", "joint 'shoulder'", "counts as none"),
+    "effort 0": ([(SHOULDER, SHOULDER.replace("96", "0"))], "warning", "joint 'shoulder'", "means none"),
     "effort below 0": ([(SHOULDER, SHOULDER.replace("96", "-2"))], "error", "joint 'shoulder'", "is negative"),
     "effort -1": (
         [(SHOULDER, SHOULDER.replace("96", "-1"))],
         "warning",
         "joint 'shoulder'",
-        "is -1, which counts as none",
+        "is -1, which means none",
     ),
-    "velocity 0": ([(SHOULDER, SHOULDER.replace('"12"', '"0"'))], "warning", "joint 'shoulder'", "counts as none"),
+    "velocity 0": ([(SHOULDER, SHOULDER.replace('"12"', '"0"'))], "warning", "joint 'shoulder'", "means none"),
     "no velocity": (
         [(SHOULDER, SHOULDER.replace('velocity="12"', ""))],
         "warning",
@@ -124,7 +124,7 @@ MISTAKES = {
         "degrees per second",
     ),
     "prismatic in mm": ([(LIFT, LIFT.replace("2.1", "2100"))], "warning", "joint 'elevator'", "in mm"),
-    "no range": ([(LIFT, LIFT.replace("2.1", "0"))], "warning", "joint 'elevator'", "counts as none"),
+    "no range": ([(LIFT, LIFT.replace("2.1", "0"))], "warning", "joint 'elevator'", "means none"),
     "no limit": ([(SHOULDER, "")], "warning", "joint 'shoulder'", "no position limits"),
     "distance in mm": (
         [('<origin xyz="0 0 0.5"/>\n    <axis', '<origin xyz="0 0 500"/>\n    <axis')],

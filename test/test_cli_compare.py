@@ -77,7 +77,7 @@ def test_the_table_under_wrong_masses_and_an_unknown_payload(capsys):
         figure(found, "trajectory", "pd", "rms_error") > figure(found, "trajectory", "impedance", "rms_error")
     ).all()
     assert list(found["scores"])[-1] == "pd"
-    assert "does not know" in found["arm"]
+    assert "model lacks" in found["arm"]
 
 
 def test_an_integral_takes_away_what_lasts(capsys):

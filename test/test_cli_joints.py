@@ -228,6 +228,6 @@ def test_identify_says_that_a_locked_joint_moves(folder, capsys):
     table = np.column_stack([t, 0.5 + 0.2 * wave[:, :1], 0.3 * wave[:, 1:], 5.0 * wave])
     np.savetxt("run.csv", table, delimiter=",", header=head, comments="")
     main(["identify", "fixed.urdf", "run.csv", "--joints", "shoulder,wrist", "--lock", "elevator=0.5"])
-    assert "run.csv: joint elevator moves by 0.4 m, and the model has it locked" in capsys.readouterr().err
+    assert "run.csv: joint elevator moves by 0.4 m, but the model has it locked" in capsys.readouterr().err
     main(["identify", "grip.urdf", "run.csv", *CHOSEN])
     assert "has it locked" not in capsys.readouterr().err

@@ -178,7 +178,7 @@ def test_wrong_command_lines_say_what_would_be_right(capsys, tmp_path, monkeypat
 
 def test_a_bag_is_not_written_over(capsys, tmp_path):
     assert main(["simulate", PRR, "--duration", "0.1", "--out", str(tmp_path)]) == 2
-    assert "not written over" in capsys.readouterr().err
+    assert "not overwritten" in capsys.readouterr().err
 
 
 def test_a_parameter_that_is_given_and_not_used_is_an_error(capsys):

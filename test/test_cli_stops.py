@@ -62,7 +62,7 @@ def test_simulate_says_first_when_and_why_the_controller_stopped(capsys):
     first, *rest = capsys.readouterr().out.splitlines()
     t, kind = first_fault()
     assert kind == "following"
-    said = re.fullmatch(r"stopped at t = (\S+) s: joint 'wrist' is .* allowed, because (.*)\. To mend it: (.*)", first)
+    said = re.fullmatch(r"stopped at t = (\S+) s: joint 'wrist' is .* allowed, because (.*)\. Remedy: (.*)", first)
     assert said is not None
     assert float(said[1]) == pytest.approx(t, abs=2e-3)
     assert "effort was at its limit at elevator (600 N)" in said[2]
@@ -100,7 +100,7 @@ def test_a_sweep_whose_cases_all_stop_says_so_first_and_nothing_of_nan(study, ca
     assert re.match(
         r"computed_torque: 4 of 4 cases did not run to their end\. Case 0 stopped at t = \S+ s: joint", first
     )
-    assert "To mend it: " in first
+    assert "Remedy: " in first
     page = (study / "study/report.html").read_text(encoding="utf-8")
     text = re.sub(r"base64,[^\"]*", "", page)
     for said in (out, text):
@@ -149,7 +149,7 @@ def test_a_name_in_a_file_that_no_node_knows_is_said_with_its_line(tmp_path, cap
     (tmp_path / "own.yaml").write_text("/**:\n  ros__parameters:\n    qwertz_uiop: 3\n    natural_frequncy: 9\n")
     assert main(["simulate", PRR, "--duration", "0.1", "--params", str(tmp_path / "own.yaml")]) == 0
     said = "".join(capsys.readouterr().err.split("\n"))
-    assert said.startswith("warning: not used here, whether misspelt or for another node: ")
+    assert said.startswith("warning: not used here, either misspelt or for another node: ")
     assert f"{tmp_path}/own.yaml:3: 'qwertz_uiop'" in said
     assert f"{tmp_path}/own.yaml:4: 'natural_frequncy' (is it 'gains.elevator.natural_frequency'?)" in said
 
@@ -226,7 +226,7 @@ def test_identify_says_where_the_arm_stood_still(tmp_path, capsys):
     ]
     np.savetxt(tmp_path / "run.csv", rows, delimiter=",", header=",".join(heads), comments="")
     main(["identify", PRR, str(tmp_path / "run.csv")])
-    assert "run.csv: the arm stands still from t = 1.99 s of 20 s on" in " ".join(capsys.readouterr().err.split())
+    assert "run.csv: the arm rests from t = 1.99 s of 20 s on" in " ".join(capsys.readouterr().err.split())
     rows[:, 1:4] = 0.1
     np.savetxt(tmp_path / "run.csv", rows, delimiter=",", header=",".join(heads), comments="")
     assert main(["identify", PRR, str(tmp_path / "run.csv")]) == 2

@@ -67,7 +67,7 @@ def test_too_few_cases_have_no_empty_table_of_inputs(study, tmp_path, capsys):
     study.write_text(study.read_text().replace("cases: 8", "cases: 1"))
     out = tmp_path / "out"
     main(["sweep", str(study), "--workers", "0", "--out", str(out)])
-    assert "part of the variance" not in capsys.readouterr().out
+    assert "fraction of the variance" not in capsys.readouterr().out
     assert "Part of the variance" not in (out / "report.html").read_text(encoding="utf-8")
 
 
@@ -116,7 +116,7 @@ def test_a_sweep_its_report_and_one_of_its_cases(study, tmp_path, capsys):
         ("state_delay", "state_deley", 15, "(is it 'simulator.state_delay'?)"),
         ("cases: 8", "cases: 0", 17, "sampling.cases: must be a whole number"),
         ("settled: true", "settled: 3", 20, "must be true or false"),
-        ("settled: true", "settled: true\n  settled: true", 21, "stands twice, first in line 20"),
+        ("settled: true", "settled: true\n  settled: true", 21, "is given twice, first in line 20"),
         ("peak_error: {shoulder", "peak_error: {shuolder", 19, "specification.peak_error.shuolder: is unknown"),
         ("{cases: 8, seed: 2}", "{cases: 8, seed: 2", 18, "YAML"),
     ],
@@ -165,7 +165,7 @@ def test_ctrl_c_keeps_what_is_done(study, tmp_path, capsys, monkeypatch):
         patched.setattr("robodyn_ros.cli.sweep.choose_backend", lambda args: nullcontext(breaks_off))
         assert main([*arguments, str(out)]) == 130
     error = capsys.readouterr().err
-    assert f"What was done is kept in {out}; --resume goes on." in error
+    assert f"The results so far are in {out}; continue with --resume." in error
     assert len(list((out / "parts").glob("*.parquet"))) == 1
     assert main([*arguments, str(out), "--resume"]) == 1
     assert main([*arguments, str(tmp_path / "whole")]) == 1

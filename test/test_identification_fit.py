@@ -200,7 +200,7 @@ def test_what_is_not_shown_stays():
     assert_allclose(after.com, before.com, atol=1e-9)
     assert_allclose(after.inertia, before.inertia, atol=1e-9)
     reason = {p.name: p.reason for p in found.parameters}
-    assert reason["Izz(carriage)"] == "no motion of this arm shows it"
+    assert reason["Izz(carriage)"] == "no motion of this arm excites it"
     assert reason["m(hand)"] == "seen only together with m(carriage), m(arm), mz(arm), Iyy(arm)"
     assert reason["armature(wrist)"] == "taken as known"
     assert reason["mz(hand)"] == reason["viscous(wrist)"] == ""
@@ -220,7 +220,7 @@ def test_a_joint_that_did_not_move_is_said_so():
     found = identify(RR, Samples(samples.t, still[2], still[0], still[1], effort))
     assert found.rank < found.base.rank
     reason = {p.name: p.reason for p in found.parameters}
-    assert reason["viscous(joint2)"] == reason["coulomb(joint2)"] == "this motion shows too little of it"
+    assert reason["viscous(joint2)"] == reason["coulomb(joint2)"] == "this motion excites it too little"
     assert np.isnan(found.noise[1])
     assert np.isinf(found.base_errors).any()
 

@@ -87,7 +87,7 @@ def test_two_arms_in_one_bag(tmp_path):
         bag.states(f"/{side}/joint_states", JOINTS, T, position=factor * Q)
         bag.states(f"/{side}/controller/joint_commands", JOINTS, T, effort=factor * TAU)
     path = bag.write(tmp_path / "run")
-    with pytest.raises(InputError, match=r"states may be /left/joint_states or /right/joint_states; say which"):
+    with pytest.raises(InputError, match=r"states may be /left/joint_states or /right/joint_states; choose one"):
         read_recording(path, JOINTS)
     found = read_recording(path, JOINTS, RecordingSource(states="/right/joint_states"))
     assert np.array_equal(found.position.values, -Q)
@@ -157,7 +157,7 @@ RESET = np.where(np.arange(400) < 250, T, T - 100.5)
         (lambda: states(position=Q).arrays("/commands", T, TAU), {"order": ("wrist", "a", "b")},
          "topic /commands has no joint elevator, shoulder; its messages name wrist, a, b"),
         (lambda: states(position=Q).arrays("/a/commands", T, TAU).arrays("/b/commands", T, TAU), {},
-         "commands may be /a/commands or /b/commands; say which"),
+         "commands may be /a/commands or /b/commands; choose one"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_a_bag_is_said(tmp_path, bag, source, said):
@@ -183,7 +183,7 @@ HEAD = "time,elevator/position,shoulder/position,wrist/position\n"
         (HEAD + "0,1,2,3\n1,1,", "line 3 has 3 cells .* truncated"),
         (
             HEAD + "0,1,2,x\n",
-            "line 2, wrist/position: 'x' is no number",
+            "line 2, wrist/position: 'x' is not a number",
         ),
         (HEAD + "0,1,2,3\n,1,2,3\n", "line 3 has no time"),
         (

@@ -149,7 +149,7 @@ def test_what_a_planar_arm_cannot_do(prr: str) -> None:
 
 def test_refusals(prr: str) -> None:
     inverse = PlanarInverse(rd.load_robot(prr), "tool")
-    with pytest.raises(InputError, match="turn: must be given to a PRR arm"):
+    with pytest.raises(InputError, match="turn: must be given for a PRR arm only"):
         inverse.solve([0, 0, 1])
     with pytest.raises(InputError, match="position"):
         inverse.solve([0, np.nan, 1], 0.1)

@@ -35,7 +35,10 @@ def test_refusals_of_a_planar_arm(prr: str) -> None:
     kinematics = Kinematics(arm)
     target, pose, q = ToolTarget(kinematics, "tool"), kinematics.pose("tool", [0.7, 0.5, 0.9]), [0, 0, 0]
     for moved, message in (
-        ([0, 0, 5, 0, 0, 0], "out of reach: the wrist would be 5.16696 m aside of the lift; the first link has 0.5 m"),
+        (
+            [0, 0, 5, 0, 0, 0],
+            "out of reach: the wrist would be 5.16696 m beside the lift's axis; the first link has 0.5 m",
+        ),
         ([0, 0.1, 0, 0, 0, 0], "out of the plane of the arm by 0.1 m"),
         ([0, 0, 0, 0.3, 0, 0], "tilt out of the plane by 0.3 rad"),
         ([0, 0, -0.9, 0, 2.0, 0], "reachable only outside the position limits, at"),

@@ -259,7 +259,7 @@ def test_a_message_that_is_older_than_the_one_before_is_refused_and_time_may_beg
 def test_a_joint_that_is_missing_among_whole_states_is_an_error():
     clock = Clock()
     assert clock.hear(1000, a=1.0, b=2.0, c=3.0).position.tolist() == [1.0, 2.0, 3.0]
-    with pytest.raises(InputError, match="joint 'c' is missing among a, b; what the parameter joints leaves out"):
+    with pytest.raises(InputError, match="joint 'c' is missing among a, b; a joint that the parameter joints omits"):
         clock.hear(1001, a=1.0, b=2.0)
 
 

@@ -97,9 +97,7 @@ def test_integers_are_taken_where_floats_are_meant(graph, prr):
 def test_a_misspelt_parameter_is_not_passed_over_in_silence(graph, prr):
     simulator = graph.start("simulator", robot_description=prr, friction={"shouldr": {"coulomb": 1.0}})
     controller = graph.start("controller", robot_description=prr, gains={"wrist": {"natural_frequncy": 5.0}})
-    said = (
-        "no parameter of this node, so without effect: 'friction.shouldr.coulomb' (is it 'friction.shoulder.coulomb'?)"
-    )
+    said = "this node has no such parameter: 'friction.shouldr.coulomb' (is it 'friction.shoulder.coulomb'?)"
     graph.wait(lambda: said in simulator.output, "a warning of the simulator")
     said = "'gains.wrist.natural_frequncy' (is it 'gains.wrist.natural_frequency'?)"
     graph.wait(lambda: said in controller.output, "a warning of the controller")

@@ -82,7 +82,7 @@ def test_a_motion_is_shown_thinned_out_and_played_back(graph, prr, tmp_path):
     # Nobody leads the arm: the law changes, and comes back.
     before = law_of(graph)
     teach = Command("teach", PRR, "--out", tmp_path / "nothing.json", "--controller", "free_drive")
-    teach.has_said("Lead the arm by hand now")
+    teach.has_said("Guide the arm by hand now")
     assert law_of(graph) == "free_drive"
     teach.process.send_signal(signal.SIGINT)
     code, _, err = teach.ended()
@@ -92,7 +92,7 @@ def test_a_motion_is_shown_thinned_out_and_played_back(graph, prr, tmp_path):
     # The controller itself shows a motion.
     begin = np.array(states[-1].position)
     teach = Command("teach", PRR, "--out", tmp_path / "shown.json", "--controller", "", "--json")
-    teach.has_said("Lead the arm by hand now")
+    teach.has_said("Guide the arm by hand now")
     follow(graph, begin + MOTION, 0.8)
     end = begin + MOTION[-1]
     graph.wait(lambda: np.abs(np.array(states[-1].position) - end).max() < 1e-3, "the end of the motion", 60.0)

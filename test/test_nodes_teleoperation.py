@@ -65,4 +65,4 @@ def test_other_joints_are_none_of_the_tools(graph, prr):
     names = {"other_joints": ["a", "b", "c"]}
     process = graph.start("teleoperator", robot_description=prr, coupling="tool", **names)
     assert process.ended() == 1
-    assert "other_joints: must be empty where the tools are coupled" in process.output
+    assert "other_joints: must be empty if the tools are coupled" in process.output

@@ -169,7 +169,7 @@ def test_more_points_than_are_taken_in_are_refused_before_they_are_read():
     place = data.index(struct.pack("<I", 11), 24)
     with pytest.raises(InputError, match="4000000000, more than"):  # as many as it says, not as there are
         read_trajectory_message(data[:place] + struct.pack("<I", 4_000_000_000) + data[place + 4 :], 10)
-    with pytest.raises(InputError, match="more than the 1048576 that are taken in"):
+    with pytest.raises(InputError, match="more than the 1048576 that are allowed"):
         decode(data + bytes(1 << 20), JointTrajectory)
 
 

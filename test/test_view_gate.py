@@ -181,7 +181,7 @@ def test_a_viewer_for_other_machines_takes_their_addresses_and_still_a_token():
         assert shown.get(f"/?token={shown.token}", Host="evil.example")[0] == 403
     finally:
         shown.browser.stop()
-    assert "whoever has its address" in EXPOSED
+    assert "anyone with its address" in EXPOSED
     exposed = ("0.0.0.0", "::", "192.168.0.7", "robot.local", "")
     assert [is_exposed(host) for host in (*exposed, "127.0.0.1", "127.1.2.3", "::1", "localhost")] == 5 * [True] + 4 * [
         False

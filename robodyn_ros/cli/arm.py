@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def add_arm(parser: ArgumentParser, *names: str, **how: Any) -> None:
-    """Add the argument ``urdf``, the option that says what its description may have, and the choice of joints.
+    """Add the argument ``urdf``, the option ``--accept``, and the choice of joints.
 
     Args:
         parser: of the verb.
@@ -44,11 +44,11 @@ def add_joints(parser: ArgumentParser) -> _ActionsContainer:
     group = parser.add_argument_group("the arm")
     text = "the joints that are controlled, as a,b,c; the others are locked (default: all)"
     group.add_argument("--joints", metavar="NAMES", help=text)
-    text = "lock a joint there [rad or m]; again for another (default: at the middle of its range)"
+    text = "lock a joint at a position [rad or m]; repeatable (default: at the middle of its range)"
     group.add_argument("--lock", action="append", default=[], metavar="NAME=POSITION", help=text)
-    text = "the link that the arm starts from, where there are several arms (default: the root link)"
+    text = "first link of the arm, if there are several arms (default: the root link)"
     group.add_argument("--root", default="", metavar="LINK", help=text)
-    text = "the link that the arm ends with; joints on the way from the root are controlled, the others are locked"
+    text = "last link of the arm; the joints between root and tip are controlled, the others are locked"
     group.add_argument("--tip", default="", metavar="LINK", help=text)
     return group
 
@@ -64,7 +64,7 @@ def arm_source(args: Namespace, given: str | Path | None = None) -> str:
 
 
 def read_arm(args: Namespace, *nodes: dict[str, Any]) -> Robot:
-    """The robot; what was done about its URDF is printed to standard error.
+    """The robot; repairs of its URDF are printed to standard error.
 
     Args:
         args: of the verb.
@@ -80,7 +80,7 @@ def read_arm(args: Namespace, *nodes: dict[str, Any]) -> Robot:
 
 
 def arm_of(document: UrdfDocument, args: Namespace, *nodes: dict[str, Any]) -> Robot:
-    """The robot of a description that is read already; what was done about it is printed to standard error.
+    """The robot of a description that is read already; repairs of it are printed to standard error.
 
     Args:
         document: the description.
@@ -97,18 +97,18 @@ def arm_of(document: UrdfDocument, args: Namespace, *nodes: dict[str, Any]) -> R
 
 
 def chosen_arm(robot: Robot, *nodes: dict[str, Any], args: Namespace) -> Robot:
-    """As :func:`without_locked`; links that move and have no mass, where others have one, are printed too."""
+    """As :func:`without_locked`, with a warning about moving links without mass, if other links have one."""
     chosen = without_locked(robot, *nodes, args=args)
     names = [body.name for body in chosen.bodies if body.inertial.mass == 0.0]
     if names and len(names) < len(chosen.bodies):
         links = f"link {names[0]} moves and has" if len(names) == 1 else f"links {', '.join(names)} move and have"
-        text = "no mass: efforts are computed as if nothing were there; an <inertial> in the URDF gives each its mass"
+        text = "no mass, so the efforts lack their weight; an <inertial> in the URDF gives each its mass"
         print(f"warning: {links} {text}", file=sys.stderr)
     return chosen
 
 
 def without_locked(robot: Robot, *nodes: dict[str, Any], args: Namespace) -> Robot:
-    """The robot with the joints locked that the arguments say; where they do not say at what position is printed.
+    """The robot with locked joints, as the arguments choose; a position that they do not give is printed.
 
     Args:
         robot: the whole robot.
@@ -117,7 +117,7 @@ def without_locked(robot: Robot, *nodes: dict[str, Any], args: Namespace) -> Rob
         args: of the verb, with those of :func:`add_joints`.
 
     Raises:
-        InputError: a joint does not exist, or a position is none.
+        InputError: a joint does not exist, or a position is no number.
     """
     free, locked = _joints_given(robot, args)
     if free is None and not locked:
@@ -160,11 +160,11 @@ def _options_named() -> Iterator[None]:
 
 
 POSITIONS = ("initial_position", "locked_joints")
-"""Parameters of nodes that say where a joint is that is locked; the later wins."""
+"""Parameters of nodes with the position of a locked joint; the later one overrides the earlier."""
 
 
 def _locked_by(nodes: Sequence[Mapping[str, Any]], robot: Robot, free: Sequence[str] | None) -> dict[str, float]:
-    """Where parameters of nodes lock the joints that are not free; an array without names is the arm's own matter."""
+    """Positions of the locked joints by the parameters of nodes; only parameters with a joint's name count."""
     given = {
         name: node[f"{part}.{name}"]
         for part in POSITIONS
@@ -176,7 +176,7 @@ def _locked_by(nodes: Sequence[Mapping[str, Any]], robot: Robot, free: Sequence[
 
 
 def _joints_given(robot: Robot, args: Namespace) -> tuple[list[str] | None, dict[str, float]]:
-    """The joints that the arguments leave free, None for all that are not locked, and where others are locked."""
+    """The joints that the arguments leave free, None for all that are not locked, and positions of locked joints."""
     free = None if args.joints is None else split_names(args.joints)
     if args.root or args.tip:
         if free is not None:

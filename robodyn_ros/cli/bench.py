@@ -74,7 +74,9 @@ Calls = dict[str, tuple[str, dict[str, Any]]]
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
     add_arm(parser, nargs="?", help="the arm: a URDF, or a .xacro file with its arguments as name:=value")
-    text = "measure this computer instead: period jitter, latency and lost messages of a control loop, and what is safe"
+    text = (
+        "measure this computer instead: period jitter, latency and lost messages of a control loop, and the safe gains"
+    )
     parser.add_argument("--computer", action="store_true", help=text)
     text = "rate of the states, with --computer [Hz] (default: %(default)g)"
     parser.add_argument("--rate", type=float, default=RATE, metavar="HZ", help=text)
@@ -88,7 +90,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> ExitCode:
-    """Measure and show; of the computer, the answer is no if it is not good enough.
+    """Measure and show; the answer is no if a measured computer is not good enough.
 
     Raises:
         InputError: the arm is missing, or an option is out of range.
@@ -122,7 +124,7 @@ def run(args: Namespace) -> ExitCode:
 
 
 def judge_computer(args: Namespace) -> ExitCode:
-    """Measure this computer and say what is safe on it.
+    """Measure this computer, and show the rates and gains that are safe on it.
 
     Raises:
         InputError: the rate or the duration is out of range.
@@ -427,7 +429,7 @@ def toolbox_calls(xml: str) -> Calls:
             path = Path(folder, "arm.urdf")
             path.write_text(_without_meshes(xml))
             robot = Robot.URDF(str(path))
-    except Exception:  # it is not installed, or its reader raises whatever it raises
+    except Exception:  # it is not installed, or its reader raises any error
         return {}
     q = np.full(robot.n, 0.3)
     three, one = "f(q, q, q)", "f(q)"
@@ -476,7 +478,7 @@ VERB = Verb(
         "installed (pip install pin mujoco).\n"
         "\n"
         "With --computer it measures for half a minute how well this computer keeps the\n"
-        "times of a control loop, and says which rates and gains are safe here. The\n"
+        "times of a control loop, and shows the rates and gains that are safe here. The\n"
         "answer is no if the default gains are not."
     ),
     examples=(

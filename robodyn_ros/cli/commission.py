@@ -47,7 +47,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--joint-commands", default="controller/joint_commands", metavar="TOPIC", help=text)
     text = "report to write, .md or .html (default: %(default)s)"
     parser.add_argument("--report", default="commissioning.md", metavar="PATH", help=text)
-    text = "go on without asking; nobody then says whether a joint turned its positive way"
+    text = "do not ask; the positive direction of a joint is then not confirmed"
     parser.add_argument("--yes", action="store_true", help=text)
 
 
@@ -59,7 +59,7 @@ def run(args: Namespace) -> ExitCode:
         log = Path(folder) / "log"
         with open(log, "w", encoding="utf-8") as err:
             process = subprocess.Popen(
-                dying_with_parent(_command(args, Path(folder)), signal.SIGTERM),  # it lets go evenly
+                dying_with_parent(_command(args, Path(folder)), signal.SIGTERM),  # it ramps the efforts down
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=err,
@@ -133,7 +133,7 @@ def _defaults(robot: Robot) -> dict[str, Any]:
 
 
 def _follow(process: subprocess.Popen[str]) -> tuple[dict[str, Any], bool]:
-    """Show the node's messages, pass the answers to its questions and Ctrl-C on.
+    """Show the node's messages, and pass on the answers to its questions and Ctrl-C.
 
     Returns:
         Its last message, and whether Ctrl-C has come.
@@ -153,14 +153,14 @@ def _follow(process: subprocess.Popen[str]) -> tuple[dict[str, Any], bool]:
 
 
 def _messages(process: subprocess.Popen[str]) -> Iterator[dict[str, Any] | None]:
-    """Yield the messages of the node until it ends; Ctrl-C goes to the node, and None stands for it."""
+    """Yield the messages of the node until it ends; Ctrl-C goes to the node, and is yielded as None."""
     assert process.stdout is not None
     while True:
         try:
             line = process.stdout.readline()
         except KeyboardInterrupt:
             process.send_signal(signal.SIGINT)
-            console(stderr=True).print("letting go; a moment, please")
+            console(stderr=True).print("ramping the efforts down; please wait")
             yield None
             continue
         if not line:
@@ -169,7 +169,7 @@ def _messages(process: subprocess.Popen[str]) -> Iterator[dict[str, Any] | None]
 
 
 def _answer(process: subprocess.Popen[str], question: str) -> bool:
-    """Ask the user; no answer ends it as Ctrl-C does. Return whether it was Ctrl-C."""
+    """Ask the user; the end of the input counts as Ctrl-C. Return whether it was Ctrl-C."""
     assert process.stdin is not None
     try:
         answer = input(f"{question} [y/n] ").strip().lower()
@@ -185,13 +185,12 @@ VERB = Verb(
     summary="switch an arm on for the first time, one joint at a time",
     description=(
         "Switches an arm on for the first time: with little effort, one joint at a time,\n"
-        "from the tip to the base. Is its sign right, is its scale right, how much\n"
-        "friction does it have? Then gravity is compensated from nothing to all of it,\n"
-        "in steps. Begin with the arm at rest without effort: lying on its stops,\n"
-        "hanging, or supported. No controller may run beside it. Ctrl-C, a joint that is\n"
-        "too fast or too far, and states that stay away end it, with the efforts going\n"
-        "back evenly. Keep the emergency stop in your hand. The exit code is 1 unless\n"
-        "everything is right."
+        "from the tip to the base. It finds the sign, the scale and the friction of each\n"
+        "joint. Then it raises the gravity compensation in steps from 0 to 100 %. Begin\n"
+        "with the arm at rest without effort: on its stops, hanging, or supported. No\n"
+        "controller may run beside it. It ends with Ctrl-C, with a joint that is too fast\n"
+        "or too far, and if states are missing; the efforts are then ramped down. Keep\n"
+        "the emergency stop in your hand. The exit code is 1 unless everything is right."
     ),
     examples=(
         ("robodyn commission arm.urdf", "on the controller's topics"),

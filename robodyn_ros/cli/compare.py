@@ -50,7 +50,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         parser, "the nodes: gains and settings of the laws, mismatch of the arm", "gains.elbow.damping_ratio:=0.7"
     )
     for name, default, unit, text in (
-        ("natural-frequency", 12.0, "W", "natural frequency of the errors [rad/s]; parameters win over it"),
+        ("natural-frequency", 12.0, "W", "natural frequency of the errors [rad/s]; parameters override it"),
         ("damping-ratio", 1.0, "Z", "damping ratio of the errors [-]; likewise"),
         ("integral-rate", 0.0, "R", "rate of the integral action [1/s]; likewise"),
         ("rate", 500.0, "HZ", "rate of the control [Hz]"),
@@ -64,7 +64,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> ExitCode:
-    """Have each law do each motion, and say which law follows best; the answer is no if one failed on the way."""
+    """Have each law do each motion, and report which law follows best; the answer is no if one failed."""
     from robodyn_ros.simulation.comparison import compare
 
     if args.plot is not None:
@@ -192,14 +192,13 @@ VERB = Verb(
     description=(
         "Has each control law do a step and a trajectory, in simulation, with the\n"
         "same stiffness and damping for all: error, settling, effort, and a verdict.\n"
-        "The arm may differ from the model that the laws know, in its masses, by a\n"
-        "payload, and in its friction. A law that fails on the way is not judged, and the\n"
-        "exit code is 1."
+        "The arm may differ from the model of the laws, in its masses, by a payload, and\n"
+        "in its friction. A law that fails is not judged, and the exit code is then 1."
     ),
     examples=(
         ("robodyn compare arm.urdf", "an arm like its model"),
-        ("robodyn compare arm.urdf --mass-scale 1.1 --payload 1", "one that is not"),
-        ("robodyn compare arm.urdf --params gains.yaml", "by your own gains"),
+        ("robodyn compare arm.urdf --mass-scale 1.1 --payload 1", "another arm"),
+        ("robodyn compare arm.urdf --params gains.yaml", "with your own gains"),
         ("robodyn compare arm.urdf --plot laws.png", "with a picture"),
     ),
     add_arguments=add_arguments,

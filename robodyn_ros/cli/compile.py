@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""``robodyn compile``: fill the cache ahead, for a start without delay and for robots that cannot compile."""
+"""``robodyn compile``: fill the cache in advance, for a fast start and for robots that cannot compile."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from robodyn_ros.robot import Robot
 
 DYNAMICS = ("rnea",)
-"""Plugins by default, those that the nodes choose."""
+"""Default plugins, those of the nodes."""
 
 
 class CompiledEntry(NamedTuple):
@@ -57,16 +57,16 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--dynamics", default=",".join(DYNAMICS), metavar="NAME", help=text)
     text = (
         f"functions of the dynamics, {LOOPS} (the simulator's loops), {KINEMATICS} (of every link) and {TOOL} (inverse "
-        f"kinematics, and what motions to a pose are planned with), {PREDICTION} (of the law of that name), {TRIALS} "
+        f"kinematics, and the planning of motions to a pose), {PREDICTION} (of the law of that name), {TRIALS} "
         f"(of sweeps), {STEP} (control steps), separated by commas, or all (default: all that the node and the "
         "simulator call)"
     )
     parser.add_argument("--of", default=",".join((*CONTRACT, *GROUPS)), metavar="NAMES", help=text)
     text = f"control law whose step is compiled, or several separated by commas (default: {', '.join(LAWS)})"
     parser.add_argument("--controller", default=",".join(LAWS), metavar="NAME", help=text)
-    text = "link to be brought somewhere, or several separated by commas (default: the last that moves)"
+    text = "tool of the inverse kinematics, or several separated by commas (default: the last link that moves)"
     parser.add_argument("--tool", metavar="LINK", help=text)
-    parser.add_argument("--batch", action="store_true", help="the functions for many states at once too")
+    parser.add_argument("--batch", action="store_true", help="the functions for many states at once as well")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
 
@@ -118,7 +118,7 @@ def _plugin(name: str, robot: Robot) -> CompiledDynamics:
 
 
 AHEAD = 8
-"""Functions that are written while others are compiled, at most: their code takes memory."""
+"""Greatest number of functions whose code is written while others are compiled; the code takes memory."""
 
 
 def _compile(jobs: list[Job]) -> Iterator[CompiledEntry]:
@@ -179,14 +179,14 @@ def _show(compiled: list[CompiledEntry], folder: Path) -> None:
 
 
 VERB = Verb(
-    summary="compile an arm's dynamics ahead",
+    summary="compile an arm's dynamics in advance",
     description=(
-        "Compiles an arm's dynamics into the cache, so that nothing need be compiled\n"
-        "when a node starts. The folder may be copied to robots with the same processor:\n"
-        "they run what is in it without a compiler and without CasADi."
+        "Compiles an arm's dynamics into the cache, so that a node compiles nothing when\n"
+        "it starts. The folder may be copied to robots with the same processor: they run\n"
+        "its functions without a compiler and without CasADi."
     ),
     examples=(
-        ("robodyn compile arm.urdf", "what the nodes call"),
+        ("robodyn compile arm.urdf", "functions of the nodes"),
         ("robodyn compile arm.urdf --of all --batch", "everything"),
         ("robodyn compile arm.urdf --of tool --tool hand,tool", "for two tools"),
         ("robodyn compile arm.urdf --dynamics rnea,lagrangian", "of both"),

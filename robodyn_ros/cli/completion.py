@@ -32,7 +32,7 @@ CHOICES: dict[str, Callable[[], Iterable[str]]] = {
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
-    parser.add_argument("shell", choices=SHELLS, help="for which shell")
+    parser.add_argument("shell", choices=SHELLS, help="the shell")
 
 
 def run(args: Namespace) -> ExitCode:
@@ -68,7 +68,7 @@ VERB = Verb(
     summary="print the tab completion of a shell",
     description=(
         "Prints a script for a shell: the tab key then completes verbs, options, the\n"
-        "names of the plugins that are installed now, and files. Where it goes:\n\n"
+        "names of the plugins that are installed now, and files. Its place:\n\n"
         "  bash  ~/.local/share/bash-completion/completions/robodyn\n"
         "  zsh   a file _robodyn in a folder of $fpath\n"
         "  fish  ~/.config/fish/completions/robodyn.fish\n"

@@ -1,13 +1,13 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Is this computer good enough? Period jitter, latency and lost messages of a control loop on it, and what they allow.
+"""Is this computer good enough? Period jitter, latency and lost messages of a control loop, and the gains they allow.
 
 Two processes stand for the arm and its controller. One sends a state each period, by the monotonic clock, in a datagram
 over the loopback network, as a driver does. The other computes the arm's inverse dynamics and sends the effort back.
 The middleware of ROS is not in between; it adds some tenths of a millisecond, which ``make bench-ros`` measures.
 
-What is safe follows from the sampled and delayed feedback of ``control/faults/sampling.py``: the greatest natural
+The safe gains follow from the sampled and delayed feedback of ``control/faults/sampling.py``: the greatest natural
 frequency, at a damping ratio of one, that is stable with gains twice as high (a gain margin of 6 dB; Åström and Murray,
 Feedback Systems (2nd ed., 2021), §10.3).
 """
@@ -38,16 +38,16 @@ RATES = (100.0, 125.0, 250.0, 500.0, 1000.0)
 """Rates of the states of usual arms [Hz]."""
 
 MOST = 0.999
-"""Part of the periods by which the computer is judged; the rest is shown as the greatest value."""
+"""Fraction of the periods by which the computer is judged; the rest is shown as the greatest value."""
 
 SAFE_MARGIN = 2.0
-"""Gain margin of what is called safe [-]."""
+"""Gain margin of safe gains [-]."""
 
 DELAYS = 5
-"""Number of delays, from none to the usual latency, of which the least favourable counts."""
+"""Number of delays, from none to the usual latency; the least favourable one counts."""
 
 IN_TIME = 0.5
-"""Part of a period by which a state and its effort together may be late, so that the rate is kept [-]."""
+"""Fraction of a period by which a state and its effort together may be late, so that the rate is kept [-]."""
 
 PRIORITY = 50
 """Priority among real-time threads that the nodes ask for, and so do these processes."""
@@ -66,7 +66,7 @@ FORMAT = struct.Struct("<q")
 
 
 class Timing(NamedTuple):
-    """What was measured, of N states."""
+    """The measured times of N states."""
 
     rate: float  # of the states [Hz]
     scheduling: str  # of both processes, in words
@@ -91,7 +91,7 @@ class Timing(NamedTuple):
 
 
 class Allowance(NamedTuple):
-    """What a computer allows at a rate."""
+    """The gains that a computer allows at a rate."""
 
     rate: float  # [Hz]
     keeps: bool  # states and efforts come in time
@@ -99,10 +99,10 @@ class Allowance(NamedTuple):
 
 
 def allowance(timing: Timing, rate: float) -> Allowance:
-    """What the measured times allow at a rate [Hz]; lateness and latency are taken to be the same at every rate.
+    """The gains that the measured times allow at a rate [Hz], with the same lateness and latency at every rate.
 
     Args:
-        timing: what was measured.
+        timing: the measured times.
         rate: of the states [Hz].
     """
     from robodyn_ros.control.faults.sampling import carried_part
@@ -122,7 +122,7 @@ def is_enough(timing: Timing) -> bool:
     """True if the rate is kept and the default gains are safe at it.
 
     Args:
-        timing: what was measured, at the rate that is wanted.
+        timing: the measured times, at the required rate.
     """
     from robodyn_ros.control.laws.gains import JointGains
 
@@ -131,10 +131,10 @@ def is_enough(timing: Timing) -> bool:
 
 
 def verdict(timing: Timing) -> str:
-    """In words: which rate and gains are safe here, and what to do if they are not enough.
+    """In words: the rate and gains that are safe here, and the remedy if they are not enough.
 
     Args:
-        timing: what was measured, at the rate that is wanted.
+        timing: the measured times, at the required rate.
     """
     from robodyn_ros.control.faults.settings import SafetySettings
     from robodyn_ros.control.laws.gains import JointGains
@@ -143,7 +143,7 @@ def verdict(timing: Timing) -> str:
     here = allowance(timing, timing.rate)
     safe = f"natural frequencies of up to {here.frequency:.0f} rad/s are safe for it"
     if here.keeps and here.frequency >= default:
-        said = f"Good enough for {timing.rate:g} Hz: {safe}, and the default gains ({default:g} rad/s) are among them."
+        said = f"Good enough for {timing.rate:g} Hz: {safe}, including the default gains ({default:g} rad/s)."
     elif here.keeps:
         said = (
             f"Good enough for {timing.rate:g} Hz with lower gains: {safe}, the default gains ({default:g} rad/s) are "
@@ -157,10 +157,10 @@ def verdict(timing: Timing) -> str:
     worst = float(np.nanmax(timing.latency + timing.late, initial=0.0)) + 1.0 / timing.rate
     if worst > timeout:
         said += (
-            f" Once the arm had to wait {worst:.2g} s: with a state_timeout of {timeout:g} s it would have been held."
+            f" The longest wait was {worst:.2g} s: with a state_timeout of {timeout:g} s the arm would have been held."
         )
     if timing.scheduling == "ordinary" and not is_enough(timing):
-        said += " Allow real-time priority (rtprio in limits.conf(5)), and end what else takes processor time."
+        said += " Allow real-time priority (rtprio in limits.conf(5)), and stop other programs."
     return said
 
 
@@ -173,7 +173,7 @@ def measure(rate: float, seconds: float, robot: Robot) -> Timing:
         robot: whose inverse dynamics are computed.
 
     Raises:
-        NotReadyError: no states come.
+        NotReadyError: no states arrive.
     """
     from robodyn_ros import create_dynamics
 
@@ -190,7 +190,7 @@ def measure(rate: float, seconds: float, robot: Robot) -> Timing:
                 found = json.loads(arm.communicate(timeout=SILENCE)[0])
             except (TimeoutError, subprocess.TimeoutExpired, json.JSONDecodeError) as cause:
                 arm.kill()
-                raise NotReadyError("the process that stands for the arm sends nothing any more") from cause
+                raise NotReadyError("the process that stands for the arm has stopped sending") from cause
     return Timing(rate, scheduling, np.array(found["late"]), np.array(found["latency"], dtype=np.float64))
 
 
@@ -205,7 +205,7 @@ def _control(states: socket.socket, count: int, compute: Any) -> None:
 
 
 def send_states(port: int, rate: float, count: int) -> dict[str, list[float | None]]:
-    """Send states at their times, and note when their efforts come; this is the other process.
+    """Send states at their times, and record the arrival of their efforts; this is the other process.
 
     Args:
         port: of the controller.

@@ -3,8 +3,8 @@
 
 """The output of the command: results go to stdout, progress and errors to stderr; only a terminal gets colour.
 
-The checks of output files stand here too. A verb calls them before its work, so that a wrong path is an error at once
-and not after a minute.
+The checks of output files are here too. A verb calls them before its work, so that a wrong path is an error at once and
+not after a minute.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from rich.table import Table
 from robodyn_ros.errors import ConfigurationError, InputError, pip_install
 
 WIDTH = 80
-"""Columns of an output that is not a terminal, unless the environment variable COLUMNS says how many."""
+"""Columns of an output that is not a terminal, unless the environment variable COLUMNS has a number."""
 
 WIDEST = 1000
 """Greatest number of columns of a table whose names are long."""
@@ -38,7 +38,7 @@ GREATEST_WIDTH = 100
 
 class _Console(Console):
     def print(self, *objects: Any, **how: Any) -> None:
-        """Print; a table that is too wide for the terminal is printed in parts, for no name or number is broken."""
+        """Print; a table that is too wide for the terminal is printed in parts, because no name or number is broken."""
         if len(objects) == 1 and isinstance(objects[0], Table):
             for part in self._parts(objects[0]):
                 self._print_table(part, how)
@@ -99,7 +99,7 @@ def _some_columns(table: Table, indices: Sequence[int]) -> Table:
 
 def console(stderr: bool = False) -> Console:
     """Return a console for the present stdout or stderr."""
-    # A name in brackets is a name, and so is one between colons: what a file brings is never markup.
+    # Names from a file may have brackets or colons: they are never markup.
     made = _Console(stderr=stderr, highlight=False, soft_wrap=False, markup=False, emoji=False)
     told = made.is_terminal or os.environ.get("COLUMNS", "").isdigit()
     made.width = min(made.width, GREATEST_WIDTH) if told else WIDTH
@@ -143,7 +143,7 @@ def check_file(option: str, path: Path) -> None:
     nearest = next(folder for folder in path.resolve().parents if folder.exists())
     why = "it is a folder" if path.is_dir() else "" if nearest.is_dir() else f"{nearest} is no folder"
     if why or not os.access(nearest, os.W_OK):
-        raise InputError(option, f"{str(path)!r} cannot be written: {why or f'no right to write in {nearest}'}", path)
+        raise InputError(option, f"{str(path)!r} cannot be written: {why or f'no permission in {nearest}'}", path)
 
 
 def with_folder(path: Path) -> Path:

@@ -32,9 +32,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--tool", default="", metavar="LINK", help=text)
     text = "gain of the observer, as the controller's contact.gain [1/s] (default: %(default)s)"
     parser.add_argument("--gain", type=float, default=30.0, metavar="K", help=text)
-    text = "time of such motion in which a false alarm has the chance (default: %(default)s)"
+    text = "time of motion for the probability of a false alarm [h] (default: %(default)s)"
     parser.add_argument("--hours", type=float, default=1.0, metavar="H", help=text)
-    parser.add_argument("--chance", type=float, default=0.01, metavar="P", help="of that (default: %(default)s)")
+    parser.add_argument(
+        "--chance", type=float, default=0.01, metavar="P", help="its probability (default: %(default)s)"
+    )
     text = "parameter file of the controller to write (default: none is written)"
     parser.add_argument("--out", type=Path, metavar="FILE", help=text)
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
@@ -88,7 +90,7 @@ def _parameters(robot: Robot, proposed: ProposedThresholds, args: Namespace) -> 
         contact[f"{kind}_wrench"] = [float(f"{value:.3g}") for value in getattr(proposed, f"{kind}_wrench")]
     for name, touch, collision in zip(robot.joint_names, proposed.touch, proposed.collision, strict=True):
         contact[name] = {"touch": float(f"{touch:.3g}"), "collision": float(f"{collision:.3g}")}
-    tool = {"tool": args.tool} if args.tool else {}  # an empty one would undo that of another file
+    tool = {"tool": args.tool} if args.tool else {}  # an empty one would override that of another file
     return {"controller": {"ros__parameters": {**tool, "contact": contact}}}
 
 
@@ -113,7 +115,7 @@ def _show(robot: Robot, proposed: ProposedThresholds, args: Namespace) -> None:
     out = console()
     out.print(table)
     out.print(
-        f"{proposed.seconds:.3g} s of motion. A false alarm in {args.hours:g} h of motions like that has a chance of "
+        f"{proposed.seconds:.3g} s of motion. The probability of a false alarm in {args.hours:g} h of such motions is "
         f"{100.0 * args.chance:g} %.",
         soft_wrap=True,
     )
@@ -124,9 +126,9 @@ def _show(robot: Robot, proposed: ProposedThresholds, args: Namespace) -> None:
 VERB = Verb(
     summary="propose thresholds of touch and collision from free motion",
     description=(
-        "Reads a recording of motion in which nothing touches the arm, lets the momentum\n"
-        "observer find what acts from outside, and proposes thresholds that motion like\n"
-        "it hardly ever passes. Record the motions that the arm is to make, over ten\n"
+        "Reads a recording of motion in which nothing touches the arm, estimates the\n"
+        "external efforts with the momentum observer, and proposes thresholds that such\n"
+        "motion hardly ever exceeds. Record the planned motions of the arm, over ten\n"
         "seconds and more. This is not a safety function in the sense of a standard."
     ),
     examples=(

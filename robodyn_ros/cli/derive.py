@@ -33,10 +33,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     text = "steps to show, separated by commas (default: all): arm, frames, com, jacobians, kinetic, potential,"
     text += " lagrangian, mass_matrix, coriolis, gravity, equations, pose"
     parser.add_argument("--of", metavar="STEPS", help=text)
-    parser.add_argument("--numbers", action="store_true", help="the arm's own numbers in the formulas, not letters")
+    parser.add_argument("--numbers", action="store_true", help="formulas with the arm's own numbers, not symbols")
     text = "numbers at this pose too: 0.3,-1,0 or joint=-1"
     parser.add_argument("--at", metavar="POSE", help=text)
-    text = "velocities at that pose, written as it is [rad/s or m/s] (default: 1 each)"
+    text = "velocities at that pose, in the same form [rad/s or m/s] (default: 1 each)"
     parser.add_argument("--velocity", metavar="V", help=text)
     add_gravity(parser)
     text = f"{', '.join(FORMATS)} (default: by the ending of --out, else text)"
@@ -73,7 +73,7 @@ def run(args: Namespace) -> ExitCode:
 
 
 def _format(name: str | None, out: str | None) -> str:
-    """Return the format that ``--format`` names, or the ending of ``--out`` says."""
+    """Return the format by ``--format``, or by the ending of ``--out``."""
     if name is None:
         endings = {ending: known for known, ending in FORMATS.items()}
         if out in {None, "-"}:
@@ -81,7 +81,7 @@ def _format(name: str | None, out: str | None) -> str:
         name = endings.get(Path(out or "").suffix.lower())
         if name is None:
             known = ", ".join(endings)
-            raise InputError("--out", f"{out!r} ends in none of {known}: say which --format is meant", out)
+            raise InputError("--out", f"{out!r} ends in none of {known}: give the --format", out)
     if name not in FORMATS:
         raise InputError("--format", f"{name!r} is not one of {', '.join(FORMATS)}{is_it(name, FORMATS)}", name)
     return name
@@ -132,9 +132,9 @@ VERB = Verb(
         "Derives the equations of motion of an arm from its URDF, step by step: frames,\n"
         "centres of mass and their Jacobians, kinetic and potential energy, Lagrangian,\n"
         "mass matrix, Coriolis matrix by Christoffel symbols, gravity, and the equations.\n\n"
-        "Formulas have letters (m_i, l_i, l_ci, I_i), or with --numbers the arm's own\n"
-        "numbers. Where they would fill pages, as those of six joints do, the document\n"
-        "says so, and gives the constants of the arm and numbers at a pose.\n\n"
+        "Formulas have symbols (m_i, l_i, l_ci, I_i), or with --numbers the arm's own\n"
+        "numbers. If they would fill pages, as those of six joints do, the document has\n"
+        "the constants of the arm and numbers at a pose instead.\n\n"
         "HTML needs no network (formulas are MathML), PDF needs LaTeX on this machine;\n"
         "JSON has the formulas in LaTeX."
     ),

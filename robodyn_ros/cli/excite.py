@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 OPTIONS: tuple[tuple[str, Callable[[str], Any], str, str], ...] = (
     ("period", float, "SECONDS", "period of the motion"),
     ("harmonics", int, "N", "frequencies in it, multiples of that of its period"),
-    ("periods", int, "N", "how often it is made"),
-    ("velocity_share", float, "SHARE", "share of the velocity limits to be used"),
-    ("effort_share", float, "SHARE", "share of the effort limits to be used"),
-    ("tries", int, "N", "beginnings drawn at random, of which the best result is taken"),
-    ("seed", int, "N", "what they are drawn by"),
+    ("periods", int, "N", "number of periods"),
+    ("velocity_share", float, "SHARE", "fraction of the velocity limits to be used"),
+    ("effort_share", float, "SHARE", "fraction of the effort limits to be used"),
+    ("tries", int, "N", "number of random starts of the search; the best result counts"),
+    ("seed", int, "N", "seed of the random starts"),
 )
 """Settings of ``ExcitationSettings`` that have an option: name, type, unit, help."""
 
@@ -42,11 +42,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_arm(parser)
     text = "JointTrajectory to write, as JSON (default: %(default)s)"
     parser.add_argument("--out", type=Path, default=Path("motion.json"), metavar="FILE", help=text)
-    text = "where the arm is before: 0.3,-1,0 or joint=-1 (default: as near to 0 as its limits allow)"
+    text = "position of the arm before: 0.3,-1,0 or joint=-1 (default: the nearest to 0 within its limits)"
     parser.add_argument("--from", dest="start", metavar="POSE", help=text)
-    text = "height in the root link's frame that no link's origin is to go below [m]"
+    text = "least height of the links' origins in the root link's frame [m]"
     parser.add_argument("--floor", type=float, metavar="Z", help=text)
-    text = "box x y z x y z in that frame that the links' origins are to stay in [m]"
+    text = "box x y z x y z in that frame for the links' origins [m]"
     parser.add_argument("--box", type=float, nargs=6, metavar="M", help=text)
     for name, kind, unit, text in OPTIONS:
         option = f"--{name.replace('_', '-')}"
@@ -79,7 +79,7 @@ def run(args: Namespace) -> ExitCode:
 
 @contextmanager
 def _box_named(args: Namespace) -> Iterator[None]:
-    """Within it, an error about where the arm may be names the options that say so."""
+    """In this context, an error about the space of the arm names the options that limit it."""
     try:
         yield
     except InputError as problem:
@@ -132,21 +132,21 @@ def _report(robot: Robot, excitation: Excitation, args: Namespace) -> None:
     out = console()
     out.print(table)
     out.print(
-        f"{args.out}: {trajectory.duration:.1f} s, the way to its beginning {excitation.approach:.1f} s of them\n"
+        f"{args.out}: {trajectory.duration:.1f} s, {excitation.approach:.1f} s of them to approach its beginning\n"
         f"{excitation.base.rank} base parameters, condition {excitation.condition:.1f}, "
         f"errors {excitation.gain:.1f} times smaller\n"
-        "than by the motion drawn at random that it was made from",
+        "than with the random motion at the start of the search",
         markup=False,
         soft_wrap=True,
     )
 
 
 VERB = Verb(
-    summary="a motion from which an arm's parameters can be told well",
+    summary="a motion from which an arm's parameters can be identified",
     description=(
-        "Finds a periodic motion whose efforts tell as much as possible of the arm's\n"
-        "inertial and friction parameters, within the limits of position, velocity and\n"
-        "effort in the URDF and, if asked, within a box. It begins and ends at rest.\n"
+        "Finds a periodic motion that excites the inertial and friction parameters of the\n"
+        "arm as well as possible, within the limits of position, velocity and effort in\n"
+        "the URDF and, if asked, within a box. It begins and ends at rest.\n"
         "\n"
         "The file is a message trajectory_msgs/msg/JointTrajectory: send it to the\n"
         "controller, or give it to `robodyn simulate --motion`; record, and identify."

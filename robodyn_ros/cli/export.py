@@ -29,7 +29,7 @@ QUANTITIES = "inverse,mass_matrix,coriolis_matrix,gravity"
 """Quantities that are written by default."""
 
 STEP = "step"
-"""What is no quantity of the dynamics but the control step."""
+"""Name of the control step, which is no quantity of the dynamics."""
 
 LANGUAGES = {"c": (".c", ".h"), "python": (".py",), "latex": (".tex",)}
 """Language → endings of its files."""
@@ -39,9 +39,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
     add_arm(parser)
     parser.add_argument("--language", metavar="NAME", help=f"{', '.join(LANGUAGES)}")
-    text = (
-        "what to write, separated by commas: methods of the dynamics, or step, the control step (default: %(default)s)"
-    )
+    text = "functions, separated by commas: methods of the dynamics, or step, the control step (default: %(default)s)"
     parser.add_argument("--of", default=QUANTITIES, metavar="NAMES", help=text)
     text = "dynamics plugin whose expressions are written in C and Python (default: %(default)s)"
     parser.add_argument("--dynamics", default="rnea", metavar="NAME", help=text)
@@ -51,7 +49,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_parameters(parser, "the controller node, for its step or controller: gains, limits", "state_timeout:=0.05")
     text = "type of a number in C, double or float (default: %(default)s)"
     parser.add_argument("--real", default="double", metavar="TYPE", help=text)
-    text = "write a controller of ros2_control instead: the folder of the package, whose name is the package's"
+    text = "write a controller of ros2_control instead: the folder of the package, which has the package's name"
     parser.add_argument("--ros2-control", type=Path, metavar="FOLDER", help=text)
     for what in ("name", "email"):
         text = f"with --ros2-control: {what} of the package's maintainer (default: git's user.{what})"
@@ -100,7 +98,7 @@ def run(args: Namespace) -> ExitCode:
 
 
 def _controller(args: Namespace) -> ExitCode:
-    """Write a controller of ros2_control, and say what comes next."""
+    """Write a controller of ros2_control, and print the next step."""
     from robodyn_ros.control.export.ros2_control import ExportedFiles, Maintainer, write_package
     from robodyn_ros.engine.library import remembered_texts
 
@@ -114,7 +112,7 @@ def _controller(args: Namespace) -> ExitCode:
     written, kept = write_package(folder, ExportedFiles(texts, set()))
     print(f"{folder}: {len(written)} files written")
     if kept:
-        print(f"kept as you have changed them: {', '.join(kept)}")
+        print(f"kept with your changes: {', '.join(kept)}")
     print(f"Next: {folder / 'README.md'}")
     return ExitCode.YES
 
@@ -148,11 +146,11 @@ def _package(args: Namespace, package: str, maintainer: Maintainer) -> dict[str,
 
 
 PLACES = {"urdf", "params", "out", "ros2_control", "maintainer_name", "maintainer_email", "verb", "own"}
-"""Arguments that say where things are, or that others stand for."""
+"""Arguments that are places, or that other arguments contain."""
 
 
 def _key(args: Namespace, *named: str) -> str:
-    """A key that changes with all that an export is made of: the arguments, the content of files, this package."""
+    """A key that changes with every input of an export: the arguments, the content of files, this package."""
     from robodyn_ros.files import read_bytes
     from robodyn_ros.robot.description import read_document
 
@@ -174,7 +172,7 @@ def _step(
     from robodyn_ros.control.step_export import export_step
 
     if quantities != [STEP] or args.language != "c" or args.real != "double":
-        raise InputError("--of", "step is written by itself, in C, and with numbers of type double: it keeps the time")
+        raise InputError("--of", "step is written alone, in C, and with numbers of type double: it keeps the time")
     known = loop_default_values(dynamics.robot)
     values = FileParameters(given, known)
     with values.located():
@@ -199,7 +197,7 @@ def _place(out: str, language: str | None) -> tuple[Path, str]:
 
 
 def _joined(files: dict[str, str]) -> str:
-    """Join the files to one text; the header then stands in front of the C source instead of being included."""
+    """Join the files to one text; the header is then in front of the C source instead of being included."""
     text = "\n".join(files.values())
     for name in files:
         text = text.replace(f'#include "{name}"\n\n', "")

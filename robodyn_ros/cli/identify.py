@@ -33,7 +33,7 @@ TIMES = ("auto", "stamp", "received")
 """Choices of ``--times``, those of the library, which is slow to import."""
 
 STILL = 0.01
-"""Part of its way that a joint may still move where the arm counts as still [-]."""
+"""Fraction of its range of motion within which a joint counts as at rest [-]."""
 
 EFFORTS = ("auto", "measured", "commanded")
 """Choices of ``--effort``, those of the library."""
@@ -44,12 +44,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_arm(parser)
     text = "a recording: the folder of a rosbag2, a .mcap or .db3 file, or a .csv table"
     parser.add_argument("recordings", nargs="+", metavar="RECORDING", help=text)
-    text = "write the URDF with the new numbers here, and all numbers with all digits beside it, as .parameters.csv"
+    text = "write the URDF with the new numbers here, and beside it all numbers with all digits, as .parameters.csv"
     parser.add_argument("--out", type=Path, metavar="FILE", help=text)
     parser.add_argument("--report", type=Path, metavar="FILE", help="write a report here, .html")
-    text = "a recording that is not used but predicted; again for another"
+    text = "a recording that is not used but predicted; repeatable"
     parser.add_argument("--validate", action="append", default=[], metavar="RECORDING", help=text)
-    text = "take the arm as known, and find what this link holds"
+    text = "take the arm as known, and identify the payload of this link"
     parser.add_argument("--payload-link", metavar="LINK", help=text)
     _add_sources(parser)
     _add_settings(parser)
@@ -57,29 +57,29 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def _add_sources(parser: ArgumentParser) -> None:
-    group = parser.add_argument_group("what is in a bag")
+    group = parser.add_argument_group("content of a bag")
     text = "the states (default: joint_states, anywhere)"
     group.add_argument("--joint-states", dest="states", default="", metavar="TOPIC", help=text)
     text = "the commanded efforts (default: joint_commands or commands, near the states)"
     group.add_argument("--commands", default="", metavar="TOPIC", help=text)
     text = "joints in the order of a Float64MultiArray, separated by commas (default: the arm's)"
     group.add_argument("--command-joints", default="", metavar="NAMES", help=text)
-    text = "which time of a message counts (default: the stamp where there is one)"
+    text = "time of a message that counts (default: the stamp if there is one)"
     group.add_argument("--times", default=TIMES[0], choices=TIMES, help=text)
 
 
 def _add_settings(parser: ArgumentParser) -> None:
-    group = parser.add_argument_group("how it is used")
-    text = "which effort counts (default: measured where there is one)"
+    group = parser.add_argument_group("processing")
+    text = "effort that counts (default: measured if there is one)"
     group.add_argument("--effort", default=EFFORTS[0], choices=EFFORTS, help=text)
-    text = "frequency above which nothing counts (default: chosen by the data)"
+    text = "frequency of the low-pass filter (default: chosen by the data)"
     group.add_argument("--cutoff", type=float, metavar="HZ", help=text)
-    text = "time by which efforts act later than recorded (default: found from the motion)"
+    text = "delay between recording and action of an effort (default: found from the motion)"
     group.add_argument("--delay", type=float, metavar="SECONDS", help=text)
-    text = "period of a motion that repeats, to average over (default: looked for)"
+    text = "period of a periodic motion, to average over (default: detected)"
     group.add_argument("--period", type=float, metavar="SECONDS", help=text)
-    group.add_argument("--no-average", action="store_true", help="never average over periods (default: as data choose)")
-    text = "longest time between two messages that belong together"
+    group.add_argument("--no-average", action="store_true", help="never average over periods (default: if detected)")
+    text = "longest time between two messages of one segment"
     group.add_argument("--gap", type=float, metavar="SECONDS", help=text)
     group.add_argument("--stribeck", action="store_true", help="identify static friction as well")
     group.add_argument("--armature", action="store_true", help="identify the inertia of rotors as well")
@@ -93,7 +93,7 @@ def run(args: Namespace) -> ExitCode:
 
 
 def _check_outputs(args: Namespace) -> None:
-    """Check before the work what would be an error after it."""
+    """Check the outputs before the work, so that an error does not come after it."""
     if args.report is not None and args.report.suffix != ".html":
         raise InputError("--report", f"{str(args.report)!r} must end in .html", args.report)
     for option, path in (("--out", args.out), ("--report", args.report)):
@@ -101,9 +101,9 @@ def _check_outputs(args: Namespace) -> None:
             continue
         check_file(option, path)
         if args.payload_link is not None:
-            raise InputError(option, "is for the arm's numbers; --payload-link prints what it finds", path)
+            raise InputError(option, "is for the arm's numbers; --payload-link prints its result", path)
     if args.out is not None and args.out.exists() and args.out.samefile(args.urdf):
-        raise InputError("--out", f"{str(args.out)!r} is the URDF itself, which is not written over", args.out)
+        raise InputError("--out", f"{str(args.out)!r} is the URDF itself, which is not overwritten", args.out)
     if args.report is not None and find_spec("matplotlib") is None:
         raise InputError("--report", "needs matplotlib: the extra 'plot'", args.report)
 
@@ -198,20 +198,18 @@ def _prepare(
 
 
 def _warn_if_still(path: str, positions: RecordedTrack) -> None:
-    """Say when the arm stands still for most of a recording, as it does where its controller has stopped."""
+    """Warn if the arm rests for most of a recording, for example because its controller has stopped."""
     t, q = positions.t, positions.values
     away = np.abs(q - q[-1]) > STILL * np.ptp(q, axis=0)
     end = float(t[np.flatnonzero(away.any(axis=1))[-1]] - t[0]) if away.any() else 0.0
     if end < 0.5 * float(t[-1] - t[0]):
-        text = (
-            f"{path}: the arm stands still from t = {end:.3g} s of {t[-1] - t[0]:.3g} s on, as if its controller had "
-        )
-        text += "stopped there; the log of the controller, or the first line of `robodyn simulate`, says why"
+        text = f"{path}: the arm rests from t = {end:.3g} s of {t[-1] - t[0]:.3g} s on, as if its controller had "
+        text += "stopped there; the log of the controller, or the first line of `robodyn simulate`, has the reason"
         console(stderr=True).print(f"warning: {text}", markup=False, soft_wrap=True)
 
 
 def _warn_if_moved(path: str, joint: Joint, source: RecordingSource) -> None:
-    """Say when a joint moves that the model has locked."""
+    """Warn if a joint moves that the model has locked."""
     from robodyn_ros.identification.recording import read_recording
 
     try:
@@ -219,14 +217,14 @@ def _warn_if_moved(path: str, joint: Joint, source: RecordingSource) -> None:
     except InputError:
         return  # it was not recorded
     if moved > STILL * min(joint.upper - joint.lower, 1.0):
-        text = f"{path}: joint {joint.name} moves by {moved:.3g} {joint.position_unit}, and the model has it locked; "
-        text += "name it in --joints too, or take a motion in which it stands still"
+        text = f"{path}: joint {joint.name} moves by {moved:.3g} {joint.position_unit}, but the model has it locked; "
+        text += "add it to --joints, or use a motion in which it rests"
         console(stderr=True).print(f"warning: {text}", markup=False, soft_wrap=True)
 
 
 @contextmanager
 def _progress(args: Namespace) -> Iterator[Callable[[str], None]]:
-    """Show on stderr what is being done; yields the function that is told of each step."""
+    """Show the present step on stderr; yields the function to call at each step."""
     from rich.progress import BarColumn, TextColumn
 
     from robodyn_ros.cli.progress import progress_bar
@@ -247,8 +245,8 @@ def show_arm(
     """Print the recordings, the prediction of each joint's effort, and the identified parameters.
 
     Args:
-        result: what was identified.
-        used: the recordings that it is from.
+        result: the identified parameters.
+        used: the recordings of the identification.
         unused: the recordings that were predicted.
         args: of the verb.
     """
@@ -271,8 +269,8 @@ def show_arm(
     ]
     out.print(_table(("For the controller", "Default", "Here", "Joint"), rows))
     wanted = sought(result)
-    text = f"{sum(one.identified for one in wanted)} of {len(wanted)} parameters are identified; {result.rank} of "
-    text += f"{result.base.rank} combinations that motion shows are in this one"
+    text = f"{sum(one.identified for one in wanted)} of {len(wanted)} parameters are identified; this motion excites "
+    text += f"{result.rank} of {result.base.rank} base parameters"
     where = "are in the files below" if args.out or args.report else "come with --out or --report"
     out.print(f"{text}; all numbers {where}.", markup=False)
     out.print(Text(verdict(result), "bold green" if improved(result) else "bold yellow"))
@@ -287,8 +285,8 @@ def print_arm(
     """Print the result as JSON.
 
     Args:
-        result: what was identified.
-        used: the recordings that it is from.
+        result: the identified parameters.
+        used: the recordings of the identification.
         unused: the recordings that were predicted.
         args: of the verb.
     """
@@ -401,7 +399,7 @@ def _show_recordings(out: Any, recordings: Sequence[PreparedSamples]) -> None:
 
 
 def _joints(result: Identification) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Return heading and rows of the table that says how well each joint's effort is predicted."""
+    """Return heading and rows of the table with the quality of each joint's predicted effort."""
     columns = [("URDF", result.before), ("Now", result.fit), ("Left out", result.cross_validation)]
     if result.validation is not None and result.validation_before is not None:
         columns += [("Unseen: URDF", result.validation_before), ("Now", result.validation)]
@@ -453,13 +451,13 @@ def _finite(value: Any) -> float | None:
 
 
 VERB = Verb(
-    summary="the arm's real numbers, from recordings of its motion",
+    summary="the arm's real parameters, from recordings of its motion",
     description=(
         "Finds the masses, centres of mass, inertias and friction with which the arm's\n"
-        "equations of motion explain what was recorded: joint_states and commands in a\n"
-        "rosbag2 (SQLite or MCAP) or in a table. What the motion does not show stays as\n"
-        "near to the URDF as can be, and nothing becomes physically impossible. The new\n"
-        "URDF keeps comments and tags that are unknown here.\n"
+        "equations of motion explain the recorded motion: joint_states and commands in a\n"
+        "rosbag2 (SQLite or MCAP) or in a table. Parameters that the motion does not\n"
+        "excite stay as near to the URDF as possible, and all remain physically possible.\n"
+        "The new URDF keeps comments and unknown tags.\n"
         "\n"
         "A column of a table is called time, or joint/position, joint/effort (measured)\n"
         "or joint/command, as `robodyn simulate --out run.csv` writes it.\n"
@@ -468,10 +466,10 @@ VERB = Verb(
     ),
     examples=(
         ("robodyn identify arm.urdf run --out new.urdf", "a rosbag2"),
-        ("robodyn identify arm.urdf a.mcap b.mcap", "two of them"),
+        ("robodyn identify arm.urdf a.mcap b.mcap", "two bags"),
         ("robodyn identify arm.urdf a.mcap --validate b.mcap", "predict b"),
         ("robodyn identify arm.urdf a.csv --report a.html", "report"),
-        ("robodyn identify arm.urdf a --payload-link hand", "what it holds"),
+        ("robodyn identify arm.urdf a --payload-link hand", "its payload"),
         ("robodyn identify arm.urdf a --joint-states /left/joint_states", "of two"),
     ),
     add_arguments=add_arguments,

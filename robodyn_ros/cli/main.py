@@ -88,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return ExitCode.ERROR
     except Exception as problem:
         failed = origin(problem)
-        if failed is None:  # an error of this package: its traceback is what mends it
+        if failed is None:  # an error of this package: its traceback is needed to correct it
             raise
         said = f"{failed.kind} plugin {failed.plugin}: {failed.method} raises {type(problem).__name__}: {problem}"
         print(f"error: {failed.place}: {said}", file=sys.stderr)
@@ -112,7 +112,7 @@ def _run(line: list[str]) -> int:
     given = parse(parser, line)
     try:
         return verbs[given.verb].run(given)
-    except RobodynError as problem:  # a message begins with the name of what is wrong
+    except RobodynError as problem:  # a message begins with the name of the wrong argument
         name, _, said = str(problem).partition(": ")
         option = "" if problem.place else option_of(verb_parsers(parser)[given.verb], given, name)
         if not option:
@@ -121,7 +121,7 @@ def _run(line: list[str]) -> int:
 
 
 def option_of(parser: ArgumentParser, given: Namespace, name: str) -> str:
-    """The option of a verb that gave an argument of that name: ``--gap`` for ``gap``; "" if none did."""
+    """The option of a verb for an argument of that name: ``--gap`` for ``gap``; "" if it was not given."""
     for action in parser._actions:
         options = [option for option in action.option_strings if option.startswith("--")]
         is_given = vars(given).get(action.dest, action.default) != action.default
@@ -131,7 +131,7 @@ def option_of(parser: ArgumentParser, given: Namespace, name: str) -> str:
 
 
 def parse(parser: ArgumentParser, arguments: Sequence[str] | None) -> Namespace:
-    """The values of a command line; ``name:=value`` may stand anywhere, if the verb reads an arm."""
+    """The values of a command line; ``name:=value`` may be anywhere, if the verb reads an arm."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     verbs = verb_parsers(parser)
     if words and words[0] in verbs:
@@ -145,7 +145,7 @@ def parse(parser: ArgumentParser, arguments: Sequence[str] | None) -> Namespace:
 
 
 def _unknown(parser: ArgumentParser, left: Sequence[str]) -> str:
-    """What is wrong with arguments that a verb does not know, and the nearest of its options.
+    """The error message for arguments that a verb does not have, with the nearest of its options.
 
     A verb that takes no parameters has its settings as options.
     """
@@ -161,12 +161,12 @@ def _unknown(parser: ArgumentParser, left: Sequence[str]) -> str:
     near, help_ = f" (is it '--{name}'?)", f"; {parser.prog} --help lists the options"
     if "-p" in parser._option_string_actions:
         help_ += ", and -p NAME:=VALUE gives a parameter of the nodes"
-    hint = near if name else help_ if wrong else "; what belongs to one option is one word: a,b,c"
+    hint = near if name else help_ if wrong else "; the value of an option is one word: a,b,c"
     return f"unrecognized arguments: {' '.join(left)}{hint}"
 
 
 PARAMETER_OPTIONS = ("-p", "--params", "--set", "--config")
-"""Options by which verbs take parameters, or took them once."""
+"""Options by which verbs take parameters, or took them in an earlier version."""
 
 
 def _unwind(number: int, frame: FrameType | None) -> NoReturn:

@@ -47,7 +47,7 @@ VELOCITY = (1.0, 4.0, 4.0)
 """Greatest speeds at speed 1 [m/s, rad/s, rad/s]: a half, a third and a half of the arm's limits."""
 
 ACCELERATION = (3.0, 10.0, 10.0)
-"""Greatest accelerations at speed 1 [m/s², rad/s², rad/s²]: computed torque takes 70 % of the effort then."""
+"""Greatest accelerations at speed 1 [m/s², rad/s², rad/s²]: computed torque needs 70 % of the effort limits then."""
 
 REST = 0.2
 """Time of rest in each pose [s]."""
@@ -90,7 +90,7 @@ def parse_pose(text: str, robot: Robot, before: Array, option: str = "--to") -> 
         option: that has the text, for messages.
 
     Raises:
-        InputError: the text is none of these.
+        InputError: the text has none of these forms.
     """
     if robot.joint_names == TOUR_JOINTS and text.upper() in POSES:
         return np.array(POSES[text.upper()])

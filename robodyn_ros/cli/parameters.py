@@ -4,8 +4,8 @@
 """The parameters of a verb: the arguments that give them, as ROS 2 does, and their check.
 
 Every verb takes parameter files by ``--params`` and single parameters by ``-p``. A parameter that nothing uses has no
-effect, so its name is an error, unless it stands in a file: there it may be meant for another node. A name in a file
-that is almost one of those that there are is an error too.
+effect, so its name is an error, unless it is in a file: there it may be meant for another node. A name in a file that
+is almost that of a parameter is an error too.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from robodyn_ros.robot import Robot
 
 NODES = ("simulator", "controller")
-"""Nodes whose parameters a verb takes that simulates."""
+"""Nodes whose parameters a simulating verb takes."""
 
 FEW = 40
-"""Number of parameters up to which they are listed where none is near."""
+"""Greatest number of parameters that are listed if no name is near."""
 
 
 def add_parameters(parser: ArgumentParser, what: str, example: str) -> None:
@@ -38,10 +38,10 @@ def add_parameters(parser: ArgumentParser, what: str, example: str) -> None:
         what: whose parameters they are, such as ``the nodes simulator and controller``.
         example: of a parameter, ``name:=value``.
     """
-    text = f"parameter file of {what}, as ROS 2 takes it; again for another"
+    text = f"parameter file of {what}, as ROS 2 takes it; repeatable"
     group = parser.add_argument_group("parameters")
     group.add_argument("--params", type=Path, action="append", default=[], metavar="FILE", help=text)
-    text = f"a parameter, such as {example}; again for another; it wins over the files"
+    text = f"a parameter, such as {example}; repeatable; it overrides the files"
     group.add_argument("-p", dest="given", action="append", default=[], metavar="NAME:=VALUE", help=text)
 
 
@@ -49,8 +49,8 @@ def gather(files: Sequence[Path], given: Sequence[str], nodes: Sequence[str] = N
     """Collect the parameters of each node: node → name → value.
 
     Args:
-        files: parameter files; a later file wins over those before.
-        given: ``name:=value`` for all nodes, or ``node:name:=value`` for one; these win over the files.
+        files: parameter files; a later file overrides the earlier ones.
+        given: ``name:=value`` for all nodes, or ``node:name:=value`` for one; these override the files.
         nodes: names of the nodes.
 
     Raises:
@@ -76,7 +76,7 @@ def gather(files: Sequence[Path], given: Sequence[str], nodes: Sequence[str] = N
 
 MISMATCH = (
     ("mass-scale", "mass_scale", "F", "the arm's masses over the model's [-]"),
-    ("payload", "payload_mass", "KG", "mass that the tool carries, and that the model does not know [kg]"),
+    ("payload", "payload_mass", "KG", "mass that the tool carries and the model lacks [kg]"),
     ("friction-scale", "friction_scale", "F", "the arm's friction over the model's [-]"),
 )
 """Options for the parameters ``mismatch.<name>`` of the simulator: option, name, unit, help."""
@@ -99,10 +99,10 @@ def gather_simulated(args: Namespace) -> dict[str, LoadedParameters]:
 
 
 class GivenParameters(NamedTuple):
-    """What the nodes that a verb starts are given; the nodes read the files themselves."""
+    """The parameters of the nodes that a verb starts; the nodes read the files themselves."""
 
     files: Sequence[Path] = ()
-    values: Mapping[str, Mapping[str, Any]] = {}  # node → name → value; these win over the files
+    values: Mapping[str, Mapping[str, Any]] = {}  # node → name → value; these override the files
 
 
 def node_parameters(args: Namespace, robot: Robot) -> GivenParameters:
@@ -167,7 +167,7 @@ def check_used(
 
 
 def _check_given(unused: Sequence[str], choices: Sequence[str], given: Sequence[str]) -> None:
-    """Check that the texts of ``-p`` name what is used."""
+    """Check that the texts of ``-p`` name used parameters."""
     names = {text: _parsed(text)[0] for text in given}
     names = {text: name if name in unused else name.rpartition(":")[2] for text, name in names.items()}
     mistaken = {text: name for text, name in names.items() if name in unused}
@@ -180,7 +180,7 @@ def _check_given(unused: Sequence[str], choices: Sequence[str], given: Sequence[
 
 
 def _check_files(unused: Sequence[str], choices: Sequence[str], files: Mapping[str, str]) -> None:
-    """Check that no name in a file is misspelt, as far as that can be told."""
+    """Check that no name in a file is almost that of a parameter."""
     for name in unused:
         near, inner = misspelt(name, choices), next((one for one in choices if one.startswith(f"{name}.")), "")
         problem = f"holds others, such as {inner}, and has no value itself" if inner else f"(is it {near!r}?)"
@@ -190,17 +190,17 @@ def _check_files(unused: Sequence[str], choices: Sequence[str], files: Mapping[s
 
 
 def _warn_unused(unused: Sequence[str], choices: Sequence[str], files: Mapping[str, str]) -> None:
-    """Say which names of files nothing has used, and of which parameter each may be the last part."""
+    """Warn about unused names in files, with the parameter of which each may be the last part."""
     whole = {choice.rpartition(".")[2]: choice for choice in reversed(choices)}
     meant = {name: whole.get(misspelt(name, whole), "") for name in unused}
     hints = {name: f" (is it {choice!r}?)" if choice else "" for name, choice in meant.items()}
     named = ", ".join(f"{files.get(name, '')} {name!r}{hints[name]}".strip() for name in unused)
-    text = f"warning: not used here, whether misspelt or for another node: {named}"
+    text = f"warning: not used here, either misspelt or for another node: {named}"
     console(stderr=True).print(text, markup=False, soft_wrap=True)
 
 
 def _told(text: str, name: str, choices: Sequence[str]) -> str:
-    """The name of a parameter that is not used: with its node if there is one of that name, else with the nearest."""
+    """The name of an unused parameter, with its node if a node has that parameter, else with the nearest name."""
     own = name.rpartition(":")[2]
     if inner := next((one for one in choices if one.startswith(f"{own}.")), ""):
         return f"{own!r}; it holds others, such as {inner}"

@@ -41,7 +41,7 @@ PORT = 8080
 """Port of the page, unless one is given."""
 
 LAYERS = frozenset({"effort", "trace", "com"})
-"""What the browser shows beside the arm."""
+"""Title of the browser's page."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -56,32 +56,34 @@ def add_arguments(parser: ArgumentParser) -> None:
     where.add_argument("--to-tool", metavar="PLACE", help=text)
     where.add_argument("--tool", metavar="LINK", help="the tool (default: the last link before a gripper's fingers)")
     where.add_argument("--from", dest="start", metavar="POSE", help="start, as --to (default: all joints at 0)")
-    text = "position to pass, as --to; again for the next"
+    text = "position to pass, as --to; repeatable"
     where.add_argument("--via", action="append", default=[], metavar="POSE", help=text)
-    where.add_argument("--obstacles", type=Path, metavar="FILE", help="spheres and boxes to keep clear of (YAML)")
-    where.add_argument("--margin", type=float, default=0.01, metavar="LENGTH", help="by how much [m] (default: 0.01)")
+    where.add_argument("--obstacles", type=Path, metavar="FILE", help="spheres and boxes to avoid (YAML)")
+    where.add_argument(
+        "--margin", type=float, default=0.01, metavar="LENGTH", help="least distance from them [m] (default: 0.01)"
+    )
     how = parser.add_argument_group("how")
-    text = "what is to be least: time, effort, smoothness, or a sum as time+0.1*effort (default: quick and smooth, "
+    text = "cost to minimise: time, effort, smoothness, or a sum as time+0.1*effort (default: quick and smooth, "
     text += f"{SMOOTH})"
     how.add_argument("--cost", metavar="COST", help=text)
     how.add_argument("--duration", type=float, metavar="SECONDS", help="of the motion [s] (default: free)")
-    text = "time-scaling keeps to the spline through the poses (default: %(default)s)"
+    text = "time-scaling follows the spline through the poses (default: %(default)s)"
     how.add_argument("--method", choices=METHODS, default=METHODS[0], help=text)
-    text = "distance to keep from position limits on the way [rad, m] (default: 0.02, for the soft limits)"
+    text = "least distance from position limits during the motion [rad, m] (default: 0.02, for the soft limits)"
     how.add_argument("--limit-margin", type=float, default=0.02, metavar="LENGTH", help=text)
-    text = "of the limits of speed and effort that may be used (default: 0.9)"
+    text = "fraction of the limits of speed and effort to be used (default: 0.9)"
     how.add_argument("--share", type=float, default=0.9, metavar="SHARE", help=text)
     for name, power in (("--acceleration", "²"), ("--jerk", "³")):
         text = f"of every joint [rad/s{power}, m/s{power}] (default: that of the URDF)"
         how.add_argument(name, type=float, metavar="LIMIT", help=text)
     how.add_argument("--payload", type=float, metavar="KG", help="mass that the tool carries [kg] (default: 0)")
     how.add_argument("--time-limit", type=float, default=20.0, metavar="SECONDS", help="for the search (default: 20)")
-    out = parser.add_argument_group("what becomes of it")
+    out = parser.add_argument_group("output")
     out.add_argument("--out", type=Path, metavar="FILE", help="write the plan here, as JSON")
     out.add_argument("--plot", type=Path, metavar="FILE", help="draw it here: .png, .svg or .pdf")
     text = "show it in a browser until Ctrl-C, by a server at this port (default: 8080; extra viewer)"
     out.add_argument("--view", type=int, nargs="?", const=PORT, metavar="PORT", help=text)
-    out.add_argument("--send", action="store_true", help="send it to the controller of the ROS 2 graph that is there")
+    out.add_argument("--send", action="store_true", help="send it to the controller of the running ROS 2 graph")
     out.add_argument("--json", action="store_true", help="print the figures as JSON")
 
 
@@ -114,7 +116,7 @@ def _tell_written(args: Namespace, path: Path) -> None:
 
 
 def _check_outputs(args: Namespace) -> None:
-    """Check before the search what would be an error after it."""
+    """Check the outputs before the search, so that an error does not come after it."""
     if args.plot is not None:
         check_picture("--plot", args.plot)
     if args.out is not None:
@@ -272,7 +274,7 @@ def plan_table(plan: Plan, problem: Problem) -> Table:
 
 
 def _digits(value: float | None) -> str:
-    """A number in few digits: what is too small to be seen is 0, and its sign too."""
+    """A number in few digits; one that is too small to be seen is 0 without a sign."""
     return "-" if value is None else f"{round(value, 4) + 0.0:.4g}"
 
 
@@ -312,7 +314,7 @@ def send(plan: Plan) -> None:
         plan: one that is solved.
 
     Raises:
-        NotReadyError: there is no controller, or the arm is not at the start of the plan; the node has said so.
+        NotReadyError: there is no controller, or the arm is not at the start of the plan; the node has reported it.
     """
     with TemporaryDirectory(prefix="robodyn-") as folder:
         path = Path(folder) / "plan.json"
@@ -373,13 +375,12 @@ VERB = Verb(
     summary="the best motion that an arm's dynamics allow: smooth, in minimum time, by least effort",
     description=(
         "Finds the motion of least cost from one pose to another within the limits of\n"
-        "position, speed and effort, by the arm's own equations: collocation, or time\n"
+        "position, speed and effort, with the arm's own equations: collocation, or time\n"
         "scaling along a given path. By default it is quick and smooth; with --cost time\n"
-        "it is the fastest, and its efforts jump from one limit to the other. It comes\n"
-        "with the efforts that it takes; the controller feeds them forward.\n"
+        "it is the fastest, and its efforts jump from one limit to the other. The plan\n"
+        "has the efforts of the motion; the controller feeds them forward.\n"
         "\n"
-        "The answer is no if there is no such motion; it says which constraint is in the\n"
-        "way."
+        "The answer is no if there is no such motion; the violated constraint is named."
     ),
     examples=(
         ("robodyn plan arm.urdf --to PICK --out plan.json --plot plan.png", "smoothly"),

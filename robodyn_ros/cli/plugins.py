@@ -60,7 +60,7 @@ def _entry(kind: str, name: str) -> PluginEntry:
 
 
 def _how_it_runs(law: str) -> str:
-    """Say that a control law is traced, or why it is not; it is tried on the arm that comes with the package."""
+    """Return "traced" for a control law, or the reason why it is not; it is tried on the arm of the package."""
     import robodyn_ros as rd
     from robodyn_ros.assets import find
     from robodyn_ros.control.laws.traced import kind_problem, trace_problem
@@ -69,7 +69,7 @@ def _how_it_runs(law: str) -> str:
     try:
         problem = kind_problem(load("controllers", law))
         problem = problem or trace_problem(rd.create_controller(law, dynamics, 100.0, 20.0))
-    except Exception as cause:  # of somebody's law
+    except Exception as cause:  # of a law of another package
         problem = raised(cause)
     return f"as Python: {problem}" if problem else "traced"
 

@@ -6,7 +6,7 @@
 :func:`isolated` makes the environment of such a graph: a domain of its own, and this machine only.
 :func:`joined` is for a process that is in the graph itself.
 :func:`node_command` is the command line of a node.
-:class:`ProcessGroup` starts the nodes and ends them all, whatever happens to the process that started them.
+:class:`ProcessGroup` starts the nodes and ends them all, even if the process that started them is killed.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ DISCOVERY_VARIABLES = (
     "ROS_LOCALHOST_ONLY",
     "ROS_AUTOMATIC_DISCOVERY_RANGE",
 )
-"""Environment variables that would let other graphs in, or contradict the ones that are set here."""
+"""Environment variables that would connect other graphs, or contradict the ones that are set here."""
 
 GRACE = 2.0
-"""Time that a node has to end by itself after SIGINT [s]."""
+"""Time in which a node must end after SIGINT [s]."""
 
 LAST_LINES = 8
 """Lines of a failed node's log that the error message shows."""
@@ -53,7 +53,7 @@ def isolated() -> Iterator[dict[str, str]]:
 
     The domain is drawn at random, and a name in the abstract namespace of Unix sockets holds it while it is in use
     (unix(7)). That namespace belongs to the network, as the domain does: two isolated graphs never share a domain,
-    whatever their folders, users and containers. The kernel lets go of the name when its process ends. A graph that
+    with any folders, users and containers. The kernel releases the name when its process ends. A graph that
     was started otherwise has the same number with a probability of 1 in 100.
 
     Raises:
@@ -104,7 +104,7 @@ def node_command(
 
     Args:
         node: module of ``robodyn_ros.nodes``.
-        parameters: name → value; these win over the files.
+        parameters: name → value; these override the files.
         folder: place of a file with these parameters.
         files: parameter files.
         remappings: topic → its new name.
@@ -163,10 +163,10 @@ class GroupProcess:
         """Return an error about this process.
 
         Args:
-            what: what happened to it, the rest of a sentence.
+            what: the event, as the rest of a sentence.
         """
         lines = self.log.read_text(encoding="utf-8", errors="replace").splitlines()[-LAST_LINES:]
-        said = "its log ends:\n" + "\n".join(f"    {line}" for line in lines) if lines else "it said nothing"
+        said = "its log ends:\n" + "\n".join(f"    {line}" for line in lines) if lines else "its log is empty"
         return ProcessError(f"the {self.name} {what}; {said}")
 
     def signal(self, number: signal.Signals) -> None:
@@ -213,7 +213,7 @@ class ProcessGroup:
 
         Args:
             node: module of ``robodyn_ros.nodes`` to run, and the node's name.
-            parameters: name → value; these win over the files.
+            parameters: name → value; these override the files.
             files: parameter files.
             remappings: topic → its new name.
             piped: give stdout a pipe, which the caller reads line by line.
@@ -284,7 +284,7 @@ def start_arm(
         controller: name of the control law.
         files: parameter files, for both.
         simulator: parameters of the simulator alone; in lockstep it takes the commands that have stamps.
-        given: node → name → value of what the user gave; these win.
+        given: node → name → value of the user's parameters, which override the others.
     """
     own, given = simulator or {}, given or {}
     topic = "joint_commands" if own.get("lockstep") else "commands"

@@ -26,14 +26,14 @@ PERIOD = 4.0
 """Time between two lines [s]."""
 
 DRAWN = (BarColumn, SpinnerColumn, TimeElapsedColumn)
-"""Columns that are left out of a line, which ends with the time."""
+"""Columns that a line omits, because it ends with the time."""
 
 
 def progress_bar(*columns: ProgressColumn, transient: bool = True) -> Progress:
     """Return the display of progress, for a ``with`` statement.
 
     Args:
-        *columns: what to show (default: description, bar and percentage); a line has its texts and numbers.
+        *columns: columns to show (default: description, bar and percentage); a line has its texts and numbers.
         transient: remove the bar at the end.
     """
     out = console(stderr=True)
@@ -45,10 +45,10 @@ def progress_bar(*columns: ProgressColumn, transient: bool = True) -> Progress:
 
 @contextmanager
 def waiting(what: str) -> Iterator[None]:
-    """Show that something takes its time, of which nothing is known meanwhile.
+    """Show that a long task without known progress is running.
 
     Args:
-        what: is done, such as ``measuring``.
+        what: the task, such as ``measuring``.
     """
     with progress_bar(SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn()) as shown:
         shown.add_task(what, total=None)

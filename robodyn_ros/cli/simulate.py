@@ -48,17 +48,17 @@ def add_arguments(parser: ArgumentParser) -> None:
     text = f"how long [s] (default: {DURATION:g}, or as long as the tour)"
     parser.add_argument("--duration", type=float, metavar="SECONDS", help=text)
     motion = parser.add_mutually_exclusive_group()
-    text = "go there and be at rest: 0.3,-1,0 or joint=-1,joint=0.2; again for the next way (default: stay)"
+    text = "pose to go to and rest at: 0.3,-1,0 or joint=-1,joint=0.2; repeatable (default: stay)"
     motion.add_argument("--to", action="append", default=[], metavar="POSE", help=text)
     motion.add_argument("--tour", action="store_true", help="the motion of `robodyn demo`, for the PRR arm")
     text = "follow the JointTrajectory in this file, JSON or YAML"
     motion.add_argument("--motion", type=Path, metavar="FILE", help=text)
     add_mismatch(parser)
     add_parameters(parser, "the nodes simulator and controller", "seed:=3 or controller:dynamics:=lagrangian")
-    text = "write what happened here: .csv, .mcap, or a folder without ending for a rosbag2"
+    text = "write the recording here: .csv, .mcap, or a folder without ending for a rosbag2"
     parser.add_argument("--out", type=Path, metavar="PATH", help=text)
     formats = sorted(ENDINGS.values())
-    parser.add_argument("--format", choices=formats, help="in which format, if the ending is not to say it")
+    parser.add_argument("--format", choices=formats, help="format, if not by the ending")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw it here: .png, .svg or .pdf")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON instead of a table")
 
@@ -85,12 +85,12 @@ def run(args: Namespace) -> ExitCode:
 
 
 def _writer(args: Namespace) -> Callable[[Path, Trial, Robot], None] | None:
-    """The function that writes the recording, if there is to be one; an error before the simulation if it cannot."""
+    """The function that writes the recording, if one is wanted; an error before the simulation if it cannot."""
     if args.out is None:
         return None
     name = args.format or ENDINGS.get(args.out.suffix)
     if name is None:
-        raise InputError("--out", f"must end in .csv or .mcap or have no ending, unless --format says it: {args.out}")
+        raise InputError("--out", f"must end in .csv or .mcap or have no ending, unless --format is given: {args.out}")
     from robodyn_ros.simulation.trial import files
 
     if name != "csv":
@@ -129,13 +129,13 @@ def _simulate(args: Namespace, robot: Robot, given: dict[str, LoadedParameters])
 
 
 def _motion(args: Namespace, robot: Robot, hardware: Hardware) -> tuple[Trajectory | None, float]:
-    """What the options have the arm do, if anything, and how long the trial lasts [s]."""
+    """The motion that the options ask for, if any, and the duration of the trial [s]."""
     from robodyn_ros.cli.motion import requested_trajectory
     from robodyn_ros.control.motion.trajectory import read_trajectory
 
     duration = args.duration
     if args.controller == PASSIVE and (args.to or args.tour or args.motion):
-        raise InputError("--controller", "must be a control law if the arm is to go somewhere", PASSIVE)
+        raise InputError("--controller", "must be a control law if the arm is to move", PASSIVE)
     if duration is not None and not 0.0 < duration <= LONGEST:
         raise InputError("--duration", f"must be above 0 s, and {LONGEST:g} s at most, not {duration!r}", duration)
     trajectory = requested_trajectory(args.to, args.tour, duration or DURATION, robot, hardware.plant.q)
@@ -231,7 +231,7 @@ class SimulatedFigures:
     states: int  # that the control received
     commands: int  # that the hardware received
     joints: tuple[SimulatedJointFigures, ...]
-    faults: dict[str, int]  # what → how often
+    faults: dict[str, int]  # fault → number of times
     stopped: str  # when and why the control stopped first, "" if it did not
 
 
@@ -316,9 +316,9 @@ VERB = Verb(
         "Simulates an arm under a control law without ROS, as fast as it goes: the plant,\n"
         "drives and sensors of the simulator node and the control loop of the controller\n"
         "node, with the same parameters, from the same files. Each state gets its command\n"
-        "at the moment it comes.\n"
+        "as it arrives.\n"
         "\n"
-        "The answer is no if the arm or its control failed on the way."
+        "The answer is no if the arm or its control failed."
     ),
     examples=(
         ("robodyn simulate arm.urdf --duration 5 --out run.csv", "stay for 5 s"),

@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""``robodyn sweep``: does a controller hold on thousands of arms that differ from the model?"""
+"""``robodyn sweep``: does a controller meet its specification on thousands of arms that differ from the model?"""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("study", type=Path, help="the study, a YAML file")
     text = "folder for the results and the report (default: the study's name)"
     parser.add_argument("--out", type=Path, metavar="FOLDER", help=text)
-    parser.add_argument("--resume", action="store_true", help="go on with the results that are there")
+    parser.add_argument("--resume", action="store_true", help="continue with the present results")
     add_parameters(parser, "the nodes simulator and controller, besides those of the study", "command_delay:=0.004")
     add_joints(parser)
     add_backend_arguments(parser)
@@ -58,9 +58,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 def add_backend_arguments(parser: ArgumentParser) -> None:
     """Add the arguments that choose who runs the cases."""
     where = parser.add_mutually_exclusive_group()
-    text = "processes that try the cases; 0: this one (default: one for each processor)"
+    text = "number of processes that run the cases; 0: this one (default: one for each processor)"
     where.add_argument("--workers", type=int, metavar="N", help=text)
-    text = "have a Dask cluster try them: tcp://host:port of its scheduler"
+    text = "run them on a Dask cluster: tcp://host:port of its scheduler"
     where.add_argument("--scheduler", metavar="ADDRESS", help=text)
 
 
@@ -87,22 +87,24 @@ def run(args: Namespace) -> ExitCode:
 
 
 def check_study(path: Path, verb: str) -> None:
-    """Check that a file is not an arm, which is what most verbs take.
+    """Check that a file is not an arm, which most other verbs take.
 
     Args:
         path: the file.
         verb: that reads it, for the message.
 
     Raises:
-        InputError: it is one; the message says what a study is.
+        InputError: it is one; the message explains a study.
     """
     try:
         start = path.read_bytes()[:1000].lstrip() if path.is_file() else b""
-    except OSError:  # the reader of the study says it
+    except OSError:  # the reader of the study reports it
         return
     if start.startswith(b"<") or (not path.exists() and path.suffix in ("", ".urdf", ".xacro")):
-        problem = f"{verb} takes a study, not an arm: a YAML file with `arm: {path}` and what varies in it"
-        raise InputError("study", f"{problem}; docs/how-to/sweep.md has one. One run: robodyn simulate {path}", path)
+        problem = f"{verb} takes a study, not an arm: a YAML file with `arm: {path}` and the inputs that vary"
+        raise InputError(
+            "study", f"{problem}; docs/how-to/sweep.md has an example. For one run: robodyn simulate {path}", path
+        )
 
 
 def show_case(study: Study, number: int, plot: Path | None, json: bool) -> ExitCode:
@@ -158,7 +160,7 @@ def _run_study(args: Namespace, study: Study) -> ExitCode:
             file = sweep(study, folder, backend, resume=args.resume, progress=show)
     except KeyboardInterrupt:
         console(stderr=True).print(
-            f"What was done is kept in {folder}; --resume goes on.", markup=False, soft_wrap=True
+            f"The results so far are in {folder}; continue with --resume.", markup=False, soft_wrap=True
         )
         raise
     summaries = summarise(study, file)
@@ -172,7 +174,7 @@ def _run_study(args: Namespace, study: Study) -> ExitCode:
 
 
 def choose_backend(args: Namespace) -> AbstractContextManager[Backend]:
-    """Return what runs the cases: this process, workers, or a Dask cluster.
+    """Return the backend that runs the cases: this process, workers, or a Dask cluster.
 
     Args:
         args: of a verb with those of :func:`add_backend_arguments`.
@@ -257,19 +259,19 @@ def tables(study: Study, summaries: list[Summary]) -> Iterator[Table | Text]:
     yield _probabilities(summaries)
     for summary in summaries:
         if len(summary.margins):
-            yield Text(f"{summary.controller}: margins, in parts of the bound", "bold")
+            yield Text(f"{summary.controller}: margins, relative to the bound", "bold")
             yield _bounds(summary)
         for why, count in list(summary.failed.items())[:REASONS]:
             yield Text(f"{count} failed: {why}")
         yield Text(f"{summary.controller}: worst cases", "bold")
         yield _worst(summary)
         if summary.sensitivities:
-            title = "part of the variance that each input explains by itself (*: may be chance)"
+            title = "fraction of the variance that each input alone explains (*: below the noise level)"
             yield Text(f"{summary.controller}: {title}", "bold")
             yield _sensitivities(summary)
         if summary.compiled < summary.cases:
             slow = summary.cases - summary.compiled
-            yield Text(f"{slow} of {summary.cases} cases went the slow way, in Python: see the column compiled")
+            yield Text(f"{slow} of {summary.cases} cases ran in Python, which is slower: see the column compiled")
 
 
 def _table(*heads: str) -> Table:
@@ -371,20 +373,20 @@ def as_json(summaries: list[Summary]) -> dict[str, Any]:
 
 
 VERB = Verb(
-    summary="does a controller hold on arms that differ from the model?",
+    summary="does a controller meet its specification on arms that differ from the model?",
     description=(
-        "Tries an arm under control many times over, each time with other masses,\n"
-        "friction, payload, noise, delays or gains, as a study says; on all processors of\n"
-        "this machine or on a Dask cluster, with the same results. Says how probable it\n"
-        "is that the arm does what is asked of it, which cases are the worst, and which\n"
-        "input matters. Every case can be looked at by itself.\n"
+        "Simulates an arm under control many times, each time with other masses,\n"
+        "friction, payload, noise, delays or gains, as defined in a study; on all\n"
+        "processors of this machine or on a Dask cluster, with the same results. Reports\n"
+        "the probability that the arm meets its specification, the worst cases, and the\n"
+        "sensitivity to each input. Every case can be repeated alone.\n"
         "\n"
         "The answer is yes if every case meets the specification."
     ),
     examples=(
         ("robodyn sweep study.yaml", "into the folder study"),
         ("robodyn sweep study.yaml --case 12 --plot case.png", "one case, as it was"),
-        ("robodyn sweep study.yaml --resume", "go on after Ctrl-C"),
+        ("robodyn sweep study.yaml --resume", "continue after Ctrl-C"),
         ("robodyn sweep study.yaml --scheduler tcp://pc:8786", "on a Dask cluster"),
     ),
     add_arguments=add_arguments,

@@ -36,13 +36,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_arm(parser)
     text = "JointTrajectory to write, as JSON (default: %(default)s)"
     parser.add_argument("--out", type=Path, default=Path("taught.json"), metavar="FILE", help=text)
-    text = "rosbag2 or table (.csv) to take (default: the motion is shown now)"
+    text = "rosbag2 or table (.csv) to convert (default: the motion is shown now)"
     parser.add_argument("--recording", metavar="PATH", help=text)
-    text = "motion to play back, under the law that the controller has (default: one is shown)"
+    text = "motion to play back, under the present law of the controller (default: one is shown)"
     parser.add_argument("--play", type=Path, metavar="FILE", help=text)
     text = "ratio of the motion's own speed for --play (default: %(default)s)"
     parser.add_argument("--speed", type=float, default=1.0, metavar="FACTOR", help=text)
-    text = "law of the controller while somebody leads the arm (default: %(default)s)"
+    text = "law of the controller while the arm is guided by hand (default: %(default)s)"
     parser.add_argument("--controller", default="hand_guiding", metavar="NAME", help=text)
     add_parameters(parser, "the thinning", "tolerance:=0.005")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
@@ -92,14 +92,14 @@ def _write(args: Namespace, robot: Robot, recording: str, settings: Demonstratio
     out, points = console(), len(made.trajectory.times)
     out.print(
         f"{args.out}: {made.trajectory.duration:.3g} s, {points} points of {made.shown} states, at most "
-        f"{made.distance:.2g} {robot.position_unit} from what was shown",
+        f"{made.distance:.2g} {robot.position_unit} from the shown motion",
         markup=False,
         soft_wrap=True,
     )
     if made.slowed > 1.0:
-        out.print(f"It takes {made.slowed:.2f} times as long as shown ({made.duration:.3g} s): the limits ask for it.")
+        out.print(f"It takes {made.slowed:.2f} times as long as shown ({made.duration:.3g} s): the limits require it.")
     for name in made.clipped:
-        out.print(f"{name} was led beyond its limits; the motion stops there.", markup=False, soft_wrap=True)
+        out.print(f"{name} was moved beyond its limits; the motion stops there.", markup=False, soft_wrap=True)
     return ExitCode.YES
 
 
@@ -117,7 +117,7 @@ def _figures(made: Demonstration, path: Path) -> dict[str, Any]:
 
 
 def _play(args: Namespace, robot: Robot) -> ExitCode:
-    """Play a motion back, and say how far the arm was from it."""
+    """Play a motion back, and print the greatest distance of the arm from it."""
     from robodyn_ros.control.motion.trajectory import read_trajectory
 
     read_trajectory(args.play, robot)
@@ -142,12 +142,12 @@ def _follow(command: list[str], folder: Path) -> dict[str, Any]:
 
     Raises:
         KeyboardInterrupt: Ctrl-C has come, but not to end a demonstration.
-        NotReadyError: the node has not finished; the message has what it said.
+        NotReadyError: the node has not finished; the message has its last output.
     """
     log, last, out, interrupted = folder / "log", dict[str, Any](), console(stderr=True), False
     out.print("  waiting for the controller", style="cyan")
     with open(log, "w", encoding="utf-8") as err:
-        command = dying_with_parent(command, signal.SIGTERM)  # it has the controller go back to its law
+        command = dying_with_parent(command, signal.SIGTERM)  # it switches the controller back to its law
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=err, text=True, start_new_session=True)
         assert process.stdout is not None
         while True:
@@ -161,7 +161,7 @@ def _follow(command: list[str], folder: Path) -> dict[str, Any]:
                 break
             last = json.loads(line)
             if last.get("stage") == "recording":
-                out.print("Lead the arm by hand now. Enter or Ctrl-C ends it.", style="cyan")
+                out.print("Guide the arm by hand now. Enter or Ctrl-C ends it.", style="cyan")
             elif "stage" in last:
                 out.print(f"  {last['stage']}", style="cyan", markup=False)
     code = process.wait()
@@ -180,14 +180,14 @@ def _follow(command: list[str], folder: Path) -> dict[str, Any]:
 VERB = Verb(
     summary="show the arm a motion by hand, and play it back",
     description=(
-        "Records what somebody shows by hand: the running controller changes to a law\n"
-        "under which the arm can be led, and back at the end. The motion is smoothed,\n"
-        "thinned out to few points, slowed down where the limits ask for it, and written\n"
+        "Records a motion that is shown by hand: the running controller changes to a law\n"
+        "under which the arm can be guided, and back at the end. The motion is smoothed,\n"
+        "thinned out to few points, slowed down where the limits require it, and written\n"
         "as a JointTrajectory. With --play the controller follows such a file, under any\n"
-        "law, from wherever the arm stands. `robodyn simulate --motion` takes it too."
+        "law, from any position of the arm. `robodyn simulate --motion` takes it too."
     ),
     examples=(
-        ("robodyn teach arm.urdf --out wave.json", "lead the arm; Enter ends"),
+        ("robodyn teach arm.urdf --out wave.json", "guide the arm; Enter ends"),
         ("robodyn teach arm.urdf --play wave.json --speed 0.5", "at half the speed"),
         ("robodyn teach arm.urdf --recording run.csv", "from a recording"),
     ),

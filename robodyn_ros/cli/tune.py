@@ -122,7 +122,7 @@ def write(path: Path, study: str, best: Tuned, after: Score) -> None:
 
 
 def _finite(score: Score) -> dict[str, Any]:
-    """A score as JSON has it, which has no infinity."""
+    """A score for JSON, which has no infinity."""
     return {key: value if key == "stopped" or isfinite(value) else None for key, value in score._asdict().items()}
 
 
@@ -162,20 +162,20 @@ def _show(args: Namespace, study: Study, best: Tuned, before: Score, after: Scor
 
 
 VERB = Verb(
-    summary="gains that hold on arms that differ from the model",
+    summary="gains that meet a specification on arms that differ from the model",
     description=(
-        "Searches for gains, and where asked for the controller, that keep to the\n"
+        "Searches for gains, and if asked for the controller, that keep to the\n"
         "specification of a study in its worst cases, with the least effort. The section\n"
-        "tune of the study says between which values. Then compares them with those of\n"
-        "the study, on cases that the search has not seen, and writes a parameter file\n"
-        "that the controller node takes.\n"
+        "tune of the study has their bounds. Then compares them with those of the study,\n"
+        "on cases that the search has not seen, and writes a parameter file for the\n"
+        "controller node.\n"
         "\n"
         "The answer is yes if the tuned gains keep to the specification on the worst of\n"
         "those cases too."
     ),
     examples=(
         ("robodyn tune study.yaml", "writes tuned.yaml"),
-        ("robodyn tune study.yaml --out config/arm.yaml", "writes there"),
+        ("robodyn tune study.yaml --out config/arm.yaml", "writes that file"),
         ("robodyn tune study.yaml --joints shoulder,wrist", "the others locked"),
     ),
     add_arguments=add_arguments,

@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The interface of a verb, and what several verbs share: exit codes, common arguments, the check for ROS 2."""
+"""The interface of a verb, and the common parts of verbs: exit codes, arguments, the check for ROS 2."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ class Verb:
     """A verb of the command ``robodyn``.
 
     A verb is one file in this folder that defines ``VERB``, and its name in the list of :mod:`robodyn_ros.cli.main`.
-    ``robodyn --help`` imports the files of all verbs, so a verb imports what is slow to import inside its functions.
+    ``robodyn --help`` imports the files of all verbs, so a verb imports slow modules inside its functions.
 
     Attributes:
         summary: one line for the list of verbs.
-        description: what the verb does, for its own help.
+        description: description of the verb, for its own help.
         examples: (command line, what it does), for its own help.
         add_arguments: adds the verb's arguments to its parser.
         run: does the job.
@@ -72,7 +72,7 @@ def add_gravity(parser: _ActionsContainer) -> None:
 
 
 class VerbHelp(RawDescriptionHelpFormatter):
-    """Help in which every option with a value says its default, and no name is broken at the end of a line."""
+    """Help in which every option with a value has its default, and no name is broken at the end of a line."""
 
     def _get_help_string(self, action: Action) -> str:
         text = action.help or ""
@@ -82,7 +82,7 @@ class VerbHelp(RawDescriptionHelpFormatter):
 
 
 SHARED = ("the arm", "parameters")
-"""Titles of groups of options that many verbs have; they stand last in a help."""
+"""Titles of groups of options that many verbs have; they are last in a help."""
 
 FORMER = {
     "--config": ("--params",),
@@ -107,14 +107,14 @@ FORMER = {
 
 
 NUMBERS: dict[Any, str] = {int: "a whole number", float: "a number"}
-"""Type of an option's value → what it must be."""
+"""Type of an option's value → its description in messages."""
 
 
 class VerbParser(ArgumentParser):
     """A parser whose messages about a wrong name or choice have the right one.
 
-    A value may begin with a minus and a digit (``--to -0.5,1,0``). An option must be written out: what is short today
-    may be ambiguous, or mean something else, tomorrow.
+    A value may begin with a minus and a digit (``--to -0.5,1,0``). An option must be written out: a later version
+    could make an abbreviation ambiguous, or change its meaning.
     """
 
     def __init__(self, *args: Any, **how: Any) -> None:
@@ -133,7 +133,7 @@ class VerbParser(ArgumentParser):
         self.usage = " ".join(["%(prog)s", *words, "[options]"])
 
     def refuse_former(self, line: Iterable[str]) -> None:
-        """Refuse a name of an earlier version, and say the one of today."""
+        """Refuse a name of an earlier version, and give the present one."""
         for word in line:
             option = word.partition("=")[0]
             if option in FORMER and option not in self._option_string_actions:

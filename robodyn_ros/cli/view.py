@@ -50,7 +50,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     text = "address to listen at; 0.0.0.0 lets other machines in (default: %(default)s)"
     parser.add_argument("--host", default="127.0.0.1", help=text)
     parser.add_argument("--port", type=int, default=8080, help="port to listen at (default: %(default)s)")
-    text = "only look on at the ROS 2 graph that is there, by its topic robot_description"
+    text = "only watch the running ROS 2 graph, by its topic robot_description"
     parser.add_argument("--attach", action="store_true", help=text)
 
 
@@ -88,7 +88,7 @@ class _Arm(NamedTuple):
 
 
 def _arm(args: Namespace) -> _Arm:
-    """Read the arm and check what it is given."""
+    """Read the arm and check its parameters."""
     from robodyn_ros.assets import find
     from robodyn_ros.cli.demo.run import GAINS
     from robodyn_ros.cli.motion import POSES
@@ -105,9 +105,7 @@ def _arm(args: Namespace) -> _Arm:
     if args.urdf == OWN:
         pictured |= {f"poses.{name}": list(q) for name, q in POSES.items()}
     if not any(body.inertial.mass for body in robot.bodies):
-        print(
-            f"{robot.name} has no masses: it is posed by the viewer, without simulator and controller", file=sys.stderr
-        )
+        print(f"{robot.name} has no masses: the viewer poses it, without simulator and controller", file=sys.stderr)
         return _Arm({**pictured, "posed": True}, None)
     nodes = {**model, "dynamics": args.dynamics}
     start = partial(start_arm, parameters=nodes, controller=args.controller, files=files, given=given.values)
@@ -138,7 +136,7 @@ def _environment(attach: bool) -> Iterator[Mapping[str, str]]:
 
 
 def url(group: ProcessGroup, viewer: GroupProcess) -> str:
-    """Wait for the page of a viewer, and return the address that opens it; what is not drawn is printed to stderr.
+    """Wait for the page of a viewer, and return its address; parts that are not drawn are printed to stderr.
 
     Args:
         group: the nodes, which must not fail meanwhile.
@@ -178,13 +176,13 @@ def check_viewer() -> None:
 VERB = Verb(
     summary="an arm in the browser, with sliders that move it",
     description=(
-        "Starts a simulator and a controller as processes of their own, on ROS 2 topics\n"
-        "that no other graph sees, and a viewer that shows the arm in a browser: sliders\n"
-        "that send references, buttons for hold, pause, step and reset, a choice of\n"
-        "controller and dynamics plugin, and live plots. Ctrl-C ends it.\n"
+        "Starts a simulator and a controller as processes of their own, in an isolated\n"
+        "ROS 2 graph, and a viewer that shows the arm in a browser: sliders that send\n"
+        "references, buttons for hold, pause, step and reset, a choice of controller and\n"
+        "dynamics plugin, and live plots. Ctrl-C ends it.\n"
         "\n"
-        "Only this machine can reach it, unless --host says otherwise, and only the\n"
-        "address that is printed opens it: its token is new for each start."
+        "Only this machine can reach it, unless --host is given, and only the printed\n"
+        "address opens it: its token is new for each start."
     ),
     examples=(
         ("robodyn view", "the PRR arm, at the address printed"),

@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""``robodyn workspace``: where an arm can go, and what it can do and hold there, as a picture or a point cloud."""
+"""``robodyn workspace``: the reachable space of an arm, with manipulability or payload, as picture or point cloud."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ PER_CELL = 12.0
 """Samples for each cell of the box around the workspace, unless the cells are given."""
 
 SCOUTS = 2000
-"""Number of positions that tell the size of the workspace."""
+"""Number of positions for an estimate of the size of the workspace."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -54,15 +54,15 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, metavar="FILE", help="write a point cloud here, .ply")
     text = "one map with these axes, across and up (default: slices and a cloud, or the plane that the arm moves in)"
     parser.add_argument("--plane", metavar="AXES", help=text)
-    text = "thickness of the slice through the root link that a map shows [m] (default: everything, seen through)"
+    text = "thickness of the slice through the root link in a map [m] (default: the whole workspace, projected)"
     parser.add_argument("--slice", type=float, metavar="LENGTH", help=text)
     text = "edge of a cell [m] (default: by the size of the arm and the number of samples)"
     parser.add_argument("--cell", type=float, metavar="LENGTH", help=text)
     text = "number of positions to sample (default: %(default)s)"
     parser.add_argument("--samples", type=int, default=SAMPLES, metavar="N", help=text)
-    text = "mass that the tool carries [kg]: where can the arm hold it? (default: not asked)"
+    text = "mass that the tool carries [kg]: where can the arm hold it? (default: none)"
     parser.add_argument("--payload", type=float, metavar="KG", help=text)
-    parser.add_argument("--json", action="store_true", help="print what was found as JSON")
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
 
 
 def run(args: Namespace) -> ExitCode:
@@ -144,7 +144,7 @@ def _payloads(kinematics: Kinematics, link: str, args: Namespace) -> Cells:
 
 
 def _rows(kinematics: Kinematics, link: str, plane: str) -> tuple[int, ...]:
-    """Return the rows of the Jacobian that count: directions in which the link moves, or else those of the picture."""
+    """Return the relevant rows of the Jacobian: directions in which the link moves, or else those of the picture."""
     from robodyn_ros.kinematics.workspace import random_positions
 
     linear = kinematics.jacobian(link, random_positions(kinematics.robot, 20))[:, :3]
@@ -198,16 +198,15 @@ def _cell(points: Array, samples: int) -> float:
 
 
 VERB = Verb(
-    summary="where an arm can go, and what it can do and hold there",
+    summary="the reachable space of an arm, with manipulability or payload",
     description=(
         "Draws the workspace of a link: the arm is put into many positions within its\n"
-        "limits, and each cell of space gets the best of those that lead there:\n\n"
+        "limits, and each cell of space gets the best value of the positions in it:\n\n"
         "  manipulability  how evenly the tool can move (Yoshikawa); 0 is singular\n"
         "  payload         the greatest mass that the effort limits can hold at rest\n\n"
-        "An arm that leaves every plane is drawn in three slices through the middle of\n"
-        "its workspace, and as a cloud that is cut open; one that moves in a plane, in\n"
-        "that.\n"
-        "What is drawn is reachable for certain; more samples fill gaps."
+        "A spatial arm is drawn in three slices through the middle of its workspace, and\n"
+        "as a cloud that is cut open; a planar arm in its plane.\n"
+        "Every drawn cell is reachable; more samples fill gaps."
     ),
     examples=(
         ("robodyn workspace arm.urdf", "workspace.png"),

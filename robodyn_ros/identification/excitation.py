@@ -51,7 +51,7 @@ SHRINK, SHRINK_FAST = 0.99, 0.7
 """Factors by which each step shrinks a motion beyond its limits; the second from half its size on."""
 
 MIN_SIZE = 1e-3
-"""Ratio of its initial size below which a motion counts as none."""
+"""Ratio of its initial size below which a motion counts as rest."""
 
 ROUNDING = 1e-9
 """Tolerance for rounding of a start at a limit."""
@@ -293,7 +293,7 @@ def optimise(first: Array, basis: MotionArrays, limits: ExcitationLimits, criter
 def _approach(start: Array, series: FourierSeries, limits: ExcitationLimits) -> float:
     """Duration of the straight motion to the period's beginning [s], no faster than the motion itself.
 
-    It is 0 if the arm is there already.
+    It is 0 if the arm is at that position.
 
     Args:
         start: position before the motion (n,).
@@ -301,7 +301,7 @@ def _approach(start: Array, series: FourierSeries, limits: ExcitationLimits) -> 
         limits: limits of the arm itself, without margins.
 
     Raises:
-        InputError: the straight path to the motion leaves the limits, however slow it is.
+        InputError: the straight path to the motion leaves the limits, at any speed.
     """
     q, qd, qdd = series.sample(np.linspace(0.0, series.period, 400))
     ends, rest = np.vstack([start, q[0]]), np.zeros((2, len(start)))

@@ -128,7 +128,7 @@ class ExcitationLimits:
         for k, joint in enumerate(robot.joints):
             if not np.isfinite([lower[k], upper[k]]).all():
                 if joint.is_prismatic:
-                    raise InputError("robot", f"joint {joint.name!r} slides without limits; the URDF must name them")
+                    raise InputError("robot", f"joint {joint.name!r} slides without limits; the URDF must have them")
                 lower[k], upper[k] = max(lower[k], -np.pi), min(upper[k], np.pi)
             if not upper[k] > lower[k]:
                 raise InputError(

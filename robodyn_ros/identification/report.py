@@ -73,8 +73,8 @@ def report(result: Identification, used: Sequence[PreparedSamples], unused: Sequ
     sections += [
         _figure("The motion that was used", result, result.before, result.fit),
         _section("Parameters", TextBlock(Literal(PARAMETERS)), _table(parameters(result))),
-        _section("Parameters that could not be identified, and why", _table(missing(result))),
-        _section("Base parameters that the motion shows", *_base(result)),
+        _section("Parameters that could not be identified, with the reason", _table(missing(result))),
+        _section("Base parameters that the motion excites", *_base(result)),
     ]
     opening = (VerdictBlock(Literal(verdict(result))),)
     return Document(Literal(f"Identification of {result.robot.name}"), opening, tuple(sections), numbered=False)
@@ -82,7 +82,7 @@ def report(result: Identification, used: Sequence[PreparedSamples], unused: Sequ
 
 def _base(result: Identification) -> tuple[Block, ...]:
     text = (
-        f"The motion of this arm shows {result.base.rank} independent combinations of the parameters, and this motion "
+        f"This arm has {result.base.rank} base parameters, and this motion excites "
         f"{result.rank} of them; the condition number of the regressor is {result.condition:.3g}."
     )
     return TextBlock(Literal(text)), DetailsBlock("All combinations", (_table(base(result)),))
@@ -150,7 +150,7 @@ def recordings(used: Sequence[PreparedSamples], unused: Sequence[PreparedSamples
     rows: list[tuple[str, ...]] = []
     for kind, some in (("identification", used), ("validation", unused)):
         for one in some:
-            still = [f"{', '.join(one.still)} stood still"] if one.still else []
+            still = [f"{', '.join(one.still)} at rest"] if one.still else []
             error = f" ± {1e3 * one.delay_error:.2f}" if one.delay_error else ""
             rows.append(
                 (
@@ -169,7 +169,7 @@ def recordings(used: Sequence[PreparedSamples], unused: Sequence[PreparedSamples
 
 
 def joints(result: Identification) -> Table:
-    """How well the efforts of each joint are predicted."""
+    """The quality of each joint's predicted efforts."""
     columns: list[tuple[str, Prediction | None]] = [
         ("URDF", result.before),
         ("Identified", result.fit),
@@ -262,7 +262,7 @@ def four(value: float) -> str:
 
 
 def everything(result: Identification) -> str:
-    """All parameters with all digits, and why some are not identified, as CSV."""
+    """All parameters with all digits, and the reason if one is not identified, as CSV."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(("parameter", "unit", "urdf", "now", "standard_error", "identified", "reason"))

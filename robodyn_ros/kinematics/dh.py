@@ -7,13 +7,13 @@
     modified   A = Rot(x, α) Trans(x, a) Rot(z, θ) Trans(z, d)     frame i on the axis of joint i
 
 (standard: Siciliano et al., Robotics (2009), section 2.8.2; modified: Craig, Introduction to Robotics (2005), section
-3.4, whose a_{i-1}, α_{i-1} stand in row i here.) The coordinate is added to θ on a revolute joint, to d on a prismatic
+3.4, whose a_{i-1}, α_{i-1} are in row i here.) The coordinate is added to θ on a revolute joint, to d on a prismatic
 one.
 
-:class:`DHTable` goes from a table to poses, :func:`read_dh` from an arm to its table. Between an axis and the next lies
-their common normal; it meets them at its feet and is the x axis of a frame there. Free entries are chosen to be zero:
-between parallel axes the normal leaves from the point where the one before arrives, the first frame is where the first
-normal leaves, the last where the last arrives. The rest goes into the table's base and tool.
+:class:`DHTable` goes from a table to poses, :func:`read_dh` from an arm to its table. The common
+normal of an axis and the next meets both at its feet, and is the x axis of a frame there. Free entries are chosen to be
+zero: between parallel axes the normal starts at the end of the previous one, the first frame is at the start of the
+first normal, the last at the end of the last. The rest goes into the table's base and tool.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class DHRow:
         alpha: twist about x [rad].
         d: offset along z [m]; of a prismatic joint, where its coordinate is 0.
         theta: angle about z [rad]; of a revolute joint, where its coordinate is 0.
-        kind: which of the two the joint moves.
+        kind: the one of these two that the joint moves.
         offset: added to the coordinate [rad] or [m].
     """
 
@@ -129,7 +129,7 @@ class DHTable:
 
 
 def _along(axis: Literal["x", "z"], angle: ArrayLike, way: ArrayLike) -> Array:
-    """A turn [rad] about an axis and a way [m] along it."""
+    """A rotation [rad] about an axis and a translation [m] along it."""
     unit = np.array([1.0, 0.0, 0.0] if axis == "x" else [0.0, 0.0, 1.0])
     twist = np.zeros((*np.broadcast_shapes(np.shape(angle), np.shape(way)), 6))
     twist[..., :3], twist[..., 3:] = np.multiply.outer(way, unit), np.multiply.outer(angle, unit)
@@ -137,10 +137,10 @@ def _along(axis: Literal["x", "z"], angle: ArrayLike, way: ArrayLike) -> Array:
 
 
 PARALLEL = 1e-12
-"""Two axes are parallel if the sine between them is below this; they meet if their distance, by the arm's size, is."""
+"""Tolerance of the sine between parallel axes, and of the distance of axes that meet, relative to the arm's size."""
 
 FAR = 1e3
-"""Feet so many times the arm's size away are those of axes that are meant to be parallel and are not quite."""
+"""Distance of the feet, over the arm's size, from which on axes count as parallel up to rounding in the URDF."""
 
 
 class DHReading(NamedTuple):
@@ -173,7 +173,7 @@ def read_dh(robot: Robot, link: str, convention: Convention = "standard") -> DHR
     Raises:
         InputError: no such link, or no such convention.
         RobotDescriptionError: there is no table; the message names the joint: none moves the link, one mimics another,
-            or two axes are all but parallel.
+            or two axes are almost parallel.
     """
     axes, home = _axes(robot, link)
     normals = _normals(robot, axes)
@@ -181,7 +181,7 @@ def read_dh(robot: Robot, link: str, convention: Convention = "standard") -> DHR
     ends = [_frame(axis, normal.arrives, normal.x) for axis, normal in zip(axes[1:], normals, strict=False)]
     if not normals:
         starts = ends = [_frame(axes[0], axes[0].point, _perpendicular(axes[0].direction))]
-    # Each frame in the one before, as the convention has them: at the far end of a link, or on the axis of its joint.
+    # Each frame in the previous one, by the convention: at the far end of a link, or on the axis of its joint.
     frames = (
         [starts[0], *ends[: len(normals)], ends[-1]] if convention == "standard" else [starts[0], *starts, ends[-1]]
     )
@@ -237,7 +237,7 @@ def _normals(robot: Robot, axes: list[_Axis]) -> list[_Normal]:
                 )
         normal = arrives - leaves
         length = float(np.linalg.norm(normal))
-        if sine >= PARALLEL:  # exactly at right angles to both; away from the first axis where they do not meet
+        if sine >= PARALLEL:  # exactly at right angles to both; away from the first axis if they do not meet
             x = across / sine * (-1.0 if across @ normal < -PARALLEL * size * sine else 1.0)
         elif length > PARALLEL * size:
             x = normal / length
@@ -248,7 +248,7 @@ def _normals(robot: Robot, axes: list[_Axis]) -> list[_Normal]:
 
 
 def _perpendicular(direction: Array) -> Array:
-    """Some unit vector at right angles: x of the root link, or else y, made so."""
+    """A unit vector at right angles: the normalised projection of the root link's x, or else y."""
     start = np.eye(3)[0] if abs(direction[0]) < 0.9 else np.eye(3)[1]
     across = start - (start @ direction) * direction
     return np.asarray(across / np.linalg.norm(across))
@@ -269,7 +269,7 @@ def _row(step: Array, axis: _Axis, convention: Convention) -> DHRow:
 
 
 def _tidy(value: float) -> float:
-    """Without the rounding that hides a zero."""
+    """Zero in place of its rounding errors."""
     return 0.0 if abs(value) < 1e-15 else float(value)
 
 

@@ -24,7 +24,7 @@ TOOL = "tool"
 
 @dataclass(frozen=True, eq=False)
 class LinkData:
-    """A joint of a table and the link it moves, besides the row.
+    """The data of a joint and its link besides the row of the table.
 
     Attributes:
         mass: [kg].
@@ -60,9 +60,9 @@ def robot_from_dh(name: str, table: DHTable, links: Sequence[LinkData], *, check
         name: of the robot.
         table: of its joints.
         links: one a joint.
-        check: refuse inertias that no rigid body can have. Published sets of measured parameters may hold such (of the
-            PUMA 560's link 3, one moment exceeds the sum of the others by 10 %); what such a robot's ``urdf``
-            describes, ``load_robot`` refuses.
+        check: refuse inertias that no rigid body can have. Published sets of measured parameters may have such (one
+            moment of the PUMA 560's link 3 exceeds the sum of the others by 10 %); ``load_robot`` refuses the
+            ``urdf`` of such a robot.
 
     Raises:
         InputError: not as many links as rows, or a wrong shape.
@@ -147,7 +147,7 @@ def _urdf(name: str, inertials: dict[str, Inertial | None], joints: Sequence[Joi
 
 
 def _limit(joint: Joint) -> str:
-    """Return the limits. urdfdom insists on all four and reads no ``inf``: an unknown one is the greatest number."""
+    """Return the limits. urdfdom insists on all four and reads no ``inf``: an unknown one is the greatest float."""
     known = {"lower": joint.lower, "upper": joint.upper, "velocity": joint.velocity, "effort": joint.effort}
     if joint.type == "continuous":
         del known["lower"], known["upper"]

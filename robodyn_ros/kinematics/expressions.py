@@ -3,7 +3,7 @@
 
 """Pose and Jacobian of a link as CasADi expressions of the coordinates.
 
-What is compiled runs without CasADi: this module is imported only where something is to be built.
+Compiled functions run without CasADi: this module is imported only to build new ones.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Transform:
         return self._constant @ (self._turn @ v)
 
     def after(self, rotation: ca.SX) -> ca.SX:
-        """The rotation (3, 3) of the child's frame where the parent's has another one."""
+        """The rotation (3, 3) of the child's frame for another rotation of the parent's."""
         return (rotation @ self._constant) @ self._turn
 
     def up_symmetric(self, matrix: ca.SX) -> ca.SX:
@@ -85,7 +85,7 @@ class Placed(NamedTuple):
 
 
 def placed(tree: Tree, link: Link, q: ca.SX, point: ca.SX | None = None) -> Placed:
-    """The place of a link, or of the frame at a point of it whose axes are the link's.
+    """The pose of a link, or of the frame at one of its points with the link's axes.
 
     Args:
         tree: of the arm.
@@ -114,7 +114,7 @@ def placed(tree: Tree, link: Link, q: ca.SX, point: ca.SX | None = None) -> Plac
 
 
 def drift(where: Placed, qd: ca.SX) -> ca.SX:
-    """J̇ q̇ (6,) of a frame, in the root link's axes: its acceleration while the joints' is zero.
+    """J̇ q̇ (6,) of a frame, in the root link's axes: its acceleration at zero joint accelerations.
 
     Source: Craig, Introduction to Robotics, eq. 6.32 to 6.36.
     """
@@ -128,7 +128,7 @@ def drift(where: Placed, qd: ca.SX) -> ca.SX:
 
 
 def _relative_acceleration(offset: ca.SX, omega: ca.SX, alpha: ca.SX) -> ca.SX:
-    """Acceleration of a point of a body beside that of another one."""
+    """Acceleration of a point of a body relative to that of another one."""
     return ca.cross(alpha, offset) + ca.cross(omega, ca.cross(omega, offset))
 
 
@@ -144,5 +144,5 @@ def geometric_jacobian(where: Placed, q: ca.SX, frame: str = "aligned") -> ca.SX
     if frame == "body":
         linear, angular = rotation.T @ linear, rotation.T @ angular
     elif frame == "space":
-        linear = linear + ca.skew(position) @ angular  # the velocity of what passes the root link's origin
+        linear = linear + ca.skew(position) @ angular  # the velocity of the body's point at the root link's origin
     return ca.vertcat(linear, angular)

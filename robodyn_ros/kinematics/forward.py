@@ -5,14 +5,14 @@
 
 Poses are homogeneous matrices in the root link's frame (Lynch and Park, Modern Robotics, section 3.3). The Jacobian
 is the geometric one, linear rows above angular ones (Siciliano et al., Robotics: Modelling, Planning and Control,
-section 3.1). Its frame says whose the twist [v; ω] = J q̇ is, and in which axes:
+section 3.1). Its frame defines the point and the axes of the twist [v; ω] = J q̇:
 
     aligned   the velocity of the link's origin, in the root link's axes
     body      the same in the link's own axes: the body twist V_b, J_b = Ad(T⁻¹) J_s
-    space     the velocity of what passes the root link's origin, in the root link's axes: the spatial twist V_s
+    space     the velocity of the link's point at the root link's origin, in its axes: the spatial twist V_s
 
-(Lynch and Park, sections 5.1.1 and 5.1.2, for the last two.) With a ``point``, everything is of the frame at that
-point of the link whose axes are the link's.
+(Lynch and Park, sections 5.1.1 and 5.1.2, for the last two.) With a ``point``, all of this is of the frame at that
+point of the link with the link's axes.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ class Kinematics:
 
     Attributes:
         robot: the arm.
-        compiled: whether C is used where there is a compiler.
+        compiled: whether C is used if there is a compiler.
     """
 
     def __init__(self, robot: Robot | str | os.PathLike[str], *, compiled: bool = True) -> None:
         """
         Args:
             robot: the arm, or the path of its URDF.
-            compiled: compile to C where there is a compiler; False keeps to CasADi's virtual machine.
+            compiled: compile to C if there is a compiler; False uses CasADi's virtual machine.
         """
         self.robot = as_robot(robot)
         self.compiled = compiled
@@ -142,7 +142,7 @@ class Kinematics:
         return Kernel(self.program(link, frame), np.zeros(3), compiled=self.compiled)
 
     def program(self, link: str, frame: Frame = "aligned") -> Program:
-        """What is compiled for :meth:`kernel`.
+        """The function to compile for :meth:`kernel`.
 
         Raises:
             InputError: no such link, or no such frame.
@@ -150,7 +150,7 @@ class Kinematics:
         return self._program(frame, self.robot.link(link))
 
     def poses_program(self) -> Program:
-        """What is compiled for the poses of all links, (4 L, 4) below each other in the order of ``robot.links``."""
+        """The function to compile for the poses of all links, stacked (4 L, 4) in the order of ``robot.links``."""
         n, tree, links = self.robot.n, self.tree, self.robot.links
 
         def build() -> tuple[list[ca.SX], list[ca.SX]]:
@@ -167,7 +167,7 @@ class Kinematics:
     def _com(self, link: str) -> Array:
         inertial = self.robot.link(link).inertial
         if inertial is None or inertial.mass == 0.0:
-            raise InputError("link", f"{link!r} has no mass, and so no centre of mass", link)
+            raise InputError("link", f"{link!r} has no mass, and therefore no centre of mass", link)
         return inertial.com
 
     def _at(self, quantity: str, link: str, point: ArrayLike) -> Kernel:

@@ -1,10 +1,10 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Manipulability: where the arm can go from a pose, how fast, and with what force, by its Jacobian.
+"""Manipulability: the velocities and forces of the tool in a pose, by its Jacobian.
 
-J = U Σ Vᵀ. The velocities that unit joint rates give fill an ellipsoid with the half axes σᵢ uᵢ, the forces that unit
-joint efforts hold one with the half axes uᵢ / σᵢ (Yoshikawa, Manipulability of robotic mechanisms, Int. J. Robotics
+J = U Σ Vᵀ. The velocities at unit joint rates fill an ellipsoid with the half axes σᵢ uᵢ, the forces at unit joint
+efforts one with the half axes uᵢ / σᵢ (Yoshikawa, Manipulability of robotic mechanisms, Int. J. Robotics
 Research 4 (1985); Siciliano et al., Robotics (2009), section 3.9). Rows in metres and rows in radians do not compare:
 choose rows of one kind, or weigh them by a length of the arm, J := diag(1, 1, 1, L, L, L) J.
 """
@@ -31,11 +31,11 @@ class Ellipsoid(NamedTuple):
     """An ellipsoid by its half axes, longest first."""
 
     axes: Array  # unit vectors as columns (m, m)
-    lengths: Array  # (m,); of a force ellipsoid inf where any force is held
+    lengths: Array  # (m,); of a force ellipsoid inf if any force is held
 
     @property
     def volume(self) -> float:
-        """Product of the half axes: the volume but for the factor of the unit ball."""
+        """Product of the half axes: the volume over that of the unit ball."""
         return float(np.prod(self.lengths))
 
 
@@ -48,7 +48,7 @@ class Analysis(NamedTuple):
     manipulability: float  # √det(J Jᵀ), √det(Jᵀ J) if m > n: the product of the singular values (Yoshikawa)
     condition: float  # σ_max / σ_min, from 1 to inf
     isotropy: float  # σ_min / σ_max, from 0 (singular) to 1 (the same in every direction)
-    null_space: Array  # joint rates that move nothing, orthonormal columns (n, n - rank)
+    null_space: Array  # joint rates without motion of the tool, orthonormal columns (n, n - rank)
     lost: Array  # directions in which the arm cannot go, orthonormal columns (m, m - rank)
     velocity: Ellipsoid  # of unit joint rates
     force: Ellipsoid  # of unit joint efforts
@@ -57,13 +57,13 @@ class Analysis(NamedTuple):
 def analyse(
     jacobian: ArrayLike, rows: tuple[int, ...] | None = None, *, length: float = 1.0, tolerance: float = SINGULAR
 ) -> Analysis:
-    """Return the singular values of a Jacobian, and what follows from them.
+    """Return the singular values of a Jacobian, and the measures derived from them.
 
     Args:
         jacobian: (m, n), for instance of ``Kinematics.jacobian``.
         rows: those that count, all unless given; ``LINEAR`` and ``ANGULAR`` of a geometric one, (0, 2, 4) in the plane
             x-z.
-        length: that weighs radians against metres [m]: multiplies the rows from 3 on of a geometric Jacobian (six
+        length: weight of radians against metres [m]: multiplies the rows from 3 on of a geometric Jacobian (six
             rows).
         tolerance: see ``SINGULAR``.
 

@@ -7,7 +7,7 @@
 
 with the screws S = [v; ω] in the root link's frame at position 0, where the link is at M (Lynch and Park, Modern
 Robotics (2017), section 4.1; their order is [ω; v]). A mimic joint is a screw of its own that moves with another's
-coordinate. No frame is chosen anywhere, and nothing of the compiled route is used: the two check each other.
+coordinate. It chooses no frames and uses none of the compiled functions: the two check each other.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Screws:
         return self._partial(q)[-1] @ self.home
 
     def jacobian(self, q: ArrayLike) -> Array:
-        """The space Jacobian (6, n) or (N, 6, n): each screw moved by those before it (Lynch and Park, eq. 5.11)."""
+        """The space Jacobian (6, n) or (N, 6, n): each screw moved by the previous ones (Lynch and Park, eq. 5.11)."""
         moved = self._partial(q)
         columns = np.zeros((*moved[0].shape[:-2], 6, self.n))
         for k, (axis, ratio, column) in enumerate(zip(self.axes, self.ratios, self.coordinates, strict=True)):

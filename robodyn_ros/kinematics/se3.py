@@ -4,7 +4,7 @@
 """Rigid motions: the group SE(3), its logarithms and its adjoint.
 
 A motion is a homogeneous matrix T, (4, 4) or (N, 4, 4); a twist is [v; ω], linear above angular, (6,) or (N, 6), the
-order of this package's Jacobians (Lynch and Park, Modern Robotics (2017), section 3.3, have it the other way round).
+order of this package's Jacobians (Lynch and Park, Modern Robotics (2017), section 3.3, have the opposite order).
 Composition is the matrix product, ``T1 @ T2``.
 """
 
@@ -22,7 +22,7 @@ from robodyn_ros.robot import Pose
 from robodyn_ros.robot.pose import Array
 
 ROUNDING = 1e-6
-"""A matrix whose rows are orthonormal to this is taken for a rotation."""
+"""Tolerance of the orthonormal rows of a rotation."""
 
 
 def motion(rotation: ArrayLike, translation: ArrayLike) -> Array:
@@ -42,13 +42,13 @@ def as_pose(target: ArrayLike | Pose) -> Array:
     """A homogeneous matrix (4, 4).
 
     Raises:
-        InputError: it is none.
+        InputError: it is not one.
     """
     if isinstance(target, Pose):
         return from_pose(target)
     matrix = as_real("target", target, "a homogeneous matrix (4, 4)")
     if matrix.shape != (4, 4) or not _is_motion(*matrix.tolist()):
-        raise InputError("target", f"must be a homogeneous matrix (4, 4) with a rotation in it, not {target!r}", target)
+        raise InputError("target", f"must be a homogeneous matrix (4, 4) with a rotation, not {target!r}", target)
     return matrix
 
 
@@ -97,7 +97,7 @@ def log(matrix: ArrayLike) -> Array:
 
 
 def adjoint(matrix: ArrayLike) -> Array:
-    """Ad(T), (6, 6): twists seen in frame B to the same twists seen in A, for T the pose of B in A.
+    """Ad(T), (6, 6): from twists in frame B to the same twists in A, for T the pose of B in A.
 
     In the order [v; ω]: [[R, [p]× R], [0, R]] (Lynch and Park, definition 3.20).
     """
@@ -111,7 +111,7 @@ def adjoint(matrix: ArrayLike) -> Array:
 def error(actual: ArrayLike, wanted: ArrayLike) -> Array:
     """Return the error between two poses: [Δp; Δφ] in the axes both are given in, Δφ = log(R_wanted R_actualᵀ).
 
-    The velocity [ṗ; ω] that makes up for it in unit time on straight lines; unlike a logarithm of the whole motion, its
+    The velocity [ṗ; ω] that corrects it in unit time on straight lines; unlike a logarithm of the whole motion, its
     upper half does not depend on the rotation.
     """
     a, b = np.asarray(actual, dtype=np.float64), np.asarray(wanted, dtype=np.float64)

@@ -1,11 +1,11 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A line drawing of a mechanism, as lectures draw it: links, joints, frames, angles, centres of mass.
+"""A line drawing of a mechanism, as in lectures: links, joints, frames, angles, centres of mass.
 
 The drawing is an SVG made from the URDF alone, and the same arm gives the same bytes. An arm that moves in one plane is
 drawn in that plane; any other is seen from the side and above, in parallel perspective. A joint's coordinate is marked
-from its zero: an arc from where the link would be at q_i = 0, or an arrow along the slide.
+from its zero: an arc from the direction of the link at q_i = 0, or an arrow along the slide.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from robodyn_ros.robot import Pose, Robot
 from robodyn_ros.robot.pose import Array
 
 WIDTH, HEIGHT, MARGIN = 520.0, 400.0, 56.0
-"""Greatest size of the drawing, and the room that it leaves around the arm for letters and arrows [px]."""
+"""Greatest size of the drawing, and its margin around the arm for letters and arrows [px]."""
 
 BORDER = 20.0
-"""Empty border above and below what is drawn: the height of a letter [px]."""
+"""Empty border above and below the drawing: the height of a letter [px]."""
 
 HEIGHTS = re.compile(r'(?:(?<=,)| c?y=")(-?\d+\.\d)(?=[" ])')
 """A height in the picture: of a point, of a middle, or of a text."""
@@ -41,7 +41,7 @@ TURN, SLIDE = 0.7, 0.35
 """Position of a joint unless it is given: of one that turns [rad], of one that slides over its range [-]."""
 
 LETTER = np.array([10.0, 10.0])
-"""Half of the width and of the height that a letter with its index takes [px]."""
+"""Half of the width and of the height of a letter with its index [px]."""
 
 DISC = 9.0
 """Radius around a joint or a centre of mass that stays free of letters [px]."""
@@ -53,29 +53,29 @@ PARALLEL = 1e-6
 """Greatest cross product of directions that count as parallel [-]."""
 
 AZIMUTH, ELEVATION = np.radians(-58.0), np.radians(22.0)
-"""Direction from which an arm is seen that moves in no plane [rad]."""
+"""Direction of view of an arm that moves in no plane [rad]."""
 
 LINK, INK, PALE, ANGLE, AXES = "#b9c6d3", "#222222", "#8c8c8c", "#D55E00", ("#c0392b", "#2e8b57", "#0072B2")
 """Colours of links, lines and text, auxiliary lines, coordinates, and of the axes x, y, z of a frame."""
 
 LENGTHS = {True: 0.17, False: 0.09}
-"""Drawn in a plane or not → length of a frame's axes, as a part of the arm's size."""
+"""Drawn in a plane or not → length of a frame's axes, relative to the arm's size."""
 
 
 class SketchedBody(NamedTuple):
-    """A body where it is drawn; all in the root link's frame."""
+    """A body at its drawn pose; all in the root link's frame."""
 
     zero: Pose  # the body's frame at q = 0 of its own joint
     frame: Pose  # the body's frame
     axis: Array  # of its joint (3,), a unit vector
     value: float  # position of its joint [rad] or [m]
     slides: bool  # its joint is prismatic
-    ends: list[Array]  # where its links lead to from the joint (3,) [m]
+    ends: list[Array]  # far ends of its links, from the joint (3,) [m]
     com: Array | None  # its centre of mass (3,) [m]
 
 
 class SketchLetter(NamedTuple):
-    """A letter with an index, and the place where it stands if nothing is in the way."""
+    """A letter with an index, and its usual place."""
 
     place: Array  # its middle (2,) [px]
     letter: str
@@ -107,8 +107,8 @@ def sketch(robot: Robot, q: ArrayLike | None = None, *, frames: Literal["links",
 
     Args:
         robot: the arm.
-        q: positions (n,) in [rad] or [m]; such that every coordinate can be seen unless given.
-        frames: which frames to draw: those of the URDF's links, or those in which the equations are written
+        q: positions (n,) in [rad] or [m]; with every coordinate visible unless given.
+        frames: frames to draw: those of the URDF's links, or those of the equations
             (:mod:`robodyn_ros.kinematics.tree`), whose z is the joint's axis.
 
     Returns:
@@ -145,7 +145,7 @@ height="{height:g}" role="img" font-family="'Latin Modern Math','STIX Two Text',
 
 
 def _extent(body: str) -> tuple[float, float]:
-    """The top and the height of what is drawn, with a border [px]."""
+    """The top and the height of the drawing, with a border [px]."""
     heights = [float(y) for y in HEIGHTS.findall(body)]
     top, bottom = round(min(heights) - BORDER), round(max(heights) + BORDER)
     return top, bottom - top
@@ -158,7 +158,7 @@ def _telling_pose(robot: Robot) -> Array:
     pose, sign = np.zeros(robot.n), 1.0
     for index, joint in enumerate(robot.joints):
         lower, upper = joint.lower, joint.upper
-        if joint.is_prismatic:  # out of its zero in its positive direction, and no further than the arm is long
+        if joint.is_prismatic:  # from its zero in the positive direction, by the length of the arm at most
             nearest = float(np.clip(0.0, lower, upper))
             wanted = nearest + min(SLIDE * (upper - nearest), reach) if upper > nearest else SLIDE * (lower - upper)
         else:
@@ -243,7 +243,7 @@ def _fitted(view: SketchView, bodies: list[SketchedBody]) -> SketchView:
 
 
 def _size(view: SketchView) -> float:
-    """The arm's size [m], for what is drawn as a part of it."""
+    """The arm's size [m], the scale of the other parts."""
     return min(WIDTH, HEIGHT) / view.scale
 
 
@@ -267,7 +267,7 @@ def _head(before: Array, tip: Array, colour: str) -> str:
 
 
 def _text(letter: SketchLetter, place: Array) -> str:
-    """A letter with its middle at a place; with a white rim, so that lines behind it do not disturb."""
+    """A letter with its middle at a place; with a white rim against the lines behind it."""
     rim = 'paint-order="stroke" stroke="white" stroke-width="4" stroke-linejoin="round"'
     below = f'<tspan dy="4" font-size="12" font-style="normal">{letter.number}</tspan>' if letter.number != "" else ""
     x, y = place
@@ -278,7 +278,7 @@ def _text(letter: SketchLetter, place: Array) -> str:
 
 
 def _lettered(letters: list[SketchLetter], discs: list[Array], marks: list[str]) -> Iterator[str]:
-    """The letters, each as near to its usual place as the others, the discs and then the lines leave room."""
+    """The letters, each as near to its usual place as possible, clear of other letters, discs and then lines."""
     lines = np.concatenate([np.empty((0, 2)), *(_dots(found) for mark in marks for found in LINES.findall(mark))])
     turns = np.linspace(0.0, 2.0 * np.pi, 16, endpoint=False)
     around = np.stack([np.cos(turns), np.sin(turns)], axis=1)
@@ -321,7 +321,7 @@ def _links(view: SketchView, bodies: list[SketchedBody]) -> Iterator[str]:
 
 
 def _zero_direction(body: SketchedBody) -> Array:
-    """Where the link would point at zero, across the joint's axis (3,); an axis of the frame where it lies on that."""
+    """Direction of the link at zero, across the joint's axis (3,); an axis of the frame if the link lies on it."""
     local = body.frame.rotation.T @ (body.ends[0] - body.frame.translation)
     for candidate in (local, *np.eye(3)):
         direction = body.zero.rotation @ candidate

@@ -4,8 +4,8 @@
 """Rotations: the group SO(3) and its logarithms, stable at every angle from 0 to π.
 
 A rotation vector φ = θ a is the angle [rad] times the unit axis, (3,) or (N, 3); a rotation is a matrix, (3, 3) or (N,
-3, 3). Rodrigues' formula and its inverse: Lynch and Park, Modern Robotics (2017), section 3.2.3. The logarithm goes by
-the quaternion, for arccos((tr R - 1) / 2) loses half the digits near 0 and near π (Shepperd, Quaternion from rotation
+3, 3). Rodrigues' formula and its inverse: Lynch and Park, Modern Robotics (2017), section 3.2.3. The logarithm uses
+the quaternion: arccos((tr R - 1) / 2) loses half the digits near 0 and near π (Shepperd, Quaternion from rotation
 matrix, J. Guidance and Control 1 (1978)). Left Jacobian: Barfoot, State Estimation for Robotics (2017), section 7.1.
 """
 
@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from robodyn_ros.robot.pose import Array
 
 SERIES = 0.05
-"""Below this angle [rad] the coefficients are taken from their series: three terms are exact to rounding there."""
+"""Angle below which the coefficients are computed by their series, where three terms are exact to rounding [rad]."""
 
 
 def hat(phi: ArrayLike) -> Array:
@@ -51,7 +51,7 @@ def quaternion(rotation: ArrayLike) -> Array:
 
 
 def rotation_vector(r: Array) -> Array:
-    """:func:`log` of an array, which may be one of expressions: a control law that uses it can be traced."""
+    """:func:`log` of an array, which may have expressions: a control law that uses it can be traced."""
     q = _quaternion(r)
     w, v = q[..., 0], q[..., 1:]
     s = np.sqrt(np.sum(v**2, -1))
@@ -86,7 +86,7 @@ def left_jacobian(phi: ArrayLike) -> Array:
 
 
 def left_jacobian_inverse(phi: ArrayLike) -> Array:
-    """J(φ)⁻¹; singular where a whole turn is, at 2π."""
+    """J(φ)⁻¹; singular at a whole turn, 2π."""
     matrix = hat(phi)
     theta = angle(phi)
     square = theta**2

@@ -1,11 +1,11 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""From a pose for the tool to positions for the joints, or a refusal that says why.
+"""From a pose of the tool to positions of the joints, or a refusal with its reason.
 
-What of the pose counts follows from the arm: six joints or more can take up a pose, a planar arm a position and a turn
-in its plane, others a position. What an arm cannot take up by its build (a planar arm: to leave its plane) must not be
-asked for beyond a slack. A planar RR or PRR arm answers by the closed form, every other one by damped least squares.
+The components of the pose that count depend on the arm: six joints or more can reach a pose, a planar arm a position
+and a turn in its plane, others a position. A target may deviate by a slack at most in directions that the arm cannot
+move in (a planar arm: out of its plane). A planar RR or PRR arm uses the closed form, others damped least squares.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from robodyn_ros.robot.configuration import ConfigurationSpace
 from robodyn_ros.robot.pose import Array
 
 FLAT = 1e-9
-"""Sines below this are zero when an arm is tested for being planar."""
+"""Greatest sine that counts as zero in the test for a planar arm."""
 
 
 class UnreachableError(RobodynError):
-    """A pose that the tool cannot take up; the message says why.
+    """A pose that the tool cannot reach; the message has the reason.
 
     Attributes:
-        reason: the same without the tool's name.
+        reason: the reason without the tool's name.
     """
 
     def __init__(self, link: str, reason: str) -> None:
@@ -47,18 +47,18 @@ class UnreachableError(RobodynError):
 class Goal(NamedTuple):
     """Joint positions that bring the tool to a target."""
 
-    q: Array  # (n,) in [rad] or [m], within the limits, in the turns nearest to where the arm was
-    pose: Array  # where the tool is then (4, 4)
+    q: Array  # (n,) in [rad] or [m], within the limits, in the turns nearest to the initial position
+    pose: Array  # pose of the tool at these positions (4, 4)
     position_error: float  # between that and the target, in all directions [m]
     rotation_error: float  # likewise [rad]
 
 
 class ToolTarget:
-    """Answers targets for one link. Like a kernel, an object of this class belongs to one thread.
+    """Joint positions for targets of one link. Like a kernel, an object of this class belongs to one thread.
 
     Attributes:
-        task: what of a pose counts.
-        slack: how far off a target may lie in directions that the arm has no freedom in: [m] and [rad].
+        task: the components of a pose that count.
+        slack: greatest deviation of a target in directions that the arm cannot move in: [m] and [rad].
     """
 
     def __init__(
@@ -74,9 +74,9 @@ class ToolTarget:
         Args:
             kinematics: of the arm.
             link: the tool.
-            task: what of a pose counts; what the arm is built for unless given.
+            task: the components of a pose that count; those that the arm can reach unless given.
             slack: see the class.
-            settings: of the search; unless given, of all solutions found the one nearest to where the arm is.
+            settings: of the search; unless given, the solution nearest to the arm's position.
 
         Raises:
             InputError: no such link, or no joint moves it.
@@ -94,11 +94,11 @@ class ToolTarget:
                 self._planar = PlanarInverse(kinematics.robot, link)
 
     def goal(self, target: ArrayLike | Pose, q: ArrayLike) -> Goal:
-        """Return the joint positions that bring the tool to a target.
+        """Return the joint positions for a target of the tool.
 
         Args:
             target: pose of the tool in the root link's frame, (4, 4) or a Pose.
-            q: where the joints are, (n,) in [rad] or [m].
+            q: present joint positions, (n,) in [rad] or [m].
 
         Raises:
             InputError: the target is no pose, or q is not n finite numbers.
@@ -121,7 +121,7 @@ class ToolTarget:
         return Goal(found, pose, *off)
 
     def _by_branches(self, closed: PlanarInverse, wanted: Array, start: Array) -> Array:
-        """Return the nearest branch of the closed form, for the part of the target in the plane."""
+        """Return the nearest branch of the closed form, for the projection of the target on the plane."""
         flat = wanted[:3, 3] - closed.arm.beside(wanted[:3, 3])
         turn = closed.arm.turn_of(wanted[:3, :3]) if closed.arm.kind == "PRR" else None
         found: Branches = closed.solve(flat, turn, start, slack=1e-9)
@@ -134,7 +134,7 @@ class ToolTarget:
         return found.within_limits[int(np.argmin(distances))].q
 
     def _check_slack(self, missing: Array) -> None:
-        """Refuse a target that is off by more than the slack in directions that the arm has no freedom in."""
+        """Refuse a target that deviates by more than the slack in directions that the arm cannot move in."""
         if self._normal is None or not self._inverse.robot.n < 6:
             return
         beside = abs(float(missing[:3] @ self._normal))

@@ -3,13 +3,13 @@
 
 """The arm in the frames in which its equations are shortest.
 
-Every body gets a frame whose z axis is its joint's axis. What then is still free, the frame's turn about z and its
-place along z, is chosen as Denavit and Hartenberg chose it (modified form, Craig, Introduction to Robotics, ch. 3): x
+Every body gets a frame whose z axis is its joint's axis. The free coordinates, the frame's rotation about z and its
+position along z, are chosen as by Denavit and Hartenberg (modified form, Craig, Introduction to Robotics, ch. 3): x
 along the common normal to the next joint's axis. Constant rotations become turns about x, offsets lose components,
-and products with zero and one vanish from the generated code. Nothing is lost: it is a change of coordinates.
+and products with zero and one vanish from the generated code. It is only a change of coordinates.
 
-The common normal of two axes that are almost parallel may lie kilometres away, and an inertia seen from there loses its
-digits: those of l² beside a distance squared. So a frame goes to the common normal only where that is near the arm.
+The common normal of two axes that are almost parallel may be kilometres away, and an inertia about a point there loses
+its digits: those of l² beside a distance squared. So a frame is at the common normal only if that is near the arm.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from robodyn_ros.robot import Body, Pose, Robot
 from robodyn_ros.robot.pose import Array, read_only
 
 ROUNDING = 1e-14
-"""A sine, cosine or relative length below this is the rounding of a zero."""
+"""Greatest sine, cosine or relative length that counts as the rounding error of a zero."""
 PARALLEL = 1e-6
 """Two axes with a smaller sine between them count as parallel here, where only the choice of a frame depends on it."""
 NEAR = 10.0
-"""How far along its axis a frame may be from its joint, as a multiple of the distance to the next joint: two digits."""
+"""Greatest distance of a frame from its joint along the axis, relative to that of the next joint: two digits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,9 +39,9 @@ class TreeNode:
         prismatic: slides, else turns.
         rotation: constant part of the rotation from the body's frame to the parent's, (3, 3).
         turn: constant turn about z that follows it, 0 on a prismatic joint [rad].
-        offset: where the joint lies in the parent's frame, (3,) in [m].
+        offset: position of the joint in the parent's frame, (3,) in [m].
         frame: pose of this frame in the body's own frame.
-        body: the body it stands for.
+        body: the body of the node.
     """
 
     parent: int
@@ -97,7 +97,7 @@ def _built(robot: Robot) -> Tree:
 
 
 def geometry(tree: Tree) -> tuple[object, ...]:
-    """Return plain numbers that are equal for two trees exactly if their equations differ only in inertias."""
+    """Return numbers that are equal for two trees if and only if their equations differ only in inertias."""
     return (
         tree.n,
         tree.base.tolist(),
@@ -163,7 +163,7 @@ def _foot(axis: Array, point: Array, direction: Array, otherwise: Array) -> Arra
 
 
 def _oriented(axis: Array, towards: Array) -> Array:
-    """A rotation whose z column is the axis and whose x column points, as far as it can, towards a vector."""
+    """A rotation whose z column is the axis and whose x column is the direction nearest to a vector."""
     x = towards - (towards @ axis) * axis
     length = np.linalg.norm(x)
     if length < PARALLEL * max(1.0, float(np.linalg.norm(towards))):
@@ -175,7 +175,7 @@ def _oriented(axis: Array, towards: Array) -> Array:
 
 
 def _split(rotation: Array, slides: bool) -> tuple[Array, float]:
-    """A rotation as (constant part, turn about z): the constant part a turn about x wherever there is such a split."""
+    """A rotation as (constant part, turn about z): the constant part is a turn about x if such a split exists."""
     if slides or abs(rotation[0, 2]) > ROUNDING:
         return np.vectorize(_clean)(rotation), 0.0
     sine, cosine = _clean(-rotation[1, 2]), _clean(rotation[2, 2])
@@ -184,6 +184,6 @@ def _split(rotation: Array, slides: bool) -> tuple[Array, float]:
 
 
 def _clean(value: float) -> float:
-    """Return a number without the rounding that hides a zero or a one."""
+    """Return a number, with zero or one in place of their rounding errors."""
     nearest = round(value)
     return float(nearest) if abs(value - nearest) < ROUNDING else float(value)

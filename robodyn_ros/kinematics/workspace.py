@@ -4,9 +4,9 @@
 """The workspace of a link, by sampling positions within the limits and by solving for orientations.
 
 A point of the reachable workspace is reached in some orientation, one of the dexterous workspace in every orientation
-(Kumar and Waldron, The workspaces of a mechanical manipulator, ASME J. Mech. Design 103 (1981)); between the two lies
+(Kumar and Waldron, The workspaces of a mechanical manipulator, ASME J. Mech. Design 103 (1981)); between the two is
 the ratio of orientations, the capability map of Zacharias, Borst and Hirzinger (IROS 2007). Sampling approaches the
-reachable set from within: every point that it shows is reachable.
+reachable set from within: every sampled point is reachable.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ SPAN = np.pi
 
 
 class WorkspaceSamples(NamedTuple):
-    """Positions of the arm, and of the link with them."""
+    """Positions of the arm, with those of the link."""
 
     q: Array  # (N, n) in [rad] or [m]
     points: Array  # (N, 3) in [m], in the root link's frame
-    manipulability: Array  # (N,) Yoshikawa's, of the rows asked for
+    manipulability: Array  # (N,) Yoshikawa's, of the chosen rows
 
 
 class Cells(NamedTuple):
-    """Cubes of space that samples fell into, and one value of each."""
+    """Cubes of space that contain samples, and one value of each."""
 
     centers: Array  # (K, 3) in [m]
     values: Array  # (K,)
@@ -64,13 +64,13 @@ def random_positions(robot: Robot, count: int, seed: int = 1) -> Array:
 def sample(
     kinematics: Kinematics, link: str, count: int = 100_000, *, rows: tuple[int, ...] = (0, 1, 2), seed: int = 1
 ) -> WorkspaceSamples:
-    """Sample the place of a link at random positions of the arm, a few million a second.
+    """Sample the position of a link at random positions of the arm, a few million per second.
 
     Args:
         kinematics: of the arm.
         link: its name.
-        count: how many.
-        rows: of the geometric Jacobian that the manipulability is of; of a planar arm those of its plane.
+        count: number of samples.
+        rows: rows of the geometric Jacobian for the manipulability; of a planar arm those of its plane.
         seed: of the positions.
 
     Raises:
@@ -85,7 +85,7 @@ def cells(points: ArrayLike, values: ArrayLike, size: float) -> Cells:
 
     Args:
         points: (N, 3) in [m].
-        values: (N,); give them a minus where the least is wanted; NaN counts as nothing.
+        values: (N,); negate them to keep the least; NaN is ignored.
         size: edge of a cube [m].
 
     Raises:
@@ -111,9 +111,9 @@ def dexterity(
     """Return the ratio of orientations in which a link can be brought to points, (N,) from 0 to 1.
 
     Args:
-        inverse: of the link; its settings say how hard to look.
+        inverse: inverse kinematics of the link, with the settings of its search.
         points: (N, 3) in the root link's frame in [m].
-        orientations: how many, at random and the same for all points (Shoemake, Uniform random rotations, 1992).
+        orientations: their number, at random and the same for all points (Shoemake, Uniform random rotations, 1992).
         task: ``Task.pointing()`` counts directions of the tool alone; the whole pose unless given.
         seed: of the orientations.
 
@@ -130,7 +130,7 @@ def dexterity(
             solution = inverse.solve(se3.motion(turn, point), start, task)
             if solution.converged:
                 found[index] += 1.0
-                start = solution.q  # the next orientation is often near
+                start = solution.q  # the next solution is often near
             elif solution.outcome == "beyond_reach":
                 break
     return found / orientations

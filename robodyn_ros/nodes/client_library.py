@@ -1,10 +1,10 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What nodes use of rclpy that is not the same in all distributions, or that rclpy exports nowhere.
+"""The parts of rclpy that differ between distributions, or that rclpy does not export.
 
 Names that Lyrical's rclpy removed (the older names of QoS policies, ``qos_event``, parameters declared by name alone)
-are used nowhere in this package; ``test_house.py`` holds that. Where rclpy moves one of these, this file follows.
+are used nowhere in this package; ``test_house.py`` holds that. If rclpy moves one of these, only this file changes.
 """
 
 from __future__ import annotations

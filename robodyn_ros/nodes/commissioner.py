@@ -126,7 +126,7 @@ class CommissionerNode(ExceptionGuard, Node):  # type: ignore[misc]
         steady_timer(self, WATCH_PERIOD, self._watch)
         self._signalled = False
         for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, self._on_signal)  # in place of ending at once
+            signal.signal(number, self._on_signal)  # instead of an immediate end
         self._answers: queue.SimpleQueue[str] = queue.SimpleQueue()
         if self._settings.guided:
             threading.Thread(target=self._read_answers, daemon=True).start()
@@ -154,17 +154,17 @@ class CommissionerNode(ExceptionGuard, Node):  # type: ignore[misc]
                 return
             self._send(self._procedure.update(when, q, qd), message.header.stamp)
             self._last, self._received = (when, q), monotonic()
-        except RobodynError as problem:  # the watch lowers the efforts, as if no state had come
+        except RobodynError as problem:  # the watch ramps the efforts down, as if no state had come
             self._procedure.stop(f"a joint state is not usable: {problem}")
 
     def _watch(self) -> None:
-        """Pass on signals and answers, lower the efforts while no states come, and end after the procedure."""
+        """Pass on signals and answers, ramp the efforts down while no states come, and end after the procedure."""
         if self._signalled:
             self._procedure.stop("interrupted")
         while not self._answers.empty():
             answer = self._answers.get()
             if answer == "end":
-                self._procedure.stop("nobody is there to answer")
+                self._procedure.stop("the questions have no answer")
             elif self._procedure.question is not None:
                 self._procedure.answer(answer in ("y", "yes"))
         self._print_stage()

@@ -1,13 +1,13 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The conductor node: has a controller follow a trajectory, and records what the arm does.
+"""The conductor node: lets a controller follow a trajectory, and records the motion of the arm.
 
-:meth:`ConductorNode._script` is all that it does, in order. It waits until states and commands flow, sends the
-trajectory with a start a little later, and saves a :class:`~robodyn_ros.control.run_record.RunRecord` when the motion
-is over. Before and after, the simulator is paused for a moment: while no message is under way, the number of commands
-that the controller has sent can be compared with the number that the simulator has received, and the trajectory comes
-in time however busy the machine is. Faults that the nodes report during the motion are part of the record.
+:meth:`ConductorNode._script` has all steps in order. It waits until states and commands flow, sends the trajectory with
+a start a little later, and saves a :class:`~robodyn_ros.control.run_record.RunRecord` after the motion. Before and
+after, the simulator is paused for a moment: while no message is on its way, the number of commands that the controller
+has sent can be compared with the number that the simulator has received, and the trajectory arrives in time even on a
+busy machine. Faults that the nodes report during the motion are part of the record.
 
 Progress goes to stdout, one JSON object a line: ``{"time": 1.25, "error": [0.001, 0.02, 0.01]}``, the trajectory's time
 [s] and reference minus position [rad] or [m].
@@ -50,7 +50,7 @@ EVERY_MESSAGE = QoSProfile(depth=20000, reliability=RELIABLE.reliability)
 """For subscriptions that are recorded without a gap."""
 
 PERIOD = 0.1
-"""Time between two checks that the script can go on [s]."""
+"""Time between two checks that the script can continue [s]."""
 
 COUNT = "commands since start"
 """Name of the number of commands in the diagnostics of the controller and of the simulator."""
@@ -59,13 +59,13 @@ TIME, GAP = "simulated time [s]", "longest time without a command [ms]"
 """Names of the time, and of the longest time between two commands, in the diagnostics of the simulator."""
 
 SILENT = "no joint states"
-"""What a controller reports that waits for a state, by its own clock, and has nothing to do about it yet."""
+"""Report of a controller that waits for a state, by its own clock, before that is a fault."""
 
 TAKEN = "reference age [s]"
-"""What the diagnostics of the controller have as soon as a reference has come."""
+"""Key of the controller's diagnostics that exists once it has a reference."""
 
 ROUNDING = 1e-4
-"""What a time in the diagnostics is rounded by, at most [s]."""
+"""Greatest rounding error of a time in the diagnostics [s]."""
 
 LEAD = 0.3
 """Time from sending the trajectory to its start [s]."""
@@ -74,13 +74,13 @@ PROGRESS_PERIOD = 0.1
 """Time between two reports of the progress on stdout, by the stamps of the states [s]."""
 
 TOLERANCE = 0.1
-"""How far from the first waypoint the arm may be at the start: a law that does not know gravity sags [rad] or [m]."""
+"""Greatest distance of the arm from the first waypoint at the start [rad] or [m]; without a gravity term it sags."""
 
 PATIENCE = 120.0
 """Longest wait for each step on a machine that is busy otherwise [s]."""
 
 LOCKSTEP_PATIENCE = 600.0
-"""The same in lockstep, where the motion takes as long as it takes [s]."""
+"""The same in lockstep, where the motion has no time limit [s]."""
 
 NUMBER = re.compile(r"[\d.]+")
 """Part of a message."""
@@ -91,7 +91,7 @@ Row = tuple[float, float, tuple[Array, ...]]
 
 @dataclass(frozen=True)
 class ConductorSettings:
-    """Settings of the conductor; each field's metadata say what it is."""
+    """Settings of the conductor; each field's metadata describe it."""
 
     lockstep: bool = switch(False, "whether the simulator runs in lockstep; goes into the record")
 
@@ -136,7 +136,7 @@ class ConductorNode(ExceptionGuard, Node):  # type: ignore[misc]
         self._runner = ScriptRunner(self, end, self._script(), self._patience, PERIOD)
 
     def _script(self) -> Script:
-        """All that happens, in order."""
+        """All steps, in order."""
         recorder, duration = self._recorder, self._trajectory.duration
         yield ScriptStep("joint states", lambda: recorder.states)
         yield ScriptStep("commands of the controller", lambda: recorder.commands)
@@ -149,14 +149,14 @@ class ConductorNode(ExceptionGuard, Node):  # type: ignore[misc]
             yield ScriptStep("a controller and a simulator without a fault", self._all_is_well)
             yield from self._set_paused(True)
             before = yield from self._count()
-            if self._all_is_well(paused=True):  # else a fault began before the pause, and lasts as long as that
+            if self._all_is_well(paused=True):  # else a fault began before the pause, and lasts until its end
                 break
             yield from self._set_paused(False)
         now = float(self._value("simulator", TIME))
         yield ScriptStep("the last state before the pause", lambda: recorder.states[-1][0] > now - ROUNDING)
         end = monotonic() + self._patience
         taken = False
-        while not taken:  # a subscriber that was discovered a moment ago may miss the first
+        while not taken:  # a subscriber that was just discovered may miss the first message
             if monotonic() > end:
                 raise NotReadyError("the controller does not receive the trajectory")
             self._send()
@@ -185,12 +185,12 @@ class ConductorNode(ExceptionGuard, Node):  # type: ignore[misc]
         )
 
     def _set_paused(self, paused: bool) -> Script:
-        """Let the simulated time stand still, or go on."""
+        """Pause or continue the simulated time."""
         answer = RepeatedRequest(self._pause, SetBool.Request(data=paused))
         yield ScriptStep("an answer of the simulator", answer.done)
 
     def _count(self) -> Generator[ScriptStep, None, list[int]]:
-        """How many commands were sent, and how many were accepted; the simulator is paused."""
+        """Numbers of commands that were sent, and that were accepted; the simulator is paused."""
         counts = []
         for name in ("controller", "simulator"):
             yield from self._next_report(name)
@@ -264,14 +264,14 @@ class ConductorNode(ExceptionGuard, Node):  # type: ignore[misc]
             waits = self._settings.lockstep and (status.message == SILENT or status.message.startswith(FAULT))
             if status.level != DiagnosticStatus.OK and not waits:
                 problem = f"{name}: {status.message}"
-                self._problems.setdefault(NUMBER.sub("", problem), problem)  # once, however its numbers change
+                self._problems.setdefault(NUMBER.sub("", problem), problem)  # once, even if its numbers change
             if name == "simulator":
                 self._gap = max(self._gap, float(self._value(name, GAP)) / 1e3)
         self._runner.go_on()
 
 
 class Recorder:
-    """Keeps the states and commands of an arm.
+    """Records the states and commands of an arm.
 
     Attributes:
         states: those since :meth:`clear`, with position and velocity.
@@ -291,15 +291,15 @@ class Recorder:
         self._clock = clock
 
     def clear(self) -> None:
-        """Forget what came so far."""
+        """Delete all states and commands so far."""
         self.states.clear()
         self.commands.clear()
 
     def add_state(self, message: JointState) -> None:
-        """Keep a state, unless it is about other joints or was published again.
+        """Record a state, unless it has other joints or was published again.
 
         Raises:
-            InputError: a joint is missing, or there twice.
+            InputError: a joint is missing, or given twice.
         """
         received = self._clock()
         state = self._orders[0].state(message)
@@ -308,7 +308,7 @@ class Recorder:
             self.states.append((when, received, state))
 
     def add_command(self, message: JointState) -> None:
-        """Keep a command, unless it is another answer to the same state.
+        """Record a command, unless it is another answer to the same state.
 
         Raises:
             InputError: its joints are not those of the record.
@@ -322,7 +322,7 @@ class Recorder:
     def record(
         self, start: float, sent: int, accepted: int, gap: float, faults: Sequence[str], lockstep: bool
     ) -> RunRecord:
-        """The record of what was kept; see :class:`RunRecord` for the arguments."""
+        """The record of all states and commands; see :class:`RunRecord` for the arguments."""
         state_stamp, state_received, (q, qd) = self._arrays(self.states, 2)
         command_stamp, command_received, (effort,) = self._arrays(self.commands, 1)
         return RunRecord(

@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The markers node: what the picture of the arm leaves out, for RViz (:mod:`robodyn_ros.view.overlay`).
+"""The markers node: masses, efforts and more, drawn in RViz beside the arm (:mod:`robodyn_ros.view.overlay`).
 
 It sends nothing to the arm. Markers are in the root link's frame, so they need no transforms of links.
 """
@@ -35,13 +35,13 @@ from robodyn_ros.view.shapes import Shape, read_shapes
 from robodyn_ros.view.tool_marks import TOOL_LAYERS
 
 GHOST = "reference"
-"""The layer that shows the arm where its reference is."""
+"""The layer that shows the arm at its reference."""
 
 TOOL, TARGET = "tool", "target"
 """The layers that show the tool's frame, and the latest target for it."""
 
 AXIS = {TOOL: 0.15, TARGET: 0.25}
-"""Length of the axes of these frames, as part of the arm's size."""
+"""Length of the axes of these frames, relative to the arm's size."""
 
 RATE = 20.0
 """Rate of the markers [Hz]."""
@@ -57,10 +57,10 @@ class Picture:
         Args:
             robot: the arm.
             tool: name of the link that is traced; empty for the last one.
-            layers: what to show.
+            layers: the layers to show.
             watch: the arm's state.
             poses: the poses of its tool.
-            at_tool: what acts there, and what is around it.
+            at_tool: the external wrench there, and the walls around it.
 
         Raises:
             RobodynError: there is no link of that name, or the URDF's shapes cannot be read.
@@ -76,7 +76,7 @@ class Picture:
         self._shown: dict[tuple[str, int], Marker] = {}
 
     def message(self) -> MarkerArray | None:
-        """The markers now, and the removal of those that are no longer there; None before the first state."""
+        """The present markers, and the removal of former ones; None before the first state."""
         watch = self.watch
         if watch.q is None:
             return None
@@ -114,7 +114,7 @@ class MarkersNode(ExceptionGuard, Node):  # type: ignore[misc]
     def __init__(self, end: Exit) -> None:
         """
         Args:
-            end: not used; this node ends when it is told to.
+            end: not used; this node ends only by a signal or a shutdown.
 
         Raises:
             RobodynError: the description or a parameter is wrong.

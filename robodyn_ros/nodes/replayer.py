@@ -1,10 +1,10 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The replayer node: has a controller follow a saved motion, from wherever the arm stands.
+"""The replayer node: lets a controller follow a saved motion, from any position of the arm.
 
-:meth:`ReplayerNode._script` is all that it does, in order: the arm goes from point to point to where the motion begins,
-rests there for a moment, and follows it, in one trajectory. Which law follows it is the controller's matter.
+:meth:`ReplayerNode._script` has all steps in order: the arm goes from point to point to the start of the motion, rests
+there for a moment, and follows it, in one trajectory, under the present law of the controller.
 
 Progress goes to stdout, one JSON object a line: ``{"stage": …}``, and at the end ``{"error": {"wrist": 0.001}}``, the
 greatest distance from the motion, in [rad] or [m].
@@ -35,16 +35,16 @@ from robodyn_ros.nodes.planner.messages import standing_at
 from robodyn_ros.robot.pose import Array
 
 PERIOD = 0.02
-"""Time between two checks that the script can go on [s]."""
+"""Time between two checks that the script can continue [s]."""
 
 PATIENCE = 15.0
 """Longest wait for the arm, its controller, and the controller's answer [s]."""
 
 PAUSE = 0.5
-"""Rest where the motion begins [s]."""
+"""Time of rest at the start of the motion [s]."""
 
 APPROACH = 0.3
-"""Ratio of the velocity limits that the way to the beginning keeps to."""
+"""Ratio of the velocity limits for the approach to the start."""
 
 
 class ReplayerNode(ExceptionGuard, Node):  # type: ignore[misc]
@@ -71,7 +71,7 @@ class ReplayerNode(ExceptionGuard, Node):  # type: ignore[misc]
         ScriptRunner(self, end, self._script(), PATIENCE, PERIOD)
 
     def _script(self) -> Script:
-        """All that happens, in order."""
+        """All steps, in order."""
         yield ScriptStep("a robot_description", lambda: self._description.known)
         robot = self._description.robot()
         motion = slower(read_trajectory(self._path, robot), self._speed)
@@ -88,7 +88,7 @@ class ReplayerNode(ExceptionGuard, Node):  # type: ignore[misc]
         yield ScriptStep("the beginning of the motion", lambda: watch.is_told_to_leave(begin))
         begun = watch.time
         tell({"stage": "moving to the beginning"})
-        yield ScriptStep("the beginning of what was shown", lambda: watch.time - begun > start, longer=start)
+        yield ScriptStep("the beginning of the saved motion", lambda: watch.time - begun > start, longer=start)
         tell({"stage": "playing", "duration": motion.duration})
         greatest = np.zeros(robot.n)
 
@@ -110,10 +110,10 @@ def slower(motion: Trajectory, speed: float) -> Trajectory:
 
 
 def approached(dynamics: Dynamics, start: Array, motion: Trajectory) -> tuple[Trajectory, float]:
-    """A motion with the way to its beginning in front, and the time at which it begins [s].
+    """A motion after the approach to its start, and the time at which it begins [s].
 
     Raises:
-        InputError: the arm cannot carry itself somewhere on the way; the message names the joint.
+        InputError: the arm cannot hold itself somewhere in the approach; the message names the joint.
     """
     way = point_to_point(dynamics, start, motion.positions[0], velocity_limit=APPROACH * dynamics.robot.velocity_limit)
     begin = way.duration + PAUSE

@@ -3,9 +3,9 @@
 
 """The entry points of the nodes' commands.
 
-Importing ROS takes a good part of a second. A node that is told to end meanwhile ends at once, with exit code 0 and
-without output, as at any other time. Once it runs, :mod:`robodyn_ros.nodes.common.executor` handles signals. A command
-that is asked for help needs no ROS at all.
+Importing ROS takes almost a second. A signal meanwhile ends the node at once, with exit code 0 and without output, as
+at any other time. Once it runs, :mod:`robodyn_ros.nodes.common.executor` handles signals. The help of a command needs
+no ROS at all.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import NamedTuple
 from robodyn_ros.errors import RobodynError
 
 PAGES = "docs/reference/nodes"
-"""Where topics, services and parameters are listed."""
+"""Pages with the topics, services and parameters."""
 
 
 class Executable(NamedTuple):
@@ -29,7 +29,7 @@ class Executable(NamedTuple):
 
     module: str  # in this folder
     summary: str
-    needs: str  # what it must be given, or is usually given
+    needs: str  # its required or usual arguments
 
 
 EXECUTABLES = {
@@ -50,11 +50,11 @@ EXECUTABLES = {
     ),
     "teleoperator": Executable(
         "teleoperator",
-        "one end of a coupling of two arms, of which one leads and the other follows",
+        "one end of a coupling of two arms, a leader and a follower",
         "-p role:=leader -r __ns:=/leader",
     ),
 }
-"""Name of the command → what it runs."""
+"""Name of the command → its node."""
 
 
 def controller() -> int:
@@ -124,7 +124,7 @@ def _start(name: str) -> int:
         help_parser(name, os.path.basename(sys.argv[0])).parse_args(own)
     try:
         module = import_module(f"robodyn_ros.nodes.{EXECUTABLES[name].module}")
-    except RobodynError as problem:  # of a package that is missing; once a node is there, it says itself what is wrong
+    except RobodynError as problem:  # of a missing package; later errors are reported by the node itself
         print(f"error: {problem}", file=sys.stderr)
         return 1
     code: int = module.main()
@@ -132,5 +132,5 @@ def _start(name: str) -> int:
 
 
 def _end(number: int, frame: FrameType | None) -> None:
-    """End at once: nothing has been made yet that would have to be released."""
+    """End at once: there is nothing to release yet."""
     os._exit(0)

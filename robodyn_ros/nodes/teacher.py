@@ -1,11 +1,11 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The teacher node: records the states of an arm while somebody leads it by hand.
+"""The teacher node: records the states of an arm that is guided by hand.
 
-:meth:`TeacherNode._script` is all that it does, in order. It lets the controller run a law for that, records until it
-is told to stop by a line on stdin or by Ctrl-C, and has the controller go back to the law it had before, whatever has
-happened in between. The recording is a table that :mod:`robodyn_ros.identification.recording.csv` reads.
+:meth:`TeacherNode._script` has all steps in order. It switches the controller to a law for that, records until a line
+on stdin or Ctrl-C ends it, and always switches the controller back to its former law. The recording is a table that
+:mod:`robodyn_ros.identification.recording.csv` reads.
 
 Progress goes to stdout, one JSON object a line: ``{"stage": "recording"}`` and ``{"states": 1234}``.
 """
@@ -38,7 +38,7 @@ from robodyn_ros.nodes.common.watch import CONTROLLER
 from robodyn_ros.robot.pose import Array
 
 PERIOD = 0.05
-"""Time between two checks that the script can go on [s]."""
+"""Time between two checks that the script can continue [s]."""
 
 PATIENCE = 15.0
 """Longest wait for the arm, its controller, and the controller's answers [s]."""
@@ -79,7 +79,7 @@ class TeacherNode(ExceptionGuard, Node):  # type: ignore[misc]
         self.create_subscription(JointState, "joint_states", self._on_state, EVERY_STATE)
         ScriptRunner(self, end, self._script(), PATIENCE, PERIOD)
         for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda *_: self._stop())  # in place of ending at once
+            signal.signal(number, lambda *_: self._stop())  # instead of an immediate end
         threading.Thread(target=self._read_lines, daemon=True).start()
 
     def _stop(self) -> None:
@@ -90,7 +90,7 @@ class TeacherNode(ExceptionGuard, Node):  # type: ignore[misc]
         self._told = True
 
     def _script(self) -> Script:
-        """All that happens, in order."""
+        """All steps, in order."""
         yield from self._until("a robot_description", lambda: self._description.known)
         robot = self._description.robot()
         self._order = JointOrder(robot.joint_names)
@@ -111,7 +111,7 @@ class TeacherNode(ExceptionGuard, Node):  # type: ignore[misc]
             tell({"stage": "the end"})
         finally:
             if before and before != self._law:
-                self._set.call_async(_request(before))  # sent even where nobody is left to wait for the answer
+                self._set.call_async(_request(before))  # sent even if the script no longer waits for the answer
         if before:
             yield from self._choose(before)
         self._save(robot.joint_names, [joint.position_unit for joint in robot.joints])
@@ -127,7 +127,7 @@ class TeacherNode(ExceptionGuard, Node):  # type: ignore[misc]
             raise NotReadyError("interrupted")
 
     def _choose(self, law: str) -> Script:
-        """Let the controller run a law.
+        """Switch the controller to a law.
 
         Raises:
             ConfigurationError: it refuses.
@@ -144,7 +144,7 @@ class TeacherNode(ExceptionGuard, Node):  # type: ignore[misc]
         try:
             state: Any = self._order.measured(message)
         except InputError:
-            return  # of other joints, or of a part of them
+            return  # of other joints, or of some of them
         when = seconds(message.header.stamp)
         if state is not None and when > 0.0 and not (self._rows and when <= self._rows[-1][0]):
             self._rows.append((when, state[0]))

@@ -3,10 +3,10 @@
 
 """The teleoperator node: one end of a coupling of two arms, beside the controller of the leader or of the follower.
 
-:meth:`TeleoperatorNode._on_state` shows what happens with a state of the arm. At the leader it becomes a message to the
-other end, and what came from there an effort that the hand feels. At the follower what came becomes a reference. Both
-arms' controllers take it as a streamed reference, so all of their limits and faults count. Where nothing comes from the
-other end for ``timeout``, nothing is streamed, and both controllers hold their arm; the coupling begins anew after it.
+:meth:`TeleoperatorNode._on_state` handles a state of the arm. At the leader it becomes a message to the other end, and
+the received message becomes a reflected effort. At the follower the received message becomes a reference. Both arms'
+controllers take it as a streamed reference, so all of their limits and faults apply. After ``timeout`` without a
+message of the other end, nothing is streamed, and both controllers hold their arm; the coupling restarts after it.
 
 Between the ends go JointStates, on the topics ``~/sent`` and ``~/received``, with the joints' names; or, tool by tool,
 with the names x, y, z, rx, ry, rz, where rx to rz are a rotation vector, and the velocities and forces are those of the
@@ -63,10 +63,10 @@ ROLES = ("leader", "follower")
 """Ends of the coupling."""
 
 COUPLED = ("joints", "tool")
-"""What of both arms is coupled."""
+"""Coupled quantities of both arms."""
 
 LONGEST_PERIOD = 0.1
-"""Time between two states above which the coupling begins anew [s]."""
+"""Time between two states above which the coupling restarts [s]."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class TeleoperatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         self._own, self._leads, self._timeout = own, own.role == "leader", own.timeout
         self._settings = parameters.settings(TeleoperationSettings)
         self._others = [name for name in parameters["other_joints"] if name]
-        self._received: tuple[float, PortMessage] | None = None  # when it came [s], and what
+        self._received: tuple[float, PortMessage] | None = None  # time of arrival [s], and message
         self._newest = 0.0  # stamp of the newest message of the other end [s]
         self._time = 0.0  # stamp of the latest state [s]
         self._felt: Array | None = None  # effort of the follower's law
@@ -141,7 +141,7 @@ class TeleoperatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         self._feedback_order = JointOrder(robot.joint_names)
         if self._own.coupling == "tool":
             if self._others:
-                raise ConfigurationError("other_joints: must be empty where the tools are coupled")
+                raise ConfigurationError("other_joints: must be empty if the tools are coupled")
             self._coupling: Coupling = ToolCoupling(dynamics, NodeParameters(self)["tool"])
             self._names, self._order = list(DIRECTIONS), JointOrder(DIRECTIONS)
         else:
@@ -155,7 +155,7 @@ class TeleoperatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         self.create_subscription(JointState, "joint_states", self._on_state, NEWEST)
 
     def _on_received(self, message: JointState) -> None:
-        """Keep what the other end says, unless a newer one has come before."""
+        """Store a message of the other end, unless a newer one has come before."""
         stamp = seconds(message.header.stamp)
         if stamp <= self._newest and self._newest - stamp < self._timeout:
             return
@@ -177,7 +177,7 @@ class TeleoperatorNode(ExceptionGuard, Node):  # type: ignore[misc]
             return
 
     def _on_state(self, message: JointState) -> None:
-        """Stream a reference for a state, and tell the other end."""
+        """Stream a reference for a state, and send a message to the other end."""
         watch, when = self._watch, seconds(message.header.stamp)
         dt, self._time = when - self._time, when
         q, qd = watch.q, watch.qd
@@ -187,7 +187,7 @@ class TeleoperatorNode(ExceptionGuard, Node):  # type: ignore[misc]
             self._end = None
             return
         if not known:
-            self._end = None  # both arms begin where they are
+            self._end = None  # both arms start from their present positions
         received = self._received[1] if self._received is not None and known else None
         if self._leads:
             self._lead(dt, q, qd, received, message)
@@ -201,7 +201,7 @@ class TeleoperatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         effort = self._end.update(dt, q, qd, received)
         told = self._end.message(q, qd)
         self._publish(self._sent, self._names, message, told.first, told.second, told.entered)
-        if received is not None:  # where it is, so that the law adds nothing to what the hand feels
+        if received is not None:  # the present position, so that the law adds nothing to the reflected effort
             self._publish(self._references, self._robot.joint_names, message, q, qd, effort)
 
     def _follow(self, dt: float, q: Array, received: PortMessage | None, message: JointState) -> None:

@@ -30,7 +30,7 @@ from robodyn_ros.robot.description import read_document
 from robodyn_ros.robot.pose import Array, Pose
 
 RADIUS = 0.05
-"""Radius of a body whose shape is not known [m]."""
+"""Radius of a body without a known shape [m]."""
 
 COVER = 0.15
 """Ratio by which the radius of the balls that cover a capsule exceeds the capsule's."""
@@ -53,7 +53,7 @@ def capsules(robot: Robot, radius: float = RADIUS) -> tuple[Capsule, ...]:
 
     Args:
         robot: the arm.
-        radius: radius of a body whose shape is not known [m].
+        radius: radius of a body without a known shape [m].
     """
     elements = {str(link.get("name")): link for link in read_document(robot.urdf).root.findall("link")}
     found: list[Capsule] = []

@@ -180,7 +180,7 @@ class CostSum(Cost):
 
 
 def time_alone(cost: Cost) -> bool:
-    """True if nothing but time counts."""
+    """True if only time counts."""
     return all(isinstance(term, MinimumTime) for _, term in terms_of(cost))
 
 

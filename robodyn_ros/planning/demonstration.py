@@ -1,11 +1,11 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Demonstrations: the motion that somebody has shown by hand, made into a trajectory that the arm can follow.
+"""Demonstrations: a motion that was shown by hand becomes a trajectory that the arm can follow.
 
     recorded positions → rests at both ends cut → low-pass without phase shift → few points → slowed down if need be
 
-Between its points the trajectory is a quintic with the position, velocity and acceleration of what was shown. Points
+Between its points the trajectory is a quintic with the position, velocity and acceleration of the shown motion. Points
 are added where the distance from it is greatest until it is nowhere above the tolerance (the algorithm of Ramer,
 Douglas and Peucker, with quintics in place of chords). At both ends the arm is at rest. A motion that is faster than
 the arm may be, or that needs more effort, is slowed down as a whole, which keeps its path.
@@ -38,7 +38,7 @@ SHORTEST = 30
 """Least number of states that are smoothed."""
 
 MARGIN = 0.2
-"""Time that is kept of the rest before and after the motion [s]."""
+"""Time of rest that is kept before and after the motion [s]."""
 
 SLOWEST = 50.0
 """Greatest factor by which a motion is slowed down."""
@@ -46,9 +46,9 @@ SLOWEST = 50.0
 
 @dataclass(frozen=True)
 class DemonstrationSettings:
-    """How a demonstration becomes a trajectory."""
+    """Settings of the conversion of a demonstration to a trajectory."""
 
-    tolerance: float = setting(0.002, "greatest distance from what was shown, smoothed", "rad or m", 1e-6, 1.0)
+    tolerance: float = setting(0.002, "greatest distance from the shown motion, smoothed", "rad or m", 1e-6, 1.0)
     cutoff: float = setting(5.0, "cutoff frequency of the smoothing", "Hz", 0.1, 100.0)
     rest_speed: float = setting(0.02, "speed below which a joint is at rest", "rad/s or m/s", 1e-6, 10.0)
     speed_share: float = setting(0.8, "share of the velocity limits that may be used", "-", 0.01, 1.0)
@@ -59,20 +59,20 @@ class DemonstrationSettings:
 
 
 class Demonstration(NamedTuple):
-    """A trajectory, and what was done to make it of a recording."""
+    """A trajectory, and the figures of its conversion from a recording."""
 
     trajectory: Trajectory
     shown: int  # number of states that were recorded
     duration: float  # of the motion as it was shown [s]
     slowed: float  # factor by which it was slowed down; 1 if it was not
-    distance: float  # greatest distance from what was shown, smoothed [rad] or [m]
-    clipped: tuple[str, ...]  # names of joints that were led beyond their limits, where the trajectory stops
+    distance: float  # greatest distance from the shown motion, smoothed [rad] or [m]
+    clipped: tuple[str, ...]  # names of joints that were moved beyond their limits, where the trajectory stops
 
 
 def demonstration(
     dynamics: Dynamics, times: ArrayLike, positions: ArrayLike, settings: DemonstrationSettings | None = None
 ) -> Demonstration:
-    """A trajectory of what was shown.
+    """A trajectory of the shown motion.
 
     Args:
         dynamics: of the arm, with payload and friction as they will be when it is played back.
@@ -82,7 +82,7 @@ def demonstration(
 
     Raises:
         InputError: times that do not increase, wrong shapes, something not finite; nothing moves in the recording; or
-            the arm cannot carry itself somewhere on the path, however slowly it moves; the message names the joint.
+            the arm cannot hold itself somewhere on the path, at any speed; the message names the joint.
     """
     settings, robot = settings or DemonstrationSettings(), dynamics.robot
     t = finite_array("times", times, np.shape(times))
@@ -132,7 +132,7 @@ def _moving(t: Array, q: Array, speed: float, unit: str) -> tuple[int, int]:
 
 
 def _thinned(t: Array, q: Array, tolerance: float) -> tuple[_Points, float]:
-    """Few points whose quintics stay within the tolerance of all, and how far they get from them."""
+    """Few points whose quintics stay within the tolerance of all, and their greatest distance from them."""
     qd = np.gradient(q, t, axis=0)
     qdd = np.gradient(qd, t, axis=0)
     qd[[0, -1]] = qdd[[0, -1]] = 0.0

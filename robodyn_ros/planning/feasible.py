@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Feasible motions: the path that an unfinished search has left, slowed down until it keeps to every limit.
+"""Feasible motions: the last path of an unfinished search, slowed down until it keeps to every limit.
 
 The curve through the points of a mesh is a smooth path, whether the search has converged or not. Its efforts follow
 from the equations of motion, at points so close that they are linear between them. Where the limits of speed,
@@ -43,7 +43,7 @@ class FeasibleMotion(NamedTuple):
 
 
 def feasible(problem: Problem, curve: Trajectory, stops: list[int], tolerance: float) -> FeasibleMotion | None:
-    """The motion along a curve that keeps to every constraint; None if slowing down does not make one.
+    """The motion along a curve that keeps to every constraint; None if slowing down does not help.
 
     A motion of fixed duration, or one that starts, passes or ends at a given speed, is not slowed down.
 
@@ -133,7 +133,7 @@ def _slowdown(problem: Problem, motion: tuple[Array, Array, Array, Array], least
         return all(bool((np.abs(part) <= limit).all()) for part, limit in pairs)
 
     if kept(least) or not _may_slow(problem):
-        return least  # what is not kept, the verification names
+        return least  # the verification names the violated limit
     if not kept(SLOWEST):
         return None
     low, high = least, SLOWEST

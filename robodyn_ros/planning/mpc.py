@@ -6,8 +6,8 @@
     min  Σ h l(x_k, u_k) + l_f(x_N)   over   x_{k+1} = f(x_k, u_k),  |u_k| ≤ effort limit,   x_0 = the state
 
 The cost l is that of :class:`~robodyn_ros.planning.mpc_problem.Deviation`. iLQR solves the problem and starts from the
-rest of the previous plan. The law sends u + K (x - x_plan) of the plan, anew for every state. While no effort comes to
-its limit, the law is computed torque with the same gains; near a limit it plans ahead and brakes as early as it must.
+rest of the previous plan. The law sends u + K (x - x_plan) of the plan, for every state. While no effort reaches its
+limit, the law is computed torque with the same gains; near a limit it plans ahead and brakes early enough.
 
 Friction, the integral of the error and a reference's own effort are added as in computed torque; the plan may use the
 effort that the limits leave beside them.
@@ -34,7 +34,7 @@ from robodyn_ros.planning.mpc_problem import MPCPlan, MPCProblem, MPCSettings
 from robodyn_ros.robot.pose import Array
 
 REST = 10.0
-"""Time without another try after a late solution, in durations of that solution, so that states are answered."""
+"""Time without another try after a late solution, in durations of that solution, so that every state gets an effort."""
 
 KEPT = 1000
 """Number of solve times that are kept for their statistics."""
@@ -64,11 +64,11 @@ class MPC(Controller):
         *,
         config: MPCSettings | None = None,
     ) -> None:
-        """Make the law as any :class:`Controller`, and compile the functions that it needs.
+        """Make the law as any :class:`Controller`, and compile its functions.
 
         Raises:
             InputError: the dynamics have no expressions.
-            NotReadyError: the law's functions cannot be compiled, so that it could not keep time.
+            NotReadyError: the law's functions cannot be compiled, so it would be too slow.
         """
         super().__init__(dynamics, kp, kd, ki)
         self.config = config or MPCSettings()
@@ -140,7 +140,7 @@ class MPC(Controller):
     def _solve(self, q: Array, qd: Array, reference: Reference) -> None:
         """Plan from a state; the plan is None if the solution cannot be used."""
         guess = None if self.plan is None else self.plan.shifted(self._age)
-        # Without an expected reference, the present one goes on at its velocity.
+        # Without an expected reference, the present one continues at its velocity.
         expected = self._expected or (lambda ahead: reference._replace(q=reference.q + ahead * reference.qd))
         gains = self.kp, self.kd
         solution = self._problem.solve((q, qd), expected, reference.effort, self._limit, gains, guess)

@@ -8,10 +8,10 @@ The cost (:class:`Deviation`) weighs deviations from the reference so that the g
     l = ½ Σ (q̈ - q̈_d)² + kp² e² + (kd² - 2 kp) ė²,      l_f = ½ Σ kp kd e² + 2 kp e ė + kd ė²,      e = q_d - q
 
 Under computed torque every joint is a double integrator whose input is its acceleration. Among all feedback on such a
-joint, q̈ = q̈_d + kp e + kd ė minimises just this l over all time, and l_f is the rest of it from then on (Anderson and
-Moore, Optimal Control: Linear Quadratic Methods (1990), section 5.4, the inverse problem). So while no effort comes to
-its limit, minimising l is computed torque with the same gains, up to the length of a step; near a limit it is the best
-motion that the limit allows.
+joint, q̈ = q̈_d + kp e + kd ė minimises exactly this l over all time, and l_f is its integral after the end of the plan
+(Anderson and Moore, Optimal Control: Linear Quadratic Methods (1990), section 5.4, the inverse problem). So while no
+effort reaches its limit, minimising l is computed torque with the same gains, up to the length of a step; near a limit
+it is the best motion that the limit allows.
 
 Friction is left out of the model; as in computed torque, it is fed forward.
 """
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 TOLERANCE = 1e-4
-"""Ratio of the cost below which another iteration gains nothing that the next solution would not."""
+"""Ratio of the cost below which another iteration gains no more than the next solution."""
 
 
 ITERATIONS = 5
@@ -174,7 +174,7 @@ class MPCProblem:
 
         Raises:
             InputError: the dynamics have no expressions.
-            NotReadyError: the law's functions cannot be compiled, so that no solution would come in time.
+            NotReadyError: the law's functions cannot be compiled, so every solution would be late.
         """
         self._dynamics, self._settings, self._friction = (
             require_expressions(dynamics),

@@ -21,8 +21,8 @@ from robodyn_ros.robot.pose import Array
 class Violation(NamedTuple):
     """The violation of a constraint."""
 
-    constraint: str  # which one, and of which joint or link, for example ``effort limit of 'shoulder'``
-    amount: float  # amount beyond what is allowed, in its own unit; not above 0 if the constraint is kept
+    constraint: str  # its name, with the joint or link, for example ``effort limit of 'shoulder'``
+    amount: float  # amount beyond the limit, in its own unit; not above 0 if the constraint is kept
     unit: str  # unit of the amount
 
     def __str__(self) -> str:
@@ -40,15 +40,15 @@ class Plan:
         qd: velocities (K, n).
         qdd: accelerations (K, n).
         effort: efforts that the motion needs by the model, (K, n) in [N·m] or [N].
-        solved: True if the motion keeps to every constraint. The reason says whether it is optimal in the sense of the
-            method, or feasible: the best that was found before the search ended.
+        solved: True if the motion keeps to every constraint. The reason states whether it is optimal in the sense of
+            the method, or feasible: the best that was found before the search ended.
         reason: why it is solved or not, in a sentence.
-        violation: the greatest violation relative to its tolerance; None where nothing was computed.
+        violation: the greatest violation relative to its tolerance; None if nothing was computed.
         cost: cost of the motion; NaN if there is none.
         solve_time: time that the planner took [s].
         method: name of the planner.
-        dynamics_error: greatest error of the equations of motion between the points; NaN if unknown. The planner says
-            how it is measured.
+        dynamics_error: greatest error of the equations of motion between the points; NaN if unknown. The planner
+            defines its measurement.
     """
 
     joints: tuple[str, ...]
@@ -117,7 +117,7 @@ class Plan:
                 values[name] = np.nan if values[name] is None else float(values[name])
             return cls(joints=joints, times=times, violation=violation, **(values | arrays))
         except (ValueError, KeyError, TypeError, AttributeError) as cause:
-            raise InputError("plan", f"is not what robodyn plan writes: {cause}", text[:200]) from cause
+            raise InputError("plan", f"is not a plan of robodyn plan: {cause}", text[:200]) from cause
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the plan as JSON.

@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The figure of a plan: how close to its limits each joint comes."""
+"""The figure of a plan: each joint against its limits."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def plot_plan(plan: Plan, problem: Problem, path: Path | None = None) -> Any:
             effort = (-limits.effort[k], limits.effort[k])
             _curve(row[2], plan.times, plan.effort[:, k], effort, f"effort [{joint.effort_unit}]")
             row[0].set_title(joint.name, loc="left", weight="bold", fontsize=12)
-        title = f"{robot.name}: {plan.duration:.3g} s by {plan.method}; dotted: what the plan may use"
+        title = f"{robot.name}: {plan.duration:.3g} s by {plan.method}; dotted: limits of the plan"
         finish_joint_figure(figure, grid, title)
     return grid
 

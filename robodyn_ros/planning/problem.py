@@ -30,7 +30,7 @@ from robodyn_ros.robot.configuration import ConfigurationSpace
 from robodyn_ros.robot.pose import Array, read_only
 
 SHARE = 0.9
-"""Default ratio of the limits of speed and effort that a plan uses; the rest is left to feedback."""
+"""Default ratio of the limits of speed and effort that a plan uses; the rest remains for the feedback."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,12 +124,12 @@ class JointGoal:
 
 @dataclass(frozen=True, eq=False)
 class ToolGoal:
-    """A goal in the pose of a link, or in a part of that pose.
+    """A goal in the pose of a link, or in some components of that pose.
 
     Attributes:
         pose: pose in the root link's frame, (4, 4) or a Pose.
         link: the tool.
-        task: the part of the pose that counts; the part that the arm can reach unless given
+        task: the components of the pose that count; those that the arm can reach unless given
             (:mod:`robodyn_ros.kinematics.target`).
         qd: as for :class:`JointGoal`.
     """
@@ -149,7 +149,7 @@ class ToolGoal:
 
         Raises:
             UnreachableError: there are none within the limits.
-            InputError: the link does not exist, or the pose is none.
+            InputError: the link does not exist, or the pose is invalid.
         """
         found = ToolTarget(Kinematics(model.dynamics.robot), self.link, task=self.task).goal(self.pose, near).q
         return np.where(self.fixes(model), near, found)
@@ -181,7 +181,7 @@ Goal = JointGoal | ToolGoal
 
 
 def speed(goal: Goal, n: int) -> Array:
-    """The velocities (n,) at a goal; NaN where any is allowed.
+    """The velocities (n,) at a goal; NaN for a joint that may have any.
 
     Raises:
         InputError: the goal's velocities have a wrong shape or are infinite.
@@ -204,7 +204,7 @@ class Problem:
     Attributes:
         dynamics: dynamics of the arm, with payload, friction and gravity as they are.
         start: positions (n,) in [rad] or [m].
-        goal: where the motion ends.
+        goal: the end of the motion.
         cost: the cost to minimise.
         duration: duration of the motion [s]; free unless given.
         limits: limits of the motion; ``MotionLimits.of`` the arm unless given.
@@ -239,7 +239,7 @@ class Problem:
         if self.duration is not None and not 0.0 < self.duration < np.inf:
             raise InputError("duration", f"must be above 0 s, not {self.duration!r}", self.duration)
         if self.cost.moving and (self.duration is None or self.via):
-            raise InputError("cost", "tracks a trajectory: that takes a fixed duration, and no via points", self.cost)
+            raise InputError("cost", "tracks a trajectory: that needs a fixed duration, and no via points", self.cost)
         for name in ("margin", "limit_margin"):
             if not getattr(self, name) >= 0.0:
                 raise InputError(name, f"must not be below 0, but is {getattr(self, name)!r}", getattr(self, name))

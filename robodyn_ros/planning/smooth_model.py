@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The arm's equations as CasADi functions that are smooth everywhere, as solvers need them."""
+"""The arm's equations as CasADi functions that are smooth everywhere, for solvers."""
 
 from __future__ import annotations
 

@@ -40,10 +40,10 @@ WINDOW = 1e-3
 """Greatest window of the average [s]."""
 
 NO_LIMIT = 1e6
-"""What stands for no limit beside limits of other joints, in the programs that TOPP-RA solves."""
+"""Value for "no limit" beside limits of other joints, in the programs that TOPP-RA solves."""
 
 FIRST_GUESS = 1.5
-"""Factor by which the fastest profile is slowed down where the search for one with limits of jerk begins."""
+"""Factor by which the fastest profile is slowed down as first guess of the search for one with limits of jerk."""
 
 FEWEST = 4
 """Least number of pieces of constant s⃛ from stop to stop."""
@@ -75,17 +75,17 @@ def plan(problem: Problem, settings: TimeScalingSettings | None = None) -> Plan:
     Obstacles do not change the path; a collision makes the result a refusal.
 
     Args:
-        problem: the problem; its cost is ignored, for the shortest time is sought.
+        problem: the problem; its cost is ignored, because the shortest time is sought.
         settings: settings, the defaults unless given.
 
     Raises:
-        InputError: the problem is wrong in itself, or not of time alone: it has a fixed duration, or a start or a goal
+        InputError: the problem is contradictory, or not of time alone: it has a fixed duration, or a start or a goal
             in motion.
         ConfigurationError: toppra is not installed.
     """
     settings, begun = settings or TimeScalingSettings(), perf_counter()
     if problem.duration is not None:
-        raise InputError("duration", "is what time scaling seeks; it cannot be given", problem.duration)
+        raise InputError("duration", "is the result of time scaling; it cannot be given", problem.duration)
     if problem.first[1].any() or np.nan_to_num(speed(problem.goal, problem.model.n), nan=0.0).any():
         raise InputError("start_velocity", "and that of the goal must be 0 for time scaling", problem.first[1])
     why = infeasibility(problem)
@@ -131,7 +131,7 @@ def spline(stops: tuple[Array, ...]) -> Any:
     toppra = _toppra()
     apart = [stops[0], *(b for a, b in itertools.pairwise(stops) if np.abs(b - a).max() > 1e-9)]
     if len(apart) < 2:
-        raise InputError("goal", "is where the arm is already", stops[-1])
+        raise InputError("goal", "is the present position of the arm", stops[-1])
     knots = np.concatenate(([0.0], np.cumsum(np.sqrt(np.linalg.norm(np.diff(apart, axis=0), axis=1)))))
     return toppra.SplineInterpolator(knots / knots[-1], np.array(apart))
 
@@ -260,7 +260,7 @@ def smooth_profile(problem: Problem, path: Any, profile: SpeedProfile, grid: int
 
 
 def _derivatives(problem: Problem, scale: float, ratio: float) -> ca.Function:
-    """(s, ṡ, s̈, s⃛, curve) → what is limited, over a ratio of its limits; times in units of ``scale`` [s].
+    """(s, ṡ, s̈, s⃛, curve) → limited quantities, over a ratio of their limits; times in units of ``scale`` [s].
 
     A curve is a cubic of scipy.interpolate.CubicSpline: its coefficients, the highest power first, each (n,), and the
     parameter at which it begins.
@@ -301,7 +301,7 @@ def fastest_profile(problem: Problem, path: Any, grid: int, ratio: float) -> Spe
     if np.isfinite(limits.acceleration).any():
         constraints.append(toppra.constraint.JointAccelerationConstraint(_range(ratio * limits.acceleration)))
     if np.isfinite(limits.effort).any():
-        # Friction at its greatest, for the programs that TOPP-RA solves have no term in ṡ.
+        # Friction at its greatest, because the programs that TOPP-RA solves have no term in ṡ.
         friction = coulomb + np.multiply(viscous, limits.velocity, out=np.zeros_like(viscous), where=viscous > 0.0)
         if not np.isfinite(friction[np.isfinite(limits.effort)]).all():
             raise InputError("velocity limit", "of joints with viscous friction must be finite", limits.velocity)
@@ -353,7 +353,7 @@ def _motion(problem: Problem, times: Array, q: Array, qd: Array, qdd: Array) -> 
 
 
 def _no_profile(problem: Problem, path: Any) -> tuple[str, Violation]:
-    """The reason why there is no profile, with the place on the path where holding the arm takes most."""
+    """The reason why there is no profile, with the position on the path where the holding effort is greatest."""
     positions = np.linspace(0.0, 1.0, 401)
     held = np.abs(np.array([problem.model.holding(path(s)) for s in positions]))
     load = held / problem.bounds.effort
@@ -363,7 +363,7 @@ def _no_profile(problem: Problem, path: Any) -> tuple[str, Violation]:
     violation = Violation(f"effort limit of {name!r}", needed - allowed, "[N·m] or [N]")
     if needed > allowed:
         return (
-            f"at {positions[place]:.0%} of the path the arm cannot even stand: joint {name!r} needs {needed:.4g}",
+            f"at {positions[place]:.0%} of the path the arm cannot be held at rest: joint {name!r} needs {needed:.4g}",
             violation,
         )
     return "along this path no speed keeps to the limits", violation

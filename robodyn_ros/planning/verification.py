@@ -3,7 +3,7 @@
 
 """Verification of motions: every constraint of the problem, checked on the curve that the arm will follow.
 
-The check does not depend on how the motion was found. Positions, speeds, accelerations and distances are those of the
+The check does not depend on the planner. Positions, speeds, accelerations and distances are those of the
 curve through the points. Efforts are the planned ones, linear between the points; the equations of motion hold if the
 curve needs no other efforts.
 """
@@ -24,7 +24,7 @@ from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 
 ROUNDING = 1e-9
-"""Amount by which rounding may take a stop beyond a limit [rad] or [m]."""
+"""Rounding error by which a stop may exceed a limit [rad] or [m]."""
 
 BETWEEN = 8
 """Number of instants at which the curve between two points is checked."""
@@ -33,7 +33,7 @@ LIMIT_TOLERANCE = 1e-4
 """Ratio of a limit by which it may be exceeded."""
 
 SLOWED = ("velocity limit", "acceleration limit", "jerk limit", "effort limit")
-"""Constraints that a slower motion keeps to."""
+"""Constraints that a slower motion satisfies."""
 
 GOAL_TOLERANCE = 1e-5
 """Amount by which a goal may be missed [m] and [rad], and its velocity [per s]."""
@@ -43,12 +43,12 @@ CLEARANCE_TOLERANCE = 1e-4
 
 
 def infeasibility(problem: Problem) -> tuple[str, Violation] | None:
-    """A reason, visible before any search, why the problem has no solution, and the violated constraint; else None.
+    """A reason, found before any search, why the problem has no solution, and the violated constraint; else None.
 
     The start, the via points and the goal are checked.
 
     Raises:
-        InputError: the problem is wrong in itself.
+        InputError: the problem is contradictory.
     """
     try:
         stops = problem.stops
@@ -193,7 +193,7 @@ def verify(problem: Problem, trajectory: Trajectory, stops: list[int], tolerance
 def jerks(problem: Problem, times: Array, qdd: Array) -> Array:
     """Mean jerks (K + 1, n) between instants (K,), and into and out of the motion where the arm is at rest.
 
-    There the acceleration has to be 0: one that is not is taken to come up in the interval beside it.
+    There the acceleration has to be 0: one that is not is assumed to build up in the interval beside it.
     """
     steps, still = np.diff(times), np.zeros((1, qdd.shape[1]))
     begins = still if not problem.first[1].any() else qdd[:1]

@@ -45,19 +45,19 @@ LAWS = ("pd", "gravity_compensation", "computed_torque", "impedance", "disturban
 """Laws that are compared by default."""
 
 PART = 0.5
-"""Part of each joint's range that the trajectory covers, about the middle [-]."""
+"""Fraction of each joint's range that the trajectory covers, about the middle [-]."""
 
 STEP = 0.03
-"""Height of the step as a part of the range [-]: quick laws come near their effort limits and do not stay there."""
+"""Height of the step as a fraction of the range [-]: quick laws come near their effort limits, but only briefly."""
 
 STEP_TIME = 2.5
 """Duration of the step [s]."""
 
 REST = 0.5
-"""Time after the trajectory, in which the steady-state error shows [s]."""
+"""Time at rest after the trajectory, for the steady-state error [s]."""
 
 SPEED, ACCELERATION = 0.35, 1.0
-"""Limits of the trajectory: part of the velocity limit [-], and velocity limits a second [1/s]."""
+"""Limits of the trajectory: fraction of the velocity limit [-], and velocity limits per second [1/s]."""
 
 UNLIMITED = {True: (0.5, 0.5), False: (1.0, 1.0)}
 """Prismatic or not → range of a joint without position limits [m, rad] (±), and speed limit where it has none."""
@@ -66,7 +66,7 @@ LASTING = 0.2
 """Time at the end of a motion over which the steady-state (lasting) error is averaged [s]."""
 
 SETTLED = 0.02
-"""Band of the settling time, as a part of the step [-]."""
+"""Band of the settling time, as a fraction of the step [-]."""
 
 SOONER = 0.8
 """Ratio of settling times below which a law settles sooner [-]."""
@@ -75,7 +75,7 @@ EQUAL = 1.1
 """Ratio of RMS errors up to which two laws follow equally well [-]: other masses or motions change it by more."""
 
 NEGLIGIBLE = 3e-4
-"""Ratio of the RMS error to the way below which it does not count [-]: 0.3 mrad on a radian, as encoders resolve."""
+"""Ratio of the RMS error to the distance below which it is negligible [-]: 0.3 mrad on a radian, an encoder's step."""
 
 FLOOR = 1e-3
 """Least error on the logarithmic scale of the figure [mm] or [mrad]."""
@@ -98,7 +98,7 @@ class ComparedRun(NamedTuple):
     q: Array  # (N, n) [rad] or [m]
     reference: Array  # (N, n)
     effort: Array  # effort that acted (N, n) [N·m] or [N]
-    saturated: Array  # part of the time at the effort limit (n,) [-]
+    saturated: Array  # fraction of the time at the effort limit (n,) [-]
 
     @property
     def error(self) -> Array:
@@ -190,10 +190,10 @@ class LawComparison:
 
     Attributes:
         robot: the arm.
-        arm: in what the arm differs from the model that the laws know.
+        arm: the differences between the arm and the model of the laws, in words.
         motions: the step and the trajectory.
         runs: for each motion, law → its run.
-        failures: law → why it has no run; it is not judged.
+        failures: law → reason why it has no run; it is not judged.
     """
 
     robot: Robot
@@ -248,13 +248,13 @@ class LawComparison:
         if lasting[worst] > 1e-3 * motion.size[worst]:
             joint = self.robot.joints[worst]
             left = quantity(float(lasting[worst]), joint.position_unit)
-            said += f". What {best} leaves, {left} at {joint.name}, is what the model does not know: "
-            said += "the right masses would take it away, or an integral (integral rate above 0)"
+            said += f". The steady-state error of {best}, {left} at {joint.name}, is an error of the model: "
+            said += "correct masses remove it, or integral action (integral rate above 0)"
         limited = [name for name, run in runs.items() if (run.saturated > 0.0).any()]
         return f"{said}.{' At an effort limit at times: ' + ', '.join(limited) + '.' if limited else ''}{failed}"
 
     def _settling_verdict(self, best: str, called: str) -> str:
-        """Say if a law, which the sentence calls so, settles after a step, and which laws settle sooner, or never."""
+        """Say if a law settles after a step, and which laws settle sooner, or never; ``called`` is its subject."""
         times = self.settling()
         band = f"within {SETTLED:.0%} of the step"
         soonest, never = min(times, key=times.__getitem__), [name for name in times if np.isinf(times[name])]
@@ -324,11 +324,11 @@ def compare(
         damping_ratio: of the errors [-].
         integral_rate: rate of the integral action [1/s].
         rate: of the control [Hz].
-        mismatch: in what the arm differs from the model that the laws know; in nothing unless given.
+        mismatch: the differences between the arm and the model of the laws; none by default.
         parameters: name → value, of the controller node: gains of each joint and settings of the laws. With them the
             three numbers above do not count.
 
-    A law that fails on the way, as an unstable one does, has no run, and the verdict says why.
+    A law that fails in a motion, for example because it is unstable, has no run, and the verdict gives the reason.
 
     Raises:
         InputError: a number is out of range, no law is named, or a law follows no reference.
@@ -357,7 +357,7 @@ def compare(
         except Exception as problem:
             if origin(problem) is None:
                 raise
-            failures[name] = raised(problem)  # somebody's law did; the others are judged
+            failures[name] = raised(problem)  # a law of another package; the others are judged
     by_motion = tuple({name: each[index] for name, each in runs.items()} for index in range(len(motions)))
     return LawComparison(robot, _difference(mismatch), motions, by_motion, failures)
 
@@ -393,12 +393,12 @@ def _check_follows(name: str) -> None:
 
 
 def _difference(mismatch: Mismatch) -> str:
-    """Say in what the arm differs from the model."""
+    """Describe the differences between the arm and the model."""
     said = []
     if mismatch.mass_scale != 1.0:
         said.append(f"masses {mismatch.mass_scale:g} times the model's")
     if mismatch.payload_mass > 0.0:
-        said.append(f"{mismatch.payload_mass:g} kg that the model does not know")
+        said.append(f"{mismatch.payload_mass:g} kg that the model lacks")
     if mismatch.friction_scale != 1.0:
         said.append(f"friction {mismatch.friction_scale:g} times the model's")
     if any(getattr(mismatch, f"{part}_spread") for part in ("mass", "com", "inertia")):

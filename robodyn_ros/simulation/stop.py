@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""When and why the control of a simulated arm stopped, in one line that ends in what to do about it."""
+"""When and why the control of a simulated arm stopped, in one line that ends with the remedy."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.trial.trial import Trial
 
 STEP_FAILED, REFUSED = "step failed", "state refused"
-"""Beginnings of what a trial says of a plant that went beyond numbers, and of a state that was not used."""
+"""Beginnings of a trial's messages about a failed step of the plant, and about a refused state."""
 
 REMEDIES = {kind: fault.remedy for kind, fault in FAULTS.items()} | {
     REFUSED: "lower state_delay and state_jitter, or raise state_timeout",
     STEP_FAILED: "lower the gains or raise the rate, or give the joints their motors' inertia (armature) and damping",
 }
-"""Beginning of what a trial says of a fault → what to do about it."""
+"""Beginning of a trial's message about a fault → its remedy."""
 
 HISTORY = 0.3
 """Time before the stop in which an effort at its limit is a cause of it [s]."""
@@ -33,19 +33,19 @@ def stop_line(said: str, t: float, cause: str = "") -> str:
     """One line about a stop.
 
     Args:
-        said: what the trial says of the fault, such as ``speed: joint 'wrist' moves at …``.
+        said: the trial's message about the fault, such as ``speed: joint 'wrist' moves at …``.
         t: time of the stop [s]; NaN if it is not known.
-        cause: what explains it further.
+        cause: a further explanation.
     """
     kind, _, problem = simulated(said).partition(": ")
     when = f"stopped at t = {t:.3g} s" if np.isfinite(t) else "stopped"
     problem = problem if kind in REMEDIES else said
-    remedy = f". To mend it: {REMEDIES[kind]}" if kind in REMEDIES else ""
+    remedy = f". Remedy: {REMEDIES[kind]}" if kind in REMEDIES else ""
     return f"{when}: {problem}{f', because {cause}' if cause else ''}{remedy}"
 
 
 def simulated(said: str) -> str:
-    """What a trial says of a fault, without how a node's user ends it."""
+    """A trial's message about a fault, without its note on the end of a latched one."""
     return re.sub(r" \(latched until .*?\)", "", said)
 
 
@@ -59,14 +59,14 @@ def trial_stop(trial: Trial, robot: Robot) -> str:
 
 
 def _stop_time(trial: Trial, said: str) -> float:
-    """When the first fault began [s]: from then on there is no reference, or no command; NaN if it is not seen."""
+    """When the first fault began [s]: from then on there is no reference, or no command; NaN if it is not recorded."""
     if said.startswith(STEP_FAILED):
         return float(trial.truth.t[-1])
     if said.startswith(REFUSED):
         return float(next(iter(np.setdiff1d(trial.states.t, trial.commands.t)), np.nan))
     without = np.isnan(trial.commands.values["q"]).any(axis=1)
     answered = trial.commands.t[without]
-    if without.all() or (said.startswith("states") and not len(answered)):  # nothing may be the answer to silence
+    if without.all() or (said.startswith("states") and not len(answered)):  # missing states may get no command
         return np.nan
     return float(next(iter(answered), trial.truth.t[-1]))
 

@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the arm looks like: its picture in a browser, and marks over it.
+"""The picture of the arm in a browser, and marks over it.
 
 The shapes of the URDF (:mod:`~robodyn_ros.view.shapes`) and the marks of the state (:mod:`~robodyn_ros.view.overlay`)
 are drawn (:mod:`~robodyn_ros.view.drawing`) by :mod:`~robodyn_ros.view.browser`; the panel beside the picture is

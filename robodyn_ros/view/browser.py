@@ -3,8 +3,8 @@
 
 """The arm in a browser: its picture, the ghost of its reference, marks over it, and a panel (built on viser).
 
-Everything is served from this machine, and nothing is loaded from elsewhere. Only who has the address with its token
-gets in (:mod:`robodyn_ros.view.gate`).
+Everything is served from this machine, and nothing is loaded from elsewhere. The page opens only by the address with
+its token (:mod:`robodyn_ros.view.gate`).
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ if TYPE_CHECKING:
     import viser
 
 PATIENCE = 0.5
-"""Time that an arm may stand after a request before it counts as one that does not move [s]."""
+"""Time of rest after a request from which on the arm counts as one that does not move [s]."""
 
 
 class Gizmo:
     """A handle in the picture by which the user drags the tool to a target.
 
-    It is shown at the tool. While the user holds it, it follows the mouse; when the user releases it, the tool is asked
-    to go there. It stays there until the arm stands again: at the target or, if the target was refused, at the tool.
+    It is shown at the tool. While the user holds it, it follows the mouse; its release requests a motion of the tool
+    to that pose. It stays there until the arm is at rest again: at the target or, if that was refused, at the tool.
 
     Attributes:
-        streams: True if the tool is asked to follow it while the user holds it, too.
+        streams: True if the tool also follows it while the user holds it.
     """
 
     def __init__(
@@ -149,7 +149,7 @@ GHOST = (0.35, 0.75, 0.45, 0.35)
 """Colour of the ghost, which is the arm at its reference."""
 
 GHOST_APART = 0.005
-"""Tracking error from which on the ghost is drawn; below it, arm and ghost would flicker [rad] or [m]."""
+"""Tracking error above which the ghost is drawn; below it, arm and ghost would flicker [rad] or [m]."""
 
 
 PANEL = 340.0
@@ -159,7 +159,7 @@ NARROW = 650.0
 """Width of a window below which the panel covers its lower part [px]."""
 
 SHEET = 0.6
-"""The part of a narrow window's height that the panel covers."""
+"""Fraction of a narrow window's height that the panel covers."""
 
 FIELD_OF_VIEW = 0.7
 """Vertical field of view [rad]; parallels look parallel in a narrow one."""
@@ -168,10 +168,10 @@ EYE = np.array([1.0, -2.6, 0.9]) / np.linalg.norm([1.0, -2.6, 0.9])
 """Direction from the arm to the eye."""
 
 FILLED = 0.85
-"""The part that the arm fills of what the panel leaves of the window."""
+"""Fraction of the free part of the window that the arm fills."""
 
 DIRECTIONS = 200
-"""Number of directions in which the outermost point is sent to the page, which needs no others."""
+"""Number of directions whose outermost points are sent to the page, which needs no others."""
 
 PICTURE_HEIGHT = 1080
 """Height of a picture that is saved [px]."""
@@ -185,7 +185,7 @@ class Browser:
         url: the address that opens the page; its token is new for each server.
         overlay: the marks.
         meshes: the files of its meshes; their ``missing`` are lines about those that are not drawn.
-        at_first: names of the layers that are worth showing although nobody asked: a skeleton for what is not drawn.
+        at_first: names of the layers to show by default: a skeleton in place of missing shapes.
     """
 
     def __init__(self, robot: Robot, host: str, port: int, tip: str = "", near: str = "") -> None:
@@ -219,7 +219,7 @@ class Browser:
         scene.configure_default_lights(cast_shadow=False)
         self.meshes = Meshes(near)
         self._arm = ArmDrawing(scene, robot, "/arm", self.meshes)
-        self._ghost: ArmDrawing | None = None  # until it is seen: its meshes are as large as the arm's
+        self._ghost: ArmDrawing | None = None  # made when it is first shown: its meshes are as large as the arm's
         self._marks = MarkDrawing(scene, "/marks")
         whole = not self.meshes.missing and self._arm.bodies >= set(range(len(robot.bodies)))
         self.at_first = frozenset() if whole else frozenset({SKELETON})
@@ -261,7 +261,7 @@ class Browser:
             effort: the commanded effort (n,) in [N·m] or [N], None if unknown.
             reference: the reference positions (n,), None if unknown.
             layers: names of the layers to show.
-            more: marks to draw besides those of the overlay, whatever their layers.
+            more: marks to draw besides those of the overlay, of any layer.
         """
         with self.server.atomic():
             self._arm.move(q)
@@ -282,13 +282,13 @@ class Browser:
 
 
 def page_head(points: Array, size: float) -> str:
-    """What the page's head gets: its style, and the script that places the camera.
+    """The contents of the page's head: its style, and the script that places the camera.
 
-    The page computes that itself (``page.html``), for only the page knows its window in the pixels of its panel before
-    anything is drawn.
+    The page computes the camera itself (``page.html``), because only the page knows its window, in the pixels of its
+    panel, before anything is drawn.
 
     Args:
-        points: places that have to be seen (k, 3) [m].
+        points: points that must be in the picture (k, 3) [m].
         size: of the arm [m].
     """
     right = np.cross([0.0, 0.0, 1.0], EYE)
@@ -315,7 +315,7 @@ def page_head(points: Array, size: float) -> str:
 
 
 def on_white(image: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """A picture (height, width, 4) on white (height, width, 3), without rows and columns in which nothing is drawn."""
+    """A picture (height, width, 4) on white (height, width, 3), without empty rows and columns."""
     drawn = image[:, :, 3] > 0
     if drawn.any():
         rows, columns = (np.flatnonzero(drawn.any(axis=axis)) for axis in (1, 0))

@@ -28,7 +28,7 @@ class ArmDrawing:
     """The shapes of an arm, moved by its joints.
 
     Attributes:
-        bodies: indices of the bodies of which something is drawn.
+        bodies: indices of the bodies that have a drawn shape.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class ArmDrawing:
 
         Args:
             q: in [rad] or [m].
-            beside: another drawing of the same arm; a link in the same place is hidden, for both would flicker.
+            beside: another drawing of the same arm; a link at the same pose is hidden, because both would flicker.
         """
         for link, frame in self._frames.items():
             pose = self._poses[link] = self._kinematics.pose(link, q)
@@ -84,7 +84,7 @@ class ArmDrawing:
                     frame.visible = apart
 
     def places(self, q: Array) -> Array:
-        """The corners of the boxes around what is drawn, (k, 3) in the root link's frame [m].
+        """The corners of the boxes around the drawn shapes, (k, 3) in the root link's frame [m].
 
         Args:
             q: positions (N, n) in [rad] or [m].
@@ -133,7 +133,7 @@ class MarkDrawing:
 
 
 def _draw(scene: viser.SceneApi, name: str, shape: Shape, ghost: Color | None, meshes: Meshes) -> bool:
-    """Draw a shape; True if there is something to see of it."""
+    """Draw a shape; True if any of it is visible."""
     pose: dict[str, Any] = {"position": shape.pose.translation, "wxyz": _wxyz(shape.pose.rotation)}
     look = _look(ghost or shape.color)
     if shape.kind == "box":

@@ -1,18 +1,18 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Who may see and move the arm in a browser: the checks of every request before viser answers it.
+"""Access control of the arm in a browser: the checks of every request before viser answers it.
 
-A page of any site can send requests to a server on this machine, with the user's browser as its messenger. So the
-address alone opens nothing:
+A page of any site can send requests to a server on this machine through the user's browser. So the address alone does
+not open the page:
 
-- **Host** names this machine. A name that an attacker has let point here (DNS rebinding) is refused.
+- **Host** names this machine. A name that an attacker has redirected here (DNS rebinding) is refused.
 - **Origin**, which browsers add to every WebSocket, is that of the page itself. Pages of other origins are refused.
-- **A token**, drawn at random for each start, stands in the address that is printed. The first page that is opened with
-  it keeps it in a cookie, which browsers send to this server and with no request of another site.
+- **A token**, drawn at random for each start, is in the printed address. The first page that is opened with it stores
+  it in a cookie, which browsers send to this server but not with a request of another site.
 
-The page may load and connect to nothing but this server (Content Security Policy, W3C), so that an address made by an
-attacker cannot feed it from elsewhere, and no other page may frame it.
+The page may load from and connect to this server only (Content Security Policy, W3C), so that an attacker's address
+cannot load other content, and no other page may frame it.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ POLICY = "; ".join(
         "frame-ancestors 'none'",
     )
 )
-"""What the page may load and do."""
+"""The page's permissions to load and connect."""
 
 HOST = re.compile(r"([a-z0-9.-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?", re.IGNORECASE)
 """A Host header: a name or an address, and perhaps a port (RFC 9110, section 7.2)."""
@@ -69,18 +69,18 @@ TITLE = b"<title>Viser</title>"
 """The title in viser's page."""
 
 EXPOSED = (
-    "other machines reach the viewer: whoever has its address with the token sees the arm and moves it, and nothing is "
+    "other machines reach the viewer: anyone with its address and token sees and moves the arm, and nothing is "
     "encrypted; `ssh -L 8080:localhost:8080` lets in one other machine, and encrypts"
 )
 """The warning for a server that listens at more than this machine."""
 
 
 class Gate:
-    """Lets those requests through that come from this server's own page, opened by somebody who has the token.
+    """Passes requests that come from this server's own page, opened with the token.
 
     Attributes:
         token: opens the page.
-        head: HTML that the head of the page gets.
+        head: HTML for the head of the page.
     """
 
     def __init__(self, host: str, port: int, title: str = "") -> None:
@@ -106,7 +106,7 @@ class Gate:
         return f"http://{_address(self._host)}:{self._port}/?token={self.token}"
 
     def refusal(self, path: str, headers: Mapping[str, Any]) -> str:
-        """Why a request is refused; "" if it is let through.
+        """The reason for refusing a request; "" if it is passed.
 
         Args:
             path: path and query of the request.
@@ -144,7 +144,7 @@ class Gate:
         return secrets.compare_digest(text.encode("utf-8", "replace"), self.token.encode())
 
     def _is_this_machine(self, host: str) -> bool:
-        """True if a Host header names this server; by another port too, that of a tunnel."""
+        """True if a Host header names this server, also with another port, that of a tunnel."""
         parts = HOST.fullmatch(host)
         if parts is None:
             return False
@@ -159,10 +159,10 @@ class Gate:
 
     @contextmanager
     def installed(self) -> Iterator[None]:
-        """Within it, a server of viser that is made has this gate.
+        """In this context, a new server of viser has this gate.
 
         Raises:
-            ConfigurationError: this version of viser makes its server in another way, and would have no gate.
+            ConfigurationError: this version of viser makes its server differently, and would have no gate.
         """
         import websockets.asyncio.server
 
@@ -187,7 +187,7 @@ class Gate:
         def guarded(connection: Any, request: Any) -> Any:
             why = self.refusal(request.path, request.headers)
             response = connection.respond(HTTPStatus.FORBIDDEN, f"{why}\n") if why else answer(connection, request)
-            if response is not None:  # a page, and not the begin of a WebSocket
+            if response is not None:  # a page, not the begin of a WebSocket
                 if not why and urlsplit(request.path).path == "/":
                     self._entitle(response)
                 for name, value in HEADERS.items():
@@ -200,7 +200,7 @@ class Gate:
         return guarded
 
     def _entitle(self, response: Any) -> None:
-        """Give the page its title, and what its head gets."""
+        """Give the page its title, and the contents of its head."""
         packed = response.headers.get("Content-Encoding") == "gzip"
         if packed not in self._pages:
             body = gzip.decompress(response.body) if packed else response.body
@@ -222,7 +222,7 @@ def is_exposed(host: str) -> bool:
 
 
 def _address(host: str) -> str:
-    """What to write into a browser's address bar for an address that a server listens at."""
+    """The host in a browser's address bar for an address that a server listens at."""
     try:
         address = ipaddress.ip_address(host)
     except ValueError:

@@ -1,10 +1,10 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Marks for what the picture of an arm does not show: its masses, the efforts in its joints, the path of its tip.
+"""Marks for quantities that the picture of an arm lacks: its masses, the efforts in its joints, the path of its tip.
 
 ==========  ====================================================================================================
-layer       what it shows
+layer       contents
 ==========  ====================================================================================================
 com         centre of mass of each body, as large as its mass, and of all that moves
 gravity     the direction of free fall, at the centre of mass of all that moves
@@ -35,16 +35,16 @@ from robodyn_ros.robot.robot import tip as last_link
 from robodyn_ros.view.marks import Arrow, Ball, Color, Line, Mark
 
 SKELETON = "skeleton"
-"""The layer that stands in for shapes that are not there."""
+"""The layer that replaces missing shapes."""
 
 LAYERS = ("com", "gravity", "effort", "inertia", "velocity", "trace", SKELETON)
 """Names of the layers."""
 
 REACH_SAMPLES = 60
-"""Number of random positions that tell how far an arm reaches."""
+"""Number of random positions for an estimate of the reach."""
 
 VELOCITY_SPAN = 0.2
-"""The tip's velocity is drawn as the distance that it would go in this time [s]."""
+"""The tip's velocity is drawn as its path in this time [s]."""
 
 TRACE_POINTS = 400
 """Number of points of the tip's path that are kept."""
@@ -126,7 +126,7 @@ class Overlay:
         return marks
 
     def places(self, q: Array) -> Array:
-        """The places that the arm takes up: its root, its joints, its links and its masses, (k, 3) in [m].
+        """The positions of the arm's root, joints, links and masses, (k, 3) in [m].
 
         Args:
             q: positions (n,) or (N, n) in [rad] or [m].
@@ -140,7 +140,7 @@ class Overlay:
         return np.concatenate([np.zeros((1, 3)), *frames, *masses])
 
     def some_positions(self) -> Array:
-        """Positions (k, n) that tell how far the arm reaches: home, and random ones within its limits."""
+        """Positions (k, n) for an estimate of the reach: home, and random ones within the limits."""
         return np.vstack([self.robot.home, random_positions(self.robot, REACH_SAMPLES)])
 
     def forget(self) -> None:
@@ -178,7 +178,7 @@ class Overlay:
             yield Line(SKELETON, f"{body.name}.joint", ends, thick * width, color)
             if float(np.linalg.norm(origin - start)) > 1e-3 * self.size:
                 yield Line(SKELETON, body.name, np.array([start, origin]), width, STICK_COLOR)
-        for link in self.robot.links:  # what hangs at a body without a joint, such as the tool
+        for link in self.robot.links:  # links fixed to a body, such as the tool
             if link.body >= 0:
                 pose = poses[link.body]
                 end = pose[:3, :3] @ link.pose.translation + pose[:3, 3]

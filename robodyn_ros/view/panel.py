@@ -36,7 +36,7 @@ class History:
         self._samples: deque[tuple[float, dict[str, Array]]] = deque()
 
     def add(self, time: float, signals: Mapping[str, Array | None]) -> None:
-        """Append a sample. The history begins anew when time runs backwards; a second sample of a time is dropped."""
+        """Append a sample. The history starts again when time goes back; a second sample of a time is dropped."""
         samples = self._samples
         if samples and time < samples[-1][0]:
             samples.clear()
@@ -58,7 +58,7 @@ TERMS = ("gravity", "coriolis", "inertia", "friction", "feedback", "total")
 """The terms of the control law, in the order of the plot."""
 
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#222222")
-"""Colours of the curves of a plot, in their order (Okabe and Ito: told apart by the colour-blind too)."""
+"""Colours of the curves of a plot, in their order (Okabe and Ito: distinct also to the colour-blind)."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Plot:
 
     signals: tuple[str, ...]
     of_effort: bool  # in the unit of the joint's effort, else of its position
-    least: float  # span of the scale, so that noise does not fill it: [rad] or [m], or a part of the effort limit
+    least: float  # span of the scale, so that noise does not fill it: [rad] or [m], or ratio of the effort limit
     thousandths: bool = False  # shown in [mrad] or [mm]: uPlot cuts numbers that are long
 
 
@@ -76,25 +76,25 @@ PLOTS = {
     "error": Plot(("error",), False, 0.002, thousandths=True),
     "effort by term": Plot(TERMS, True, 0.02),
 }
-"""Title of a plot → what it shows."""
+"""Title of a plot → its contents."""
 
 STATUS = '<div style="padding: 0 0.8em 0.5em; overflow-wrap: anywhere"><b>{name}</b> {text}</div>'
-"""The line of status; what is put in has to be escaped."""
+"""The line of status; its contents must be escaped."""
 
 NOTE = '<div style="padding: 0 0.8em 0.5em; overflow-wrap: anywhere; color: #b45309; font-size: 0.85em">{text}</div>'
-"""A line about something that the picture lacks; likewise."""
+"""A line about a missing part of the picture; likewise."""
 
 AT_FIRST = ("com", "gravity", "effort", "trace", "reference")
 """The layers that are shown at first."""
 
 NOWHERE = "…"
-"""What the choice of a pose shows before and after a choice."""
+"""Text of the choice of a pose before and after a choice."""
 
 SOFTEST, STIFFEST = 0.1, 4.0
 """Range of the factor on the stiffness."""
 
 PAYLOAD_RATIO = 0.25
-"""Greatest payload of the slider, by the mass of what moves."""
+"""Greatest payload of the slider, relative to the moving mass."""
 
 
 @dataclass(frozen=True)
@@ -109,13 +109,13 @@ class Requests:
     choose: Callable[[str, str], None]  # kind of plugin, name
     demo: Callable[[], None] | None = None  # move through some poses
     stiffness: Callable[[float], None] | None = None  # factor on that of the start
-    payload: Callable[[float, bool], None] | None = None  # mass [kg], True if the controller is told too
+    payload: Callable[[float, bool], None] | None = None  # mass [kg], True if the controller's model has it too
     push: Callable[[bool], None] | None = None  # show the handle that pushes the arm
-    picture: Callable[[Any], None] | None = None  # event of viser: who wants a picture
+    picture: Callable[[Any], None] | None = None  # event of viser, which names the client
 
 
 class Panel:
-    """The panel beside the picture: requests to the arm, and live plots. It decides nothing."""
+    """The panel beside the picture: requests to the arm, and live plots."""
 
     def __init__(
         self,
@@ -137,7 +137,7 @@ class Panel:
             simulated: True if there is a simulator to pause, step and reset.
             poses: name → positions (n,) to go to in [rad] or [m].
             layers: names of the layers that are shown at first.
-            notes: lines about what is not drawn.
+            notes: lines about parts that are not drawn.
         """
         self._gui = gui
         self._robot = robot
@@ -174,7 +174,7 @@ class Panel:
 
     @property
     def layers(self) -> frozenset[str]:
-        """Names of the layers that are to be shown, ``reference`` for the ghost among them."""
+        """Names of the layers to show, including ``reference`` for the ghost."""
         return frozenset(layer for layer, box in self._boxes.items() if box.value)
 
     @property
@@ -183,7 +183,7 @@ class Panel:
         return bool(self._follows_handle.value)
 
     def say(self, name: str, text: str) -> None:
-        """Show a line of status, which may hold anything: a name in bold, and a text."""
+        """Show a line of status, of any characters: a name in bold, and a text."""
         content = STATUS.format(name=escape(name), text=escape(text))
         if self._status.content != content:
             self._status.content = content
@@ -272,8 +272,8 @@ class Panel:
         if payload is not None:
             most = sum(body.inertial.mass for body in self._robot.bodies) * PAYLOAD_RATIO
             most = float(f"{most:.1g}") or 1.0
-            mass = gui.add_slider("payload [kg]", 0.0, most, most / 100.0, 0.0, hint="what the arm carries")
-            told = gui.add_checkbox("the model knows it", False, hint="whether the controller is told")
+            mass = gui.add_slider("payload [kg]", 0.0, most, most / 100.0, 0.0, hint="payload of the arm")
+            told = gui.add_checkbox("in the model too", False, hint="whether the controller gets it")
 
             def change(_: Any) -> None:
                 payload(mass.value, told.value)
@@ -281,7 +281,7 @@ class Panel:
             mass.on_update(change)
             told.on_update(change)
         if push is not None:
-            text = "drag the handle at the tool: the force grows with the distance, and ends when you let go"
+            text = "drag the handle at the tool: the force grows with the distance, and ends with the release"
             allowed = gui.add_checkbox("push it by the mouse", False, hint=text)
             allowed.on_update(lambda _: push(allowed.value))
 
@@ -324,7 +324,7 @@ class Panel:
 
 
 def plot_range(curves: Iterable[Array], least: float) -> tuple[float, float]:
-    """The ends of a plot's scale: all values, with a margin, over no less than a span, and 0 where it is near.
+    """The ends of a plot's scale: all values, with a margin, over no less than a span, and 0 if it is near.
 
     Args:
         curves: values of the curves, (k,) each; NaN is missing.

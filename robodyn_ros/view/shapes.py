@@ -62,7 +62,7 @@ def read_shapes(robot: Robot) -> tuple[Shape, ...]:
     """The shapes of a robot, in the order of its URDF.
 
     Raises:
-        RobotDescriptionError: a ``<visual>`` is not what the specification asks for.
+        RobotDescriptionError: a ``<visual>`` does not follow the specification.
     """
     root = read_document(robot.urdf).root
     palette = {str(m.get("name")): m for m in root.findall("material")}
@@ -125,13 +125,13 @@ class Meshes:
     """The files of an arm's meshes, each read once.
 
     Attributes:
-        problems: what could not be read → why, in a sentence without the mesh's name.
+        problems: unreadable file → reason, in a sentence without the mesh's name.
     """
 
     def __init__(self, near: str = "") -> None:
         """
         Args:
-            near: path of the URDF; packages are looked for around it too, and relative paths start at its folder.
+            near: path of the URDF; packages are searched around it too, and relative paths start at its folder.
         """
         self._near = near
         self._read: dict[str, tuple[MeshPart, ...]] = {}
@@ -170,7 +170,7 @@ def mesh_path(resource: str, near: str = "") -> Path:
         near: path of the URDF, as :class:`Meshes` takes it.
 
     Raises:
-        RobotDescriptionError: the package is not found, or the file is not there.
+        RobotDescriptionError: the package or the file is not found.
     """
     parts = urlparse(resource)
     if parts.scheme == "package":
@@ -190,7 +190,7 @@ def mesh_path(resource: str, near: str = "") -> Path:
 
 
 def read_mesh(path: Path) -> tuple[MeshPart, ...]:
-    """Read a mesh, in [m]; the axis that a Collada file calls up is ignored, as RViz does.
+    """Read a mesh, in [m]; the up axis of a Collada file is ignored, as in RViz.
 
     Raises:
         RobotDescriptionError: it cannot be read.
@@ -207,7 +207,7 @@ def read_mesh(path: Path) -> tuple[MeshPart, ...]:
             if isinstance(mesh, trimesh.Trimesh) and len(mesh.faces):
                 triangles = np.asarray(mesh.vertices) * (float(scale[1]) if scale else 1.0), np.asarray(mesh.faces)
                 pieces.setdefault(_mesh_color(mesh.visual), []).append(triangles)
-    except Exception as cause:  # trimesh has many readers, each with errors of its own
+    except Exception as cause:  # trimesh has many readers, each with its own exceptions
         raise RobotDescriptionError(f"mesh {str(path)!r}", f"cannot be read: {cause}") from cause
     if not pieces:
         raise RobotDescriptionError(f"mesh {str(path)!r}", "has no triangles")

@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Marks for what happens at the tool: the force that acts there, the stiffness of the tool, and walls around it."""
+"""Marks at the tool: the force that acts there, its stiffness, and walls around it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ GREATEST = 0.5
 """Greatest semi-axis, in sizes of the arm."""
 
 LEAST = 0.004
-"""Least semi-axis, likewise: a direction without stiffness is flat, not gone."""
+"""Least semi-axis, likewise: a direction without stiffness is flat, but visible."""
 
 WRENCH_COLOR: Color = (0.90, 0.20, 0.10, 1.0)
 STIFFNESS_COLOR: Color = (0.10, 0.60, 0.55, 0.40)
@@ -33,10 +33,10 @@ WALL_COLOR: Color = (0.60, 0.35, 0.25, 0.9)
 
 
 def force_arrow(place: Array, force: Array, per_metre: float, size: float) -> list[Arrow]:
-    """A force as an arrow from where it acts; none where it is too small to be seen.
+    """A force as an arrow from its point of action; none if it is too small to be seen.
 
     Args:
-        place: where it acts (3,) [m].
+        place: its point of action (3,) [m].
         force: in the root link's axes (3,) [N].
         per_metre: force of an arrow of 1 m [N/m].
         size: of the arm [m].
@@ -96,12 +96,12 @@ def wall_lines(name: str, point: Array, normal: Array, size: float) -> list[Line
 
 
 def box_lines(lower: Array, upper: Array, place: Array, far: float, size: float) -> list[Line]:
-    """The walls of a box that the tool is kept in, a square each; none for a side that is far away.
+    """The walls of the tool's box of allowed positions, a square each; none for a side that is far away.
 
     Args:
         lower: least coordinates (3,) [m].
         upper: greatest coordinates (3,) [m].
-        place: of the tool (3,) [m]; where the box is open, the squares are around it.
+        place: of the tool (3,) [m]; the squares of an open box are around it.
         far: magnitude from which on there is no wall [m].
         size: of the arm [m].
     """

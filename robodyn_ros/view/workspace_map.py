@@ -100,7 +100,7 @@ def draw_views(path: Path, robot: Robot, found: Cells, title: str, label: str, l
     for axes, plane in zip(maps, SLICES, strict=True):
         third = next(AXES.index(axis) for axis in AXES if axis not in plane)
         places, counts = np.unique(np.round(found.centers[:, third], 9), return_counts=True)
-        # Where most cells are; of planes with nearly as many the one next to the root link.
+        # The plane with most cells; of planes with nearly as many the one next to the root link.
         full = places[counts >= 0.97 * counts.max()]
         at = float(full[np.argmin(np.abs(full))])
         near = np.abs(found.centers[:, third] - at) < 0.5 * found.size
@@ -151,7 +151,7 @@ def _squares(
 
 
 def _contours(axes: Any, picture: Array, levels: Sequence[float], extent: tuple[float, float, float, float]) -> None:
-    """Draw where the values reach the levels; single cells that no sample reached, or only a poor one, do not count."""
+    """Draw the contours of the levels; single cells that no sample reached, or only a poor one, do not count."""
     if min(picture.shape) < 3 or not levels:
         return
     known = ~np.isnan(picture)

@@ -26,7 +26,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_arm(parser)
     text = "write the URDF here, with the nearest possible inertia in place of each impossible one"
     parser.add_argument("--repair", type=Path, metavar="FILE", help=text)
-    text = "a pose to hold: 0.3,-1,0 or joint=-1, or with a name, pick=0.3,-1,0; again for another"
+    text = "a pose to hold: 0.3,-1,0 or joint=-1, or with a name, pick=0.3,-1,0; repeatable"
     parser.add_argument("--at", action="append", default=[], metavar="POSE", help=text)
     add_gravity(parser)
     text = "dynamics plugin (default: %(default)s)"
@@ -61,17 +61,17 @@ def run(args: Namespace) -> ExitCode:
 
 
 def _repaired(document: UrdfDocument, out: Path) -> UrdfDocument:
-    """Write the URDF with possible inertias, print each change, and read what was written.
+    """Write the URDF with possible inertias, print each change, and read the written file.
 
     Raises:
         InputError: the file is the URDF itself, or cannot be written.
-        RobotDescriptionError: a link is not complete, or a number is none.
+        RobotDescriptionError: a link is not complete, or a value is no number.
     """
     from robodyn_ros.robot.description import read_document
     from robodyn_ros.robot.urdf import repair
 
     if document.file is not None and out.exists() and out.samefile(document.file):
-        raise InputError("--repair", f"{str(out)!r} is the URDF itself, which is not written over", out)
+        raise InputError("--repair", f"{str(out)!r} is the URDF itself, which is not overwritten", out)
     text, changes = repair(document)
     write_file("--repair", out, text)
     for change in changes:
@@ -111,11 +111,11 @@ def _loaded(args: Namespace, document: UrdfDocument, findings: list[Finding]) ->
 VERB = Verb(
     summary="read a URDF as an experienced engineer would",
     description=(
-        "Reads a URDF and says what an experienced engineer would ask about it: masses,\n"
-        "centres of mass and inertias that cannot be, placeholders, wrong units, missing\n"
-        "limits; which joint is which; what it takes to hold the arm, at poses and at the\n"
-        "worst of its range, against the effort limits; and how well its mass matrix can\n"
-        "be inverted. The exit code is 1 if something is wrong or suspicious."
+        "Reads a URDF and finds its likely mistakes: impossible masses, centres of mass\n"
+        "and inertias, placeholders, wrong units, missing limits. Shows the joints, the\n"
+        "efforts that hold the arm, at poses and at the worst of its range, against the\n"
+        "effort limits, and the condition of its mass matrix. The exit code is 1 if\n"
+        "something is wrong or suspicious."
     ),
     examples=(
         ("robodyn check arm.urdf", "everything"),

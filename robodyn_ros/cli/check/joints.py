@@ -23,7 +23,7 @@ from robodyn_ros.robot.urdf import NOT_KNOWN
 from robodyn_ros.simulation.plant.stiffness import decay_rates
 
 FULL_TURNS = 4.0 * np.pi
-"""Greater position limits are in degrees, or stand for none [rad]."""
+"""Greater position limits are in degrees, or mean that there is no limit [rad]."""
 
 LONG = 10.0
 """A longer prismatic joint, or distance between joints, is in mm [m]."""
@@ -35,16 +35,16 @@ SAMPLES = 4096
 """Number of poses among which the worst is sought."""
 
 LITTLE_LEFT = 0.8
-"""Ratio of holding effort to effort limit beyond which little effort is left for motion."""
+"""Ratio of holding effort to effort limit beyond which little effort remains for motion."""
 
 ILL = 1e4
-"""Condition number of M, its diagonal scaled to 1, beyond which some motion has next to no inertia."""
+"""Condition number of M, its diagonal scaled to 1, beyond which some motion has almost no inertia."""
 
 WITHOUT_LIMITS = {True: 1.0, False: np.pi}
 """Is prismatic → range that is assumed for a joint without position limits, ± [m] or [rad]."""
 
 BEYOND = 0.01
-"""Share of a joint's range that it may be asked to leave it by, which is rounding in the file."""
+"""Fraction of a joint's range by which a mimic joint may leave it: a rounding error in the file."""
 
 XARM7 = {20.0: (2.0, 1.0), 30.0: (5.0, 1.0), 50.0: (10.0, 1.0)}
 """Effort limit of a joint of the xArm7 [N·m] → its damping [N·m·s/rad] and friction [N·m].
@@ -53,7 +53,7 @@ Source: MuJoCo Menagerie, ufactory_xarm7/xarm7.xml.
 """
 
 ARMATURE, GEARED = 0.1, (10.0, 200.0)
-"""Inertia of a geared motor's rotor, as its joint feels it [kg m²], and the effort limits of joints that have it [N·m].
+"""Reflected inertia of a geared motor's rotor [kg m²], and the effort limits of joints that have it [N·m].
 
 It is that of every joint of the UR5e, the Panda and the xArm7 in MuJoCo Menagerie, of 12 to 150 N·m.
 """
@@ -96,13 +96,13 @@ def _position(joint: UrdfJoint) -> Iterator[Remark]:
     limits = joint.limits or {}
     lower, upper = limits.get("lower", 0.0), limits.get("upper", 0.0)
     if not {"lower", "upper"} & limits.keys():
-        yield "warning", "has no position limits: nothing keeps it from its stops"
+        yield "warning", "has no position limits: nothing prevents a motion into its stops"
         return
     if lower == upper == 0.0:
-        yield "warning", "its position limits are 0 and 0, which counts as none: nothing keeps it from its stops"
+        yield "warning", "its position limits are 0 and 0, which means none: nothing prevents a motion into its stops"
         return
     if lower >= upper:
-        yield "error", f"its position limits [{lower:g}, {upper:g}] leave it no way to move"
+        yield "error", f"its position limits [{lower:g}, {upper:g}] leave it no range to move"
     elif not lower <= 0.0 <= upper:
         yield "note", f"cannot be at 0; its limits are [{lower:g}, {upper:g}]"
     greatest = max(abs(lower), abs(upper))
@@ -115,9 +115,9 @@ def _position(joint: UrdfJoint) -> Iterator[Remark]:
 def _effort(joint: UrdfJoint) -> Iterator[Remark]:
     effort = (joint.limits or {}).get("effort")
     if effort is None:
-        yield "warning", "has no effort limit: nothing is known of its drive"
+        yield "warning", "has no effort limit: its drive is unknown"
     elif effort in NOT_KNOWN:
-        yield "warning", f"its effort limit is {effort:g}, which counts as none: nothing is known of its drive"
+        yield "warning", f"its effort limit is {effort:g}, which means none: its drive is unknown"
     elif effort < 0.0:
         yield "error", f"its effort limit is {effort:g}: it cannot hold anything"
 
@@ -127,7 +127,7 @@ def _velocity(joint: UrdfJoint) -> Iterator[Remark]:
     if velocity is None:
         yield "warning", "has no velocity limit"
     elif velocity in NOT_KNOWN:
-        yield "warning", f"its velocity limit is {velocity:g}, which counts as none"
+        yield "warning", f"its velocity limit is {velocity:g}, which means none"
     elif velocity < 0.0:
         yield "error", f"its velocity limit is {velocity:g}: it cannot move"
     elif velocity > FAST and joint.type != "prismatic":
@@ -166,7 +166,7 @@ class Loads(NamedTuple):
 
 
 def loads(dynamics: Dynamics, poses: Mapping[str, Array]) -> Loads:
-    """Evaluate gravity and M at the given poses, and at many more for the worst.
+    """Evaluate gravity and M at the given poses, and at many random ones for the worst.
 
     Args:
         dynamics: the arm.
@@ -233,11 +233,11 @@ def damping_findings(dynamics: Dynamics, step: float) -> Iterator[Finding]:
 
 
 def motor_findings(robot: Robot, urdf: Urdf, lightest: Array) -> Iterator[Finding]:
-    """One finding for the joints whose drive is far too strong for what it moves: their motors' inertia is missing.
+    """One finding for the joints whose drive is far too strong for their links: their motors' inertia is missing.
 
-    Feedback of the natural frequency ω has the stiffness M_ii ω². Where an error of a radian does not call up the
-    effort limit, M_ii ω² < τ_max, most of the drive is idle, and a load that the model lacks bends the joint. The link
-    of such a joint is much lighter than the rotor that moves it, which a URDF seldom has.
+    Feedback of the natural frequency ω has the stiffness M_ii ω². If an error of one radian does not reach the effort
+    limit, M_ii ω² < τ_max, most of the drive's effort is unused, and an unmodelled load deflects the joint. The link of
+    such a joint is much lighter than the rotor that moves it, which a URDF seldom has.
 
     Args:
         robot: the arm.
@@ -259,14 +259,14 @@ def motor_findings(robot: Robot, urdf: Urdf, lightest: Array) -> Iterator[Findin
     as_those = f", as those of {_listed(others)}" if others else ""
     text = (
         f"its motor is missing{as_those}: with the {lightest[worst]:.2g} kg m² of the links alone, the default gains "
-        f"({omega:g} rad/s) hold it by {stiffness[worst]:.2g} N·m/rad, of {joint.effort:g} N·m, and a load "
-        f"that the model lacks makes it swing. {_motor_line(joint)}"
+        f"({omega:g} rad/s) give a stiffness of {stiffness[worst]:.2g} N·m/rad, its limit is {joint.effort:g} N·m, and "
+        f"an unmodelled load makes it oscillate. {_motor_line(joint)}"
     )
     yield Finding("warning", f"joint {joint.name!r}", line, text)
 
 
 def _motor_line(joint: Joint) -> str:
-    """What to write into a joint whose motor is missing, and where the numbers are from."""
+    """The XML for a joint whose motor is missing, and the source of its numbers."""
     find = "`robodyn identify --armature` finds yours"
     if not GEARED[0] <= joint.effort <= GEARED[1]:
         return f'Add its inertia to the joint, <dynamics armature="…"/> [kg m²]; {find}'
@@ -301,5 +301,5 @@ def load_findings(robot: Robot, found: Loads) -> Iterator[Finding]:
             text = f"takes {ratio:.0%} of its effort limit to hold the arm at ({where})"
             yield Finding("warning", title, None, text)
     if found.worst_condition > ILL:
-        text = f"the condition of M reaches {found.worst_condition:.2g}: some motion has next to no inertia"
+        text = f"the condition of M reaches {found.worst_condition:.2g}: some motion has almost no inertia"
         yield Finding("warning", f"robot {robot.name!r}", None, text)

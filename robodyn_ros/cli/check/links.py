@@ -31,7 +31,7 @@ DENSE, THIN = 3e4, 2.0
 """Densities of a link's box beyond which a mass is wrong [kg/m³]: osmium has 2.3e4, a frame of tubes some 50."""
 
 HEAVY = 1000.0
-"""A heavier link is a crane's, or in grams [kg]."""
+"""The mass of a heavier link is probably in grams [kg]."""
 
 POINT_LIKE = 0.03
 """Radius of gyration over diagonal: a box has 0.29, a motor in a long tube 0.1."""
@@ -40,7 +40,7 @@ MARGIN = 0.1
 """Distance of a centre of mass from the shapes that is allowed, over their diagonal; motors are often not drawn."""
 
 UNITS = {3: "g·m²", 6: "kg·mm²", 9: "g·mm²"}
-"""Power of ten by which an inertia is too large → what it may have been written in."""
+"""Power of ten by which an inertia is too large → its probable unit."""
 
 NEAR = 0.4
 """Distance from that power of ten that is allowed [-]."""
@@ -89,12 +89,12 @@ def size_of(link: UrdfLink, urdf: Urdf) -> Size | None:
 
     Args:
         link: the link.
-        urdf: where it stands; its joints say how far a mesh reaches at least.
+        urdf: its URDF; the joints give the least extent of a mesh.
     """
     corners = [corner for shape in link.shapes for corner in _corners(shape)]
     complete = bool(corners) and not any(_is_mesh(shape) for shape in link.shapes)
     if not complete:
-        # A mesh is in a file of its own, which need not be here; but it surely reaches from joint to joint.
+        # A mesh is in a file of its own, which may be missing; but it extends at least from joint to joint.
         corners += [np.zeros(3), *(joint.origin.translation for joint in urdf.joints if joint.parent == link.name)]
     points = np.array(corners)
     size = Size(points.min(axis=0), points.max(axis=0), complete)
@@ -140,7 +140,7 @@ def link_findings(urdf: Urdf) -> Iterator[Finding]:
             size = size_of(link, urdf)
             remarks = [*_possible(link), *_mass(link, size), *_com(link, size), *_inertia(link, size)]
             if link.name in turned and not link.has_origin and link.inertial.mass > 0.0:
-                text = "its centre of mass is at its joint, for <inertial> has no <origin>: was it left out?"
+                text = "its centre of mass is at its joint, because <inertial> has no <origin>: is it missing?"
                 remarks.append(("warning", text))
             for severity, text in remarks:
                 yield Finding(severity, link.title, link.line, text)  # type: ignore[arg-type]
@@ -193,7 +193,7 @@ def _com(link: UrdfLink, size: Size | None) -> Iterator[Remark]:
     if link.inertial is None or link.inertial.mass <= 0.0 or size is None:
         return
     com = link.inertial.com
-    # Where only the joints are known, the link may well reach as far beyond them as they are apart.
+    # If only the joints are known, the link may extend beyond them by their distance.
     allowed = MARGIN * size.diagonal + 5e-3 if size.by_shapes else size.diagonal + 0.1
     beyond = size.beyond(com)
     if beyond > allowed:
@@ -217,16 +217,14 @@ def _inertia(link: UrdfLink, size: Size | None) -> Iterator[Remark]:
     if about_joint:
         yield "warning", "its inertia looks as if taken about the joint; a URDF has it about the centre of mass"
     elif k > reach:
-        hint = "".join(
-            f": was it written in {unit}?" for exponent, unit in UNITS.items() if abs(power - exponent) < NEAR
-        )
+        hint = "".join(f": is it in {unit}?" for exponent, unit in UNITS.items() if abs(power - exponent) < NEAR)
         yield (
             "warning",
             f"its inertia puts the mass {_length(k)} from its centre, but the link reaches only {_length(reach)}{hint}",
         )
     elif k < POINT_LIKE * size.diagonal:
         text = f"its inertia puts the mass within {_length(k)} of its centre, in a link of {_length(size.diagonal)}"
-        yield "warning", f"{text}: too small to be true"
+        yield "warning", f"{text}: that is too small"
 
 
 def gyration(inertial: Inertial) -> float:
@@ -239,7 +237,7 @@ def gyration(inertial: Inertial) -> float:
 
 
 def _about_joint(inertial: Inertial, solid: float) -> bool:
-    """Return whether the inertia, less that of the mass's distance from the joint, is just that of a solid box."""
+    """Return whether the inertia, reduced by the parallel axis term of the joint, is that of a solid box."""
     squared = float(np.trace(inertial.inertia)) / (2.0 * inertial.mass)
     left = squared - float(inertial.com @ inertial.com)
     return squared > 2.5 * solid**2 and abs(left - solid**2) < 0.3 * solid**2

@@ -40,7 +40,7 @@ def show(urdf: Urdf, findings: list[Finding], robot: Robot | None, found: Loads 
     for made in motion_tables(urdf):
         out.print(made)
     if robot is not None and found is not None:
-        out.print(Text("Efforts that hold the arm; inertia that each joint feels", "bold"))
+        out.print(Text("Efforts that hold the arm; reflected inertia of each joint", "bold"))
         for made in load_tables(robot, found):
             out.print(made)
     for line in finding_lines(findings):

@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whether the controller's stated uncertainty leaves room for a fault of a drive to show."""
+"""Whether the controller can detect a drive that fails, with its stated uncertainty."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.robot.description import Finding
 
 WHOLE = 1.0
-"""Ratio of an effort limit from which on what is explained hides a drive that gives nothing [-]."""
+"""Ratio of the explained effort to the effort limit above which a drive without effort stays hidden [-]."""
 
 
 def uncertainty_findings(dynamics: Dynamics) -> Iterator[Finding]:
-    """A note where the default settings explain all of the effort of a joint that holds the arm in its home pose."""
+    """A note if the default settings explain all of the effort of a joint that holds the arm in its home pose."""
     if not isinstance(dynamics, CompiledDynamics):
         return
     explained = explained_efforts(dynamics, dynamics.robot.home)
@@ -34,5 +34,5 @@ def uncertainty_findings(dynamics: Dynamics) -> Iterator[Finding]:
         f"joint {dynamics.robot.joint_names[worst]!r}",
         None,
         f"the controller's stated uncertainty explains {whole[worst]:.0%} of its effort limit in the home pose "
-        f"({parts}), so that a drive that gives nothing shows only in its motion. State less where it is true: {less}",
+        f"({parts}), so that a drive without effort shows only in its motion. If true, state smaller values: {less}",
     )

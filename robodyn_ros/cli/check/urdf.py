@@ -1,10 +1,10 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A URDF as it stands, mistakes and all: what `robodyn check` looks at even where no robot can be made of it.
+"""A URDF with its mistakes: the input of `robodyn check`, even if no robot can be made of it.
 
-:func:`robodyn_ros.robot.load_robot` ends at the first mistake; this goes on after a number that is none, and it keeps
-the shapes of the links and the line of each element.
+:func:`robodyn_ros.robot.load_robot` ends at the first mistake; this continues after an invalid number, and it keeps the
+shapes of the links and the line of each element.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class UrdfLink:
 
 @dataclass(frozen=True, eq=False)
 class UrdfJoint:
-    """A joint; what the file leaves out is None."""
+    """A joint; a value that the file lacks is None."""
 
     name: str
     line: int | None  # None if another program made the URDF
@@ -65,7 +65,7 @@ class UrdfJoint:
 
 @dataclass(frozen=True, eq=False)
 class Urdf:
-    """The links and joints of a URDF, and what is wrong with their numbers."""
+    """The links and joints of a URDF, and the findings about their numbers."""
 
     name: str
     links: tuple[UrdfLink, ...]
@@ -74,10 +74,10 @@ class Urdf:
 
 
 def read_urdf(document: UrdfDocument) -> Urdf:
-    """The links and joints of a URDF, and what is wrong with their numbers.
+    """The links and joints of a URDF, and the findings about their numbers.
 
     Args:
-        document: the description; what is no number in it becomes a finding, not an error.
+        document: the description; an invalid number in it becomes a finding, not an error.
     """
     findings: list[Finding] = []
     reader = _Reader(findings)
@@ -87,7 +87,7 @@ def read_urdf(document: UrdfDocument) -> Urdf:
 
 
 class _Reader:
-    """Reads elements; a number that is none becomes a finding."""
+    """Reads elements; an invalid number becomes a finding."""
 
     def __init__(self, findings: list[Finding]) -> None:
         self._findings = findings

@@ -36,7 +36,7 @@ CONTROLLERS = "pd,gravity_compensation,computed_torque"
 """Laws that are compared by default."""
 
 SPEEDS = (0.1, 1.2)
-"""Range of the speed factor; above it the efforts of the arm do not suffice."""
+"""Range of the speed factor; above it the effort limits of the arm do not suffice."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -50,9 +50,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     what = "the nodes simulator and controller, besides those of the demonstration"
     add_parameters(parser, what, "simulator:mismatch.payload_mass:=0.5")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON instead of a table")
-    text = "let the arm wait for the answer to each state from the start: no machine is too slow then (default: no)"
+    text = "let the arm wait for the command to each state from the start: no machine is too slow then (default: no)"
     parser.add_argument("--lockstep", action="store_true", help=text)
-    text = "show it in a browser as it happens, by a server at this port (default: 8080)"
+    text = "show it live in a browser, by a server at this port (default: 8080)"
     parser.add_argument("--view", type=int, nargs="?", const=8080, metavar="PORT", help=text)
 
 
@@ -99,7 +99,7 @@ def run(args: Namespace) -> ExitCode:
         if args.view:
             files = (find(GAINS), *given.files)
             start_arm(viewers, {"robot_description": robot.urdf}, controllers[-1], files, given=given.values)
-            text = f"The page stays, with the arm under {controllers[-1]}: its sliders move it. Ctrl-C ends it."
+            text = f"The page stays open, with the arm under {controllers[-1]}: its sliders move it. Ctrl-C ends it."
             console(stderr=True).print(text, markup=False, soft_wrap=True)
             with suppress(KeyboardInterrupt):
                 stay(viewers)
@@ -187,7 +187,7 @@ class DemoProgress:
         self._progress.update(self._tasks[controller], completed=time, note=note)
 
     def repeat(self, controller: str, broken: Sequence[str], again: bool) -> None:
-        """Say why a run cannot be judged."""
+        """Report why a run cannot be judged."""
         what = "; it is repeated in lockstep" if again else ""
         text = f"{controller}: the run cannot be judged{what}: {'; '.join(broken)}"
         self._progress.console.print(text, markup=False, highlight=False, soft_wrap=True)
@@ -243,10 +243,10 @@ def _report(args: Namespace, runs: list[RunFigures], verdict: DemoVerdict) -> No
 VERB = Verb(
     summary="a PRR arm under three controllers, on real ROS 2 topics",
     description=(
-        "Starts a simulator and a controller as processes of their own, on ROS 2 topics\n"
-        "that no other graph sees, and takes the PRR arm, an elevator that carries a\n"
-        "two-link arm, through its named poses under each control law, with the same\n"
-        "stiffness and damping at home. Then shows what each law achieved, and draws it.\n"
+        "Starts a simulator and a controller as processes of their own, in an isolated\n"
+        "ROS 2 graph, and moves the PRR arm, an elevator that carries a two-link arm,\n"
+        "through its named poses under each control law, with the same stiffness and\n"
+        "damping at home. Then shows the figures of each law, and draws them.\n"
         "\n"
         "The answer is yes if computed torque tracks 10 times better than pd on every\n"
         "revolute joint (RMS), and within 2 mm and 5 mrad RMS. That takes about a minute;\n"
@@ -257,7 +257,7 @@ VERB = Verb(
     examples=(
         ("robodyn demo", "everything; draws demo.png"),
         ("robodyn demo --speed 0.5", "the same motion, half as fast"),
-        ("robodyn demo --controller pd,computed_torque", "these two only"),
+        ("robodyn demo --controller pd,computed_torque", "only these two"),
         ("robodyn demo --view", "until Ctrl-C"),
         ("robodyn demo --json --plot arm.svg", "for a script and a page"),
     ),

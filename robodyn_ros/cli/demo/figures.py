@@ -4,7 +4,7 @@
 """The figures of the demonstration and its verdict, from records of runs, without ROS.
 
 The tracking error is computed from the received states and from the trajectory itself, at each state's stamp. The error
-that the controller reports plays no part.
+that the controller reports is not used.
 """
 
 from __future__ import annotations
@@ -115,10 +115,10 @@ class RunFigures:
         joints: the figures of each joint.
         state_rate: rate at which states were received [Hz].
         commands_sent: number of commands that the controller sent, from before the trajectory until after it.
-        commands_lost: number of these that the simulator received never, or only after the next; none in lockstep.
+        commands_lost: number of these that the simulator never received, or only after the next; none in lockstep.
         states_unanswered: number of states during the trajectory that had no command.
-        lockstep: True if the arm waited for the answer to each state.
-        broken: why the run shows the machine and not the law, in words; empty for a run that can be judged.
+        lockstep: True if the arm waited for the command to each state.
+        broken: reason why the run does not show the law, in words; empty for a run that can be judged.
     """
 
     controller: str
@@ -163,12 +163,12 @@ def evaluate(controller: str, record: RunRecord, trajectory: Trajectory, robot: 
 
 
 def _lost(record: RunRecord) -> int:
-    """The number of commands that were lost; in lockstep a state is repeated, and answered again, until it has one."""
+    """The number of commands that were lost; in lockstep a state is repeated until a command arrives."""
     return 0 if record.lockstep else record.commands_sent - record.commands_taken
 
 
 def _broken(record: RunRecord, motion: RecordedMotion, duration: float) -> Iterator[str]:
-    """Why a run shows the machine and not the law."""
+    """Reasons why a run does not show the law but the machine."""
     yield from _each_once(record.faults)
     lost = _lost(record)
     if not lost <= LOSSES * record.commands_sent:
@@ -181,11 +181,11 @@ def _broken(record: RunRecord, motion: RecordedMotion, duration: float) -> Itera
         if not gap <= GAP:
             yield f"{what} for {1e3 * gap:.0f} ms, more than {1e3 * GAP:.0f} ms"
     if not all(np.isfinite(values).all() for values in (motion.q, motion.effort)):
-        yield "a position or an effort is no number"
+        yield "a position or an effort is not a number"
 
 
 def _each_once(faults: Iterable[str]) -> Iterator[str]:
-    """What went wrong in each node, each problem once: a diagnostic names all that there are at its time."""
+    """The problems of each node, each once: a diagnostic has all present problems."""
     found: dict[str, dict[str, None]] = {}
     for text in faults:
         node, _, problems = text.partition(": ")
@@ -202,7 +202,7 @@ def _longest(times: Array, duration: float) -> float:
 def table(runs: Sequence[RunFigures]) -> Table:
     """Return a table of at most 80 columns, with a row for each controller and joint.
 
-    Below the controller's name stand the rate of the states, and the commands sent and lost; :data:`LOST` explains it.
+    Below the controller's name are the rate of the states, and the commands sent and lost; :data:`LOST` explains it.
     """
     made = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     for heading in ("Controller", "Joint"):
@@ -235,14 +235,14 @@ def _cells(joint: JointFigures) -> tuple[str, ...]:
 
 
 LOST = (
-    "Lost are commands that the simulator received never, or only after the next one. A run with a fault, with more "
+    "Lost commands never reached the simulator, or only after the next one. A run with a fault, with more "
     f"than {LOSSES:.0%} lost, or with {1e3 * GAP:.0f} ms without a command shows the machine, not the law: it is not "
     "judged."
 )
-"""What a lost command is."""
+"""Meaning of a lost command."""
 
-IN_LOCKSTEP = "In lockstep the arm waits for the answer to each state, so that nothing is lost on a busy machine."
-"""What that is."""
+IN_LOCKSTEP = "In lockstep the arm waits for the command to each state, so that nothing is lost on a busy machine."
+"""Meaning of lockstep."""
 
 
 def verdict_text(verdict: DemoVerdict) -> Text:
@@ -256,7 +256,7 @@ class DemoVerdict:
     """The verdict on the requirements of the demonstration.
 
     Attributes:
-        judged: True if both laws that it compares were run, and no run is broken.
+        judged: True if both compared laws were run, and no run is broken.
         broken: controller → why its run cannot be judged; there is no verdict if any is.
         failures: requirements that were not met, with their figures.
         improvements: joint → factor by which its RMS error is smaller; empty if not judged.
@@ -278,7 +278,7 @@ class DemoVerdict:
         if self.failures:
             return "Failed: " + "; ".join(self.failures) + "."
         if not self.judged:
-            return f"Not judged: that takes both {BASELINE} and {MODEL_BASED}."
+            return f"Not judged: the verdict needs both {BASELINE} and {MODEL_BASED}."
         factors = ", ".join(f"{factor:.0f} ({joint})" for joint, factor in self.improvements.items())
         return f"Passed: the RMS error under {MODEL_BASED} is {factors} times smaller than under {BASELINE}."
 

@@ -102,7 +102,7 @@ def _efforts(axes: Any, joint: Joint, index: int, runs: Runs, colours: Colours) 
 
 
 def _annotate(figure: Any, grid: Any, tour: Tour, title: str) -> None:
-    """Draw what all panels share: poses of the tour, headings and title."""
+    """Draw the common parts of all panels: poses of the tour, headings and title."""
     for axes in grid.flat:
         axes.grid(visible=True, axis="y")
         for arrival in tour.arrivals:

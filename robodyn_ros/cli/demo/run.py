@@ -62,7 +62,7 @@ def run_controller(
         folder: an empty folder for their files.
         show: takes the progress reports.
         lockstep: let the simulator wait for the answer to each state: the machine's speed has no influence then.
-        given: parameters of the nodes besides; they win.
+        given: further parameters of the nodes, which override the others.
 
     Raises:
         ProcessError: a process has failed.
@@ -90,7 +90,7 @@ def run_controller(
 
 
 def _follow(group: ProcessGroup, conductor: GroupProcess, show: ReportCallback) -> None:
-    """Pass the progress reports on until the conductor has ended."""
+    """Pass on the progress reports until the conductor has ended."""
     lines: SimpleQueue[str] = SimpleQueue()
     assert conductor.process.stdout is not None
     Thread(target=_read, args=(conductor.process.stdout, lines), daemon=True).start()

@@ -278,20 +278,7 @@ def _declaration(item: ExportedParameter) -> dict[str, Any]:
         default = [float(value) for value in default]
     elif kind == "l":
         default = list(default)
-<<<<<<< HEAD
     only = spec.name in ("mit_limits", "missing_velocity") or item.fixed
-    entry = _entry(names[kind], default, spec.description, only)
-    if kind in "di" and spec.bounds is not None:
-        entry["validation"] = {"bounds<>": [(int if kind == "i" else float)(value) for value in spec.bounds]}
-    elif kind == "s":
-        entry["validation"] = {"one_of<>": [[text for text, _ in item.choices]]}
-    elif kind == "v":
-        entry["validation"] = {"fixed_size<>": [len(item.numbers)]}
-        if spec.bounds is not None:
-            entry["validation"]["element_bounds<>"] = [float(value) for value in spec.bounds]
-    return entry
-=======
-    only = spec.name in ("output", "missing_velocity") or item.fixed
     validation = _validation(item)
     return _entry(names[kind], default, spec.description, only) | ({"validation": validation} if validation else {})
 
@@ -305,7 +292,6 @@ def _validation(item: ExportedParameter) -> dict[str, list[Any]]:
         return size
     kind = int if item.kind == "i" else float
     return size | {"element_bounds<>" if size else "bounds<>": [kind(value) for value in item.spec.bounds]}
->>>>>>> 9e07d6ed361dcd8a1c663216197961c58b8cc1bc
 
 
 def with_fixed(parameters: list[ExportedParameter], groups: set[str]) -> list[ExportedParameter]:

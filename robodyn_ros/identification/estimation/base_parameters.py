@@ -124,7 +124,7 @@ def base_parameters(
     gravity: ArrayLike = STANDARD_GRAVITY,
     compiled: bool = True,
 ) -> BaseParameters:
-    """The base parameters of an arm, for any motion of it.
+    """The base parameters of an arm, for any of its motions.
 
     Args:
         robot: the arm.

@@ -10,7 +10,7 @@
 4. :func:`~robodyn_ros.identification.estimation.physical.fit_physical` finds the physically possible parameters that
    fit best.
 5. Cross-validation repeats 3 and 4 without each fold of the samples and predicts that fold. Friction that the URDF does
-   not have must be significant whichever fold is left out; else it is 0.
+   not have must be significant without any one of the folds; else it is 0.
 6. :func:`~robodyn_ros.identification.urdf_writing.with_parameters` writes the parameters into the URDF.
 """
 
@@ -40,7 +40,7 @@ from robodyn_ros.robot.pose import Array
 LISTED = 4
 """Greatest number of partners that are listed; a wrist's inertia is combined with dozens of others."""
 
-NOT_EXCITED = "this motion shows too little of it"
+NOT_EXCITED = "this motion excites it too little"
 
 NO_FRICTION = "the efforts show no friction of this kind"
 
@@ -67,7 +67,7 @@ def identify(
             if it is identified; the robot's unless given.
 
     Raises:
-        InputError: the samples are of another arm, or show no motion; the message says what is missing.
+        InputError: the samples are of another arm, or show no motion; the message names the missing data.
     """
     settings = settings or IdentificationSettings()
     for name, given in (("samples", samples), ("validation", validation)):
@@ -181,7 +181,7 @@ def _standard_parameters(model: RegressionModel, solution: RegressionSolution, a
         k, reason = place[column], ""
         partners = base.partners(k)
         if name in invisible:
-            reason = "no motion of this arm shows it"
+            reason = "no motion of this arm excites it"
         elif partners:
             reason = f"seen only together with {_listed(partners)}"
         elif k in absent:

@@ -4,7 +4,7 @@
 """Identification of a payload, for an arm whose own parameters are known.
 
 :func:`estimate_payload` takes samples of any motion. :func:`estimate_online` takes the states and commands of a short
-motion that the arm has just made: it smooths and differentiates positions without phase lag, smooths the efforts in the
+motion: it smooths and differentiates positions without phase lag, smooths the efforts in the
 same way, and estimates payload and friction alternately, each with the other fixed.
 """
 
@@ -58,7 +58,7 @@ class PayloadEstimate:
         com_error: standard errors of the centre of mass, (3,) in [m].
         identified: which of the ten standard parameters about the link's origin (mass, first moment, inertia in the
             order xx, xy, yy, xz, yz, zz) the motion determines; the others are guesses of about the right size.
-        reason: why some are not identified; empty if all are.
+        reason: reason why some are not identified; empty if all are.
         rms: root mean square of the unexplained effort (n,) in [N·m] or [N].
         rms_without: the same without a payload.
     """
@@ -168,7 +168,7 @@ def estimate_online(
         InputError: there are too few states, or as for :func:`estimate_payload`.
     """
     if len(t) < MIN_STATES:
-        raise InputError("t", f"has {len(t)} states; a motion that shows a payload has {MIN_STATES} at least", t)
+        raise InputError("t", f"has {len(t)} states; the estimate of a payload needs at least {MIN_STATES}", t)
     samples = _samples(t, q, effort, usable)
     moving = np.abs(samples.qd) > STANDSTILL * np.abs(samples.qd).max(axis=0)
     friction = np.zeros((2, dynamics.robot.n))

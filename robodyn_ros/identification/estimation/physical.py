@@ -8,7 +8,7 @@
 over the parameters x of bodies and joints. The first term is the likelihood of the data: β = K x are base parameters,
 and errors are in units of their standard deviation. The second is the entropic distance of each body from the one in
 the URDF (Lee, Wensing and Park, Geometric robot dynamic identification: a convex programming approach, IEEE T-RO 36(2),
-2020). It keeps parameters that the data do not determine near the URDF's numbers, whatever the units. It grows without
+2020). It keeps parameters that the data do not determine near the URDF's numbers, in any units. It grows without
 bound as a pseudo-inertia P becomes singular, so every result is physically possible. The non-negative parameters of
 joints have the same distance with 1 x 1 matrices, x/x₀ - log(x/x₀) - 1.
 

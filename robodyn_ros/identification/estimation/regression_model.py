@@ -206,7 +206,7 @@ class RegressionModel:
         """Places, among the free parameters, of friction that neither the motion nor the URDF supports.
 
         The motion shows friction if three conditions hold: the data determine it better than the URDF does; it differs
-        from 0 whichever fold of the samples is left out; and its fraction of the joint's effort is greater than the
+        from 0 without any one of the folds; and its fraction of the joint's effort is greater than the
         error that the preparation of signals may cause.
 
         Args:

@@ -33,7 +33,7 @@ class Parameter:
         value: the identified value.
         standard_error: standard error of the value given the data and the URDF's numbers, in its unit.
         identified: True if the data determine it better than the URDF's numbers do.
-        reason: why it is not identified; empty if it is.
+        reason: reason why it is not identified; empty if it is.
     """
 
     name: str
@@ -95,7 +95,7 @@ class Identification:
             order of ``CompiledDynamics.theta``.
         stribeck_amplitude: static minus Coulomb friction, (n,) in [N·m] or [N]; 0 unless identified.
         stribeck_velocity: speed within which it fades, (n,) in [rad/s] or [m/s]; 0 where there is none.
-        parameters: each parameter with its standard error, and why it is not identified; in the order of ``theta``,
+        parameters: each parameter with its standard error, or why it is not identified; in the order of ``theta``,
             then Stribeck amplitudes (named ``excess``) and Stribeck velocities if they are identified.
         base: the base parameters: the identifiable combinations of the parameters of this arm.
         base_values: base parameters by weighted robust least squares, (rank,).

@@ -77,8 +77,8 @@ def read_bag(path: Path, joints: tuple[str, ...], source: RecordingSource) -> Re
         raise
     except UnpackingError as cause:
         raise unreadable(path, str(cause)) from cause
-    except Exception as cause:  # malformed bytes may raise anything
-        hint = "it may be truncated, as when the recorder was killed: `ros2 bag reindex` or `mcap recover` may help"
+    except Exception as cause:  # malformed bytes may raise any exception
+        hint = "it may be truncated, perhaps by a killed recorder: `ros2 bag reindex` or `mcap recover` may help"
         raise unreadable(path, f"cannot be read as a bag, {hint} ({type(cause).__name__}: {cause})") from cause
     states, commands = rows
     if not states:
@@ -147,7 +147,7 @@ def _decoded(types: Any, data: bytes, kind: str) -> Any:
 
 
 class _TopicReader:
-    """Puts the values of the messages of a topic into the arm's order."""
+    """Sorts the values of a topic's messages into the arm's order."""
 
     def __init__(self, name: str, topic: str, joints: tuple[str, ...], order: tuple[str, ...]) -> None:
         self._where = f"topic {topic}"
@@ -216,7 +216,7 @@ def state_topic(name: str, topics: Mapping[str, str], source: RecordingSource) -
     Args:
         name: name of the recording.
         topics: topic → type of its messages, for all topics that have messages.
-        source: the topics that were asked for.
+        source: the requested topics.
 
     Raises:
         InputError: there is no such topic, or several may be meant; the message names them.
@@ -230,12 +230,12 @@ def state_topic(name: str, topics: Mapping[str, str], source: RecordingSource) -
 
 
 def command_topic(name: str, topics: Mapping[str, str], source: RecordingSource, states: str) -> str | None:
-    """The topic of the commands; None if none was asked for and there is none.
+    """The topic of the commands; None if none was requested and there is none.
 
     Args:
         name: name of the recording.
         topics: as for :func:`state_topic`.
-        source: the topics that were asked for.
+        source: the requested topics.
         states: the topic of the states; commands are looked for in its namespace and below it.
 
     Raises:
@@ -278,7 +278,7 @@ def _outermost(name: str, found: list[str], what: str) -> str:
     """The topic in the outermost namespace."""
     outermost = [topic for topic in found if topic.count("/") == found[0].count("/")]
     if len(outermost) > 1:
-        raise unreadable(name, f"the {what} may be {' or '.join(outermost)}; say which")
+        raise unreadable(name, f"the {what} may be {' or '.join(outermost)}; choose one")
     return outermost[0]
 
 
@@ -300,7 +300,7 @@ def common_times(
         Times [s] of the states (N,), times [s] of the commands (M,), and those M commands that have a time.
 
     Raises:
-        InputError: stamps were asked for and states have none, or the times of commands and states do not overlap.
+        InputError: stamps were requested and states have none, or the times of commands and states do not overlap.
     """
     received, stamp = _since(states[0].received, states, "received"), _since(states[0].stamp, states, "stamp")
     missing = sum(row.stamp == 0 for row in states)

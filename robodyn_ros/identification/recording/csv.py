@@ -91,7 +91,7 @@ def _table(path: Path) -> tuple[dict[str, int], Array]:
                 cells[number - 2, column] = float(text) if text else np.nan
             except ValueError as cause:
                 if key in TIME_COLUMNS or "/" in key:
-                    raise unreadable(path, f"line {number}, {key}: {text!r} is no number") from cause
+                    raise unreadable(path, f"line {number}, {key}: {text!r} is not a number") from cause
     return heading, cells
 
 

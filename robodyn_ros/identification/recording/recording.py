@@ -19,7 +19,7 @@ BAG_FILES = (".mcap", ".db3")
 """Endings of the files of a rosbag2."""
 
 TIMES = ("auto", "stamp", "received")
-"""Which time of a message is used: its header stamp if it has one (``auto``), its stamp, or its time of receipt."""
+"""Time of a message: its header stamp if it has one (``auto``), always its stamp, or its time of receipt."""
 
 
 class RecordedTrack(NamedTuple):
@@ -34,7 +34,7 @@ class Recording:
     """Positions and efforts as recorded; the times of all tracks are on one clock.
 
     Attributes:
-        name: the path as it was given; messages call the recording by it.
+        name: the path as it was given, the name of the recording in messages.
         joints: names, in the order of every array of n.
         position: [rad] or [m].
         measured: effort that the arm reported [N·m] or [N]; None if it reported none.
@@ -55,7 +55,7 @@ class Recording:
 
 @dataclass(frozen=True)
 class RecordingSource:
-    """Which topics and which times of a bag are read.
+    """The topics and times of a bag that are read.
 
     Attributes:
         states: topic of the states (JointState); if empty, ``joint_states`` is looked for in every namespace.

@@ -17,7 +17,7 @@ from typing import IO, Any
 from robodyn_ros.errors import RobodynError
 
 LARGEST = 2_000_000_000
-"""Most bytes that a recording may unpack to; an hour of a large arm at 1 kHz."""
+"""Greatest unpacked size of a recording [bytes]; an hour of a large arm at 1 kHz."""
 
 
 class UnpackingError(RobodynError):
@@ -34,7 +34,7 @@ class _Budget:
         """Read unpacked bytes, all of them unless a size is given.
 
         Raises:
-            UnpackingError: there are more than are left of the budget.
+            UnpackingError: they exceed the rest of the budget.
         """
         wanted = self._left + 1 if size < 0 else min(size, self._left + 1)
         content = file.read(wanted)

@@ -92,7 +92,7 @@ AS_GOOD = 0.2
 
 @dataclass(frozen=True, eq=False)
 class PreparedSamples:
-    """The samples of a recording, and how they were made.
+    """The samples of a recording, and the figures of their preparation.
 
     Attributes:
         name: name of the recording.
@@ -137,11 +137,11 @@ def prepare(
     Args:
         recordings: recordings of the arm's joints.
         robot: the arm; its axes matter, its inertial parameters do not.
-        settings: how to prepare them.
+        settings: settings of the preparation.
         gravity: acceleration of free fall in the root link's frame, (3,) in [m/s²].
 
     Raises:
-        InputError: there are no efforts, too little was recorded, or no joint moves; the message says what is missing.
+        InputError: there are no efforts, too little was recorded, or no joint moves; the message names it.
     """
     settings = settings or SignalSettings()
     dynamics = RNEA(robot, gravity=gravity)

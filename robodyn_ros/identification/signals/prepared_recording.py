@@ -155,7 +155,7 @@ def prepare_recording(recording: Recording, robot: Robot, settings: SignalSettin
     """Prepare a recording.
 
     Raises:
-        InputError: there are no efforts, too little was recorded, or no joint moves; the message says what is missing.
+        InputError: there are no efforts, too little was recorded, or no joint moves; the message names it.
     """
     kind, effort = _effort(recording, settings.effort)
     segments = _segments(recording.name, _unwrapped(recording, robot), effort, settings)
@@ -163,8 +163,8 @@ def prepare_recording(recording: Recording, robot: Robot, settings: SignalSettin
     if not moving.any():
         raise unreadable(
             recording.name,
-            f"no joint moves by more than {settings.least_motion:g} {robot.position_unit}, and an arm at rest shows "
-            "nothing: record a motion, such as that of `robodyn excite`",
+            f"no joint moves by more than {settings.least_motion:g} {robot.position_unit}, and an arm at rest excites "
+            "no parameter: record a motion, such as that of `robodyn excite`",
         )
     repetitions = [
         find_repetition(segment, moving, settings.period) if settings.average else None for segment in segments
@@ -185,7 +185,7 @@ def _effort(recording: Recording, wanted: str) -> tuple[str, RecordedTrack]:
     missing = {"measured": "states without efforts", "commanded": "no commands"}.get(
         wanted, "neither efforts in the states nor commands"
     )
-    raise unreadable(recording.name, f"there are {missing}, and without efforts there is nothing to identify from")
+    raise unreadable(recording.name, f"there are {missing}, and identification needs efforts")
 
 
 def _unwrapped(recording: Recording, robot: Robot) -> RecordedTrack:

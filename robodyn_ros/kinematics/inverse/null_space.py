@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Null-space objectives: what an arm does with the freedom that a task leaves.
+"""Null-space objectives: secondary goals for the degrees of freedom that a task leaves free.
 
 An objective is a function from positions (n,) to a small motion z (n,), a step down the gradient of a cost (Liégeois,
 Automatic supervisory control of the configuration and behavior of multibody mechanisms, IEEE Trans. SMC 7 (1977)). The
@@ -32,11 +32,11 @@ NullSpaceObjective = Callable[[Array], Array]
 """Positions (n,) → motion z (n,)."""
 
 RATIO = 0.1
-"""Part of the distance to the goal that one step goes."""
+"""Fraction of the distance to the goal in one step."""
 
 
 def centred(robot: Robot, ratio: float = RATIO) -> NullSpaceObjective:
-    """Return the objective to stay in the middle of each joint's range; joints without limits are left alone."""
+    """Return the objective to stay in the middle of each joint's range; joints without limits have none."""
     bounded = np.isfinite(robot.lower) & np.isfinite(robot.upper)
     middle = np.where(bounded, (np.where(bounded, robot.lower, 0) + np.where(bounded, robot.upper, 0)) / 2, 0.0)
     pull = np.where(bounded, ratio, 0.0)

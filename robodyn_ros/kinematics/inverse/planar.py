@@ -9,14 +9,14 @@ position 0, the shoulder at s, and the angles θ counted about the first revolut
     RR     w = c - s           = exp(iθ₁) L₁ + exp(i(θ₁ + θ₂)) L₂
     PRR    w = c - s - exp(iφ) L₂ = q₁ + exp(iθ₂) L₁,                φ = θ₂ + θ₃
 
-RR by the law of cosines (Siciliano et al., Robotics (2009), section 2.12.1) in its half-angle form, of which no
-argument leaves its range near the straight or the folded arm: tan²(β/2) = ((l₁+l₂)² - r²) / (r² - (l₁-l₂)²). PRR by the
+RR by the law of cosines (Siciliano et al., Robotics (2009), section 2.12.1) in its half-angle form, whose arguments
+stay in range near the straight or the folded arm: tan²(β/2) = ((l₁+l₂)² - r²) / (r² - (l₁-l₂)²). PRR by the
 sine of the first link: Im w = l₁ sin. Both are reachable if and only if a real number is between two others, which is
 decided without rounding.
 
-The workspace follows from the closed form, exact at every point and heading. An RR arm has no heading to choose: it
-reaches a point in two postures at most. A PRR arm reaches it with whole ranges of headings, so that its dexterity is
-the ratio of the circle that these ranges fill.
+The workspace follows from the closed form, exact at every point and heading. An RR arm has no free heading: it
+reaches a point in two postures at most. A PRR arm reaches it with ranges of headings, so that its dexterity is the
+ratio of the circle that these ranges fill.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from robodyn_ros.robot.configuration import ConfigurationSpace
 from robodyn_ros.robot.pose import Array
 
 FLAT = 1e-9
-"""An arm is planar if sines and lengths that should vanish are below this [-] or [m]."""
+"""Greatest out-of-plane sines and lengths of a planar arm [-] or [m]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,9 +54,9 @@ class PlanarArm:
         robot: the arm.
         kind: ``RR`` or ``PRR``.
         links: the two links at position 0 [m].
-        lengths: theirs [m].
-        sense: 1 where the second revolute joint turns the same way as the first, else -1.
-        shoulder: where the first revolute axis is at position 0 [m].
+        lengths: their lengths [m].
+        sense: 1 if the second revolute joint turns in the same direction as the first, else -1.
+        shoulder: position of the first revolute axis at q = 0 [m].
         plane: the directions 1 and i in the root link's frame, (2, 3).
         normal: the first revolute axis there, (3,).
         level: of the tool, along the normal [m].
@@ -103,7 +103,7 @@ def planar_arm(robot: Robot, link: str) -> PlanarArm:
 
     Raises:
         InputError: no such link.
-        RobotDescriptionError: it is neither a planar RR nor a planar PRR arm; the message says what is in the way.
+        RobotDescriptionError: it is neither a planar RR nor a planar PRR arm; the message names the reason.
     """
     found, names = screws(robot, link), robot.joint_names
     kind = "".join("R" if axis[3:].any() else "P" for axis in found.axes)
@@ -147,47 +147,35 @@ def planar_arm(robot: Robot, link: str) -> PlanarArm:
     )
 
 
-"""A pose lies in the plane if what leaves it is below this [m] or [rad]."""
+"""Greatest out-of-plane distance and angle of a pose in the plane [m] or [rad]."""
 
 
 class Branch(NamedTuple):
-    """One way to get there."""
+    """One solution."""
 
-    q: Array  # (n,) in [rad] or [m], turned into the limits where a whole turn does it
+    q: Array  # (n,) in [rad] or [m], within the limits after whole turns, if possible
     elbow: Literal[
         1, -1
-    ]  # sign of the angle from the first link to the second; PRR: 1 where the first link leans forwards
+    ]  # sign of the angle from the first link to the second; PRR: 1 if the first link leans forwards
     within_limits: bool
 
 
 class Branches(NamedTuple):
-    """All ways to get there: two, one where they meet (arm straight or folded), none if it is out of reach."""
+    """All solutions: two, one if they coincide (arm straight or folded), none if it is out of reach."""
 
     solutions: tuple[Branch, ...]
-    reachable: bool  # by the lengths; the position limits are each branch's own affair
-    margin: float  # how far inside the reachable set the target lies [m]; negative outside
+    reachable: bool  # by the lengths; each branch has its own check of the position limits
+    margin: float  # distance of the target inside the reachable set [m]; negative outside
     reason: str
 
     @property
     def within_limits(self) -> tuple[Branch, ...]:
-        """Those that the position limits allow."""
+        """The solutions within the position limits."""
         return tuple(branch for branch in self.solutions if branch.within_limits)
 
 
 class PlanarInverse:
-    """Closed-form inverse kinematics of the planar RR and PRR arms: every branch, and reachability decided exactly.
-
-    In the plane of complex numbers of :class:`PlanarArm`, with the links L₁ and L₂ at
-    position 0, the shoulder at s, and the angles θ counted about the first revolute axis::
-
-        RR     w = c - s           = exp(iθ₁) L₁ + exp(i(θ₁ + θ₂)) L₂
-        PRR    w = c - s - exp(iφ) L₂ = q₁ + exp(iθ₂) L₁,                φ = θ₂ + θ₃
-
-    RR by the law of cosines (Siciliano et al., Robotics (2009), section 2.12.1) in its half-angle form, of which no
-    argument leaves its range near the straight or the folded arm: tan²(β/2) = ((l₁+l₂)² - r²) / (r² - (l₁-l₂)²). PRR by
-    the
-    sine of the first link: Im w = l₁ sin. Both are reachable if and only if a real number is between two others, which
-    is decided without rounding.
+    """Closed-form inverse kinematics of the planar RR and PRR arms, by the equations of the module.
 
     Attributes:
         arm: its geometry.
@@ -201,7 +189,7 @@ class PlanarInverse:
 
         Raises:
             InputError: no such link.
-            RobotDescriptionError: it is neither a planar RR nor a planar PRR arm; the message says what is in the way.
+            RobotDescriptionError: it is neither a planar RR nor a planar PRR arm; the message names the reason.
         """
         self.arm = planar_arm(robot, link)
         self._space = ConfigurationSpace(robot)
@@ -209,21 +197,21 @@ class PlanarInverse:
     def solve(
         self, position: ArrayLike, turn: float | None = None, near: ArrayLike | None = None, slack: float = 0.0
     ) -> Branches:
-        """Every way to bring the tool to a position, PRR: with a turn.
+        """All solutions for a position of the tool, PRR: with a turn.
 
         Args:
             position: in the root link's frame (3,) in [m].
             turn: of the tool about the first revolute axis, from position 0 [rad]; needed by PRR, free with RR.
-            near: what turning joints stay near to, (n,); zeros unless given.
-            slack: a target no farther outside than this counts as on the edge [m]; 0 decides exactly.
+            near: positions to which the turns of revolute joints are nearest, (n,); zeros unless given.
+            slack: greatest distance outside at which a target counts as on the edge [m]; 0 decides exactly.
 
         Raises:
-            InputError: a wrong shape, something not finite, a turn that is missing or one too many.
+            InputError: a wrong shape, a number that is not finite, or a turn that is missing or not allowed.
         """
         (given,) = as_states(("position",), (position,), (3,))
         refuse_non_finite(("position",), (given,))
         if (turn is None) == (self.arm.kind == "PRR"):
-            raise InputError("turn", "must be given to a PRR arm, and only there", turn)
+            raise InputError("turn", "must be given for a PRR arm only", turn)
         off = float(np.linalg.norm(self.arm.beside(given)))
         if off > max(FLAT, slack):
             return Branches((), False, -off, f"out of the plane of the arm by {off:.3g} m")
@@ -233,7 +221,7 @@ class PlanarInverse:
         return self._lift(wrist - exp(1j * turn) * self.arm.links[1], float(turn), near, slack)
 
     def solve_pose(self, target: ArrayLike | Pose, near: ArrayLike | None = None, slack: float = 0.0) -> Branches:
-        """Every way to bring the tool to a pose (4, 4); of an RR arm, those that meet the orientation too.
+        """All solutions for a pose (4, 4) of the tool; of an RR arm, those with its orientation too.
 
         Raises:
             InputError: as ``solve``.
@@ -270,7 +258,7 @@ class PlanarInverse:
         for elbow in elbows:
             theta2 = elbow * bend - phase(L2) + phase(L1)
             reach = L1 + exp(1j * theta2) * L2
-            theta1 = phase(w) - phase(reach) if r > 0.0 else 0.0  # at the shoulder itself every angle serves
+            theta1 = phase(w) - phase(reach) if r > 0.0 else 0.0  # at the shoulder itself any angle is a solution
             solutions.append(self._branch([theta1, self.arm.sense * theta2], elbow, near))
         return Branches(
             tuple(solutions), inside, margin, "reachable" if inside else f"on the edge, {-margin:.1e} m outside"
@@ -282,7 +270,7 @@ class PlanarInverse:
         margin = l1 - abs(aside)
         inside = abs(aside) <= l1  # comparing two floats is exact
         if not inside and margin < -slack:
-            where = f"the wrist would be {abs(aside):.6g} m aside of the lift; the first link has {l1:.6g} m"
+            where = f"the wrist would be {abs(aside):.6g} m beside the lift's axis; the first link has {l1:.6g} m"
             return Branches((), False, margin, where)
         along = sqrt(max((l1 - aside) * (l1 + aside), 0.0))
         elbows: tuple[Literal[1, -1], ...] = (1, -1) if along > 0.0 else (1,)
@@ -310,12 +298,12 @@ TURN = 2.0 * np.pi
 
 
 def reachable(arm: PlanarArm, points: ArrayLike, headings: int = 720) -> NDArray[np.bool_]:
-    """Return whether the arm reaches points of its plane within its limits, (N,); PRR: with one of so many headings.
+    """Return whether the arm reaches points of its plane within its limits, (N,); PRR: with any of the headings.
 
     Args:
         arm: RR or PRR.
-        points: (N, 3) in the root link's frame in [m]; what lies beside the plane is left out of account.
-        headings: how many turns of the tool to ask for, evenly around the circle.
+        points: (N, 3) in the root link's frame in [m]; distances from the plane are ignored.
+        headings: number of turns of the tool, evenly around the circle.
 
     Raises:
         InputError: points of a wrong shape.
@@ -324,12 +312,12 @@ def reachable(arm: PlanarArm, points: ArrayLike, headings: int = 720) -> NDArray
 
 
 def dexterity(arm: PlanarArm, points: ArrayLike, headings: int = 720) -> Array:
-    """The share of headings with which a PRR arm reaches points, (N,) from 0 to 1; of RR it is 0, for a few are none.
+    """The ratio of headings with which a PRR arm reaches points, (N,) from 0 to 1; 0 for RR, which has at most two.
 
     Args:
         arm: RR or PRR.
         points: as :func:`reachable`.
-        headings: as there.
+        headings: likewise.
     """
     if arm.kind == "RR":
         return np.zeros(len(np.atleast_2d(np.asarray(points))))
@@ -338,7 +326,7 @@ def dexterity(arm: PlanarArm, points: ArrayLike, headings: int = 720) -> Array:
 
 
 def postures(arm: PlanarArm, points: ArrayLike, headings: int = 720) -> NDArray[np.bool_]:
-    """Which branches (RR: (N, 2)) or headings (PRR: (N, headings)) lead to points within the limits."""
+    """The branches (RR: (N, 2)) or headings (PRR: (N, headings)) that lead to points within the limits."""
     (given,) = as_states(("points",), (points,), (3,))
     w = arm.in_plane(np.atleast_2d(given))
     if arm.kind == "PRR":

@@ -41,12 +41,12 @@ class InverseSettings:
         rotation_tolerance: greatest angle from it [rad].
         starts: greatest number of starts: the given one, then random ones within the limits.
         iterations: steps at most from one start; with a null-space objective ten times as many.
-        patience: a start is given up if so many steps have not halved the error E.
+        patience: number of steps after which a start ends that has not halved its error E.
         damping: c of λ = c E + floor.
         floor: damping that remains at the target; it keeps redundant arms and free directions regular.
         limits: ``clamp`` joints at their limits; ``avoid`` them by null-space motion as well; ``ignore`` them.
-        choose: the ``first`` solution found, or the ``nearest`` to the start of all that the starts lead to.
-        settled: with a null-space objective: the step that counts as none [rad] or [m].
+        choose: the ``first`` solution found, or the ``nearest`` to the start of all solutions.
+        settled: greatest step that counts as converged, with a null-space objective [rad] or [m].
         seed: seed of the random starts; the same seed gives the same solution.
     """
 
@@ -76,23 +76,22 @@ class InverseSettings:
 
 
 Outcome = Literal["converged", "beyond_reach", "limits", "not_found"]
-"""``beyond_reach``: farther away than the arm is long, which is certain. ``limits``: found only when the position
-limits are ignored. ``not_found``: no start led there; a solution may exist all the same, but is unlikely with many
-starts.
+"""``beyond_reach``: farther away than the arm is long, so there is no solution. ``limits``: found only without position
+limits. ``not_found``: no start converged; a solution may still exist, but that is unlikely with many starts.
 """
 
 
 class InverseSolution(NamedTuple):
     """The best result of a search for joint positions."""
 
-    q: Array  # (n,) in [rad] or [m]; where the search came closest, if it did not converge
+    q: Array  # (n,) in [rad] or [m]; the closest one of the search, if it did not converge
     converged: bool
     outcome: Outcome
     reason: str  # the outcome as a sentence, with numbers
-    position_error: float  # of what counts in the task [m]
+    position_error: float  # in the task's directions [m]
     rotation_error: float  # likewise [rad]
     iterations: int  # steps from all starts together
-    starts: int  # how many were tried
+    starts: int  # number of starts
 
 
 class Reach(NamedTuple):
@@ -102,14 +101,14 @@ class Reach(NamedTuple):
     radius: float  # [m]
 
     def excess(self, position: Array, directions: Array) -> float:
-        """Return how far outside a position (3,) lies along the directions (k, 3) that count [m]; inside, at most 0."""
+        """Return the distance of a position (3,) outside, along the task's directions (k, 3) [m]; inside, at most 0."""
         return float(np.linalg.norm(directions @ (position - self.center))) - self.radius
 
 
 def reach(robot: Robot, tree: Tree, link: Link) -> Reach:
     """Return the ball about the first joint whose radius is the sum of the lengths of all segments.
 
-    Each prismatic one counts at its longest. Nothing outside is reachable; not all inside is.
+    Each prismatic one counts at its longest. No point outside is reachable; a point inside may be.
     """
     chain = []
     index = link.body
@@ -158,20 +157,20 @@ class InverseKinematics:
         """
         Args:
             kinematics: of the arm.
-            link: name of the link to be brought somewhere.
+            link: name of the link with the target pose.
             settings: the defaults unless given.
 
         Raises:
             InputError: no such link, no joint moves it, or ``kinematics`` is of another kind.
         """
-        given: object = kinematics  # by a caller without a type checker
+        given: object = kinematics  # from a caller without a type checker
         if not isinstance(given, Kinematics):
             problem = f"must be a Kinematics, which Kinematics(robot) makes, not {type(given).__name__}"
             raise InputError("kinematics", problem, kinematics)
         self.robot = kinematics.robot
         found = self.robot.link(link)
         if found.body < 0:
-            raise InputError("link", f"{link!r} is fixed to the base and cannot be brought anywhere", link)
+            raise InputError("link", f"{link!r} is fixed to the base and cannot move", link)
         self.settings = settings or InverseSettings()
         self._step = build_step(kinematics.tree, found, kinematics.compiled)
         self._space = ConfigurationSpace(self.robot)
@@ -190,14 +189,14 @@ class InverseKinematics:
         task: Task | None = None,
         objective: NullSpaceObjective | None = None,
     ) -> InverseSolution:
-        """Positions that bring the link to a pose.
+        """Joint positions for a pose of the link.
 
         Args:
             target: pose of the link in the root link's frame, (4, 4) or a Pose.
-            start: where to start from, and what turning joints stay near to, (n,); the middle of the limits unless
-                given.
-            task: what of the pose counts; all of it unless given.
-            objective: what to do with the freedom that is left, see :mod:`robodyn_ros.kinematics.inverse.null_space`.
+            start: start of the search, to which the turns of revolute joints are nearest, (n,); the middle of the
+                limits unless given.
+            task: the components of the pose that count; all unless given.
+            objective: null-space objective, see :mod:`robodyn_ros.kinematics.inverse.null_space`.
 
         Raises:
             InputError: the target is no pose, or the start is not n finite numbers.
@@ -236,7 +235,7 @@ class InverseKinematics:
     def _search(
         self, first: Array, settings: InverseSettings, objective: NullSpaceObjective | None
     ) -> tuple[_Attempt, int, int]:
-        """The best attempt, how many starts and how many steps it took."""
+        """The best attempt, and its numbers of starts and steps."""
         step = self._step
         bounded = settings.limits != "ignore"
         step.lower[:], step.upper[:] = (self._lower, self._upper) if bounded else (-np.inf, np.inf)
@@ -303,7 +302,7 @@ def _both(one: NullSpaceObjective | None, other: NullSpaceObjective) -> NullSpac
 
 
 def _reason(outcome: Outcome, best: _Attempt, tried: int, excess: float, radius: float) -> str:
-    closest = f"the closest found is {best.position_error:.3g} m and {best.rotation_error:.3g} rad away"
+    closest = f"the closest solution is {best.position_error:.3g} m and {best.rotation_error:.3g} rad away"
     if outcome == "converged":
         return f"converged to {best.position_error:.1e} m and {best.rotation_error:.1e} rad"
     if outcome == "beyond_reach":

@@ -3,14 +3,14 @@
 
 """One step of damped least squares, from residual to new position, as one compiled function.
 
-The residual is e = [p* - p; log(R* Rᵀ)], seen along given directions, and the step (Levenberg–Marquardt)::
+The residual is e = [p* - p; log(R* Rᵀ)], along given directions, and the step (Levenberg–Marquardt)::
 
     (Jᵀ W J + λ 1) Δq = Jᵀ W e,     λ = c E + floor,     E = eᵀ W e / 2
 
 Damping in proportion to the error: Chan and Lawrence, General inverse kinematics with the error damped pseudoinverse
 (ICRA 1988); Sugihara, Solvability-unconcerned inverse kinematics by the Levenberg–Marquardt method (IEEE Trans.
-Robotics 27 (2011)). With equal angular weights the geometric Jacobian gives the exact gradient, for the logarithm's
-derivative leaves its own direction alone.
+Robotics 27 (2011)). With equal angular weights the geometric Jacobian gives the exact gradient, because the logarithm's
+derivative does not change its own direction.
 
 A joint at a limit that the gradient pushes outwards is held there and takes no part in the step (Bertsekas, Projected
 Newton methods for optimization problems with simple constraints (1982)); the others are clamped at theirs. The motion z
@@ -38,7 +38,7 @@ class DampedStep(NamedTuple):
     """The compiled step and the memory it works on; views into one kernel."""
 
     kernel: Kernel
-    q: Array  # in: where to start from (n,)
+    q: Array  # in: position at the start (n,)
     secondary: Array  # in: motion z of the null-space objective (n,)
     position: Array  # in: p* (3,)
     rotation: Array  # in: R* (3, 3)
@@ -49,7 +49,7 @@ class DampedStep(NamedTuple):
     upper: Array  # in: (n,)
     stepped: Array  # out: the new position (n,)
     residual: Array  # out: along the directions, at the old position (6,) in [m] and [rad]
-    measure: Array  # out: of what counts in it: length of the linear part [m], of the angular part [rad], and E (3,)
+    measure: Array  # out: weighted lengths of its linear part [m] and its angular part [rad], and E (3,)
 
 
 def build_step(tree: Tree, link: Link, compiled: bool) -> DampedStep:

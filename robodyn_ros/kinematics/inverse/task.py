@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The part of a pose that counts: all of it, the position alone, a plane, a direction."""
+"""The components of a pose that count: all of it, the position alone, a plane, a direction."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from robodyn_ros.robot.pose import Array, read_only
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Directions along which the residual of a pose counts, and how much.
+    """Directions along which the residual of a pose counts, with their weights.
 
     Attributes:
-        weights: of the three linear and the three angular directions, (6,), 0 where one is free. One metre counts as
-            much as one radian where they are equal.
+        weights: of the three linear and the three angular directions, (6,), 0 for a free one. One metre counts as
+            much as one radian if their weights are equal.
         axes: the directions as rows, (3, 3), in the root link's axes.
         in_target: the directions are in the target's axes instead, so that they turn with it.
     """

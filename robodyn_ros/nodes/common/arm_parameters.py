@@ -15,7 +15,7 @@ from robodyn_ros.plugins import available
 from robodyn_ros.robot import LockedJoints, Robot
 
 NOWHERE = 1e6
-"""Position of a locked joint that stands for "not given", and bound of the others [rad] or [m]."""
+"""Position of a locked joint that means "not given", and bound of the others [rad] or [m]."""
 
 
 def declare_model(node: Node, read_only: bool = False) -> None:
@@ -44,7 +44,7 @@ def declare_joints(node: Node, robot: Robot, topic: str, read_only: bool = False
 
 
 def declare_locked(node: Node, robot: Robot, read_only: bool = False) -> None:
-    """Declare where each joint is locked that is not controlled."""
+    """Declare the position of each locked joint."""
     for joint in robot.joints:
         text = (
             f"position of joint {joint.name} if joints leaves it out [{joint.position_unit}]; the last that is known "
@@ -55,7 +55,7 @@ def declare_locked(node: Node, robot: Robot, read_only: bool = False) -> None:
 
 
 def locked_position(parameters: NodeParameters, name: str) -> float | None:
-    """Where a joint is locked [rad] or [m]; None if no parameter says so."""
+    """Position of a locked joint [rad] or [m]; None if no parameter gives it."""
     given: float = parameters[f"locked_joints.{name}"]
     return None if given == NOWHERE else given
 
@@ -70,7 +70,7 @@ def locked_joints(parameters: NodeParameters, robot: Robot) -> LockedJoints:
 
 
 def declare_transmissions(node: Node, robot: Robot) -> None:
-    """Declare what is between each joint and its motor."""
+    """Declare the transmission between each joint and its motor."""
     for name in robot.joint_names:
         declare_settings(node, TransmissionSettings, f"transmission.{name}.", f" of joint {name}", read_only=True)
 

@@ -3,8 +3,8 @@
 
 """The arm's description: the parameter ``robot_description``, else the topic of that name.
 
-The parameter is XML, a path, or whatever else :func:`~robodyn_ros.robot.load_robot` takes. The topic is XML alone: who
-publishes on it does not choose a file of this machine, or a program, for this node to read.
+The parameter is XML, a path, or any other argument of :func:`~robodyn_ros.robot.load_robot`. The topic is XML alone:
+its publisher cannot make this node read a file of this machine, or run a program.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NAME = "robot_description"
 
 
 ANY = DescriptionSettings(("repaired_inertia", "movable_base", "closed_loops"))
-"""The settings of a node beside the controller, which judges the description for it: whatever can be taken."""
+"""The settings of a node beside the controller, which checks the description: everything that can be accepted is."""
 
 
 def declare_description(
@@ -37,11 +37,11 @@ def declare_description(
     *,
     judged: bool = True,
 ) -> None:
-    """Declare the parameter, and those of its settings; its description ends with what happens if it is empty.
+    """Declare the parameter, and those of its settings; its description ends with the case that it is empty.
 
     Args:
-        node: whose.
-        if_empty: what happens then.
+        node: the node.
+        if_empty: the description of that case.
         read_only: True if they are fixed when the node starts.
         judged: False for a node whose settings are ``ANY``.
     """
@@ -52,18 +52,18 @@ def declare_description(
 
 
 def read_description(node: Node, text: str, more: str = "", settings: DescriptionSettings | None = None) -> Robot:
-    """Make the arm from its description; what was done about the description is logged.
+    """Make the arm from its description; repairs of the description are logged.
 
     Args:
         node: which has declared the description.
         text: the URDF's XML, or its path.
-        more: how the message goes on if it is empty.
+        more: the rest of the message if it is empty.
         settings: of the description; those that the node has declared unless given.
 
     Raises:
         NotReadyError: it is empty.
         RobotDescriptionError: it does not describe an arm.
-        ConfigurationError: a setting of the description is none of its choices.
+        ConfigurationError: a setting of the description is not one of its choices.
     """
     if not text:
         raise NotReadyError(f"no {NAME}: the parameter is empty{more}")
@@ -79,7 +79,7 @@ class DescriptionSource:
     def __init__(self, node: Node, on_arrival: Callable[[], None], settings: DescriptionSettings | None = None) -> None:
         """
         Args:
-            node: whose parameter and subscription.
+            node: its parameter and subscription are used.
             on_arrival: called when a new description comes on the topic and the parameter is empty.
             settings: of the description; those that the node has declared unless given.
         """
@@ -95,7 +95,7 @@ class DescriptionSource:
 
     @property
     def awaited(self) -> str:
-        """What a node without a description waits for; "" if there is one."""
+        """The missing description, in words; "" if there is one."""
         return (
             "" if self.known else f"a {NAME}: the parameter is empty, and nothing has come {on_topic(self._node, NAME)}"
         )

@@ -1,10 +1,10 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Faults, counted and logged, and ``/diagnostics``: how a node is doing, at a low rate.
+"""Faults, counted and logged, and ``/diagnostics``: the state of a node, at a low rate.
 
-Every node derives from :class:`ExceptionGuard`. So an exception that nobody foresaw ends neither a callback's node nor
-the waiting of a client: it is a fault like others, and the log has its traceback.
+Every node derives from :class:`ExceptionGuard`. So an unforeseen exception in a callback ends no node, and
+its client gets an answer: it is a fault like others, and the log has its traceback.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ MOST_DIFFERENT = 10
 NUMBER = re.compile(r"[-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?")
 
 RECENT = 2.0
-"""How long a fault that was counted is a warning in /diagnostics: one that recurs is a lasting one [s]."""
+"""Time for which a counted fault is a warning in /diagnostics, so that a recurring one is a permanent warning [s]."""
 
 MALFORMED = "malformed message"
-"""What bytes that are no message are counted as."""
+"""Kind of fault for bytes that are no message."""
 
 UNFORESEEN = "unforeseen exception"
-"""What an exception that nobody handles is counted as."""
+"""Kind of fault for an unhandled exception."""
 
 
 LIBRARY = logging.getLogger("robodyn_ros")
@@ -57,11 +57,11 @@ LIBRARY = logging.getLogger("robodyn_ros")
 class Faults:
     """Counts faults by kind, and logs each at most once every ``PAUSE``.
 
-    Faults of one kind whose texts differ by more than numbers are different ones: each is logged, ``MOST_DIFFERENT`` of
-    a kind at most within that time.
+    Faults of one kind are different if their texts differ by more than numbers: each is logged, at most
+    ``MOST_DIFFERENT`` of a kind within that time.
 
     Attributes:
-        counts: kind → how often.
+        counts: kind → number of faults.
     """
 
     def __init__(self, warn: Callable[[str], object], clock: Callable[[], float] = time.monotonic) -> None:
@@ -73,7 +73,7 @@ class Faults:
         self.counts: Counter[str] = Counter()
         self._warn = warn
         self._clock = clock
-        self._warned: dict[str, dict[str, float]] = {}  # kind → text without numbers → when it was logged
+        self._warned: dict[str, dict[str, float]] = {}  # kind → text without numbers → time of the log [s]
         self._counted: dict[str, float] = {}
         self._told: set[str] = set()  # warnings that are logged once only
 
@@ -93,7 +93,7 @@ class Faults:
             self._warn(f"{kind}: {text} (seen {self.counts[kind]} times)")
 
     def unforeseen(self, problem: BaseException) -> None:
-        """Count an exception that nobody handles, and log its traceback unless one was logged a moment ago."""
+        """Count an unhandled exception, and log its traceback unless one was logged a moment ago."""
         if self._is_due(UNFORESEEN, ""):
             text = "".join(traceback.format_exception(problem)).rstrip()
             self._warn(f"{UNFORESEEN} (seen {self.counts[UNFORESEEN]} times):\n{text}")
@@ -111,13 +111,13 @@ class Faults:
 
 
 class ExceptionGuard:
-    """A base class for nodes, before rclpy's: what their callbacks raise is counted as a fault, and the node goes on.
+    """A base class for nodes, before rclpy's: an exception in a callback is counted as a fault, and the node continues.
 
-    Subscriptions, timers and services are guarded one by one, so that a client gets its answer. Whatever else the
-    executor raises is counted by :func:`robodyn_ros.nodes.common.executor.run`.
+    Subscriptions, timers and services are guarded one by one, so that a client gets its answer. Any other exception of
+    the executor is counted by :func:`robodyn_ros.nodes.common.executor.run`.
 
-    An entity that is destroyed may have an event in the executor's queue already, and executors hand that on: to a
-    callback whose publishers and services may be gone by then. So the guard of an entity that is destroyed drops them.
+    An executor may still have an event of a destroyed entity in its queue, and would call its callback, whose
+    publishers and services may no longer exist. So the guard of a destroyed entity drops these events.
     """
 
     @cached_property
@@ -138,7 +138,7 @@ class ExceptionGuard:
         return (one for one in every if one not in apart)
 
     def destroy_node(self) -> None:
-        """As rclpy has it, when the threads have ended that use the node."""
+        """As in rclpy, after the end of the threads that use the node."""
         for one in list(self.large_messages):
             one.destroy()
         super().destroy_node()  # type: ignore[misc]
@@ -146,9 +146,9 @@ class ExceptionGuard:
     def create_subscription(
         self, kind: Any, topic: str, callback: Callable[[Any], Any], *args: Any, raw: bool = False, **named: Any
     ) -> Any:
-        """As rclpy has it, but the bytes of a message are checked before the middleware makes a message of them.
+        """As in rclpy, but the bytes of a message are checked before the middleware makes a message of them.
 
-        What is no message is counted as a fault. A ``raw`` callback gets the bytes as they came.
+        Bytes that are no message are counted as a fault. A ``raw`` callback gets the bytes as they came.
         """
         receive = self.guarded(callback if raw else self._decoding(kind, topic, callback))
         return super().create_subscription(kind, topic, receive, *args, raw=True, **named)  # type: ignore[misc]
@@ -167,27 +167,27 @@ class ExceptionGuard:
         return receive
 
     def create_timer(self, period: float, callback: Callable[..., Any], *args: Any, **named: Any) -> Any:
-        """As rclpy has it."""
+        """As in rclpy."""
         return super().create_timer(period, self.guarded(callback), *args, **named)  # type: ignore[misc]
 
     def create_service(self, kind: Any, name: str, callback: Callable[..., Any], *args: Any, **named: Any) -> Any:
-        """As rclpy has it; a client is told what went wrong, as far as the response has fields for that."""
+        """As in rclpy; a client gets the error message, if the response has a field for it."""
         return super().create_service(kind, name, self.guarded(callback, _failure), *args, **named)  # type: ignore[misc]
 
     def destroy_subscription(self, subscription: Any) -> bool:
-        """As rclpy has it, and its callback is called no more."""
+        """As in rclpy, and its callback is called no more."""
         return _end(subscription) and bool(super().destroy_subscription(subscription))  # type: ignore[misc]
 
     def destroy_timer(self, timer: Any) -> bool:
-        """As rclpy has it, and its callback is called no more."""
+        """As in rclpy, and its callback is called no more."""
         return _end(timer) and bool(super().destroy_timer(timer))  # type: ignore[misc]
 
     def destroy_service(self, service: Any) -> bool:
-        """As rclpy has it, and its callback is called no more."""
+        """As in rclpy, and its callback is called no more."""
         return _end(service) and bool(super().destroy_service(service))  # type: ignore[misc]
 
     def forget_destroyed(self) -> None:
-        """Drop what rclpy keeps of entities that are destroyed: their callback group refers to them for good."""
+        """Drop the destroyed entities that rclpy keeps: their callback group would refer to them for ever."""
         group = self.default_callback_group  # type: ignore[attr-defined]
         group.entities = {entity for entity in group.entities if entity() is not None}
 
@@ -198,7 +198,7 @@ class ExceptionGuard:
 
         Args:
             callback: a function, or a coroutine function.
-            otherwise: gives the result instead of a callback that raised, from the exception and the arguments.
+            otherwise: returns the result if the callback raises, from the exception and the arguments.
         """
         guarded: Any
         if iscoroutinefunction(callback):
@@ -209,7 +209,7 @@ class ExceptionGuard:
                     return args[-1]
                 try:
                     return await callback(*args)
-                except Exception as problem:  # whatever it is, the node goes on
+                except Exception as problem:  # the node continues after any exception
                     self.faults.unforeseen(problem)
                     return otherwise(problem, *args)
 
@@ -221,21 +221,21 @@ class ExceptionGuard:
                     return args[-1] if args else None
                 try:
                     return callback(*args)
-                except Exception as problem:  # whatever it is, the node goes on
+                except Exception as problem:  # the node continues after any exception
                     self.faults.unforeseen(problem)
                     return otherwise(problem, *args)
 
         guarded.has_ended = False
-        with suppress(ValueError):  # of a callable that has none
+        with suppress(ValueError):  # of a callable without a signature
             guarded.__signature__ = signature(callback)  # rclpy's executor asks for it before every call of a timer
         made: Callable[..., Any] = guarded
         return made
 
 
 def _end(entity: Any) -> bool:
-    """Have the guard of an entity's callback call it no more; True."""
+    """Make the guard of an entity's callback stop calling it; True."""
     if hasattr(entity.callback, "has_ended"):  # rclpy's own services have none
-        entity.callback.has_ended = True  # the callback is not exchanged: an executor may be in it at this moment
+        entity.callback.has_ended = True  # the callback is not replaced: an executor may be running it
     return True
 
 
@@ -248,7 +248,7 @@ def _failure(problem: Exception, request: Any, response: Any) -> Any:
 
 @dataclass(frozen=True)
 class DiagnosticsSettings:
-    """Settings of the diagnostics; each field's metadata say what it is."""
+    """Settings of the diagnostics; each field's metadata describe it."""
 
     diagnostics_rate: float = setting(1.0, "rate of /diagnostics", "Hz", 0.01, 100.0)
 
@@ -259,11 +259,11 @@ class DiagnosticsSettings:
 class Report(NamedTuple):
     """The state of a node."""
 
-    hardware: str  # name of the arm, as far as it is known
+    hardware: str  # name of the arm, if it is known
     problem: str  # empty if all is well
-    message: str  # what it is doing
+    message: str  # its present activity
     values: Mapping[str, object]
-    failed: bool = False  # True if the problem is an error, and not only worth a warning
+    failed: bool = False  # True if the problem is an error, False for a warning
 
 
 class Diagnostics:
@@ -309,10 +309,10 @@ def _text(value: object) -> str:
 
 @contextmanager
 def library_log(node: Node) -> Iterator[None]:
-    """Within it the library's records go to the node's log: what is being compiled, or that nothing can be.
+    """In this context the library's records go to the node's log: compilations, or a missing compiler.
 
     Args:
-        node: whose log.
+        node: its log is used.
     """
     before, handler = LIBRARY.level, _Forwarding(node)
     LIBRARY.addHandler(handler)

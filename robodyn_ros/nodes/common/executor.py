@@ -20,25 +20,25 @@ events and tasks. The EventsExecutor has two limitations. ``spin()``, and ``spin
 event and occupy a core (seen in rclpy 9.1.2, Kilted), so ``spin_once`` is called with a timeout, in a loop. Guard
 conditions are not supported, in 9.1.2 and in 7.1.6 (Jazzy).
 
-**The end.** A node ends on SIGINT, on SIGTERM and when its context is shut down by somebody else, with exit code 0.
+**The end.** A node ends on SIGINT, on SIGTERM and when its context is shut down from outside, with exit code 0.
 rclpy's own handlers are not used: they raise KeyboardInterrupt, or shut the context down, in the middle of a callback,
-which is a traceback now and then. Here a signal is noted, the callback that runs finishes, and the loop ends.
+which sometimes gives a traceback. Here a signal is stored, the running callback finishes, and the loop ends.
 
-**The end of a middleware that hangs.** On ROS 2 Jazzy the shutdown of the middleware did not return once in some
+**The end of a middleware that hangs.** On ROS 2 Jazzy the shutdown of the middleware did not return in about one of a
 hundred ends, and it held the interpreter's lock, so that no Python thread could end the process. :func:`end_within`
-has the C library end it. The process then ends ``SHUTDOWN_LIMIT`` after the loop, with the exit code that it would have
-had, and prints nothing more. Every other end is as if there were no limit.
+lets the C library end it. The process then ends ``SHUTDOWN_LIMIT`` after the loop, with its own exit code, and prints
+nothing more. The limit has no effect on any other end.
 
-**Discovery.** How soon nodes find each other on Fast DDS, the middleware of ROS 2 unless told otherwise. A node that
-starts announces itself, but one that runs already answers only with its own next announcement, by default every 3 s: a
-controller started beside a running simulator waited for its first state up to that long. Measured with rmw_fastrtps
+**Discovery.** On Fast DDS, the default middleware of ROS 2, a node that starts announces itself, but a running node
+answers only with its own next announcement, by default every 3 s: a controller started beside a running simulator
+waited for its first state up to that long. Measured with rmw_fastrtps
 9.3.3 (Kilted) and 8.4 (Jazzy), a publisher that runs and a subscriber that starts, first message after: 1.6 to 3.2 s in
 most starts by default, 0.05 to 0.3 s in all with an announcement every 0.2 s.
 
 So the nodes announce themselves four times a second (``fastdds.xml``), at the price of a few hundred bytes each time.
-And a process that was killed is missed after 5 s, not 20: until then it counts as a publisher on other hosts, and a
-controller that took its place would find itself beside a second one. An environment that names a profile of its own
-keeps it, and other middleware ignores this one.
+And a killed process is removed after 5 s, not 20: until then it counts as a publisher on other hosts, and a controller
+that replaces it would detect a second publisher. A profile that is set in the environment has priority, and other
+middleware ignores this one.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _variable() -> str:
     """Name of the environment variable; Kilted, with rclpy 9, is the first with Fast DDS 3, which renamed it."""
     try:
         major = int(version("rclpy").split(".")[0])
-    except (PackageNotFoundError, ValueError):  # an installation without Python's metadata: take it for a recent one
+    except (PackageNotFoundError, ValueError):  # an installation without Python's metadata: assume a recent one
         major = 9
     return "FASTDDS_DEFAULT_PROFILES_FILE" if major >= 9 else "FASTRTPS_DEFAULT_PROFILES_FILE"
 
@@ -86,39 +86,39 @@ SPIN_TIMEOUT = 0.1
 """Longest wait for an event, and so the longest time from a signal to the end of an idle node [s]."""
 
 SHUTDOWN_LIMIT = 3.0
-"""How long the end of a node may take [s]."""
+"""Greatest duration of a node's end [s]."""
 
 
 class Exit:
-    """Asks for the end of a node's process.
+    """A request to end a node's process.
 
     Attributes:
-        code: the exit code once the end is asked for, None until then.
+        code: the exit code once the end is requested, None until then.
     """
 
     def __init__(self) -> None:
         self.code: int | None = None
 
     def __call__(self, code: int) -> None:
-        """Ask for the end, as soon as the callback that runs has finished; the first code counts."""
+        """Request the end after the running callback; the first code counts."""
         if self.code is None:
             self.code = code
 
     def on_signal(self, number: int, frame: Any) -> None:
-        """A signal handler: end without complaint."""
+        """A signal handler: end with code 0."""
         self(0)
 
 
 def run(create: Callable[[Exit], ExceptionGuard]) -> int:
-    """Run a node until it is told to end.
+    """Run a node until its end is requested.
 
     Args:
-        create: makes the node; its argument lets the node end its process. What its callbacks raise is counted among
-            its faults.
+        create: makes the node; its argument lets the node end its process. Exceptions of its callbacks are counted
+            as faults.
 
     Returns:
-        The exit code: 0 after a signal or a shutdown from outside, 1 if the node cannot do what it is asked to; why is
-        then said in one line.
+        The exit code: 0 after a signal or a shutdown from outside, 1 if the node cannot do its task; one line then
+        gives the reason.
     """
     end = Exit()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -132,7 +132,7 @@ def run(create: Callable[[Exit], ExceptionGuard]) -> int:
     try:
         node: Any = create(end)
     except (RobodynError, ParameterException) as problem:
-        if end.code is None:  # else it was told to end meanwhile
+        if end.code is None:  # else the end was requested meanwhile
             print(f"error: {_one_line(problem)}", file=sys.stderr)
             end(1)
         end_within(SHUTDOWN_LIMIT, end.code or 0)
@@ -157,8 +157,8 @@ def run(create: Callable[[Exit], ExceptionGuard]) -> int:
 
 
 def _spin(executor: Executor, end: Exit, faults: Faults) -> None:
-    """Handle events until the end is asked for, whatever they raise."""
-    # What the start left behind lives as long as the node: the garbage collector need not look through it every time.
+    """Handle events until the end is requested; exceptions do not end it."""
+    # The objects of the start live as long as the node: the garbage collector need not scan them every time.
     gc.collect()
     gc.freeze()
     while end.code is None and rclpy.ok():
@@ -166,7 +166,7 @@ def _spin(executor: Executor, end: Exit, faults: Faults) -> None:
 
 
 def handle_event(executor: Executor, faults: Faults, timeout: float) -> None:
-    """Handle one event, or wait so long for one [s]; what it raises is counted.
+    """Handle one event, or wait so long for one [s]; its exception is counted.
 
     Raises:
         ExternalShutdownException: the context was shut down.
@@ -175,17 +175,17 @@ def handle_event(executor: Executor, faults: Faults, timeout: float) -> None:
         executor.spin_once(timeout_sec=timeout)
     except ExternalShutdownException:
         raise
-    except InvalidHandle:  # an event of an entity that has been destroyed since, such as a service's request
+    except InvalidHandle:  # an event of an entity that is destroyed now, such as a service's request
         return
     except Exception as problem:  # of an event without a guard, such as a future's or an action's
         faults.unforeseen(problem)
 
 
 def tell(message: dict[str, Any]) -> None:
-    """Print a message as a line of JSON for the process that started this one; if that is gone, for nobody."""
+    """Print a message as a line of JSON for the parent process; without one, discard it."""
     try:
         print(json.dumps(message), flush=True)
-    except BrokenPipeError:  # what is still in the stream, and all that follows, goes nowhere
+    except BrokenPipeError:  # the rest of the stream and later messages are discarded
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
         os.close(nowhere)
@@ -219,20 +219,20 @@ class _TimerSpec(ctypes.Structure):
 
 
 SIGEV_THREAD = 2
-"""How a timer of POSIX notifies by a call in a thread of its own (Linux, ``bits/sigevent-consts.h``)."""
+"""Notification of a POSIX timer by a call in a thread of its own (Linux, ``bits/sigevent-consts.h``)."""
 
 
 def end_within(limit: float, code: int) -> None:
-    """End this process with an exit code after a time at the latest, whatever its threads do meanwhile.
+    """End this process with an exit code after a time at the latest, even if its threads hang.
 
     A timer of POSIX calls ``_exit`` of the C library in a thread that never was Python's (timer_create(2),
     SIGEV_THREAD), so it needs no lock of the interpreter. A system without such timers has no limit.
 
     Args:
-        limit: how long the process may go on [s].
-        code: the exit code if it is still there then.
+        limit: longest time until the end [s].
+        code: the exit code if the process still runs then.
     """
-    for stream in (sys.stdout, sys.stderr):  # what they hold would be lost
+    for stream in (sys.stdout, sys.stderr):  # their buffers would be lost
         with suppress(OSError, ValueError):
             stream.flush()
     libc, timer = ctypes.CDLL(None), ctypes.c_void_p()

@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the launch files share: an arm's URDF and parameter files, and the ros2_control side."""
+"""The common part of the launch files: an arm's URDF and parameter files, and the ros2_control side."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SWITCH = ("true", "false", "True", "False", "1", "0")
 """Values of a launch argument that is on or off."""
 
 Argument = tuple[str, str] | tuple[str, str, tuple[str, ...]]
-"""Default and description of a launch argument, and its choices where there are some."""
+"""Default and description of a launch argument, and its choices if there are any."""
 
 ACCEPT: dict[str, Argument] = {"accept": (NONE, f"{ACCEPTED}; as a,b,c")}
 """The launch argument for the settings of the description."""
@@ -49,7 +49,7 @@ def read_urdf(robot: str, share: Path) -> str:
     """The URDF of an arm, as text.
 
     Args:
-        robot: what :func:`~robodyn_ros.robot.load_robot` takes: a URDF file, a .xacro file with its arguments
+        robot: as for :func:`~robodyn_ros.robot.load_robot`: a URDF file, a .xacro file with its arguments
             (``arm.urdf.xacro side:=left``), the name of an arm of this package or of ``robot_descriptions``.
         share: the package's share folder.
 
@@ -113,7 +113,7 @@ def parameter_files(
 
 
 def in_namespace(namespace: str, nodes: list[Any]) -> list[Any]:
-    """What ``ros2 launch`` starts: the nodes as they are, or in a namespace, with a clock of its own.
+    """The actions for ``ros2 launch``: the nodes as they are, or in a namespace, with a clock of its own.
 
     Args:
         namespace: empty for none.
@@ -130,7 +130,7 @@ def in_namespace(namespace: str, nodes: list[Any]) -> list[Any]:
 def need_package(package: str, argument: str, without: str = "false") -> None:
     """Check that a package is installed before anything is started.
 
-    launch looks for it only when its node is due, and would leave behind what it has started, such as a controller.
+    launch looks for it only when its node is due, and would not end the nodes it has started, such as a controller.
 
     Args:
         package: its name.
@@ -166,7 +166,7 @@ def root_link(urdf: str) -> str:
 
 
 class ControllerManager(NamedTuple):
-    """What the launch files need of a controller_manager's parameter file."""
+    """The parts of a controller_manager's parameter file that the launch files need."""
 
     controllers: tuple[str, ...]  # names, in the order of the file
     efforts: str  # name of the controller that takes efforts
@@ -182,7 +182,7 @@ def read_controller_manager(path: Path) -> ControllerManager:
     """Read a parameter file of a controller_manager.
 
     Raises:
-        ConfigurationError: it cannot be read, or has not just one forward_command_controller for efforts.
+        ConfigurationError: it cannot be read, or does not have exactly one forward_command_controller for efforts.
     """
     from robodyn_ros.yaml_files import YamlError, read_yaml
 

@@ -36,7 +36,7 @@ def to_marker(mark: Mark, frame: str, stamp: Time) -> Marker:
     """Return the marker of a mark; its namespace is the mark's layer.
 
     Args:
-        mark: what to show.
+        mark: the mark.
         frame: name of the root link.
         stamp: time of the state that it belongs to.
     """

@@ -38,37 +38,37 @@ HEADER = 4
 
 
 def padding(data: bytes | memoryview) -> int:
-    """How many bytes at the end of a serialized message are no part of it.
+    """Number of padding bytes at the end of a serialized message.
 
-    The two least significant bits of the encapsulation header's options say so (OMG DDS-XTypes 1.3, section 7.6.3.1.2).
+    It is in the two least significant bits of the header's options (OMG DDS-XTypes 1.3, section 7.6.3.1.2).
 
     Args:
-        data: the header and what follows it, at least ``HEADER`` bytes.
+        data: the header and the rest of the message, at least ``HEADER`` bytes.
     """
     return data[HEADER - 1] & 3
 
 
 LONGEST = 1 << 20
-"""Greatest length of a message of one state, reference or pose [bytes]: more than any arm needs, and soon taken in."""
+"""Greatest length of a message of one state, reference or pose [bytes]: more than any arm needs, and fast to read."""
 
 
 def decode(data: bytes, kind: type[Any], longest: int = LONGEST) -> Any:
     """A message from its bytes.
 
-    Fast CDR believes the header's options: where they ask for more padding than there are bytes, it reads beyond the
-    end of the message, which ends the process or gives it what an earlier message has left there. So the length is
-    checked and the padding cut off here, before the middleware reads the message.
+    Fast CDR does not check the header's options: if their padding exceeds the bytes, it reads beyond the end of the
+    message, which ends the process or returns bytes of an earlier message. So the length is checked and the padding cut
+    off here, before the middleware reads the message.
 
     Args:
         data: as it came over the wire.
         kind: the class of the message.
-        longest: how many bytes are taken in.
+        longest: greatest number of bytes.
 
     Raises:
         InputError: they are no such message, or too many.
     """
     if len(data) > longest:
-        raise InputError("message", f"has {len(data)} bytes, more than the {longest} that are taken in", len(data))
+        raise InputError("message", f"has {len(data)} bytes, more than the {longest} that are allowed", len(data))
     if len(data) < HEADER:
         raise InputError("message", f"has {len(data)} bytes; the encapsulation header alone has {HEADER}", data)
     more = padding(data)
@@ -76,7 +76,7 @@ def decode(data: bytes, kind: type[Any], longest: int = LONGEST) -> Any:
         raise InputError("message", f"has {more} bytes of padding in {len(data) - HEADER} bytes", data)
     try:
         return deserialize_message(data[:2] + bytes(2) + data[HEADER : len(data) - more] if more else data, kind)
-    except Exception as cause:  # each middleware raises its own
+    except Exception as cause:  # each middleware has its own exceptions
         raise InputError("message", f"{len(data)} bytes that are no {kind.__name__}: {cause}", data) from cause
 
 
@@ -98,9 +98,9 @@ def to_duration(time: float) -> Duration:
 
 
 class JointOrder:
-    """Brings values that come with joint names into the order of the arm.
+    """Sorts values with joint names into the order of the arm.
 
-    The order is computed again only when the names change, which those of a driver do not.
+    The order is computed again only when the names change; those of a driver stay the same.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
@@ -115,10 +115,10 @@ class JointOrder:
         self._columns: NDArray[np.intp] | None = None
 
     def columns(self, given: list[str]) -> NDArray[np.intp] | None:
-        """The index of each of the arm's joints among the names given; None if none of them is there.
+        """The index of each of the arm's joints among the names given; None if none of them is among these.
 
         Raises:
-            InputError: a joint is missing, or there twice.
+            InputError: a joint is missing, or given twice.
         """
         if given != self._given:
             self._columns = self._match(given)
@@ -126,7 +126,7 @@ class JointOrder:
         return self._columns
 
     def part(self, given: list[str]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Which of the arm's joints are among the names given, and the index of each there; the first counts."""
+        """The arm's joints among the names given, and the index of each there; the first counts."""
         if given != self._part_given:
             here = [index for index, name in enumerate(self.names) if name in given]
             there = [given.index(self.names[index]) for index in here]
@@ -140,16 +140,16 @@ class JointOrder:
             return None
         for name, count in zip(self.names, counts, strict=True):
             if count != 1:
-                problem = "is missing" if count == 0 else f"is there {count} times"
-                remedy = "; what the parameter joints leaves out is locked, and not asked for" if count == 0 else ""
+                problem = "is missing" if count == 0 else f"is given {count} times"
+                remedy = "; a joint that the parameter joints omits is locked, and not needed" if count == 0 else ""
                 raise InputError("name", f"joint {name!r} {problem} among {', '.join(given)}{remedy}", name)
         return np.array([given.index(name) for name in self.names], dtype=np.intp)
 
     def state(self, message: JointState) -> tuple[Array, Array] | None:
-        """Position and velocity (n,) in [rad] or [m], and per [s]; None if the message is about other joints.
+        """Position and velocity (n,) in [rad] or [m], and per [s]; None if the message names other joints only.
 
         Raises:
-            InputError: a joint is missing or there twice, or positions or velocities are not one for each name.
+            InputError: a joint is missing or given twice, or positions or velocities are not one for each name.
         """
         columns = self.columns(message.name)
         if columns is None:
@@ -157,7 +157,7 @@ class JointOrder:
         return self._values(message, "position", columns), self._values(message, "velocity", columns)
 
     def measured(self, message: JointState) -> tuple[Array, Array | None] | None:
-        """As :meth:`state`; None in place of the velocity where the message has none at all."""
+        """As :meth:`state`; None in place of the velocity if the message has none."""
         if len(message.velocity):
             return self.state(message)
         columns = self.columns(message.name)
@@ -167,7 +167,7 @@ class JointOrder:
         """Efforts (n,) in [N·m] or [N].
 
         Raises:
-            InputError: as :meth:`state`, or there are joints that the arm has not.
+            InputError: as :meth:`state`, or there are joints that the arm does not have.
         """
         for name in message.name:
             if name not in self.names:
@@ -190,7 +190,7 @@ def to_trajectory(message: JointTrajectory) -> tuple[Trajectory, float | None]:
     """The trajectory of the joints that the message names, and when it starts [s]; None for now.
 
     Raises:
-        InputError: it has no points, points of different kinds, or what :class:`Trajectory` refuses.
+        InputError: it has no points, points of different kinds, or values that :class:`Trajectory` refuses.
     """
     if not message.points:
         raise InputError("points", "is empty", message.points)
@@ -230,7 +230,7 @@ def _rows(message: JointTrajectory, field: str) -> Array | None:
 
 
 def to_reference(message: JointState) -> Reference:
-    """The reference for the joints that the message names; velocity and effort are zero where left out.
+    """The reference for the joints that the message names; velocity and effort are zero if omitted.
 
     Raises:
         InputError: positions, velocities or efforts are not one for each name.
@@ -279,7 +279,7 @@ def respond(response: Any, action: Callable[[], str]) -> Any:
 
     Args:
         response: of SetBool or Trigger.
-        action: does what was asked for and returns a sentence about it, or raises RobodynError.
+        action: performs the request and returns a sentence about it, or raises RobodynError.
     """
     try:
         response.message = action()
@@ -291,11 +291,11 @@ def respond(response: Any, action: Callable[[], str]) -> Any:
 
 
 async def respond_later(response: Any, begin: Callable[[], Awaitable[tuple[bool, str]]]) -> Any:
-    """As :func:`respond`, for what takes a while; nothing is blocked meanwhile.
+    """As :func:`respond`, for an action that takes a while and does not block.
 
     Args:
         response: of SetBool or Trigger.
-        begin: begins what was asked for, or raises RobodynError; whether it was done, and a sentence about it, come.
+        begin: begins the request, or raises RobodynError; the result is the success, and a sentence about it.
     """
     try:
         response.success, response.message = await begin()

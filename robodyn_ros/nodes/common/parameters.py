@@ -3,7 +3,7 @@
 
 """The library's settings → ROS parameters, and back.
 
-A default, a description, a unit and a range stand in the library's dataclass, in its fields made by
+A default, a description, a unit and a range are in the library's dataclass, in its fields made by
 :func:`robodyn_ros.settings.setting`, and nowhere else: a parameter is declared from the field, and the
 dataclass is made again from the parameters.
 """
@@ -37,14 +37,14 @@ def declare(
     bounds: tuple[float, float] | None = None,
     read_only: bool = False,
 ) -> None:
-    """Declare a parameter, unless it is declared already; one that is for another arm is declared anew.
+    """Declare a parameter, unless it is declared already; one of an earlier arm is declared anew.
 
     Args:
-        node: whose.
+        node: the node.
         name: of the parameter.
         default: its value unless given; a ``Parameter.Type`` where there is none.
-        description: what it is, with its unit.
-        constraints: in words, where there is no range.
+        description: its meaning, with its unit.
+        constraints: in words, if there is no range.
         bounds: least and greatest value of a number, both allowed.
         read_only: True if it is fixed when the node starts.
 
@@ -72,20 +72,20 @@ def declare(
     except ParameterException as problem:
         if declared.kept.pop(name, None) is None:
             raise
-        node.get_logger().warning(f"{name}: what was set for the arm before does not fit this one ({problem})")
+        node.get_logger().warning(f"{name}: the value for the previous arm does not fit this one ({problem})")
         del node._parameter_overrides[name]
         node.declare_parameter(name, default, descriptor)
 
 
 class _Declarations:
-    """What has been declared of a node.
+    """The declared parameters of a node.
 
     Attributes:
-        made: name → all that was declared of it.
-        of_arm: names of what was declared for an arm; None before the first.
+        made: name → arguments of its declaration.
+        of_arm: names of the parameters of an arm; None before the first.
         stale: those of an earlier arm, until they are declared for this one.
         kept: name → value that was set for an earlier arm.
-        forms: name → what turns a value of another form that is taken, too, into one of the parameter's type.
+        forms: name → conversion of a value of another accepted form to the parameter's type.
     """
 
     def __init__(self) -> None:
@@ -108,14 +108,14 @@ def _declarations(node: Node) -> _Declarations:
 
 
 def begin_arm(node: Node) -> None:
-    """What is declared from now on is of an arm: a later arm may have other joints, limits and defaults."""
+    """From now on parameters are declared for an arm: a later arm may have other joints, limits and defaults."""
     declared = _declarations(node)
     declared.of_arm = declared.of_arm or set()
     declared.stale = set(declared.of_arm)
 
 
 def end_arm(node: Node) -> None:
-    """All has been declared of the arm: what an earlier one had and this one has not is declared no more."""
+    """The end of the arm's declarations: parameters that only an earlier arm had are undeclared."""
     declared = _declarations(node)
     for name in declared.stale:
         _undeclare(node, name)
@@ -123,7 +123,7 @@ def end_arm(node: Node) -> None:
 
 
 def _undeclare(node: Node, name: str) -> None:
-    """Undeclare a parameter; if it was set to something, it gets that value when it is declared the next time."""
+    """Undeclare a parameter; a value that was set is used again at its next declaration."""
     declared = _declarations(node)
     parameter, default = node.get_parameter_or(name), declared.made[name][0]
     same = list(parameter.value) == list(default) if isinstance(default, list | tuple) else parameter.value == default
@@ -134,7 +134,7 @@ def _undeclare(node: Node, name: str) -> None:
             node._parameter_overrides[name] = parameter
     else:
         node._parameter_overrides.pop(name, None)
-    node._descriptors[name].read_only = False  # it is not changed, but taken back
+    node._descriptors[name].read_only = False  # it is removed, not changed
     node.undeclare_parameter(name)
     declared.forms.pop(name, None)
     declared.made.pop(name)
@@ -143,7 +143,7 @@ def _undeclare(node: Node, name: str) -> None:
 
 
 def _take_also(node: Node, name: str, form: Callable[[Parameter], Parameter]) -> None:
-    """Let a value be given in another form, when the node starts and later."""
+    """Accept a value in another form, when the node starts and later."""
     given = node._parameter_overrides.get(name)
     if given is not None:
         node._parameter_overrides[name] = form(given)
@@ -177,7 +177,7 @@ def declare_settings(node: Node, settings: Any, prefix: str = "", of: str = "", 
     """Declare a parameter for each field of a dataclass of settings.
 
     Args:
-        node: whose.
+        node: the node.
         settings: the dataclass, or an instance whose values are the defaults.
         prefix: put before the names.
         of: put behind the descriptions.
@@ -191,7 +191,7 @@ def declare_settings(node: Node, settings: Any, prefix: str = "", of: str = "", 
 
 
 def declare_spec(node: Node, spec: ParameterSpec, read_only: bool = False) -> None:
-    """Declare a parameter as the library describes it."""
+    """Declare a parameter with the library's description."""
     default = Parameter.Type.DOUBLE if spec.default is None else spec.default
     declare(
         node,
@@ -205,7 +205,7 @@ def declare_spec(node: Node, spec: ParameterSpec, read_only: bool = False) -> No
 
 
 def _check_from_now_on(node: Node, name: str, item: Field[Any]) -> None:
-    """Refuse values that the field does not allow, whether they are in use now or not: ranges let NaN pass."""
+    """Refuse values that the field does not allow, also of unused parameters: ranges accept NaN."""
     checked: dict[str, Field[Any]] | None = getattr(node, "_robodyn_checked", None)
     if checked is None:
         checked = {}
@@ -225,21 +225,21 @@ def _checked(changes: list[Parameter], items: dict[str, Field[Any]]) -> SetParam
 
 
 def refuse_former(node: Node, kind: str = "") -> None:
-    """Refuse values given for parameters that there are no more.
+    """Refuse values for parameters of earlier versions.
 
     Args:
-        node: whose.
+        node: the node.
         kind: the node's name, unless it is remapped.
 
     Raises:
-        InputError: there is one; the message says what takes its place.
+        InputError: there is one; the message names its replacement.
     """
     for name in node._parameter_overrides:
         refuse_replaced(name, node=kind)
 
 
 def mention_unknown(node: Node) -> None:
-    """Warn of values given for names that are no parameters of the node: a misspelt name would have no effect.
+    """Warn of values for names that are no parameters of the node: a misspelt name has no effect.
 
     Args:
         node: which has declared all its parameters.
@@ -248,7 +248,9 @@ def mention_unknown(node: Node) -> None:
     unknown = set(node._parameter_overrides) - set(declared)
     said = [f"{name!r}{is_it(name, declared)}" for name in sorted(unknown)]
     if said:
-        node.get_logger().warning(f"given, but no parameter of this node, so without effect: {', '.join(said)}")
+        node.get_logger().warning(
+            f"given, but without effect, because this node has no such parameter: {', '.join(said)}"
+        )
 
 
 class NodeParameters:
@@ -257,7 +259,7 @@ class NodeParameters:
     def __init__(self, node: Node, changes: Iterable[Parameter] = ()) -> None:
         """
         Args:
-            node: whose.
+            node: the node.
             changes: the changed values.
         """
         self._node = node

@@ -23,14 +23,14 @@ PARTS = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
 """For states that come in several messages, each about some of the joints."""
 
 EVERY_STATE = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
-"""For recordings of states, whoever publishes them: one that gets no processor for a while misses none."""
+"""For recordings of states: a recorder that gets no processor time for a while misses none."""
 
 LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 """For messages that late subscribers need too, such as ``robot_description``."""
 
 RECORDED = QoSProfile(depth=10_000, reliability=ReliabilityPolicy.RELIABLE)
-"""For publishers of states and commands: a reliable subscriber that gets no processor for a while misses none, even
-of a simulation that runs faster than it can record."""
+"""For publishers of states and commands: a reliable subscriber that gets no processor time for a while misses none,
+even of a simulation that runs faster than it can record."""
 
 RELIABLE = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
 """For all others; a reliable publisher serves best-effort subscribers as well."""
@@ -39,7 +39,7 @@ RELIABLE = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
 def wait_until_delivered(publisher: Any) -> None:
     """Wait until reliable subscribers have the last message, for ``DELIVERY`` at most.
 
-    A process that ends takes along what its middleware has not delivered.
+    Messages that the middleware has not delivered are lost when the process ends.
     """
     with contextlib.suppress(RCLError):
         publisher.wait_for_all_acked(Duration(seconds=DELIVERY))

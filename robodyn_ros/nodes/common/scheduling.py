@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Real-time scheduling of a node that must not be kept waiting.
+"""Real-time scheduling of a node.
 
 The parameters have the names and meanings of ros2_control's controller_manager: ``thread_priority`` (SCHED_FIFO, 50
 unless given, tried on every kernel), ``cpu_affinity`` and ``lock_memory``. Where the system
@@ -9,7 +9,7 @@ permits no real-time priority, the node logs that once and works with ordinary p
 processors do not sleep while the node is active, if it may write to ``/dev/cpu_dma_latency``.
 
 The middleware's threads get the same priority as the thread that computes, since states come through them. Python's
-other threads, which plan and solve, keep ordinary priority. So does whatever is started later, such as compilers
+other threads, which plan and solve, keep ordinary priority. So do processes that are started later, such as compilers
 (SCHED_RESET_ON_FORK).
 """
 
@@ -53,7 +53,7 @@ ADVICE = "see limits.conf(5): rtprio, memlock"
 
 @dataclass(frozen=True)
 class SchedulingSettings:
-    """Settings of the scheduling; each field's metadata say what it is."""
+    """Settings of the scheduling; each field's metadata describe it."""
 
     thread_priority: int = whole(
         50, "priority among real-time threads (SCHED_FIFO) while the node is active, if permitted; 0: ordinary", 0, 99
@@ -98,17 +98,17 @@ class Scheduling:
 
     @property
     def priority(self) -> int:
-        """The priority among real-time threads that is asked for; 0: ordinary."""
+        """The requested priority among real-time threads; 0: ordinary."""
         return self._settings.thread_priority
 
     def begin(self, *, python: bool = True) -> None:
-        """Raise the priority and keep processors awake, as far as the parameters ask for it and the system permits it.
+        """Raise the priority and keep processors awake, as the parameters request and the system permits.
 
         To be called once the node's executor runs, since its threads are started by then, and again when the control
         loop begins or ends to run in a thread of its own.
 
         Args:
-            python: False if Python's threads have to be ordinary, the one that computes as well.
+            python: False if all of Python's threads keep ordinary priority.
         """
         if self._settings.thread_priority:
             self._raise(self._settings.thread_priority, python)
@@ -177,14 +177,14 @@ def _threads() -> set[int]:
 
 
 def _each(threads: set[int], call: Callable[[int], object]) -> None:
-    """Call something for each thread; some may have ended meanwhile."""
+    """Call a function for each thread; some may have ended meanwhile."""
     for thread in threads:
         with suppress(ProcessLookupError):
             call(thread)
 
 
 def _schedule(thread: int, policy: int, priority: int) -> None:
-    """Set a thread's policy; what it starts later is scheduled as usual.
+    """Set a thread's policy; threads and processes that it starts later have the ordinary one.
 
     SCHED_RESET_ON_FORK stays set: clearing it takes more rights than setting it.
     """

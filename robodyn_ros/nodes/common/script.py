@@ -20,30 +20,30 @@ from robodyn_ros.nodes.common.timers import steady_timer
 class ScriptStep(NamedTuple):
     """A condition that a script waits for."""
 
-    what: str  # names it in the message if it does not come
-    come: Callable[[], object]  # returns whether it has come
-    longer: float = 0.0  # how much longer than the player's patience it may take [s]
+    what: str  # its name in the message if it is not met
+    come: Callable[[], object]  # returns whether it is met
+    longer: float = 0.0  # time that it may take beyond the player's patience [s]
 
 
 Script = Generator[ScriptStep, None, None]
-"""A generator that yields each condition it waits for, and goes on when that has come."""
+"""A generator that yields each condition it waits for, and continues when that is met."""
 
 
 AGAIN = 5.0
-"""After what time a request that has no answer is sent again [s]."""
+"""Time after which a request without an answer is sent again [s]."""
 
 
 class RepeatedRequest:
-    """A request to a service that may get it twice.
+    """A request to a service, which may receive it twice.
 
-    DDS finds the two ends of a service one by one. An answer is lost if the node that gives it has not yet found where
-    the client takes it, and nobody tells the client; so it asks again.
+    DDS finds the two ends of a service one by one. An answer is lost if its node has not found the client yet, and the
+    client gets no notice of that; so it sends the request again.
     """
 
     def __init__(self, client: Client, request: Any, clock: Callable[[], float] = monotonic) -> None:
         """
         Args:
-            client: of the service, which is there.
+            client: of the service, which is available.
             request: for it; it is sent at once.
             clock: that never goes back [s].
         """
@@ -51,7 +51,7 @@ class RepeatedRequest:
         self._asked, self._since = [client.call_async(request)], clock()
 
     def done(self) -> bool:
-        """Return whether there is an answer, and ask again if there has been none for a while."""
+        """Return whether there is an answer, and send the request again if there has been none for a while."""
         if self._clock() - self._since > AGAIN:
             self._asked.append(self._client.call_async(self._request))
             self._since = self._clock()
@@ -78,13 +78,13 @@ class Player:
         self._step, self._since = next(script), clock()
 
     def go_on(self) -> bool:
-        """Go on as far as the conditions have come; to be called whenever something has happened.
+        """Continue as far as the conditions are met; to be called after every event.
 
         Returns:
-            True if the script has come to its end.
+            True if the script has ended.
 
         Raises:
-            NotReadyError: a condition has not come in time.
+            NotReadyError: a condition was not met in time.
         """
         while self._step.come():
             step = next(self._script, None)
@@ -92,7 +92,7 @@ class Player:
                 return True
             self._step, self._since = step, self._clock()
         if self._clock() - self._since > self._patience + self._step.longer:
-            self._script.close()  # what it does in the end is done
+            self._script.close()  # runs its final steps
             raise NotReadyError(f"no sign of {self._step.what}, after {self._patience:g} s")
         return False
 
@@ -103,18 +103,18 @@ class ScriptRunner:
     def __init__(self, node: Node, end: Exit, script: Script, patience: float, period: float) -> None:
         """
         Args:
-            node: whose script.
+            node: the node of the script.
             end: ends the process.
             script: runs to its first step at once.
             patience: longest wait for a step [s].
-            period: time between two checks that the script can go on [s].
+            period: time between two checks that the script can continue [s].
         """
         self._log, self._end = node.get_logger(), end
         self._player = Player(script, patience)
         steady_timer(node, period, self.go_on)
 
     def go_on(self) -> None:
-        """Go on as far as the conditions have come; to be called as well when something has happened."""
+        """Continue as far as the conditions are met; to be called also after an event."""
         if self._end.code is not None:
             return
         try:
@@ -122,7 +122,7 @@ class ScriptRunner:
                 self._end(0)
         except (RobodynError, OSError) as problem:
             self.fail(problem)
-        except Exception:  # a script that raised cannot go on
+        except Exception:  # a script that raised cannot continue
             self._end(1)
             raise
 

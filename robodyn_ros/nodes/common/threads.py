@@ -1,13 +1,13 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Threads beside the control loop: calculations, and messages that are too large for the loop to take.
+"""Threads beside the control loop: calculations, and messages that are too large for the loop.
 
 **Large messages.** rclpy takes a message with the interpreter's lock held. For the 11 MB of a trajectory of 100,000
-points that is some 15 ms, in which no command would go out: the middleware copies them, and rclpy copies them again.
-The C library of ROS does not know that lock. So a thread waits for messages as rclpy's executors do, and has ``rcl``
-itself take them (:mod:`ctypes` releases the lock meanwhile). What it receives it may prepare, and hand over to the
-node's executor by :meth:`LargeMessages.hand_over`.
+points that is some 15 ms without a command: the middleware copies them, and rclpy copies them again. The C library of
+ROS does not use that lock. So a thread waits for messages as rclpy's executors do, and takes them by ``rcl`` itself
+(:mod:`ctypes` releases the lock meanwhile). It may prepare them, and hand the result over to the node's executor by
+:meth:`LargeMessages.hand_over`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from robodyn_ros.nodes.client_library import RCLError, rclpy_implementation
 Result = TypeVar("Result")
 
 SWITCH_INTERVAL = 5e-4
-"""How long the thread may keep the loop waiting for the interpreter [s]; Python's default is ten times that."""
+"""Longest time for which the thread may keep the interpreter from the loop [s]; Python's default is ten times that."""
 
 
 class BackgroundTask(Generic[Result]):
@@ -59,11 +59,11 @@ class BackgroundTask(Generic[Result]):
 
     @property
     def problem(self) -> Exception | None:
-        """What the calculation raised, once it is done."""
+        """The exception of the calculation, once it is done."""
         return self._problem
 
     def wait(self, limit: float) -> bool:
-        """Wait for the end, but no longer than a time [s]; True if it has come."""
+        """Wait for the end, for a time at most [s]; True if it has ended."""
         self._thread.join(limit)
         return self.done
 
@@ -71,7 +71,7 @@ class BackgroundTask(Generic[Result]):
         """Wait for the result.
 
         Raises:
-            Exception: whatever the calculation raised.
+            Exception: the exception of the calculation.
         """
         self._thread.join()
         if self._problem is not None:
@@ -81,7 +81,7 @@ class BackgroundTask(Generic[Result]):
     def _run(self) -> None:
         try:
             self._result.append(self._compute())
-        except Exception as problem:  # raised by result, where somebody can report it
+        except Exception as problem:  # raised by result, where it can be reported
             self._problem = problem
 
 
@@ -89,10 +89,10 @@ PATIENCE = 5.0
 """Longest wait for the end of the thread [s]; it ends when it has prepared the message at hand."""
 
 FOR_EVER = -1
-"""A timeout of rclpy that never comes."""
+"""A timeout of rclpy that means forever."""
 
 OK, NOTHING = 0, 401
-"""What ``rcl_take_serialized_message`` returns: RCL_RET_OK, RCL_RET_SUBSCRIPTION_TAKE_FAILED."""
+"""Return values of ``rcl_take_serialized_message``: RCL_RET_OK, RCL_RET_SUBSCRIPTION_TAKE_FAILED."""
 
 
 class _Allocator(ctypes.Structure):
@@ -116,7 +116,7 @@ class _Bytes(ctypes.Structure):
 
 @lru_cache(maxsize=1)
 def _libraries() -> tuple[Any, Any] | None:
-    """The libraries ``rcl`` and ``rcutils``, which rclpy has loaded already; None where they have other names."""
+    """The libraries ``rcl`` and ``rcutils``, which rclpy has loaded already; None if they have other names."""
     try:
         rcl, rcutils = ctypes.CDLL("librcl.so"), ctypes.CDLL("librcutils.so")
     except OSError:
@@ -135,7 +135,7 @@ class LargeMessages:
     ) -> None:
         """
         Args:
-            node: who subscribes, which derives from :class:`~robodyn_ros.nodes.common.diagnostics.ExceptionGuard`.
+            node: the subscriber, which derives from :class:`~robodyn_ros.nodes.common.diagnostics.ExceptionGuard`.
             kind: the class of the messages.
             topic: name of the topic.
             qos: of the subscription.
@@ -160,10 +160,10 @@ class LargeMessages:
         return self._subscription
 
     def hand_over(self, call: Callable[[], object]) -> None:
-        """Have the node's executor call something; to be called in the thread. After :meth:`destroy` it is not called.
+        """Let the node's executor call a function; to be called in the thread. After :meth:`destroy` it is not called.
 
         Args:
-            call: called without arguments; what it raises is counted as a fault.
+            call: called without arguments; its exception is counted as a fault.
         """
 
         def unless_ended() -> None:
@@ -210,10 +210,10 @@ def take(handle: Any, kind: type[Any]) -> memoryview | None:
         kind: the class of the messages.
 
     Raises:
-        RuntimeError: the middleware cannot give it.
+        RuntimeError: the middleware cannot deliver it.
     """
     libraries = _libraries()
-    if libraries is None:  # the interpreter has to wait
+    if libraries is None:  # the interpreter's lock stays held
         found = handle.take_message(kind, True)
         return None if found is None else memoryview(found[0])
     rcl, rcutils = libraries

@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Timers by a clock that goes on while a simulation stands still, and a log of what a node waits for."""
+"""Timers by a clock that continues while a simulation is paused, and a log of the inputs that a node waits for."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from rclpy.node import Node
 from rclpy.timer import Timer
 
 CHECK_PERIOD, REPEAT = 0.3, 5.0
-"""Time between two checks what a node waits for, and after what time it says the same again [s]."""
+"""Time between two checks of the missing inputs, and time after which the same message is repeated [s]."""
 
 
 def steady_timer(node: Node, period: float, call: Callable[[], object]) -> Timer:
-    """Call something periodically by the steady clock, whatever clock the node uses.
+    """Call a function periodically by the steady clock, even if the node uses another one.
 
     Args:
-        node: whose executor calls it.
+        node: its executor calls the function.
         period: time between two calls [s].
         call: called without arguments.
     """
@@ -28,14 +28,14 @@ def steady_timer(node: Node, period: float, call: Callable[[], object]) -> Timer
 
 
 def set_period(timer: Timer, period: float) -> None:
-    """Have a timer call every so often [s] from its next call on."""
+    """Change a timer's period [s] from its next call on."""
     nanoseconds = round(1e9 * period)
     if timer.timer_period_ns != nanoseconds:
         timer.timer_period_ns = nanoseconds
 
 
 def once_running(node: Node, call: Callable[[], object]) -> None:
-    """Call something once, as soon as the node's executor runs, whatever clock the node uses."""
+    """Call a function once, as soon as the node's executor runs, with any clock of the node."""
 
     def first() -> None:
         node.destroy_timer(timer)
@@ -45,11 +45,11 @@ def once_running(node: Node, call: Callable[[], object]) -> None:
 
 
 def say_awaited(node: Node, awaited: Callable[[], str], tell: Callable[[], None] = lambda: None) -> None:
-    """Log what a node waits for: when two checks have found it, and then every few seconds until it has come.
+    """Log the input that a node waits for: after two checks without it, and then every few seconds until it comes.
 
     Args:
-        node: whose log.
-        awaited: returns what the node waits for, "" for nothing.
+        node: its log is used.
+        awaited: returns the missing input in words, "" if there is none.
         tell: called when that has changed.
     """
     seen, said, when = "", "", 0.0

@@ -1,9 +1,9 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What an observer knows of the arm and of its tool, from the topics of the graph.
+"""The state of the arm and of its tool for an observer, from the topics of the graph.
 
-Messages that do not fit the arm are ignored: an observer has no say in them.
+Messages that do not fit the arm are ignored: the controller reports them.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ G = 9.81
 """Free fall [m/s²]."""
 
 FORGOTTEN = 0.5
-"""How long a wrench from outside is shown without another message [s]."""
+"""Time for which an external wrench is shown without another message [s]."""
 
 RENEWAL, LOST = 1.0, 3.0
-"""Time between two questions for parameters, and time after which an answer is not waited for any more [s]."""
+"""Time between two requests for parameters, and timeout of an answer [s]."""
 
 IMPEDANCE, GUIDING = "cartesian_impedance", "hand_guiding"
 """Laws whose parameters can be seen."""
@@ -62,7 +62,7 @@ ASKED = {
 """Node → its parameters that can be seen."""
 
 MOVED = 1e-4
-"""Distance of the reference from where it was that shows that a motion has begun [rad] or [m]."""
+"""Displacement of the reference that shows that a motion has begun [rad] or [m]."""
 
 
 class Watch:
@@ -72,19 +72,19 @@ class Watch:
         robot: the arm.
         time: stamp of the latest state [s].
         q: its positions (n,) in [rad] or [m]; None before the first.
-        qd: its velocities (n,); 0 where the drivers give none.
+        qd: its velocities (n,); 0 if the drivers give none.
         effort: the effort that the controller last commanded (n,) in [N·m] or [N]; None before the first command.
         error: reference minus position (n,); None before the first.
-        restarts: how often time ran backwards, as it does when a simulator starts again.
+        restarts: number of times that time went back, as when a simulator starts again.
         known: name → latest position of joints that are not the arm's [rad] or [m].
     """
 
     def __init__(self, node: Node, robot: Robot, rest: Array | None = None) -> None:
         """
         Args:
-            node: who subscribes.
+            node: the subscriber.
             robot: the arm.
-            rest: where joints are taken to be that no state has named yet (n,); None to wait for all.
+            rest: assumed positions of joints without a state so far (n,); None to wait for all.
         """
         self.known: dict[str, float] = {}
         self._rest = np.full(robot.n, np.nan) if rest is None else rest
@@ -113,7 +113,7 @@ class Watch:
         return None if self.q is None or self.error is None else self.q + self.error
 
     def is_told_to_leave(self, place: Array) -> bool:
-        """True once the reference is elsewhere than at a place (n,): a motion has begun."""
+        """True once the reference has left a position (n,): a motion has begun."""
         return self.reference is not None and bool((np.abs(self.reference - place) > MOVED).any())
 
     def destroy(self) -> None:
@@ -159,7 +159,7 @@ class Watch:
 
 
 def merged_values(message: JointState, values: Any, order: JointOrder, before: Array | None) -> Array | None:
-    """Values of the arm's joints (n,), 0 for those that a message does not name; those before if it has none."""
+    """Values of the arm's joints (n,), 0 for those that a message does not name; the previous ones if it has none."""
     here, there = order.part(message.name)
     if not len(here) or len(values) != len(message.name):
         return before
@@ -179,8 +179,8 @@ class PoseWatch:
     def __init__(self, node: Node, watch: Watch) -> None:
         """
         Args:
-            node: who subscribes.
-            watch: where the arm is, for targets in the frame of a link.
+            node: the subscriber.
+            watch: the state of the arm, for targets in the frame of a link.
         """
         self.tool: Array | None = None
         self.target: Array | None = None
@@ -220,25 +220,25 @@ class PoseWatch:
 
 
 def weight(robot: Robot) -> float:
-    """The weight of all that moves [N]: a force that is drawn, or pulled at a handle, as long as the arm."""
+    """The weight of all moving links [N]: a force that is drawn, or pulled at a handle, as long as the arm."""
     return G * float(sum(body.inertial.mass for body in robot.bodies) or 1.0)
 
 
 class ToolWatch:
-    """What acts on the tool from outside, its stiffness, and the walls around it."""
+    """The external wrench on the tool, its stiffness, and the walls around it."""
 
     def __init__(self, node: Node, watch: Watch) -> None:
         """
         Args:
-            node: who subscribes, and asks for parameters.
-            watch: where the arm is.
+            node: subscribes, and requests parameters.
+            watch: the state of the arm.
         """
         self._node, self._watch, robot = node, watch, watch.robot
         self._kinematics = Kinematics(robot)
         self._weight = weight(robot)
         self._links = {link.name for link in robot.links}
         self._last = tip(robot)
-        self._wrench: tuple[float, str, Array] | None = None  # when it came, link and force in its axes
+        self._wrench: tuple[float, str, Array] | None = None  # time of arrival, link and force in its axes
         topic = f"{CONTROLLER}/external_wrench"
         self._subscription = node.create_subscription(WrenchStamped, topic, self._on_wrench, NEWEST)
         self._clients = {name: node.create_client(GetParameters, f"{name}/get_parameters") for name in ASKED}
@@ -253,7 +253,7 @@ class ToolWatch:
             self._node.destroy_client(client)
 
     def marks(self, size: float) -> list[Mark]:
-        """The marks now, and questions for what may have changed.
+        """The present marks; also requests the parameters that may have changed.
 
         Args:
             size: of the arm [m].

@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Plans → trajectory_msgs/JointTrajectory and the markers that show them; where a plan may begin."""
+"""Plans → trajectory_msgs/JointTrajectory and the markers that show them; the check of a plan's start."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ PATH_POINTS = 200
 """Number of points of the tool's path."""
 
 STANDSTILL = 0.02
-"""Greatest speed of each joint of an arm that stands [rad/s] or [m/s]."""
+"""Greatest speed of each joint of an arm at rest [rad/s] or [m/s]."""
 
 START_TOLERANCE = 0.02
-"""How far the arm may be from where a plan begins [rad] or [m]."""
+"""Greatest distance of the arm from the start of a plan [rad] or [m]."""
 
 
 def to_message(plan: Plan) -> JointTrajectory:
@@ -54,7 +54,7 @@ class Preview:
         """
         Args:
             robot: the arm.
-            link: whose path is shown.
+            link: the link whose path is shown.
             trajectory: of all joints.
 
         Raises:
@@ -95,10 +95,10 @@ def tool_path(kinematics: Kinematics, link: str, trajectory: Trajectory) -> Arra
 
 
 def standing_at(watch: Watch) -> Array:
-    """Where the arm stands: its reference if that is known, else its position, (n,) in [rad] or [m].
+    """The position of the arm at rest: its reference if that is known, else its position, (n,) in [rad] or [m].
 
     Raises:
-        NotReadyError: nothing is known of it yet, or it moves.
+        NotReadyError: there is no state yet, or it moves.
     """
     if watch.q is None:
         raise NotReadyError("no joint states have come yet")
@@ -114,14 +114,14 @@ def standing_at(watch: Watch) -> Array:
 
 
 def check_start(watch: Watch, plan: Plan) -> None:
-    """Check that the arm stands where a plan begins.
+    """Check that the arm rests at the start of a plan.
 
     Raises:
-        NotReadyError: it is elsewhere, or moves.
+        NotReadyError: it has another position, or moves.
     """
     away = np.abs(standing_at(watch) - plan.q[0])
     if (away > START_TOLERANCE).any():
         joint = int(np.argmax(away))
         raise NotReadyError(
-            f"the arm is not where the plan begins: joint {plan.joints[joint]!r} is {away[joint]:.3g} away"
+            f"the arm is not at the start of the plan: joint {plan.joints[joint]!r} is {away[joint]:.3g} away"
         )

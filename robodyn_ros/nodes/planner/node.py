@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The planner node: the best motion from where the arm is to where it is asked to be.
+"""The planner node: the best motion from the present position of the arm to a target.
 
 The path of the data, in :class:`PlannerNode`:
 
@@ -10,7 +10,7 @@ The path of the data, in :class:`PlannerNode`:
 2. The search runs in a thread, so that the node answers meanwhile. Of the targets that come meanwhile, the newest is
    next.
 3. The plan is published on ``~/joint_trajectory``, efforts included, and shown by markers.
-4. ``~/execute`` sends it to the controller, if the arm is still where it begins.
+4. ``~/execute`` sends it to the controller, if the arm is still at its start.
 
 If there is no motion, the log and the diagnostics name the constraint that prevents it.
 """
@@ -74,10 +74,10 @@ POLL_PERIOD = 0.05
 """Time between two checks that a search has ended, and between two pictures of the ghost [s]."""
 
 PAUSE = 1.0
-"""How long the ghost rests at the end of its path [s]."""
+"""Time of rest of the ghost at the end of its path [s]."""
 
 STOP_ROUNDING = 1e-3
-"""How far beyond its stop a sensor may see a joint [rad] or [m]."""
+"""Greatest measured distance of a joint beyond its stop [rad] or [m]."""
 
 Target = Callable[["SearchSettings", Array], Goal]
 """Makes the goal of a target from the search settings and the arm's position (n,)."""
@@ -85,7 +85,7 @@ Target = Callable[["SearchSettings", Array], Goal]
 
 @dataclass(frozen=True)
 class PlannerSettings:
-    """Settings of the node; each field's metadata say what it is."""
+    """Settings of the node; each field's metadata describe it."""
 
     method: str = choice("collocation", "method that finds a motion", lambda: METHODS)
     share: float = setting(SHARE, "part of the velocity and effort limits that a motion may use", "-", 0.01, 1.0)
@@ -104,7 +104,7 @@ class PlannerNode(ExceptionGuard, Node):  # type: ignore[misc]
     def __init__(self, end: Exit) -> None:
         """
         Args:
-            end: not used; this node ends when it is told to.
+            end: not used; this node ends only by a signal or a shutdown.
 
         Raises:
             RobodynError: the description or a parameter is wrong.
@@ -146,7 +146,7 @@ class PlannerNode(ExceptionGuard, Node):  # type: ignore[misc]
         self._plan_to(partial(joint_goal, message))
 
     def _plan_to(self, target: Target) -> None:
-        """Search a motion to a target; later if a search is under way."""
+        """Search a motion to a target; later if a search is running."""
         if self._search is not None:
             self._newest = target
             return
@@ -201,16 +201,16 @@ class PlannerNode(ExceptionGuard, Node):  # type: ignore[misc]
         return respond(response, self._execute)
 
     def _execute(self) -> str:
-        """Send the plan to the controller, and return what was done.
+        """Send the plan to the controller, and return a sentence about it.
 
         Raises:
-            NotReadyError: there is no plan, nobody listens, or the arm is elsewhere.
+            NotReadyError: there is no plan, no subscriber, or the arm is not at its start.
         """
         if self._plan is None or self._watch is None:
             raise NotReadyError("there is no plan")
         check_start(self._watch, self._plan)
         if not self._controller.get_subscription_count():
-            raise NotReadyError(f"nobody listens to {self._controller.topic_name}")
+            raise NotReadyError(f"{self._controller.topic_name} has no subscriber")
         self._controller.publish(to_message(self._plan))
         self._plan = None
         if self._preview is not None:
@@ -219,7 +219,7 @@ class PlannerNode(ExceptionGuard, Node):  # type: ignore[misc]
         self._state = "sent to the controller"
         return self._state
 
-    # The arm, and what is reported
+    # The arm, and the report
 
     def _on_description(self) -> None:
         if self._watch is not None:
@@ -244,7 +244,7 @@ class PlannerNode(ExceptionGuard, Node):  # type: ignore[misc]
         return SetParametersResult(successful=True)
 
     def _robot(self, watch: Watch) -> Robot:
-        """The arm, with the joints that are not planned locked where they are."""
+        """The arm; joints that are not planned are locked at their present position."""
         locked = self._locked
         if not locked.names:
             return watch.robot
@@ -257,7 +257,7 @@ class PlannerNode(ExceptionGuard, Node):  # type: ignore[misc]
             self._diagnostics.publish()
 
     def _awaited(self) -> str:
-        """What must come before a motion can be planned; "" if all is there, or if there is a problem."""
+        """The missing input for a plan, in words; "" if there is none, or if there is a problem."""
         if self._watch is None:
             return self._description.awaited
         return "" if self._watch.q is not None else f"joint states {on_topic(self, 'joint_states')}"
@@ -325,7 +325,7 @@ def pose_goal(message: PoseStamped, settings: SearchSettings, q: Array) -> Goal:
 
 
 def joint_goal(message: JointState, settings: SearchSettings, q: Array) -> Goal:
-    """The goal of joint positions: the joints named there, the others where they are, q (n,).
+    """The goal of joint positions: the named joints, the others at their present position, q (n,).
 
     Raises:
         InputError: positions that are not one for each name, or an unknown name.
@@ -346,7 +346,7 @@ def search(settings: SearchSettings, goal: Goal, start: Array) -> Plan:
     """Search the best motion from a position (n,); to be called in a thread.
 
     Raises:
-        RobodynError: the problem is wrong in itself.
+        RobodynError: the problem is contradictory.
     """
     from robodyn_ros.planning.collocation.collocation import CollocationSettings, plan
     from robodyn_ros.planning.problem import MotionLimits, Problem

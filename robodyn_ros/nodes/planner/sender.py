@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Sends a saved plan to the controller, if the arm stands where it begins; `robodyn plan --send` runs this node."""
+"""Sends a saved plan to the controller, if the arm rests at its start; `robodyn plan --send` runs this node."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from robodyn_ros.nodes.planner.messages import check_start, to_message
 from robodyn_ros.planning.plan import Plan
 
 PERIOD = 0.02
-"""Time between two checks that the script can go on [s]."""
+"""Time between two checks that the script can continue [s]."""
 
 PATIENCE = 10.0
 """Longest wait for the arm, its controller, and the controller's answer [s]."""
@@ -49,7 +49,7 @@ class SenderNode(ExceptionGuard, Node):  # type: ignore[misc]
         ScriptRunner(self, end, self._script(), PATIENCE, PERIOD)
 
     def _script(self) -> Script:
-        """All that happens, in order."""
+        """All steps, in order."""
         yield ScriptStep("a robot_description", lambda: self._description.known)
         robot = self._description.robot()
         if robot.joint_names != self._plan.joints:

@@ -1,10 +1,10 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The joints that the simulator holds, because the parameter ``joints`` leaves them out.
+"""The joints that the simulator holds, because the parameter ``joints`` omits them.
 
-They stand still against any load, or go where ``locked_joints`` sends them, at their greatest speed: the fingers of a
-gripper, whose own controller is not simulated. What they carry moves with them, in the plant's model too.
+They hold any load, or go to the goals of ``locked_joints`` at their greatest speed: the fingers of a gripper, whose own
+controller is not simulated. Their load moves with them, in the plant's model too.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SPEED = 1.0
 
 
 class HeldJoints:
-    """The joints that are held, and where they go.
+    """The joints that are held, and their goals.
 
     Attributes:
         names: of the k held joints.
@@ -37,10 +37,10 @@ class HeldJoints:
     def __init__(self, node: Node, joints: LockedJoints, start: Array, faults: Faults) -> None:
         """
         Args:
-            node: who subscribes.
+            node: the subscriber.
             joints: those that are held.
             start: their initial positions (k,) in [rad] or [m].
-            faults: where goals that are refused are counted.
+            faults: counts refused goals.
         """
         self.names = joints.names
         self._joints, self._start, self._faults = joints, start.copy(), faults
@@ -53,20 +53,20 @@ class HeldJoints:
             node.create_subscription(JointState, "locked_joints", self._on_goal, NEWEST)
 
     def reset(self, dynamics: Dynamics) -> None:
-        """Go back to the initial positions at once, and tell the model of the plant."""
+        """Go back to the initial positions at once, and update the model of the plant."""
         before, self.q = self.q, self._start.copy()
         self.qd, self._goal = np.zeros(len(self._start)), self._start.copy()
         self._tell(dynamics, before)
 
     def advance(self, duration: float, dynamics: Dynamics) -> None:
-        """Move for a duration [s], and tell the model of the plant."""
+        """Move for a duration [s], and update the model of the plant."""
         step = np.clip(self._goal - self.q, -self._speed * duration, self._speed * duration)
         self.qd = step / duration
         before, self.q = self.q, self.q + step
         self._tell(dynamics, before)
 
     def _tell(self, dynamics: Dynamics, before: Array) -> None:
-        """Tell the model where the joints are; they were at ``before`` (k,)."""
+        """Update the positions of the joints in the model, ``before`` (k,) until now."""
         if (self.q != before).any():
             change = locked_parameters(self._joints, self.q) - locked_parameters(self._joints, before)
             dynamics.configure(inertial=dynamics.parameters.inertial + change)
@@ -86,7 +86,7 @@ class HeldJoints:
                 raise InputError("name", f"{name!r} is not locked; locked are {', '.join(self.names)}", name)
             index = self.names.index(name)
             if name in self._joints.carrying:
-                raise InputError("name", f"{name!r} carries the arm and stays where it is", name)
+                raise InputError("name", f"{name!r} carries the arm and cannot move", name)
             if not self._lower[index] <= position <= self._upper[index]:
                 limits = f"[{self._lower[index]:g}, {self._upper[index]:g}]"
                 raise InputError("position", f"{position:g} of {name!r} must be within {limits}", position)

@@ -8,9 +8,9 @@ The path of the data, in :class:`SimulatorNode`:
 1. A command comes on ``commands`` or ``joint_commands`` (:class:`~robodyn_ros.nodes.simulator.topics.CommandInput`)
    and goes to the simulated hardware, :class:`~robodyn_ros.simulation.hardware.hardware.Hardware`: the arm, its drives
    and its sensors.
-2. Time passes (:mod:`robodyn_ros.nodes.simulator.pace`) by real time, so many times as fast, or in lockstep with the
+2. Time passes (:mod:`robodyn_ros.nodes.simulator.pace`) in real time, at a multiple of it, or in lockstep with the
    controller. At each beat the hardware advances by some steps.
-3. What its sensors have read by then is published on ``joint_states``, and the time on ``/clock``
+3. The readings of its sensors are published on ``joint_states``, and the time on ``/clock``
    (:class:`~robodyn_ros.nodes.simulator.topics.SimulatorOutput`).
 
 Time is simulated: stamps and ``/clock`` start at 0, also after ``~/reset``. A state has the stamp of its measurement.
@@ -54,18 +54,18 @@ from robodyn_ros.simulation.hardware.settings import arm_groups, initial_positio
 from robodyn_ros.simulation.plant.mismatch import Mismatch
 
 CLOCK_RATE = 100.0
-"""Rate of /clock [Hz], or that of the states where they are slower."""
+"""Rate of /clock [Hz], or that of the states if they are slower."""
 
 WRENCH_TIMEOUT = 0.2
-"""How long a push lasts [s]."""
+"""Duration of a push [s]."""
 
 PAYLOAD = "mismatch.payload_mass"
-"""The parameter that may be changed while the arm moves: what it carries."""
+"""The parameter that may be changed while the arm moves: its payload."""
 
 
 @dataclass(frozen=True)
 class SimulatorSettings:
-    """Settings of the simulator node; each field's metadata say what it is."""
+    """Settings of the simulator node; each field's metadata describe it."""
 
     lockstep: bool = switch(
         False, "whether to wait for the answer to each state on joint_commands, instead of keeping to real time"
@@ -77,7 +77,7 @@ class SimulatorSettings:
 
 @dataclass(frozen=True)
 class PaceSettings:
-    """Settings of how time passes; each field's metadata say what it is."""
+    """Settings of the pace of time; each field's metadata describe it."""
 
     real_time_factor: float = setting(
         0.0, "simulated time per real time; 0: as real time, or in lockstep as fast as the answers come", "-", 0.0, 1e3
@@ -88,12 +88,12 @@ class PaceSettings:
 
 
 class SimulatorNode(ExceptionGuard, Node):  # type: ignore[misc]
-    """The simulator: its topics, its services, and how its time passes."""
+    """The simulator: its topics, its services, and its pace of time."""
 
     def __init__(self, end: Exit) -> None:
         """
         Args:
-            end: not used; this node ends when it is told to.
+            end: not used; this node ends only by a signal or a shutdown.
 
         Raises:
             RobodynError: the description or a parameter is wrong.
@@ -113,7 +113,7 @@ class SimulatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         settings, pace = parameters.settings(SimulatorSettings), parameters.settings(PaceSettings)
         self._hardware = make_hardware(parameters, robot)
         self._step, self._steps = self._hardware.plant.settings.step, self._hardware.sensors.steps
-        # States that come late come at any step, others only at those at which they are measured.
+        # Delayed states arrive at any step, others only at the steps of their measurement.
         self._beat = self._steps if self._hardware.sensors.transport.punctual else 1
         self._clock_steps = clock_steps(parameters["state_rate"], self._steps)
         self._paused = False
@@ -136,7 +136,7 @@ class SimulatorNode(ExceptionGuard, Node):  # type: ignore[misc]
             self, robot.joint_names, joints, accept, lambda: self._hardware.time, self.faults, self._lockstep
         )
         outside = self._hardware.plant.outside
-        outside.prepare()  # so that the first push does not wait for a compiler while time passes
+        outside.prepare()  # so that time does not pass while the first push waits for a compiler
         self._wrenches = WrenchInput(self, outside, tip(robot), WRENCH_TIMEOUT, self.faults)
         self.create_service(SetBool, "~/pause", self._on_pause)
         self.create_service(Trigger, "~/reset", self._on_reset)
@@ -158,7 +158,7 @@ class SimulatorNode(ExceptionGuard, Node):  # type: ignore[misc]
             self._advance(self._steps_to_beat())
 
     def _advance(self, steps: int) -> None:
-        """Advance by some steps of the plant, and publish the states that come on the way."""
+        """Advance by some steps of the plant, and publish the states that arrive meanwhile."""
         hardware = self._hardware
         failures, end = hardware.failures, hardware.now + steps
         while hardware.now < end:
@@ -172,7 +172,7 @@ class SimulatorNode(ExceptionGuard, Node):  # type: ignore[misc]
             self.faults.count("step failed", hardware.failure)
 
     def _steps_to_beat(self) -> int:
-        """Steps to the next beat; ~/step may have left the beat."""
+        """Steps to the next beat; ~/step may end between two beats."""
         return self._beat - self._hardware.now % self._beat
 
     def _publish(self, clock: bool) -> None:
@@ -194,17 +194,17 @@ class SimulatorNode(ExceptionGuard, Node):  # type: ignore[misc]
     def _repeat_state(self) -> None:
         self._output.repeat(self._hardware.now)
 
-    # How time passes
+    # The pace of time
 
     @property
     def _time(self) -> Lockstep | RealTime:
-        """How time passes."""
+        """The pace of time."""
         time = self._lockstep or self._real_time
         assert time is not None
         return time
 
     def _begin(self) -> None:
-        """Publish the state at time 0, and let time pass from there."""
+        """Publish the state at time 0, and start time from there."""
         self._publish(clock=True)
         if not self._paused:
             self._resume()
@@ -261,7 +261,7 @@ class SimulatorNode(ExceptionGuard, Node):  # type: ignore[misc]
 
 
 class SimulatorReport:
-    """The simulator's report to /diagnostics, above all how fast its time passes."""
+    """The simulator's report to /diagnostics, above all the rate of its time."""
 
     def __init__(
         self,
@@ -272,10 +272,10 @@ class SimulatorReport:
     ) -> None:
         """
         Args:
-            hardware: what is simulated.
-            time: how its time passes.
-            output: counts what was published.
-            commands: counts what was accepted.
+            hardware: the simulated hardware.
+            time: its pace of time.
+            output: counts published states.
+            commands: counts accepted commands.
         """
         self._hardware = hardware
         self._time = time
@@ -284,7 +284,7 @@ class SimulatorReport:
         self.restart()
 
     def restart(self) -> None:
-        """Measure how fast time passes from here on."""
+        """Measure the rate of time from here on."""
         self._since = monotonic(), self._hardware.now, self._time.lost
 
     def make(self, paused: bool) -> Report:
@@ -325,7 +325,7 @@ def declare_node_parameters(node: Node) -> None:
     declare_model(node, read_only=True)
     for group in arm_groups():
         declare_settings(node, group.defaults, group.prefix, read_only=True)
-    # Of the arm's mismatch, only what it carries may change while it moves: it is declared anew.
+    # Of the arm's mismatch, only the payload may change while it moves: it is declared anew.
     payload = next(item for item in fields(Mismatch) if item.name == PAYLOAD.removeprefix("mismatch."))
     text = f"{payload.metadata['description']} [kg]"
     declare(node, PAYLOAD, payload.default, text, bounds=payload.metadata["range"])
@@ -337,7 +337,7 @@ def declare_node_parameters(node: Node) -> None:
 
 
 def declare_choice_of_joints(node: Node, whole: Robot) -> None:
-    """Declare which joints of a robot are commanded, and where each begins.
+    """Declare the commanded joints of a robot, and their initial positions.
 
     Raises:
         ParameterException: a value given has the wrong type or is out of range.

@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""How simulated time passes: by real time, so many times as fast, or in lockstep with the controller.
+"""The pace of simulated time: real time, a multiple of it, or in lockstep with the controller.
 
 A beat is the unit by which the simulation advances: a whole number of steps of the plant.
 """
@@ -19,16 +19,16 @@ from robodyn_ros.nodes.common.messages import NANO
 from robodyn_ros.nodes.common.timers import steady_timer
 
 WAKE_PERIOD = 1e-3
-"""Shortest time between two checks for beats that are due [s]; the check is what costs."""
+"""Shortest time between two checks for beats that are due [s]; a check takes time."""
 
 CATCH_UP = 2
-"""How many times the beats of that period may be made at once, so that whoever answers the states can keep up."""
+"""Greatest number of such periods whose beats are made at once, so that the controller can keep up."""
 
 BURST = 0.005
-"""How long beats may be made at once [s]; every other callback has to wait for them."""
+"""Longest duration of beats made at once [s]; every other callback waits for them."""
 
 PATIENCE = 0.5
-"""How far behind real time the simulation may fall before that time is given up, and reported [s]."""
+"""Delay behind real time above which that time is given up, and reported [s]."""
 
 ANSWER_TIMEOUT = 1.0
 """Longest wait for an answer before it is reported [s]."""
@@ -37,13 +37,13 @@ REPEAT_PERIOD = 0.05
 """Time after which an unanswered state is published again [s]."""
 
 FAULT = "no answer in lockstep"
-"""What is counted when an answer has been due for too long."""
+"""Kind of fault for an answer that has been due for too long."""
 
 
 class Pacer:
     """Counts beats against a clock, from one fixed start, so that rounding and late calls do not add up to a drift.
 
-    Beats that were missed stay due. Only what would take too long to catch up on is given up, and counted.
+    Missed beats stay due. Only beats that would take too long to catch up are given up, and counted.
 
     Attributes:
         lost: time that was given up [s].
@@ -54,7 +54,7 @@ class Pacer:
         """
         Args:
             period: time between two beats [s].
-            patience: how far behind the beats may be before time is given up [s].
+            patience: delay of the beats above which time is given up [s].
         """
         self.lost = 0.0
         self.period = period
@@ -102,11 +102,11 @@ class RealTime:
     def __init__(self, node: Node, beat: float, factor: float, make_beat: Callable[[], None], faults: Faults) -> None:
         """
         Args:
-            node: whose timer.
+            node: its timer is used.
             beat: simulated time of a beat [s].
             factor: simulated time per real time; 0 for 1.
             make_beat: advances the simulation by a beat.
-            faults: where lost time is counted.
+            faults: counts lost time.
         """
         self._node = node
         self._beat = beat
@@ -132,12 +132,12 @@ class RealTime:
         self._timer = steady_timer(self._node, wake, self._tick)
 
     def start(self) -> None:
-        """Let time pass from here on."""
+        """Start time from here on."""
         self._pacer.restart()
         self._running = True
 
     def stop(self) -> None:
-        """Let time stand still."""
+        """Pause time."""
         self._running = False
 
     def restart(self) -> None:
@@ -165,13 +165,13 @@ class Lockstep:
 
     An answer is a message on ``joint_commands`` with the stamp of the state, as
     :class:`~robodyn_ros.nodes.controller.closed_loop.ClosedLoop` sends it. A state with stamp 0, as the first one has,
-    cannot be answered, because 0 means "no time" in ROS; the simulation goes on without an answer. While an answer is
-    due, nothing is blocked: every service is available, and the state is published again and again, since it may have
-    been sent before the controller was there. The same holds while the simulation is paused, so that a controller can
-    be given its reference for the first state before time passes.
+    cannot be answered, because 0 means "no time" in ROS; the simulation continues without an answer. While an answer is
+    due, every service is available, and the state is published again and again, since it may have been sent before the
+    controller had started. The same holds while the simulation is paused, so that a controller can get its reference
+    for the first state before time passes.
 
-    Who records or looks on is not waited for. A greatest factor leaves them time: a beat is then made when the answer
-    has come and real time has gone on as well.
+    The simulation does not wait for recorders or observers. A greatest factor gives them time: a beat is then made when
+    the answer has come and real time has passed as well.
 
     Attributes:
         lost: always 0, since real time does not matter.
@@ -190,12 +190,12 @@ class Lockstep:
     ) -> None:
         """
         Args:
-            node: whose timers.
+            node: its timers are used.
             beat: simulated time of a beat [s].
             factor: greatest simulated time per real time; 0 for no limit.
             make_beat: advances the simulation by a beat, and calls :meth:`expect` for the state that it publishes.
             repeat: publishes the latest state again.
-            faults: where missing answers are counted.
+            faults: counts missing answers.
         """
         self._node, self._beat = node, beat
         self._make_beat = make_beat
@@ -227,12 +227,12 @@ class Lockstep:
         self._proceed()
 
     def start(self) -> None:
-        """Let time pass whenever no answer is due."""
+        """Start time; it passes whenever no answer is due."""
         self._running, self._since = True, monotonic()
         self._proceed()
 
     def stop(self) -> None:
-        """Let time stand still; answers are still accepted."""
+        """Pause time; answers are still accepted."""
         self._running = False
 
     def restart(self) -> None:
@@ -251,7 +251,7 @@ class Lockstep:
         return stamp == self._awaited
 
     def answered(self) -> None:
-        """Go on: the answer was accepted."""
+        """Continue: the answer was accepted."""
         self._awaited = None
         self._proceed()
 

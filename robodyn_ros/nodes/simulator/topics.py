@@ -28,7 +28,7 @@ from robodyn_ros.simulation.plant.external_forces import ExternalForces
 
 
 class OtherJointsError(InputError):
-    """A command for other joints than the simulator moves; what would be right is the same for all that follow."""
+    """A command for other joints than the simulator moves; the remedy is the same for all later ones."""
 
     def __init__(self, given: int, joints: Sequence[str]) -> None:
         problem = f"have {given} values, and the simulator moves {len(joints)} joints ({', '.join(joints)})"
@@ -41,7 +41,7 @@ class CommandInput:
     In lockstep only the answer to a state is a command.
 
     Attributes:
-        accepted: how many commands were accepted.
+        accepted: number of accepted commands.
     """
 
     def __init__(
@@ -56,12 +56,12 @@ class CommandInput:
     ) -> None:
         """
         Args:
-            node: who subscribes.
+            node: the subscriber.
             arm: names of the arm's joints, in its order.
             joints: the same in the order of ``commands``.
             accept: called with efforts (n,) in the arm's order; raises RobodynError to refuse them.
             now: returns the simulated time [s].
-            faults: where commands that are refused are counted.
+            faults: counts refused commands.
             lockstep: waits for answers; None in real time.
         """
         self.accepted = 0
@@ -70,7 +70,7 @@ class CommandInput:
         self._names = JointOrder(arm)
         self._accept = accept
         self._now = now
-        self._last: float | None = None  # when the latest command was accepted [s]
+        self._last: float | None = None  # time at which the latest command was accepted [s]
         self._gap = 0.0
         self._faults = faults
         self._lockstep = lockstep
@@ -120,17 +120,17 @@ class CommandInput:
 class WrenchInput:
     """Subscribes to ``~/apply_wrench``: a push at the origin of the link that ``frame_id`` names, in its axes.
 
-    A push ends after a time without another one, so that a lost message does not leave the arm pushed for ever.
+    A push ends after a time without another one, so that a lost message does not make it permanent.
     """
 
     def __init__(self, node: Node, outside: ExternalForces, tip: str, period: float, faults: Faults) -> None:
         """
         Args:
-            node: who subscribes.
+            node: the subscriber.
             outside: applies the push.
-            tip: name of the link that is pushed where ``frame_id`` is empty.
+            tip: name of the link that is pushed if ``frame_id`` is empty.
             period: time that a push lasts [s], by the simulator's clock.
-            faults: where pushes that are refused are counted.
+            faults: counts refused pushes.
         """
         self._outside, self._tip, self._period, self._faults = outside, tip, period, faults
         self._now = self._until = 0.0
@@ -164,17 +164,17 @@ class WrenchInput:
 class SimulatorOutput:
     """Publishes ``joint_states`` and ``/clock``.
 
-    The stamp of a state is the time of its measurement, however late it is published.
+    The stamp of a state is the time of its measurement, even if it is published late.
 
     Attributes:
-        states: how many were published.
+        states: number of published states.
         waiting: readings that have come and are not published yet, the earliest first.
     """
 
     def __init__(self, node: Node, joints: Sequence[str], held: HeldJoints, step: float) -> None:
         """
         Args:
-            node: who publishes.
+            node: the publisher.
             joints: names, in the order of the readings.
             held: joints that are held, which come after the others.
             step: duration of a step of the plant [s].
@@ -191,15 +191,15 @@ class SimulatorOutput:
         )  # made once, filled anew for each message
 
     def clock_conflict(self) -> str:
-        """Who else publishes the clock, and what to do; "" if nobody does."""
+        """Warning about other publishers of the clock, with the remedy; "" without others."""
         topic = self._clock_publisher.topic_name
         infos = self._node.get_publishers_info_by_topic(topic)
         if len(infos) < 2:
             return ""
         nodes = sorted(f"{info.node_namespace.rstrip('/')}/{info.node_name}" for info in infos)
         return (
-            f"{topic} has {len(nodes)} publishers, {' and '.join(nodes)}: time jumps for all who listen; give each arm "
-            "a namespace and a clock of its own (namespace:= of the launch files, or -r __ns:=/left -r /clock:=clock)"
+            f"{topic} has {len(nodes)} publishers, {' and '.join(nodes)}: time jumps for all subscribers; give "
+            "each arm a namespace and clock (namespace:= of the launch files, or -r __ns:=/left -r /clock:=clock)"
         )
 
     def publish_clock(self, steps: int) -> None:

@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the panel asks of the arm, sent to the controller and to the simulator."""
+"""The requests of the panel, sent to the controller and to the simulator."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ FASTEST = 10.0
 """Velocity limit of a joint that has none, or a greater one [rad/s] or [m/s]."""
 
 DEMO_RANGE = 0.3
-"""How far the demo moves a joint from home, as part of its range, and at most [rad] or [m]."""
+"""Distance by which the demo moves a joint from home, as a fraction of its range, and at most [rad] or [m]."""
 
 ROOM = 1.1
-"""Distance of the middle of the demo from a limit, by how far it moves."""
+"""Distance of the middle of the demo from a limit, relative to its motion."""
 
 DEMO_SIGNS = ((1.0, 1.0, -1.0), (-1.0, 1.0, 1.0), (1.0, -1.0, 1.0), (-1.0, -1.0, -1.0))
-"""Directions of the joints in the poses of the demo, one after the other, and then anew."""
+"""Directions of the joints in the poses of the demo, in cycles."""
 
 ANSWER_TIME = 3.0
-"""Time after a motion was asked for in which a warning of the controller is about it [s]."""
+"""Time after the request of a motion in which a warning of the controller refers to it [s]."""
 
 PLUGINS = ("controller", "dynamics")
 """Parameters of the controller that the panel shows."""
@@ -66,15 +66,15 @@ class ArmRequests:
     """Sends the requests of the panel, which come from the threads of the browser's server.
 
     Attributes:
-        answer: what the latest request was answered, the end of a sentence; "" if there was none.
+        answer: the answer to the latest request, as the end of a sentence; "" if there was none.
     """
 
     def __init__(self, node: Node, watch: Watch, speed: float) -> None:
         """
         Args:
-            node: whose publisher and clients.
+            node: its publisher and clients are used.
             watch: the arm's state.
-            speed: of a motion, as part of the velocity limits.
+            speed: of a motion, as a fraction of the velocity limits.
         """
         self.answer = ""
         self._node, self._watch, self._robot = node, watch, watch.robot
@@ -137,7 +137,7 @@ class ArmRequests:
         )
 
     def send(self) -> None:
-        """Send what has been asked for since the last call, of references the latest only."""
+        """Send the requests since the last call; of references only the latest."""
         while True:
             try:
                 self._waiting.get_nowait()()
@@ -148,7 +148,7 @@ class ArmRequests:
             self._move([goal])
 
     def ask_plugins(self, show: Callable[[str, str], None]) -> None:
-        """Ask the controller once, as soon as it is there, which plugins it runs.
+        """Ask the controller once for its plugins, as soon as it runs.
 
         Args:
             show: takes kind and name of each.
@@ -169,7 +169,7 @@ class ArmRequests:
         client.call_async(request).add_done_callback(self._node.guarded(answered))
 
     def _on_log(self, message: Log) -> None:
-        """Show what the controller says of a motion: a trajectory that is refused has no other answer."""
+        """Show the controller's log about a motion: a refused trajectory has no other answer."""
         if (
             message.name == self._logger
             and message.level >= LoggingSeverity.WARN
@@ -217,7 +217,7 @@ class ArmRequests:
         self._send(client, GetParameters.Request(names=names), answered)
 
     def _load(self, mass: float, told: bool) -> None:
-        """Have the simulated arm carry a payload, and tell the controller or not."""
+        """Give the simulated arm a payload, and if wanted the controller's model too."""
         self._set(SIMULATOR, {"mismatch.payload_mass": float(mass)})
         self._set(CONTROLLER, {"payload.mass": float(mass) if told else 0.0})
 

@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Pictures beside the arm: a handle that drags the tool, what acts from outside, and the plan of the planner."""
+"""Pictures beside the arm: a handle that drags the tool, a handle that pushes it, and the plan of the planner."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ from robodyn_ros.view.browser import Browser, Gizmo, Pusher
 from robodyn_ros.view.drawing import ArmDrawing, MarkDrawing
 
 STANDSTILL = 0.01
-"""Greatest speed of each joint of an arm that stands [rad/s] or [m/s]."""
+"""Greatest speed of each joint of an arm at rest [rad/s] or [m/s]."""
 
 HANDLE_SIZE = 0.6
-"""Size of the handle, as part of the arm's size."""
+"""Size of the handle, relative to the arm's size."""
 
 PLANNER = "planner"
 """Name of the planner whose plans are shown; remap its topic for another."""
 
 PAUSE = 1.0
-"""How long the ghost rests at the end of its path [s]."""
+"""Time of rest of the ghost at the end of its path [s]."""
 
 START_TOLERANCE = 0.03
-"""Distance from the start of a plan beyond which an arm has set out, or does something else [rad] or [m]."""
+"""Distance from the start of a plan beyond which its execution, or another motion, has begun [rad] or [m]."""
 
 GHOST = (0.55, 0.35, 0.85, 0.35)
 """Color and opacity of the ghost."""
@@ -49,13 +49,13 @@ class ViewTarget:
     """A handle at the tool, whose poses go to the controller as a goal, or as a stream if the tool is to follow it.
 
     Attributes:
-        status: what has become of the latest target, by the controller's diagnostics; "" if there was none.
+        status: the state of the latest target, by the controller's diagnostics; "" if there was none.
     """
 
     def __init__(self, node: Node, watch: Watch, browser: Browser) -> None:
         """
         Args:
-            node: whose topics.
+            node: its topics are used.
             watch: the arm's state.
             browser: the picture.
         """
@@ -69,7 +69,7 @@ class ViewTarget:
         node.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, RELIABLE)
 
     def draw(self, visible: bool, *, streams: bool) -> None:
-        """Send the poses that were asked for, and draw the handle.
+        """Send the requested poses, and draw the handle.
 
         Args:
             visible: False to hide it.
@@ -103,7 +103,7 @@ class ViewPush:
     def __init__(self, node: Node, watch: Watch, browser: Browser) -> None:
         """
         Args:
-            node: whose publisher.
+            node: its publisher is used.
             watch: the arm's state.
             browser: the picture.
         """
@@ -142,7 +142,7 @@ class ViewPlan:
     def __init__(self, node: Node, watch: Watch, browser: Browser) -> None:
         """
         Args:
-            node: who listens.
+            node: the subscriber.
             watch: the arm's state.
             browser: the picture.
         """
@@ -156,7 +156,7 @@ class ViewPlan:
         node.create_subscription(JointTrajectory, f"{PLANNER}/joint_trajectory", self._on_plan, LATCHED)
 
     def draw(self) -> None:
-        """Draw the plan while the arm is where it begins."""
+        """Draw the plan while the arm is at its start."""
         if self._trajectory is None or self._watch.q is None:
             return
         if (np.abs(self._watch.q - self._trajectory.positions[0]) > START_TOLERANCE).any():

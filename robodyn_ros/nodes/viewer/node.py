@@ -3,7 +3,7 @@
 
 """The viewer node: the arm in a browser, for machines without RViz.
 
-The path of the data, in :meth:`View.draw`, which a timer calls: what the panel of the page asked for is sent
+The path of the data, in :meth:`View.draw`, which a timer calls: the requests of the page's panel are sent
 (:class:`~robodyn_ros.nodes.viewer.arm_requests.ArmRequests`), then the latest state of the arm
 (:class:`~robodyn_ros.nodes.common.watch.Watch`) is drawn. The node has no privileges: it sends trajectories to the
 controller's ``~/joint_trajectory``, calls services of controller and simulator, and sets parameters of both.
@@ -56,7 +56,7 @@ from robodyn_ros.view.gate import EXPOSED, is_exposed
 from robodyn_ros.view.panel import AT_FIRST, TERMS, History, Panel
 
 CALENDAR = 1e8
-"""Stamps beyond that are of a clock that counts since 1970; the page counts from the first state on then [s]."""
+"""Greater stamps are of a clock that counts from 1970; the page then counts from the first state on [s]."""
 
 PORT = 8080
 """Port of the page, unless one is given."""
@@ -71,12 +71,12 @@ SPAN = 10.0
 """Time span of the plots [s]."""
 
 POSES = "poses."
-"""What the names of parameters begin with that are poses of the panel."""
+"""Prefix of the parameters that are poses of the panel."""
 
 
 @dataclass(frozen=True)
 class ViewerSettings:
-    """Settings of the node; each field's metadata say what it is."""
+    """Settings of the node; each field's metadata describe it."""
 
     speed: float = setting(0.3, "speed of a slider's motion, as part of the velocity limit", "-", 0.01, 1.0)
 
@@ -90,7 +90,7 @@ class PosedArm:
     def __init__(self, node: Node, robot: Robot) -> None:
         """
         Args:
-            node: who publishes.
+            node: the publisher.
             robot: the arm.
         """
         self._names, self._q = robot.joint_names, robot.home
@@ -145,7 +145,7 @@ class View:
     ) -> None:
         """
         Args:
-            node: whose topics and services.
+            node: its topics and services are used.
             robot: the arm.
             browser: the picture.
             settings: of the node.
@@ -176,7 +176,7 @@ class View:
         self._panel = Panel(browser.server.gui, robot, requests, choices, simulated, poses, layers, notes)
 
     def draw(self) -> None:
-        """Send what the panel asked for, and draw the latest state."""
+        """Send the requests of the panel, and draw the latest state."""
         self._arm.send()
         watch = self._watch
         if watch.q is None:
@@ -217,7 +217,7 @@ class ViewerNode(ExceptionGuard, Node):  # type: ignore[misc]
     def __init__(self, end: Exit) -> None:
         """
         Args:
-            end: not used; this node ends when it is told to.
+            end: not used; this node ends only by a signal or a shutdown.
 
         Raises:
             RobodynError: the description or a parameter is wrong, viser is not installed, or the port is taken.

@@ -5,8 +5,8 @@
 
 The mesh is fine enough if, everywhere between the points, the efforts that the motion needs differ from the planned
 ones, which are linear between the points, by less than a ratio of their limit. After Betts, Practical Methods for
-Optimal Control (2010), section 4.7: an error of order p in the length of an interval says into how many parts the
-interval must be divided.
+Optimal Control (2010), section 4.7: the error, of order p in the length of an interval, gives the number of parts
+into which the interval must be divided.
 
 IPOPT, which comes with CasADi, solves the nonlinear programs within a time limit (Wächter and Biegler, On the
 implementation of an interior-point filter line-search algorithm for large-scale nonlinear programming, Mathematical
@@ -54,7 +54,7 @@ ACCEPTABLE = 1e-4
 PATIENCE = 3
 
 SEARCH = 0.8
-"""Ratio of the time limit that the search may take; what is left is for making a feasible motion of its last one."""
+"""Ratio of the time limit that the search may take; the rest is for making its last motion feasible."""
 
 MAX_PIECES = 32
 """Greatest number of pieces into which an interval is sampled."""
@@ -91,7 +91,7 @@ def plan(problem: Problem, settings: CollocationSettings | None = None, progress
         progress: called in each iteration with its number and the greatest constraint violation.
 
     Raises:
-        InputError: the problem is wrong in itself.
+        InputError: the problem is contradictory.
     """
     return _MeshRefinement(problem, settings or CollocationSettings(), progress).run()
 
@@ -186,7 +186,7 @@ class _MeshRefinement:
         return self._plan(program, outcome)
 
     def _first(self, mesh: Mesh) -> tuple[NonlinearProgram, SolverOutcome]:
-        """The solution on the first mesh, from the first guess that leads to one; else the outcome nearest to one."""
+        """The solution on the first mesh, from the first guess that converges; else the nearest outcome."""
         program = NonlinearProgram(self._problem, mesh, self._scheme)
         best: SolverOutcome | None = None
         for guess in initial_guesses(self._problem, mesh, self._scheme, self._until):
@@ -202,7 +202,7 @@ class _MeshRefinement:
         return program, best
 
     def _keep(self, motion: Guess, mesh: Mesh) -> None:
-        """Keep a motion, of which a feasible one may be made."""
+        """Keep a motion that may become a feasible one."""
         self._curves.append((self._curve(motion, mesh), [(self._scheme.inner + 1) * int(end) for end in mesh.ends]))
 
     def _timed_out(self) -> bool:
@@ -229,7 +229,7 @@ class _MeshRefinement:
         np.maximum.at(errors, sampled.interval, found.errors)
         np.logical_or.at(close, sampled.interval, found.close)
         needed = np.ceil((errors / self._settings.tolerance) ** (1.0 / self._scheme.order))
-        # An interval that has been divided before holds a jump of the efforts, which is of no order.
+        # An interval that has been divided before has a jump of the efforts, whose error has no order.
         least = np.where(mesh.ratio < mesh.ratio.max() * (1.0 - 1e-9), MAX_PARTS, 2)
         parts = np.where(errors > self._settings.tolerance, np.clip(needed, least, MAX_PARTS), 1)
         return np.maximum(parts, np.where(close, 2, 1)).astype(int)
@@ -344,7 +344,7 @@ NEAR: dict[str, Any] = {
     "bound_push": 1e-6,
     "bound_frac": 1e-6,
 }
-"""Options of IPOPT where the solution is near: it stays on the limits on which it is.
+"""Options of IPOPT near the solution: the motion stays on its active limits.
 
 Thousands of limits share the barrier, so a greater barrier parameter than this one drives the motion far away again.
 """
@@ -402,9 +402,9 @@ def solve(
 
 @contextmanager
 def interrupt_at_the_end(stop: Callable[[], None]) -> Iterator[None]:
-    """Ctrl-C calls a function, and interrupts only when the block has ended.
+    """Let Ctrl-C call a function, and interrupt only after the block.
 
-    The solver would take the interruption for a wish of the user to stop, and hide it.
+    The solver would treat the interruption as a request of the user to stop, and hide it.
     """
     if threading.current_thread() is not threading.main_thread():  # only the main thread is interrupted
         yield

@@ -6,7 +6,7 @@
 Around obstacles, RRT-Connect finds a path: two random trees grow towards each other (Kuffner and LaValle, RRT-Connect:
 An efficient approach to single-query path planning, ICRA 2000). A branch that has met an obstacle then only follows
 samples that are near (Yershova and others, Dynamic-domain RRTs, ICRA 2005). Shortcuts follow. The path is crooked and
-slow; the solver makes a motion of it.
+slow; the solver makes it smooth and fast.
 """
 
 from __future__ import annotations

@@ -26,14 +26,14 @@ from robodyn_ros.planning.problem import JointGoal, Problem, rests, speed
 from robodyn_ros.robot.pose import Array
 
 APPROACH = 0.2
-"""Ratio of a leg in which a motion leaves the position limits at which it begins, or comes back to them."""
+"""Ratio of a leg within which a motion leaves the position limits of its start, or returns to those of its end."""
 
 TIE_BREAK = Columns(0.0, 0.0, 1e-4, 1e-3)
 """Weights of ∫ Σ (q̈ / a)² dt and ∫ Σ (τ / limit)² dt where time alone counts.
 
-Without them a joint that is not the slowest may do what it likes, and its efforts chatter. The acceleration a takes a
-joint to its greatest speed in a quarter of the shortest duration: a joint with a strong motor and little inertia
-chatters with a small part of its effort. The first costs at most 0.7 % of the time, the second about 0.1 %.
+Without them the motion of a joint that is not the slowest is undetermined, and its efforts chatter. The acceleration a
+takes a joint to its greatest speed in a quarter of the shortest duration: a joint with a strong motor and little
+inertia chatters with a small fraction of its effort. The first costs at most 0.7 % of the time, the second about 0.1 %.
 """
 
 LEAST_INERTIA = 1e-9
@@ -274,8 +274,8 @@ def _times(part: ca.MX, factor: Array) -> ca.MX:
 def _units(problem: Problem) -> Columns:
     """The units of the unknowns, each (n,): limits, as far as there are any, so that all unknowns are about 1.
 
-    That of effort is its limit, else the effort that holds the arm, or 1; that of acceleration is what this effort
-    gives to the joint.
+    That of effort is its limit, else the effort that holds the arm, or 1; that of acceleration is the acceleration
+    of the joint under this effort.
     """
     limits, n = problem.bounds, problem.model.n
     held = np.max([np.abs(problem.model.holding(stop)) for stop in problem.stops], axis=0)

@@ -5,7 +5,7 @@
 
 Each iteration linearises the arm and expands the cost along the trajectory (:meth:`DDP.derive`), solves this
 linear-quadratic model backward in time, and tries the result on the arm itself, with shorter and shorter steps until
-the cost falls by a sufficient ratio of what the model predicts (line search). The passes stand in
+the cost falls by a sufficient ratio of the model's prediction (line search). The passes are in
 :mod:`robodyn_ros.planning.ddp.passes`. The regularisation μ grows if the model is not convex or no step helps, and
 shrinks with each success.
 
@@ -38,7 +38,7 @@ STEP_LENGTHS = 10.0 ** np.linspace(0.0, -3.0, 11)
 """Values of α in the line search, one after the other (Tassa et al., 2012)."""
 
 Termination = Literal["", "gradient", "cost", "iterations", "late", "stuck"]
-"""Why a search ended; "" if it has not."""
+"""Reason for the end of a search; "" if it has not ended."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class BatchedProgram:
         name = f"{program.name}_batch"
         # PyDLL keeps the interpreter's lock, so no other thread takes over in the middle of a control period.
         library = loaded(name, program.key, lambda: batch_source(program), ctypes.PyDLL)
-        self._loop: Any = None if library is None else library[name]  # None where libraries are only listed
+        self._loop: Any = None if library is None else library[name]  # None if libraries are only listed
         self._count = ctypes.c_longlong(len(inputs[0]))
         self._arg = (ctypes.c_void_p * (len(inputs) + 1))(*(a.ctypes.data for a in (*inputs, parameters)))
         self._res = (ctypes.c_void_p * len(outputs))(*(a.ctypes.data for a in outputs))

@@ -31,11 +31,11 @@ from robodyn_ros.planning.plan import Plan
 from robodyn_ros.robot.pose import Array
 
 REASONS = {
-    "gradient": "no effort would change any more",
-    "cost": "the cost does not fall any more",
+    "gradient": "the efforts have converged",
+    "cost": "the cost has converged",
     "iterations": "it was not solved within {iterations} iterations",
-    "late": "it was not solved within the time it was given",
-    "stuck": "no step along the way lowers the cost, whatever the regularisation",
+    "late": "it was not solved within the time limit",
+    "stuck": "no step lowers the cost, with any regularisation",
     "": "the first guess leads beyond the range of numbers",
 }
 """Termination → reason in words."""
@@ -116,7 +116,7 @@ class ILQR:
 
         Raises:
             InputError: the dynamics have no expressions, or there is no step.
-            NotReadyError: there is no C compiler; the message says how to get one.
+            NotReadyError: there is no C compiler; the message explains how to get one.
         """
         if steps < 1:
             raise InputError("steps", f"must be at least 1, not {steps}", steps)

@@ -47,7 +47,7 @@ static void solved(int m, const double (*L)[N], double* x) {
   }
 }
 
-/* The elements that no bound holds at x; their number. */
+/* The elements of x that are at no bound; their number. */
 static int find_free(const double* gradient, const double* lower, const double* upper, const double* x, int* free) {
   int count = 0;
   for (int i = 0; i < N; ++i) {
@@ -85,7 +85,7 @@ static int search_line(const double* H, const double* g, const double* lower, co
 
 /* Minimise ½ xᵀ H x + gᵀ x within bounds by projected Newton steps: Tassa, Mansard, Todorov (2014), algorithm 1; after
    Bertsekas, Projected Newton Methods for Optimization Problems with Simple Constraints (1982).
-   x: the initial guess, then the solution. free: the elements that no bound holds. L: the Cholesky factor of H on them.
+   x: the initial guess, then the solution. free: the elements at no bound. L: the Cholesky factor of H on them.
    Returns the number of free elements, or -1 if H is not positive definite on them. */
 static int box_qp(const double* H, const double* g, const double* lower, const double* upper, double* x, int* free,
                   double (*L)[N]) {

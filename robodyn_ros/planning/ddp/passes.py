@@ -119,7 +119,7 @@ class DDPMemory:
 
 
 def make_passes(memory: DDPMemory, dynamics: CompiledDynamics, motion: Program, parameters: Array) -> Passes:
-    """Make the passes; nothing that could be called where libraries are only listed.
+    """Make the passes; they cannot be called if libraries are only listed.
 
     Args:
         memory: the problem's arrays.
@@ -128,7 +128,7 @@ def make_passes(memory: DDPMemory, dynamics: CompiledDynamics, motion: Program, 
         parameters: runtime parameters of the dynamics, read in place.
 
     Raises:
-        NotReadyError: there is no C compiler, or the dynamics are not to be compiled.
+        NotReadyError: there is no C compiler, or compilation of the dynamics is switched off.
     """
     wanted = _libraries(dynamics, motion) if dynamics.compiled else ()
     passes, linearisation = [loaded(*made, ctypes.PyDLL) for made in wanted] or (None, None)
@@ -140,7 +140,7 @@ def make_passes(memory: DDPMemory, dynamics: CompiledDynamics, motion: Program, 
 
 
 def start_passes(dynamics: CompiledDynamics, motion: Program) -> None:
-    """Begin to compile what :func:`make_passes` takes, the longer one first."""
+    """Begin to compile the libraries of :func:`make_passes`, the longer one first."""
     for made in reversed(_libraries(dynamics, motion)):
         start_library(*made)
 

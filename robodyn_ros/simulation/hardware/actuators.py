@@ -51,12 +51,12 @@ SMOOTHING = 0.01
 """Measured velocity at which drives that add friction add three quarters of the Coulomb friction [rad/s] or [m/s]."""
 
 TIMEOUT_RESPONSES = ("hold", "zero", "brake")
-"""Responses of the drives to missing commands: go on with the last one, give no effort, or brake."""
+"""Responses of the drives to missing commands: keep the last one, give no effort, or brake."""
 
 
 @dataclass(frozen=True)
 class DriveSettings:
-    """Settings of a joint's drive; each field's metadata say what it is."""
+    """Settings of a joint's drive; each field's metadata describe it."""
 
     lag: float = setting(0.0, "time constant of the lag of the drive", "s", 0.0, 10.0)
     rate_limit: float = setting(0.0, "greatest rate of change (0: no limit) of the effort", "N/s or N·m/s", 0.0, 1e9)
@@ -68,7 +68,7 @@ class DriveSettings:
 
 @dataclass(frozen=True)
 class CommandSettings:
-    """Settings of how commands reach the drives; each field's metadata say what it is."""
+    """Settings of how commands reach the drives; each field's metadata describe it."""
 
     command_delay: float = setting(0.0, "time from the arrival of a command until the drives apply it", "s", 0.0, 1.0)
     command_timeout: float = setting(
@@ -89,7 +89,7 @@ class CommandSettings:
 
 
 class DriveModel:
-    """What drives add to their commands by themselves, by the model that they have of the arm.
+    """The efforts that drives add to their commands, by their own model of the arm.
 
     Gravity and Coriolis efforts are those of the model at the present state; friction is that of the model, smoothed
     about standstill (:class:`robodyn_ros.control.laws.base.FrictionCompensation`).
@@ -98,8 +98,8 @@ class DriveModel:
     def __init__(self, dynamics: Dynamics, terms: Sequence[str]) -> None:
         """
         Args:
-            dynamics: the model that the drives have.
-            terms: what they add (:class:`robodyn_ros.control.drive_compensation.DriveCompensation`).
+            dynamics: the model in the drives.
+            terms: the terms that they add (:class:`robodyn_ros.control.drive_compensation.DriveCompensation`).
 
         Raises:
             InputError: a term or a joint is unknown.
@@ -109,7 +109,7 @@ class DriveModel:
         self._friction = FrictionCompensation(dynamics)
 
     def effort(self, q: Array, qd: Array) -> Array:
-        """What they add at a position and velocity, (n,) each, in [N·m] or [N]."""
+        """The added efforts (n,) at a position and velocity (n,), in [N·m] or [N]."""
         gravity, coriolis, friction = self._terms
         total: Array = gravity * self._dynamics.gravity(q)
         if coriolis.any():

@@ -6,7 +6,7 @@
 The data go through it in this order, with time as a count of the plant's steps:
 
     command   a command arrives                                 :meth:`Hardware.command`
-    actuators check, clamp and delay it; drives follow it, and add what they add   :mod:`.actuators`
+    actuators check, clamp and delay it; drives follow it, and add their own terms   :mod:`.actuators`
     brakes    hold the arm until the first command              :meth:`Hardware.advance`
     plant     the effort moves the arm, step by step            :mod:`robodyn_ros.simulation.plant.base`
     encoders  measure positions and velocities                  :mod:`.sensors`
@@ -59,7 +59,7 @@ class Hardware:
             actuators: its drives.
             sensors: its sensors.
             settings: settings of the commands.
-            model: what the drives add by themselves; nothing unless given.
+            model: the efforts that the drives add; none by default.
         """
         self.plant = plant
         self.sensors = sensors
@@ -123,7 +123,7 @@ class Hardware:
                 self._measure()
 
     def _move(self, most: int) -> int:
-        """Move the plant by as many steps as one call can make, but at most so many; return their number."""
+        """Move the plant by as many steps as one call can make, up to a number; return the number made."""
         if self.failure is not None:
             return most
         if self.held:
@@ -134,7 +134,7 @@ class Hardware:
         effort = steady = self._actuators.steady(self.now)
         if effort is None:
             effort = self._actuators.advance(self.now)
-        if self._model is not None:  # the drives go on with the state, step by step
+        if self._model is not None:  # the added efforts change with the state, step by step
             effort, steady = effort + self._model.effort(self.plant.q, self.plant.qd), None
         if effort is not self._acting:  # the plant checks each effort, which takes time
             self.plant.apply(effort)

@@ -37,7 +37,7 @@ VELOCITIES = ("measured", "differentiated")
 
 @dataclass(frozen=True)
 class EncoderSettings:
-    """Settings of a joint's sensors; each field's metadata say what it is. Noise is normally distributed."""
+    """Settings of a joint's sensors; each field's metadata describe it. Noise is normally distributed."""
 
     resolution: float = setting(0.0, "resolution (0: none) of the position", "m or rad", 0.0, 1.0)
     position_noise: float = setting(0.0, "standard deviation of the noise on the position", "m or rad", 0.0, 1.0)
@@ -51,7 +51,7 @@ class EncoderSettings:
 
 @dataclass(frozen=True)
 class StateSettings:
-    """Settings of the readings; each field's metadata say what it is."""
+    """Settings of the readings; each field's metadata describe it."""
 
     state_rate: float = setting(500.0, "rate of joint_states, each after a whole number of steps", "Hz", 1.0, 10000.0)
     state_delay: float = setting(0.0, "time from the measurement to the arrival of every state", "s", 0.0, 1.0)

@@ -92,7 +92,7 @@ class HardwareSettings(NamedTuple):
     drives: tuple[DriveSettings, ...]
     encoders: tuple[EncoderSettings, ...]
     start: tuple[float, ...]  # initial positions [rad] or [m]
-    contacts: tuple[Contact, ...] = ()  # what the arm may touch
+    contacts: tuple[Contact, ...] = ()  # walls and springs that the arm may touch
 
     def assemble(self, dynamics: Dynamics | None = None) -> Hardware:
         """Make the hardware.
@@ -121,11 +121,11 @@ class HardwareSettings(NamedTuple):
 
     @property
     def drives_add(self) -> bool:
-        """True if the drives add something by themselves."""
+        """True if the drives add terms of their own."""
         return set(self.commands.drive_adds) - {NONE} != set()
 
     def drive_model(self) -> DriveModel | None:
-        """What the drives add by themselves, if anything. They know the arm as described, without a mismatch.
+        """The efforts that the drives add, None without any. Their model is the described arm, without a mismatch.
 
         Raises:
             InputError: a term or a joint is unknown.
@@ -138,7 +138,7 @@ class HardwareSettings(NamedTuple):
 
 @dataclass(frozen=True)
 class PlantPlugins:
-    """The plugins of the plant; each field's metadata say what it is."""
+    """The plugins of the plant; each field's metadata describe it."""
 
     plant: str = choice("native", "plant plugin", lambda: available("plants"))
     integrator: str = choice(INTEGRATOR, "integrator plugin of the native plant", lambda: available("integrators"))

@@ -33,7 +33,7 @@ class Integrator(ABC):
 
     Attributes:
         order: p; half the step makes the error of a motion 2ᵖ times smaller.
-        adaptive: True if it chooses its steps by itself, and so takes stiff motions too.
+        adaptive: True if it controls its step size, and so integrates stiff motions too.
         code: the same step in C, or "" if there is none: the body of
             ``int advance(const System* s, double h, const double* q, const double* v, double* q1, double* v1)`` in
             ``../plant/motion.c``. It calls ``acceleration(s, q, v, a)``; ``N`` is the number of joints. It returns 0,
@@ -78,7 +78,7 @@ def checked_step(
     """Return the result of :meth:`Integrator.step`.
 
     Raises:
-        SimulationError: it is no pair of arrays (n,); the message says what it is.
+        SimulationError: the result is no pair of arrays (n,); the message describes it.
     """
     after = integrator.step(acceleration, q, qd, dt)
     if isinstance(after, tuple) and len(after) == 2 and all(_is_state(part, q) for part in after):
@@ -93,7 +93,7 @@ def check_integrator(integrator: Integrator) -> None:
 
     Raises:
         SimulationError: its order is not a whole number, or its step is not one of this equation.
-        Exception: whatever the integrator raises.
+        Exception: any exception of the integrator.
     """
     name, order = f"integrator {type(integrator).__name__}", integrator.order
     if not isinstance(order, int) or order < 1:

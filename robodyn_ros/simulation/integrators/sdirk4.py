@@ -4,7 +4,7 @@
 """SDIRK4: an implicit Runge-Kutta method for stiff motions, such as those of light joints with much viscous friction.
 
 Friction d on an inertia m decays in m/d seconds, which may be far below a step. An explicit method then explodes. This
-one is L-stable: what decays within a step has decayed at its end, whatever the step, and slow motion has order 4.
+one is L-stable: fast motion that decays within a step has decayed at its end, for any step; slow motion has order 4.
 
     kᵢ = a(qᵢ, vᵢ),   vᵢ = v₀ + h Σⱼ aᵢⱼ kⱼ,   qᵢ = q₀ + h Σⱼ aᵢⱼ vⱼ,   j = 1 … i
 

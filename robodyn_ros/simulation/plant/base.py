@@ -39,7 +39,7 @@ from robodyn_ros.simulation.plant.mismatch import last_link
 
 @dataclass(frozen=True)
 class PlantSettings:
-    """Settings of the plant; each field's metadata say what it is."""
+    """Settings of the plant; each field's metadata describe it."""
 
     step: float = setting(0.001, "step of the integration", "s", 1e-6, 0.1)
 
@@ -56,7 +56,7 @@ class PlantBase(ABC):
         friction: the friction of each joint.
         effort_limit: (n,) in [N·m] or [N].
         velocity_limit: (n,) in [rad/s] or [m/s]; at or beyond it a drive gives no effort towards more speed.
-        outside: forces from outside: contacts, and wrenches that ``outside.push`` applies; a reset ends these.
+        outside: external forces: contacts, and wrenches of ``outside.push``, which a reset ends.
         carries: True if :meth:`carry` changes the arm while it moves; else its payload is fixed when it is made.
     """
 
@@ -147,12 +147,12 @@ class PlantBase(ABC):
             effort: (n,) in [N·m] or [N].
 
         Raises:
-            InputError: it is not n finite numbers; the effort before goes on.
+            InputError: it is not n finite numbers; the previous effort stays.
         """
         self._effort = read_only(saturate(finite_array("effort", effort, self._q.shape), self.effort_limit)[0])
 
     def carry(self, mass: float) -> None:
-        """Carry a payload at the last link, at its origin, from now on; it takes the place of the one before.
+        """Carry a payload at the last link, at its origin, from now on; it replaces the previous one.
 
         Args:
             mass: [kg]; 0 for none.

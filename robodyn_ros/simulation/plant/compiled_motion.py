@@ -107,7 +107,7 @@ class SmoothMotion:
             joints: friction, stops and velocity limits.
             integrator: makes the steps.
             modes: the modes of the same arm.
-            outside: forces from outside; none if None.
+            outside: external forces; none if None.
         """
         self._outside = outside or ExternalForces(dynamics.robot)
         self._modes = modes

@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Forces from outside on the arm: wrenches that push its links, walls and springs that its links touch.
+"""External forces on the arm: wrenches that push its links, walls and springs that its links touch.
 
     M(q) q̈ + C(q, q̇) q̇ + g(q) = τ + Σ Jᵀ(q) w
 
@@ -60,7 +60,7 @@ STIFF = 0.3
 
 @dataclass(frozen=True)
 class WallSettings:
-    """A wall that the simulated arm may touch; each field's metadata say what it is."""
+    """A wall that the simulated arm may touch; each field's metadata describe it."""
 
     link: str = text("", "link whose origin may touch the wall; empty for no wall")
     point: tuple[float, ...] = setting(
@@ -150,17 +150,17 @@ Contact = Wall | Spring
 
 
 class ExternalForces:
-    """The forces from outside on one arm.
+    """The external forces on one arm.
 
     Attributes:
-        active: False while there is nothing from outside: no contact and no wrench.
+        active: False while there is no external force: no contact and no wrench.
     """
 
     def __init__(self, robot: Robot, contacts: Sequence[Contact] = ()) -> None:
         """
         Args:
             robot: the arm.
-            contacts: what its links may touch.
+            contacts: walls and springs that its links may touch.
 
         Raises:
             InputError: a contact names no link of the arm.
@@ -177,7 +177,7 @@ class ExternalForces:
         self.active = bool(contacts)
 
     def push(self, link: str, force: ArrayLike, torque: ArrayLike = ORIGIN, point: ArrayLike = ORIGIN) -> None:
-        """Apply a wrench to a link from now on, in place of the one before.
+        """Apply a wrench to a link from now on, in place of the previous one.
 
         Args:
             link: its name.
@@ -190,14 +190,14 @@ class ExternalForces:
         """
         found = self._robot.link(link)
         if found.body < 0:
-            raise InputError("link", f"{link!r} does not move, so that no wrench does anything to it", link)
+            raise InputError("link", f"{link!r} does not move, so a wrench has no effect on it", link)
         f, m, r = (finite_array(n, v, (3,)) for n, v in (("force", force), ("torque", torque), ("point", point)))
         turn, place = found.pose.rotation, found.pose.rotation @ r + found.pose.translation
         self._wrenches[found.body] = np.concatenate([turn @ f, turn @ m + np.cross(place, turn @ f)])
         self._update()
 
     def prepare(self) -> None:
-        """Compile now what the first push would compile."""
+        """Compile the functions of the first push now."""
         if has_casadi():
             _ = self._compiled
 
@@ -208,7 +208,7 @@ class ExternalForces:
             self._update()
 
     def efforts(self, q: Array, qd: Array) -> Array:
-        """The forces as they act on the joints, Σ Jᵀ w, (n,) in [N·m] or [N].
+        """The efforts of the external forces on the joints, Σ Jᵀ w, (n,) in [N·m] or [N].
 
         Args:
             q: positions (n,) in [rad] or [m].
@@ -236,7 +236,7 @@ class ExternalForces:
 
     @property
     def pointer(self) -> ctypes.c_void_p:
-        """What motion.c takes: the address of the compiled function, or null while nothing acts or none is compiled."""
+        """The argument of motion.c: address of the compiled function, null while no force acts or none is compiled."""
         if not self.active or self._compiled is None:
             return ctypes.c_void_p(None)
         return ctypes.cast(ctypes.byref(self._compiled[0]), ctypes.c_void_p)
@@ -271,7 +271,7 @@ class ExternalForces:
 
     @cached_property
     def _compiled(self) -> tuple[Any, Any, Any] | None:
-        """The structure that motion.c takes, what it points to, and a function that makes its constants anew."""
+        """The structure for motion.c, the objects that it points to, and a function that updates its constants."""
         program = self._program
         library = loaded(NAME, program.key, lambda: kernel_source(program))
         if library is None:
@@ -337,7 +337,7 @@ def _numbers(contact: Contact) -> Array:
 
 
 def _rate(contact: Contact, mobility: float) -> float:
-    """The greatest rate of change of what a contact does to a point with a mobility, in [1/s].
+    """The greatest rate at which a contact changes the motion of a point with a mobility, in [1/s].
 
     Args:
         contact: the contact.

@@ -6,7 +6,7 @@
 Friction is static, Coulomb, Stribeck and viscous:
 
     sliding:   F(q̇) = sign(q̇) (Fc + (Fs - Fc) exp(-(q̇/vs)²)) + d q̇
-    at rest:   whatever holds the joint, up to Fs
+    at rest:   the effort that holds the joint, up to Fs
 
 Fs - Fc is the Stribeck amplitude. With vs = 0 friction falls from Fs to Fc the moment the joint moves. F opposes q̇ for
 all admissible parameters, so friction only dissipates energy. Source: Armstrong-Hélouvry, Dupont, Canudas de Wit, A
@@ -48,7 +48,7 @@ GREATEST = 1e9
 
 @dataclass(frozen=True)
 class FrictionSettings:
-    """Friction of one joint; each field's metadata say what it is."""
+    """Friction of one joint; each field's metadata describe it."""
 
     viscous: float = setting(0.0, "viscous friction d", "N·m·s/rad or N·s/m", 0.0, GREATEST)
     coulomb: float = setting(0.0, "Coulomb friction Fc", "N·m or N", 0.0, GREATEST)
@@ -116,7 +116,7 @@ class Friction:
 
 @dataclass(frozen=True)
 class StopSettings:
-    """The stops of one joint; each field's metadata say what it is."""
+    """The stops of one joint; each field's metadata describe it."""
 
     restitution: float = setting(0.0, "restitution e at a rigid stop", "-", 0.0, 1.0)
     stiffness: float = setting(0.0, "stiffness k of a compliant stop (0: a rigid one)", "N·m/rad or N/m", 0.0, 1e12)

@@ -19,7 +19,7 @@ Between two events the motion is smooth (:mod:`.modes`) and the integrator keeps
    to the state at that time.
 5. Apply the impulses of rigid stops, and continue at 1 with the rest of the step.
 
-So stops and friction only take energy out. ``../trial/trial.c`` has the same step in C, where function names are those
+So stops and friction only dissipate energy. ``../trial/trial.c`` has the same step in C, where function names are those
 of this module; a change here must be made there too. ``test_simulation_sweep_trial.py`` compares them.
 """
 
@@ -44,7 +44,7 @@ REFINEMENTS = 4
 """Newton steps to find an event. Each reduces the error by the factor of the cubic's relative error, about 1e-3."""
 
 BRACKETINGS = 60
-"""Most steps of regula falsi after that, for a stiff motion, which no cubic is near to."""
+"""Most steps of regula falsi after that, for a stiff motion, which no cubic approximates."""
 
 CLOSE = 1e-13
 """Tolerance of a joint's distance to its bound at an event, relative to its motion in the step."""
@@ -72,7 +72,7 @@ class Mechanism:
             dynamics: the equations of motion.
             joints: friction, stops and velocity limits.
             integrator: integrates the smooth parts of the motion.
-            outside: forces from outside; none if None.
+            outside: external forces; none if None.
         """
         self.modes = Modes(dynamics, joints, outside)
         self._smooth = SmoothMotion(dynamics, joints, integrator, self.modes, outside)
@@ -118,7 +118,7 @@ class Mechanism:
     def _reach(
         self, event: Event, step: Step, q: Array, qd: Array, dt: float, after: float
     ) -> tuple[float, Array, Array]:
-        """Refine the time of an event, as a part of the step; return it and the state at that time.
+        """Refine the time of an event, as a fraction of the step; return it and the state at that time.
 
         ``after`` is how far the joint is beyond the bound at the end of the step. Source of regula falsi with halved
         values: Dowell, Jarratt, A modified regula falsi method (1971).
@@ -187,7 +187,7 @@ class Mechanism:
 class Event(NamedTuple):
     """A joint leaves the mode's domain."""
 
-    part: float  # time, as a part of the step
+    part: float  # time, as a fraction of the step
     joint: int
     bound: float  # position [rad] or [m], or velocity [rad/s] or [m/s], that the joint passes
     moving: bool  # True if that is a velocity

@@ -28,7 +28,7 @@ from robodyn_ros.simulation.plant.joint_effects import FrictionSettings, urdf_fr
 
 @dataclass(frozen=True)
 class Mismatch:
-    """Settings of the mismatch; each field's metadata say what it is."""
+    """Settings of the mismatch; each field's metadata describe it."""
 
     mass_scale: float = setting(1.0, "factor of every mass and inertia", "-", 0.01, 100.0)
     mass_spread: float = setting(0.0, "greatest relative change of each body's mass, at random", "-", 0.0, 0.95)

@@ -19,7 +19,7 @@ w⁺ = w + M⁻¹ r and
 
 With accelerations for w, r are forces, and dry friction has its Coulomb bounds. With velocities for w, r are impulses;
 a stop gives an impulse of any size, friction gives none. M is positive definite, so there is exactly one solution. It
-is Gauss's principle of least constraint, and impulses take away kinetic energy, 1/2 w⁺ᵀ M w⁺ ≤ 1/2 wᵀ M w.
+is Gauss's principle of least constraint, and impulses reduce kinetic energy, 1/2 w⁺ᵀ M w⁺ ≤ 1/2 wᵀ M w.
 
 Sources: Featherstone, Rigid Body Dynamics Algorithms (2008), ch. 11 (contact and impact). Solved by Murty's least-index
 principal pivoting: Cottle, Pang, Stone, The Linear Complementarity Problem (1992), ch. 4.
@@ -124,7 +124,7 @@ class Modes:
         Args:
             dynamics: the equations of motion.
             joints: friction, stops and velocity limits.
-            outside: forces from outside; none if None.
+            outside: external forces; none if None.
         """
         self._outside = outside or ExternalForces(dynamics.robot)
         self._dynamics = dynamics
@@ -227,7 +227,7 @@ class Modes:
         return np.where(over > 0.0, self._speed, np.where((pushed < 0.0) & (over == 0.0), -self._speed, -np.inf))
 
     def _force(self, effort: Array, direction: Array, over: Array, contact: Array) -> Callable[[Array, Array], Array]:
-        """The force of drives, friction, stops and all outside, as a function of position and velocity."""
+        """The force of drives, friction, stops and external forces, as a function of position and velocity."""
         friction, stops = self._friction, self._stops
         drive = np.where(over * effort > 0.0, 0.0, effort)
         touched = bool(contact.any())

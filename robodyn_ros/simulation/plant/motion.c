@@ -19,7 +19,7 @@
 
 enum { @rows };
 
-/* Forces from outside: a function of the engine's kernel_source, its parameters and their constants (external_forces.py) */
+/* External forces: a function of the engine's kernel_source, its parameters and their constants (external_forces.py) */
 typedef struct {
   void (*run)(double* const* x, const double* k);
   double* p;
@@ -65,7 +65,7 @@ static double force_on(const System* s, int i, double q, double v) {
   return force;
 }
 
-/* The forces on all joints, those from outside included. */
+/* The forces on all joints, external forces included. */
 static void forces_on(const System* s, const double* q, const double* v, double* force) {
   for (int i = 0; i < N; ++i) force[i] = force_on(s, i, q[i], v[i]);
   if (s->outside) {

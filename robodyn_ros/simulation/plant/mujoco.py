@@ -4,7 +4,7 @@
 """The arm in MuJoCo: an independent second plant, with contact between bodies.
 
 MuJoCo's own importer reads the same URDF. Its changes to the arm are undone: it refuses or alters bodies without mass
-and inertias at the limit of what is physically possible, and it does not know payload, armature and the parameters
+and inertias at the limit of physical possibility, and it has no payload, armature or the parameters
 given to the dynamics.
 """
 
@@ -105,7 +105,7 @@ class MuJoCoPlant(PlantBase):
         """Make steps; see :meth:`PlantBase.step`."""
         model, data, index, step = self.arm.model, self.arm.data, self.arm.index, self.arm.module.mj_step
         limited = bool(np.isfinite(self.velocity_limit).any() and self._effort.any())
-        # With velocity limits, the drives are checked before every step; forces from outside turn with the arm.
+        # With velocity limits, the drives are checked before every step; external forces turn with the arm.
         at_once = 1 if limited or self.outside.active else count
         for _ in range(0, count, max(at_once, 1)):
             effort = self._effort
@@ -234,7 +234,7 @@ class MuJoCoModel:
 
     def forward(self, q: Array, qd: Array, tau: Array) -> Array:
         """Accelerations q̈ (n,) in [rad/s²] or [m/s²]."""
-        if self.mimics:  # MuJoCo itself does not know that they follow
+        if self.mimics:  # MuJoCo itself has no mimic joints
             return np.asarray(np.linalg.solve(self.mass_matrix(q), tau - self.inverse(q, qd, np.zeros(len(q)))))
         self.place(q, qd)
         self.data.qfrc_applied[self.index] = tau

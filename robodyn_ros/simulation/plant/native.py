@@ -117,7 +117,7 @@ class TimeStepper:
             integrator: integrates the smooth parts of the motion, unless friction or a contact is too stiff for it
                 (:mod:`.stiffness`, :mod:`.external_forces`).
             dt: length of a step [s].
-            outside: forces from outside.
+            outside: external forces.
         """
         integrator = stable_integrator(integrator, dynamics, joints.friction.viscous, dt)
         if not integrator.adaptive and outside.is_stiff(dynamics, dt):
@@ -139,7 +139,7 @@ class TimeStepper:
             self._advance_many, self._arguments = library.advance_many, (ctypes.c_double(dt), *pointers)
 
     def place(self, q: Array, qd: Array) -> tuple[Array, Array]:
-        """Take over a state, corrected by :meth:`.mechanism.Mechanism.settled`; return what it became."""
+        """Set the state, corrected by :meth:`.mechanism.Mechanism.settled`; return the corrected state."""
         self._q[:], self._qd[:] = self.mechanism.settled(q, qd)
         self._mode_known = False
         return self.state()

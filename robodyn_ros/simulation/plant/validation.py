@@ -6,11 +6,10 @@
 The equations are compared state by state, without friction. Joints that mimic others are joints of their own in MuJoCo,
 coupled by their ratios; its plant cannot couple them rigidly, so arms with such joints make no motions.
 
-The plants are compared over motions between random poses, each under computed torque by the native equations. That
-keeps small what rounding makes of a motion without control: a slender arm doubles it many times a second. What differs
-between the plants themselves moves them apart all the same. The motions keep away from the stops. Neither plant has
-friction or velocity limits, because MuJoCo smooths what is sharp in the native plant, and makes implicit steps of the
-first order where friction is stiff.
+The plants are compared over motions between random poses, each under computed torque by the native equations. Without
+control, a slender arm doubles a rounding error many times a second; control keeps it small. Differences between the
+plants still show. The motions keep away from the stops. Neither plant has friction or velocity limits, because MuJoCo
+smooths the jumps of the native plant, and makes implicit steps of the first order where friction is stiff.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ PERIOD = 1e-3
 
 @dataclass(frozen=True)
 class ValidationSettings:
-    """Settings of the comparison; each field's metadata say what it is."""
+    """Settings of the comparison; each field's metadata describe it."""
 
     states: int = whole(100, "number of random states", 1, 100_000)
     motions: int = whole(3, "number of random motions", 0, 1000)

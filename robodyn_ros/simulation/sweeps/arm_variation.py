@@ -52,14 +52,14 @@ def varied_arm(urdf: str, changes: Mapping[str, float]) -> Robot:
         (_change_joint if kind == "joint" else _change_link)(editor, element, quantity, float(value))
     robot, before = reload_robot(editor.document()), _found(urdf)
     for finding in robot.findings:
-        if finding.severity == "warning" and finding.element not in before:  # it was possible, and is not any more
+        if finding.severity == "warning" and finding.element not in before:  # the change made it impossible
             raise robot.description_error(finding.element, finding.text)
     return robot
 
 
 @lru_cache(maxsize=4)
 def _found(urdf: str) -> frozenset[str]:
-    """The elements of an arm of which there is something to say."""
+    """The elements of an arm that have a finding."""
     return frozenset(finding.element for finding in reload_robot(urdf).findings)
 
 

@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The report of a sweep: a picture, and a page with all of it."""
+"""The report of a sweep: a picture, and a page with all results."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ DISTRIBUTIONS = {
     "log_uniform": "log-uniform, from {} to {}",
     "normal": "normal, mean {}, standard deviation {}",
 }
-"""Kind of a distribution → what its two numbers are; a choice has any number of them."""
+"""Kind of a distribution → meaning of its two numbers; a choice has any number of them."""
 
 
 def percent(value: float) -> str:
@@ -131,7 +131,7 @@ def _plot_sensitivities(inputs: list[str], axes: Any, summaries: list[Summary]) 
     axes.set_yticks(range(len(inputs)), inputs)
     axes.invert_yaxis()
     axes.set_xlim(left=0.0)
-    axes.set_xlabel("part of the variance of the margin [%]\ngrey: what chance may give")
+    axes.set_xlabel("fraction of the variance of the margin [%]\ngrey: noise level")
     axes.set_title("Which input matters", loc="left", weight="bold")
     axes.grid(visible=True, axis="x")
     axes.set_axisbelow(True)
@@ -141,8 +141,8 @@ def write_report(folder: Path, study: Study, summaries: list[Summary]) -> None:
     """Write ``report.png`` and ``report.html``.
 
     Args:
-        folder: where to.
-        study: what was run.
+        folder: the folder.
+        study: the study.
         summaries: one for each controller.
     """
     picture = folder / "report.png"
@@ -155,7 +155,7 @@ def report(study: Study, summaries: list[Summary], picture: bytes) -> Document:
     """Return the report as a page.
 
     Args:
-        study: what was run.
+        study: the study.
         summaries: one for each controller.
         picture: content of the image that :func:`draw` writes, a PNG.
     """
@@ -195,7 +195,7 @@ def _about(study: Study) -> str:
 
 def _of_controller(study: Study, summary: Summary) -> Iterator[Block]:
     if summary.compiled < summary.cases:
-        yield TextBlock(f"{summary.cases - summary.compiled} of the cases went the slow way, in Python.")
+        yield TextBlock(f"{summary.cases - summary.compiled} of the cases ran in Python, which is slower.")
     if len(summary.margins):
         yield from _of_margins(summary)
     if summary.failed:
@@ -208,7 +208,7 @@ def _of_controller(study: Study, summary: Summary) -> Iterator[Block]:
 
 def _of_margins(summary: Summary) -> Iterator[Block]:
     heads = ["Least" if q == 0.0 else "Median" if q == 0.5 else f"{100 * q:g} % of cases below" for q in QUANTILES]
-    yield HeadingBlock("Margins, in parts of the bound")
+    yield HeadingBlock("Margins, relative to the bound")
     bounds = [
         (f"{b.quantity} {b.joint}", f"{b.bound:g}", str(b.kept), *(f"{100 * x:.1f} %" for x in b.quantiles))
         for b in summary.bounds
@@ -228,8 +228,8 @@ def _of_worst(study: Study, summary: Summary) -> Iterator[Block]:
 
 def _of_sensitivities(study: Study, summary: Summary) -> Iterator[Block]:
     outputs = summary.sensitivities
-    yield HeadingBlock("Part of the variance that each input explains by itself")
-    yield TextBlock("These are first-order indices. An index that chance alone might give is pale.")
+    yield HeadingBlock("Fraction of the variance that each input alone explains")
+    yield TextBlock("These are first-order indices. An index below the noise level is pale.")
     found = [[outputs[output][name] for output in outputs] for name in study.vary]
     cells = [(name, *(_index(each.first_order) for each in row)) for name, row in zip(study.vary, found, strict=True)]
     by_chance = [

@@ -58,7 +58,7 @@ class Results:
             known = _digest(about)
             if not resume:
                 raise InputError(
-                    "folder", f"{folder} has results: go on with --resume, or name another by --out", folder
+                    "folder", f"{folder} has results: continue with --resume, or name another by --out", folder
                 )
             if known != study.digest:
                 raise InputError("folder", f"{folder} has results of another study: name another by --out", folder)

@@ -1,10 +1,10 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Running cases: one case is set up, run as a trial and judged; a chunk of cases is what a worker gets.
+"""Running cases: one case is set up, run as a trial and judged; a worker gets a chunk of cases.
 
-Every backend calls :func:`run_chunk`, in whatever process. :class:`CaseRunner` does the work: it makes once what the
-cases of a study share, and turns each case into one row of the results, also if the case fails.
+Every backend calls :func:`run_chunk`, in any process. :class:`CaseRunner` does the work: it makes the shared objects of
+a study once, and turns each case into one row of the results, also if the case fails.
 """
 
 from __future__ import annotations
@@ -205,8 +205,8 @@ class CaseRunner:
     def _loop(self, controller: str, varied: tuple[tuple[str, Any], ...]) -> ControlLoop:
         """The control loop of a case.
 
-        A traced law is one object for all cases, for it remembers what it says that it remembers and nothing else. Of
-        another law nobody knows what it keeps, or changes in its model: each case has its own.
+        A traced law is one object for all cases, because its declared memory is its only state. Another law may keep a
+        hidden state or change its model, so each case has its own.
         """
         loop = ControlLoop.from_settings(self._loop_settings(controller, varied))
         if loop.compiled_step is not None:

@@ -31,11 +31,11 @@ METHODS = ("sobol", "latin_hypercube", "factorial")
 
 QUANTITIES = {
     "rms_error": "root mean square of reference minus position [rad] or [m]",
-    "peak_error": "greatest magnitude of it [rad] or [m]",
-    "final_error": "the same, in the last moments [rad] or [m]",
+    "peak_error": "greatest magnitude of that error [rad] or [m]",
+    "final_error": "the same, just before the end [rad] or [m]",
     "rms_effort": "root mean square of the effort that acted [N·m] or [N]",
     "peak_effort": "greatest magnitude of it [N·m] or [N]",
-    "saturated": "part of the commands at the effort limit [-]",
+    "saturated": "fraction of the commands at the effort limit [-]",
 }
 """Performance figures of each joint, which the specification can bound."""
 
@@ -136,7 +136,7 @@ class Distribution:
 
 @dataclass(frozen=True)
 class Sampling:
-    """Settings of the sample; each field's metadata say what it is."""
+    """Settings of the sample; each field's metadata describe it."""
 
     method: str = choice("sobol", "how the inputs are sampled", lambda: METHODS)
     cases: int = whole(1024, "number of cases for each controller; a factorial has its own", 1, 10_000_000)
@@ -212,7 +212,7 @@ class Specification:
         return named
 
     def margins(self, figures: Mapping[str, float]) -> dict[tuple[str, str], float]:
-        """Return the margin to each bound, as a part of the bound; negative where the figure exceeds it.
+        """Return the margin to each bound, as a fraction of the bound; negative where the figure exceeds it.
 
         Args:
             figures: ``quantity/joint`` → value.
@@ -226,11 +226,11 @@ class Specification:
 
 @dataclass(frozen=True)
 class MotionSettings:
-    """Times of the motion; each field's metadata say what it is."""
+    """Times of the motion; each field's metadata describe it."""
 
-    duration: float = setting(4.5, "length of all ways together", "s", 0.01, 3600.0)
-    rest: float = setting(0.5, "how long the arm is watched at the end", "s", 0.0, 3600.0)
-    window: float = setting(0.2, "the last moments, in which an arm must have settled", "s", 0.0, 3600.0)
+    duration: float = setting(4.5, "duration of all segments together", "s", 0.01, 3600.0)
+    rest: float = setting(0.5, "time of observation at the end", "s", 0.0, 3600.0)
+    window: float = setting(0.2, "time before the end within which an arm must have settled", "s", 0.0, 3600.0)
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -238,7 +238,7 @@ class MotionSettings:
 
 @dataclass(frozen=True)
 class CaseLimits:
-    """How long a case may take; each field's metadata say what it is."""
+    """How long a case may take; each field's metadata describe it."""
 
     case_timeout: float = setting(60.0, "a case that takes longer has failed", "s", 0.1, 86400.0)
 

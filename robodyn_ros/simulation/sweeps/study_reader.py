@@ -84,11 +84,11 @@ def read_study(
 
     Args:
         path: of the file.
-        besides: node → name → value of parameters that win over those of the file.
-        select: gives the robot with its joints locked, and takes what chose them out of the parameters of each node.
+        besides: node → name → value of parameters that override those of the file.
+        select: returns the robot with its joints locked, and removes from each node's parameters those that chose them.
 
     Raises:
-        StudyError: the file is wrong; the message says where, and what would be right.
+        StudyError: the file is wrong; the message has the place and the correction.
         RobodynError: the arm's URDF, or a parameter file that the study names, is wrong.
     """
     file = read_study_file(path)
@@ -164,7 +164,7 @@ def _poses(motion: StudySection, robot: Robot) -> tuple[tuple[float, ...], ...]:
     for pose in poses:
         right = isinstance(pose, list) and len(pose) == robot.n
         if not right or not all(isinstance(x, (int, float)) and not isinstance(x, bool) for x in pose):
-            raise motion.error("to", f"{wanted}; {pose!r} is none")
+            raise motion.error("to", f"{wanted}; {pose!r} is not one")
         for value, joint in zip(pose, robot.joints, strict=True):
             if not joint.lower <= value <= joint.upper:
                 allowed = f"[{joint.lower:g}, {joint.upper:g}]"
@@ -208,7 +208,7 @@ def _specification(section: StudySection, robot: Robot) -> Specification:
 
 
 def inputs(section: StudySection, robot: Robot) -> dict[str, Distribution]:
-    """Return the inputs that vary: name → distribution. In the file a name stands whole, or in nested parts.
+    """Return the inputs that vary: name → distribution. The file has a name whole, or as nested keys.
 
     Raises:
         StudyError: a name or a distribution is wrong.
@@ -281,7 +281,7 @@ def try_inputs(study: Study, file: StudySection) -> None:
 def _check_names(study: Study, file: StudySection, node: str, known: Collection[str]) -> None:
     """Check the names of a node's parameters, those that are given and those that vary."""
     for name in file.section(node).flat():
-        if name in study.given[node] and name not in known:  # what chose the joints is used up
+        if name in study.given[node] and name not in known:  # a parameter that chose joints is removed
             raise _error_at(file, f"{node}.{name}", unknown(name, known))
     for name in study.vary:
         if name.startswith(f"{node}.") and name.removeprefix(f"{node}.") not in known:
@@ -301,7 +301,7 @@ def _located(file: StudySection, case: Case, problem: RobodynError) -> RobodynEr
 
 
 def _error_at(file: StudySection, name: str, problem: str) -> RobodynError:
-    """Return an error about a name, which may stand whole or in nested parts."""
+    """Return an error about a name, which the file has whole or as nested keys."""
     section, rest = file, name
     while rest not in section.values:
         inner = next((key for key in section.values if rest.startswith(f"{key}.")), None)

@@ -3,7 +3,7 @@
 
 """The YAML of a study: mappings that know their lines, so that an error message can name file, line and key.
 
-This module knows YAML and types of values; :mod:`.study_reader` knows what a study contains.
+This module handles YAML and types of values; :mod:`.study_reader` handles the contents of a study.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _value(file: str, key: str, node: Any) -> Any:
     for name_node, value_node in node.value:
         name, line = str(name_node.value), name_node.start_mark.line + 1
         if name in values:
-            raise StudyError(file, line, f"{key}.{name}".strip("."), f"stands twice, first in line {lines[name]}")
+            raise StudyError(file, line, f"{key}.{name}".strip("."), f"is given twice, first in line {lines[name]}")
         lines[name] = line
         values[name] = _value(file, f"{key}.{name}".strip("."), value_node)
     return StudySection(file, key, node.start_mark.line + 1, values, lines)

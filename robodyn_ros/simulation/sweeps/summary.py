@@ -7,7 +7,7 @@ The importance of an input is the first-order variance-based sensitivity index, 
 
     S_i = Var(E[Y | X_i]) / Var(Y)
 
-It is the part of the output's variance that would vanish if the i-th input were known (Saltelli et al., Global
+It is the fraction of the output's variance that would vanish if the i-th input were known (Saltelli et al., Global
 Sensitivity Analysis: The Primer (2008), section 4.5). E[Y | X_i] is estimated by the mean over cases with about the
 same X_i: bins of equally many cases, or the values of an input that has few (given-data estimation: Plischke,
 Borgonovo, Smith, Global sensitivity measures from given data, European Journal of Operational Research 226 (2013)).
@@ -82,7 +82,7 @@ class Summary(NamedTuple):
 
     @property
     def probability(self) -> float:
-        """The part of the cases that meet the specification."""
+        """The fraction of the cases that meet the specification."""
         return self.met / self.cases
 
 
@@ -190,7 +190,7 @@ def _chance(groups: int, free: int, count: int) -> float:
     from scipy.stats import f
 
     ratio = float(f.ppf(CERTAINTY, groups - 1, free))
-    within = free / (free + (groups - 1) * ratio)  # as a part of the total
+    within = free / (free + (groups - 1) * ratio)  # as a fraction of the total
     return 1.0 - (within / free) * (count - 1)
 
 

@@ -38,7 +38,7 @@ BROKEN = 1e3
 """Cost factor of a candidate that violates the specification."""
 
 INSET = 1e-9
-"""Distance of the first candidate from its bounds, as a part of what is between them [-]."""
+"""Distance of the first candidate from its bounds, as a fraction of the distance between them [-]."""
 
 FIRST = 16
 """Number of cases that a candidate runs on before it runs on all."""
@@ -47,8 +47,8 @@ FIRST = 16
 class Score(NamedTuple):
     """The score of a controller with its gains on some cases."""
 
-    violation: float  # mean over the worst cases of the greatest violation of a bound, as a part of it [-]
-    effort: float  # mean over the cases, of the joints' RMS efforts as parts of their limits [-]
+    violation: float  # mean over the worst cases of the greatest violation of a bound, as a fraction of it [-]
+    effort: float  # mean over the cases, of the joints' RMS efforts relative to their limits [-]
     met: int  # cases that meet the specification
     cases: int
     stopped: str = ""  # when and why the first case that failed stopped; "" if none did
@@ -61,13 +61,13 @@ class Score(NamedTuple):
 
 @dataclass(frozen=True)
 class TuningSettings:
-    """Settings of the search; each field's metadata say what it is."""
+    """Settings of the search; each field's metadata describe it."""
 
     cases: int = whole(100, "cases that each candidate is tried on", 1, 100_000)
-    unseen: int = whole(1000, "further cases, on which the result is compared with what was", 1, 1_000_000)
+    unseen: int = whole(1000, "further cases, on which the result is compared with the study's gains", 1, 1_000_000)
     population: int = whole(6, "candidates for each number that is searched for", 2, 1000)
-    generations: int = whole(20, "generations of candidates at most", 1, 10_000)
-    worst: float = setting(0.01, "part of the cases that counts, the worst ones", "-", 1e-6, 1.0)
+    generations: int = whole(20, "greatest number of generations of candidates", 1, 10_000)
+    worst: float = setting(0.01, "fraction of the cases that counts, the worst ones", "-", 1e-6, 1.0)
     seed: int = whole(0, "seed of the search", 0, 2**31 - 1)
 
     def __post_init__(self) -> None:
@@ -195,7 +195,7 @@ def score(study: Study, count: int, backend: Backend, worst: float, robot: Robot
         study: the study.
         count: number of cases.
         backend: runs the cases.
-        worst: part of the cases that counts for the violation [-].
+        worst: fraction of the cases that counts for the violation [-].
         robot: the arm.
         thorough: True to run all cases even if the first few violate the specification.
     """
@@ -230,7 +230,7 @@ def _violation(study: Study, row: dict[str, Any]) -> float:
 
 
 def _effort(row: dict[str, Any], robot: Robot) -> float:
-    """Mean RMS effort of the joints, as a part of the limit; where there is none, in [N·m] or [N]."""
+    """Mean RMS effort of the joints, relative to the limit; where there is none, in [N·m] or [N]."""
     limits = np.where(np.isfinite(robot.effort_limit) & (robot.effort_limit > 0.0), robot.effort_limit, 1.0)
     efforts: Array = np.array([row[f"rms_effort/{name}"] for name in robot.joint_names]) / limits
     return float(efforts.mean())

@@ -3,8 +3,8 @@
 
 """A trial until its first fault in compiled C: the result of :func:`.trial.run_trial` up to rounding, faster.
 
-The C code (``trial.c``) contains drives, sensors and plant, and calls the core of the control loop. What cannot run in
-C, for example a law that is not traced or the plant of another package, runs in Python from the beginning.
+The C code (``trial.c``) contains drives, sensors and plant, and calls the core of the control loop. A trial that
+C cannot run, for example with a law that is not traced or a plant of another package, runs in Python from the start.
 ``test_simulation_sweep_trial.py`` compares the two.
 """
 
@@ -59,7 +59,7 @@ STEPPED = 2
 
 
 FAR = 1.2 * GAIN_MARGIN
-"""Gain margin of a loop that is judged nowhere else, wherever its arm moves."""
+"""Gain margin at the start that suffices for every pose: then the loop is not judged in others."""
 
 
 class TrialOutcome(NamedTuple):
@@ -78,7 +78,7 @@ def run_until_fault(
 ) -> TrialOutcome:
     """Run a trial of an arm under a control loop until its first fault; compiled if possible.
 
-    A traced law forgets the trial, so that another can be run under it.
+    The memory of a traced law is reset after the trial, so that the law can run another.
 
     Args:
         hardware_settings: settings of the hardware.
@@ -116,7 +116,7 @@ def run_until_fault(
 
 
 def _run_compiled(hardware: HardwareSettings, dynamics: Dynamics, loop: ControlLoop, duration: float) -> Trial | None:
-    """Run the trial in C; None if the C code does not contain what it needs."""
+    """Run the trial in C; None if the C code lacks one of its parts."""
     if hardware.plant != "native" or hardware.contacts or hardware.drives_add:
         return None
     if loop.compiled_step is None or not isinstance(dynamics, CompiledDynamics):
@@ -155,7 +155,7 @@ def _fault(memory: TrialMemory, loop: ControlLoop) -> dict[str, int]:
 
 
 def _is_surely_carried(hardware: HardwareSettings, loop: LoopSettings) -> bool:
-    """True if the rate of the states carries the gains by far, so that no fault ``rate`` is to be expected."""
+    """True if the rate of the states suffices for the gains by far, so that no fault ``rate`` is to be expected."""
     states = hardware.states
     period = 1.0 / ((1.0 - min(states.state_drop, 0.9)) * states.state_rate)
     gains = checked_result(loop.controller, "acceleration_gains", np.array(hardware.start, dtype=np.float64), period)

@@ -108,7 +108,7 @@ def check(path: Path, kind: str) -> None:
     if find_spec("rosbags") is None:
         raise ConfigurationError(f"bags need rosbags: {pip_install('robodyn_ros[recording]')}")
     if kind == "rosbag2" and path.exists():
-        raise InputError("folder", f"{path} is there already, and a bag is not written over", path)
+        raise InputError("folder", f"{path} exists already, and a bag is not overwritten", path)
 
 
 def write_mcap(path: Path, trial: Trial, robot: Robot) -> None:

@@ -54,7 +54,7 @@ STATE = (
     ("int64_t", "now phase mode_known"),
     # counts: readings received, commands sent, commands that reached the drives, records
     ("int64_t", "received commanded reached truths"),
-    # loop: 1 if no command comes any more; the reading that was answered last, -1 for missing ones; what the core gave
+    # loop: 1 after the command timeout; the reading that was answered last, -1 for missing ones; result of the core
     ("int64_t", "silent asked answer"),
 )
 """Fields that the C code changes and that are 0 in the beginning."""
@@ -202,7 +202,7 @@ def hardware_fields(hardware: HardwareSettings, end: int) -> dict[str, Any]:
 def _arrivals(
     hardware: HardwareSettings, readings: int, period: int, random: np.random.Generator
 ) -> tuple[StepCounts, StepCounts]:
-    """Step and number of each reading that arrives, in order; its twin is :class:`..hardware.sensors.Transport`."""
+    """Step and number of each reading that arrives, in order, as in :class:`..hardware.sensors.Transport`."""
     states, step = hardware.states, hardware.plant_settings.step
     delay, jitter = states.state_delay / step, states.state_jitter / step
     which = np.arange(readings, dtype=np.int64)

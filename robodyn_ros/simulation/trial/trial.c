@@ -186,7 +186,7 @@ static int first_slipping(const Trial* s, double (*row)[N], const int* loose, co
   return first;
 }
 
-/* Which joints are held, and which go loose, on which side. Nonzero if that is not found. */
+/* Finds the joints that are held, and those that break loose, with their direction. Nonzero without a solution. */
 static int find_held(Trial* s, System* y, double* direction, const double* over, double* low, double* high, int* held,
                      int* loose, double* side) {
   double (*row)[N] = (double (*)[N])s->frame, net[N], free[N], force[N], motion[N];
@@ -274,7 +274,7 @@ static int first_event(const double (*row)[N], const double* q1, const double* v
   return found;
 }
 
-/* Brings joints back to rigid stops, and says which hit them; nonzero if any does. low, high: impulses of the stops. */
+/* Brings joints back to rigid stops, and returns those that hit them; nonzero if any does. low, high: impulses of the stops. */
 static int find_hits(double (*row)[N], double* q, const double* v, double* low, double* high, int* hit) {
   int any = 0;
   EACH {
@@ -414,7 +414,7 @@ static double follow(Trial* s, int i, double command, double duration) {
 /* The command that acts on a joint; 0 before the first. */
 static double command_on(const Trial* s, int i) { return s->active < 0 ? 0 : s->drive_command[s->active * N + i]; }
 
-/* Whether all drives give what they are told, and go on doing so over the step. */
+/* True if all drives give the commanded effort, throughout the step. */
 static int drives_have_settled(const Trial* s) {
   if (s->reached != s->commanded) return 0;
   EACH {
@@ -495,7 +495,7 @@ static int instant(Trial* s) {
   if (!regular) return DONE;
   s->asked = -1;
   s->loop_watch(s->loop, now);
-  if (*s->loop_kind >= 0) return FAULT; /* nothing may be the answer to it */
+  if (*s->loop_kind >= 0) return FAULT; /* a fault may have no command */
   const int64_t row = s->now / s->period * N;
   for (int i = 0; i < N; ++i) {
     s->true_q[row + i] = s->frame[Q * N + i]; s->true_v[row + i] = s->frame[V * N + i];
@@ -522,7 +522,7 @@ static int held_or_driven(Trial* s, int* code) {
   return 1;
 }
 
-/* Goes on until the end, a fault, or a step that Python has to make. Returns a code. */
+/* Runs until the end, a fault, or a step that Python has to make. Returns a code. */
 int trial(Trial* s) {
   System y;
   begin(&y, (const double (*)[N])s->frame, s->symbols, 0);

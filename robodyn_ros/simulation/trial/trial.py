@@ -3,8 +3,8 @@
 
 """A trial: hardware under a control loop in one process, faster than real time, without ROS.
 
-What the nodes do over topics happens here in lockstep. Each reading that arrives gets its command at the same time, and
-the hardware advances between them. So the hardware acts on the controller as it does with the nodes.
+The nodes' exchange over topics happens here in lockstep. Each reading gets its command as it arrives, and the hardware
+advances between them. So the hardware acts on the controller as it does with the nodes.
 :func:`run_trial` shows all of it. ``instant`` and ``trial`` in ``trial.c`` are the same in C;
 ``test_simulation_sweep_trial.py`` compares them.
 """
