@@ -291,6 +291,21 @@ def test_a_velocity_that_jumped_is_confirmed_only_by_positions_that_agree(period
         assert any(confirmed) == moves, period
 
 
+@pytest.mark.parametrize("period", [0.002, 0.008, 0.016])
+def test_an_encoder_that_slips_is_found_where_states_are_rare(period):
+    """Of an arm that stands the positions of a joint run away at 0.5 rad/s."""
+    model = rd.create_dynamics("rnea", PRR)
+    monitor, q, effort = ConsistencyMonitor(model), PRR.home, model.gravity(PRR.home)
+    for step in range(100):
+        assert monitor.update(period * step, q, np.zeros(3), effort) == "TRUSTED"
+    slip = 0.5 * period * np.eye(3)[1]
+    for step in range(100, 100 + int(0.2 / period)):
+        q = q + slip
+        monitor.update(period * step, q, np.zeros(3), effort)
+    assert monitor.verdict == "BLIND"
+    assert monitor.problem[:2] == ("OFF_VELOCITY", 1)
+
+
 @pytest.mark.parametrize("joint", [0, 1, 2])
 def test_states_after_silence_are_not_accepted_at_once_where_the_arm_cannot_have_moved(joint):
     """In 0.152 s its velocity limits bring it within 0.1 rad, or 0.01 m, and that time at the limit."""
