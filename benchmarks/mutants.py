@@ -79,7 +79,7 @@ FIRST = {
     "action_goal": "action_goal",
     "consistency": "consistency recurrence",
     "contact": "contact",
-    "core": "loop action_goal trajectory stopping",
+    "core": "loop action_goal trajectory stopping drive_compensation",
     "dry_run": "safety",
     "faults": "fault_table recurrence holding safety reactions consistency",
     "following": "action_goal behaviour speed_scaling",
@@ -95,7 +95,7 @@ FIRST = {
     "tool": "tool_stream tool_laws tool_figures tool_motion",
     "trajectory": "trajectory seam action_goal motion_limits limits stopping",
 }
-LAST = ("adaptive", "commissioning", "export", "hand_guiding", "pushes", "reactions", "teleoperation", "thread")
+LAST = "contact consistency hand_guiding adaptive commissioning reactions pushes teleoperation thread export"
 """Tests of the loop by their subjects: those that a mutant of a module fails soonest, and those that take longest."""
 
 SETS = {"loop": ["loop"], "others": [room for room in ROOMS if room != "loop"]}
@@ -281,10 +281,11 @@ class Copy:
     def tests(self, room: str, module: str = "") -> list[str]:
         """Files of tests of a room: those of the module's subject, then those that name it, and long ones last."""
         test, first = self.tree / "test", FIRST.get(module, "").split()
+        subjects = [*first, "", *LAST.split()]
 
         def order(path: Path) -> tuple[int, bool]:
             subject = path.stem.removeprefix("test_control_")
-            place = first.index(subject) if subject in first else len(first) + (subject in LAST)
+            place = subjects.index(subject if subject in subjects else "")
             return place, not re.search(rf"\b{module}\b", path.read_text())
 
         files = [path for pattern in ROOMS[room][1].split() for path in sorted(test.glob(pattern))]
