@@ -31,6 +31,7 @@ import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count as count_from
 from itertools import pairwise
 from pathlib import Path
 from queue import Queue
@@ -53,8 +54,7 @@ ROOMS = {
     "loop": (
         "control/core/*.c control/loop.c control/loop.py control/step.py control/limits.py control/faults/*.py "
         "control/reference/*.py",
-        "test_control_[bdhlprs]*.py test_control_trajectory.py test_control_contact.py test_control_mit_mode.py "
-        "test_control_tool_stream.py test_control_export.py",
+        "test_control_*.py",
     ),
     "robot": ("robot/**/*.py", "test_robot_*.py test_yaml_files.py test_fuzz_urdf.py"),
     "kinematics": ("kinematics/**/*.py", "test_kinematics_*.py test_workspace.py test_dynamics_truth.py"),
@@ -74,6 +74,29 @@ ROOMS = {
     "checks": ("cli/check/**/*.py cli/check*.py", "test_cli_check.py test_cli_main.py"),
 }
 """Files of the package, below ``robodyn_ros``, and the tests that look after them, below ``test``."""
+
+FIRST = {
+    "action_goal": "action_goal",
+    "consistency": "consistency recurrence",
+    "contact": "contact",
+    "core": "loop action_goal trajectory stopping drive_compensation",
+    "dry_run": "safety",
+    "faults": "fault_table recurrence holding safety reactions consistency",
+    "following": "action_goal behaviour speed_scaling",
+    "holding": "holding gains",
+    "limits": "limits motion_limits safety",
+    "loop": "loop action_goal recurrence limits",
+    "references": "action_goal stopping stream_velocity speed_scaling seam servo trajectory chunks motion_limits",
+    "sampling": "sampling gains",
+    "states": "stream_velocity sampling recurrence",
+    "step": "step step_export",
+    "stream_velocity": "stream_velocity",
+    "tolerances": "action_goal",
+    "tool": "tool_stream tool_laws tool_figures tool_motion",
+    "trajectory": "trajectory seam action_goal motion_limits limits stopping",
+}
+LAST = "contact consistency hand_guiding adaptive commissioning reactions pushes teleoperation thread export"
+"""Tests of the loop by their subjects: those that a mutant of a module fails soonest, and those that take longest."""
 
 SETS = {"loop": ["loop"], "others": [room for room in ROOMS if room != "loop"]}
 COUNTS = {"loop": 200, "others": 48}
@@ -268,10 +291,17 @@ class Copy:
         return {path for path in self._cache.rglob("*") if path.is_file()}
 
     def tests(self, room: str, module: str = "") -> list[str]:
-        """Files of tests of a room; those that name the module come first."""
-        test = self.tree / "test"
+        """Files of tests of a room: those of the module's subject, then those that name it, and long ones last."""
+        test, first = self.tree / "test", FIRST.get(module, "").split()
+        subjects = [*first, "", *LAST.split()]
+
+        def order(path: Path) -> tuple[int, bool]:
+            subject = path.stem.removeprefix("test_control_")
+            place = subjects.index(subject if subject in subjects else "")
+            return place, not re.search(rf"\b{module}\b", path.read_text())
+
         files = [path for pattern in ROOMS[room][1].split() for path in sorted(test.glob(pattern))]
-        files.sort(key=lambda path: not re.search(rf"\b{module}\b", path.read_text()))
+        files.sort(key=order)
         return list(dict.fromkeys(f"test/{path.name}" for path in files))
 
     def verdict(self, mutant: Mutant) -> str:
@@ -328,12 +358,12 @@ class Copy:
         return failed[1] if failed else "time limit" if "Timeout" in output else f"exit {process.returncode}"
 
 
-def run(rooms: list[str], count: int, seed: int, jobs: int) -> list[tuple[str, str, str, str]]:
-    """Draw mutants and run them; for each in that order: place, before, after, verdict."""
+def run(rooms: list[str], count: int, seed: int, jobs: int, skip: int = 0) -> list[tuple[str, str, str, str]]:
+    """Draw mutants and run those after the first ``skip``; for each in that order: place, before, after, verdict."""
     listed = yaml.safe_load(EQUIVALENT.read_text(encoding="utf-8")) or []
     known = {tuple(each[key] for key in ("file", "line", "before", "after")): each["reason"] for each in listed}
     mutants = all_mutants(rooms)
-    drawn = random.Random(seed).sample(mutants, min(count, len(mutants)))
+    drawn = random.Random(seed).sample(mutants, min(count, len(mutants)))[skip:]
     console = Console(stderr=True)
     console.print(f"{count} of {len(mutants)} mutants of {', '.join(rooms)}, seed {seed}")
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder, Progress(console=console) as progress:
@@ -343,7 +373,7 @@ def run(rooms: list[str], count: int, seed: int, jobs: int) -> list[tuple[str, s
             (Path(folder) / str(job)).mkdir()
             copies.put(Copy(Path(folder) / str(job)))
 
-        def one(mutant: Mutant) -> tuple[str, str, str, str]:
+        def one(place: int, mutant: Mutant) -> tuple[str, str, str, str]:
             number, *change = mutant.site()
             reason = known.get((mutant.path, *change), "")
             if not reason:
@@ -351,12 +381,12 @@ def run(rooms: list[str], count: int, seed: int, jobs: int) -> list[tuple[str, s
                 verdict = copy.verdict(mutant)
                 copies.put(copy)
             row = f"{mutant.path}:{number}", *change[1:], f"equivalent: {reason}" if reason else verdict
-            progress.console.print("{}: {} → {}: {}".format(*row), markup=False, soft_wrap=True)
+            progress.console.print("{} {}: {} → {}: {}".format(place, *row), markup=False, soft_wrap=True)
             progress.update(bar, advance=1)
             return row
 
         with ThreadPoolExecutor(jobs) as pool:
-            return list(pool.map(one, drawn))
+            return list(pool.map(one, count_from(skip + 1), drawn))
 
 
 def main() -> int:
@@ -366,12 +396,13 @@ def main() -> int:
     parser.add_argument("--count", type=int, help="how many mutants (default: 200 of the loop, 48 of others)")
     parser.add_argument("--seed", type=int, default=1, help="another seed draws other mutants (default: 1)")
     parser.add_argument("--jobs", type=int, default=1, help="how many run at a time (default: 1)")
+    parser.add_argument("--skip", type=int, default=0, help="how many of them to pass over first (default: 0)")
     chosen = parser.parse_args()
     rooms = list(SETS.get(chosen.rooms, chosen.rooms.split(",")))
     unknown = [room for room in rooms if room not in ROOMS]
     if unknown:
         parser.error(f"unknown room {unknown[0]!r}: rooms are {', '.join(ROOMS)}, sets {', '.join(SETS)}")
-    rows = run(rooms, chosen.count or COUNTS.get(chosen.rooms, 48), chosen.seed, chosen.jobs)
+    rows = run(rooms, chosen.count or COUNTS.get(chosen.rooms, 48), chosen.seed, chosen.jobs, chosen.skip)
     table = Table("file", "before", "after", "killed by", title="mutants")
     for place, before, after, verdict in rows:
         changed = escape(before[:40]), escape(after[:40])

@@ -291,6 +291,21 @@ def test_a_velocity_that_jumped_is_confirmed_only_by_positions_that_agree(period
         assert any(confirmed) == moves, period
 
 
+@pytest.mark.parametrize("period", [0.002, 0.008, 0.016])
+def test_an_encoder_that_slips_is_found_where_states_are_rare(period):
+    """Of an arm that stands the positions of a joint run away at 0.5 rad/s."""
+    model = rd.create_dynamics("rnea", PRR)
+    monitor, q, effort = ConsistencyMonitor(model), PRR.home, model.gravity(PRR.home)
+    for step in range(100):
+        assert monitor.update(period * step, q, np.zeros(3), effort) == "TRUSTED"
+    slip = 0.5 * period * np.eye(3)[1]
+    for step in range(100, 100 + int(0.2 / period)):
+        q = q + slip
+        monitor.update(period * step, q, np.zeros(3), effort)
+    assert monitor.verdict == "BLIND"
+    assert monitor.problem[:2] == ("OFF_VELOCITY", 1)
+
+
 @pytest.mark.parametrize("joint", [0, 1, 2])
 def test_states_after_silence_are_not_accepted_at_once_where_the_arm_cannot_have_moved(joint):
     """In 0.152 s its velocity limits bring it within 0.1 rad, or 0.01 m, and that time at the limit."""
@@ -303,6 +318,9 @@ def test_states_after_silence_are_not_accepted_at_once_where_the_arm_cannot_have
             monitor.update(0.002 * step, q, still)
         verdicts = [monitor.update(0.35 + 0.002 * step, q + away * apart, still) for step in range(7)]
         assert verdicts.count("DROPPED") == dropped, (away, verdicts)
+        if dropped:
+            said = monitor.memory
+            assert (int(said.joint), float(said.value), float(said.bound)) == pytest.approx((joint, away, reach))
         assert monitor.verdict == "TRUSTED"
     there = 1.01 * reach
     assert monitor.update(0.51, q - there * apart, still) == "DROPPED"
@@ -391,6 +409,23 @@ def test_the_effort_on_a_joint_that_stands_is_limited_before_it_could_be_fast():
     for step in range(100):  # it moves slowly: its encoder lives, and something pushes
         monitor.update(t + 0.002 * step, q + 2e-4 * step * one, 0.1 * one, effort)
     assert float(monitor.memory.unexplained[joint]) > extra
+
+
+@pytest.mark.parametrize("setting", ["unknown_friction", "model_error", "unknown_payload", "push_force"])
+def test_what_drives_a_joint_that_stands_is_said_with_the_setting_that_explains_most(setting):
+    model = rd.create_dynamics("rnea", PRR)
+    stated = {"unknown_friction": 0.03, "model_error": 0.07, "unknown_payload": 0.4, "push_force": 9.0}
+    monitor = ConsistencyMonitor(model, **dict.fromkeys(stated, 0.0) | {setting: stated[setting]})
+    q, still, joint = PRR.home, np.zeros(3), 1
+    rows = np.asarray(Kernel(sensitivity_program(model), sensitivity_parameters(model)).call(q, still, still))
+    explained = dict(zip(stated, (PRR.effort_limit, *rows.reshape(3, -1)), strict=True))[setting] * stated[setting]
+    effort = model.gravity(q) + (2.0 * explained[joint] + 1.0) * (np.arange(3) == joint)
+    step = 0
+    while monitor.update(0.002 * step, q, still, effort) != "FAULTY":
+        step += 1
+    assert monitor.problem == ("STANDS_DRIVEN", joint, setting)
+    assert float(monitor.memory.value) == pytest.approx(2.0 * explained[joint] + 1.0, rel=1e-6)
+    assert float(monitor.memory.bound) == pytest.approx(explained[joint], rel=1e-6)
 
 
 # What the efforts are sensitive to

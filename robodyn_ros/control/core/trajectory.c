@@ -269,12 +269,10 @@ static CoreRefusal splice(const Settings* s, CoreTrajectory* y, double t, const 
   }
   const int under_way = point > 0 && (moves || t > m->times[0]);
   m->splice_degree = m->degree == 1 && under_way ? 3 : m->degree;
-  m->segment = -1;
   if (checks && under_way) found = find_joint(s, y, t, before, point, &point);
   if (!found.why) found = splice_to(s, y, point, t, before, checks);
   if (found.why) return found;
   to_powers(m->splice, N, N, m->splice_degree, m->then - t, m->splice_cache);
-  m->segment = -1;
   return found;
 }
 
