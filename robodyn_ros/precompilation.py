@@ -10,6 +10,7 @@ that these calls need.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -135,19 +136,19 @@ def _call_function(dynamics: CompiledDynamics, quantity: str, batch: bool) -> No
 
 def _step_plant(dynamics: CompiledDynamics) -> None:
     """Step the simulator's plant; a rollout needs the same library."""
+    from robodyn_ros.engine.library import is_listing
+    from robodyn_ros.errors import NotReadyError
     from robodyn_ros.simulation import Plant
 
-    Plant(dynamics).step()
+    with suppress(NotReadyError) if is_listing() else nullcontext():  # what is listed is not there yet
+        Plant(dynamics).step()
 
 
 def _make_trial(dynamics: CompiledDynamics) -> None:
-    """Make the loop of a trial with the default integrator, and what it asks of the model."""
-    from robodyn_ros.plugins import create
-    from robodyn_ros.simulation.hardware.settings import INTEGRATOR
+    """Make the loop of a trial."""
     from robodyn_ros.simulation.trial.compiled import trial_function
 
-    trial_function(dynamics, create("integrators", INTEGRATOR))
-    dynamics.plain_function("mass_matrix")
+    trial_function(dynamics.robot.n)
 
 
 THREAD = Path(__file__).parent / "nodes/controller/realtime/thread.c"

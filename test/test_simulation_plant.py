@@ -57,20 +57,6 @@ def test_free_fall_onto_the_stop():
 
 
 @pytest.mark.skipif(find_compiler() is None, reason="there is no C compiler on this machine")
-@pytest.mark.parametrize("rests", [False, True])
-def test_an_arm_that_keeps_its_mode_moves_in_c_alone(monkeypatch, rests):
-    """All joints in motion, and the elevator at rest on its stop; Python finds the mode, and makes no step."""
-    arm = plant(q0=[0.0 if rests else 1.0, 0.4, -0.3])
-    arm.reset(arm.q, [0.0, 0.3, -0.2])
-    arm.apply([0.0 if rests else 200.0, 3.0, -1.0])
-    arm.step(5)  # until the mode is known
-    monkeypatch.setattr("robodyn_ros.simulation.plant.mechanism.Mechanism.advance", None)
-    before = arm.q
-    arm.step(40)
-    assert (np.abs(arm.q - before)[1:] > 1e-4).all()
-    assert (arm.q[0] == 0.0) == rests
-
-
 def test_an_arm_without_effort_falls_onto_its_stops_and_lies_there_for_good():
     """The hand swings on until friction has stopped it; before, it is fast enough to lift the elevator off its stop."""
     rough = '<axis xyz="0.0 1.0 0.0"/><dynamics damping="0.3" friction="0.1"/>'

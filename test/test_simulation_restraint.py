@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 
 import robodyn_ros as rd
 from robodyn_ros.errors import SimulationError
-from robodyn_ros.simulation.plant.modes import solve_boxed_lcp
+from robodyn_ros.simulation.plant.mechanism import solve_boxed_lcp
 
 RNG = np.random.default_rng(11)
 

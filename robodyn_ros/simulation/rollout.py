@@ -27,7 +27,7 @@ from robodyn_ros.errors import InputError, SimulationError
 from robodyn_ros.plugins import create
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.integrators.base import Integrator, checked_step
-from robodyn_ros.simulation.plant.compiled_motion import motion_library
+from robodyn_ros.simulation.plant.mechanism import motion_library
 from robodyn_ros.simulation.plant.native import Plant
 from robodyn_ros.simulation.plant.stiffness import stable_integrator
 
@@ -103,7 +103,9 @@ def _overflow(motion: RolloutResult, dt: float) -> SimulationError:
 def _rollout_stepwise(dynamics: Dynamics, motion: RolloutResult, efforts: Array, dt: float, rule: Integrator) -> None:
     """Fill in the states after the initial one; its compiled loop is ``rollout`` in ``plant/motion.c``."""
     steps, n = len(motion.q) - 1, motion.q.shape[1]
-    library, made = motion_library(dynamics, rule), 0
+    made, library = 0, None
+    if isinstance(dynamics, CompiledDynamics) and dynamics.compiled and rule.code:
+        library = motion_library(dynamics, rule)
     if library is not None:
         assert isinstance(dynamics, CompiledDynamics)
         pointers = (array.ctypes.data_as(ctypes.c_void_p) for array in (efforts, *motion, dynamics.symbols))

@@ -23,7 +23,7 @@ at depth δ beyond the limit. It never pulls. Like the material that it models, 
 not jump at first contact (Hunt and Crossley, Coefficient of restitution interpreted as damping in vibroimpact, 1975,
 with exponent 1). A mass that hits it at speed v leaves it at e v, with (1 + e) λv = ln((1 + λv) / (1 - λ e v)).
 
-``force_on`` in ``motion.c`` has the same forces in C; ``test_simulation_friction.py`` compares them.
+``force_on`` in ``motion.c`` is these forces.
 """
 
 from __future__ import annotations
@@ -96,23 +96,6 @@ class Friction:
         self.stribeck_amplitude = read_only(np.where(smooth, self.static - self.coulomb, 0.0))
         self.stribeck_rate = read_only(np.divide(1.0, speed, out=np.zeros(n), where=smooth))
 
-    def force(self, qd: Array, direction: Array) -> Array:
-        """The friction force on the joints, (n,) in [N·m] or [N].
-
-        Args:
-            qd: velocity (n,) in [rad/s] or [m/s].
-            direction: in which each joint slides, +1 or -1; 0 for a joint at rest, which has only viscous friction.
-        """
-        force: Array = -direction * self.dry(qd) - self.viscous * qd
-        return force
-
-    def dry(self, qd: Array) -> Array:
-        """The magnitude of Coulomb and Stribeck friction while sliding, (n,) in [N·m] or [N], not negative."""
-        if not self.stribeck_amplitude.any():
-            return self.coulomb
-        magnitude: Array = self.coulomb + self.stribeck_amplitude * np.exp(-((self.stribeck_rate * qd) ** 2))
-        return magnitude
-
 
 @dataclass(frozen=True)
 class StopSettings:
@@ -132,8 +115,6 @@ class Stops:
     Attributes:
         lower, upper: positions of the stops, (n,) in [rad] or [m].
         rigid: True where the stops are rigid, (n,).
-        wall_lower, wall_upper: positions that no joint can pass, (n,) in [rad] or [m]; infinite where the stop is
-            compliant.
         restitution, stiffness, dissipation: e, k and λ, (n,).
     """
 
@@ -154,21 +135,6 @@ class Stops:
         self.stiffness = read_only([joint.stiffness for joint in joints])
         self.dissipation = read_only([joint.dissipation for joint in joints])
         self.rigid = self.stiffness == 0.0
-        self.wall_lower = read_only(np.where(self.rigid, self.lower, -np.inf))
-        self.wall_upper = read_only(np.where(self.rigid, self.upper, np.inf))
-
-    def force(self, q: Array, qd: Array, contact: Array) -> Array:
-        """The force of compliant stops on the joints, (n,) in [N·m] or [N].
-
-        Args:
-            q: position (n,) in [rad] or [m].
-            qd: velocity (n,) in [rad/s] or [m/s].
-            contact: +1 at the upper stop, -1 at the lower one, 0 at none, (n,).
-        """
-        depth = np.where(contact > 0.0, q - self.upper, np.where(contact < 0.0, self.lower - q, 0.0))
-        push = self.stiffness * depth * (1.0 + self.dissipation * contact * qd)
-        force: Array = -contact * np.maximum(push, 0.0)
-        return force
 
 
 class JointEffects(NamedTuple):

@@ -1,63 +1,178 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""One step of the arm with friction, stops and velocity limits, cut at the events in it.
+"""The mechanism of an arm: its motion with friction, stops and velocity limits, in C (``motion.c``, ``mechanism.c``).
 
-    M(q) q̈ + C(q, q̇) q̇ + g(q) = τ - friction(q̇) - stops(q, q̇) + outside(q, q̇) + r
-
-r holds joints at rest, by friction or by a stop, for as long as these can bear the load; a held joint stands exactly
-still. A joint that reaches a rigid stop changes its velocity by an impulse, which acts on the other joints through M.
-
-Between two events the motion is smooth (:mod:`.modes`) and the integrator keeps its full order.
-:meth:`Mechanism.advance` makes a step:
-
-1. Find the mode of the state (:class:`.modes.Modes`).
-2. Integrate in that mode to the end of the step (:class:`.compiled_motion.SmoothMotion`).
-3. Find the first event: the first joint that leaves the mode's domain, by the root of the cubic through both ends.
-   Without an event the step is done.
-4. Refine its time by Newton's method on the integrator itself, or by regula falsi where that does not converge, and go
-   to the state at that time.
-5. Apply the impulses of rigid stops, and continue at 1 with the rest of the step.
-
-So stops and friction only dissipate energy. ``../trial/trial.c`` has the same step in C, where function names are those
-of this module; a change here must be made there too. ``test_simulation_sweep_trial.py`` compares them.
+One library is compiled for each arm and integrator, from the arm's forward dynamics, the integrator's step and the two
+files. A model or an integrator that is only Python is called back; then one library serves all arms with as many
+joints. :class:`Mechanism` has the state of one arm, in a frame that the C code works on.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import ctypes
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from robodyn_ros.dynamics.base import Dynamics
+from robodyn_ros.dynamics.compiled import CompiledDynamics
+from robodyn_ros.engine.c_functions import text_key
+from robodyn_ros.engine.codegen import scalar_source
+from robodyn_ros.engine.library import COMPILER_HINT, loaded
+from robodyn_ros.errors import InputError, NotReadyError, SimulationError
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.simulation.integrators.base import Integrator
-from robodyn_ros.simulation.plant.compiled_motion import SmoothMotion, Step
+from robodyn_ros.simulation.integrators.base import Integrator, checked_step
+from robodyn_ros.simulation.integrators.sdirk4 import SDIRK4
 from robodyn_ros.simulation.plant.external_forces import ExternalForces
-from robodyn_ros.simulation.plant.joint_effects import JointEffects
-from robodyn_ros.simulation.plant.modes import Mask, Mode, Modes, solve_boxed_lcp
+from robodyn_ros.simulation.plant.joint_effects import FASTEST, JointEffects
+from robodyn_ros.simulation.plant.stiffness import stable_integrator
 
-BISECTIONS = 52
-"""Bisections to find the root of a cubic in a step: the binary digits of a float64."""
+FOLDER = Path(__file__).parent
+MOTION, MECHANISM = ((FOLDER / f"{name}.c").read_text(encoding="utf-8") for name in ("motion", "mechanism"))
 
-REFINEMENTS = 4
-"""Newton steps to find an event. Each reduces the error by the factor of the cubic's relative error, about 1e-3."""
+ROWS = (
+    *("Q", "V", "EFFORT"),
+    *("DIRECTION", "HELD", "OVER", "CONTACT"),
+    *("Q_LOW", "Q_HIGH", "V_LOW", "V_HIGH", "R_LOW", "R_HIGH"),
+    *("SPEED", "VISCOUS", "COULOMB", "STRIBECK_AMPLITUDE", "STRIBECK_RATE", "STATIC_FRICTION"),
+    *("LOWER", "UPPER", "STIFFNESS", "DISSIPATION", "RESTITUTION"),
+)
+"""Rows of a frame (len(ROWS), n): state and effort; the mode: direction of sliding, joints that are held, beyond their
+velocity limit (+1 or -1), or at a compliant stop (+1 or -1), its domain of positions and velocities, and the loads that
+friction and rigid stops bear; and the arm's constants."""
 
-BRACKETINGS = 60
-"""Most steps of regula falsi after that, for a stiff motion, which no cubic approximates."""
+CONSTANTS = slice(ROWS.index("SPEED"), len(ROWS))
+"""Rows of the arm's constants."""
 
-CLOSE = 1e-13
-"""Tolerance of a joint's distance to its bound at an event, relative to its motion in the step."""
+FAILURES = ("NONE", "UNSOLVED", "BEYOND", "NOT_HELD")
+"""Why a step failed: its equation was not solved, it leads beyond the range of a simulation, or no forces were found
+that hold the joints at rest."""
 
-Polynomial = tuple[float, float, float, float]
-"""Coefficients of a cubic over [0, 1], highest power first."""
+CHUNK = 100_000
+"""Most steps in one call. It lasts a tenth of a second or less, and Ctrl-C takes effect between two calls."""
+
+IN_PYTHON = """#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#define CONSTANTS 1
+
+/* A model in Python: its function is the last parameter, and the first is 0 for unit forces at rest without gravity. */
+typedef void Forward(int is_whole, const double* q, const double* v, const double* force, double* a);
+
+static void prepare(const double* p, double* k) { *k = 0; }
+
+static void compute(const double* q, const double* v, const double* force, const double* p, const double* k, double* a,
+                    double* check) {
+  Forward* forward;
+  memcpy(&forward, p + 3, sizeof forward);
+  forward(p[0] != 0, q, v, force, a);
+}
+"""
+"""The functions of a model that is only Python, in place of those of :func:`.scalar_source`."""
+
+NO_COMPILER = f"the simulation needs a C compiler, and none was found: {COMPILER_HINT}"
+
+STEP_IN_PYTHON = " return s->in_python(s, h, q, v, q1, v1); "
+"""The body of an integrator's step that is only Python."""
+
+Numbers = ctypes.POINTER(ctypes.c_double)
+FORWARD = ctypes.CFUNCTYPE(None, ctypes.c_int, Numbers, Numbers, Numbers, Numbers)
+STEP = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_double, Numbers, Numbers, Numbers, Numbers)
+
+
+def make_frame(joints: JointEffects) -> Array:
+    """A frame of an arm with its constants, (len(ROWS), n); the rest is zero."""
+    friction, stops, velocity_limit = joints
+    frame = np.zeros((len(ROWS), len(velocity_limit)))
+    frame[CONSTANTS] = (
+        *(velocity_limit, friction.viscous, friction.coulomb, friction.stribeck_amplitude, friction.stribeck_rate),
+        *(friction.static, stops.lower, stops.upper, stops.stiffness, stops.dissipation, stops.restitution),
+    )
+    return frame
+
+
+def motion_library(dynamics: Dynamics, integrator: Integrator) -> Any:
+    """The library of an arm and an integrator, loaded once in a process; its function ``rollout`` makes bare steps.
+
+    It is None where there is no compiler.
+    """
+    n, program = dynamics.robot.n, None
+    if isinstance(dynamics, CompiledDynamics) and dynamics.compiled:
+        program = dynamics.program("forward")
+    parameters = 4 if program is None else len(dynamics.symbols)  # type: ignore[attr-defined]
+    return _library(n, parameters, program, integrator.code or STEP_IN_PYTHON)
+
+
+def _library(n: int, parameters: int, program: Any, step: str) -> Any:
+    sizes = {"N": n, "P": parameters, "FASTEST": FASTEST}
+    head = "".join(f"#define {name} {value}\n" for name, value in sizes.items())
+    names = {"@advance": step, "@rows": ", ".join(ROWS), "@failures": ", ".join(FAILURES)}
+    code = MOTION + MECHANISM
+    for name, text in names.items():
+        code = code.replace(name, text)
+    key = text_key(f"{IN_PYTHON if program is None else program.key}\n{head}{code}")
+    found = loaded("motion", key, lambda: (IN_PYTHON if program is None else scalar_source(program)) + head + code)
+    if found is None:
+        return None
+    found.rollout.restype = found.plant_steps.restype = ctypes.c_int64
+    found.plant_size.restype = found.plant_failure.restype = ctypes.c_int64
+    found.plant_acceleration.restype = found.plant_create.restype = found.plant_begin.restype = None
+    return found
+
+
+class BoxedLCPSolution(NamedTuple):
+    """The solution of a boxed LCP."""
+
+    force: Array  # r (n,)
+    motion: Array  # w⁺ (n,), exactly zero where held
+    held: Array  # (n,), of bool
+
+
+def solve_boxed_lcp(M: Array, w: Array, lower: Array, upper: Array) -> BoxedLCPSolution:
+    """Solve for the forces or impulses that hold joints (``mechanism.c`` has the problem).
+
+    Args:
+        M: mass matrix (n, n).
+        w: accelerations or velocities without these forces or impulses (n,).
+        lower: least force or impulse (n,), at most 0.
+        upper: greatest force or impulse (n,), at least 0; a joint with both 0 is free.
+
+    Raises:
+        SimulationError: no solution was found; then M is not positive definite.
+        NotReadyError: there is no C compiler.
+    """
+    n = len(w)
+    given = [np.ascontiguousarray(array, dtype=np.float64) for array in (M, w, lower, upper)]
+    force, motion = np.zeros((2, n))
+    held = np.zeros(n, dtype=np.intc)
+    addresses = [array.ctypes.data for array in (*given, force, motion)]
+    library = _library(n, 4, None, STEP_IN_PYTHON)
+    if library is None:
+        raise NotReadyError(NO_COMPILER)
+    if library.boxed_lcp(*map(ctypes.c_void_p, (*addresses, held.ctypes.data))):
+        raise _not_held(given[0])
+    return BoxedLCPSolution(force, motion, held != 0)
+
+
+def _not_held(mass: Array) -> SimulationError:
+    return SimulationError(f"no forces of stops and friction were found at mass matrix {mass.tolist()}")
 
 
 class Mechanism:
-    """An arm with friction, stops, and drives that have a velocity limit.
+    """The state of an arm, and its steps.
 
     Attributes:
-        modes: the modes of its joints.
+        frame: state, effort, mode and constants of the arm, (len(ROWS), n).
+        integrator: in use.
+        address: of the C structure ``Plant``.
+        library: its functions.
+        failure: the error of the last run: a dynamics plugin got numbers that are not finite, an equation was not
+            solved, or no forces were found; None without one.
+        beyond: velocities (n,) that the last run would have led to, if that is beyond the range of a simulation.
     """
 
     def __init__(
@@ -65,178 +180,160 @@ class Mechanism:
         dynamics: Dynamics,
         joints: JointEffects,
         integrator: Integrator,
+        dt: float,
         outside: ExternalForces | None = None,
     ) -> None:
         """
         Args:
             dynamics: the equations of motion.
             joints: friction, stops and velocity limits.
-            integrator: integrates the smooth parts of the motion.
-            outside: external forces; none if None.
-        """
-        self.modes = Modes(dynamics, joints, outside)
-        self._smooth = SmoothMotion(dynamics, joints, integrator, self.modes, outside)
-        self._dynamics = dynamics
-        self._stops = joints.stops
-
-    def advance(self, q: Array, qd: Array, effort: Array, dt: float) -> tuple[Array, Array, Mode | None]:
-        """Make a step.
-
-        Args:
-            q: position (n,) in [rad] or [m], within the rigid stops.
-            qd: velocity (n,) in [rad/s] or [m/s], not into a rigid stop, as :meth:`settled` or this method returned it.
-            effort: effort of the drives, constant over the step (n,) in [N·m] or [N].
-            dt: length of the step [s].
-
-        Returns:
-            Position and velocity after the step, and the mode at its end, or None if the next step has to find it.
+            integrator: integrates the smooth parts of the motion, unless friction or a contact is too stiff for it
+                (:mod:`.stiffness`, :mod:`.external_forces`).
+            dt: length of a step [s].
+            outside: external forces; none unless given.
 
         Raises:
-            SimulationError: an equation was not solved.
+            NotReadyError: there is no C compiler.
         """
-        bounced, stuck = np.zeros((2, len(q)), dtype=bool)
-        for _ in range(4 * len(q)):  # a joint has two events, to arrive and to leave; more in one step is chattering
-            mode = self.modes.at(q, qd, effort, stuck)
-            step = self._smooth.within(mode, effort)
-            q1, qd1 = step(q, qd, dt)
-            event = first_event(mode, q, qd, q1, qd1, dt)
-            if event is None:
-                return q1, qd1, None if stuck.any() else mode
-            last = event
-            if event.part == 0.0 and qd[event.joint] == (event.bound if event.moving else 0.0):
-                stuck[event.joint] = True  # it would leave and return at once: too short for the rest of the step
-                continue
-            end = (qd1 if event.moving else q1)[event.joint] - event.bound
-            part, q, qd = self._reach(event, step, q, qd, dt, end)
-            if not event.moving:
-                q[event.joint] = event.bound
-            q, qd, hit = self._settle(q, qd, event if event.moving else None, bounced)
-            bounced |= hit
-            dt -= part * dt
-        return *self._settle(q1, qd1, last if last.moving else None, np.ones(len(q), dtype=bool))[:2], None
+        integrator = stable_integrator(integrator, dynamics, joints.friction.viscous, dt)
+        if outside is not None and not integrator.adaptive and outside.is_stiff(dynamics, dt):
+            integrator = SDIRK4()
+        self.integrator = integrator
+        self.frame = make_frame(joints)
+        self.library = motion_library(dynamics, integrator)
+        if self.library is None:
+            raise NotReadyError(NO_COMPILER)
+        self.failure: Exception | None = None
+        self.beyond = np.zeros(dynamics.robot.n)
+        self._dynamics, self._outside, self._dt = dynamics, outside, dt
+        self._problem: BaseException | None = None  # of a callback
+        self._memory = ctypes.create_string_buffer(self.library.plant_size())
+        self.address = ctypes.c_void_p(ctypes.addressof(self._memory))
+        self._step = STEP(self._on_step) if not integrator.code else None
+        self._forward = FORWARD(self._on_forward)
+        self._parameters = self._model_parameters()
+        arguments = ctypes.c_void_p(self.frame.ctypes.data), ctypes.c_double(dt), self._step
+        self.library.plant_create(self.address, *arguments)
 
-    def _reach(
-        self, event: Event, step: Step, q: Array, qd: Array, dt: float, after: float
-    ) -> tuple[float, Array, Array]:
-        """Refine the time of an event, as a fraction of the step; return it and the state at that time.
+    def _model_parameters(self) -> Array:
+        if isinstance(self._dynamics, CompiledDynamics) and self._dynamics.compiled:
+            return self._dynamics.symbols
+        parameters = np.array([1.0, 0.0, 0.0, 0.0])
+        parameters.view(np.uint64)[3] = ctypes.cast(self._forward, ctypes.c_void_p).value or 0
+        return parameters
 
-        ``after`` is how far the joint is beyond the bound at the end of the step. Source of regula falsi with halved
-        values: Dowell, Jarratt, A modified regula falsi method (1971).
+    def begin(self) -> None:
+        """Take the parameters of the model and the external forces as they are now."""
+        pointer = ctypes.c_void_p(None) if self._outside is None else self._outside.pointer
+        self.library.plant_begin(self.address, ctypes.c_void_p(self._parameters.ctypes.data), pointer)
+
+    def place(self, q: Array, qd: Array) -> tuple[Array, Array]:
+        """Set the state, corrected: no joint is beyond a rigid stop or moves into one; return the corrected state.
+
+        Raises:
+            SimulationError: the impulses of the stops were not found.
         """
-        part, low, high, last = event.part, 0.0, 1.0, 0.0
-        before, side = (qd if event.moving else q)[event.joint] - event.bound, np.sign(after)
-        for count in range(REFINEMENTS + BRACKETINGS):
-            q1, qd1 = step(q, qd, part * dt)
-            off = (qd1 if event.moving else q1)[event.joint] - event.bound
-            if abs(off) <= CLOSE * abs(event.slope):
-                break
-            better = part - off / event.slope if count < REFINEMENTS and event.slope else 0.0
-            if off * side > 0.0:
-                high, after, before = part, off, before * (0.5 if last > 0.0 else 1.0)
-            else:
-                low, before, after = part, off, after * (0.5 if last < 0.0 else 1.0)
-            if low < better < high:
-                last = 0.0
-            else:
-                last = side * off
-                share = before / (before - after) if before * after < 0.0 else 0.5
-                better = low + (high - low) * share
-            if better in (low, high):
-                break
-            part = better
-        return part, q1, qd1
+        self.frame[0], self.frame[1] = q, qd
+        self.begin()
+        if self.library.plant_settle(self.address):
+            raise self._failure() or SimulationError("the impulses of the stops were not found")
+        return self.state()
 
-    def settled(self, q: Array, qd: Array) -> tuple[Array, Array]:
-        """Return the nearest valid state: no joint is beyond a rigid stop or moves into one."""
-        return self._settle(q, qd, None, np.ones(len(q), dtype=bool))[:2]
+    def state(self) -> tuple[Array, Array]:
+        """The state as new arrays (n,)."""
+        return self.frame[0].copy(), self.frame[1].copy()
 
-    def _settle(self, q: Array, qd: Array, reached: Event | None, dead: Mask) -> tuple[Array, Array, Mask]:
-        """Apply the impulses of rigid stops.
+    def run(self, effort: Array, steps: int) -> int:
+        """Make steps.
 
         Args:
-            q: position (n,) in [rad] or [m].
-            qd: velocity (n,) in [rad/s] or [m/s].
-            reached: the event at a velocity bound, which the velocity then has exactly; None if there is none.
-            dead: joints that do not bounce (n,). A joint that hits its stop twice in a step comes to rest, because a
-                bouncing ball has infinitely many impacts in finite time.
+            effort: effort of the drives, constant over the steps (n,) in [N·m] or [N].
+            steps: number of steps.
 
         Returns:
-            Position, velocity, and the joints that hit their stops.
+            The number of steps that were made. It is less than ``steps`` if a step would lead beyond the range of a
+            simulation, or by an error in ``failure``.
         """
-        stops = self._stops
-        q = np.clip(q, stops.wall_lower, stops.wall_upper)
-        at_lower, at_upper = q <= stops.wall_lower, q >= stops.wall_upper
-        hit = at_lower & (qd < 0.0) | at_upper & (qd > 0.0)
-        if reached is None and not hit.any():
-            return q, qd, hit
-        least, greatest = np.where(at_upper, -np.inf, 0.0), np.where(at_lower, np.inf, 0.0)
-        kept = np.zeros(len(q))  # velocities after the impulse of the joints that it acts on
-        if hit.any():
-            # All joints that hit at once take the least coefficient: with several, Newton's law may add energy.
-            kept[hit] = -np.where(dead, 0.0, stops.restitution)[hit].min() * qd[hit]
-        elif reached is not None:
-            # This impulse is as small as the error in the time of the event; joints at rest stay at rest.
-            corrected = qd == 0.0
-            corrected[reached.joint] = True
-            least[corrected], greatest[corrected] = -np.inf, np.inf
-            kept[reached.joint] = reached.bound
-        impulse = solve_boxed_lcp(self._dynamics.mass_matrix(q), qd - kept, least, greatest)
-        return q, impulse.motion + kept, hit
+        self.failure, left = None, steps
+        self.frame[2] = effort
+        self.begin()
+        while left > 0:
+            chunk = min(left, CHUNK)
+            made: int = self.library.plant_steps(self.address, ctypes.c_int64(chunk))
+            left -= made
+            if made < chunk:
+                self.failure = self._failure()
+                break
+        return steps - left
 
+    def find_failure(self) -> Exception | None:
+        """Why the last step failed; None if it leads beyond the range of a simulation: to the velocities ``beyond``."""
+        self.failure = self._failure()
+        return self.failure
 
-class Event(NamedTuple):
-    """A joint leaves the mode's domain."""
+    def _failure(self) -> Exception | None:
+        problem, self._problem = self._problem, None
+        kind = FAILURES[self.library.plant_failure(self.address, ctypes.c_void_p(self.beyond.ctypes.data))]
+        q, qd = self.state()
+        if problem is not None:
+            self.beyond[:] = qd
+            if not isinstance(problem, InputError | SimulationError):
+                raise problem
+            return problem
+        if kind == "BEYOND":
+            return None
+        if kind == "NOT_HELD":
+            return _not_held(self._dynamics.mass_matrix(q))
+        name = type(self.integrator).__name__
+        try:
+            checked_step(self.integrator, self._acceleration, q, qd, self._dt)  # raises its own error
+        except SimulationError as cause:
+            return cause
+        return SimulationError(f"{name} did not converge from q = {q}, qd = {qd} with a step of {self._dt:g} s")
 
-    part: float  # time, as a fraction of the step
-    joint: int
-    bound: float  # position [rad] or [m], or velocity [rad/s] or [m/s], that the joint passes
-    moving: bool  # True if that is a velocity
-    slope: float  # change of that quantity, per step
+    def _acceleration(self, q: Array, qd: Array) -> Array:
+        """The equation of motion in the mode of the frame."""
+        arrays = [np.ascontiguousarray(q, np.float64), np.ascontiguousarray(qd, np.float64), np.empty(len(q))]
+        self.library.plant_acceleration(self.address, *(ctypes.c_void_p(array.ctypes.data) for array in arrays))
+        if self._problem is not None:
+            raise self._problem
+        return arrays[2]
 
+    def _on_forward(self, is_whole: int, q: Any, qd: Any, force: Any, result: Any) -> None:
+        """The accelerations of a model in Python, for C."""
+        n = len(self.beyond)
+        given = [np.ctypeslib.as_array(part, (n,)).copy() for part in (q, qd, force)]
+        into = np.ctypeslib.as_array(result, (n,))
+        into[:] = np.nan
 
-def first_event(mode: Mode, q: Array, qd: Array, q1: Array, qd1: Array, dt: float) -> Event | None:
-    """Return the first event in a step, or None if no joint leaves the mode's domain.
+        def compute() -> None:
+            into[:] = self._accelerations(is_whole, *given)
 
-    Args:
-        mode: the mode at the beginning of the step.
-        q: position at the beginning (n,) in [rad] or [m].
-        qd: velocity at the beginning (n,) in [rad/s] or [m/s].
-        q1: position at the end.
-        qd1: velocity at the end.
-        dt: length of the step [s].
-    """
-    below, above = q1 < mode.q_low, q1 > mode.q_high
-    slower, faster = qd1 < mode.v_low, qd1 > mode.v_high
-    if not (below | above | slower | faster).any():
-        return None
-    events = []
-    for joint in np.flatnonzero(below | above):
-        bound = float(mode.q_low[joint] if below[joint] else mode.q_high[joint])
-        a, b, c, d = _cubic(q[joint] - bound, dt * qd[joint], q1[joint] - bound, dt * qd1[joint])
-        part = _crossing((a, b, c, d), -1.0 if below[joint] else 1.0)
-        events.append(Event(part, int(joint), bound, False, (3.0 * a * part + 2.0 * b) * part + c))
-    for joint in np.flatnonzero(slower | faster):
-        bound = float(mode.v_low[joint] if slower[joint] else mode.v_high[joint])
-        a, b, c, _ = _cubic(q[joint], dt * qd[joint], q1[joint], dt * qd1[joint])
-        part = _crossing((0.0, 3.0 * a, 2.0 * b, c - dt * bound), -1.0 if slower[joint] else 1.0)
-        events.append(Event(part, int(joint), bound, True, (6.0 * a * part + 2.0 * b) / dt))
-    return min(events, key=lambda event: event.part)
+        if self._problem is None:
+            self._guarded(compute)
 
+    def _accelerations(self, is_whole: int, q: Array, qd: Array, force: Array) -> Array:
+        if is_whole:
+            return self._dynamics.forward(q, qd, force)
+        return np.asarray(np.linalg.solve(self._dynamics.mass_matrix(q), force), dtype=np.float64)
 
-def _cubic(y0: float, v0: float, y1: float, v1: float) -> Polynomial:
-    """The cubic over [0, 1] with these values and slopes at its ends."""
-    rise = y1 - y0
-    return float(v0 + v1 - 2.0 * rise), float(3.0 * rise - 2.0 * v0 - v1), float(v0), float(y0)
+    def _on_step(self, _system: int, h: float, q: Any, qd: Any, q1: Any, qd1: Any) -> int:
+        """A step of an integrator in Python, for C; 1 if it fails."""
+        n = len(self.beyond)
+        position, velocity = (np.ctypeslib.as_array(part, (n,)).copy() for part in (q, qd))
+        after = [np.ctypeslib.as_array(part, (n,)) for part in (q1, qd1)]
 
+        def step() -> None:
+            after[0][:], after[1][:] = checked_step(self.integrator, self._acceleration, position, velocity, h)
 
-def _crossing(cubic: Polynomial, sign: float) -> float:
-    """The last point in [0, 1) before ``sign`` times the cubic turns positive; at 0 it is not positive."""
-    a, b, c, d = cubic
-    low, high = 0.0, 1.0
-    for _ in range(BISECTIONS):
-        middle = 0.5 * (low + high)
-        if sign * (((a * middle + b) * middle + c) * middle + d) > 0.0:
-            high = middle
-        else:
-            low = middle
-    return low
+        return int(self._problem is not None or not self._guarded(step))
+
+    def _guarded(self, call: Callable[[], None]) -> bool:
+        """Call a function for C; an exception is kept until C has returned. True without one."""
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):
+                call()
+        except BaseException as problem:  # also Ctrl-C: C would go on
+            self._problem = problem
+            return False
+        return True

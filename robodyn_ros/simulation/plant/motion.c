@@ -1,21 +1,11 @@
 // Copyright 2026 robodyn_ros maintainers
 // SPDX-License-Identifier: Apache-2.0
 
-/* The motion of an arm within one mode: forces on the joints, held joints, and the loops over steps.
+/* The motion of an arm within one mode: forces on the joints, held joints, and the loop over bare steps.
 
-   This file follows the functions `prepare` and `compute` of the arm's forward dynamics (engine/codegen.py) and the
-   macros N and P, the numbers of joints and of runtime parameters, and FASTEST. compiled_motion.py replaces `@rows` by the rows of a
-   frame and `@advance` by the body of the integrator's step.
-
-   The same physics is written in Python for machines without a compiler. A change here must be made there too:
-
-     force_on            Modes._force in modes.py with Friction.force and Stops.force in joint_effects.py
-     hold, acceleration  Modes.acceleration in modes.py
-     advance             the integrator's step (../integrators/)
-     rollout             _rollout_stepwise in ../rollout.py
-
-   test_simulation_friction.py (test_compiled_steps_and_steps_in_python_are_the_same) and test_simulation_integrators.py
-   (test_compiled_and_not_are_the_same) compare the two. */
+   This file follows the functions `prepare` and `compute` of the arm's forward dynamics (engine/codegen.py), or of a
+   model in Python (mechanism.py), and the macros N and P, the numbers of joints and of runtime parameters, and FASTEST.
+   mechanism.py replaces `@rows` by the rows of a frame and `@advance` by the body of the integrator's step. */
 
 enum { @rows };
 
@@ -26,10 +16,11 @@ typedef struct {
   const double* k;
 } Forces;
 
-typedef struct {
+typedef struct System {
   const double *p, *effort;
-  const double (*row)[N];  /* rows of the frame; null for the bare equations of motion */
+  double (*row)[N];        /* rows of the frame; null for the bare equations of motion */
   const Forces* outside;   /* null if nothing acts from outside */
+  int (*in_python)(const struct System* s, double h, const double* q, const double* v, double* q1, double* v1); /* a step */
   int held[N], count;      /* the joints whose acceleration is kept zero */
   double p0[P];            /* the parameters without gravity */
   double k[CONSTANTS], k0[CONSTANTS];
@@ -42,21 +33,24 @@ static void set_parameters(System* s, const double* p) {
   prepare(s->p0, s->k0);
 }
 
+/* The bare equations of motion. */
 static inline void bare(const System* s, const double* q, const double* v, const double* force, double* a) {
   double check;
   compute(q, v, force, s->p, s->k, a, &check);
 }
 
+/* Dry friction of joint i that slides at velocity v. */
+static inline double dry_friction(double (*row)[N], int i, double v) {
+  const double x = row[STRIBECK_RATE][i] * v;
+  return row[COULOMB][i] + (row[STRIBECK_AMPLITUDE][i] != 0 ? row[STRIBECK_AMPLITUDE][i] * exp(-x * x) : 0);
+}
+
+/* The force of drive, friction and stop on joint i, as the mode in the frame has it. */
 static double force_on(const System* s, int i, double q, double v) {
-  const double (*row)[N] = s->row;
+  double (*row)[N] = s->row;
   double force = row[OVER][i] * row[EFFORT][i] > 0 ? 0 : row[EFFORT][i];
   force -= row[VISCOUS][i] * v;
-  if (row[DIRECTION][i] != 0) {
-    const double x = row[STRIBECK_RATE][i] * v;
-    const double dry = row[COULOMB][i]
-      + (row[STRIBECK_AMPLITUDE][i] != 0 ? row[STRIBECK_AMPLITUDE][i] * exp(-x * x) : 0);
-    force -= row[DIRECTION][i] * dry;
-  }
+  if (row[DIRECTION][i] != 0) force -= row[DIRECTION][i] * dry_friction(row, i, v);
   if (row[CONTACT][i] != 0) {
     const double depth = row[CONTACT][i] > 0 ? q - row[UPPER][i] : row[LOWER][i] - q;
     const double push = row[STIFFNESS][i] * depth * (1 + row[DISSIPATION][i] * row[CONTACT][i] * v);
@@ -65,15 +59,18 @@ static double force_on(const System* s, int i, double q, double v) {
   return force;
 }
 
+static void add_outside(const System* s, const double* q, const double* v, double* force) {
+  if (!s->outside) return;
+  double more[N], check;
+  double* x[] = {(double*)q, (double*)v, s->outside->p, more, &check};
+  s->outside->run(x, s->outside->k);
+  for (int i = 0; i < N; ++i) force[i] += more[i];
+}
+
 /* The forces on all joints, external forces included. */
 static void forces_on(const System* s, const double* q, const double* v, double* force) {
   for (int i = 0; i < N; ++i) force[i] = force_on(s, i, q[i], v[i]);
-  if (s->outside) {
-    double more[N], check;
-    double* x[] = {(double*)q, (double*)v, s->outside->p, more, &check};
-    s->outside->run(x, s->outside->k);
-    for (int i = 0; i < N; ++i) force[i] += more[i];
-  }
+  add_outside(s, q, v, force);
 }
 
 /* Forces r on the held joints, which make their accelerations zero; a becomes the accelerations with these forces. */
@@ -125,86 +122,5 @@ long long rollout(
   set_parameters(&s, p);
   for (long long k = 0; k < steps; ++k, s.effort += stride, q += N, v += N)
     if (advance(&s, h, q, v, q + N, v + N)) return k;
-  return steps;
-}
-
-/* True if a joint at velocity v is driven beyond its velocity limit, while the mode does not cut off its drive. */
-static int driven_over(const System* s, int i, double v) {
-  const double u = s->row[EFFORT][i];
-  return s->row[OVER][i] == 0 && u * v > 0 && fabs(v) > s->row[SPEED][i];
-}
-
-/* True if the mode in the frame still applies to the state in the frame: no sliding joint has come to rest, no drive
-   must be cut off, and the forces on the held joints are within their bounds. */
-static int applies(const System* s) {
-  const double (*row)[N] = s->row, *q = row[Q], *v = row[V];
-  for (int i = 0; i < N; ++i)
-    if ((v[i] == 0 && row[DIRECTION][i] != 0) || driven_over(s, i, v[i])) return 0;
-  if (!s->count) return 1;
-  double force[N], a[N], r[N];
-  forces_on(s, q, v, force);
-  bare(s, q, v, force, a);
-  hold(s, q, a, r);
-  for (int k = 0; k < s->count; ++k) {
-    const int i = s->held[k];
-    const double u = row[EFFORT][i];
-    const double low = row[R_LOW][i] - (v[i] >= row[SPEED][i] && u > 0 ? u : 0);
-    const double high = row[R_HIGH][i] + (v[i] <= -row[SPEED][i] && u < 0 ? -u : 0);
-    if (!(r[k] >= low && r[k] <= high)) return 0;
-  }
-  return 1;
-}
-
-static void begin(System* s, const double (*row)[N], const double* p, const Forces* outside) {
-  set_parameters(s, p);
-  s->outside = outside;
-  s->row = row;
-  s->count = 0;
-  for (int i = 0; i < N; ++i)
-    if (row[HELD][i] != 0) s->held[s->count++] = i;
-}
-
-/* Makes one step of any length in the mode from rows Q and V. Returns nonzero if it failed. */
-int smooth(double h, const double (*row)[N], const double* p, const Forces* outside, double* q1, double* v1) {
-  System s;
-  begin(&s, row, p, outside);
-  return advance(&s, h, row[Q], row[V], q1, v1);
-}
-
-/* True if every joint rests: within the mode the state stays the same. */
-static int rests(const double (*row)[N]) {
-  for (int i = 0; i < N; ++i)
-    if (row[HELD][i] == 0 || row[V][i] != 0) return 0;
-  return 1;
-}
-
-static void set_state(double (*row)[N], const double* q, const double* v) {
-  for (int i = 0; i < N; ++i) { row[Q][i] = q[i]; row[V][i] = v[i]; }
-}
-
-/* Makes one step in the mode: rows Q and V become the state after it. Returns nonzero, with the state as it was, if the
-   mode ends in it. */
-static int step_in_mode(const System* s, double h, double (*row)[N]) {
-  double q1[N], v1[N];
-  if (advance(s, h, row[Q], row[V], q1, v1)) return 1;
-  for (int i = 0; i < N; ++i) {
-    if (!(q1[i] >= row[Q_LOW][i] && q1[i] <= row[Q_HIGH][i] && isfinite(q1[i]))) return 1;
-    if (!(v1[i] >= row[V_LOW][i] && v1[i] <= row[V_HIGH][i] && fabs(v1[i]) <= FASTEST)) return 1;
-    if (driven_over(s, i, v1[i])) return 1;
-  }
-  set_state(row, q1, v1);
-  return 0;
-}
-
-/* Makes steps in the mode until it ends. Returns their number; rows Q and V become the state after them. */
-long long advance_many(long long steps, double h, double (*row)[N], const double* p, const Forces* outside) {
-  System s;
-  begin(&s, row, p, outside);
-  const int stays = rests(row);
-  for (long long k = 0; k < steps; ++k) {
-    if (!applies(&s)) return k;
-    if (stays) return steps;
-    if (step_in_mode(&s, h, row)) return k;
-  }
   return steps;
 }

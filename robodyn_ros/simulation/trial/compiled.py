@@ -3,7 +3,7 @@
 
 """A trial until its first fault in compiled C: the result of :func:`.trial.run_trial` up to rounding, faster.
 
-The C code (``trial.c``) contains drives, sensors and plant, and calls the core of the control loop. A trial that
+The C code (``trial.c``) contains drives and sensors, and calls the plant and the core of the control loop. A trial that
 C cannot run, for example with a law that is not traced or a plant of another package, runs in Python from the start.
 ``test_simulation_sweep_trial.py`` compares the two.
 """
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robodyn_ros.checks import finite_array, is_finite
+from robodyn_ros.checks import finite_array
 from robodyn_ros.control import core_library
 from robodyn_ros.control.faults.sampling import GAIN_MARGIN, carried_part
 from robodyn_ros.control.laws.base import checked_result
@@ -26,18 +26,15 @@ from robodyn_ros.control.loop_settings import LoopSettings
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
-from robodyn_ros.engine.c_functions import function_of
-from robodyn_ros.errors import InputError, RobodynError, SimulationError
+from robodyn_ros.engine.c_functions import text_key
+from robodyn_ros.engine.library import loaded
+from robodyn_ros.errors import RobodynError, SimulationError
 from robodyn_ros.plugins import create
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.hardware.settings import HardwareSettings
-from robodyn_ros.simulation.integrators.base import Integrator
 from robodyn_ros.simulation.plant.base import unstable
-from robodyn_ros.simulation.plant.compiled_motion import MODE, make_frame, motion_source
-from robodyn_ros.simulation.plant.joint_effects import FASTEST, Friction, JointEffects, Stops
-from robodyn_ros.simulation.plant.mechanism import BRACKETINGS, CLOSE, REFINEMENTS, Mechanism
-from robodyn_ros.simulation.plant.modes import PIVOTS, ROUNDING, Mode
-from robodyn_ros.simulation.plant.stiffness import stable_integrator
+from robodyn_ros.simulation.plant.joint_effects import Friction, JointEffects, Stops
+from robodyn_ros.simulation.plant.mechanism import ROWS, Mechanism
 from robodyn_ros.simulation.trial.memory import (
     CODES,
     TrialMemory,
@@ -52,10 +49,7 @@ CODE = Path(__file__).with_name("trial.c").read_text(encoding="utf-8")
 RECORDED = {"q": "q", "qd": "v", "effort": "effort"}
 """Recorded quantities: name in a trial → name in the memory."""
 
-DONE, EVENT, FAULT, OTHER = range(len(CODES))
-
-STEPPED = 2
-"""Phase of a step that has been made, as in the enum of ``trial.c``."""
+DONE, FAILED, FAULT, OTHER = range(len(CODES))
 
 
 FAR = 1.2 * GAIN_MARGIN
@@ -121,23 +115,22 @@ def _run_compiled(hardware: HardwareSettings, dynamics: Dynamics, loop: ControlL
         return None
     if loop.compiled_step is None or not isinstance(dynamics, CompiledDynamics):
         return None
-    resolver = EventResolver(hardware, dynamics)
-    run, plant_mass = trial_function(dynamics, resolver.integrator), dynamics.plain_function("mass_matrix")
-    if run is None or plant_mass is None:
+    run = trial_function(hardware.robot.n)
+    if run is None:
         return None
+    plant = TrialPlant(hardware, dynamics)
     memory = TrialMemory(
         hardware_fields(hardware, round(duration / hardware.plant_settings.step)),
         loop_fields(loop),
-        resolver.fields,
-        {"symbols": dynamics.symbols, "plant_mass": ctypes.cast(plant_mass, ctypes.c_void_p).value},
+        plant.fields,
     )
     address, faults = ctypes.byref(memory), dict[str, int]()
     with loop.run_by_others(judged=not _is_surely_carried(hardware, loop.settings)):
         while (code := run(address)) != DONE:
             if code == OTHER:
                 return None
-            if code == EVENT and not resolver.resolve(memory):
-                faults = {f"step failed: {resolver.failure}": 1}
+            if code == FAILED:
+                faults = {f"step failed: {plant.failure(memory.now)}": 1}
             elif code == FAULT:
                 faults = _fault(memory, loop)
             if faults:
@@ -162,14 +155,11 @@ def _is_surely_carried(hardware: HardwareSettings, loop: LoopSettings) -> bool:
     return carried_part(period, states.state_delay + states.state_jitter, gains, FAR) == 1.0
 
 
-class EventResolver:
-    """Makes in Python the steps of a compiled trial that the C code cannot make.
+class TrialPlant:
+    """The plant of a compiled trial.
 
     Attributes:
-        frame: state, effort and mode of the plant, and its constants
-            (:mod:`robodyn_ros.simulation.plant.compiled_motion`).
-        failure: the error of a step that could not be made.
-        fields: values of the plant for the memory.
+        fields: its values for the memory.
     """
 
     def __init__(self, hardware: HardwareSettings, dynamics: Dynamics) -> None:
@@ -180,52 +170,23 @@ class EventResolver:
         """
         robot = hardware.robot
         joints = JointEffects(Friction(hardware.friction, robot.n), Stops(robot, hardware.stops), robot.velocity_limit)
-        chosen: Integrator = create("integrators", hardware.integrator)
         step = hardware.plant_settings.step
-        self.integrator = stable_integrator(chosen, dynamics, joints.friction.viscous, step)
-        self.mechanism = Mechanism(dynamics, joints, self.integrator)
-        self.frame = make_frame(joints)
-        self.frame[:2] = self.mechanism.settled(np.array(hardware.start, dtype=np.float64), np.zeros(robot.n))
-        self.failure: SimulationError | None = None
-        self._robot = robot
+        self._mechanism = Mechanism(dynamics, joints, create("integrators", hardware.integrator), step)
+        self._mechanism.place(np.array(hardware.start, dtype=np.float64), np.zeros(robot.n))
+        self._robot, self._step = robot, step
         self.fields: dict[str, Any] = {
-            "frame": self.frame,
-            "static_friction": joints.friction.static,
-            "restitution": joints.stops.restitution,
-            "lcp_rounding": ROUNDING,
-            "pivots": PIVOTS,
-            "refinements": REFINEMENTS,
-            "bracketings": BRACKETINGS,
-            "event_tolerance": CLOSE,
+            "frame": self._mechanism.frame,
+            "plant": self._mechanism.address.value,
+            "plant_step": ctypes.cast(self._mechanism.library.plant_step, ctypes.c_void_p).value,
         }
 
-    def resolve(self, memory: TrialMemory) -> bool:
-        """Find the mode of the state, or make the step in which it ends; False if that failed."""
-        q, qd, effort = self.frame[:3].copy()
-        with np.errstate(over="ignore", invalid="ignore"):
-            try:
-                if not memory.mode_known:
-                    self.frame[MODE], memory.mode_known = self.mechanism.modes.at(q, qd, effort), 1
-                    return True
-                state = self.mechanism.advance(q, qd, effort, memory.step)
-            except SimulationError as cause:
-                return self._fail(memory, cause)
-            except InputError:
-                return self._fail(memory, unstable(self._robot, memory.step, qd, qd, effort))
-        return self._store(memory, *state)
-
-    def _fail(self, memory: TrialMemory, problem: SimulationError) -> bool:
-        self.failure = SimulationError(f"at {(memory.now + 1) * memory.step:.9g} s: {problem}")
-        return False
-
-    def _store(self, memory: TrialMemory, q: Array, qd: Array, mode: Mode | None) -> bool:
-        if not (is_finite(q) and (np.abs(qd) <= FASTEST).all()):
-            return self._fail(memory, unstable(self._robot, memory.step, self.frame[1], qd, self.frame[2]))
-        self.frame[0], self.frame[1] = q, qd
-        memory.mode_known, memory.phase = int(mode is not None), STEPPED
-        if mode is not None:
-            self.frame[MODE] = mode
-        return True
+    def failure(self, now: int) -> SimulationError:
+        """The error of the step that begins at so many steps."""
+        problem = self._mechanism.find_failure()
+        if not isinstance(problem, SimulationError):
+            qd, effort = self._mechanism.frame[1:3]
+            problem = unstable(self._robot, self._step, qd, self._mechanism.beyond, effort)
+        return SimulationError(f"at {(now + 1) * self._step:.9g} s: {problem}")
 
 
 def _recorded(memory: TrialMemory, faults: dict[str, int]) -> Trial:
@@ -248,14 +209,9 @@ def _recorded(memory: TrialMemory, faults: dict[str, int]) -> Trial:
     )
 
 
-def trial_function(dynamics: CompiledDynamics, integrator: Integrator) -> Any:
-    """Return the C function ``trial`` for an arm and an integrator, loaded once in a process.
-
-    It is None where there is no compiler, and for dynamics or integrators that have no C code.
-    """
-    if not (dynamics.compiled and integrator.code):
-        return None
-    program = dynamics.program("forward")
-    code = CODE.replace("@fields", declaration()).replace("@codes", ", ".join(CODES))
-    code = code.replace("@dropped", str(core_library.CODES["CORE_JUMPED"]))
-    return function_of("trial", program, motion_source(dynamics, integrator) + code)
+def trial_function(n: int) -> Any:
+    """The C function ``trial`` for n joints, loaded once in a process; None where there is no compiler."""
+    code = CODE.replace("@fields", declaration()).replace("@codes", ", ".join(CODES)).replace("@rows", ", ".join(ROWS))
+    code = f"#define N {n}\n{code.replace('@dropped', str(core_library.CODES['CORE_JUMPED']))}"
+    library = loaded("trial", text_key(code), lambda: code)
+    return None if library is None else library.trial

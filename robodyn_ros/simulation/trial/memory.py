@@ -27,10 +27,9 @@ INPUTS = (
     # simulated time: the last step, steps between two readings, length of a step [s]
     ("int64_t", "end period"),
     ("double", "step"),
-    # plant: its frame (compiled_motion.py) and parameters, and constants of modes.py and mechanism.py
-    ("double*", "frame symbols static_friction restitution"),
-    ("int64_t", "pivots refinements bracketings"),
-    ("double", "lcp_rounding event_tolerance"),
+    # plant: its frame, and the structure of mechanism.c
+    ("double*", "frame"),
+    ("void*", "plant"),
     # drives: settings, state, and the effort that acts (N,)
     ("int64_t", "command_timeout hold_on_timeout braked active last_command"),
     ("double", "command_delay greatest_command"),
@@ -50,8 +49,8 @@ INPUTS = (
 """Fields that must be given: C type, and names of that type."""
 
 STATE = (
-    # simulated time [steps], phase of the step, 1 if the mode in the frame is that of the state
-    ("int64_t", "now phase mode_known"),
+    # simulated time [steps]
+    ("int64_t", "now"),
     # counts: readings received, commands sent, commands that reached the drives, records
     ("int64_t", "received commanded reached truths"),
     # loop: 1 after the command timeout; the reading that was answered last, -1 for missing ones; result of the core
@@ -59,11 +58,11 @@ STATE = (
 )
 """Fields that the C code changes and that are 0 in the beginning."""
 
-FUNCTIONS = {"loop_update": "Update", "loop_watch": "Watch", "plant_mass": "Function1"}
-"""Functions of the core, and the mass matrix of the plant: name → its type. They must be given."""
+FUNCTIONS = {"loop_update": "Update", "loop_watch": "Watch", "plant_step": "Step"}
+"""Functions of the core and of the plant: name → its type. They must be given."""
 
-CODES = ("DONE", "EVENT", "FAULT", "OTHER")
-"""Results of the C code: the end; a step that Python has to make; a fault of the control loop; or a rare case that only
+CODES = ("DONE", "FAILED", "FAULT", "OTHER")
+"""Results of the C code: the end; a step of the plant failed; a fault of the control loop; or a rare case that only
 Python knows."""
 
 NEVER = -1
