@@ -145,11 +145,11 @@ def show_case(study: Study, number: int, plot: Path | None, json: bool) -> ExitC
 
 def _run_study(args: Namespace, study: Study) -> ExitCode:
     """Run all cases, summarise and report; the answer is whether every case meets the specification."""
-    from robodyn_ros.simulation.sweeps.results import need
+    from robodyn_ros.simulation.sweeps.results import need_pyarrow
     from robodyn_ros.simulation.sweeps.summary import summarise
     from robodyn_ros.simulation.sweeps.sweep import sweep
 
-    need()
+    need_pyarrow()
     if not args.no_report and find_spec("matplotlib") is None:
         raise ConfigurationError(f"the report needs matplotlib: {pip_install('robodyn_ros[plot]')}, or --no-report")
     folder = args.out or Path(study.name)
