@@ -8,9 +8,10 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable
+from importlib import import_module
 from pathlib import Path
 from shlex import quote
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from robodyn_ros.suggestions import is_it
 
@@ -111,6 +112,23 @@ class PluginError(RobodynError):
 
 class ConfigurationError(RobodynError):
     """A setting that contradicts the arm or another setting; the message names it."""
+
+
+def need(module: str, sentence: str, package: str) -> Any:
+    """Import an optional module.
+
+    Args:
+        module: its name.
+        sentence: what needs it, for the message.
+        package: what pip installs.
+
+    Raises:
+        ConfigurationError: it cannot be imported; the message says how to install it.
+    """
+    try:
+        return import_module(module)
+    except ImportError as cause:
+        raise ConfigurationError(f"{sentence}: {pip_install(package)}") from cause
 
 
 class HoldingError(ConfigurationError):

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -88,7 +89,7 @@ def test_a_mistake_is_one_line_and_exit_code_2(arguments, problem, tmp_path, mon
 
 
 def test_latex_without_sympy_says_what_to_install(monkeypatch, capsys):
-    monkeypatch.setattr("robodyn_ros.dynamics.symbolic.export.find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "sympy", None)
     code, _, err = run(capsys, PRR, "--language", "latex", "--out", "-")
     assert code == 2
     assert "robodyn_ros[symbolic]" in err

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -360,6 +361,6 @@ def test_wrong_arguments(options: dict, problem: str) -> None:
 def test_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(rd.ConfigurationError, match="computes numbers only"):
         derive(object())  # type: ignore[arg-type]
-    monkeypatch.setattr("robodyn_ros.dynamics.symbolic.derivation.find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "sympy", None)
     with pytest.raises(rd.ConfigurationError, match=r"robodyn_ros\[symbolic\]"):
         derive(dynamics("prr"))

@@ -9,12 +9,10 @@ reads the answers on stdin.
 
 from __future__ import annotations
 
-import json
 import signal
 import subprocess
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from robodyn_ros.cli.arm import add_arm, arm_settings, read_arm
 from robodyn_ros.cli.console import console
 from robodyn_ros.cli.parameters import add_parameters, check_used, gather
-from robodyn_ros.cli.processes import node_command
+from robodyn_ros.cli.processes import messages_of, node_command
 from robodyn_ros.cli.verb import ExitCode, Verb
 from robodyn_ros.die_with_parent import dying_with_parent
 from robodyn_ros.errors import InputError
@@ -139,8 +137,9 @@ def _follow(process: subprocess.Popen[str]) -> tuple[dict[str, Any], bool]:
         Its last message, and whether Ctrl-C has come.
     """
     out, last, stage, interrupted = console(), dict[str, Any](), "", False
-    for message in _messages(process):
+    for message in messages_of(process):
         if message is None:
+            console(stderr=True).print("letting go; a moment, please")
             interrupted = True
             continue
         last = message
@@ -150,22 +149,6 @@ def _follow(process: subprocess.Popen[str]) -> tuple[dict[str, Any], bool]:
         if "question" in message:
             interrupted = _answer(process, message["question"]) or interrupted
     return last, interrupted
-
-
-def _messages(process: subprocess.Popen[str]) -> Iterator[dict[str, Any] | None]:
-    """Yield the messages of the node until it ends; Ctrl-C goes to the node, and is yielded as None."""
-    assert process.stdout is not None
-    while True:
-        try:
-            line = process.stdout.readline()
-        except KeyboardInterrupt:
-            process.send_signal(signal.SIGINT)
-            console(stderr=True).print("ramping the efforts down; please wait")
-            yield None
-            continue
-        if not line:
-            return
-        yield json.loads(line)
 
 
 def _answer(process: subprocess.Popen[str], question: str) -> bool:

@@ -25,7 +25,6 @@ from robodyn_ros.errors import InputError
 
 if TYPE_CHECKING:
     from robodyn_ros.robot import Joint, Robot
-    from robodyn_ros.robot.pose import Array
     from robodyn_ros.simulation.comparison import ComparedMotion, ComparedRun, LawComparison
     from robodyn_ros.simulation.plant.mismatch import Mismatch
 
@@ -140,7 +139,7 @@ def _print(comparison: LawComparison) -> None:
             "arm": comparison.arm,
             **{motion.name: report(motion, runs) for motion, runs in pairs},
             "scores": comparison.scores(),
-            "settling": {name: _number(time) for name, time in comparison.settling().items()},
+            "settling": comparison.settling(),
             "failures": dict(comparison.failures),
             "verdict": comparison.verdict(),
         }
@@ -174,17 +173,9 @@ def _cell(heading: str, figures: Mapping[str, float], joint: Joint) -> str:
     return quantity(figures[ERRORS[heading.split()[0]]], joint.position_unit)
 
 
-def report(motion: ComparedMotion, runs: Mapping[str, ComparedRun]) -> dict[str, dict[str, list[float | None]]]:
-    """Return the figures for JSON: law → figure → a value for each joint, null where there is none."""
-    return {name: {key: _plain(values) for key, values in run.figures(motion).items()} for name, run in runs.items()}
-
-
-def _plain(values: Array) -> list[float | None]:
-    return [_number(value) for value in values.tolist()]
-
-
-def _number(value: float) -> float | None:
-    return value if np.isfinite(value) else None
+def report(motion: ComparedMotion, runs: Mapping[str, ComparedRun]) -> dict[str, dict[str, list[float]]]:
+    """Return the figures for JSON: law → figure → a value for each joint, NaN where there is none."""
+    return {name: {key: values.tolist() for key, values in run.figures(motion).items()} for name, run in runs.items()}
 
 
 VERB = Verb(

@@ -322,11 +322,11 @@ def print_arm(
                     result.base.text(),
                     result.base_nominal.tolist(),
                     result.base_values.tolist(),
-                    [_finite(value) for value in result.base_errors],
+                    result.base_errors.tolist(),
                     strict=True,
                 )
             ],
-            "condition": _finite(result.condition),
+            "condition": result.condition,
             "parameters": [_parameter(one) for one in result.parameters],
             "out": None if args.out is None else str(args.out),
             "report": None if args.report is None else str(args.report),
@@ -373,14 +373,14 @@ def print_payload(found: PayloadEstimate, robot: Robot, used: Sequence[PreparedS
         {
             "link": payload.link,
             "mass": payload.mass,
-            "mass_error": _finite(found.mass_error),
+            "mass_error": found.mass_error,
             "com": np.asarray(payload.com).tolist(),
-            "com_error": [_finite(value) for value in found.com_error],
+            "com_error": np.asarray(found.com_error).tolist(),
             "inertia": np.asarray(payload.inertia).tolist(),
             "identified": list(found.identified),
             "reason": found.reason,
-            "rms": {name: _finite(value) for name, value in zip(names, found.rms, strict=True)},
-            "rms_without": {name: _finite(value) for name, value in zip(names, found.rms_without, strict=True)},
+            "rms": dict(zip(names, found.rms.tolist(), strict=True)),
+            "rms_without": dict(zip(names, found.rms_without.tolist(), strict=True)),
             "recordings": [_recording(one) for one in used],
         }
     )
@@ -424,9 +424,11 @@ def _table(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> Any:
 
 
 def _recording(one: PreparedSamples) -> dict[str, Any]:
-    found = {key: getattr(one, key) for key in ("name", "effort", "cutoff", "delay", "periods", "used", "duration")}
+    found = {
+        key: getattr(one, key)
+        for key in ("name", "effort", "cutoff", "delay", "delay_error", "periods", "used", "duration")
+    }
     return found | {
-        "delay_error": _finite(one.delay_error),
         "samples": len(one.samples),
         "still": list(one.still),
         "notes": list(one.notes),
@@ -434,20 +436,14 @@ def _recording(one: PreparedSamples) -> dict[str, Any]:
 
 
 def _parameter(one: Parameter) -> dict[str, Any]:
-    numbers = {name: _finite(getattr(one, name)) for name in ("nominal", "value", "standard_error")}
-    return asdict(one) | numbers | {"identified": bool(one.identified)}
+    return asdict(one) | {"identified": bool(one.identified)}
 
 
 def _errors(found: Prediction, names: Sequence[str]) -> dict[str, Any]:
     return {
-        name: {"rms": _finite(rms), "relative": _finite(relative)}
-        for name, rms, relative in zip(names, found.rms, found.relative, strict=True)
+        name: {"rms": rms, "relative": relative}
+        for name, rms, relative in zip(names, found.rms.tolist(), found.relative.tolist(), strict=True)
     }
-
-
-def _finite(value: Any) -> float | None:
-    """Return a number for JSON, which has no infinity and no NaN."""
-    return float(value) if np.isfinite(value) else None
 
 
 VERB = Verb(

@@ -232,13 +232,11 @@ def plan_figures(plan: Plan, problem: Problem) -> dict[str, Any]:
         "reason": plan.reason,
         "method": plan.method,
         "duration": plan.duration,
-        "cost": _number(plan.cost),
+        "cost": plan.cost,
         "solve_time": plan.solve_time,
         "points": len(plan.times),
-        "dynamics_error": _number(plan.dynamics_error),
-        "worst": None
-        if violation is None
-        else {"constraint": violation.constraint, "amount": _number(violation.amount)},
+        "dynamics_error": plan.dynamics_error,
+        "worst": None if violation is None else {"constraint": violation.constraint, "amount": violation.amount},
         "joints": dict(zip(plan.joints, _rows(plan, problem), strict=True)),
     }
 
@@ -300,11 +298,7 @@ def _rows(plan: Plan, problem: Problem) -> list[dict[str, float | None]]:
 
 def _ratio(value: float, limit: float) -> float | None:
     """A value over its limit [-], None where there is no limit."""
-    return _number(float(value / limit)) if isfinite(limit) else None
-
-
-def _number(value: float) -> float | None:
-    return value if isfinite(value) else None
+    return float(value / limit) if isfinite(limit) else None
 
 
 def send(plan: Plan) -> None:

@@ -116,6 +116,21 @@ def node_command(
     return [sys.executable, "-m", f"robodyn_ros.nodes.{node}", "--ros-args", *ros]
 
 
+def messages_of(process: subprocess.Popen[str]) -> Iterator[dict[str, Any] | None]:
+    """Yield the messages of a node until it ends; Ctrl-C goes to the node, and None stands for it."""
+    assert process.stdout is not None
+    while True:
+        try:
+            line = process.stdout.readline()
+        except KeyboardInterrupt:
+            process.send_signal(signal.SIGINT)
+            yield None
+            continue
+        if not line:
+            return
+        yield json.loads(line)
+
+
 @contextmanager
 def signals_deferred() -> Iterator[None]:
     """Have SIGINT and SIGTERM take effect at the end of the block.

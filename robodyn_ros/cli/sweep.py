@@ -133,7 +133,7 @@ def show_case(study: Study, number: int, plot: Path | None, json: bool) -> ExitC
         title = f"{study.name}, case {number}: {runner.setup(case).hardware.robot.name} under {case.controller}"
         plot_trial(runner.run(case).trial, runner.robot, title, with_folder(plot))
     if json:
-        print_json({name: None if value != value else value for name, value in row.items()})
+        print_json(row)
     else:
         out = console()
         if row["failed"]:
@@ -147,11 +147,11 @@ def show_case(study: Study, number: int, plot: Path | None, json: bool) -> ExitC
 
 def _run_study(args: Namespace, study: Study) -> ExitCode:
     """Run all cases, summarise and report; the answer is whether every case meets the specification."""
-    from robodyn_ros.simulation.sweeps.results import need
+    from robodyn_ros.simulation.sweeps.results import need_pyarrow
     from robodyn_ros.simulation.sweeps.summary import summarise
     from robodyn_ros.simulation.sweeps.sweep import sweep
 
-    need()
+    need_pyarrow()
     if not args.no_report and find_spec("matplotlib") is None:
         raise ConfigurationError(f"the report needs matplotlib: {pip_install('robodyn_ros[plot]')}, or --no-report")
     folder = args.out or Path(study.name)
@@ -330,15 +330,12 @@ def _sensitivities(summary: Summary) -> Table:
 
 
 def as_json(summaries: list[Summary]) -> dict[str, Any]:
-    """Return the summaries for JSON; NaN becomes null.
+    """Return the summaries for JSON.
 
     Args:
         summaries: one for each controller.
     """
     from robodyn_ros.simulation.sweeps.summary import QUANTILES
-
-    def plain(value: float) -> float | None:
-        return value if value == value else None
 
     return {
         "controllers": {
@@ -353,17 +350,13 @@ def as_json(summaries: list[Summary]) -> dict[str, Any]:
                 "bounds": [
                     {
                         **bound._asdict(),
-                        "quantiles": dict(zip(map(str, QUANTILES), map(plain, bound.quantiles), strict=True)),
+                        "quantiles": dict(zip(map(str, QUANTILES), bound.quantiles, strict=True)),
                     }
                     for bound in each.bounds
                 ],
-                "worst": [
-                    {"case": number, "margin": plain(margin), "failed": why} for number, margin, why in each.worst
-                ],
+                "worst": [{"case": number, "margin": margin, "failed": why} for number, margin, why in each.worst],
                 "sensitivities": {
-                    output: {
-                        name: {key: plain(x) for key, x in found._asdict().items()} for name, found in of_inputs.items()
-                    }
+                    output: {name: found._asdict() for name, found in of_inputs.items()}
                     for output, of_inputs in each.sensitivities.items()
                 },
             }

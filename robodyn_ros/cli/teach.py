@@ -8,7 +8,6 @@ The teacher and the replayer are nodes, each a process of its own. They write a 
 
 from __future__ import annotations
 
-import json
 import signal
 import subprocess
 import sys
@@ -21,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import check_file, console, print_json, with_folder
 from robodyn_ros.cli.parameters import add_parameters, check_used, gather
-from robodyn_ros.cli.processes import node_command
+from robodyn_ros.cli.processes import messages_of, node_command
 from robodyn_ros.cli.verb import ExitCode, Verb
 from robodyn_ros.die_with_parent import dying_with_parent
 from robodyn_ros.errors import NotReadyError
@@ -149,17 +148,11 @@ def _follow(command: list[str], folder: Path) -> dict[str, Any]:
     with open(log, "w", encoding="utf-8") as err:
         command = dying_with_parent(command, signal.SIGTERM)  # it switches the controller back to its law
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=err, text=True, start_new_session=True)
-        assert process.stdout is not None
-        while True:
-            try:
-                line = process.stdout.readline()
-            except KeyboardInterrupt:
-                process.send_signal(signal.SIGINT)
+        for message in messages_of(process):
+            if message is None:
                 interrupted = interrupted or last.get("stage") != "recording"
                 continue
-            if not line:
-                break
-            last = json.loads(line)
+            last = message
             if last.get("stage") == "recording":
                 out.print("Guide the arm by hand now. Enter or Ctrl-C ends it.", style="cyan")
             elif "stage" in last:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from functools import partial
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from robodyn_ros.cli.arm import add_joints, chosen_arm
 from robodyn_ros.cli.console import check_file, console, print_json, write_file
@@ -121,16 +121,11 @@ def write(path: Path, study: str, best: Tuned, after: Score) -> None:
     write_file("--out", path, about + content)
 
 
-def _finite(score: Score) -> dict[str, Any]:
-    """A score for JSON, which has no infinity."""
-    return {key: value if key == "stopped" or isfinite(value) else None for key, value in score._asdict().items()}
-
-
 def _show(args: Namespace, study: Study, best: Tuned, before: Score, after: Score) -> None:
     if args.json:
         about = {"controller": best.controller, "gains": best.gains, "candidates": best.candidates}
         compared = {"before": before, "after": after, "tuning": best.score}
-        scores = {name: _finite(each) for name, each in compared.items()}
+        scores = {name: each._asdict() for name, each in compared.items()}
         print_json({"study": study.name, **about, **scores, "file": str(args.out)})
         return
     from rich import box

@@ -20,7 +20,7 @@ from robodyn_ros.control.step_numbers import first_memory, step_settings
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.symbolic.export.listing import facts, identifier, plain
 from robodyn_ros.engine.codegen import TERMS
-from robodyn_ros.engine.listing import UNARY, Angles, Statements
+from robodyn_ros.engine.listing import UNARY, Angles, Statements, c_number
 from robodyn_ros.engine.tracing import TraceError
 from robodyn_ros.errors import ConfigurationError
 from robodyn_ros.robot.pose import Array
@@ -215,12 +215,8 @@ def _helper(name: str) -> str:
 
 
 def _table(values: Array) -> str:
-    texts = [_number(value) for value in values.tolist()]
+    texts = [c_number(value) for value in values.tolist()]
     return ",\n".join("  " + ", ".join(texts[k : k + PER_LINE]) for k in range(0, len(texts), PER_LINE))
-
-
-def _number(value: float) -> str:
-    return repr(value) if np.isfinite(value) else ("-" if value < 0.0 else "") + "INFINITY"
 
 
 def _pairs(values: list[tuple[int, int]]) -> str:

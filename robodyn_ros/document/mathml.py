@@ -13,7 +13,7 @@ from base64 import b64encode
 from pathlib import Path
 from xml.etree import ElementTree
 
-from robodyn_ros.errors import ConfigurationError, RobodynError, pip_install
+from robodyn_ros.errors import RobodynError, need
 
 NAMESPACE = "http://www.w3.org/1998/Math/MathML"
 
@@ -61,14 +61,9 @@ def mathml(formula: str, display: str = "inline") -> str:
         ConfigurationError: latex2mathml is not installed.
         RobodynError: the converter does not know a part of the formula.
     """
+    converter = need("latex2mathml.converter", "formulas in HTML need latex2mathml", "robodyn_ros[symbolic]")
     try:
-        from latex2mathml.converter import convert
-    except ImportError as cause:
-        raise ConfigurationError(
-            f"formulas in HTML need latex2mathml: {pip_install('robodyn_ros[symbolic]')}"
-        ) from cause
-    try:
-        tree = ElementTree.fromstring(convert(formula, display=display))
+        tree = ElementTree.fromstring(converter.convert(formula, display=display))
     except ElementTree.ParseError as cause:
         raise RobodynError(f"{formula!r} has something in it that is not known to the converter") from cause
     for element in tree.iter():

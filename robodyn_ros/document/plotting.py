@@ -22,7 +22,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.errors import ConfigurationError, pip_install
+from robodyn_ros.errors import need
 
 Curve = NDArray[np.float64]
 
@@ -105,11 +105,9 @@ def new_figure(
     Raises:
         ConfigurationError: matplotlib is not installed.
     """
-    try:
-        import matplotlib
-        from matplotlib.figure import Figure
-    except ImportError as cause:
-        raise ConfigurationError(f"figures need matplotlib: {pip_install('robodyn_ros[plot]')}") from cause
+    matplotlib = need("matplotlib", "figures need matplotlib", "robodyn_ros[plot]")
+    from matplotlib.figure import Figure
+
     with matplotlib.rc_context(PLOT_STYLE):
         if path is None:
             from matplotlib import pyplot

@@ -171,7 +171,7 @@ class Statements:
         for i in indices:
             node = self._nodes[i]
             if node.name == "const":
-                self._text[i] = _literal(node.value)
+                self._text[i] = f"({c_number(node.value)})"
             elif node.name == "input":
                 k, j = node.place
                 self._text[i] = f"p[{j}]" if k == self._parameters else f"x{k}[{j}]"
@@ -216,5 +216,6 @@ class Statements:
         return f"{self._text[node.operands[0]]} * {name}" if node.name == "div" else name
 
 
-def _literal(value: float) -> str:
-    return f"({value!r})" if isfinite(value) else "NAN" if isnan(value) else f"({'-' if value < 0 else ''}INFINITY)"
+def c_number(value: float) -> str:
+    """A number in C."""
+    return repr(value) if isfinite(value) else "NAN" if isnan(value) else f"{'-' if value < 0 else ''}INFINITY"

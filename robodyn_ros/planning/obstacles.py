@@ -99,20 +99,22 @@ def _read(name: str, entry: dict[str, object]) -> Obstacle:
 
 
 def _three(name: str, what: str, values: object) -> Array:
-    try:
-        array = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        array = np.full(1, np.nan)
+    array = _array(values)
     if array.shape != (3,) or not np.isfinite(array).all():
         raise InputError("obstacles", f"{what} of {name!r} must be three finite numbers, not {values!r}", values)
     return array
 
 
 def _positive(name: str, what: str, values: object, count: int) -> Array:
-    try:
-        array = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        array = np.full(1, np.nan)
+    array = _array(values)
     if array.shape != (count,) or not (np.isfinite(array) & (array > 0.0)).all():
         raise InputError("obstacles", f"{what} of {name!r} must be above 0, not {values!r}", values)
     return array
+
+
+def _array(values: object) -> Array:
+    """The numbers; one NaN if they are none."""
+    try:
+        return np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        return np.full(1, np.nan)

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from robodyn_ros.errors import ConfigurationError, pip_install
+from robodyn_ros.errors import ConfigurationError, need
 from robodyn_ros.kinematics import se3
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
@@ -201,10 +201,7 @@ class Browser:
             ConfigurationError: viser is not installed or not the right one, or the port is taken.
             RobodynError: there is no such link, or the URDF's shapes cannot be read.
         """
-        try:
-            import viser
-        except ImportError as cause:
-            raise ConfigurationError(f"the viewer needs viser: {pip_install('robodyn_ros[viewer]')}") from cause
+        viser = need("viser", "the viewer needs viser", "robodyn_ros[viewer]")
         check_free(host, port)
         self.overlay = Overlay(robot, tip)
         gate = Gate(host, port, robot.name)

@@ -37,6 +37,7 @@ from robodyn_ros.control.step_numbers import StepMemory, StepSettings, width
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.inertial_parameters import BASIS, moved, parameters_of, to_parameters, to_pseudo
 from robodyn_ros.engine.c_structs import Record
+from robodyn_ros.engine.listing import c_number
 from robodyn_ros.engine.program import Program, digest
 from robodyn_ros.engine.tracing import TracedArray, column, elements_of, symbols
 from robodyn_ros.errors import ConfigurationError
@@ -321,7 +322,7 @@ class Arm:
             **{f"LEAVE_{name.upper()}": place for place, name in enumerate(FINAL_COMMANDS)},
             **{f"STEP_{name}": place for name, place in self._step_places().items()},
         }
-        defined = "\n".join(f"#define {name} {_number(value)}" for name, value in numbers.items())
+        defined = "\n".join(f"#define {name} {c_number(value)}" for name, value in numbers.items())
         return f"{defined}\n\nenum {{\n" + ",\n".join(f"  {name} = {value}" for name, value in whole.items()) + "\n};"
 
     def _words(self) -> list[str]:
@@ -425,7 +426,7 @@ class Arm:
             choices = f"CHOICES_{index}" if item.choices else "0"
             lines.append(
                 f"  {{{_quoted(item.spec.name)}, '{item.kind}', {int(item.fixed)}, {start}, {len(item.numbers)}, "
-                f"{_number(least)}, {_number(greatest)}, {choices}}}"
+                f"{c_number(least)}, {c_number(greatest)}, {choices}}}"
             )
         return "static const ArmParameter PARAMETERS[] = {\n" + ",\n".join(lines) + "\n};"
 
@@ -511,7 +512,7 @@ def _members(array: Any, pointers: set[str], indent: str) -> Iterable[str]:
 
 def _braced(values: Any) -> str:
     """A number, or numbers of an array."""
-    texts = [_number(value) for value in np.ravel(values).tolist()]
+    texts = [c_number(value) for value in np.ravel(values).tolist()]
     return f"{{{', '.join(texts)}}}" if np.ndim(values) else texts[0]
 
 
@@ -522,7 +523,7 @@ def table(name: str, values: Array) -> str:
 
 
 def _table(values: Array) -> str:
-    texts = [_number(value) for value in np.ravel(values).tolist()]
+    texts = [c_number(value) for value in np.ravel(values).tolist()]
     return ",\n".join("  " + ", ".join(texts[k : k + PER_LINE]) for k in range(0, len(texts), PER_LINE))
 
 
@@ -556,14 +557,6 @@ def array_widths(program: Program, parameters: int) -> list[int]:
 
 def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
-
-
-def _number(value: float) -> str:
-    if isinstance(value, int):
-        return str(value)
-    if np.isnan(value):
-        return "NAN"
-    return repr(value) if np.isfinite(value) else ("-" if value < 0.0 else "") + "INFINITY"
 
 
 def _cast(record: Record, name: str) -> str:

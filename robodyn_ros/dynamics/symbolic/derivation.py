@@ -12,14 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from importlib.util import find_spec
 
 from numpy.typing import ArrayLike
 
 from robodyn_ros.document.blocks import Document, PictureBlock, TextBlock, quoted
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
-from robodyn_ros.errors import ConfigurationError, InputError, pip_install
+from robodyn_ros.errors import ConfigurationError, InputError, need
 from robodyn_ros.kinematics.sketch import WIDTH, sketch
 
 STEPS = (
@@ -73,8 +72,7 @@ def derive(
             raise InputError("step", f"{step!r} is not one of {', '.join(STEPS)}", step)
     if not isinstance(dynamics, CompiledDynamics):
         raise ConfigurationError(f"{type(dynamics).__name__} computes numbers only: take rnea or lagrangian")
-    if find_spec("sympy") is None:
-        raise ConfigurationError(f"a derivation is written with SymPy: {pip_install('robodyn_ros[symbolic]')}")
+    need("sympy", "a derivation is written with SymPy", "robodyn_ros[symbolic]")
     from robodyn_ros.dynamics.symbolic.closed_steps import closed_sections, readable_form
     from robodyn_ros.dynamics.symbolic.general_steps import general_sections, pose_section
 

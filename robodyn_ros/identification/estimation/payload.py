@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.signal import savgol_filter
 
 from robodyn_ros.checks import non_negative
@@ -25,6 +25,7 @@ from robodyn_ros.identification.estimation.identify import NOT_EXCITED
 from robodyn_ros.identification.estimation.physical import fit_physical
 from robodyn_ros.identification.estimation.regression import Regression, estimate
 from robodyn_ros.identification.estimation.regression_model import IDENTIFIED_GAIN
+from robodyn_ros.identification.estimation.result import root_mean_square
 from robodyn_ros.identification.settings import IdentificationSettings
 from robodyn_ros.identification.signals.samples import Samples
 from robodyn_ros.robot.pose import Array
@@ -133,8 +134,8 @@ def estimate_payload(
         com_error=np.sqrt(np.diag(slope @ fit.covariance[:4, :4] @ slope.T)),
         identified=shown,
         reason="" if all(shown) else NOT_EXCITED,
-        rms=_root_mean_square(rest - columns @ fit.x, used),
-        rms_without=_root_mean_square(rest, used),
+        rms=root_mean_square(rest - columns @ fit.x, used),
+        rms_without=root_mean_square(rest, used),
     )
 
 
@@ -143,12 +144,6 @@ def _prior_ball() -> Array:
     mass = DENSITY * 4.0 / 3.0 * np.pi * SIZE**3
     inertia = 0.4 * mass * SIZE**2
     return np.array([mass, 0.0, 0.0, 0.0, inertia, 0.0, inertia, 0.0, 0.0, inertia])
-
-
-def _root_mean_square(values: Array, used: NDArray[np.bool_]) -> Array:
-    with np.errstate(invalid="ignore", divide="ignore"):
-        found: Array = np.sqrt(np.sum(values**2 * used, axis=0) / np.sum(used, axis=0))
-    return found
 
 
 def estimate_online(

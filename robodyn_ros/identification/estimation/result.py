@@ -45,6 +45,13 @@ class Parameter:
     reason: str = ""
 
 
+def root_mean_square(values: Array, used: NDArray[np.bool_]) -> Array:
+    """Root mean square of the values (N, n) that are used, (n,); NaN for a joint of which none is."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found: Array = np.sqrt(np.sum(values**2 * used, axis=0) / np.sum(used, axis=0))
+    return found
+
+
 @dataclass(frozen=True, eq=False)
 class Prediction:
     """The efforts that a model predicts, beside the measured ones.
@@ -68,18 +75,13 @@ class Prediction:
     @cached_property
     def rms(self) -> Array:
         """Root mean square of the residual, (n,) in [N·m] or [N]; NaN for a joint without used efforts."""
-        return self._root_mean_square(self.residual)
+        return root_mean_square(self.residual, self.used)
 
     @cached_property
     def relative(self) -> Array:
         """Root mean square of the residual over that of the measured effort, (n,)."""
         with np.errstate(invalid="ignore", divide="ignore"):
-            found: Array = self.rms / self._root_mean_square(self.samples.effort)
-        return found
-
-    def _root_mean_square(self, values: Array) -> Array:
-        with np.errstate(invalid="ignore", divide="ignore"):
-            found: Array = np.sqrt(np.sum(values**2 * self.used, axis=0) / np.sum(self.used, axis=0))
+            found: Array = self.rms / root_mean_square(self.samples.effort, self.used)
         return found
 
 

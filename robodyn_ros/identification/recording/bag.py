@@ -12,13 +12,12 @@ were received before and after them. Their time of transport then shows as a del
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from robodyn_ros.errors import ConfigurationError, InputError, pip_install
+from robodyn_ros.errors import InputError, need
 from robodyn_ros.identification.recording.recording import (
     BAG_FILES,
     RecordedTrack,
@@ -66,8 +65,7 @@ def read_bag(path: Path, joints: tuple[str, ...], source: RecordingSource) -> Re
         ConfigurationError: rosbags is not installed.
         InputError: the bag cannot be read, or lacks data; the message names them.
     """
-    if find_spec("rosbags") is None:
-        raise ConfigurationError(f"bags need rosbags: {pip_install('robodyn_ros[recording]')}")
+    need("rosbags", "bags need rosbags", "robodyn_ros[recording]")
     _check_files(path)
     name = str(path)
     try:

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from robodyn_ros.checks import is_finite
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.inertial_parameters import parameters_of, standard_parameters
-from robodyn_ros.errors import ConfigurationError, pip_install
+from robodyn_ros.errors import ConfigurationError, need
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.description import read_document
 from robodyn_ros.robot.pose import Array
@@ -148,7 +148,7 @@ class MuJoCoModel:
         Raises:
             ConfigurationError: MuJoCo is not installed, or cannot model this arm.
         """
-        self.module = mujoco = _import()
+        self.module = mujoco = need("mujoco", "MuJoCo is not installed", "mujoco")
         robot, parameters = dynamics.robot, dynamics.parameters
         self.model, altered = self._compiled(reduced(robot.urdf, contact))
         self.data = mujoco.MjData(self.model)
@@ -265,11 +265,3 @@ def _fits(robot: Robot, name: str) -> bool:
     moments = np.linalg.eigvalsh(inertial.inertia)
     enough = inertial.mass > LEAST["boundmass"] and moments[0] > LEAST["boundinertia"]
     return bool(enough and moments[0] + moments[1] >= moments[2])
-
-
-def _import() -> Any:
-    try:
-        import mujoco
-    except ImportError as cause:
-        raise ConfigurationError(f"MuJoCo is not installed: {pip_install('mujoco')}") from cause
-    return mujoco

@@ -13,7 +13,7 @@ from contextlib import suppress
 from itertools import chain
 from typing import Any
 
-from robodyn_ros.errors import ConfigurationError, RobodynError, pip_install
+from robodyn_ros.errors import RobodynError, need
 from robodyn_ros.simulation.sweeps.runner import Chunk, Rows
 from robodyn_ros.simulation.sweeps.study import Study
 from robodyn_ros.simulation.sweeps.sweep import AHEAD, Backend, FinishedChunk
@@ -46,7 +46,7 @@ def cluster(address: str, timeout: float = RECONNECT_TIMEOUT) -> Backend:
         ConfigurationError: distributed is not installed.
         ClusterError: the address is not one of a scheduler.
     """
-    _need()
+    need("distributed", "a Dask cluster needs distributed", "robodyn_ros[sweep]")
     if not re.fullmatch(r"\w+://\S+:\d+", address):
         raise ClusterError(f"{address!r} is no address of a scheduler: tcp://host:port")
 
@@ -164,10 +164,3 @@ def _threads(client: Any) -> int:
 def _close(client: Any) -> None:
     with suppress(OSError, CancelledError):  # the scheduler may be gone
         client.close(timeout=POLL_INTERVAL)
-
-
-def _need() -> None:
-    try:
-        import distributed  # noqa: F401
-    except ImportError as cause:
-        raise ConfigurationError(f"a Dask cluster needs distributed: {pip_install('robodyn_ros[sweep]')}") from cause

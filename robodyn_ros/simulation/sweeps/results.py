@@ -14,10 +14,9 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
-from robodyn_ros.errors import ConfigurationError, InputError, pip_install
+from robodyn_ros.errors import InputError, need
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.sweeps.runner import Chunk, Rows
 from robodyn_ros.simulation.sweeps.study import QUANTITIES, Study
@@ -84,7 +83,7 @@ class Results:
 
     def store(self, chunk: Chunk, rows: Rows) -> None:
         """Store the rows of a chunk."""
-        pyarrow = need()
+        pyarrow = need_pyarrow()
         from pyarrow import parquet
 
         table = pyarrow.Table.from_pylist(rows, schema=self._schema)
@@ -95,7 +94,7 @@ class Results:
 
     def join(self, wanted: list[Chunk]) -> None:
         """Join the parts to one file."""
-        pyarrow = need()
+        pyarrow = need_pyarrow()
         from pyarrow import parquet
 
         if self.file.exists():
@@ -117,7 +116,7 @@ class Results:
 
 def schema(study: Study, joints: tuple[str, ...]) -> Any:
     """Return the columns of the file: inputs of the case, figures of each joint, and judgement of the case."""
-    pyarrow = need()
+    pyarrow = need_pyarrow()
     number, text, switch = pyarrow.float64(), pyarrow.string(), pyarrow.bool_()
     columns = [("case", pyarrow.int64()), ("controller", text), ("seed", pyarrow.int64())]
     for name, distribution in study.vary.items():
@@ -131,7 +130,7 @@ def schema(study: Study, joints: tuple[str, ...]) -> Any:
 
 def column(file: Path, name: str) -> Array:
     """Return one column of all rows, (cases,)."""
-    need()
+    need_pyarrow()
     from pyarrow import parquet
 
     values: Array = parquet.read_table(file, columns=[name]).column(0).to_numpy()
@@ -140,7 +139,7 @@ def column(file: Path, name: str) -> Array:
 
 def rows(file: Path, numbers: list[int]) -> Iterator[dict[str, Any]]:
     """Yield the rows of some cases, by their numbers."""
-    need()
+    need_pyarrow()
     from pyarrow import parquet
 
     wanted = set(numbers)
@@ -150,17 +149,13 @@ def rows(file: Path, numbers: list[int]) -> Iterator[dict[str, Any]]:
             yield from (batch.slice(i, 1).to_pylist()[0] for i, case in enumerate(cases) if case in wanted)
 
 
-def need() -> ModuleType:
+def need_pyarrow() -> Any:
     """Import pyarrow.
 
     Raises:
-        ConfigurationError: pyarrow is not installed.
+        ConfigurationError: it is not installed.
     """
-    try:
-        import pyarrow
-    except ImportError as cause:
-        raise ConfigurationError(f"results in Parquet need pyarrow: {pip_install('robodyn_ros[sweep]')}") from cause
-    return pyarrow  # type: ignore[no-any-return]
+    return need("pyarrow", "results in Parquet need pyarrow", "robodyn_ros[sweep]")
 
 
 def _digest(about: Path) -> str:

@@ -16,14 +16,13 @@ both formats without ROS.
 from __future__ import annotations
 
 import csv
-from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
-from robodyn_ros.errors import ConfigurationError, InputError, pip_install
+from robodyn_ros.errors import InputError, need
 from robodyn_ros.robot import Joint, Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.trial.trial import Trial, TrialSamples
@@ -105,8 +104,7 @@ def check(path: Path, kind: str) -> None:
         ConfigurationError: rosbags is not installed.
         InputError: the folder of the rosbag2 exists.
     """
-    if find_spec("rosbags") is None:
-        raise ConfigurationError(f"bags need rosbags: {pip_install('robodyn_ros[recording]')}")
+    need("rosbags", "bags need rosbags", "robodyn_ros[recording]")
     if kind == "rosbag2" and path.exists():
         raise InputError("folder", f"{path} exists already, and a bag is not overwritten", path)
 

@@ -9,11 +9,10 @@ What ``Parameters`` holds, gravity and payload among it, is written into the cod
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.util import find_spec
 
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
-from robodyn_ros.errors import ConfigurationError, InputError, pip_install
+from robodyn_ros.errors import ConfigurationError, InputError, need
 
 LANGUAGES = ("c", "python", "latex")
 
@@ -51,8 +50,7 @@ def export(
             f"{type(dynamics).__name__} computes numbers only: take a plugin that writes expressions"
         )
     if language == "latex":
-        if find_spec("sympy") is None:
-            raise ConfigurationError(f"LaTeX is written with SymPy: {pip_install('robodyn_ros[symbolic]')}")
+        need("sympy", "LaTeX is written with SymPy", "robodyn_ros[symbolic]")
         from robodyn_ros.dynamics.symbolic.export.latex import latex_files  # needs SymPy
 
         return latex_files(dynamics, quantities, stem)
