@@ -140,7 +140,7 @@ PARALLEL = 1e-12
 """Tolerance of the sine between parallel axes, and of the distance of axes that meet, relative to the arm's size."""
 
 PARALLEL_DISTANCE = 1e3
-"""Distance of the feet, over the arm's size, from which on axes count as parallel up to rounding in the URDF."""
+"""Distance of the feet, over the arm's size, above which two axes are almost parallel, which is an error."""
 
 
 class DHReading(NamedTuple):
