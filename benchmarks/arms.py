@@ -12,7 +12,7 @@ inverse dynamics at some states, relative to the greatest effort there.
 
 An arm with effort limits moves in simulation, with the default gains at 500 Hz: the chain from the root to the tip, the
 other joints (a gripper, a second arm) locked. Shown is the root mean square of the tracking error of the worst joint,
-under computed torque and under pd, or what is said beforehand in place of a motion.
+under computed torque and under pd, or the error message in place of a motion.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ OPTIONS = (
     *([], ["movable_base"], ["repaired_inertia"], ["repaired_inertia", "movable_base"]),
     *(["closed_loops"], ["closed_loops", "repaired_inertia"]),
 )
-"""What is tried, one after the other."""
+"""The descriptions to try, in order."""
 
 MANY = 12
 """With more joints than this the Lagrangian's expressions take long to write; rnea goes on alone."""
@@ -144,7 +144,7 @@ def chain(robot: Robot) -> Robot:
 
 
 def moved(arm: Robot) -> str:
-    """The greatest RMS of a joint's tracking error under each law, or what is said beforehand."""
+    """The greatest RMS of a joint's tracking error under each law, or the error message."""
     if arm.n > CHAIN:
         return f"{arm.n} joints in a chain"
     if not np.isfinite(arm.effort_limit).all():

@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
 from robodyn_ros.errors import NotReadyError
-from robodyn_ros.nodes.common.script import AGAIN, Player, RepeatedRequest, ScriptStep
+from robodyn_ros.nodes.common.script import RETRY_PERIOD, Player, RepeatedRequest, ScriptStep
 
 MOTION = {"joints": ["elevator", "shoulder"], "times": [0.0, 1.0], "waypoints": [0.0, 0.0, 1.0, 1.0]}
 
@@ -63,26 +63,26 @@ def test_a_script_goes_on_as_far_as_it_can_and_tells_what_it_lacks():
 
     player = Player(script(), 2.0, lambda: now[0])
     come.update({"two", "three"})
-    assert not player.go_on()
+    assert not player.advance()
     assert done == []
     come.clear()
     come.add("one")
     now[0] = 2.0
-    assert not player.go_on()
+    assert not player.advance()
     assert done == ["one"]
     now[0] = 4.5
     with pytest.raises(NotReadyError, match=r"no sign of two, after 2 s"):
-        player.go_on()
+        player.advance()
     assert done == ["one", "end"]  # what it does in the end is done, whatever it lacks
 
     done.clear()
     come.update({"one", "two"})
     player = Player(script(), 2.0, lambda: now[0])
-    assert not player.go_on()
+    assert not player.advance()
     now[0] = 11.0
-    assert not player.go_on()
+    assert not player.advance()
     come.add("three")
-    assert player.go_on()
+    assert player.advance()
     assert done == ["one", "two", "three", "end"]
 
 
@@ -90,7 +90,7 @@ def test_a_request_whose_answer_is_lost_is_sent_again():
     now, sent = [0.0], []
     client = SimpleNamespace(call_async=lambda request: sent.append((request, Future())) or sent[-1][1])
     asked = RepeatedRequest(client, "pause", lambda: now[0])
-    for second in (0.5 * AGAIN, 1.1 * AGAIN, 1.9 * AGAIN, 2.3 * AGAIN):
+    for second in (0.5 * RETRY_PERIOD, 1.1 * RETRY_PERIOD, 1.9 * RETRY_PERIOD, 2.3 * RETRY_PERIOD):
         now[0] = second
         assert not asked.done()
     assert [request for request, _ in sent] == ["pause"] * 3

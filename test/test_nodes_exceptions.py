@@ -93,7 +93,7 @@ def test_it_is_counted_with_its_traceback_and_the_arm_goes_on(graph, prr):
 
 
 def test_the_observers_and_the_planner_go_on_too(graph, prr):
-    planner = graph.start("planner", robot_description=prr, via=breaking({"nodes.planner.node:standing_at": "1-1"}))
+    planner = graph.start("planner", robot_description=prr, via=breaking({"nodes.planner.node:rest_position": "1-1"}))
     markers = graph.start("markers", robot_description=prr, via=breaking({"nodes.common.watch:Watch._on_state": "2-3"}))
     others = [planner, markers]
     if find_spec("viser") is not None:

@@ -72,7 +72,7 @@ def _add_settings(parser: ArgumentParser) -> None:
     group = parser.add_argument_group("processing")
     text = "effort that counts (default: measured if there is one)"
     group.add_argument("--effort", default=EFFORTS[0], choices=EFFORTS, help=text)
-    text = "frequency of the low-pass filter (default: chosen by the data)"
+    text = "cutoff frequency of the low-pass filter (default: chosen by the data)"
     group.add_argument("--cutoff", type=float, metavar="HZ", help=text)
     text = "delay between recording and action of an effort (default: found from the motion)"
     group.add_argument("--delay", type=float, metavar="SECONDS", help=text)

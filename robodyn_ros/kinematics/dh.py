@@ -139,8 +139,8 @@ def _along(axis: Literal["x", "z"], angle: ArrayLike, way: ArrayLike) -> Array:
 PARALLEL = 1e-12
 """Tolerance of the sine between parallel axes, and of the distance of axes that meet, relative to the arm's size."""
 
-FAR = 1e3
-"""Distance of the feet, over the arm's size, from which on axes count as parallel up to rounding in the URDF."""
+PARALLEL_DISTANCE = 1e3
+"""Distance of the feet, over the arm's size, above which two axes are almost parallel, which is an error."""
 
 
 class DHReading(NamedTuple):
@@ -229,7 +229,10 @@ def _normals(robot: Robot, axes: list[_Axis]) -> list[_Normal]:
             square = sine**2
             leaves = one.point + np.cross(between, other.direction) @ across / square * one.direction
             arrives = other.point + np.cross(between, one.direction) @ across / square * other.direction
-            if max(np.linalg.norm(leaves - one.point), np.linalg.norm(arrives - other.point)) > FAR * size:
+            if (
+                max(np.linalg.norm(leaves - one.point), np.linalg.norm(arrives - other.point))
+                > PARALLEL_DISTANCE * size
+            ):
                 raise robot.description_error(
                     f"joint {other.body.joint.name!r}",
                     f"its axis is {sine:.2g} rad from parallel to that of {one.body.joint.name!r}, so that the table "

@@ -28,7 +28,7 @@ from robodyn_ros.robot import Pose
 from robodyn_ros.robot.configuration import ConfigurationSpace
 from robodyn_ros.robot.pose import Array
 
-FLAT = 1e-9
+PLANAR_TOLERANCE = 1e-9
 """Greatest sine that counts as zero in the test for a planar arm."""
 
 
@@ -152,8 +152,8 @@ def _normal(found: Screws) -> Array | None:
     if not turning:
         return None
     normal: Array = turning[0]
-    parallel = all(float(np.linalg.norm(np.cross(normal, axis))) < FLAT for axis in turning)
-    return normal if parallel and all(abs(float(axis @ normal)) < FLAT for axis in sliding) else None
+    parallel = all(float(np.linalg.norm(np.cross(normal, axis))) < PLANAR_TOLERANCE for axis in turning)
+    return normal if parallel and all(abs(float(axis @ normal)) < PLANAR_TOLERANCE for axis in sliding) else None
 
 
 def _task(found: Screws, normal: Array | None) -> Task:

@@ -58,10 +58,10 @@ COUNT = "commands since start"
 TIME, GAP = "simulated time [s]", "longest time without a command [ms]"
 """Names of the time, and of the longest time between two commands, in the diagnostics of the simulator."""
 
-SILENT = "no joint states"
+NO_STATES = "no joint states"
 """Report of a controller that waits for a state, by its own clock, before that is a fault."""
 
-TAKEN = "reference age [s]"
+REFERENCE_AGE = "reference age [s]"
 """Key of the controller's diagnostics that exists once it has a reference."""
 
 ROUNDING = 1e-4
@@ -161,11 +161,11 @@ class ConductorNode(ExceptionGuard, Node):  # type: ignore[misc]
                 raise NotReadyError("the controller does not receive the trajectory")
             self._send()
             yield from self._next_report("controller")
-            taken = bool(self._value("controller", TAKEN))
+            taken = bool(self._value("controller", REFERENCE_AGE))
         yield from self._set_paused(False)
         yield ScriptStep("the start of the trajectory", lambda: self._time() > 0.0)
         self._is_moving, self._gap = True, 0.0
-        yield ScriptStep("the end of the trajectory", lambda: self._time() > duration, longer=duration)
+        yield ScriptStep("the end of the trajectory", lambda: self._time() > duration, extra_time=duration)
         yield from self._next_report("simulator")
         self._is_moving = False
         yield from self._set_paused(True)
@@ -180,7 +180,7 @@ class ConductorNode(ExceptionGuard, Node):  # type: ignore[misc]
     def _all_is_well(self, *, paused: bool = False) -> bool:
         found = [self._diagnostics.get(name) for name in ("controller", "simulator")]
         return all(
-            status is not None and (status.level == DiagnosticStatus.OK or (paused and status.message == SILENT))
+            status is not None and (status.level == DiagnosticStatus.OK or (paused and status.message == NO_STATES))
             for status in found
         )
 
@@ -245,7 +245,7 @@ class ConductorNode(ExceptionGuard, Node):  # type: ignore[misc]
             self._progress = time
             error = self._trajectory.sample(time).q - self._recorder.states[-1][2][0]
             tell({"time": round(time, 6), "error": error.round(9).tolist()})
-        self._runner.go_on()
+        self._runner.advance()
 
     def _keep(self, add: Callable[[JointState], None], message: JointState) -> None:
         try:
@@ -261,13 +261,13 @@ class ConductorNode(ExceptionGuard, Node):  # type: ignore[misc]
             if not self._is_moving:
                 continue
             # In lockstep a busy machine only makes them wait: the controller for a state, the simulator for its answer.
-            waits = self._settings.lockstep and (status.message == SILENT or status.message.startswith(FAULT))
+            waits = self._settings.lockstep and (status.message == NO_STATES or status.message.startswith(FAULT))
             if status.level != DiagnosticStatus.OK and not waits:
                 problem = f"{name}: {status.message}"
                 self._problems.setdefault(NUMBER.sub("", problem), problem)  # once, even if its numbers change
             if name == "simulator":
                 self._gap = max(self._gap, float(self._value(name, GAP)) / 1e3)
-        self._runner.go_on()
+        self._runner.advance()
 
 
 class Recorder:

@@ -31,7 +31,7 @@ from robodyn_ros.nodes.common.parameters import NodeParameters, declare
 from robodyn_ros.nodes.common.qos import RELIABLE
 from robodyn_ros.nodes.common.script import Script, ScriptRunner, ScriptStep
 from robodyn_ros.nodes.common.watch import CONTROLLER, Watch
-from robodyn_ros.nodes.planner.messages import standing_at
+from robodyn_ros.nodes.planner.messages import rest_position
 from robodyn_ros.robot.pose import Array
 
 PERIOD = 0.02
@@ -80,15 +80,15 @@ class ReplayerNode(ExceptionGuard, Node):  # type: ignore[misc]
         yield ScriptStep("commands of the controller", lambda: watch.effort is not None)
         yield ScriptStep("a controller that takes trajectories", self._publisher.get_subscription_count)
         yield ScriptStep("a reference of the controller", lambda: watch.reference is not None)
-        standing_at(watch)
+        rest_position(watch)
         assert watch.reference is not None
         begin = watch.reference.copy()
         whole, start = approached(create_dynamics("rnea", robot), begin, motion)
         self._publisher.publish(_message(whole, robot.joint_names))
-        yield ScriptStep("the beginning of the motion", lambda: watch.is_told_to_leave(begin))
+        yield ScriptStep("the beginning of the motion", lambda: watch.has_left(begin))
         begun = watch.time
         tell({"stage": "moving to the beginning"})
-        yield ScriptStep("the beginning of the saved motion", lambda: watch.time - begun > start, longer=start)
+        yield ScriptStep("the beginning of the saved motion", lambda: watch.time - begun > start, extra_time=start)
         tell({"stage": "playing", "duration": motion.duration})
         greatest = np.zeros(robot.n)
 
@@ -97,7 +97,7 @@ class ReplayerNode(ExceptionGuard, Node):  # type: ignore[misc]
                 np.maximum(greatest, np.abs(watch.error), out=greatest)
             return watch.time - begun > whole.duration
 
-        yield ScriptStep("the end of the motion", is_over, longer=2.0 * motion.duration)
+        yield ScriptStep("the end of the motion", is_over, extra_time=2.0 * motion.duration)
         error = dict(zip(robot.joint_names, greatest.tolist(), strict=True))
         tell({"error": error})
 

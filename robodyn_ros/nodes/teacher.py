@@ -107,7 +107,7 @@ class TeacherNode(ExceptionGuard, Node):  # type: ignore[misc]
             yield from self._until("joint states", lambda: self._rows)
             self._rows.clear()
             tell({"stage": "recording", "law": self._law})
-            yield ScriptStep("the end of the demonstration", lambda: self._told, longer=LONGEST)
+            yield ScriptStep("the end of the demonstration", lambda: self._told, extra_time=LONGEST)
             tell({"stage": "the end"})
         finally:
             if before and before != self._law:

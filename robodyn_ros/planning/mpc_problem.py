@@ -101,8 +101,8 @@ class Deviation(Cost):
 def deviation_references(q: Array, qd: Array, h: float, kp: Array, kd: Array) -> Array:
     """The references of :class:`Deviation`, (K, 5n), at times h apart.
 
-    The acceleration of a step is its mean over the step, for the effort is held. A kd below √(2 kp), for which l has no
-    weight, is raised to that value, a damping ratio of 0.71.
+    The acceleration of a step is its mean over the step, because the effort is held. A kd below √(2 kp), for which l
+    has no weight, is raised to that value, a damping ratio of 0.71.
 
     Args:
         q: positions at K + 1 times, (K + 1, n) in [rad] or [m].

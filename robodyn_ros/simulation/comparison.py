@@ -248,7 +248,7 @@ class LawComparison:
         if lasting[worst] > 1e-3 * motion.size[worst]:
             joint = self.robot.joints[worst]
             left = quantity(float(lasting[worst]), joint.position_unit)
-            said += f". The steady-state error of {best}, {left} at {joint.name}, is an error of the model: "
+            said += f". The steady-state error of {best}, {left} at {joint.name}, comes from errors of the model: "
             said += "correct masses remove it, or integral action (integral rate above 0)"
         limited = [name for name, run in runs.items() if (run.saturated > 0.0).any()]
         return f"{said}.{' At an effort limit at times: ' + ', '.join(limited) + '.' if limited else ''}{failed}"

@@ -87,7 +87,7 @@ NOTE = '<div style="padding: 0 0.8em 0.5em; overflow-wrap: anywhere; color: #b45
 AT_FIRST = ("com", "gravity", "effort", "trace", "reference")
 """The layers that are shown at first."""
 
-NOWHERE = "…"
+NO_POSE = "…"
 """Text of the choice of a pose before and after a choice."""
 
 SOFTEST, STIFFEST = 0.1, 4.0
@@ -244,13 +244,13 @@ class Panel:
 
     def _add_motions(self) -> None:
         if self._poses:
-            goal = self._gui.add_dropdown("go to", (NOWHERE, *self._poses))
+            goal = self._gui.add_dropdown("go to", (NO_POSE, *self._poses))
 
             def go(_: Any) -> None:
                 if not self._quiet and goal.value in self._poses:
                     q = self._poses[goal.value]
                     self.set_sliders(q)
-                    self._set(goal, NOWHERE)
+                    self._set(goal, NO_POSE)
                     self._requests.reference(q)
 
             goal.on_update(go)

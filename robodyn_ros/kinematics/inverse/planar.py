@@ -39,7 +39,7 @@ from robodyn_ros.robot import Pose, Robot
 from robodyn_ros.robot.configuration import ConfigurationSpace
 from robodyn_ros.robot.pose import Array
 
-FLAT = 1e-9
+PLANAR_TOLERANCE = 1e-9
 """Greatest out-of-plane sines and lengths of a planar arm [-] or [m]."""
 
 
@@ -115,13 +115,17 @@ def planar_arm(robot: Robot, link: str) -> PlanarArm:
     one: Array = slide - (slide @ normal) * normal
     for obstacle, at_fault, problem in (
         (
-            np.linalg.norm(np.cross(normal, second[3:])) > FLAT,
+            np.linalg.norm(np.cross(normal, second[3:])) > PLANAR_TOLERANCE,
             names[-1],
             "does not turn in the plane of the one before",
         ),
-        (kind == "PRR" and abs(slide @ normal) > FLAT, names[0], "does not slide in the plane of the others"),
-        (np.linalg.norm(one) < FLAT, names[-1], "lies on the axis of the one before"),
-        (np.linalg.norm(points[1] - points[0]) < FLAT, names[-1], "lies on the axis of the one before"),
+        (
+            kind == "PRR" and abs(slide @ normal) > PLANAR_TOLERANCE,
+            names[0],
+            "does not slide in the plane of the others",
+        ),
+        (np.linalg.norm(one) < PLANAR_TOLERANCE, names[-1], "lies on the axis of the one before"),
+        (np.linalg.norm(points[1] - points[0]) < PLANAR_TOLERANCE, names[-1], "lies on the axis of the one before"),
     ):
         if obstacle:
             raise robot.description_error(f"joint {at_fault!r}", problem)
@@ -129,7 +133,7 @@ def planar_arm(robot: Robot, link: str) -> PlanarArm:
     plane = np.stack([one, np.cross(normal, one)])
     shoulder, elbow, tip = (complex(*(plane @ point)) for point in (*points, tool))
     links = elbow - shoulder, tip - elbow
-    if abs(links[1]) < FLAT:
+    if abs(links[1]) < PLANAR_TOLERANCE:
         raise robot.description_error(f"link {link!r}", f"lies on the axis of joint {names[-1]!r}")
     sense = 1.0 if normal @ second[3:] > 0.0 else -1.0
     lengths = abs(links[0]), abs(links[1])
@@ -213,7 +217,7 @@ class PlanarInverse:
         if (turn is None) == (self.arm.kind == "PRR"):
             raise InputError("turn", "must be given for a PRR arm only", turn)
         off = float(np.linalg.norm(self.arm.beside(given)))
-        if off > max(FLAT, slack):
+        if off > max(PLANAR_TOLERANCE, slack):
             return Branches((), False, -off, f"out of the plane of the arm by {off:.3g} m")
         wrist = complex(self.arm.in_plane(given))
         if turn is None:
@@ -230,13 +234,15 @@ class PlanarInverse:
         rotation, position = matrix[:3, :3], matrix[:3, 3]
         turned = rotation @ self.arm.home.T
         tilt = float(np.linalg.norm(turned @ self.arm.normal - self.arm.normal))
-        if tilt > FLAT:
+        if tilt > PLANAR_TOLERANCE:
             return Branches((), False, -inf, f"the tool cannot tilt out of the plane of the arm, by {tilt:.3g} rad")
         turn = self.arm.turn_of(rotation)
         if self.arm.kind == "PRR":
             return self.solve(position, turn, near, slack)
         found = self.solve(position, None, near, slack)
-        fitting = tuple(b for b in found.solutions if abs(_wrapped(b.q[0] + self.arm.sense * b.q[1] - turn)) <= FLAT)
+        fitting = tuple(
+            b for b in found.solutions if abs(_wrapped(b.q[0] + self.arm.sense * b.q[1] - turn)) <= PLANAR_TOLERANCE
+        )
         if found.reachable and not fitting:
             return Branches((), False, found.margin, "the position is reachable, but not with this orientation")
         return found._replace(solutions=fitting)

@@ -14,7 +14,7 @@ from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare
 from robodyn_ros.plugins import available
 from robodyn_ros.robot import LockedJoints, Robot
 
-NOWHERE = 1e6
+NOT_GIVEN = 1e6
 """Position of a locked joint that means "not given", and bound of the others [rad] or [m]."""
 
 
@@ -48,16 +48,16 @@ def declare_locked(node: Node, robot: Robot, read_only: bool = False) -> None:
     for joint in robot.joints:
         text = (
             f"position of joint {joint.name} if joints leaves it out [{joint.position_unit}]; the last that is known "
-            f"of it, or else the middle of its range, if {NOWHERE:g}"
+            f"of it, or else the middle of its range, if {NOT_GIVEN:g}"
         )
         name = f"locked_joints.{joint.name}"
-        declare(node, name, NOWHERE, text, bounds=(-NOWHERE, NOWHERE), read_only=read_only)
+        declare(node, name, NOT_GIVEN, text, bounds=(-NOT_GIVEN, NOT_GIVEN), read_only=read_only)
 
 
 def locked_position(parameters: NodeParameters, name: str) -> float | None:
     """Position of a locked joint [rad] or [m]; None if no parameter gives it."""
     given: float = parameters[f"locked_joints.{name}"]
-    return None if given == NOWHERE else given
+    return None if given == NOT_GIVEN else given
 
 
 def locked_joints(parameters: NodeParameters, robot: Robot) -> LockedJoints:

@@ -166,7 +166,7 @@ def _spin(executor: Executor, end: Exit, faults: Faults) -> None:
 
 
 def handle_event(executor: Executor, faults: Faults, timeout: float) -> None:
-    """Handle one event, or wait so long for one [s]; its exception is counted.
+    """Handle one event, or wait for one for a time at most [s]; its exception is counted.
 
     Raises:
         ExternalShutdownException: the context was shut down.

@@ -21,15 +21,15 @@ class ScriptStep(NamedTuple):
     """A condition that a script waits for."""
 
     what: str  # its name in the message if it is not met
-    come: Callable[[], object]  # returns whether it is met
-    longer: float = 0.0  # time that it may take beyond the player's patience [s]
+    is_met: Callable[[], object]  # returns whether it is met
+    extra_time: float = 0.0  # time that it may take beyond the player's patience [s]
 
 
 Script = Generator[ScriptStep, None, None]
 """A generator that yields each condition it waits for, and continues when that is met."""
 
 
-AGAIN = 5.0
+RETRY_PERIOD = 5.0
 """Time after which a request without an answer is sent again [s]."""
 
 
@@ -52,7 +52,7 @@ class RepeatedRequest:
 
     def done(self) -> bool:
         """Return whether there is an answer, and send the request again if there has been none for a while."""
-        if self._clock() - self._since > AGAIN:
+        if self._clock() - self._since > RETRY_PERIOD:
             self._asked.append(self._client.call_async(self._request))
             self._since = self._clock()
         return any(future.done() for future in self._asked)
@@ -77,7 +77,7 @@ class Player:
         self._clock = clock
         self._step, self._since = next(script), clock()
 
-    def go_on(self) -> bool:
+    def advance(self) -> bool:
         """Continue as far as the conditions are met; to be called after every event.
 
         Returns:
@@ -86,12 +86,12 @@ class Player:
         Raises:
             NotReadyError: a condition was not met in time.
         """
-        while self._step.come():
+        while self._step.is_met():
             step = next(self._script, None)
             if step is None:
                 return True
             self._step, self._since = step, self._clock()
-        if self._clock() - self._since > self._patience + self._step.longer:
+        if self._clock() - self._since > self._patience + self._step.extra_time:
             self._script.close()  # runs its final steps
             raise NotReadyError(f"no sign of {self._step.what}, after {self._patience:g} s")
         return False
@@ -111,14 +111,14 @@ class ScriptRunner:
         """
         self._log, self._end = node.get_logger(), end
         self._player = Player(script, patience)
-        steady_timer(node, period, self.go_on)
+        steady_timer(node, period, self.advance)
 
-    def go_on(self) -> None:
+    def advance(self) -> None:
         """Continue as far as the conditions are met; to be called also after an event."""
         if self._end.code is not None:
             return
         try:
-            if self._player.go_on():
+            if self._player.advance():
                 self._end(0)
         except (RobodynError, OSError) as problem:
             self.fail(problem)

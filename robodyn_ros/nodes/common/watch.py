@@ -40,7 +40,7 @@ SIMULATOR = "simulator"
 G = 9.81
 """Free fall [m/s²]."""
 
-FORGOTTEN = 0.5
+WRENCH_TIMEOUT = 0.5
 """Time for which an external wrench is shown without another message [s]."""
 
 RENEWAL, LOST = 1.0, 3.0
@@ -112,7 +112,7 @@ class Watch:
         """Positions of the reference (n,); None as long as they are unknown."""
         return None if self.q is None or self.error is None else self.q + self.error
 
-    def is_told_to_leave(self, place: Array) -> bool:
+    def has_left(self, place: Array) -> bool:
         """True once the reference has left a position (n,): a motion has begun."""
         return self.reference is not None and bool((np.abs(self.reference - place) > MOVED).any())
 
@@ -265,7 +265,7 @@ class ToolWatch:
         return [*self._force(q, size), *self._stiffness(q, size), *self._walls(q, size)]
 
     def _force(self, q: Array, size: float) -> list[Mark]:
-        if self._wrench is None or monotonic() - self._wrench[0] > FORGOTTEN:
+        if self._wrench is None or monotonic() - self._wrench[0] > WRENCH_TIMEOUT:
             return []
         _, link, force = self._wrench
         pose = self._kinematics.pose(link, q)

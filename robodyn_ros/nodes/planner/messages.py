@@ -94,7 +94,7 @@ def tool_path(kinematics: Kinematics, link: str, trajectory: Trajectory) -> Arra
     return found
 
 
-def standing_at(watch: Watch) -> Array:
+def rest_position(watch: Watch) -> Array:
     """The position of the arm at rest: its reference if that is known, else its position, (n,) in [rad] or [m].
 
     Raises:
@@ -119,7 +119,7 @@ def check_start(watch: Watch, plan: Plan) -> None:
     Raises:
         NotReadyError: it has another position, or moves.
     """
-    away = np.abs(standing_at(watch) - plan.q[0])
+    away = np.abs(rest_position(watch) - plan.q[0])
     if (away > START_TOLERANCE).any():
         joint = int(np.argmax(away))
         raise NotReadyError(

@@ -53,7 +53,7 @@ from robodyn_ros.nodes.common.qos import LATCHED, RELIABLE
 from robodyn_ros.nodes.common.threads import BackgroundTask
 from robodyn_ros.nodes.common.timers import on_topic, say_awaited, steady_timer
 from robodyn_ros.nodes.common.watch import CONTROLLER, Watch
-from robodyn_ros.nodes.planner.messages import Preview, check_start, standing_at, to_message
+from robodyn_ros.nodes.planner.messages import Preview, check_start, rest_position, to_message
 from robodyn_ros.planning.cost import SMOOTH, Cost, read_cost
 from robodyn_ros.planning.obstacles import Obstacle, read_obstacles
 from robodyn_ros.planning.plan import Plan
@@ -153,7 +153,7 @@ class PlannerNode(ExceptionGuard, Node):  # type: ignore[misc]
         try:
             if self._watch is None:
                 raise NotReadyError("no robot_description has come yet")
-            q = standing_at(self._watch)
+            q = rest_position(self._watch)
             self._settings = settings = read_search_settings(self, self._robot(self._watch))
             self._search = BackgroundTask("plan", partial(search, settings, target(settings, q), q))
             self._searches += 1

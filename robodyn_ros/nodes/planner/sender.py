@@ -64,7 +64,7 @@ class SenderNode(ExceptionGuard, Node):  # type: ignore[misc]
         assert watch.reference is not None
         before = watch.reference
         self._publisher.publish(self._message)
-        yield ScriptStep("the beginning of the motion", lambda: watch.is_told_to_leave(before))
+        yield ScriptStep("the beginning of the motion", lambda: watch.has_left(before))
         self.get_logger().info(f"the controller follows it: {self._plan.duration:.3g} s")
 
 

@@ -39,7 +39,7 @@ FASTEST = 10.0
 DEMO_RANGE = 0.3
 """Distance by which the demo moves a joint from home, as a fraction of its range, and at most [rad] or [m]."""
 
-ROOM = 1.1
+DEMO_MARGIN = 1.1
 """Distance of the middle of the demo from a limit, relative to its motion."""
 
 DEMO_SIGNS = ((1.0, 1.0, -1.0), (-1.0, 1.0, 1.0), (1.0, -1.0, 1.0), (-1.0, -1.0, -1.0))
@@ -56,7 +56,7 @@ def demo_poses(robot: Robot) -> list[Array]:
     """Positions (n,) between which the demo moves every joint around home, and home at the end."""
     span = np.where(np.isfinite(robot.upper - robot.lower), robot.upper - robot.lower, 2.0 * np.pi)
     reach = DEMO_RANGE * np.minimum(span, np.pi)
-    room = ROOM * reach  # a pose at the limit itself would be beyond it by rounding
+    room = DEMO_MARGIN * reach  # a pose at the limit itself would be beyond it by rounding
     middle = np.clip(robot.home, robot.lower + room, robot.upper - room)
     signs = np.resize(np.array(DEMO_SIGNS).T, (robot.n, len(DEMO_SIGNS))).T
     return [*(middle + reach * row for row in signs), robot.home]

@@ -272,7 +272,7 @@ def _times(part: ca.MX, factor: Array) -> ca.MX:
 
 
 def _units(problem: Problem) -> Columns:
-    """The units of the unknowns, each (n,): limits, as far as there are any, so that all unknowns are about 1.
+    """The units of the unknowns, each (n,): limits, if there are any, so that all unknowns are about 1.
 
     That of effort is its limit, else the effort that holds the arm, or 1; that of acceleration is the acceleration
     of the joint under this effort.

@@ -41,8 +41,8 @@ from robodyn_ros.robot.pose import Array, read_only
 from robodyn_ros.settings import NONE, check_settings, choice, names, setting, switch
 
 GREATEST = 1e6
-"""Greatest command that is accepted [N·m] or [N]. No drive can give more: it is a fault of the sender, which clamping
-would hide. A smaller command is clamped to the effort limit, as ros2_control does."""
+"""Greatest command that is accepted [N·m] or [N]. No drive can give more: a greater one is a fault of the sender,
+which clamping would hide. A smaller command is clamped to the effort limit, as ros2_control does."""
 
 ROUNDING = 1e-6
 """Tolerance of a delay's rounding error, as a part of the step."""

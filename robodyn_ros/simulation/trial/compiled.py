@@ -52,7 +52,7 @@ RECORDED = {"q": "q", "qd": "v", "effort": "effort"}
 DONE, FAILED, FAULT, OTHER = range(len(CODES))
 
 
-FAR = 1.2 * GAIN_MARGIN
+SUFFICIENT_MARGIN = 1.2 * GAIN_MARGIN
 """Gain margin at the start that suffices for every pose: then the loop is not judged in others."""
 
 
@@ -125,7 +125,7 @@ def _run_compiled(hardware: HardwareSettings, dynamics: Dynamics, loop: ControlL
         plant.fields,
     )
     address, faults = ctypes.byref(memory), dict[str, int]()
-    with loop.run_by_others(judged=not _is_surely_carried(hardware, loop.settings)):
+    with loop.run_by_others(judged=not _rate_suffices(hardware, loop.settings)):
         while (code := run(address)) != DONE:
             if code == OTHER:
                 return None
@@ -147,12 +147,12 @@ def _fault(memory: TrialMemory, loop: ControlLoop) -> dict[str, int]:
     return {} if command is None else {f"{command.fault}: {command.problem}": 1}
 
 
-def _is_surely_carried(hardware: HardwareSettings, loop: LoopSettings) -> bool:
+def _rate_suffices(hardware: HardwareSettings, loop: LoopSettings) -> bool:
     """True if the rate of the states suffices for the gains by far, so that no fault ``rate`` is to be expected."""
     states = hardware.states
     period = 1.0 / ((1.0 - min(states.state_drop, 0.9)) * states.state_rate)
     gains = checked_result(loop.controller, "acceleration_gains", np.array(hardware.start, dtype=np.float64), period)
-    return carried_part(period, states.state_delay + states.state_jitter, gains, FAR) == 1.0
+    return carried_part(period, states.state_delay + states.state_jitter, gains, SUFFICIENT_MARGIN) == 1.0
 
 
 class TrialPlant:
