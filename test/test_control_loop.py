@@ -280,6 +280,18 @@ def test_a_running_trajectory_is_replaced_without_a_jump_in_velocity(delay):
     np.testing.assert_allclose(references[-1].q, Q, rtol=1e-9)
 
 
+def test_a_trajectory_that_begins_after_the_end_of_the_one_before_it_begins_at_rest():
+    arm = Arm()
+    arm.loop.follow(rest_to_rest([GOAL], [1.0]))
+    begin, way = arm.t + 1.5, rest_to_rest([GOAL, Q], [0.0, 1.0])
+    arm.loop.follow(way, begin)
+    arm.until(begin)
+    for _ in range(99):
+        reference, expected = arm.state().reference, way.sample(arm.t - begin)
+        np.testing.assert_allclose(reference.q, expected.q, atol=1e-9)
+        np.testing.assert_allclose(reference.qd, expected.qd, atol=1e-9)
+
+
 @pytest.mark.parametrize("newer", ["follow", "track", "hold"])
 def test_what_is_newer_replaces_what_has_not_started(newer):
     arm = Arm()
