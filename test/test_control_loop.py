@@ -426,6 +426,31 @@ def test_a_stream_is_tracked_until_it_dries_up():
     assert arm.loop.restarts == 0
 
 
+class Foresight(GravityCompensation):
+    """It keeps what the loop tells laws that plan."""
+
+    def look_ahead(self, expected, effort_limit):
+        self.expected = expected
+
+
+def test_a_law_that_plans_is_told_the_references_to_come():
+    law = Foresight(DYNAMICS, 100.0, 20.0)
+    arm = Arm(start=False)
+    arm.loop.apply(arm.loop.settings._replace(controller=law))
+    arm.state()
+    way, begin = rest_to_rest([Q, GOAL], [0.0, 1.0]), arm.t
+    arm.loop.follow(way)
+    arm.until(begin + 0.2)
+    for ahead in (0.0, 0.3, 2.0):
+        reference, expected = law.expected(ahead), way.sample(0.2 + ahead)
+        np.testing.assert_allclose([reference.q, reference.qd], [expected.q, expected.qd], atol=1e-9)
+    arm.until(begin + 1.1)
+    velocity = np.array([0.2, -0.3, 0.1])
+    arm.loop.track(Reference(GOAL, velocity, ZERO, ZERO), arm.t + 1.0)
+    arm.state()
+    np.testing.assert_allclose(law.expected(0.4).q, GOAL + 0.4 * velocity, atol=1e-9)
+
+
 def test_a_trajectory_takes_over_from_a_stream():
     """At once, from its motion; later than it would last, from a hold."""
     arm = Arm()
