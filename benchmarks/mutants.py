@@ -54,7 +54,8 @@ ROOMS = {
     "loop": (
         "control/core/*.c control/loop.c control/loop.py control/step.py control/limits.py control/faults/*.py "
         "control/reference/*.py",
-        "test_control_*.py",
+        "test_control_[!ct]*.py test_control_chunks.py test_control_con[st]*.py test_control_tool_*.py "
+        "test_control_trajectory.py",
     ),
     "robot": ("robot/**/*.py", "test_robot_*.py test_yaml_files.py test_fuzz_urdf.py"),
     "kinematics": ("kinematics/**/*.py", "test_kinematics_*.py test_workspace.py test_dynamics_truth.py"),
@@ -95,7 +96,7 @@ FIRST = {
     "tool": "tool_stream tool_laws tool_figures tool_motion",
     "trajectory": "trajectory seam action_goal motion_limits limits stopping",
 }
-LAST = "contact consistency hand_guiding adaptive commissioning reactions pushes teleoperation thread export"
+LAST = "contact consistency hand_guiding adaptive reactions pushes export"
 """Tests of the loop by their subjects: those that a mutant of a module fails soonest, and those that take longest."""
 
 SETS = {"loop": ["loop"], "others": [room for room in ROOMS if room != "loop"]}

@@ -185,6 +185,14 @@ def test_white_noise_of_velocities_adds_up_no_further_than_the_derivation_says()
     assert (most > 0.2 * likely).all()
 
 
+def test_the_noise_that_is_measured_is_at_most_the_velocity_limit():
+    """Velocities that are nonsense for a while blind the test of positions no further than that."""
+    monitor = ConsistencyMonitor(rd.create_dynamics("rnea", PRR))
+    for step in range(5000):
+        monitor.update(0.002 * step, PRR.home, 50.0 * (-1.0) ** step * np.ones(3))
+    np.testing.assert_allclose(np.sqrt(monitor.memory.noise), PRR.velocity_limit, rtol=1e-3)
+
+
 # What states show by themselves
 
 
@@ -289,6 +297,20 @@ def test_a_velocity_that_jumped_is_confirmed_only_by_positions_that_agree(period
             monitor.update(period * step, q, jumped)
             confirmed.append(bool(monitor.memory.confirmed))
         assert any(confirmed) == moves, period
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.02, 0.05])
+def test_a_velocity_that_may_lag_is_confirmed_so_much_later(delay):
+    """A joint is struck and moves at 3 rad/s: within the delay its positions prove nothing."""
+    monitor, q, struck = ConsistencyMonitor(rd.create_dynamics("rnea", PRR), velocity_delay=delay), PRR.home, 3.0
+    for step in range(100):
+        monitor.update(0.002 * step, q, np.zeros(3))
+    moves = 0
+    while not monitor.memory.confirmed:
+        moves += 1
+        q = q + 0.002 * struck * np.eye(3)[1]
+        monitor.update(0.002 * (99 + moves), q, struck * np.eye(3)[1])
+    assert delay < 0.002 * moves < delay + 0.02
 
 
 @pytest.mark.parametrize("period", [0.002, 0.008, 0.016])

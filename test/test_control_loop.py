@@ -280,6 +280,18 @@ def test_a_running_trajectory_is_replaced_without_a_jump_in_velocity(delay):
     np.testing.assert_allclose(references[-1].q, Q, rtol=1e-9)
 
 
+def test_a_trajectory_that_begins_after_the_end_of_the_one_before_it_begins_at_rest():
+    arm = Arm()
+    arm.loop.follow(rest_to_rest([GOAL], [1.0]))
+    begin, way = arm.t + 1.5, rest_to_rest([GOAL, Q], [0.0, 1.0])
+    arm.loop.follow(way, begin)
+    arm.until(begin)
+    for _ in range(99):
+        reference, expected = arm.state().reference, way.sample(arm.t - begin)
+        np.testing.assert_allclose(reference.q, expected.q, atol=1e-9)
+        np.testing.assert_allclose(reference.qd, expected.qd, atol=1e-9)
+
+
 @pytest.mark.parametrize("newer", ["follow", "track", "hold"])
 def test_what_is_newer_replaces_what_has_not_started(newer):
     arm = Arm()
@@ -412,6 +424,31 @@ def test_a_stream_is_tracked_until_it_dries_up():
     np.testing.assert_array_equal(late.reference.q, there)
     np.testing.assert_array_equal(late.reference.effort, ZERO)
     assert arm.loop.restarts == 0
+
+
+class Foresight(GravityCompensation):
+    """It keeps what the loop tells laws that plan."""
+
+    def look_ahead(self, expected, effort_limit):
+        self.expected = expected
+
+
+def test_a_law_that_plans_is_told_the_references_to_come():
+    law = Foresight(DYNAMICS, 100.0, 20.0)
+    arm = Arm(start=False)
+    arm.loop.apply(arm.loop.settings._replace(controller=law))
+    arm.state()
+    way, begin = rest_to_rest([Q, GOAL], [0.0, 1.0]), arm.t
+    arm.loop.follow(way)
+    arm.until(begin + 0.2)
+    for ahead in (0.0, 0.3, 2.0):
+        reference, expected = law.expected(ahead), way.sample(0.2 + ahead)
+        np.testing.assert_allclose([reference.q, reference.qd], [expected.q, expected.qd], atol=1e-9)
+    arm.until(begin + 1.1)
+    velocity = np.array([0.2, -0.3, 0.1])
+    arm.loop.track(Reference(GOAL, velocity, ZERO, ZERO), arm.t + 1.0)
+    arm.state()
+    np.testing.assert_allclose(law.expected(0.4).q, GOAL + 0.4 * velocity, atol=1e-9)
 
 
 def test_a_trajectory_takes_over_from_a_stream():

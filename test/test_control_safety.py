@@ -619,15 +619,16 @@ def test_a_trajectory_that_ends_in_motion_is_refused():
 def test_a_model_is_tried_before_it_is_trusted(monkeypatch):
     dynamics = rd.create_dynamics("lagrangian", ROBOT)
     check_model(dynamics)
-    wrongs = {
-        "mass_matrix": lambda q: np.diag([1.0, -1.0, 1.0]),
-        "gravity": lambda q: -DYNAMICS.gravity(q),
-        "inverse": lambda q, qd, qdd: np.full(3, np.nan),
-    }
-    for method, wrong in wrongs.items():
+    wrongs = [
+        ("mass_matrix", lambda q: np.diag([1.0, -1.0, 1.0])),
+        ("mass_matrix is not positive definite", lambda q: np.diag([1.0, 0.0, 1.0])),
+        ("gravity", lambda q: -DYNAMICS.gravity(q)),
+        ("inverse", lambda q, qd, qdd: np.full(3, np.nan)),
+    ]
+    for said, wrong in wrongs:
         with monkeypatch.context() as patch:
-            patch.setattr(dynamics, method, wrong, raising=False)
-            with pytest.raises(ModelError, match=method):
+            patch.setattr(dynamics, said.split()[0], wrong, raising=False)
+            with pytest.raises(ModelError, match=said):
                 check_model(dynamics)
     patched = {"mass_matrix": lambda q: DYNAMICS.mass_matrix(q) + np.triu(np.ones((3, 3)), 1)}
     monkeypatch.setattr(dynamics, "mass_matrix", patched["mass_matrix"], raising=False)

@@ -95,6 +95,17 @@ def test_the_speed_changes_on_the_way_without_a_jump_and_the_path_stays():
     np.testing.assert_allclose(along - along[:, :1], 0.0, atol=1e-12)
 
 
+def test_the_speed_changes_before_the_start_and_the_goal_counts_at_the_end():
+    arm = Arm()
+    following = arm.loop.follow(rest_to_rest([Q, GOAL], [0.0, DURATION]), arm.t + 0.9)
+    arm.go(0.4)
+    arm.loop.scale_speed(0.3)
+    while following.outcome is None:
+        reference = arm.step()
+    assert following.outcome == "succeeded"
+    np.testing.assert_allclose(reference.q, GOAL, atol=1e-9)
+
+
 def test_a_trajectory_that_replaces_a_scaled_motion_goes_on_from_it():
     arm = Arm(speed_scaling=0.4)
     arm.loop.follow(rest_to_rest([Q, GOAL], [0.0, DURATION]))

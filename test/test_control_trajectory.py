@@ -4,6 +4,7 @@
 """Trajectories against SciPy's own interpolants and against the extremes of the quintic."""
 
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,6 +14,8 @@ from scipy.optimize import minimize_scalar
 
 import robodyn_ros as rd
 from robodyn_ros.control import ComputedTorque, ControlLoop, SafetySettings, Trajectory, durations, rest_to_rest
+from robodyn_ros.control.core_library import CODES
+from robodyn_ros.control.reference.following import PreparedTrajectory, Refused
 from robodyn_ros.errors import InputError, LimitError
 
 RNG = np.random.default_rng(3)
@@ -221,6 +224,17 @@ def test_what_leaves_the_limits_between_two_points_is_refused(degree):
                     continue
                 with pytest.raises(LimitError, match=PRR.joint_names[joint]):
                     loop.prepare(trajectory, 0.0)
+
+
+@pytest.mark.parametrize(("points", "columns"), [(0, 3), (2, 0), (2, 4)])
+def test_the_core_takes_no_trajectory_without_points_or_without_joints(points, columns):
+    """Whoever calls it: in Python no such trajectory is made."""
+    loop, numbers = prr_loop(np.full(3, 50.0)), np.zeros((points, columns))
+    made = SimpleNamespace(times=1.0 + np.arange(points), positions=numbers, velocities=None, accelerations=None)
+    made.planned = None
+    with pytest.raises(Refused) as refused:
+        PreparedTrajectory(loop._core, loop.core_settings.record.address, made, [0, 1, 2, 2][:columns], None, 0.0)
+    assert refused.value.args[0] == CODES["CORE_NOT_NUMBERS"]
 
 
 @pytest.mark.parametrize("degree", [1, 3, 5])
