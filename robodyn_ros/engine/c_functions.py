@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-from robodyn_ros.engine.codegen import batch_source, kernel_source, scalar_source
+from robodyn_ros.engine.codegen import batch_source, kernel_source
 from robodyn_ros.engine.library import loaded, start_library
 from robodyn_ros.engine.program import Program
 
@@ -16,12 +16,6 @@ from robodyn_ros.engine.program import Program
 def text_key(text: str) -> str:
     """The key of a library that is made of a text."""
     return hashlib.sha256(text.encode()).hexdigest()[:32]
-
-
-def function_of(name: str, program: Program, code: str) -> Any:
-    """A function of C code that calls ``prepare`` and ``compute`` of a program; None without a compiler."""
-    library = loaded(name, text_key(f"{program.key}\n{code}"), lambda: scalar_source(program) + code)
-    return None if library is None else library[name]
 
 
 def plain_function(program: Program) -> Any:

@@ -241,11 +241,6 @@ class ExternalForces:
             return ctypes.c_void_p(None)
         return ctypes.cast(ctypes.byref(self._compiled[0]), ctypes.c_void_p)
 
-    @property
-    def compiled(self) -> bool:
-        """True if :attr:`pointer` can be used, or is not needed."""
-        return not self.active or self._compiled is not None
-
     def _update(self) -> None:
         self.active = bool(self._contacts or self._wrenches.any())
         if self.active and self._compiled is not None:
