@@ -11,7 +11,7 @@ from scipy.integrate import solve_ivp
 import robodyn_ros as rd
 from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.simulation import Plant, PlantSettings
-from robodyn_ros.simulation.hardware.actuators import Actuators, CommandSettings, Drive, DriveSettings
+from robodyn_ros.simulation.hardware.actuators import Actuators, CommandSettings, DriveSettings
 
 STEP, MASS = 1e-3, 2.0
 
@@ -57,7 +57,7 @@ def test_lag_is_that_of_a_first_order_system():
 def test_a_drive_solves_its_equation(lag, duration):
     """Ramp and lag together, over several commands, against SciPy's integration of the two equations."""
     rate = 40.0
-    drive = Drive(DriveSettings(lag=lag, rate_limit=rate))
+    drive = Actuators([DriveSettings(lag=lag, rate_limit=rate)], 0.0, duration, [100.0])
     state, total = np.zeros(3), 0.0
     for command in (3.0, -2.0, 0.5, 0.5):
         arrival = abs(command - state[0]) / rate  # the ramp's end is a kink: SciPy must stop there
@@ -72,8 +72,8 @@ def test_a_drive_solves_its_equation(lag, duration):
                     atol=1e-13,
                 )
                 state = solved.y[:, -1]
-        total += drive.follow(command, duration)
-        assert drive.effort == pytest.approx(state[1], rel=1e-7, abs=1e-9)
+        drive.command(0, drive.checked([command]))
+        total += duration * drive.advance(0)[0]
         assert total == pytest.approx(state[2], rel=1e-7, abs=1e-11)
 
 

@@ -16,17 +16,19 @@ While the command is constant, a is a ramp and then constant, so both equations 
 first-order system to a ramp and to a step: Franklin, Powell, Emami-Naeini, Feedback Control of Dynamic Systems, ch. 3).
 The solutions are used as they are, without approximation, for every length of the step.
 
-``drive``, ``follow`` and ``lagged`` in ``../trial/trial.c`` are the same in C; ``test_simulation_sweep_trial.py``
-compares them.
+``drives.c`` is these solutions.
 """
 
 from __future__ import annotations
 
+import ctypes
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, copysign, expm1, inf
+from math import ceil
+from pathlib import Path
 from sys import maxsize
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -34,11 +36,14 @@ from numpy.typing import ArrayLike
 from robodyn_ros.checks import finite_array
 from robodyn_ros.control.drive_compensation import DriveCompensation
 from robodyn_ros.control.laws.base import FrictionCompensation
-from robodyn_ros.control.limits import saturate
 from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.errors import InputError
+from robodyn_ros.engine.c_functions import text_key
+from robodyn_ros.engine.library import COMPILER_HINT, loaded
+from robodyn_ros.errors import InputError, NotReadyError
 from robodyn_ros.robot.pose import Array, read_only
 from robodyn_ros.settings import NONE, check_settings, choice, names, setting, switch
+
+DRIVES = Path(__file__).with_name("drives.c").read_text(encoding="utf-8")
 
 GREATEST = 1e6
 """Greatest command that is accepted [N·m] or [N]. No drive can give more: a greater one is a fault of the sender,
@@ -119,6 +124,19 @@ class DriveModel:
         return total
 
 
+def drive_rows(drives: Sequence[DriveSettings], effort_limit: Array) -> Array:
+    """The structures ``Drive`` of drives at zero effort, (n, 6)."""
+    settings = [(drive.lag, drive.rate_limit or np.inf, drive.resolution) for drive in drives]
+    return np.column_stack([np.reshape(settings, (-1, 3)), effort_limit, np.zeros((len(drives), 2))])
+
+
+def _library() -> Any:
+    found = loaded("drives", text_key(DRIVES), lambda: DRIVES)
+    if found is None:
+        raise NotReadyError(f"the drives of a simulation need a C compiler, and none was found: {COMPILER_HINT}")
+    return found
+
+
 class Actuators:
     """The drives of all joints, and the commands on their way to them."""
 
@@ -129,10 +147,14 @@ class Actuators:
             delay: time from the arrival of a command until the drives apply it [s].
             step: length of the plant's step [s].
             effort_limit: (n,) in [N·m] or [N]; inf where there is none.
+
+        Raises:
+            NotReadyError: there is no C compiler.
         """
-        self._drives = tuple(Drive(settings) for settings in drives)
-        self._coarse = any(settings.resolution for settings in drives)
         self._limit = read_only(effort_limit)
+        self._drives = drive_rows(drives, self._limit)
+        self._library = _library()
+        self._count, self._address = ctypes.c_int64(len(drives)), ctypes.c_void_p(self._drives.ctypes.data)
         self._step = step
         whole = round(delay / step)
         self._delay = float(whole) if abs(delay / step - whole) < ROUNDING else delay / step
@@ -140,8 +162,7 @@ class Actuators:
 
     def reset(self) -> None:
         """Set the efforts to zero, and discard every command."""
-        for drive in self._drives:
-            drive.reset()
+        self._drives[:, 4:] = 0.0
         self._active = read_only(np.zeros(len(self._drives)))
         self._coming: deque[tuple[float, Array]] = deque()
 
@@ -157,10 +178,9 @@ class Actuators:
         given = finite_array("effort", effort, self._limit.shape)
         if (np.abs(given) > GREATEST).any():
             raise InputError("effort", f"is beyond {GREATEST:g}, which no drive can give: {given}", effort)
-        clamped, _ = saturate(given, self._limit)
-        if not self._coarse:
-            return clamped
-        return np.array([drive.rounded(value) for drive, value in zip(self._drives, clamped.tolist(), strict=True)])
+        result = np.empty(len(given))
+        self._call("drives_receive", given, result)
+        return result
 
     def command(self, now: int, effort: Array) -> None:
         """Accept a command.
@@ -184,7 +204,7 @@ class Actuators:
         """The constant effort (n,) from now [steps] until another command comes; None while it still changes."""
         while self._coming and self._coming[0][0] <= now:
             self._active = self._coming.popleft()[1]
-        settled = not self._coming and all(map(Drive.is_at, self._drives, self._active.tolist()))
+        settled = not self._coming and self._call("drives_are_at", self._active)
         return self._active if settled else None
 
     def advance(self, now: int) -> Array:
@@ -201,63 +221,12 @@ class Actuators:
 
     def _follow(self, part: float) -> Array:
         """Advance by a part of a step; return the impulse over it, divided by the length of a step."""
-        seconds = part * self._step
-        command = self._active.tolist()
-        return (
-            np.array([drive.follow(value, seconds) for drive, value in zip(self._drives, command, strict=True)])
-            / self._step
-        )
+        integral = np.empty(len(self._drives))
+        self._call("drives_follow", self._active, ctypes.c_double(part * self._step), integral)
+        return integral / self._step
 
-
-class Drive:
-    """The drive of one joint.
-
-    Attributes:
-        effort: effort at the present time [N·m] or [N].
-    """
-
-    def __init__(self, settings: DriveSettings) -> None:
-        """
-        Args:
-            settings: settings of the drive.
-        """
-        self._lag = settings.lag
-        self._rate = settings.rate_limit or inf
-        self._resolution = settings.resolution
-        self._instant = not (settings.lag or settings.rate_limit)
-        self.reset()
-
-    def reset(self) -> None:
-        """Set the effort to zero."""
-        self.effort = self._ramp = 0.0
-
-    def rounded(self, command: float) -> float:
-        """Return the nearest command that is a multiple of the resolution."""
-        return round(command / self._resolution) * self._resolution if self._resolution else command
-
-    def is_at(self, command: float) -> bool:
-        """True if the drive already gives this effort and keeps it."""
-        return self._instant or self.effort == command == self._ramp
-
-    def follow(self, command: float, duration: float) -> float:
-        """Follow a command for a time [s].
-
-        Returns:
-            The integral of the effort over that time [N·m·s] or [N·s].
-        """
-        distance = command - self._ramp
-        ramp = min(abs(distance) / self._rate, duration)
-        total = self._lagged(copysign(self._rate, distance), ramp) if ramp > 0.0 else 0.0
-        if ramp < duration:
-            self._ramp = command
-            total += self._lagged(0.0, duration - ramp)
-        return total
-
-    def _lagged(self, slope: float, duration: float) -> float:
-        """Advance while a has this slope; return the integral of x."""
-        lag, behind = self._lag, slope * self._lag
-        area = (self._ramp - behind + 0.5 * slope * duration) * duration
-        away, decay = self.effort - self._ramp + behind, expm1(-duration / lag) if lag else -1.0
-        self._ramp += slope * duration
-        self.effort = self._ramp - behind + away * (1.0 + decay)
-        return area - away * lag * decay
+    def _call(self, name: str, *given: Any) -> int:
+        """Call a function of ``drives.c``."""
+        arguments = (ctypes.c_void_p(part.ctypes.data) if isinstance(part, np.ndarray) else part for part in given)
+        code: int = getattr(self._library, name)(self._count, self._address, *arguments)
+        return code

@@ -31,6 +31,7 @@ from robodyn_ros.engine.library import loaded
 from robodyn_ros.errors import RobodynError, SimulationError
 from robodyn_ros.plugins import create
 from robodyn_ros.robot.pose import Array
+from robodyn_ros.simulation.hardware.actuators import DRIVES
 from robodyn_ros.simulation.hardware.settings import HardwareSettings
 from robodyn_ros.simulation.plant.base import unstable
 from robodyn_ros.simulation.plant.joint_effects import Friction, JointEffects, Stops
@@ -211,7 +212,12 @@ def _recorded(memory: TrialMemory, faults: dict[str, int]) -> Trial:
 
 def trial_function(n: int) -> Any:
     """The C function ``trial`` for n joints, loaded once in a process; None where there is no compiler."""
-    code = CODE.replace("@fields", declaration()).replace("@codes", ", ".join(CODES)).replace("@rows", ", ".join(ROWS))
+    code = (
+        (DRIVES + CODE)
+        .replace("@fields", declaration())
+        .replace("@codes", ", ".join(CODES))
+        .replace("@rows", ", ".join(ROWS))
+    )
     code = f"#define N {n}\n{code.replace('@dropped', str(core_library.CODES['CORE_JUMPED']))}"
     library = loaded("trial", text_key(code), lambda: code)
     return None if library is None else library.trial

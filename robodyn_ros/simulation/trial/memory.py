@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.control.loop import ControlLoop
-from robodyn_ros.simulation.hardware.actuators import GREATEST
+from robodyn_ros.simulation.hardware.actuators import GREATEST, drive_rows
 from robodyn_ros.simulation.hardware.actuators import ROUNDING as COMMAND_ROUNDING
 from robodyn_ros.simulation.hardware.sensors import ROUNDING, whole_steps
 from robodyn_ros.simulation.hardware.settings import HardwareSettings
@@ -33,7 +33,8 @@ INPUTS = (
     # drives: settings, state, and the effort that acts (N,)
     ("int64_t", "command_timeout hold_on_timeout braked active last_command"),
     ("double", "command_delay greatest_command"),
-    ("double*", "drive_limit drive_lag drive_rate command_resolution drive_ramp drive_effort effort"),
+    ("Drive*", "drives"),
+    ("double*", "effort"),
     # sensors and transport: settings, readings, and the step of arrival and number of each reading that arrives
     ("int64_t", "noisy differentiated arrivals"),
     ("double*", "resolution noise read_q read_v read_effort"),
@@ -71,7 +72,7 @@ StepCounts = NDArray[np.int64]
 """Times in steps of the plant, or numbers of readings."""
 
 _C_TYPES: dict[str, type[ctypes.c_int64 | ctypes.c_double]] = {"int64_t": ctypes.c_int64, "double": ctypes.c_double}
-ARRAYS = {"int64_t*": np.dtype(np.int64), "double*": np.dtype(np.float64)}
+ARRAYS = {"int64_t*": np.dtype(np.int64), "double*": np.dtype(np.float64), "Drive*": np.dtype(np.float64)}
 """C types of fields that are arrays → NumPy's types."""
 
 
@@ -179,10 +180,7 @@ def hardware_fields(hardware: HardwareSettings, end: int) -> dict[str, Any]:
         "braked": int(commands.brake),
         "last_command": NEVER,
         "active": NEVER,
-        "drive_lag": np.array([drive.lag for drive in hardware.drives]),
-        "drive_rate": np.array([drive.rate_limit or np.inf for drive in hardware.drives]),
-        "command_resolution": np.array([drive.resolution for drive in hardware.drives]),
-        "drive_limit": hardware.robot.effort_limit,
+        "drives": drive_rows(hardware.drives, hardware.robot.effort_limit),
         "resolution": np.array([joint.resolution for joint in hardware.encoders]),
         "noisy": int(noisy),
         "noise": amount * np.random.default_rng(noise).standard_normal((readings, 2, n)) if noisy else np.zeros(1),
@@ -190,7 +188,7 @@ def hardware_fields(hardware: HardwareSettings, end: int) -> dict[str, Any]:
         "arrivals": arrivals,
         "arrival_step": arrival,
         "arrival_reading": which,
-        **{name: np.zeros(n) for name in ("drive_ramp", "drive_effort", "effort")},
+        "effort": np.zeros(n),
         **{name: np.empty((readings, n)) for name in ("read_q", "read_v", "read_effort")},
         **{name: np.empty((readings, n)) for name in ("true_q", "true_v", "true_effort")},
         **{name: np.empty(arrivals) for name in ("received_t", "command_t", "command_stamp", "command_due")},

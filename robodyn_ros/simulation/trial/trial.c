@@ -3,22 +3,19 @@
 
 /* A trial: drives and sensors, the control loop, and the loop over simulated time.
 
-   It calls the plant (plant/mechanism.c) and the core of the control loop (control/core) by address. The macro N is the
+   It follows ../hardware/drives.c, and calls the plant (plant/mechanism.c) and the core of the control loop (control/core) by address. The macro N is the
    number of joints. compiled.py replaces `@fields` by the members of the memory that Python and C share and `@codes` by
    the results of the C code (both in memory.py), `@rows` by the rows of the plant's frame, and `@dropped` by a number of
    core.h. A fault ends the trial.
 
    Each part is a twin of Python code, which explains it; a change must be made in both:
 
-     lagged, follow, drive                       ../hardware/actuators.py
+     drive                                       Actuators in ../hardware/actuators.py
      measure                                     Encoders in ../hardware/sensors.py
      held_or_driven                              ../hardware/hardware.py
      instant, trial                              run_trial in trial.py
 
    The results are the same up to rounding; test_simulation_sweep_trial.py (test_c_and_python_agree) compares them. */
-
-#include <math.h>
-#include <stdint.h>
 
 typedef int Update(void*, double, double, const double*, const double*);
 typedef int Watch(void*, double);
@@ -35,38 +32,13 @@ static inline double clamped(double x, double low, double high) {
   return x < high ? x : high;
 }
 
-/* A joint's lag follows a ramp of this slope. Returns the integral of the effort. */
-static double lagged(Trial* s, int i, double slope, double duration) {
-  const double lag = s->drive_lag[i], behind = slope * lag;
-  const double area = (s->drive_ramp[i] - behind + 0.5 * slope * duration) * duration;
-  const double away = s->drive_effort[i] - s->drive_ramp[i] + behind, decay = lag != 0 ? expm1(-duration / lag) : -1.0;
-  s->drive_ramp[i] += slope * duration;
-  s->drive_effort[i] = s->drive_ramp[i] - behind + away * (1.0 + decay);
-  return area - away * lag * decay;
-}
-
-/* A drive follows a command for a duration. Returns the integral of the effort. */
-static double follow(Trial* s, int i, double command, double duration) {
-  const double distance = command - s->drive_ramp[i], needed = fabs(distance) / s->drive_rate[i];
-  const double ramp = needed < duration ? needed : duration;
-  double total = ramp > 0 ? lagged(s, i, copysign(s->drive_rate[i], distance), ramp) : 0;
-  if (ramp < duration) {
-    s->drive_ramp[i] = command;
-    total += lagged(s, i, 0, duration - ramp);
-  }
-  return total;
-}
-
 /* The command that acts on a joint; 0 before the first. */
 static double command_on(const Trial* s, int i) { return s->active < 0 ? 0 : s->drive_command[s->active * N + i]; }
 
 /* True if all drives give the commanded effort, throughout the step. */
 static int drives_have_settled(const Trial* s) {
   if (s->reached != s->commanded) return 0;
-  EACH {
-    const int follows = s->drive_lag[i] == 0 && isinf(s->drive_rate[i]);
-    if (!follows && !(s->drive_effort[i] == command_on(s, i) && s->drive_ramp[i] == command_on(s, i))) return 0;
-  }
+  EACH if (!is_at(s->drives + i, command_on(s, i))) return 0;
   return 1;
 }
 
@@ -79,7 +51,7 @@ static void drive(Trial* s, double* effort) {
   for (int last = 0; !last;) {
     last = !(s->reached < s->commanded && s->command_due[s->reached] < end);
     const double due = last ? end : s->command_due[s->reached];
-    if (due > time) EACH effort[i] += follow(s, i, command_on(s, i), (due - time) * s->step) / s->step;
+    if (due > time) EACH effort[i] += follow(s->drives + i, command_on(s, i), (due - time) * s->step) / s->step;
     time = due;
     if (!last) s->active = s->reached++;
   }
@@ -105,8 +77,7 @@ static int send(Trial* s, int64_t reading, const double* effort, const double* q
   EACH {
     if (fabs(effort[i]) > s->greatest_command) return OTHER;
     s->command_effort[row + i] = effort[i]; s->command_q[row + i] = q[i]; s->command_v[row + i] = v[i];
-    const double asked = clamped(effort[i], -s->drive_limit[i], s->drive_limit[i]), unit = s->command_resolution[i];
-    s->drive_command[row + i] = unit != 0 ? nearbyint(asked / unit) * unit : asked;
+    s->drive_command[row + i] = received(s->drives + i, effort[i]);
   }
   s->command_due[s->commanded] = (double)s->now + s->command_delay;
   s->command_t[s->commanded] = (double)s->now * s->step;
@@ -164,7 +135,7 @@ static int held_or_driven(Trial* s, int* code) {
   double effort[N];
   drive(s, effort);
   for (int i = 0; i < N; ++i)
-    s->effort[i] = s->frame[EFFORT * N + i] = clamped(effort[i], -s->drive_limit[i], s->drive_limit[i]);
+    s->effort[i] = s->frame[EFFORT * N + i] = clamped(effort[i], -s->drives[i].limit, s->drives[i].limit);
   return 1;
 }
 
