@@ -3,10 +3,10 @@
 
 /* A trial: drives and sensors, the control loop, and the loop over simulated time.
 
-   It follows ../hardware/drives.c, and calls the plant (plant/mechanism.c) and the core of the control loop (control/core) by address. The macro N is the
-   number of joints. compiled.py replaces `@fields` by the members of the memory that Python and C share and `@codes` by
-   the results of the C code (both in memory.py), `@rows` by the rows of the plant's frame, and `@dropped` by a number of
-   core.h. A fault ends the trial.
+   It follows ../hardware/drives.c, and calls the plant (plant/mechanism.c) and the core of the control loop
+   (control/core) by address. The macro N is the number of joints. compiled.py replaces `@fields` by the members of the
+   memory that Python and C share and `@codes` by the results of the C code (both in memory.py), `@rows` by the rows of
+   the plant's frame, and `@dropped` by a number of core.h. A fault ends the trial.
 
    Each part is a twin of Python code, which explains it; a change must be made in both:
 
