@@ -38,7 +38,7 @@ def test_a_motion_of_a_compiled_arm_never_goes_through_python(prr, monkeypatch):
     arm = prr_plant(prr)
     monkeypatch.setattr(RK4, "step", lambda *_: pytest.fail("a step in Python"))
     for name in ("forward", "mass_matrix", "inverse"):
-        monkeypatch.setattr(type(arm.dynamics), name, lambda *_: pytest.fail("a call of the model"))
+        monkeypatch.setattr(arm.dynamics, name, lambda *_: pytest.fail("a call of the model"))
     rollout(arm.dynamics, [0.5, 0.4, 0.3], np.zeros(3), np.zeros(3), 1e-3, 5000)
     arm.advance(10.0)
     np.testing.assert_array_equal(arm.qd, 0.0)
@@ -104,3 +104,43 @@ def test_parameters_may_change_while_it_runs(prr):
     arm.dynamics.configure(payload=rd.Payload("tool", 3.0))
     arm.advance(0.2)
     assert arm.qd[0] < 0.0 and arm.qd[1] > 0.0
+
+
+class Tripping(RK4):
+    """An integrator in Python that fails once."""
+
+    code = ""
+    failing = False
+
+    def step(self, acceleration, q, qd, dt):
+        if self.failing:
+            self.failing = False
+            raise SimulationError("the integrator tripped")
+        return super().step(acceleration, q, qd, dt)
+
+
+@compiled
+def test_what_is_raised_in_a_model_or_an_integrator_comes_out_and_the_state_stays(prr, monkeypatch):
+    """An integrator in Python on a compiled model, then a model in Python: both are called back by C."""
+    arm = prr_plant(prr, integrator=Tripping())
+    same = prr_plant(prr)
+    for plant in (arm, same):
+        plant.advance(0.05)
+    np.testing.assert_allclose(arm.q, same.q, rtol=0.0, atol=1e-9)
+    arm._mechanism.integrator.failing, before = True, (arm.time, arm.q)
+    with pytest.raises(SimulationError, match="the integrator tripped"):
+        arm.step(10)
+    assert (arm.time, arm.q.tobytes()) == (before[0], before[1].tobytes())
+    arm.step(10)
+    assert arm.time == pytest.approx(before[0] + 10 * arm.settings.step)
+
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(prr), compiled=False)
+    arm = Plant(dynamics, q0=[0.5, 0.6, -0.4])
+    arm.step(5)
+    before = arm.time, arm.q
+    with monkeypatch.context() as broken:
+        broken.setattr(dynamics, "forward", lambda *_: {}["lost"])
+        with pytest.raises(KeyError, match="lost"):
+            arm.step(10)
+    assert (arm.time, arm.q.tobytes()) == (before[0], before[1].tobytes())
+    arm.step(10)
