@@ -9,6 +9,7 @@ looks up packages with ``ament_index_python``, which is replaced by :func:`find_
 
 from __future__ import annotations
 
+import glob
 import os
 import re
 import shlex
@@ -138,14 +139,19 @@ def _candidates(name: str, near: str) -> Iterator[Path]:
     around = [] if top is None else [top, *list(top.parents)[:DEEPEST]]
     for folder in around:
         for depth in range(DEEPEST):
-            yield from sorted(folder.glob("*/" * depth + name))
+            yield from _matching(folder, "*/" * depth + glob.escape(name))
     for variable, inside in (("AMENT_PREFIX_PATH", ("share", name)), ("ROS_PACKAGE_PATH", (name,))):
         for prefix in filter(None, os.environ.get(variable, "").split(os.pathsep)):
             yield Path(prefix, *inside)
             if variable == "ROS_PACKAGE_PATH":
                 yield Path(prefix)
     for folder in around:
-        yield from (path.parent for path in sorted(folder.glob("*/package.xml")))
+        yield from (path.parent for path in _matching(folder, "*/package.xml"))
+
+
+def _matching(folder: Path, pattern: str) -> list[Path]:
+    """The paths in a folder that match; a neighbour that vanishes meanwhile is none (``Path.glob`` raises)."""
+    return [folder / path for path in sorted(glob.glob(pattern, root_dir=folder))]
 
 
 class _Arguments(dict[str, str]):
