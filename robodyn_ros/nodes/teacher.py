@@ -64,7 +64,7 @@ class TeacherNode(ExceptionGuard, Node):  # type: ignore[misc]
         super().__init__("teacher")
         declare_description(self, read_only=True)
         declare(self, "record", "", "path of the .csv file to write", read_only=True)
-        text = "law of the controller while somebody leads the arm; the one it has if empty"
+        text = "law of the controller while the arm is guided by hand; the present law if empty"
         declare(self, "law", "hand_guiding", text, read_only=True)
         parameters = NodeParameters(self)
         self._path, self._law = Path(parameters["record"]), parameters["law"]

@@ -60,7 +60,7 @@ class MPCSettings:
     step: float = setting(
         0.01, "length of a step of the plan, after which it is made anew; between, its feedback", "s", 1e-4, 1.0
     )
-    steps: int = whole(30, "steps that are looked ahead", 2, 1000)
+    steps: int = whole(30, "number of steps in the horizon", 2, 1000)
     budget: float = setting(0.005, "longest time for a solution; a later one is not used", "s", 0.0, 60.0)
 
     def __post_init__(self) -> None:

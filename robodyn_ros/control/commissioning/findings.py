@@ -17,11 +17,13 @@ class CommissioningSettings:
     """Settings of the procedure."""
 
     push_effort: float = setting(
-        0.2, "greatest effort of a push, as part of the effort limit, where gravity needs less", "-", 0.01, 1.0
+        0.2, "greatest effort of a push, as ratio of the effort limit, where gravity needs less", "-", 0.01, 1.0
     )
     push_time: float = setting(5.0, "time in which a push grows to its greatest", "s", 0.5, 60.0)
-    speed_limit: float = setting(0.6, "speed at which everything ends", "rad/s or m/s", 0.01, 10.0)
-    travel_limit: float = setting(0.35, "distance from the start at which everything ends", "rad or m", 0.01, 3.0)
+    speed_limit: float = setting(0.6, "speed at which the commissioning stops", "rad/s or m/s", 0.01, 10.0)
+    travel_limit: float = setting(
+        0.35, "distance from the start at which the commissioning stops", "rad or m", 0.01, 3.0
+    )
 
     def __post_init__(self) -> None:
         check_settings(self)

@@ -44,7 +44,7 @@ class SafetySettings:
     """Timeouts, ramps and thresholds of the control loop."""
 
     state_publishers: int = whole(
-        1, "how many publishers joint_states may have; more where states come in parts", 1, 100
+        1, "number of publishers of joint_states; more than one where states come in parts", 1, 100
     )
     state_timeout: float = setting(0.1, "greatest age of a joint state that still gets a command", "s", 1e-3, 10.0)
     stream_timeout: float = setting(
@@ -58,34 +58,40 @@ class SafetySettings:
     reference_jump: float = setting(
         0.05, "greatest jump of a streamed reference that is not rate-limited", "rad or m", 0.0, 1e3
     )
-    cmd_timeout: float = setting(0.0, "how long a trajectory's last point is held (0: for good)", "s", 0.0, 3600.0)
-    allow_nonzero_velocity_at_trajectory_end: bool = switch(
-        False, "take trajectories of more than 0.25 s that end in motion; their last position is held all the same"
+    cmd_timeout: float = setting(
+        0.0, "time for which the last point of a trajectory is held (0: no limit)", "s", 0.0, 3600.0
     )
-    speed_scaling: float = setting(1.0, "speed of trajectories, as part of the planned one", "-", 0.0, 1.0)
+    allow_nonzero_velocity_at_trajectory_end: bool = switch(
+        False, "accept trajectories of more than 0.25 s that end in motion; the arm then holds the last position"
+    )
+    speed_scaling: float = setting(1.0, "speed of trajectories, as ratio of the planned speed", "-", 0.0, 1.0)
     ramp_down_time: float = setting(0.3, "time in which a reaction to a fault ramps to zero", "s", 1e-3, 60.0)
-    settled_time: float = setting(3.0, "how long the cause of a latched fault must be gone", "s", 0.0, 3600.0)
+    settled_time: float = setting(3.0, "time for which the cause of a latched fault must be absent", "s", 0.0, 3600.0)
     blend_time: float = setting(0.2, "time over which a change of law, model or gains is blended in", "s", 0.0, 60.0)
-    soft_limit_margin: float = setting(0.02, "where soft limits begin, before the hard ones", "rad or m", 0.0, 10.0)
+    soft_limit_margin: float = setting(
+        0.02, "distance from a position limit at which the soft limit begins", "rad or m", 0.0, 10.0
+    )
     overspeed: float = setting(1.1, "greatest speed, as a multiple of the velocity limit", "-", 1.0, 100.0)
     plausibility: bool = switch(True, "compare positions, velocities and efforts with each other and with the model")
     position_noise: float = setting(
-        1e-3, "noise of positions, resolution / √12 included; a tenth of it of a joint that slides", "rad", 0.0, 1.0
+        1e-3, "noise of positions, resolution / √12 included; for a prismatic joint a tenth of it in m", "rad", 0.0, 1.0
     )
-    velocity_noise: float = setting(0.02, "least noise of velocities, likewise; more is measured", "rad/s", 1e-6, 100.0)
+    velocity_noise: float = setting(
+        0.02, "least noise of velocities, likewise; greater noise is measured", "rad/s", 1e-6, 100.0
+    )
     velocity_delay: float = setting(
         0.008, "greatest time by which velocities lag behind positions, and efforts behind commands", "s", 0.0, 0.1
     )
     command_delay: float = setting(
         0.001, "time from when an effort is sent until the drives apply it, which the gains have to bear", "s", 0.0, 1.0
     )
-    unknown_friction: float = setting(
-        0.1, "friction that the model may not know, as part of a joint's effort limit", "-", 0.0, 1.0
-    )
+    unknown_friction: float = setting(0.1, "unknown friction, as ratio of a joint's effort limit", "-", 0.0, 1.0)
     model_error: float = setting(0.1, "relative error of the masses of the model", "-", 0.0, 1.0)
-    unknown_payload: float = setting(1.0, "mass at the tool that the model may not know", "kg", 0.0, 1e3)
-    push_force: float = setting(40.0, "force at the tool with which somebody may push", "N", 0.0, 1e4)
-    drop_time: float = setting(0.01, "how long contradicting states are dropped before it is a fault", "s", 0.0, 1.0)
+    unknown_payload: float = setting(1.0, "unknown mass at the tool", "kg", 0.0, 1e3)
+    push_force: float = setting(40.0, "greatest force of a push at the tool", "N", 0.0, 1e4)
+    drop_time: float = setting(
+        0.01, "time for which contradicting states are dropped before they are a fault", "s", 0.0, 1.0
+    )
     following_tolerance: float = setting(
         0.5,
         "distance from the reference at which the arm does not follow; a soft law may be as far as its effort limit "
@@ -95,7 +101,7 @@ class SafetySettings:
         1e3,
     )
     missing_velocity: str = choice(
-        "refuse", "what is done with states without velocities", choices=lambda: MISSING_VELOCITY
+        "refuse", "states without velocities: refuse them, or estimate the velocities", choices=lambda: MISSING_VELOCITY
     )
     velocity_filter: float = setting(
         0.005, "time constant of velocities that are estimated, of states and of ~/reference", "s", 0.0, 1.0

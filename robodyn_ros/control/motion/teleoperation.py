@@ -63,7 +63,7 @@ class TeleoperationSettings:
     """Settings of the coupling of two arms."""
 
     force_ratio: float = setting(0.5, "ratio of the follower's efforts that is felt at the leader", "-", 0.0, 10.0)
-    greatest_effort: float = setting(0.3, "greatest effort at the leader, as part of its limit", "-", 0.0, 1.0)
+    greatest_effort: float = setting(0.3, "greatest effort at the leader, as ratio of its limit", "-", 0.0, 1.0)
 
     def __post_init__(self) -> None:
         check_settings(self)

@@ -88,7 +88,7 @@ class PlannerSettings:
     """Settings of the node; each field's metadata describe it."""
 
     method: str = choice("collocation", "method that finds a motion", lambda: METHODS)
-    share: float = setting(SHARE, "part of the velocity and effort limits that a motion may use", "-", 0.01, 1.0)
+    share: float = setting(SHARE, "ratio of the velocity and effort limits that a motion may use", "-", 0.01, 1.0)
     time_limit: float = setting(20.0, "longest time for a search", "s", 0.01, 3600.0)
     margin: float = setting(0.01, "distance to keep from obstacles", "m", 0.0, 10.0)
     payload: float = setting(0.0, "mass that the tool carries", "kg", 0.0, 1e6, shared="payload.mass")

@@ -78,7 +78,7 @@ POSES = "poses."
 class ViewerSettings:
     """Settings of the node; each field's metadata describe it."""
 
-    speed: float = setting(0.3, "speed of a slider's motion, as part of the velocity limit", "-", 0.01, 1.0)
+    speed: float = setting(0.3, "speed of a slider's motion, as ratio of the velocity limit", "-", 0.01, 1.0)
 
     def __post_init__(self) -> None:
         check_settings(self)

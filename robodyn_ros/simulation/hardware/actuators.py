@@ -80,7 +80,7 @@ class CommandSettings:
         0.1, "time without a command after which the drives respond to its absence", "s", 1e-3, 3600.0
     )
     on_command_timeout: str = choice(
-        "hold", "what the drives do then: go on with the last, give no effort, or brake", lambda: TIMEOUT_RESPONSES
+        "hold", "response to missing commands: hold the last one, give no effort, or brake", lambda: TIMEOUT_RESPONSES
     )
     brake: bool = switch(
         True, "whether brakes hold the arm where it starts until the first command comes; false lets it fall"

@@ -56,10 +56,12 @@ class StateSettings:
     state_rate: float = setting(500.0, "rate of joint_states, each after a whole number of steps", "Hz", 1.0, 10000.0)
     state_delay: float = setting(0.0, "time from the measurement to the arrival of every state", "s", 0.0, 1.0)
     state_jitter: float = setting(0.0, "greatest additional delay of a state, at random", "s", 0.0, 1.0)
-    state_drop: float = setting(0.0, "part of the states that are lost, at random", "-", 0.0, 0.9)
-    state_repeat: float = setting(0.0, "part of the states that come twice, at random", "-", 0.0, 1.0)
+    state_drop: float = setting(0.0, "ratio of the states that are lost, at random", "-", 0.0, 0.9)
+    state_repeat: float = setting(0.0, "ratio of the states that come twice, at random", "-", 0.0, 1.0)
     velocity_source: str = choice(
-        "measured", "where the velocity comes from: a sensor of its own, or the positions read", lambda: VELOCITIES
+        "measured",
+        "source of the velocity: a sensor of its own, or differences of the measured positions",
+        lambda: VELOCITIES,
     )
     seed: int = whole(0, "seed of all random numbers; the same seed gives the same values", 0, 2**31 - 1)
 
