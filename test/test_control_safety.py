@@ -456,6 +456,23 @@ def test_a_jump_that_stays_is_a_fault_until_somebody_acknowledges_it_and_one_tha
             assert step == 0
 
 
+def test_an_arm_whose_positions_jumped_is_braked_by_its_velocities_for_as_long_as_the_reaction_lasts():
+    """A load acts from then on of which the model does not know: the error that it makes does not add up."""
+    feedback, reactions = Feedback(ZERO, np.array([1.7, 2.0, 2.3])), FaultReactions(sensor=("hold", 5.0))
+    arm = Arm(config=replace(CONFIG, **EXACT), plausibility=True, start=False, reactions=reactions, feedback=feedback)
+    q, qd, load, off = Q, np.array([0.0, 0.8, 0.0]), np.array([0.0, 0.6, 0.0]), np.array([0.0, 0.0, 0.5])
+    for _ in range(10):
+        q, qd = moved(q, qd, arm.state(q, qd).effort, PERIOD)
+    with pytest.raises(JumpError):
+        arm.state(q + off, qd)
+    for _ in range(100):
+        command = arm.state(q + off, qd)
+        assert command is not None
+        np.testing.assert_allclose(command.effort, DYNAMICS.gravity(q) - feedback.damping * qd, atol=0.15)
+        q, qd = moved(q, qd, command.effort + load, PERIOD)
+    assert qd[1] > 0.3
+
+
 def test_a_quick_arm_does_not_jump():
     arm = Arm(velocity_limit=np.full(3, 100.0))
     velocity = np.array([0.0, 30.0, 0.0])
