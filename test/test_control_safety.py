@@ -473,6 +473,23 @@ def test_an_arm_whose_positions_jumped_is_braked_by_its_velocities_for_as_long_a
     assert qd[1] > 0.3
 
 
+@pytest.mark.parametrize(("speed", "least"), [(0.35, 0.12), (0.9, 0.38)], ids=["slow", "fast"])
+def test_an_arm_whose_states_agree_again_is_braked_to_a_tenth_of_its_velocity_limit(speed, least):
+    feedback, reactions = Feedback(ZERO, np.full(3, 9.0)), FaultReactions(sensor=("hold", 5.0))
+    arm = Arm(config=replace(CONFIG, **EXACT), plausibility=True, start=False, reactions=reactions, feedback=feedback)
+    q, qd, off, faults = Q, np.array([0.0, speed, 0.0]), np.array([0.0, 0.0, 0.5]), []
+    for step in range(60):
+        try:
+            command = arm.state(q + off * (3 <= step < 6), qd)
+        except JumpError:
+            assert step == 3
+        faults.append((command.fault, np.abs(qd).max()))
+        q, qd = moved(q, qd, command.effort, PERIOD)
+    assert faults[5][0] == "sensor"
+    over = next(at for fault, at in faults[6:] if fault is None)
+    assert least < over <= 0.1 * 4.0
+
+
 def test_a_quick_arm_does_not_jump():
     arm = Arm(velocity_limit=np.full(3, 100.0))
     velocity = np.array([0.0, 30.0, 0.0])
