@@ -113,6 +113,17 @@ def test_without_states_the_weight_of_an_arm_that_stood_is_carried_and_then_noth
     assert arm.loop.fault.phase == "silent"
 
 
+def test_without_states_a_payload_that_the_model_does_not_know_is_carried_on():
+    arm, payload = Arm(PD, replace(CONFIG, unknown_payload=4.0), plausibility=True), np.array([7.0, 0.3, -0.4])
+    arm.loop.track(Reference(Q, ZERO, ZERO, GRAVITY + payload), arm.t + 100.0)
+    for _ in range(150):
+        command = arm.state()
+    np.testing.assert_allclose(command.effort, GRAVITY + payload)
+    _, efforts = arm.watched(0.3)
+    np.testing.assert_allclose(efforts - GRAVITY, np.tile(payload, (len(efforts), 1)), atol=1e-3)
+    assert len(efforts) > 3
+
+
 def test_without_states_a_ramp_is_that_of_the_weight():
     arm = Arm(reactions=FaultReactions(**{**REACTIONS, "states": ("ramp",)}))
     arm.state(qd=ZERO)
