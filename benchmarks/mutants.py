@@ -8,6 +8,7 @@ It is killed when a test fails; one that survives shows what no test sees. Pytho
 its tokens; texts, comments, annotations, assertions and messages of errors stay as they are.
 
     make mutants MUTANTS="--rooms others --count 48 --seed 3 --jobs 2"
+    make mutants MUTANTS="--seed 21 --skip 150"  # the last 50 of the 200: a long run in parts
 
 The tests run in copies of the tree, each with its own cache of compiled arms. A test that fails is run again without
 the mutant, where it passes. mutants_equivalent.yaml names changes that change nothing, and says why; they are drawn and

@@ -380,6 +380,16 @@ def test_a_touch_that_becomes_a_collision_stays_one_until_it_has_been_quiet() ->
     assert (bench.loop.fault.kind, bench.loop.fault.phase) == ("collision", "float")
 
 
+@pytest.mark.parametrize("joint", [0, 1, 2])
+def test_each_joint_has_a_threshold_of_its_own(joint: int) -> None:
+    bench = Bench(PRR, thresholds=thresholds(3, touch=np.where(np.arange(3) == joint, 1.0, 100.0)))
+    bench.run(0.1)
+    bench.push((7.0, 0.0, 9.0))
+    bench.run(0.5, lambda: bench.loop.fault is not None)
+    assert bench.loop.fault.kind == "touch"
+    assert f"joint 'joint{joint + 1}' feels" in bench.command.problem
+
+
 def test_force_and_torque_at_the_tool_have_thresholds_of_their_own() -> None:
     for name, push, text in (
         ("force", ((6.0, 0.0, 0.0), AWAY), "a force of"),

@@ -58,6 +58,17 @@ def test_on_the_reference_the_command_is_what_was_planned(dynamics, law):
     assert_allclose(followed(loop(dynamics, law), trajectory), trajectory.planned.efforts[1:-1], atol=1e-9)
 
 
+def test_between_two_points_the_command_is_on_the_straight_line(dynamics):
+    trajectory, control = motion(dynamics, np.array([7.0, -1.5, 0.4])), loop(dynamics, "gravity_compensation")
+    control.start(0.0, trajectory.positions[0])
+    control.update(0.0, 0.0, trajectory.positions[0], np.zeros(3))
+    control.follow(trajectory, 0.0)
+    for t in np.arange(0.007, 0.49, 0.007):
+        sample = trajectory.sample(t)
+        planned = [np.interp(t, TIMES, column) for column in trajectory.planned.efforts.T]
+        assert_allclose(control.update(t, t, sample.q, sample.qd).effort, planned, atol=1e-9)
+
+
 def test_a_law_that_knows_the_arm_needs_no_efforts(dynamics):
     without = followed(loop(dynamics, "computed_torque"), motion(dynamics, efforts=False))
     assert_allclose(followed(loop(dynamics, "computed_torque"), motion(dynamics)), without, atol=1e-9)

@@ -113,6 +113,17 @@ def test_without_states_the_weight_of_an_arm_that_stood_is_carried_and_then_noth
     assert arm.loop.fault.phase == "silent"
 
 
+def test_without_states_a_payload_that_the_model_does_not_know_is_carried_on():
+    arm, payload = Arm(PD, replace(CONFIG, unknown_payload=4.0), plausibility=True), np.array([7.0, 0.3, -0.4])
+    arm.loop.track(Reference(Q, ZERO, ZERO, GRAVITY + payload), arm.t + 100.0)
+    for _ in range(150):
+        command = arm.state()
+    np.testing.assert_allclose(command.effort, GRAVITY + payload)
+    _, efforts = arm.watched(0.3)
+    np.testing.assert_allclose(efforts - GRAVITY, np.tile(payload, (len(efforts), 1)), atol=1e-3)
+    assert len(efforts) > 3
+
+
 def test_without_states_a_ramp_is_that_of_the_weight():
     arm = Arm(reactions=FaultReactions(**{**REACTIONS, "states": ("ramp",)}))
     arm.state(qd=ZERO)
@@ -456,6 +467,40 @@ def test_a_jump_that_stays_is_a_fault_until_somebody_acknowledges_it_and_one_tha
             assert step == 0
 
 
+def test_an_arm_whose_positions_jumped_is_braked_by_its_velocities_for_as_long_as_the_reaction_lasts():
+    """A load acts from then on of which the model does not know: the error that it makes does not add up."""
+    feedback, reactions = Feedback(ZERO, np.array([1.7, 2.0, 2.3])), FaultReactions(sensor=("hold", 5.0))
+    arm = Arm(config=replace(CONFIG, **EXACT), plausibility=True, start=False, reactions=reactions, feedback=feedback)
+    q, qd, load, off = Q, np.array([0.0, 0.8, 0.0]), np.array([0.0, 0.6, 0.0]), np.array([0.0, 0.0, 0.5])
+    for _ in range(10):
+        q, qd = moved(q, qd, arm.state(q, qd).effort, PERIOD)
+    with pytest.raises(JumpError):
+        arm.state(q + off, qd)
+    for _ in range(100):
+        command = arm.state(q + off, qd)
+        assert command is not None
+        np.testing.assert_allclose(command.effort, DYNAMICS.gravity(q) - feedback.damping * qd, atol=0.15)
+        q, qd = moved(q, qd, command.effort + load, PERIOD)
+    assert qd[1] > 0.3
+
+
+@pytest.mark.parametrize(("speed", "least"), [(0.35, 0.12), (0.9, 0.38)], ids=["slow", "fast"])
+def test_an_arm_whose_states_agree_again_is_braked_to_a_tenth_of_its_velocity_limit(speed, least):
+    feedback, reactions = Feedback(ZERO, np.full(3, 9.0)), FaultReactions(sensor=("hold", 5.0))
+    arm = Arm(config=replace(CONFIG, **EXACT), plausibility=True, start=False, reactions=reactions, feedback=feedback)
+    q, qd, off, faults = Q, np.array([0.0, speed, 0.0]), np.array([0.0, 0.0, 0.5]), []
+    for step in range(60):
+        try:
+            command = arm.state(q + off * (3 <= step < 6), qd)
+        except JumpError:
+            assert step == 3
+        faults.append((command.fault, np.abs(qd).max()))
+        q, qd = moved(q, qd, command.effort, PERIOD)
+    assert faults[5][0] == "sensor"
+    over = next(at for fault, at in faults[6:] if fault is None)
+    assert least < over <= 0.1 * 4.0
+
+
 def test_a_quick_arm_does_not_jump():
     arm = Arm(velocity_limit=np.full(3, 100.0))
     velocity = np.array([0.0, 30.0, 0.0])
@@ -648,7 +693,7 @@ def test_a_stamp_out_of_order_is_dropped_and_changes_nothing(back):
     arm.loop.follow(rest_to_rest([Q + 0.1], [1.0]))
     before = arm.state()
     latest = arm.t
-    with pytest.raises(OrderError, match="before"):
+    with pytest.raises(OrderError, match=rf"is {back:.3g} s older"):
         arm.loop.update(latest - back, latest, Q + 0.05, ZERO)
     for _ in range(8):  # one after another, each in order with the one before it
         back -= 1e-10

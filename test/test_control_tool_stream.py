@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from arms import random_robot
+from arms import mechanism, random_robot
 from industrial import urdfs
 from numpy.testing import assert_allclose
 from truth import Pinocchio, pinocchio
@@ -209,6 +209,26 @@ def test_a_pose_that_only_other_turns_of_the_joints_reach_is_reached_by_a_detour
     assert arm.states == {"follows", "unreachable", "detour"}
     assert arm.loop.tool_stream.state == "follows"
     arm.check_limits()
+
+
+@pytest.mark.parametrize(
+    ("asked", "settings", "reached"),
+    [
+        (1.0, {"speed": (2.0, 0.4), "acceleration": (3.0, 8.0), "jerk": (30.0, 80.0)}, 0.4),
+        (0.24, {"acceleration": (0.1, 8.0)}, 0.24),  # on its circle of 0.5 m it needs 0.3 · 0.1 m/s² across
+    ],
+    ids=["turns too fast", "curved"],
+)
+def test_a_tool_that_turns_as_it_moves_is_as_fast_as_both_limits_let_it(monkeypatch, asked, settings, reached) -> None:
+    """A single joint: what the limit of angular speed leaves of a twist is reached within the limits of jerk."""
+    monkeypatch.setitem(ARMS, "one joint", (mechanism("R", lengths=[0.5]), [-0.5]))
+    arm = Streamed("one joint", **settings)
+    for _ in range(150):
+        x, _, z = arm.pose()[:3, 3]
+        arm.run(0.02, "twist", asked * np.array([z, 0.0, -x, 0.0, 1.0, 0.0]), 0.02)
+    assert_allclose(arm.qd, reached, rtol=0.01)
+    jerk = np.diff(arm.rows, n=3, axis=0) / arm.dt**3
+    assert np.abs(jerk).max() < 1.2 * min(arm.stream.jerk[0] / 0.5, arm.stream.jerk[1])
 
 
 @pytest.mark.parametrize("rate", [10.0, 30.0, 100.0])

@@ -44,7 +44,6 @@ Core* core_create(void) {
   }
   c->state.begins = c->begins;
   c->state.references.speed = c->state.references.asked_speed = 1;
-  for (int k = 0; k < OUTCOMES; ++k) c->state.references.outcome_ids[k] = -1;
   return c;
 }
 
