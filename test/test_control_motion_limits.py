@@ -81,6 +81,14 @@ def test_a_stream_that_jumps_is_led_there_within_the_limits_of_the_urdf(limits):
     np.testing.assert_allclose(q[-1], START + JUMP, atol=1e-12)
 
 
+def test_a_stream_that_jumps_is_led_there_no_faster_than_the_velocity_limit_however_low_the_jerk_is():
+    """The acceleration fades before the greatest speed is reached, so that it is not passed meanwhile."""
+    limit = np.array([0.4, 0.5, 0.6])
+    _, qd = streamed(loop_of(arm(jerk=3.0), velocity_limit=limit), START + JUMP, 4.0)
+    np.testing.assert_allclose(np.abs(qd).max(axis=0)[1:], 0.9 * limit[1:], rtol=0.01)
+    assert (np.abs(qd).max(axis=0) < limit).all()
+
+
 def test_limits_that_are_not_there_change_nothing():
     free, high = (streamed(loop_of(arm(**limits)), START + JUMP, 3.0)[0] for limits in ({}, {"acceleration": 50.0}))
     np.testing.assert_array_equal(free, high)
