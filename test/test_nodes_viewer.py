@@ -64,7 +64,7 @@ def test_the_handle_and_the_sliders_move_the_arm(graph, port):
     # The browser draws in software, on the same cores: states wait, and the simulated brakes close while commands wait.
     viewer = graph.start("viewer", robot_description=str(PRR), port=port, use_sim_time=True)
     states, clocks = graph.listen(JointState, "joint_states"), graph.listen(Clock, "/clock")
-    tools, targets = (graph.listen(PoseStamped, f"controller/{name}_pose") for name in ("tool", "target"))
+    tools, targets = (graph.listen(PoseStamped, f"controller/{name}_pose") for name in ("tool", "goal"))
     address = printed_address(graph, viewer, port)
     graph.wait(lambda: states, "joint states", 300.0)
     with page(760, 420) as shown:
