@@ -154,7 +154,7 @@ class Panel:
             for joint in robot.joints:
                 self._add_slider(joint)
             hint = "while you drag the handle at the tool; otherwise a motion to it is planned when you let go"
-            self._follows_handle = gui.add_checkbox("the tool follows the handle", False, hint=hint)
+            self._follows_handle = gui.add_checkbox("follow handle", False, hint=hint)
             self._add_motions()
         if simulated:
             with gui.add_folder("Simulation"):
