@@ -2,7 +2,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Put copyright and licence at the head of every source file that git knows; with ``--check``, name those without."""
+"""Put copyright and licence at the head of every source file, new ones too; with ``--check``, name those without."""
 
 import subprocess
 import sys
@@ -19,7 +19,8 @@ FOREIGN = ("test/data/",)
 
 def main() -> int:
     """Return 1 if a file has to be changed that must not be."""
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     lacking = False
     for path in (ROOT / name for name in listed.split("\0") if name and not name.startswith(FOREIGN)):
         if path.is_symlink() or not path.is_file():

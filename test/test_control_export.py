@@ -746,7 +746,9 @@ def test_parameters_are_those_of_the_node() -> None:
             assert (entry["default_value"], entry["description"]) == (item.default, item.description), name
             assert f"faults.<kind>.{last}" in rows
             continue
-        default, allowed, meaning = rows[name.replace(f".{joint}", ".<joint>") if joint else name]
+        row = name.replace(f".{joint}", ".<joint>") if joint else name
+        assert row in rows, f"controller-parameters.md lacks {row}; test_nodes_reference.py prints its row"
+        default, allowed, meaning = rows[row]
         said = entry["description"].replace(f"joint {joint}", "the joint") if joint else entry["description"]
         unit = r" \[[^]]*\]"
         assert re.sub(unit, "", said) == re.sub(unit, "", meaning).replace("\\", ""), name

@@ -14,7 +14,9 @@ from pathlib import Path
 import pytest
 from forked_workers import WORKER
 
+from robodyn_ros.control.core_library import caller_library
 from robodyn_ros.engine import find_compiler
+from robodyn_ros.errors import NotReadyError
 
 ROOT = Path(__file__).parents[1]
 
@@ -22,7 +24,7 @@ EDITS = {
     "robodyn_ros/control/faults/table.py": {
         '    "publisher": Fault(': """    "quick": Fault(
         "too quick",
-        "a joint is faster than 0.9 of its velocity limit",
+        "a joint is faster than `quickness` allows",
         "judge_quickness",
         "a joint near its velocity limit",
         "move more slowly",
@@ -37,12 +39,20 @@ EDITS = {
     "robodyn_ros/control/core/faults.c": {
         "static int judge_publisher(": """static int judge_quickness(const Settings* s, State* m, const double* qd) {
   EACH {
-    const double bound = 0.9 * s->velocity_limit[i];
-    if (fabs(qd[i]) > bound) { say(m, NEAR_LIMIT, i, qd[i], bound); return QUICK; }
+    const double bound = s->quickness * s->velocity_limit[i];
+    if (fabs(qd[i]) > bound) { say(m, NEAR_LIMIT, i, qd[i], bound); return FAULT_QUICK; }
   }
   return -1;
 }
 
+""",
+    },
+    "robodyn_ros/control/faults/settings.py": {
+        "    plausibility: bool": """    quickness: float = setting(0.9, "what is not quick yet", "-", 0.0, 1.0)
+""",
+    },
+    "robodyn_ros/control/core/memory.h": {
+        "  Uncertainty uncertainty;\n} Settings;": """  double quickness;
 """,
     },
     "test/test_nodes_diagnostics.py": {
@@ -80,19 +90,19 @@ import robodyn_ros as rd
 from robodyn_ros.control import ComputedTorque, ControlLoop, FaultReactions, SafetySettings
 
 assert rd.__file__.startswith(sys.argv[1]), rd.__file__
-twins = Twins("prr", "computed_torque", {"plausibility": False})
+twins = Twins("prr", "computed_torque", {"plausibility": False, "quickness": 0.8})
 robot, rest = twins.robot, np.zeros(3)
 joint, limit, qd = robot.joint_names[1], robot.joints[1].velocity, np.zeros(3)
-qd[1] = 0.95 * limit
+qd[1] = 0.85 * limit
 
 # the loop: its reaction and its words, and the choice of another reaction
-safety = SafetySettings(plausibility=False)
+safety = SafetySettings(plausibility=False, quickness=0.8)
 for reactions, phase in ((FaultReactions(), "damp"), (FaultReactions(quick=("hold", 2.0)), "hold")):
     loop = ControlLoop(ComputedTorque(twins.dynamics, 100.0, 20.0), robot.effort_limit, safety, reactions=reactions)
     loop.update(0.0, 0.0, robot.home, rest)
     command = loop.update(0.01, 0.01, robot.home, qd)
     assert (command.fault, loop.fault.phase) == ("quick", phase)
-    assert command.problem == f"joint {joint!r} has {qd[1]:.3g} rad/s, {0.9 * limit:.3g} is near"
+    assert command.problem == f"joint {joint!r} has {qd[1]:.3g} rad/s, {0.8 * limit:.3g} is near"
 
 # the export: its parameters, the same efforts, and its words
 choices = twins.exported.table["faults.quick.reaction"].choices
@@ -102,11 +112,11 @@ what, command = twins.update(0.01, robot.home, qd)
 assert command.fault == "quick"
 text = ctypes.create_string_buffer(400)
 twins.exported.code.arm_fault_text(at(twins.exported.report), text, 400)
-said = f"quick: joint {joint!r} has {qd[1]:.4g} rad/s, {0.9 * limit:.4g} is near"
+said = f"quick: joint {joint!r} has {qd[1]:.4g} rad/s, {0.8 * limit:.4g} is near"
 assert text.value.decode() == said, text.value.decode()
 
 # the pages
-row = "| `quick` | a joint is faster than 0.9 of its velocity limit | damp, hold, ramp | 7 | too quick | `test_nodes_d"
+row = "| `quick` | a joint is faster than `quickness` allows | damp, hold, ramp | 7 | too quick | `test_nodes_d"
 assert any(line.startswith(row) for line in fault_rows())
 """
 """What is seen of it in the loop, in the export and in the pages of the copy."""
@@ -135,3 +145,11 @@ def test_a_new_kind_is_a_row_its_detection_and_its_test(tmp_path: Path) -> None:
         done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     assert "2 passed" in done.stdout or "rclpy" in done.stdout
+
+
+@pytest.mark.skipif(find_compiler() is None, reason="there is no C compiler")
+def test_code_that_does_not_compile_says_what_the_compiler_says(tmp_path: Path) -> None:
+    code = tmp_path / "judge.c"
+    code.write_text("int judge(void) { return FAULT_QUICK; }\n", encoding="utf-8")
+    with pytest.raises(NotReadyError, match=r"the control loop cannot be compiled: (.|\n)*FAULT_QUICK"):
+        caller_library(3, code)

@@ -107,5 +107,5 @@ def test_parameters(node):
     made = parameter_rows(graph, name, joints, given)
     listed = re.findall(r"^\| `[^`]+` \|.* \| (?:start|configure|any time) \|$", pages(name), re.MULTILINE)
     missing, surplus = ("\n".join(sorted(set(one) - set(other))) for one, other in ((made, listed), (listed, made)))
-    assert not missing and not surplus, f"the pages of {name} lack:\n{missing}\nand have too much:\n{surplus}"
+    assert not missing and not surplus, f"{name}*.md lack:\n{missing}\nand have too much:\n{surplus}"
     assert len(listed) == len(made), "a parameter is listed twice"

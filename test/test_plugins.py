@@ -31,11 +31,9 @@ def installed(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_built_in_plugins_come_by_the_same_route() -> None:
+    """The README names them all: test_readme.py."""
     assert rd.available("dynamics") == ("lagrangian", "rnea")
-    assert rd.available("controllers") == (
-        "adaptive", "cartesian_impedance", "computed_torque", "disturbance_observer", "free_drive",
-        "gravity_compensation", "hand_guiding", "impedance", "mpc", "operational_space", "pd",
-    )  # fmt: skip
+    assert {"computed_torque", "mpc", "pd"} < set(rd.available("controllers"))
 
 
 def test_the_first_line_of_a_plugin_is_a_sentence_without_markup() -> None:

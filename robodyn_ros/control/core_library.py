@@ -22,7 +22,15 @@ from robodyn_ros.control.faults.table import fault_header
 from robodyn_ros.engine.c_functions import text_key
 from robodyn_ros.engine.c_structs import CStructs, Record, memory_at, numbers_at, views_at
 from robodyn_ros.engine.kernel import bound_function
-from robodyn_ros.engine.library import COMPILER_HINT, loaded, start_library
+from robodyn_ros.engine.library import (
+    COMPILER_HINT,
+    CacheError,
+    CompilationError,
+    is_listing,
+    loaded,
+    make_library,
+    start_library,
+)
 from robodyn_ros.errors import NotReadyError
 from robodyn_ros.robot.pose import Array
 
@@ -95,7 +103,7 @@ def caller_library(n: int, caller: Path) -> Any:
         caller: the code; the core's declarations stand before it.
 
     Raises:
-        NotReadyError: there is no C compiler; the message says how to get one.
+        NotReadyError: there is no C compiler, or it fails; the message says how to get one, or why.
     """
     return _compiled(caller.stem, _caller_source(n, caller))
 
@@ -103,8 +111,18 @@ def caller_library(n: int, caller: Path) -> Any:
 def _compiled(name: str, source: str) -> Any:
     found = loaded(name, text_key(source), lambda: source)
     if found is None:
-        raise NotReadyError(NO_COMPILER)
+        raise NotReadyError(_reason(name, source))
     return found
+
+
+def _reason(name: str, source: str) -> str:
+    """Why there is no such library: what the compiler says, or that there is none."""
+    if not is_listing():
+        try:
+            make_library(name, text_key(source), lambda: source)
+        except (CacheError, CompilationError, OSError) as cause:
+            return f"the control loop cannot be compiled: {cause}"
+    return NO_COMPILER
 
 
 @lru_cache(maxsize=8)
@@ -120,7 +138,7 @@ def core_library(n: int, around: Path | None = None) -> Any:
         around: C code that calls the core, compiled with it; none unless given.
 
     Raises:
-        NotReadyError: there is no C compiler; the message says how to get one.
+        NotReadyError: there is no C compiler, or it fails; the message says how to get one, or why.
     """
     found = _compiled("core" if around is None else around.stem, core_source(n, around))
     for name in ("core_create", "core_state", "core_period", "core_trajectory_create"):
@@ -173,7 +191,7 @@ class Core:
             around: C code that calls the core, as :func:`core_library`.
 
         Raises:
-            NotReadyError: there is no C compiler; the message says how to get one.
+            NotReadyError: there is no C compiler, or it fails; the message says how to get one, or why.
         """
         self.n, self.library, self.structs = n, core_library(n, around), core_structs(n)
         self.address = int(self.library.core_create() or 0)

@@ -155,8 +155,8 @@ void core_mit(const Core* c, double t, const double* q, const double* effort, co
   const Settings* s = &c->settings->loop;
   const State* m = &c->state;
   const Period* p = &c->period;
-  const int reacts = p->kind >= 0, has_state = p->kind == NO_FAULT || (reacts && p->kind != STATES);
-  const double left = !reacts ? 1 : m->active_kind == SENSOR ? 0 : m->left;
+  const int reacts = p->kind >= 0, has_state = p->kind == NO_FAULT || (reacts && p->kind != FAULT_STATES);
+  const double left = !reacts ? 1 : m->active_kind == FAULT_SENSOR ? 0 : m->left;
   double held[N];
   if (reacts) target(m, t, held); else copy(held, m->q);
   EACH {

@@ -73,7 +73,7 @@ static int judge_consistency(const Settings* s, State* m, const double* qd) {
     m->is_suspect = 0;
   if (trusted && !m->is_suspect) return -1;
   say(m, (int)m->suspect_problem, (int)m->suspect_joint, m->suspect_value, m->suspect_bound);
-  return !trusted && c->problem == DISOBEYS ? FOLLOWING : SENSOR;
+  return !trusted && c->problem == DISOBEYS ? FAULT_FOLLOWING : FAULT_SENSOR;
 }
 
 static int judge_speed(const Settings* s, State* m, const double* qd) {
@@ -90,32 +90,32 @@ static int judge_speed(const Settings* s, State* m, const double* qd) {
   else if (!unconfirmed && s->observer_run && m->external[ENERGY] > s->energy)
     say(m, FELT_ENERGY, 0, m->external[ENERGY], s->energy);
   else return -1;
-  return SPEED;
+  return FAULT_SPEED;
 }
 
 static int judge_publisher(const Settings* s, State* m, const double* qd) {
   (void)s; (void)qd;
   if (!m->conflict) return -1;
   say(m, SEVERAL_PUBLISHERS, 0, 0, 0);
-  return PUBLISHER;
+  return FAULT_PUBLISHER;
 }
 
 static int judge_rate(const Settings* s, State* m, const double* qd) {
   (void)qd;
   if (!(m->carried < 1 || m->period > s->state_timeout)) return -1;
   say(m, TOO_RARE, 0, m->carried, m->period);
-  return RATE;
+  return FAULT_RATE;
 }
 
 static int judge_touch(const Settings* s, State* m, const double* qd) {
   (void)qd;
-  int contact = m->given_contact ? COLLISION + (int)m->given_contact - 1 : -1;
+  int contact = m->given_contact ? FAULT_COLLISION + (int)m->given_contact - 1 : -1;
   if (contact != -1) say(m, NO_PROBLEM, 0, 0, 0);
-  if (s->observer_run && s->judges_contact && contact != COLLISION) {
-    if (judge_contact(m, s->collision, s->collision_wrench)) contact = COLLISION;
-    else if (judge_contact(m, s->touch, s->touch_wrench)) contact = TOUCH;
+  if (s->observer_run && s->judges_contact && contact != FAULT_COLLISION) {
+    if (judge_contact(m, s->collision, s->collision_wrench)) contact = FAULT_COLLISION;
+    else if (judge_contact(m, s->touch, s->touch_wrench)) contact = FAULT_TOUCH;
   }
-  return contact >= 0 && m->active && m->active_kind == COLLISION ? COLLISION : contact;
+  return contact >= 0 && m->active && m->active_kind == FAULT_COLLISION ? FAULT_COLLISION : contact;
 }
 
 /* A latched fault whose cause has gone; -1 if there is none. */
@@ -132,7 +132,7 @@ static int find_latched(const Settings* s, State* m, double t) {
 static int is_braked(const Settings* s, const State* m, const double* qd) {
   int moves = 0;
   EACH moves |= fabs(qd[i]) > SLOW * s->velocity_limit[i];
-  return m->active_kind == SENSOR && m->carries && m->phase == HOLD && moves;
+  return m->active_kind == FAULT_SENSOR && m->carries && m->phase == HOLD && moves;
 }
 
 /* Kind of the fault of a usable state, -1 for none; `present` is 0 if its cause has gone and the fault lasts. */
@@ -565,7 +565,7 @@ static int send_reaction(const Settings* s, State* m, Period* p, double t, int h
   if (m->phase == SILENT && m->memory.is_sending != 0) pause_sending(&m->memory, t);
   if (m->memory.is_sending == 0) return CORE_SILENT;
   if (t < m->active_begin) { m->until += t - m->active_begin; m->active_begin = t; m->left = 1; m->ramped = m->until; }
-  const int ends = has_state && p->kind != SENSOR ? effort_with_state(s, m, t, p->q, p->qd, effort)
+  const int ends = has_state && p->kind != FAULT_SENSOR ? effort_with_state(s, m, t, p->q, p->qd, effort)
     : effort_without_state(s, m, t, has_state, effort);
   if (ends && !has_state && m->left > 0) { m->phase = SILENT; pause_sending(&m->memory, t); return CORE_SILENT; }
   find_added(s, m, added);

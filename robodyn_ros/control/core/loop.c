@@ -175,7 +175,7 @@ static int run_law(Core* c, double dt, const double* given, const double* planne
   if (is_finite(gravity)) { copy(m->gravity_last, gravity); m->gravity_known = 1; }
   if (x[FLAGS][0] == 0) {
     say(m, NO_NUMBERS, 0, 0, 0);
-    if (m->memory.is_sending != 0 || m->active) return react(s, m, p, p->t, LAW, 1, 1);
+    if (m->memory.is_sending != 0 || m->active) return react(s, m, p, p->t, FAULT_LAW, 1, 1);
     core_stop(c);
     return CORE_LAW_FAILED;
   }
@@ -219,7 +219,7 @@ static int run_period(Core* c) {
   far = joint_far_away(s, p->reference, p->q);
   if (far >= 0) {
     say(m, FAR_AWAY, far, fabs(p->reference[far] - p->q[far]), most_error(s, far));
-    return react(s, m, p, t, FOLLOWING, 1, 1);
+    return react(s, m, p, t, FAULT_FOLLOWING, 1, 1);
   }
   return run_law(c, dt, given, planned);
 }
@@ -254,5 +254,5 @@ int core_watch(Core* c, double t) {
   if (m->references.source == WAITING || !(missing > c->settings->loop.state_timeout)) return CORE_SILENT;
   say(m, MISSING, 0, missing, 0);
   c->period.age = missing;
-  return react(&c->settings->loop, m, &c->period, t, STATES, 1, 0);
+  return react(&c->settings->loop, m, &c->period, t, FAULT_STATES, 1, 0);
 }

@@ -219,7 +219,7 @@ typedef struct {
   double carried_stiffness[N], carried_damping[N];
   Consistency consistency;
   /* contact */
-  int64_t given_contact, applies; /* contact found outside the core: 1 + its kind counted from COLLISION, or 0 */
+  int64_t given_contact, applies; /* contact found outside the core: 1 + its kind counted from FAULT_COLLISION, or 0 */
   double applied[N], bias[N], observed[3 * N], external[N + 8];
   /* faults */
   int64_t trail_count, trail_last;

@@ -39,10 +39,10 @@ class Fault(NamedTuple):
 
     words: str  # what it is counted under
     detection: str  # what is detected, Markdown
-    by: str  # the function of core/faults.c that finds it; "" if another part of the core says so
+    by: str  # the function of core/faults.c that detects it; "" if another part of the core does
     description: str  # of what the reaction is to
     remedy: str  # where it ends a simulation
-    test: str  # that injects it
+    test: str  # that injects it, "file.py::function"
     reactions: tuple[str, ...] = WITH_STATES  # to choose from
     reaction: str = "hold"  # unless another one is chosen
     max_duration: float = 5.0  # of the reaction, unless another one is given [s]
@@ -170,7 +170,7 @@ PROBLEMS: Mapping[str, str] = {
 def fault_header() -> str:
     """The constants of the table for the core: ``kinds.h``."""
     judges = dict.fromkeys(fault.by for fault in FAULTS.values() if fault.by)
-    phases, kinds = (", ".join(names).upper() for names in (PHASES, KINDS))
+    phases, kinds = ", ".join(PHASES).upper(), ", ".join(f"FAULT_{kind.upper()}" for kind in KINDS)
     return (
         "/* What the core has of the table of faults, faults/table.py: kinds, phases of a reaction, what is wrong in\n"
         "   numbers, and the functions that find it, in their order. */\n\n"
