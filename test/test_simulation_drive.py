@@ -101,6 +101,13 @@ def test_resolution_and_limit():
     assert [act.checked([value])[0] for value in commands] == [0.0, 0.25, -0.5, 3.25, 10.0, -10.0]
 
 
+def test_efforts_that_lie_apart_in_memory_are_each_their_joint_s():
+    table = np.arange(9.0).reshape(3, 3)
+    act = Actuators([DriveSettings()] * 3, 0.0, STEP, [100.0] * 3)
+    np.testing.assert_array_equal(act.checked(table[:, 1]), [1.0, 4.0, 7.0])
+    np.testing.assert_array_equal(act.checked(table[2, ::-1]), [8.0, 7.0, 6.0])
+
+
 def test_an_ideal_drive_gives_what_it_is_told_to_the_last_bit():
     act, command = actuators(), 0.1 + 1e-16
     act.command(0, act.checked([command]))

@@ -175,7 +175,7 @@ class Actuators:
         Raises:
             InputError: it is not n finite numbers of at most :data:`GREATEST`.
         """
-        given = finite_array("effort", effort, self._limit.shape)
+        given = np.ascontiguousarray(finite_array("effort", effort, self._limit.shape))
         if (np.abs(given) > GREATEST).any():
             raise InputError("effort", f"is beyond {GREATEST:g}, which no drive can give: {given}", effort)
         result = np.empty(len(given))
