@@ -19,19 +19,10 @@ from typing import Any
 import numpy as np
 
 from robodyn_ros.control.faults.table import fault_header
-from robodyn_ros.engine.c_functions import text_key
+from robodyn_ros.engine.c_functions import required, text_key
 from robodyn_ros.engine.c_structs import CStructs, Record, memory_at, numbers_at, views_at
 from robodyn_ros.engine.kernel import bound_function
-from robodyn_ros.engine.library import (
-    COMPILER_HINT,
-    CacheError,
-    CompilationError,
-    is_listing,
-    loaded,
-    make_library,
-    start_library,
-)
-from robodyn_ros.errors import NotReadyError
+from robodyn_ros.engine.library import start_library
 from robodyn_ros.robot.pose import Array
 
 CORE = Path(__file__).with_name("core")
@@ -59,8 +50,6 @@ SHARED = '#define CORE_SHARED __attribute__((visibility("hidden")))\n'
 
 REACTION = -1
 """Code of an update whose effort is the reaction to a fault."""
-
-NO_COMPILER = f"the control loop needs a C compiler, and none was found: {COMPILER_HINT}"
 
 
 @lru_cache(maxsize=1)
@@ -109,20 +98,7 @@ def caller_library(n: int, caller: Path) -> Any:
 
 
 def _compiled(name: str, source: str) -> Any:
-    found = loaded(name, text_key(source), lambda: source)
-    if found is None:
-        raise NotReadyError(_reason(name, source))
-    return found
-
-
-def _reason(name: str, source: str) -> str:
-    """Why there is no such library: what the compiler says, or that there is none."""
-    if not is_listing():
-        try:
-            make_library(name, text_key(source), lambda: source)
-        except (CacheError, CompilationError, OSError) as cause:
-            return f"the control loop cannot be compiled: {cause}"
-    return NO_COMPILER
+    return required("the control loop", name, text_key(source), lambda: source)
 
 
 @lru_cache(maxsize=8)

@@ -37,9 +37,8 @@ from robodyn_ros.checks import finite_array
 from robodyn_ros.control.drive_compensation import DriveCompensation
 from robodyn_ros.control.laws.base import FrictionCompensation
 from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.engine.c_functions import text_key
-from robodyn_ros.engine.library import COMPILER_HINT, loaded
-from robodyn_ros.errors import InputError, NotReadyError
+from robodyn_ros.engine.c_functions import required, text_key
+from robodyn_ros.errors import InputError
 from robodyn_ros.robot.pose import Array, read_only
 from robodyn_ros.settings import NONE, check_settings, choice, names, setting, switch
 
@@ -130,13 +129,6 @@ def drive_rows(drives: Sequence[DriveSettings], effort_limit: Array) -> Array:
     return np.column_stack([np.reshape(settings, (-1, 3)), effort_limit, np.zeros((len(drives), 2))])
 
 
-def _library() -> Any:
-    found = loaded("drives", text_key(DRIVES), lambda: DRIVES)
-    if found is None:
-        raise NotReadyError(f"the drives of a simulation need a C compiler, and none was found: {COMPILER_HINT}")
-    return found
-
-
 class Actuators:
     """The drives of all joints, and the commands on their way to them."""
 
@@ -153,7 +145,7 @@ class Actuators:
         """
         self._limit = read_only(effort_limit)
         self._drives = drive_rows(drives, self._limit)
-        self._library = _library()
+        self._library = required("the simulation", "drives", text_key(DRIVES), lambda: DRIVES)
         self._count, self._address = ctypes.c_int64(len(drives)), ctypes.c_void_p(self._drives.ctypes.data)
         self._step = step
         whole = round(delay / step)

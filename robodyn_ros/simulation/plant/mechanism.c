@@ -286,6 +286,18 @@ static void find_domain(double (*row)[N], int i, double direction, double over) 
   row[V_HIGH][i] = fmin(direction < 0 ? 0 : INFINITY, -least(speed, -pushed, -over));
 }
 
+/* Enters a joint into the mode: held or free, its direction, and whether its drive is cut off. side: of a loose joint. */
+static void enter_mode(System* y, int i, int is_held, int is_loose, double side, double direction, double over) {
+  double (*row)[N] = y->row;
+  const double v = row[V][i];
+  if (is_loose && v == side * row[SPEED][i]) over = side;
+  if (is_loose && v == 0 && row[STATIC_FRICTION][i] > 0) direction = side;
+  row[DIRECTION][i] = is_held && v == 0 ? 0 : direction;
+  row[HELD][i] = is_held; row[OVER][i] = over;
+  if (is_held) y->held[y->count++] = i;
+  find_domain(row, i, direction, over);
+}
+
 /* Finds the mode that begins in the state of the frame; `stuck` joints are held under any load. Nonzero if it fails. */
 static int find_mode(Plant* s, const int* stuck) {
   double (*row)[N] = s->y.row, *v = row[V], *effort = row[EFFORT], *speed = row[SPEED];
@@ -300,14 +312,7 @@ static int find_mode(Plant* s, const int* stuck) {
   find_contacts(&s->y, direction);
   if (find_held(s, direction, over, low, high, held, loose, side)) return 1;
   s->y.count = 0;
-  EACH {
-    if (loose[i] && v[i] == side[i] * speed[i]) over[i] = side[i];
-    if (loose[i] && v[i] == 0 && row[STATIC_FRICTION][i] > 0) direction[i] = side[i];
-    row[DIRECTION][i] = held[i] && v[i] == 0 ? 0 : direction[i];
-    row[HELD][i] = held[i]; row[OVER][i] = over[i];
-    if (held[i]) s->y.held[s->y.count++] = i;
-    find_domain(row, i, direction[i], over[i]);
-  }
+  EACH enter_mode(&s->y, i, held[i], loose[i], side[i], direction[i], over[i]);
   return 0;
 }
 

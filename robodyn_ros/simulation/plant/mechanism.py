@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,10 +20,11 @@ import numpy as np
 
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
-from robodyn_ros.engine.c_functions import text_key
+from robodyn_ros.engine.c_functions import required, text_key
 from robodyn_ros.engine.codegen import scalar_source
-from robodyn_ros.engine.library import COMPILER_HINT, loaded
-from robodyn_ros.errors import InputError, NotReadyError, SimulationError
+from robodyn_ros.engine.library import loaded
+from robodyn_ros.engine.program import Program
+from robodyn_ros.errors import InputError, SimulationError
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.integrators.base import Integrator, checked_step
 from robodyn_ros.simulation.integrators.sdirk4 import SDIRK4
@@ -74,7 +76,8 @@ static void compute(const double* q, const double* v, const double* force, const
 """
 """The functions of a model that is only Python, in place of those of :func:`.scalar_source`."""
 
-NO_COMPILER = f"the simulation needs a C compiler, and none was found: {COMPILER_HINT}"
+IN_PYTHON_PARAMETERS = 4
+"""Number of its parameters: 1, two zeros in place of gravity, and the address of the function."""
 
 STEP_IN_PYTHON = " return s->in_python(s, h, q, v, q1, v1); "
 """The body of an integrator's step that is only Python."""
@@ -95,19 +98,24 @@ def make_frame(joints: JointEffects) -> Array:
     return frame
 
 
-def motion_library(dynamics: Dynamics, integrator: Integrator) -> Any:
+Finder = Callable[[str, str, Callable[[], str]], Any]
+"""Finds a library: :func:`.loaded`, or one that raises an error where there is no compiler."""
+
+NEEDED: Finder = partial(required, "the simulation")
+
+
+def motion_library(dynamics: Dynamics, integrator: Integrator, find: Finder = loaded) -> Any:
     """The library of an arm and an integrator, loaded once in a process; its function ``rollout`` makes bare steps.
 
-    It is None where there is no compiler.
+    It is None where ``find`` finds none.
     """
-    n, program = dynamics.robot.n, None
+    n, step = dynamics.robot.n, integrator.code or STEP_IN_PYTHON
     if isinstance(dynamics, CompiledDynamics) and dynamics.compiled:
-        program = dynamics.program("forward")
-    parameters = 4 if program is None else len(dynamics.symbols)  # type: ignore[attr-defined]
-    return _library(n, parameters, program, integrator.code or STEP_IN_PYTHON)
+        return _library(n, len(dynamics.symbols), dynamics.program("forward"), step, find)
+    return _library(n, IN_PYTHON_PARAMETERS, None, step, find)
 
 
-def _library(n: int, parameters: int, program: Any, step: str) -> Any:
+def _library(n: int, parameters: int, program: Program | None, step: str, find: Finder) -> Any:
     sizes = {"N": n, "P": parameters, "FASTEST": FASTEST}
     head = "".join(f"#define {name} {value}\n" for name, value in sizes.items())
     names = {"@advance": step, "@rows": ", ".join(ROWS), "@failures": ", ".join(FAILURES)}
@@ -115,7 +123,7 @@ def _library(n: int, parameters: int, program: Any, step: str) -> Any:
     for name, text in names.items():
         code = code.replace(name, text)
     key = text_key(f"{IN_PYTHON if program is None else program.key}\n{head}{code}")
-    found = loaded("motion", key, lambda: (IN_PYTHON if program is None else scalar_source(program)) + head + code)
+    found = find("motion", key, lambda: (IN_PYTHON if program is None else scalar_source(program)) + head + code)
     if found is None:
         return None
     found.rollout.restype = found.plant_steps.restype = ctypes.c_int64
@@ -150,9 +158,7 @@ def solve_boxed_lcp(M: Array, w: Array, lower: Array, upper: Array) -> BoxedLCPS
     force, motion = np.zeros((2, n))
     held = np.zeros(n, dtype=np.intc)
     addresses = [array.ctypes.data for array in (*given, force, motion)]
-    library = _library(n, 4, None, STEP_IN_PYTHON)
-    if library is None:
-        raise NotReadyError(NO_COMPILER)
+    library = _library(n, IN_PYTHON_PARAMETERS, None, STEP_IN_PYTHON, NEEDED)
     if library.boxed_lcp(*map(ctypes.c_void_p, (*addresses, held.ctypes.data))):
         raise _not_held(given[0])
     return BoxedLCPSolution(force, motion, held != 0)
@@ -200,9 +206,7 @@ class Mechanism:
             integrator = SDIRK4()
         self.integrator = integrator
         self.frame = make_frame(joints)
-        self.library = motion_library(dynamics, integrator)
-        if self.library is None:
-            raise NotReadyError(NO_COMPILER)
+        self.library = motion_library(dynamics, integrator, NEEDED)
         self.failure: Exception | None = None
         self.beyond = np.zeros(dynamics.robot.n)
         self._dynamics, self._outside, self._dt = dynamics, outside, dt
@@ -218,7 +222,7 @@ class Mechanism:
     def _model_parameters(self) -> Array:
         if isinstance(self._dynamics, CompiledDynamics) and self._dynamics.compiled:
             return self._dynamics.symbols
-        parameters = np.array([1.0, 0.0, 0.0, 0.0])
+        parameters: Array = np.eye(1, IN_PYTHON_PARAMETERS)[0]
         parameters.view(np.uint64)[3] = ctypes.cast(self._forward, ctypes.c_void_p).value or 0
         return parameters
 
@@ -236,7 +240,7 @@ class Mechanism:
         self.frame[0], self.frame[1] = q, qd
         self.begin()
         if self.library.plant_settle(self.address):
-            raise self._failure() or SimulationError("the impulses of the stops were not found")
+            raise self.find_failure() or SimulationError("the impulses of the stops were not found")
         return self.state()
 
     def state(self) -> tuple[Array, Array]:
@@ -262,16 +266,12 @@ class Mechanism:
             made: int = self.library.plant_steps(self.address, ctypes.c_int64(chunk))
             left -= made
             if made < chunk:
-                self.failure = self._failure()
+                self.failure = self.find_failure()
                 break
         return steps - left
 
     def find_failure(self) -> Exception | None:
         """Why the last step failed; None if it leads beyond the range of a simulation: to the velocities ``beyond``."""
-        self.failure = self._failure()
-        return self.failure
-
-    def _failure(self) -> Exception | None:
         problem, self._problem = self._problem, None
         kind = FAILURES[self.library.plant_failure(self.address, ctypes.c_void_p(self.beyond.ctypes.data))]
         q, qd = self.state()
