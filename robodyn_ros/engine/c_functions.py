@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 from collections.abc import Callable
 from typing import Any
@@ -28,7 +29,7 @@ def text_key(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def required(what: str, name: str, key: str, source: Callable[[], str]) -> Any:
+def required(what: str, name: str, key: str, source: Callable[[], str], kind: type[ctypes.CDLL] = ctypes.CDLL) -> Any:
     """A library as :func:`.loaded` has it.
 
     Args:
@@ -36,11 +37,12 @@ def required(what: str, name: str, key: str, source: Callable[[], str]) -> Any:
         name: of a function in it.
         key: tells libraries of that name apart.
         source: writes the code.
+        kind: of ctypes, ``CDLL`` or ``PyDLL``.
 
     Raises:
         NotReadyError: there is no C compiler, or it fails; the message says how to get one, or what it said.
     """
-    found = loaded(name, key, source)
+    found = loaded(name, key, source, kind)
     if found is None:
         raise NotReadyError(f"{what} {_reason(name, key, source)}")
     return found

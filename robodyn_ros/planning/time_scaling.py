@@ -27,10 +27,9 @@ import numpy as np
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.engine.casadi import ca
 from robodyn_ros.errors import ConfigurationError, InputError, pip_install
-from robodyn_ros.planning.feasible import refined
 from robodyn_ros.planning.plan import Plan, Violation, points_of
 from robodyn_ros.planning.problem import Problem, speed
-from robodyn_ros.planning.verification import LIMIT_TOLERANCE, SLOWED, infeasibility, verify
+from robodyn_ros.planning.verification import LIMIT_TOLERANCE, SLOWED, infeasibility, refined, verify
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import check_settings, setting, whole
 
