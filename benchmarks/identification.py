@@ -49,8 +49,8 @@ from robodyn_ros.identification.settings import ExcitationSettings  # noqa: E402
 from robodyn_ros.identification.signals.prepare import prepare  # noqa: E402
 from robodyn_ros.robot import Robot  # noqa: E402
 from robodyn_ros.robot.pose import Array  # noqa: E402
-from robodyn_ros.simulation.trial.files import write_csv  # noqa: E402
-from robodyn_ros.simulation.trial.trial import Trial, run_trial  # noqa: E402
+from robodyn_ros.simulation.trial import Trial, run_trial  # noqa: E402
+from robodyn_ros.simulation.trial_files import write_csv  # noqa: E402
 
 PRR = rd.load_robot(Path(__file__).parents[1] / "urdf" / "prr.urdf")
 FRICTION = {"elevator": (20.0, 8.0), "shoulder": (0.9, 0.7), "wrist": (0.3, 0.25)}

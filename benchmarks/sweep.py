@@ -32,11 +32,11 @@ from rich.console import Console
 from rich.table import Table
 
 from robodyn_ros.plugins import available
-from robodyn_ros.simulation.sweeps.results import column
+from robodyn_ros.simulation.sweeps.backends import Backend, Workers, in_process
 from robodyn_ros.simulation.sweeps.runner import CaseRunner
 from robodyn_ros.simulation.sweeps.study import MotionSettings, Study
 from robodyn_ros.simulation.sweeps.study_reader import read_study
-from robodyn_ros.simulation.sweeps.sweep import Backend, Workers, in_process, sweep
+from robodyn_ros.simulation.sweeps.sweep import column, sweep
 
 STUDY = Path(__file__).parents[1] / "examples" / "robustness" / "prr.yaml"
 

@@ -145,10 +145,15 @@ def _step_plant(dynamics: CompiledDynamics) -> None:
 
 
 def _make_trial(dynamics: CompiledDynamics) -> None:
-    """Make the loop of a trial."""
-    from robodyn_ros.simulation.trial.compiled import trial_function
+    """Make the drives and sensors around the plant, and the loop of a trial."""
+    from robodyn_ros.engine.library import is_listing
+    from robodyn_ros.errors import NotReadyError
+    from robodyn_ros.simulation.compiled_trial import trial_function
+    from robodyn_ros.simulation.devices import hardware_library
 
     trial_function(dynamics.robot.n)
+    with suppress(NotReadyError) if is_listing() else nullcontext():
+        hardware_library(dynamics.robot.n)
 
 
 THREAD = Path(__file__).parent / "nodes/controller/realtime/thread.c"
@@ -178,8 +183,8 @@ def _no_reference(ahead: float) -> Reference:
 
 def _make_mpc(dynamics: CompiledDynamics) -> None:
     """Make the solver of the law ``mpc``; its length does not matter."""
-    from robodyn_ros.planning.ddp.ddp import DDP, ILQRSettings
-    from robodyn_ros.planning.mpc_problem import Deviation
+    from robodyn_ros.planning.ddp.ilqr import DDP, ILQRSettings
+    from robodyn_ros.planning.mpc import Deviation
 
     DDP(dynamics, Deviation(), 1, ILQRSettings(), dynamics.symbols)
 

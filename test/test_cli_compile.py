@@ -100,9 +100,9 @@ import robodyn_ros as rd
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.control.loop_settings import make_loop_settings
-from robodyn_ros.simulation.trial.compiled import run_until_fault
+from robodyn_ros.simulation.compiled_trial import run_until_fault
 from robodyn_ros.control.loop_settings import MODEL, loop_default_values
-from robodyn_ros.simulation.hardware.settings import default_values, make_hardware_settings
+from robodyn_ros.simulation.hardware import default_values, make_hardware_settings
 robot = rd.load_robot(sys.argv[1])
 rig = make_hardware_settings(FileParameters({}, MODEL | default_values(robot)), robot)
 dynamics = rd.create_dynamics("rnea", robot)
@@ -257,7 +257,7 @@ LAW = """
 import sys
 import robodyn_ros as rd
 from robodyn_ros.control.loop import ControlLoop
-from robodyn_ros.planning.mpc_problem import MPCSettings
+from robodyn_ros.planning.mpc import MPCSettings
 from robodyn_ros.plugins import load
 robot = rd.load_robot(sys.argv[1])
 config = MPCSettings(budget=60.0)  # however slow the machine is

@@ -109,7 +109,7 @@ def test_the_node_does_what_the_library_does_to_the_last_bit(graph, prr):
 
     from robodyn_ros import load_robot
     from robodyn_ros.control.parameter_file import FileParameters
-    from robodyn_ros.simulation.hardware.settings import default_values, make_hardware
+    from robodyn_ros.simulation.hardware import default_values, make_hardware
 
     given = ROUGH | {"initial_position": START, "mismatch": {"mass_spread": 0.1}}
     publisher, found = graph.node.create_publisher(JointState, "joint_commands", 10), {}

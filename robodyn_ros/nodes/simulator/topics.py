@@ -23,7 +23,7 @@ from robodyn_ros.nodes.common.qos import NEWEST, RECORDED, RELIABLE
 from robodyn_ros.nodes.simulator.held_joints import HeldJoints
 from robodyn_ros.nodes.simulator.pace import Lockstep
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.simulation.hardware.sensors import SensorReading
+from robodyn_ros.simulation.devices import SensorReading
 from robodyn_ros.simulation.plant.external_forces import ExternalForces
 
 

@@ -23,8 +23,7 @@ from robodyn_ros.robot import DescriptionSettings, Robot, reload_robot
 from robodyn_ros.robot.description import read_document
 from robodyn_ros.robot.urdf import build
 from robodyn_ros.robot.xacro import split_arguments, with_arguments
-from robodyn_ros.simulation.sweeps.arm_variation import arm_quantities
-from robodyn_ros.simulation.sweeps.runner import CaseRunner
+from robodyn_ros.simulation.sweeps.runner import CaseRunner, arm_quantities
 from robodyn_ros.simulation.sweeps.study import (
     ARM,
     KINDS,

@@ -127,18 +127,11 @@ class StudySection:
 
     def flat(self) -> dict[str, Any]:
         """Return all values by the names that lead to them, joined with dots."""
-        return {name: value for name, (value, _) in self._walk("")}
-
-    def where(self, name: str) -> StudySection:
-        """Return the mapping that contains the value of a name of :meth:`flat`."""
-        return next(holder for found, (_, holder) in self._walk("") if found == name)
-
-    def _walk(self, prefix: str) -> Iterable[tuple[str, tuple[Any, StudySection]]]:
+        found: dict[str, Any] = {}
         for name, value in self.values.items():
-            if isinstance(value, StudySection):
-                yield from value._walk(f"{prefix}{name}.")
-            else:
-                yield f"{prefix}{name}", (value, self)
+            inner = value.flat() if isinstance(value, StudySection) else None
+            found |= {name: value} if inner is None else {f"{name}.{rest}": own for rest, own in inner.items()}
+        return found
 
 
 def settings(section: StudySection, kind: type[Settings], besides: tuple[str, ...] = ()) -> Settings:
