@@ -107,6 +107,9 @@ robot = rd.load_robot(sys.argv[1])
 rig = make_hardware_settings(FileParameters({}, MODEL | default_values(robot)), robot)
 dynamics = rd.create_dynamics("rnea", robot)
 loop = ControlLoop.from_settings(make_loop_settings(FileParameters({}, loop_default_values(robot)), dynamics))
+made = rig.assemble()  # as the simulator has it
+made.command(made.plant.dynamics.gravity(made.plant.q))
+made.advance(100)
 ran = run_until_fault(rig, rd.create_dynamics(rig.dynamics, robot, **rig.parameters), loop, None, 0.1)
 print(json.dumps([ran.compiled, ran.trial.truth.values["q"][-1].tolist()]))
 """

@@ -22,7 +22,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from robodyn_ros.checks import finite_array
 from robodyn_ros.engine.casadi import ca
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.expressions import placed
@@ -83,7 +85,7 @@ def sphere(name: str, center: Sequence[float] | Array, radius: float) -> Sphere:
     Raises:
         InputError: the center is not three finite numbers, or the radius is not above 0.
     """
-    return Sphere(name, _three(name, "center", center), _positive(name, "radius", [radius], 1)[0])
+    return Sphere(name, _array(name, "center", center, (3,)), float(_lengths(name, "radius", radius, ())))
 
 
 def box(
@@ -94,8 +96,8 @@ def box(
     Raises:
         InputError: a vector is not three finite numbers, or a length is not above 0.
     """
-    turn = Pose.from_xyz_rpy((0.0, 0.0, 0.0), _three(name, "rpy", rpy).tolist()).rotation
-    return Box(name, _three(name, "center", center), _positive(name, "size", size, 3), turn)
+    turn = Pose.from_xyz_rpy((0.0, 0.0, 0.0), _array(name, "rpy", rpy, (3,)).tolist()).rotation
+    return Box(name, _array(name, "center", center, (3,)), _lengths(name, "size", size, (3,)), turn)
 
 
 def read_obstacles(path: str | os.PathLike[str]) -> tuple[Obstacle, ...]:
@@ -123,26 +125,15 @@ def _read(name: str, entry: dict[str, object]) -> Obstacle:
     return make(name, **entry)  # type: ignore[operator,no-any-return]
 
 
-def _three(name: str, what: str, values: object) -> Array:
-    array = _array(values)
-    if array.shape != (3,) or not np.isfinite(array).all():
-        raise InputError("obstacles", f"{what} of {name!r} must be three finite numbers, not {values!r}", values)
-    return array
+def _array(name: str, what: str, values: ArrayLike, shape: tuple[int, ...]) -> Array:
+    return np.array(finite_array(f"{what} of obstacle {name!r}", values, shape))
 
 
-def _positive(name: str, what: str, values: object, count: int) -> Array:
-    array = _array(values)
-    if array.shape != (count,) or not (np.isfinite(array) & (array > 0.0)).all():
-        raise InputError("obstacles", f"{what} of {name!r} must be above 0, not {values!r}", values)
-    return array
-
-
-def _array(values: object) -> Array:
-    """The numbers; one NaN if they are none."""
-    try:
-        return np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        return np.full(1, np.nan)
+def _lengths(name: str, what: str, values: ArrayLike, shape: tuple[int, ...]) -> Array:
+    lengths = _array(name, what, values, shape)
+    if not (lengths > 0.0).all():
+        raise InputError(f"{what} of obstacle {name!r}", f"must be above 0, not {values!r}", values)
+    return lengths
 
 
 class Capsule(NamedTuple):

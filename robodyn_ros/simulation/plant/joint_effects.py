@@ -101,8 +101,7 @@ class Friction:
         Raises:
             InputError: the number of settings is not n.
         """
-        if len(joints) != n or not all(isinstance(joint, FrictionSettings) for joint in joints):
-            raise InputError("friction", f"must be one FrictionSettings for each of {n} joints, not {joints!r}", joints)
+        _check_joints("friction", joints, FrictionSettings, n)
         self.viscous = read_only([joint.viscous for joint in joints])
         self.coulomb = read_only([joint.coulomb for joint in joints])
         self.static = read_only([max(joint.coulomb, joint.static_friction) for joint in joints])
@@ -110,6 +109,11 @@ class Friction:
         smooth = speed > 0.0
         self.stribeck_amplitude = read_only(np.where(smooth, self.static - self.coulomb, 0.0))
         self.stribeck_rate = read_only(np.divide(1.0, speed, out=np.zeros(n), where=smooth))
+
+
+def _check_joints(name: str, joints: Sequence[object], kind: type, n: int) -> None:
+    if len(joints) != n or not all(isinstance(joint, kind) for joint in joints):
+        raise InputError(name, f"must be one {kind.__name__} for each of {n} joints, not {joints!r}", joints)
 
 
 @dataclass(frozen=True)
@@ -143,8 +147,7 @@ class Stops:
             InputError: the number of settings is not that of the joints.
         """
         joints = [stops or StopSettings()] * robot.n if stops is None or isinstance(stops, StopSettings) else stops
-        if len(joints) != robot.n or not all(isinstance(joint, StopSettings) for joint in joints):
-            raise InputError("stops", f"must be one StopSettings for each of {robot.n} joints, not {stops!r}", stops)
+        _check_joints("stops", joints, StopSettings, robot.n)
         self.lower, self.upper = robot.lower, robot.upper
         self.restitution = read_only([joint.restitution for joint in joints])
         self.stiffness = read_only([joint.stiffness for joint in joints])

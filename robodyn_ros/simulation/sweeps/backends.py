@@ -26,7 +26,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
-from itertools import chain
+from itertools import chain, islice
 from types import TracebackType
 from typing import IO, Any, NamedTuple
 
@@ -99,28 +99,20 @@ class Workers:
 
     def __call__(self, study: Study, todo: Iterable[Chunk]) -> Iterator[FinishedChunk]:
         """Run chunks; see :data:`Backend`."""
-        return in_window(todo, lambda chunk: self._executor.submit(self._work, study, chunk), AHEAD * self._count)
+        waiting, pending = iter(todo), set[Future[FinishedChunk]]()
+        while True:
+            for chunk in _first(waiting, AHEAD * self._count - len(pending)):
+                pending.add(self._executor.submit(self._work, study, chunk))
+            if not pending:
+                return
+            done, pending = wait(pending, return_when=FIRST_COMPLETED)
+            yield from (future.result() for future in done)
 
     def _work(self, study: Study, chunk: Chunk) -> FinishedChunk:
         if not hasattr(self._own, "worker"):
             self._own.worker = IsolatedWorker()
             self._workers.append(self._own.worker)
         return FinishedChunk(chunk, self._own.worker.run(study, chunk))
-
-
-def in_window(
-    todo: Iterable[Chunk], submit: Callable[[Chunk], Future[FinishedChunk]], most: int
-) -> Iterator[FinishedChunk]:
-    """Submit at most so many chunks at a time, and yield each as it is finished."""
-    waiting, pending = iter(todo), set[Future[FinishedChunk]]()
-    while True:
-        while len(pending) < most and (chunk := next(waiting, None)) is not None:
-            pending.add(submit(chunk))
-        if not pending:
-            return
-        done, pending = wait(pending, return_when=FIRST_COMPLETED)
-        for future in done:
-            yield future.result()
 
 
 class WorkerError(RobodynError):
@@ -339,11 +331,8 @@ class _SubmittedChunks:
 
 
 def _first(waiting: Iterator[Chunk], count: int) -> Iterator[Chunk]:
-    for _ in range(count):
-        chunk = next(waiting, None)
-        if chunk is None:
-            return
-        yield chunk
+    """The next chunks, at most so many."""
+    return islice(waiting, max(0, count))
 
 
 def _connect(address: str, timeout: float) -> Any:
