@@ -135,25 +135,22 @@ def _call_function(dynamics: CompiledDynamics, quantity: str, batch: bool) -> No
 
 
 def _step_plant(dynamics: CompiledDynamics) -> None:
-    """Step the simulator's plant; a rollout needs the same library."""
+    """Step the simulator's plant, and make the drives and sensors around it; a rollout needs the plant's library."""
     from robodyn_ros.engine.library import is_listing
     from robodyn_ros.errors import NotReadyError
     from robodyn_ros.simulation import Plant
+    from robodyn_ros.simulation.devices import hardware_library
 
-    with suppress(NotReadyError) if is_listing() else nullcontext():  # what is listed is not there yet
-        Plant(dynamics).step()
+    for make in (lambda: Plant(dynamics).step(), lambda: hardware_library(dynamics.robot.n)):
+        with suppress(NotReadyError) if is_listing() else nullcontext():  # what is listed is not there yet
+            make()
 
 
 def _make_trial(dynamics: CompiledDynamics) -> None:
-    """Make the drives and sensors around the plant, and the loop of a trial."""
-    from robodyn_ros.engine.library import is_listing
-    from robodyn_ros.errors import NotReadyError
+    """Make the loop of a trial."""
     from robodyn_ros.simulation.compiled_trial import trial_function
-    from robodyn_ros.simulation.devices import hardware_library
 
     trial_function(dynamics.robot.n)
-    with suppress(NotReadyError) if is_listing() else nullcontext():
-        hardware_library(dynamics.robot.n)
 
 
 THREAD = Path(__file__).parent / "nodes/controller/realtime/thread.c"

@@ -249,11 +249,12 @@ def test_a_sweep_runs_what_was_compiled_elsewhere(tmp_path: Path) -> None:
     names = ",".join((*CONTRACT, LOOPS, STEP, TRIALS))
     done = robodyn(tmp_path, str(PRR), "--of", names)
     assert done.returncode == 0, done.stderr
-    ran = [answers(tmp_path, *missing, script=TRIAL) for missing in ((), ("compiler", "CasADi"))]
-    assert ran[1].returncode == 0, ran[1].stderr
-    assert json.loads(ran[1].stdout) == json.loads(ran[0].stdout)
-    assert json.loads(ran[1].stdout)[0]
-    assert ran[1].stderr == ""
+    # First without, because with a compiler it would put into the cache what is not there.
+    without, whole = (answers(tmp_path, *missing, script=TRIAL) for missing in (("compiler", "CasADi"), ()))
+    assert without.returncode == 0, without.stderr
+    assert json.loads(without.stdout) == json.loads(whole.stdout)
+    assert json.loads(without.stdout)[0]
+    assert without.stderr == ""
 
 
 LAW = """
