@@ -21,7 +21,7 @@ from robodyn_ros.control.motion.tool_stream import OLDEST_FRAME
 from robodyn_ros.errors import InputError, NotReadyError
 from robodyn_ros.kinematics import so3
 from robodyn_ros.nodes.common.messages import to_duration
-from robodyn_ros.nodes.controller.tool.frames import Frames, has_tf
+from robodyn_ros.nodes.controller.tool import Frames, has_tf
 
 NOW = 100.0
 Q = np.array([0.6, 0.5, 0.9])
@@ -118,7 +118,7 @@ def test_what_tf_does_not_know_or_knew_long_ago_is_refused(prr, tf):
 
 def test_without_tf_one_line_says_so(prr, monkeypatch):
     monkeypatch.setitem(sys.modules, "tf2_ros", None)
-    monkeypatch.setattr("robodyn_ros.nodes.controller.tool.frames.has_tf", lambda: False)
+    monkeypatch.setattr("robodyn_ros.nodes.controller.tool.has_tf", lambda: False)
     found = frames(prr)
     with pytest.raises(InputError) as caught:
         found.pose("camera")

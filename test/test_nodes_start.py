@@ -109,7 +109,7 @@ def test_it_starts_itself_when_the_description_comes(graph, prr):
     from lifecycle_msgs.srv import GetState
     from std_msgs.msg import String
 
-    from robodyn_ros.nodes.common.qos import LATCHED
+    from robodyn_ros.nodes.common.client_library import LATCHED
 
     def state():
         return graph.call(GetState, "controller/get_state").current_state.label
@@ -139,7 +139,7 @@ def test_lifecycle(graph, prr):
     from std_msgs.msg import Float64MultiArray, String
     from std_srvs.srv import Trigger
 
-    from robodyn_ros.nodes.common.qos import LATCHED
+    from robodyn_ros.nodes.common.client_library import LATCHED
 
     def change(what):
         transition = Transition(id=getattr(Transition, f"TRANSITION_{what}"))
@@ -224,7 +224,7 @@ from rclpy.node import Node
 from robodyn_ros.errors import ConfigurationError
 from robodyn_ros.nodes.common import executor
 from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
-from robodyn_ros.nodes.common.timers import once_running
+from robodyn_ros.nodes.common.client_library import once_running
 
 class Stuck(ExceptionGuard, Node):
     pass
@@ -258,7 +258,7 @@ def test_a_middleware_that_hangs_with_the_lock_held_changes_nothing_but_the_time
 def test_a_node_says_what_it_waits_for_and_goes_on_saying_it(fresh, prr, name):
     from std_msgs.msg import String
 
-    from robodyn_ros.nodes.common.qos import LATCHED
+    from robodyn_ros.nodes.common.client_library import LATCHED
 
     said = "waiting for a robot_description: the parameter is empty, and nothing has come on the topic"
     then = "joint states on the topic /joint_states, which no node publishes"

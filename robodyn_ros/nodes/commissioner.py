@@ -34,6 +34,8 @@ from robodyn_ros.document.html import html
 from robodyn_ros.document.markdown import markdown
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.nodes.common.arm_parameters import (
+    DESCRIPTION,
+    declare_description,
     declare_gravity,
     declare_joints,
     declare_locked,
@@ -42,11 +44,11 @@ from robodyn_ros.nodes.common.arm_parameters import (
     locked_joints,
     locked_position,
     make_transmission,
+    read_description,
 )
-from robodyn_ros.nodes.common.description import NAME as DESCRIPTION
-from robodyn_ros.nodes.common.description import declare_description, read_description
+from robodyn_ros.nodes.common.client_library import NEWEST, RELIABLE, steady_timer, wait_until_delivered
 from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
-from robodyn_ros.nodes.common.executor import Exit, run, tell
+from robodyn_ros.nodes.common.executor import Exit, tell
 from robodyn_ros.nodes.common.messages import JointOrder, seconds
 from robodyn_ros.nodes.common.parameters import (
     NodeParameters,
@@ -55,8 +57,6 @@ from robodyn_ros.nodes.common.parameters import (
     mention_unknown,
     refuse_former,
 )
-from robodyn_ros.nodes.common.qos import NEWEST, RELIABLE, wait_until_delivered
-from robodyn_ros.nodes.common.timers import steady_timer
 from robodyn_ros.robot.pose import Array
 
 WATCH_PERIOD = 0.01
@@ -219,12 +219,3 @@ class CommissionerNode(ExceptionGuard, Node):  # type: ignore[misc]
                 code = 1
         tell({"verdict": verdict(outcome), "good": outcome.good, "report": self._report})
         self._end(code)
-
-
-def main() -> int:
-    """Run the commissioner."""
-    return run(CommissionerNode)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

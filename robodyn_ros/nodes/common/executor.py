@@ -62,7 +62,7 @@ from rclpy.executors import Executor, ExternalShutdownException
 from rclpy.signals import SignalHandlerOptions
 
 from robodyn_ros.errors import RobodynError
-from robodyn_ros.nodes.client_library import EventsExecutor
+from robodyn_ros.nodes.common.client_library import EventsExecutor
 from robodyn_ros.nodes.common.diagnostics import ExceptionGuard, Faults
 
 PROFILE = Path(__file__).with_name("fastdds.xml")

@@ -204,18 +204,15 @@ def to_trajectory(message: JointTrajectory) -> tuple[Trajectory, float | None]:
     return Trajectory(times, positions, velocities, accelerations, efforts), start or None
 
 
-def from_rows(joints: Sequence[str], times: Array, **rows: Array) -> JointTrajectory:
-    """A trajectory message that starts when it is received.
-
-    Args:
-        joints: names.
-        times: of the points, (K,) in [s].
-        rows: field of the points, such as ``positions`` → its values (K, n).
-    """
-    points = [JointTrajectoryPoint(time_from_start=to_duration(time)) for time in times.tolist()]
+def from_trajectory(joints: Sequence[str], trajectory: Trajectory) -> JointTrajectory:
+    """The message of a trajectory of the joints named; it starts when it is received."""
+    points = [JointTrajectoryPoint(time_from_start=to_duration(time)) for time in trajectory.times.tolist()]
+    rows = {name: getattr(trajectory, name) for name in ("positions", "velocities", "accelerations")}
+    rows["effort"] = None if trajectory.planned is None else trajectory.planned.efforts
     for field, values in rows.items():
-        for point, row in zip(points, values.tolist(), strict=True):
-            setattr(point, field, row)
+        if values is not None:
+            for point, row in zip(points, values.tolist(), strict=True):
+                setattr(point, field, row)
     return JointTrajectory(joint_names=list(joints), points=points)
 
 

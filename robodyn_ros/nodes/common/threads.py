@@ -23,7 +23,7 @@ import numpy as np
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
-from robodyn_ros.nodes.client_library import RCLError, rclpy_implementation
+from robodyn_ros.nodes.common.client_library import RCLError, rclpy_implementation
 
 Result = TypeVar("Result")
 

@@ -43,15 +43,13 @@ from robodyn_ros.errors import (
     NotReadyError,
     RobodynError,
 )
+from robodyn_ros.nodes.common.client_library import NEWEST, PARTS, set_period, steady_timer
 from robodyn_ros.nodes.common.diagnostics import Faults
 from robodyn_ros.nodes.common.messages import NANO
 from robodyn_ros.nodes.common.parameters import NodeParameters
-from robodyn_ros.nodes.common.qos import NEWEST, PARTS
 from robodyn_ros.nodes.common.scheduling import Scheduling
-from robodyn_ros.nodes.common.timers import set_period, steady_timer
-from robodyn_ros.nodes.controller.fault_report import FaultReport, PublisherConflicts
 from robodyn_ros.nodes.controller.locked_model import LockedModel
-from robodyn_ros.nodes.controller.output import LoopStatistics, Output
+from robodyn_ros.nodes.controller.output import FaultReport, LoopStatistics, Output, PublisherConflicts
 from robodyn_ros.nodes.controller.realtime.realtime_loop import (
     RealtimeLoop,
     command_of,

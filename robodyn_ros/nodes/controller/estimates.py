@@ -19,10 +19,9 @@ from rclpy.task import Future
 from robodyn_ros.control.laws.base import checked_result
 from robodyn_ros.control.laws.memory_file import LawMemory, memory_of, read_memory, write_memory
 from robodyn_ros.errors import ConfigurationError, NotReadyError, RobodynError
+from robodyn_ros.nodes.common.client_library import LATCHED, steady_timer
 from robodyn_ros.nodes.common.parameters import NodeParameters
-from robodyn_ros.nodes.common.qos import LATCHED
 from robodyn_ros.nodes.common.threads import BackgroundTask
-from robodyn_ros.nodes.common.timers import steady_timer
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
 
 PERIOD = 0.5

@@ -28,10 +28,8 @@ from robodyn_ros.control.reference.action_goal import ActionGoal, GoalResult, go
 from robodyn_ros.control.reference.tolerances import Tolerances
 from robodyn_ros.control.step import Command
 from robodyn_ros.errors import InputError, RobodynError
-from robodyn_ros.nodes.client_library import rclpy_implementation
+from robodyn_ros.nodes.common.client_library import RELIABLE, rclpy_implementation, steady_timer
 from robodyn_ros.nodes.common.messages import seconds
-from robodyn_ros.nodes.common.qos import RELIABLE
-from robodyn_ros.nodes.common.timers import steady_timer
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
 
 STATE_PERIOD = 0.02

@@ -21,9 +21,9 @@ from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.inertial_parameters import locked_parameters
 from robodyn_ros.errors import NotReadyError
 from robodyn_ros.nodes.common.arm_parameters import locked_position
+from robodyn_ros.nodes.common.client_library import steady_timer
 from robodyn_ros.nodes.common.diagnostics import Faults
 from robodyn_ros.nodes.common.parameters import NodeParameters
-from robodyn_ros.nodes.common.timers import steady_timer
 from robodyn_ros.robot import LockedJoints, Robot
 from robodyn_ros.robot.pose import Array
 

@@ -38,15 +38,15 @@ from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.loop_settings import make_loop_settings, with_streams
 from robodyn_ros.control.motion.tool_motion import ToolMotion
 from robodyn_ros.errors import NotReadyError, RobodynError
-from robodyn_ros.nodes.common.arm_parameters import joint_order, locked_joints, make_transmission
-from robodyn_ros.nodes.common.description import DescriptionSource
+from robodyn_ros.nodes.common.arm_parameters import DescriptionSource, joint_order, locked_joints, make_transmission
+from robodyn_ros.nodes.common.client_library import on_topic, once_running, say_awaited
 from robodyn_ros.nodes.common.diagnostics import UNFORESEEN, Diagnostics, ExceptionGuard, Faults, Report, library_log
-from robodyn_ros.nodes.common.executor import Exit, run
+from robodyn_ros.nodes.common.executor import Exit
 from robodyn_ros.nodes.common.messages import respond, respond_later
 from robodyn_ros.nodes.common.parameters import NodeParameters, begin_arm, end_arm, mention_unknown
 from robodyn_ros.nodes.common.scheduling import Scheduling
-from robodyn_ros.nodes.common.timers import on_topic, once_running, say_awaited
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
+from robodyn_ros.nodes.controller.contact import ContactTopics
 from robodyn_ros.nodes.controller.estimates import Estimates
 from robodyn_ros.nodes.controller.follow_joint_trajectory import (
     TRAJECTORY_INTERFACE,
@@ -55,6 +55,7 @@ from robodyn_ros.nodes.controller.follow_joint_trajectory import (
 )
 from robodyn_ros.nodes.controller.locked_model import LockedModel
 from robodyn_ros.nodes.controller.parameters import (
+    Switching,
     declare_choice_of_joints,
     declare_joint_parameters,
     declare_node_parameters,
@@ -64,11 +65,7 @@ from robodyn_ros.nodes.controller.parameters import (
 from robodyn_ros.nodes.controller.payload import PayloadEstimation
 from robodyn_ros.nodes.controller.realtime.thread import CODE as THREAD
 from robodyn_ros.nodes.controller.realtime.thread import prepare_thread
-from robodyn_ros.nodes.controller.switching import Switching
-from robodyn_ros.nodes.controller.tool.contact import ContactTopics
-from robodyn_ros.nodes.controller.tool.frames import Frames
-from robodyn_ros.nodes.controller.tool.streams import StreamInput
-from robodyn_ros.nodes.controller.tool.target import TargetInput, ToolPose
+from robodyn_ros.nodes.controller.tool import Frames, StreamInput, TargetInput, ToolPose
 from robodyn_ros.plugins import raised
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.robot import tip
@@ -446,8 +443,3 @@ class Autostart:
         started = (self._node.trigger_configure, self._node.trigger_activate)
         if not all(trigger() == TransitionCallbackReturn.SUCCESS for trigger in started):
             self._end(1)
-
-
-def main() -> int:
-    """Run the controller."""
-    return run(ControllerNode)

@@ -29,11 +29,10 @@ from robodyn_ros.control.reference.tolerances import Tolerances
 from robodyn_ros.control.step import Command
 from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.errors import NotReadyError, RobodynError
+from robodyn_ros.nodes.common.client_library import LATCHED, steady_timer
 from robodyn_ros.nodes.common.messages import seconds
 from robodyn_ros.nodes.common.parameters import NodeParameters
-from robodyn_ros.nodes.common.qos import LATCHED
 from robodyn_ros.nodes.common.threads import BackgroundTask
-from robodyn_ros.nodes.common.timers import steady_timer
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.robot import tip

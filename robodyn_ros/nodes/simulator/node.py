@@ -29,11 +29,18 @@ from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 
 from robodyn_ros.errors import NotReadyError
-from robodyn_ros.nodes.common.arm_parameters import declare_joints, declare_model, joint_order, locked_joints
-from robodyn_ros.nodes.common.description import NAME as DESCRIPTION
-from robodyn_ros.nodes.common.description import declare_description, read_description
+from robodyn_ros.nodes.common.arm_parameters import (
+    DESCRIPTION,
+    declare_description,
+    declare_joints,
+    declare_model,
+    joint_order,
+    locked_joints,
+    read_description,
+)
+from robodyn_ros.nodes.common.client_library import LATCHED
 from robodyn_ros.nodes.common.diagnostics import Diagnostics, DiagnosticsSettings, ExceptionGuard, Report
-from robodyn_ros.nodes.common.executor import Exit, run
+from robodyn_ros.nodes.common.executor import Exit
 from robodyn_ros.nodes.common.messages import respond
 from robodyn_ros.nodes.common.parameters import (
     NodeParameters,
@@ -42,10 +49,8 @@ from robodyn_ros.nodes.common.parameters import (
     mention_unknown,
     refuse_former,
 )
-from robodyn_ros.nodes.common.qos import LATCHED
-from robodyn_ros.nodes.simulator.held_joints import HeldJoints
 from robodyn_ros.nodes.simulator.pace import Lockstep, RealTime
-from robodyn_ros.nodes.simulator.topics import CommandInput, SimulatorOutput, WrenchInput
+from robodyn_ros.nodes.simulator.topics import CommandInput, HeldJoints, SimulatorOutput, WrenchInput
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.robot import tip
 from robodyn_ros.settings import check_settings, setting, switch
@@ -364,8 +369,3 @@ def declare_joint_parameters(node: Node, robot: Robot) -> None:
 def clock_steps(state_rate: float, state_steps: int) -> int:
     """Steps of the plant between two messages on /clock, a whole number of periods of the states."""
     return max(1, round(state_rate / CLOCK_RATE)) * state_steps
-
-
-def main() -> int:
-    """Run the simulator."""
-    return run(SimulatorNode)

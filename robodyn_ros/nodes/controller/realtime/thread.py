@@ -25,7 +25,7 @@ from robodyn_ros.control.core_library import Core, caller_library, core_structs
 from robodyn_ros.control.transmission import Transmission
 from robodyn_ros.engine.c_structs import Record
 from robodyn_ros.errors import NotReadyError
-from robodyn_ros.nodes.client_library import check_for_type_support, rclpy_implementation
+from robodyn_ros.nodes.common.client_library import check_for_type_support, rclpy_implementation
 from robodyn_ros.nodes.controller.cdr import CdrTemplate, MessageLayout
 
 CODE = Path(__file__).with_name("thread.c")
