@@ -206,7 +206,7 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
         self._scheduling.end()
         configured, self._configured = self._configured, None
         if configured is not None:
-            self.guarded(configured.destroy)()
+            self.guarded(configured.end)()
         del configured
         for kind, destroy in DESTROY.items():
             for entity in entities(self, kind) - self._lasting:
@@ -357,14 +357,14 @@ class ConfiguredController:
         )
         self._faults = faults
         self.loop = ClosedLoop(node, loop, joints, transmission, faults, self._locked)
-        self._locked.follow(lambda: self.loop.dynamics)
+        self._locked.follow(lambda: self.loop.control.dynamics)
         self.switching = Switching(node, self.loop, faults)
         self._frames = Frames(node, self.loop)
-        self._streams = StreamInput(node, self.loop, loop, self._frames)
+        self._streams = StreamInput(node, self.loop, self._frames)
         self._target = TargetInput(node, self.loop, motion, self._frames, report)
         self._tool = ToolPose(node, self.loop, tool)
         self._trajectories = [kind(node, self.loop) for kind in TRAJECTORY_INTERFACE] if is_available() else []
-        self.contact = ContactTopics(node, self.loop, loop, transmission)
+        self.contact = ContactTopics(node, self.loop, transmission)
         self.estimates = Estimates(node, self.loop)
         self.payload = PayloadEstimation(node, self.loop)
 
@@ -388,26 +388,14 @@ class ConfiguredController:
             values["target"] = self._target.state
         if self._streams.state:
             values["stream"] = self._streams.state
-        values["restarts"] = self.loop.restarts
+        values["restarts"] = self.loop.control.restarts
         return values
 
-    def destroy(self) -> None:
-        """Send the final command, and withdraw the topics."""
+    def end(self) -> None:
+        """Send the final command, answer the services that wait, and save the learnt values; the topics stay."""
         self.loop.deactivate()
-        for part in (
-            self._locked,
-            self.payload,
-            self.estimates,
-            self.contact,
-            *self._trajectories,
-            self._tool,
-            self._target,
-            self._streams,
-            self._frames,
-            self.switching,
-            self.loop,
-        ):
-            part.destroy()
+        self.payload.end()
+        self.estimates.end()
 
 
 def _tool_motion(node: LifecycleNode, robot: Robot, tool: str) -> ToolMotion | None:

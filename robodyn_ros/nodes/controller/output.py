@@ -53,7 +53,6 @@ class Output:
             arm: names of the arm's joints, in its order.
             joints: the same names in the order of ``~/commands``.
         """
-        self._node = node
         n = len(arm)
         self.order = np.array([arm.index(name) for name in joints], dtype=np.intp)
         self._order = None if arm == joints else self.order
@@ -122,11 +121,6 @@ class Output:
             topic.publish(stamp, effort=getattr(command.efforts, term))
         if self._error.subscribed:
             self._error.publish(stamp, position=command.error, velocity=command.reference.qd - command.state[1])
-
-    def destroy(self) -> None:
-        """Withdraw the topics."""
-        for topic in self._all:
-            self._node.destroy_lifecycle_publisher(topic.publisher)
 
 
 def mit_message(n: int) -> Float64MultiArray:

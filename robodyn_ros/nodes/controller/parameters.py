@@ -218,7 +218,7 @@ class Switching:
             before = {name: getattr(dynamics.parameters, name) for name in model}
             try:
                 dynamics.configure(**model)
-                self._loop.apply(settings)
+                self._loop.control.apply(settings)
             except Exception:
                 dynamics.configure(**before)
                 raise
@@ -234,23 +234,18 @@ class Switching:
                 raise NotReadyError(f"a switch to {self._task.name} is under way")
         return change
 
-    def destroy(self) -> None:
-        """Drop a change that is being prepared."""
-        self._task = None
-        self._node.destroy_timer(self._timer)
-
     def _tried(self, parameters: NodeParameters) -> tuple[LoopSettings, dict[str, Any]]:
         """The loop's settings and the model's runtime parameters, after a trial at the arm's position.
 
         Raises:
             RobodynError: a value is wrong, or the law or the model fails with it.
         """
-        dynamics, model = self._loop.dynamics, model_parameters(parameters, self._loop.robot)
+        dynamics, model = self._loop.control.dynamics, model_parameters(parameters, self._loop.robot)
         before = {name: getattr(dynamics.parameters, name) for name in model}
         dynamics.configure(**model)
         try:
             settings = with_streams(make_loop_settings(parameters, dynamics, self.running[1]), parameters)
-            self._loop.try_out(settings)
+            self._loop.control.try_out(settings)
         except RobodynError:
             raise
         except Exception as problem:  # of a plugin
@@ -287,7 +282,7 @@ class Switching:
             names, model = task.result()
             parameters = NodeParameters(self._node)
             model.configure(**model_parameters(parameters, self._loop.robot))
-            self._loop.apply(with_streams(make_loop_settings(parameters, model, names[1]), parameters))
+            self._loop.control.apply(with_streams(make_loop_settings(parameters, model, names[1]), parameters))
         except Exception as problem:  # of a plugin
             self._faults.counts[FAULT] += 1
             self._node.get_logger().error(f"{FAULT}: {raised(problem)}; the law and the model stay as they are")

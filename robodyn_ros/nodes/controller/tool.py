@@ -41,7 +41,7 @@ from rclpy.parameter import Parameter
 from rclpy.time import Time as RclpyTime
 from std_msgs.msg import Float64MultiArray, String
 
-from robodyn_ros.control.loop import ControlLoop, ToolTarget
+from robodyn_ros.control.loop import ToolTarget
 from robodyn_ros.control.motion.tool_motion import PoseGoal, ToolMotion, ToolSettings
 from robodyn_ros.control.motion.tool_stream import OLDEST_FRAME
 from robodyn_ros.control.motion.trajectory import Sample, Trajectory
@@ -139,11 +139,6 @@ class Frames:
         at, rotation = found.transform.translation, found.transform.rotation
         return to_matrix(Pose(position=Point(x=at.x, y=at.y, z=at.z), orientation=rotation))
 
-    def destroy(self) -> None:
-        """Stop listening to tf."""
-        if self._buffer is not None:
-            self._listener.unregister()
-
 
 class StreamInput:
     """Subscribes to the streams for the tool, has the loop follow them, and publishes their state.
@@ -152,38 +147,27 @@ class StreamInput:
         state: of the latest stream, in words; "" if there was none.
     """
 
-    def __init__(self, node: Node, closed: ClosedLoop, loop: ControlLoop, frames: Frames) -> None:
+    def __init__(self, node: Node, closed: ClosedLoop, frames: Frames) -> None:
         """
         Args:
             node: whose topics.
             closed: the topics of states and commands.
-            loop: follows the streams.
             frames: of messages.
         """
-        self._node, self._closed, self._loop, self._frames = node, closed, loop, frames
+        self._node, self._closed, self._loop, self._frames = node, closed, closed.control, frames
         self._clock = node.get_clock()
         self.state = self._told = ""
         self._stiffness: list[float] | None = None
         subscribe = node.create_subscription
-        self._subscriptions = [
-            subscribe(PoseStamped, "~/target_pose", self._on_pose, NEWEST, raw=True),
-            subscribe(TwistStamped, "~/target_twist", self._on_twist, NEWEST, raw=True),
-            subscribe(WrenchStamped, "~/target_wrench", self._on_wrench, NEWEST, raw=True),
-            subscribe(Float64MultiArray, "~/target_stiffness", self._on_stiffness, NEWEST, raw=True),
-        ]
+        subscribe(PoseStamped, "~/target_pose", self._on_pose, NEWEST, raw=True)
+        subscribe(TwistStamped, "~/target_twist", self._on_twist, NEWEST, raw=True)
+        subscribe(WrenchStamped, "~/target_wrench", self._on_wrench, NEWEST, raw=True)
+        subscribe(Float64MultiArray, "~/target_stiffness", self._on_stiffness, NEWEST, raw=True)
         self._publisher = node.create_publisher(String, "~/stream_state", LATCHED)
         self._timer = steady_timer(node, WATCH_PERIOD, self._watch)
         self._timer.cancel()  # it runs while there is a stream
         self._stiffness_timer = steady_timer(node, STIFFNESS_PERIOD, self._set_stiffness)
         self._stiffness_timer.cancel()
-
-    def destroy(self) -> None:
-        """Withdraw the topics."""
-        for timer in (self._timer, self._stiffness_timer):
-            self._node.destroy_timer(timer)
-        for subscription in self._subscriptions:
-            self._node.destroy_subscription(subscription)
-        self._node.destroy_publisher(self._publisher)
 
     def _on_pose(self, data: bytes) -> None:
         def pose() -> tuple[Array, float | None]:
@@ -307,7 +291,7 @@ class TargetInput:
         self._planned: TargetMotion | None = None
         self._following: Following | None = None
         self._refusal = ""
-        self._subscription = node.create_subscription(PoseStamped, "~/goal_pose", self._on_goal, RELIABLE, raw=True)
+        node.create_subscription(PoseStamped, "~/goal_pose", self._on_goal, RELIABLE, raw=True)
         self._timer = steady_timer(node, POLL_PERIOD, self._follow_if_ready)
         self._timer.cancel()  # it runs while a motion is planned
 
@@ -319,11 +303,6 @@ class TargetInput:
         if self._following is not None:
             return self._following.outcome or "under way"
         return self._refusal
-
-    def destroy(self) -> None:
-        """Withdraw the topic."""
-        self._node.destroy_timer(self._timer)
-        self._node.destroy_subscription(self._subscription)
 
     def _on_goal(self, data: bytes) -> None:
         try:
@@ -345,14 +324,14 @@ class TargetInput:
             latest = self._loop.latest
             if latest is None or latest[1].state is None:
                 raise NotReadyError("no valid joint state has come yet")
-            start, reference = self._loop.expected(lead)
+            start, reference = self._loop.control.expected(lead)
             goal = PoseGoal(
                 self._frames.pose(message.header.frame_id) @ to_matrix(message.pose),
                 "",  # of the root link
                 latest[1].state[0],
                 Sample(reference.q, reference.qd, reference.qdd),
-                self._loop.settings.limits,
-                self._loop.dynamics.parameters,
+                self._loop.control.settings.limits,
+                self._loop.control.dynamics.parameters,
                 NodeParameters(self._node).settings(ToolSettings),
             )
         except RobodynError as problem:
@@ -391,7 +370,7 @@ class TargetInput:
         Raises:
             NotReadyError: no state has come yet, or a fault is active.
         """
-        now, reference = self._loop.expected(0.0)
+        now, reference = self._loop.control.expected(0.0)
         if planned.goal.motion.qd.any():
             return planned.start if now <= planned.start <= now + planned.lead else None
         return now if np.array_equal(reference.q, planned.goal.motion.q) else None
@@ -415,18 +394,13 @@ class ToolPose:
             loop: has the states.
             link: name of the tool.
         """
-        self._node, self._loop, self._link = node, loop, link
+        self._link = link
         self._kinematics = Kinematics(loop.robot)
         self._publisher: Any = node.create_lifecycle_publisher(PoseStamped, "~/tool_pose", RELIABLE)
         self._message = PoseStamped()
         self._message.header.frame_id = loop.robot.root
         self._due, self._is_wanted = 0.0, False
         loop.onlookers.append(self._on_command)
-
-    def destroy(self) -> None:
-        """Withdraw the topic."""
-        self._loop.onlookers.remove(self._on_command)
-        self._node.destroy_lifecycle_publisher(self._publisher)
 
     def _on_command(self, stamp: Time, command: Command) -> bool:
         now = perf_counter()
