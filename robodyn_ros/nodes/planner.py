@@ -48,7 +48,7 @@ from robodyn_ros.nodes.common.client_library import LATCHED, RELIABLE, on_topic,
 from robodyn_ros.nodes.common.diagnostics import Diagnostics, DiagnosticsSettings, ExceptionGuard, Report
 from robodyn_ros.nodes.common.executor import Exit
 from robodyn_ros.nodes.common.marker_messages import Preview
-from robodyn_ros.nodes.common.messages import from_trajectory, respond, to_matrix
+from robodyn_ros.nodes.common.messages import from_trajectory, serve, to_matrix
 from robodyn_ros.nodes.common.parameters import (
     NodeParameters,
     declare,
@@ -135,7 +135,7 @@ class PlannerNode(ExceptionGuard, Node):  # type: ignore[misc]
             self._on_description()
         self.create_subscription(PoseStamped, "~/plan_to/pose", self._on_pose, RELIABLE)
         self.create_subscription(JointState, "~/plan_to/joints", self._on_joints, RELIABLE)
-        self.create_service(Trigger, "~/execute", self._on_execute)
+        serve(self, Trigger, "~/execute", lambda _: self._execute())
         self.add_on_set_parameters_callback(self._check_change)
         steady_timer(self, POLL_PERIOD, self._poll)
         self._diagnostics = Diagnostics(self, self._report, DiagnosticsSettings())
@@ -201,9 +201,6 @@ class PlannerNode(ExceptionGuard, Node):  # type: ignore[misc]
         self._diagnostics.publish()
 
     # From a plan to the controller
-
-    def _on_execute(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        return respond(response, self._execute)
 
     def _execute(self) -> str:
         """Send the plan to the controller, and return a sentence about it.

@@ -42,7 +42,7 @@ from robodyn_ros.nodes.common.arm_parameters import DescriptionSource, joint_ord
 from robodyn_ros.nodes.common.client_library import on_topic, once_running, say_awaited
 from robodyn_ros.nodes.common.diagnostics import UNFORESEEN, Diagnostics, ExceptionGuard, Faults, Report, library_log
 from robodyn_ros.nodes.common.executor import Exit
-from robodyn_ros.nodes.common.messages import respond, respond_later
+from robodyn_ros.nodes.common.messages import serve, serve_later
 from robodyn_ros.nodes.common.parameters import NodeParameters, begin_arm, end_arm, mention_unknown
 from robodyn_ros.nodes.common.scheduling import Scheduling
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
@@ -115,11 +115,11 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
         self._known: dict[str, float] = {}  # positions of locked joints, kept after a cleanup
         self._scheduling = Scheduling(self)
         self._description = DescriptionSource(self, self._on_description)
-        self.create_service(SetBool, "~/enable", self._on_enable)
-        self.create_service(Trigger, "~/hold", self._on_hold)
-        self.create_service(Trigger, "~/tare", self._on_tare)
-        self.create_service(Trigger, "~/estimate_payload", self._on_estimate_payload)
-        self.create_service(Trigger, "~/save_estimates", self._on_save_estimates)
+        serve(self, SetBool, "~/enable", self._on_enable)
+        serve(self, Trigger, "~/hold", self._on_hold)
+        serve(self, Trigger, "~/tare", lambda _: self._parts().contact.tare())
+        serve_later(self, "~/estimate_payload", lambda: self._parts().payload.begin())
+        serve_later(self, "~/save_estimates", lambda: self._parts().estimates.begin_to_save())
         self._action = FollowJointTrajectory(self, self._loop) if is_available() else None
         self.add_on_set_parameters_callback(self._check_change)
         self.add_post_set_parameters_callback(self._apply_change)
@@ -226,28 +226,13 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
         elif self._autostart is not None:
             self._autostart.attempt()
 
-    def _on_enable(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
-        def enable() -> str:
-            self._loop().enable(request.data)
-            return "enabled" if request.data else "disabled: no commands are sent"
+    def _on_enable(self, request: SetBool.Request) -> str:
+        self._loop().enable(request.data)
+        return "enabled" if request.data else "disabled: no commands are sent"
 
-        return respond(response, enable)
-
-    def _on_hold(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        def hold() -> str:
-            self._loop().hold()
-            return "held"
-
-        return respond(response, hold)
-
-    def _on_tare(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        return respond(response, lambda: self._parts().contact.tare())
-
-    async def _on_estimate_payload(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        return await respond_later(response, lambda: self._parts().payload.begin())
-
-    async def _on_save_estimates(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        return await respond_later(response, lambda: self._parts().estimates.begin_to_save())
+    def _on_hold(self, request: Trigger.Request) -> str:
+        self._loop().hold()
+        return "held"
 
     def _check_change(self, parameters: list[Parameter]) -> SetParametersResult:
         """Prepare a change of parameters, or refuse it; nothing has changed yet."""

@@ -41,7 +41,7 @@ from robodyn_ros.nodes.common.arm_parameters import (
 from robodyn_ros.nodes.common.client_library import LATCHED
 from robodyn_ros.nodes.common.diagnostics import Diagnostics, DiagnosticsSettings, ExceptionGuard, Report
 from robodyn_ros.nodes.common.executor import Exit
-from robodyn_ros.nodes.common.messages import respond
+from robodyn_ros.nodes.common.messages import serve
 from robodyn_ros.nodes.common.parameters import (
     NodeParameters,
     declare,
@@ -143,9 +143,9 @@ class SimulatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         outside = self._hardware.plant.outside
         outside.prepare()  # so that time does not pass while the first push waits for a compiler
         self._wrenches = WrenchInput(self, outside, tip(robot), WRENCH_TIMEOUT, self.faults)
-        self.create_service(SetBool, "~/pause", self._on_pause)
-        self.create_service(Trigger, "~/reset", self._on_reset)
-        self.create_service(Trigger, "~/step", self._on_step)
+        serve(self, SetBool, "~/pause", self._on_pause)
+        serve(self, Trigger, "~/reset", self._on_reset)
+        serve(self, Trigger, "~/step", self._on_step)
         self.add_on_set_parameters_callback(self._check_parameters)
         self.add_post_set_parameters_callback(self._on_parameters)
         self._report = SimulatorReport(self._hardware, self._time, self._output, self._commands)
@@ -219,36 +219,27 @@ class SimulatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         self._report.restart()
         self._time.start()
 
-    def _on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
-        def pause() -> str:
-            before, self._paused = self._paused, request.data
-            if self._paused:
-                self._time.stop()
-            elif before:
-                self._resume()
-            return "paused" if request.data else "running"
+    def _on_pause(self, request: SetBool.Request) -> str:
+        before, self._paused = self._paused, request.data
+        if self._paused:
+            self._time.stop()
+        elif before:
+            self._resume()
+        return "paused" if request.data else "running"
 
-        return respond(response, pause)
+    def _on_reset(self, request: Trigger.Request) -> str:
+        self._held.reset(self._hardware.plant.dynamics)
+        self._hardware.reset()
+        self._output.waiting.clear()
+        self._time.restart()
+        self._begin()
+        return "back at the start, at time 0"
 
-    def _on_reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        def reset() -> str:
-            self._held.reset(self._hardware.plant.dynamics)
-            self._hardware.reset()
-            self._output.waiting.clear()
-            self._time.restart()
-            self._begin()
-            return "back at the start, at time 0"
-
-        return respond(response, reset)
-
-    def _on_step(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        def step() -> str:
-            if not self._paused:
-                raise NotReadyError("only a paused simulation can be stepped")
-            self._advance(self._steps)
-            return f"at {self._hardware.time:.9g} s"
-
-        return respond(response, step)
+    def _on_step(self, request: Trigger.Request) -> str:
+        if not self._paused:
+            raise NotReadyError("only a paused simulation can be stepped")
+        self._advance(self._steps)
+        return f"at {self._hardware.time:.9g} s"
 
     def _check_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
         plant = self._hardware.plant

@@ -246,8 +246,6 @@ class ViewerNode(ExceptionGuard, Node):  # type: ignore[misc]
         say_awaited(self, lambda: self._description.awaited)
         if self._description.known:
             self._view = self._make_view()
-        steady_timer(self, 1.0 / RATE, self._draw)
-        steady_timer(self, 1.0 / PLOT_RATE, self._plot)
 
     def destroy_node(self) -> None:
         """Close the browser's server too."""
@@ -276,7 +274,10 @@ class ViewerNode(ExceptionGuard, Node):  # type: ignore[misc]
             self.get_logger().warning(EXPOSED)
         print(browser.url, flush=True)  # and not in the log, which others may read
         simulated, posed = parameters["use_sim_time"], parameters["posed"]
-        return View(self, robot, browser, self._settings, simulated, posed, self._poses(robot))
+        view = View(self, robot, browser, self._settings, simulated, posed, self._poses(robot))
+        steady_timer(self, 1.0 / RATE, view.draw)
+        steady_timer(self, 1.0 / PLOT_RATE, view.plot)
+        return view
 
     def _pose_names(self) -> list[str]:
         """The names of the poses that are given as parameters."""
@@ -299,11 +300,3 @@ class ViewerNode(ExceptionGuard, Node):  # type: ignore[misc]
             check_position_limits(f"{POSES}{name}", robot, q, list(range(robot.n)))
             poses[name] = q
         return poses
-
-    def _draw(self) -> None:
-        if self._view is not None:
-            self._view.draw()
-
-    def _plot(self) -> None:
-        if self._view is not None:
-            self._view.plot()
