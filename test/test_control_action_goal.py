@@ -118,7 +118,7 @@ class Loop:
     def __init__(self):
         self.counts, self.ways, self.latest = [], [], None
         self.configured = True
-        self.settings = SimpleNamespace(tolerances=DEFAULTS)
+        self.control = SimpleNamespace(settings=SimpleNamespace(tolerances=DEFAULTS))
         self.robot = SimpleNamespace(joint_names=JOINTS)
         self.references = self
 
