@@ -124,7 +124,7 @@ def test_every_node_is_guarded():
             if {"Node", "LifecycleNode"} & set(bases):
                 found += 1
                 assert bases[0] == "ExceptionGuard", f"{path}: {item.name}"
-    assert found == 11
+    assert found == 10
 
 
 def test_every_callback_of_a_future_is_guarded():
