@@ -154,8 +154,9 @@ class CommissionerNode(ExceptionGuard, Node):  # type: ignore[misc]
                 return
             self._send(self._procedure.update(when, q, qd), message.header.stamp)
             self._last, self._received = (when, q), monotonic()
-        except RobodynError as problem:  # the watch ramps the efforts down, as if no state had come
+        except RobodynError as problem:
             self._procedure.stop(f"a joint state is not usable: {problem}")
+            self._blind = self._last is not None
 
     def _watch(self) -> None:
         """Pass on signals and answers, ramp the efforts down while no states come, and end after the procedure."""
