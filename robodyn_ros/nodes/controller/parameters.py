@@ -60,7 +60,7 @@ from robodyn_ros.nodes.common.threads import BackgroundTask
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
 from robodyn_ros.plugins import available, find, raised
 from robodyn_ros.robot import Joint, Robot
-from robodyn_ros.settings import TOOL, check_settings, choice
+from robodyn_ros.settings import TOOL, CheckedSettings, choice
 
 FIXED_WHILE_CONFIGURED = (
     DESCRIPTION,
@@ -87,7 +87,7 @@ FAULT = "switch failed"
 
 
 @dataclass(frozen=True)
-class RealtimeSettings:
+class RealtimeSettings(CheckedSettings):
     """Where the control loop runs."""
 
     realtime: str = choice(
@@ -95,9 +95,6 @@ class RealtimeSettings:
         "whether a thread in C, which does not wait for Python, runs the loop; auto: if possible",
         choices=lambda: REALTIME,
     )
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 def is_fixed_while_configured(name: str) -> bool:
