@@ -114,10 +114,10 @@ def in_the_graph() -> Iterator[tuple[Any, Any]]:
     import rclpy
     from rclpy.node import Node
 
-    from robodyn_ros.nodes.common.executor import make_executor
+    from robodyn_ros.nodes.common.client_library import EventsExecutor
 
     rclpy.init()
-    node, executor = Node("meter"), make_executor()
+    node, executor = Node("meter"), EventsExecutor()
     executor.add_node(node)
     try:
         yield node, executor

@@ -41,7 +41,6 @@ from robodyn_ros.nodes.common.arm_parameters import (
     declare_locked,
     declare_transmissions,
     joint_order,
-    locked_joints,
     locked_position,
     make_transmission,
     read_description,
@@ -57,6 +56,7 @@ from robodyn_ros.nodes.common.parameters import (
     mention_unknown,
     refuse_former,
 )
+from robodyn_ros.robot import LockedJoints
 from robodyn_ros.robot.pose import Array
 
 WATCH_PERIOD = 0.01
@@ -99,7 +99,7 @@ class CommissionerNode(ExceptionGuard, Node):  # type: ignore[misc]
         whole = read_description(self, parameters[DESCRIPTION])
         declare_joints(self, whole, "~/commands", read_only=True)
         declare_locked(self, whole, read_only=True)
-        locked = locked_joints(parameters, whole)
+        locked = LockedJoints(whole, parameters["joints"])
         positions = [locked_position(parameters, name) for name in locked.names]
         at = [mid if one is None else one for one, mid in zip(positions, locked.middle.tolist(), strict=True)]
         robot = locked.robot(at) if locked.names else whole

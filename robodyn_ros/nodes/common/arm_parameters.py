@@ -21,7 +21,7 @@ from robodyn_ros.errors import ConfigurationError, NotReadyError
 from robodyn_ros.nodes.common.client_library import LATCHED, on_topic
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings
 from robodyn_ros.plugins import available
-from robodyn_ros.robot import DescriptionSettings, LockedJoints, Robot
+from robodyn_ros.robot import DescriptionSettings, Robot
 from robodyn_ros.robot.description import read_document
 from robodyn_ros.robot.mjcf import is_mjcf
 from robodyn_ros.robot.urdf import build
@@ -76,15 +76,6 @@ def locked_position(parameters: NodeParameters, name: str) -> float | None:
     """Position of a locked joint [rad] or [m]; None if no parameter gives it."""
     given: float = parameters[f"locked_joints.{name}"]
     return None if given == NOT_GIVEN else given
-
-
-def locked_joints(parameters: NodeParameters, robot: Robot) -> LockedJoints:
-    """The joints that are locked, because the parameter ``joints`` leaves them out.
-
-    Raises:
-        InputError: it names other joints, one twice, or none.
-    """
-    return LockedJoints(robot, parameters["joints"])
 
 
 def declare_transmissions(node: Node, robot: Robot) -> None:

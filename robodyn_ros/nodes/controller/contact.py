@@ -132,7 +132,7 @@ class ContactTopics:
 
     def _on_state(self, data: bytes) -> None:
         """Update the observer by the efforts that the drives have measured."""
-        observer, contact = self._observer, self._contact()
+        observer, contact = self._observer, self._loop.settings.contact
         if observer is None or contact is None:
             return
         try:
@@ -174,7 +174,7 @@ class ContactTopics:
 
     def _on_sensor(self, data: bytes) -> None:
         """Use the wrench of a force-torque sensor in place of the observed one."""
-        latest, contact = self._closed.latest, self._contact()
+        latest, contact = self._closed.latest, self._loop.settings.contact
         if self._source != "sensor" or latest is None or latest[1].state is None or contact is None:
             return
         try:
@@ -196,10 +196,6 @@ class ContactTopics:
         efforts = self._kinematics.jacobian(self._link, q).T @ wrench
         self._judge(contact, np.zeros(self._robot.n), wrench)
         self._publish(message.header.stamp, q, efforts, wrench)
-
-    def _contact(self) -> Contact | None:
-        """The present settings, with their thresholds."""
-        return self._loop.settings.contact
 
     def _judge(self, contact: Contact, efforts: Array, wrench: Array) -> None:
         """Report the begin or the end of a contact to the loop."""

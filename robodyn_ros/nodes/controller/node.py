@@ -38,7 +38,7 @@ from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.loop_settings import make_loop_settings, with_streams
 from robodyn_ros.control.motion.tool_motion import ToolMotion
 from robodyn_ros.errors import NotReadyError, RobodynError
-from robodyn_ros.nodes.common.arm_parameters import DescriptionSource, joint_order, locked_joints, make_transmission
+from robodyn_ros.nodes.common.arm_parameters import DescriptionSource, joint_order, make_transmission
 from robodyn_ros.nodes.common.client_library import on_topic, once_running, say_awaited
 from robodyn_ros.nodes.common.diagnostics import UNFORESEEN, Diagnostics, ExceptionGuard, Faults, Report, library_log
 from robodyn_ros.nodes.common.executor import Exit
@@ -67,7 +67,7 @@ from robodyn_ros.nodes.controller.realtime.thread import CODE as THREAD
 from robodyn_ros.nodes.controller.realtime.thread import prepare_thread
 from robodyn_ros.nodes.controller.tool import Frames, StreamInput, TargetInput, ToolPose
 from robodyn_ros.plugins import raised
-from robodyn_ros.robot import Robot
+from robodyn_ros.robot import LockedJoints, Robot
 from robodyn_ros.robot.robot import tip
 
 DESTROY: dict[str, Callable[[Any, Any], object]] = {
@@ -125,8 +125,9 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
         self.add_post_set_parameters_callback(self._apply_change)
         self._diagnostics = Diagnostics(self, self._report)
         say_awaited(self, self._awaited, self._diagnostics.publish)
-        starts_itself = self.get_parameter("autostart").value
-        self._autostart = Autostart(self, lambda: self._description.known, end) if starts_itself else None
+        self._end, self._has_started = end, False
+        self._starts_itself: bool = self.get_parameter("autostart").value
+        once_running(self, self._start_if_ready)
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Make the model and the controller; if that fails, nothing of them remains."""
@@ -158,7 +159,6 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
         gc.collect()
         gc.freeze()
         self._frozen = True
-        self._scheduling.begin(python=not self._loop().is_realtime)
         return answer
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -223,8 +223,21 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
         if self._configured is not None:
             text = "the model stays as it is; the new description is used when the node is configured again"
             self.faults.count("robot_description changed", text)
-        elif self._autostart is not None:
-            self._autostart.attempt()
+        else:
+            self._start_if_ready()
+
+    def _start_if_ready(self) -> None:
+        """Configure and activate the node once, when it is to start itself and there is a description.
+
+        If that fails, the process ends with code 1.
+        """
+        if self._has_started or not self._starts_itself or not self._description.known:
+            return
+        self._has_started = True
+        for trigger in (self.trigger_configure, self.trigger_activate):
+            if trigger() != TransitionCallbackReturn.SUCCESS:
+                self._end(1)
+                return
 
     def _on_enable(self, request: SetBool.Request) -> str:
         self._loop().enable(request.data)
@@ -273,7 +286,7 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
     def _awaited(self) -> str:
         """Inputs that are missing before the arm can be controlled; "" if none, or if there is a problem."""
         if self._configured is None:
-            return "" if self._failure or self._autostart is None else self._description.awaited
+            return "" if self._failure or not self._starts_itself else self._description.awaited
         is_waiting = self._configured.loop.state == "waiting"
         return f"usable joint states {on_topic(self, 'joint_states')}" if is_waiting else ""
 
@@ -323,7 +336,7 @@ class ConfiguredController:
         begin_arm(node)
         declare_choice_of_joints(node, whole)
         parameters = NodeParameters(node)
-        self._locked = LockedModel(node, locked_joints(parameters, whole), known, faults)
+        self._locked = LockedModel(node, LockedJoints(whole, parameters["joints"]), known, faults)
         robot = self._locked.robot
         declare_joint_parameters(node, robot)
         end_arm(node)
@@ -390,29 +403,3 @@ def _tool_motion(node: LifecycleNode, robot: Robot, tool: str) -> ToolMotion | N
     except NotReadyError as problem:
         node.get_logger().warning(f"no ~/goal_pose: {problem}")
         return None
-
-
-class Autostart:
-    """Configures and activates a node once, as soon as it is ready; if that fails the process ends with code 1."""
-
-    def __init__(self, node: LifecycleNode, ready: Callable[[], bool], end: Exit) -> None:
-        """
-        Args:
-            node: started when it spins.
-            ready: returns whether all inputs of configuring are there.
-            end: ends the process.
-        """
-        self._node = node
-        self._ready = ready
-        self._end = end
-        self._done = False
-        once_running(node, self.attempt)
-
-    def attempt(self) -> None:
-        """Start the node if it is ready and was not started yet; to be called when an input has come."""
-        if self._done or not self._ready():
-            return
-        self._done = True
-        started = (self._node.trigger_configure, self._node.trigger_activate)
-        if not all(trigger() == TransitionCallbackReturn.SUCCESS for trigger in started):
-            self._end(1)

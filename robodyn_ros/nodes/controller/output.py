@@ -55,7 +55,6 @@ class Output:
         """
         n = len(arm)
         self.order = np.array([arm.index(name) for name in joints], dtype=np.intp)
-        self._order = None if arm == joints else self.order
         self._joint_commands = Topic(node, faults, "~/joint_commands", JointState(name=joints), n, "effort")
         self._commands = Topic(node, faults, "~/commands", Float64MultiArray(), n, "data")
         self._mit = Topic(node, faults, "~/mit_commands", mit_message(n), len(MitCommand._fields) * n, "data")
@@ -83,8 +82,7 @@ class Output:
 
     def publish_command(self, stamp: Stamp, effort: Array) -> None:
         """Publish efforts (n,) in the arm's order; a command has the stamp of its state."""
-        if self._order is not None:
-            effort = effort[self._order]
+        effort = effort[self.order]
         if self._joint_commands.subscribed:
             self._joint_commands.publish(stamp, effort=effort)
         if self._commands.subscribed:
@@ -98,7 +96,7 @@ class Output:
     def publish_mit(self, stamp: Stamp, command: MitCommand) -> None:
         """Publish a command in MIT mode, in the arm's order and at the motors."""
         rows = np.column_stack(command)
-        self._mit.publish(stamp, data=(rows if self._order is None else rows[self._order]).ravel())
+        self._mit.publish(stamp, data=rows[self.order].ravel())
 
     def wait_until_delivered(self) -> None:
         """Wait until reliable subscribers have the last command."""
@@ -335,11 +333,6 @@ class FaultReport:
         self._loop, self._faults, self._log = loop, faults, log
         self._last: ActiveFault | None = None
         self.lasts = False
-
-    @property
-    def count(self) -> int:
-        """How many faults there have been, as the loop counts them."""
-        return self._loop.fault_count
 
     @property
     def state(self) -> str:

@@ -58,6 +58,9 @@ from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.suggestions import is_it
 
+STREAMS: dict[ToolTarget, type[Any]] = {"pose": PoseStamped, "twist": TwistStamped, "wrench": WrenchStamped}
+"""Stream → its messages; the topic is ``~/target_`` and the name, and so is the field of the message."""
+
 STIFFNESS = "cartesian_impedance.stiffness"
 """The parameter that a message on ``~/target_stiffness`` sets."""
 
@@ -158,48 +161,27 @@ class StreamInput:
         self._clock = node.get_clock()
         self.state = self._told = ""
         self._stiffness: list[float] | None = None
-        subscribe = node.create_subscription
-        subscribe(PoseStamped, "~/target_pose", self._on_pose, NEWEST, raw=True)
-        subscribe(TwistStamped, "~/target_twist", self._on_twist, NEWEST, raw=True)
-        subscribe(WrenchStamped, "~/target_wrench", self._on_wrench, NEWEST, raw=True)
-        subscribe(Float64MultiArray, "~/target_stiffness", self._on_stiffness, NEWEST, raw=True)
+        for what, kind in STREAMS.items():
+            node.create_subscription(kind, f"~/target_{what}", partial(self._take, what, kind), NEWEST, raw=True)
+        node.create_subscription(Float64MultiArray, "~/target_stiffness", self._on_stiffness, NEWEST, raw=True)
         self._publisher = node.create_publisher(String, "~/stream_state", LATCHED)
         self._timer = steady_timer(node, WATCH_PERIOD, self._watch)
         self._timer.cancel()  # it runs while there is a stream
         self._stiffness_timer = steady_timer(node, STIFFNESS_PERIOD, self._set_stiffness)
         self._stiffness_timer.cancel()
 
-    def _on_pose(self, data: bytes) -> None:
-        def pose() -> tuple[Array, float | None]:
-            message = decode(data, PoseStamped)
-            stamp = seconds(message.header.stamp)
-            is_known = stamp > 0.0 and abs(self._now() - stamp) <= STRANGE
-            placed = self._frames.pose(message.header.frame_id) @ to_matrix(message.pose)
-            return placed, stamp if is_known else None
-
-        self._take("pose", pose)
-
-    def _on_twist(self, data: bytes) -> None:
-        def twist() -> tuple[Array, None]:
-            message = decode(data, TwistStamped)
-            vectors = _vectors(message.twist.linear, message.twist.angular)
-            return _turned(self._frames.pose(message.header.frame_id), vectors), None
-
-        self._take("twist", twist)
-
-    def _on_wrench(self, data: bytes) -> None:
-        def wrench() -> tuple[Array, None]:
-            message = decode(data, WrenchStamped)
-            vectors = _vectors(message.wrench.force, message.wrench.torque)
-            return _turned(self._frames.pose(message.header.frame_id), vectors), None
-
-        self._take("wrench", wrench)
-
-    def _take(self, what: ToolTarget, read: Callable[[], tuple[Array, float | None]]) -> None:
-        """Pass the numbers of a message and its stamp, if it counts, to the loop, or count its refusal."""
+    def _take(self, what: ToolTarget, kind: type[Any], data: bytes) -> None:
+        """Pass the numbers of a message, and the stamp of a pose if it counts, to the loop, or count its refusal."""
         try:
             self._closed.references.check_open()
-            numbers, stamp = read()
+            message = decode(data, kind)
+            frame, content, stamp = self._frames.pose(message.header.frame_id), getattr(message, what), None
+            if what == "pose":
+                numbers, given = frame @ to_matrix(content), seconds(message.header.stamp)
+                stamp = given if given > 0.0 and abs(self._now() - given) <= STRANGE else None
+            else:
+                vectors = (content.linear, content.angular) if what == "twist" else (content.force, content.torque)
+                numbers = np.concatenate([frame[:3, :3] @ (each.x, each.y, each.z) for each in vectors])
             self._loop.move_tool(what, numbers, self._now(), stamp)
             if self._timer.is_canceled():
                 self._timer.reset()
@@ -246,14 +228,6 @@ class StreamInput:
         answer = self._node.set_parameters_atomically([Parameter(STIFFNESS, value=list(given))])
         if not answer.successful:
             self._closed.faults.count("stream refused", answer.reason)
-
-
-def _vectors(first: Any, second: Any) -> Array:
-    return np.array([first.x, first.y, first.z, second.x, second.y, second.z])
-
-
-def _turned(frame: Array, vectors: Array) -> Array:
-    return np.concatenate((frame[:3, :3] @ vectors[:3], frame[:3, :3] @ vectors[3:]))
 
 
 class TargetMotion(NamedTuple):

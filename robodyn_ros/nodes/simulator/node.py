@@ -35,7 +35,6 @@ from robodyn_ros.nodes.common.arm_parameters import (
     declare_joints,
     declare_model,
     joint_order,
-    locked_joints,
     read_description,
 )
 from robodyn_ros.nodes.common.client_library import LATCHED
@@ -51,10 +50,9 @@ from robodyn_ros.nodes.common.parameters import (
 )
 from robodyn_ros.nodes.simulator.pace import Lockstep, RealTime
 from robodyn_ros.nodes.simulator.topics import CommandInput, HeldJoints, SimulatorOutput, WrenchInput
-from robodyn_ros.robot import Robot
+from robodyn_ros.robot import LockedJoints, Robot
 from robodyn_ros.robot.robot import tip
 from robodyn_ros.settings import CheckedSettings, setting, switch
-from robodyn_ros.simulation.hardware.hardware import Hardware
 from robodyn_ros.simulation.hardware.settings import arm_groups, initial_positions, joint_groups, make_hardware
 from robodyn_ros.simulation.plant.mismatch import Mismatch
 
@@ -104,7 +102,7 @@ class SimulatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         parameters = NodeParameters(self)
         whole = read_description(self, parameters[DESCRIPTION])
         declare_choice_of_joints(self, whole)
-        locked = locked_joints(parameters, whole)
+        locked = LockedJoints(whole, parameters["joints"])
         start = np.array([parameters[f"initial_position.{name}"] for name in locked.names])
         robot = locked.robot(start) if locked.names else whole
         declare_joint_parameters(self, robot)
@@ -142,8 +140,8 @@ class SimulatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         serve(self, Trigger, "~/step", self._on_step)
         self.add_on_set_parameters_callback(self._check_parameters)
         self.add_post_set_parameters_callback(self._on_parameters)
-        self._report = SimulatorReport(self._hardware, self._time, self._output, self._commands)
-        self._diagnostics = Diagnostics(self, lambda: self._report.make(self._paused))
+        self._restart_report()
+        self._diagnostics = Diagnostics(self, self._report)
         self.get_logger().info(f"{robot.name}: {robot.n} joints, states at {parameters['state_rate']:g} Hz")
         self._begin()
 
@@ -210,7 +208,7 @@ class SimulatorNode(ExceptionGuard, Node):  # type: ignore[misc]
 
     def _resume(self) -> None:
         """Let time pass, and measure its rate from here on."""
-        self._report.restart()
+        self._restart_report()
         self._time.start()
 
     def _on_pause(self, request: SetBool.Request) -> str:
@@ -235,6 +233,38 @@ class SimulatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         self._advance(self._steps)
         return f"at {self._hardware.time:.9g} s"
 
+    def _restart_report(self) -> None:
+        """Measure the rate of time from here on."""
+        self._since = monotonic(), self._hardware.now, self._time.lost
+
+    def _report(self) -> Report:
+        """The report since the last one: above all the rate of time."""
+        hardware, (then, steps, lost) = self._hardware, self._since
+        self._restart_report()
+        values: dict[str, object] = {
+            "real-time factor": (hardware.now - steps) * self._step / (self._since[0] - then),
+            "simulated time [s]": hardware.time,
+            "states since start": self._output.states,
+            "commands since start": self._commands.accepted,
+            "longest time without a command [ms]": 1e3 * self._commands.take_gap(),
+            "lost time [s]": self._time.lost,
+        }
+        problem = self._time.problem or ("cannot keep up with real time" if self._time.lost > lost else "")
+        problem = self._output.clock_conflict() or problem
+        failure = hardware.failure
+        if failure is not None:
+            problem = f"the motion has ended: {failure}; call ~/reset to begin again"
+        return Report(hardware.plant.dynamics.robot.name, problem, self._state, values, failure is not None)
+
+    @property
+    def _state(self) -> str:
+        """The state of the simulator, in a few words."""
+        if self._paused:
+            return "paused"
+        if self._hardware.held:
+            return "braked" if self._hardware.silent else "braked until the first command"
+        return "running, without commands" if self._hardware.silent else "running"
+
     def _check_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
         plant = self._hardware.plant
         if not plant.carries and any(parameter.name == PAYLOAD for parameter in parameters):
@@ -247,62 +277,7 @@ class SimulatorNode(ExceptionGuard, Node):  # type: ignore[misc]
                 self._hardware.plant.carry(parameter.value)
             if parameter.name == "real_time_factor":
                 self._time.set_factor(parameter.value)
-                self._report.restart()
-
-
-class SimulatorReport:
-    """The simulator's report to /diagnostics, above all the rate of its time."""
-
-    def __init__(
-        self,
-        hardware: Hardware,
-        time: Lockstep | RealTime,
-        output: SimulatorOutput,
-        commands: CommandInput,
-    ) -> None:
-        """
-        Args:
-            hardware: the simulated hardware.
-            time: its pace of time.
-            output: counts published states.
-            commands: counts accepted commands.
-        """
-        self._hardware = hardware
-        self._time = time
-        self._output = output
-        self._commands = commands
-        self.restart()
-
-    def restart(self) -> None:
-        """Measure the rate of time from here on."""
-        self._since = monotonic(), self._hardware.now, self._time.lost
-
-    def make(self, paused: bool) -> Report:
-        """The report since the last one or :meth:`restart`."""
-        hardware, (then, steps, lost) = self._hardware, self._since
-        self.restart()
-        values: dict[str, object] = {
-            "real-time factor": (hardware.now - steps) * hardware.plant.settings.step / (self._since[0] - then),
-            "simulated time [s]": hardware.time,
-            "states since start": self._output.states,
-            "commands since start": self._commands.accepted,
-            "longest time without a command [ms]": 1e3 * self._commands.take_gap(),
-            "lost time [s]": self._time.lost,
-        }
-        problem = self._time.problem or ("cannot keep up with real time" if self._time.lost > lost else "")
-        problem = self._output.clock_conflict() or problem
-        failure = hardware.failure
-        if failure is not None:
-            problem = f"the motion has ended: {failure}; call ~/reset to begin again"
-        return Report(hardware.plant.dynamics.robot.name, problem, self._state(paused), values, failure is not None)
-
-    def _state(self, paused: bool) -> str:
-        """The state of the simulator, in a few words."""
-        if paused:
-            return "paused"
-        if self._hardware.held:
-            return "braked" if self._hardware.silent else "braked until the first command"
-        return "running, without commands" if self._hardware.silent else "running"
+                self._restart_report()
 
 
 def declare_node_parameters(node: Node) -> None:

@@ -299,9 +299,7 @@ class ArmRequests:
             reset=trigger(f"{SIMULATOR}/reset"),
             step=trigger(f"{SIMULATOR}/step"),
             choose=lambda kind, name: self._set(CONTROLLER, {kind: name}),
-            demo=(lambda: self._waiting.put(lambda: self._move(demo_poses(self._robot))))
-            if simulated or posed
-            else None,
+            demo=demo if simulated or posed else None,
             stiffness=None if posed else lambda factor: self._waiting.put(lambda: self._stiffen(factor)),
             payload=self._load if simulated else None,
             push=push,

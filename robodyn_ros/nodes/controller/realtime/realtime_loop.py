@@ -75,7 +75,7 @@ class RealtimeLoop:
         except RobodynError:
             self._loop.leave_thread()
             raise
-        self._told_fault, self._told_restarts = self._report.count, self._loop.restarts
+        self._told_fault, self._told_restarts = self._loop.fault_count, self._loop.restarts
 
     def stop(self) -> None:
         """End the thread."""
