@@ -19,7 +19,7 @@ def test_follows_a_trajectory(graph, prr):
     arm is off its way by what the effort of before does to it meanwhile.
     """
     wiring = ("-r", "joint_commands:=controller/joint_commands")
-    common = {"robot_description": prr, "diagnostics_rate": 20.0}
+    common = {"robot_description": prr}
     graph.start("simulator", *wiring, initial_position=START, lockstep=True, **common)
     graph.start("controller", use_sim_time=True, **common)
     follows_a_trajectory(graph)
@@ -119,7 +119,7 @@ def test_a_killed_simulator_ends_the_commands_and_a_new_one_is_taken_over(graph,
         return graph.start("simulator", *wiring, robot_description=prr, initial_position=start, lockstep=True)
 
     first = simulator(START)
-    graph.start("controller", robot_description=prr, use_sim_time=True, state_timeout=0.1, diagnostics_rate=20.0)
+    graph.start("controller", robot_description=prr, use_sim_time=True, state_timeout=0.1)
     commands = graph.listen(Float64MultiArray, "controller/commands", 1000)
     graph.wait(lambda: len(commands) > 50, "commands")
     first.kill()

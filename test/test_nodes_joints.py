@@ -43,7 +43,7 @@ def test_an_arm_is_controlled_without_its_fingers(graph, prr):
     from sensor_msgs.msg import JointState
 
     urdf = with_fingers(prr)
-    common = {"robot_description": urdf, "joints": ARM, "diagnostics_rate": 20.0}
+    common = {"robot_description": urdf, "joints": ARM}
     wiring = ("-r", "joint_commands:=controller/joint_commands")
     graph.start("simulator", *wiring, initial_position={**START, "grip": 0.05}, lockstep=True, **common)
     graph.start("controller", use_sim_time=True, **common)
@@ -122,7 +122,7 @@ def test_states_in_several_messages(graph, prr):
     from sensor_msgs.msg import JointState
 
     parameters = {"robot_description": with_fingers(prr), "joints": ARM, "state_timeout": 0.3, "state_publishers": 3}
-    graph.start("controller", diagnostics_rate=20.0, **parameters)
+    graph.start("controller", **parameters)
     commands = graph.listen(JointState, "controller/joint_commands", 100)
     publishers = [graph.talk(JointState, "joint_states") for _ in range(3)]
     parts = [({"elevator": 0.3, "shoulder": -0.9}), ({"wrist": 0.4}), ({"grip": 0.17})]
@@ -163,7 +163,7 @@ def test_a_joint_that_carries_the_arm_must_stand_where_the_model_has_it(graph, p
     from sensor_msgs.msg import JointState
 
     parameters = {"robot_description": prr, "joints": ["wrist", "shoulder"], "state_timeout": 0.5}
-    graph.start("controller", diagnostics_rate=20.0, locked_joints={"elevator": 0.4}, **parameters)
+    graph.start("controller", locked_joints={"elevator": 0.4}, **parameters)
     commands = graph.listen(JointState, "controller/joint_commands", 100)
     publisher, height = graph.talk(JointState, "joint_states"), 0.9
 

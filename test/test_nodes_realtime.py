@@ -85,7 +85,7 @@ def test_the_thread_allocates_nothing_and_locks_nothing(fresh, prr, counted, mon
     with monkeypatch.context() as preloaded:
         preloaded.setenv("LD_PRELOAD", str(library))
         via = [str(HERE / "counted_controller.py")]
-        given = {"robot_description": prr, "diagnostics_rate": 20.0, "thread_priority": 37, "state_timeout": 1.0}
+        given = {"robot_description": prr, "thread_priority": 37, "state_timeout": 1.0}
         controller = fresh.start("controller", via=via, realtime="on", **given)
     publisher = fresh.talk(JointTrajectory, "controller/joint_trajectory")
     arm = Arm(fresh)

@@ -59,7 +59,7 @@ def test_either_side_killed_and_started_again(graph, prr):
         return graph.start("simulator", *wiring, robot_description=prr, initial_position=HANGING)
 
     def controller():
-        return graph.start("controller", robot_description=prr, use_sim_time=True, diagnostics_rate=20.0)
+        return graph.start("controller", robot_description=prr, use_sim_time=True)
 
     states, commands, since = [], [], time.time_ns()
 

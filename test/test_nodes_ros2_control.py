@@ -97,9 +97,9 @@ def test_the_loop_closes_through_it_whatever_its_order(graph, prr, tmp_path):
         "-r", f"joint_states:={hardware['joint_states_topic']}",
         "-r", f"joint_commands:={hardware['joint_commands_topic']}",
         robot_description=urdf, initial_position={"elevator": 0.3, "shoulder": -0.9, "wrist": 0.4},
-        state_rate=250.0, lockstep=True, diagnostics_rate=20.0,
+        state_rate=250.0, lockstep=True,
     )  # fmt: skip
-    given = {"robot_description": urdf, "use_sim_time": True, "joints": list(manager.joints), "diagnostics_rate": 20.0}
+    given = {"robot_description": urdf, "use_sim_time": True, "joints": list(manager.joints)}
     graph.start("controller", "-r", f"~/commands:={manager.commands}", **given)
     follows_a_trajectory(graph)
     assert between.refused == 0

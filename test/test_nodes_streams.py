@@ -25,9 +25,7 @@ def test_the_tool_follows_what_is_streamed(graph, prr):
     graph.start("simulator", "-r", "commands:=controller/commands", robot_description=prr, initial_position=START)
     streams = {"stream.timeout": 0.3}
     law = "cartesian_impedance"
-    graph.start(
-        "controller", robot_description=prr, use_sim_time=True, diagnostics_rate=20.0, controller=law, **streams
-    )
+    graph.start("controller", robot_description=prr, use_sim_time=True, controller=law, **streams)
     kinematics = rd.Kinematics(rd.load_robot(prr))
     states, told = graph.listen(JointState, "joint_states"), graph.listen(JointState, "controller/efforts/total")
     poses, twists = (
@@ -94,7 +92,7 @@ def test_the_tool_follows_what_is_streamed(graph, prr):
 
 def test_a_pose_out_of_reach_is_said_to_be_and_the_tool_comes_back_with_its_target(graph, prr):
     graph.start("simulator", "-r", "commands:=controller/commands", robot_description=prr, initial_position=START)
-    streams = {"use_sim_time": True, "diagnostics_rate": 20.0}
+    streams = {"use_sim_time": True}
     graph.start("controller", robot_description=prr, **streams)
     kinematics = rd.Kinematics(rd.load_robot(prr))
     states, said = graph.listen(JointState, "joint_states"), graph.listen(String, "controller/stream_state")

@@ -53,7 +53,7 @@ def lockstep_run(folder, prr, end=1.2):
     folder.mkdir()
     with own_graph(folder) as graph:
         states = graph.listen(JointState, "joint_states", QoSProfile(depth=5000))
-        common = {"robot_description": prr, "diagnostics_rate": 20.0}
+        common = {"robot_description": prr}
         graph.start("simulator", *ANSWERED, lockstep=True, initial_position=START, state_rate=500.0, **common, **ROUGH)
         # No answer comes yet, so time stands still; from the first answer on it is the pause that holds it up.
         assert graph.call(SetBool, "simulator/pause", data=True).success
@@ -143,7 +143,7 @@ def test_lockstep_without_an_answer_says_so_and_blocks_nobody(graph, prr):
     from std_srvs.srv import SetBool, Trigger
 
     states = graph.listen(JointState, "joint_states", 100)
-    process = graph.start("simulator", robot_description=prr, lockstep=True, diagnostics_rate=20.0, state_rate=500.0)
+    process = graph.start("simulator", robot_description=prr, lockstep=True, state_rate=500.0)
     graph.wait(lambda: graph.diagnostics("simulator")["message"].startswith("no answer"), "the complaint")
     assert "to the state at 0.002 s" in graph.diagnostics("simulator")["message"]
     assert "no answer in lockstep" in process.output
