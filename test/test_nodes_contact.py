@@ -15,6 +15,7 @@ from numpy.testing import assert_allclose
 pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
 from geometry_msgs.msg import WrenchStamped
+from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
@@ -124,8 +125,6 @@ class Asked:
         self.heard.append(call)
 
     def create_client(self, kind, name):
-        from rclpy.parameter import Parameter
-
         def call(request):
             found = [self.values.get(name) for name in request.names]
             answer = [Parameter("any", value=each).to_parameter_msg().value for each in found]

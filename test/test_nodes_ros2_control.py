@@ -23,6 +23,8 @@ from robodyn_ros.robot import load_robot
 pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
 from closed_loop_scenario import follows_a_trajectory
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
 
 from robodyn_ros.nodes.common.launching import read_controller_manager, with_hardware
 
@@ -56,9 +58,6 @@ class Ros2Control:
     """Its side, see the module."""
 
     def __init__(self, graph, manager):
-        from sensor_msgs.msg import JointState
-        from std_msgs.msg import Float64MultiArray
-
         self.refused, self._kind, self._joints = 0, JointState, manager.joints
         node, hardware = graph.node, topics()
         self._states = node.create_publisher(JointState, "joint_states", 10)

@@ -11,6 +11,7 @@ import pytest
 pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
 from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
+from rcl_interfaces.srv import GetParameters
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import Trigger
@@ -75,7 +76,6 @@ def test_the_tool_follows_what_is_streamed(graph, prr):
 
     def stiff():
         stiffness.publish(Float64MultiArray(data=[300.0, 310.0, 320.0, 20.0, 21.0, 22.0]))
-        from rcl_interfaces.srv import GetParameters
 
         answer = graph.call(GetParameters, "controller/get_parameters", names=["cartesian_impedance.stiffness"])
         return list(answer.values[0].double_array_value[2:4]) == [320.0, 20.0]
