@@ -93,7 +93,7 @@ class Arm:
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory, prr):
-    """An arm for the tests that leave it where it is, under the same parameters."""
+    """An arm for the tests of single states, which leave it where it is."""
     with own_graph(tmp_path_factory.mktemp("states")) as graph:
         graph.start("controller", robot_description=prr, state_timeout=2.0)
         yield Arm(graph)
@@ -206,14 +206,14 @@ def test_the_way_from_a_state_to_its_command_passes_few_files(graph, prr):
     assert len(files) <= 12, files
 
 
-def test_states_of_other_joints_are_none_of_its_business(arm):
-    arm.settle()
-    count, refused = len(arm.commands), arm.graph.diagnostics("controller").get("state refused")
+def test_states_of_other_joints_are_none_of_its_business(own_arm):
+    own_arm.settle()
+    count = len(own_arm.commands)
     for _ in range(3):
-        arm.state(name=["gripper"], position=[0.0], velocity=[0.0])
-    arm.settle()
-    assert len(arm.commands) == count + 1
-    assert arm.graph.diagnostics("controller").get("state refused") == refused
+        own_arm.state(name=["gripper"], position=[0.0], velocity=[0.0])
+    own_arm.settle()
+    assert len(own_arm.commands) == count + 1
+    assert "state refused" not in own_arm.graph.diagnostics("controller")
 
 
 def test_efforts_are_clamped(graph, prr):
@@ -253,16 +253,16 @@ def test_disabled_it_sends_nothing_and_enabled_it_holds_where_the_arm_is(own_arm
     )
 
 
-def test_a_streamed_reference_leads_the_arm_until_it_dries_up(arm):
-    publisher = arm.graph.talk(JointState, "controller/reference")
-    rest = np.array(arm.answered().effort)
+def test_a_streamed_reference_leads_the_arm_until_it_dries_up(own_arm):
+    publisher = own_arm.graph.talk(JointState, "controller/reference")
+    rest = np.array(own_arm.answered().effort)
 
     def push():
         publisher.publish(JointState(name=["wrist"], position=[POSE[2]], velocity=[0.0], effort=[3.0]))
-        return arm.answered().effort[2] == pytest.approx(rest[2] + 3.0)
+        return own_arm.answered().effort[2] == pytest.approx(rest[2] + 3.0)
 
-    arm.graph.wait(push, "the feed-forward effort of the reference")
-    arm.graph.wait(lambda: arm.answered().effort[2] == pytest.approx(rest[2]), "the end of the stream")
+    own_arm.graph.wait(push, "the feed-forward effort of the reference")
+    own_arm.graph.wait(lambda: own_arm.answered().effort[2] == pytest.approx(rest[2]), "the end of the stream")
 
 
 def test_a_stream_of_positions_alone_gets_its_velocities_from_the_stamps(own_arm):
@@ -321,9 +321,9 @@ def test_commands_in_mit_mode_add_up_to_the_efforts_in_the_order_of_joints(graph
     assert stiffness[2] <= 40.0 / 20.0**2 * (1.0 + 1e-12)
 
 
-def test_bad_references_change_nothing(arm):
-    reference = arm.graph.talk(JointState, "controller/reference")
-    trajectory = arm.graph.talk(JointTrajectory, "controller/joint_trajectory")
+def test_bad_references_change_nothing(own_arm):
+    reference = own_arm.graph.talk(JointState, "controller/reference")
+    trajectory = own_arm.graph.talk(JointTrajectory, "controller/joint_trajectory")
 
     def point(*positions):
         made = JointTrajectoryPoint(positions=list(positions))
@@ -339,15 +339,15 @@ def test_bad_references_change_nothing(arm):
         (trajectory, "trajectory refused", JointTrajectory(joint_names=["wrist"], points=[point(3.0)])),
     ]
     for publisher, kind, message in bad:
-        arm.answered()
-        before = int(arm.graph.diagnostics("controller").get(kind, 0))
+        own_arm.answered()
+        before = int(own_arm.graph.diagnostics("controller").get(kind, 0))
 
         def counted(publisher=publisher, kind=kind, message=message, before=before):
             publisher.publish(message)
-            return int(arm.graph.diagnostics("controller").get(kind, 0)) > before
+            return int(own_arm.graph.diagnostics("controller").get(kind, 0)) > before
 
-        arm.graph.wait(counted, f"{kind}: {message}")
-    np.testing.assert_allclose(arm.answered().effort, gravity_load(POSE), rtol=1e-10, atol=1e-12)
+        own_arm.graph.wait(counted, f"{kind}: {message}")
+    np.testing.assert_allclose(own_arm.answered().effort, gravity_load(POSE), rtol=1e-10, atol=1e-12)
 
 
 def test_a_state_that_jumped_is_answered_by_the_command_before_it(own_arm):
