@@ -95,7 +95,7 @@ class Arm:
 def shared(tmp_path_factory, prr):
     """An arm for the tests of single states, which leave it where it is."""
     with own_graph(tmp_path_factory.mktemp("states")) as graph:
-        graph.start("controller", robot_description=prr, state_timeout=2.0)
+        graph.start("controller", robot_description=prr, diagnostics_rate=50.0, state_timeout=2.0)
         yield Arm(graph)
 
 
@@ -110,7 +110,7 @@ def arm(shared):
 
 @pytest.fixture
 def own_arm(graph, prr):
-    graph.start("controller", robot_description=prr, state_timeout=2.0)
+    graph.start("controller", robot_description=prr, diagnostics_rate=50.0, state_timeout=2.0)
     arm = Arm(graph)
     arm.answered()
     return arm
@@ -220,7 +220,7 @@ def test_efforts_are_clamped(graph, prr):
     limits = {"elevator": 150.0, "shoulder": 20.0}
     given = {"effort_limits": limits, "externally_supported": True, "state_timeout": 2.0}
     given |= {f"gains.{name}.natural_frequency": 1.0 for name in NAMES}  # that states carry which come when they can
-    graph.start("controller", robot_description=prr, **given)
+    graph.start("controller", robot_description=prr, diagnostics_rate=50.0, **given)
     arm = Arm(graph)
     command = arm.answered()
     np.testing.assert_allclose(command.effort, [150.0, 20.0, gravity_load(POSE)[2]], rtol=1e-10, atol=1e-12)
@@ -365,7 +365,7 @@ def test_a_state_that_jumped_is_answered_by_the_command_before_it(own_arm):
 
 def test_in_simulated_time_a_stamp_from_afar_is_no_time(graph, prr):
     """The clock comes later than the states; but no state says that a thousand seconds have passed."""
-    graph.start("controller", robot_description=prr, use_sim_time=True)
+    graph.start("controller", robot_description=prr, diagnostics_rate=50.0, use_sim_time=True)
     arm, clock, now = Arm(graph), graph.talk(Clock, "/clock"), 1000.0
 
     def state(when, after=0.0):
