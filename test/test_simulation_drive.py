@@ -103,10 +103,13 @@ def test_delay_to_the_fraction_of_a_step(delay):
 
 
 def test_a_later_command_that_arrives_with_an_earlier_one_replaces_it():
-    found = run(rail(), drives(0.0025), {3: 5.0}, 20)
-    twice = drives(0.0025)
-    twice.command(3, [-7.0])
-    np.testing.assert_array_equal(run(rail(), twice, {3: 5.0}, 20), found)
+    """Any number of them, and the one before them stays."""
+    found = run(rail(), drives(0.0025), {2: 4.0, 3: 5.0}, 20)
+    often = drives(0.0025)
+    often.command(2, [4.0])
+    for effort in range(50):
+        often.command(3, [-float(effort)])
+    np.testing.assert_array_equal(run(rail(), often, {3: 5.0}, 20), found)
 
 
 def test_a_command_in_every_step_of_a_long_delay():

@@ -144,6 +144,18 @@ def test_the_timeout_counts_from_the_last_command_to_the_step():
     assert made.silent and list(made.effort) == [0.0] * 3
 
 
+def test_the_timeout_comes_to_the_step_within_a_longer_advance():
+    ends = []
+    for by in (1, 20):
+        made = hardware(command_timeout=0.007, on_command_timeout="zero", state_rate=50.0)
+        made.command(HELD)
+        for _ in range(0, 20, by):
+            made.advance(by)
+        assert made.silent and list(made.effort) == [0.0] * 3
+        ends.append(np.concatenate((made.plant.q, made.plant.qd)))
+    np.testing.assert_allclose(ends[0], ends[1], rtol=1e-12)
+
+
 @pytest.mark.parametrize("effort", [[1e300, 0, 0], [np.nan, 0, 0], [0, -np.inf, 0], [0, 0], [0, 0, 0, 0]])
 def test_bad_commands_change_nothing(effort):
     made, other = hardware(), hardware()

@@ -79,7 +79,7 @@ def test_random_numbers_are_those_of_numpy_s_generators():
 
 def test_differentiated_velocity_is_the_difference_of_what_was_read():
     resolution, period = 0.01, 0.002
-    q = 0.3 * np.sin(7.0 * period * np.arange(300))[:, np.newaxis]
+    q = 0.3 * np.cos(7.0 * period * np.arange(300))[:, np.newaxis]
     joints = [EncoderSettings(resolution=resolution, velocity_noise=9.0)]
     found, speeds = read(joints, q, np.full_like(q, 1e9), velocity_source="differentiated")
     positions = np.round(q / resolution) * resolution

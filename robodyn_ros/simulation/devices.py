@@ -323,7 +323,6 @@ class Sensors:
         """Go back to the start, and discard the readings on their way."""
         self._random = SensorRandom(*self._settings)
         self._under_way: deque[tuple[int, SensorReading]] = deque()
-        self._record.fields.due[...] = 0
 
     def read(self, now: int, q: Array, qd: Array, effort: Array) -> None:
         """Make a reading and send it; called once a period, first at 0.
@@ -345,6 +344,6 @@ class Sensors:
     def arrived(self, now: int) -> list[SensorReading]:
         """Return the readings that have arrived by now [steps], the earliest first; each is returned once."""
         found = []
-        while self._under_way and self._under_way[0][0] <= now:
+        while self._under_way and self._under_way[0][0] <= now:  # no reading overtakes another
             found.append(self._under_way.popleft()[1])
         return found

@@ -37,7 +37,7 @@ typedef struct {
   double period;         /* time between two readings [s] */
   double delay, jitter, drop, repeat; /* the first two in steps */
   int64_t differentiated;
-  int64_t due;           /* when the last reading that is not lost arrives */
+  int64_t due;           /* when the last reading arrives, unless one before it arrives later */
 } Sensors;
 
 /* --- a drive */
@@ -174,15 +174,14 @@ int64_t drives_act(Drives* s, int64_t now, int64_t most) {
 
 /* Reads a state: into q and v. noise: of this reading, on the positions and on the velocities (2, N); none if null.
    chance: three random numbers in [0, 1), for its delay, its loss and its repetition; neither if null.
-   Returns how often the reading arrives, at the time `due`. */
+   Returns how often the reading arrives, at the time `due`, or with the one before it if that comes later. */
 int sensors_read(Sensors* s, int64_t now, const double* q, const double* v, const double* noise, const double* chance) {
   EACH {
     const double position = rounded(noise ? q[i] + noise[i] : q[i], s->resolution[i]);
     s->v[i] = s->differentiated ? now ? (position - s->q[i]) / s->period : 0 : noise ? v[i] + noise[N + i] : v[i];
     s->q[i] = position;
   }
+  s->due = now + (int64_t)ceil(s->delay + (chance ? chance[0] * s->jitter : 0) - ROUNDING);
   if (chance && chance[1] < s->drop) return 0;
-  const int64_t due = now + (int64_t)ceil(s->delay + (chance ? chance[0] * s->jitter : 0) - ROUNDING);
-  if (due > s->due) s->due = due; /* no reading overtakes another */
   return chance && chance[2] < s->repeat ? 2 : 1;
 }

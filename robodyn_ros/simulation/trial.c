@@ -84,7 +84,7 @@ static int answer(Trial* s, int64_t reading) {
 static int instant(Trial* s) {
   const int regular = s->now % s->period == 0;
   if (regular) measure(s);
-  while (s->received < s->sent && s->arrival_step[s->received] <= s->now) {
+  while (s->received < s->sent && s->arrival_step[s->received] <= s->now) { /* no reading overtakes another */
     s->received_t[s->received] = seconds(s, s->now);
     const int code = answer(s, s->arrival_reading[s->received++]);
     if (code) return code;
