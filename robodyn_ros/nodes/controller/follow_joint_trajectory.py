@@ -209,10 +209,3 @@ def _tolerances(loop: ClosedLoop, goal: Any) -> Tolerances:
     path, end = ([(item.name, item.position) for item in items] for items in (goal.path_tolerance, goal.goal_tolerance))
     time = seconds(goal.goal_time_tolerance)
     return goal_tolerances(loop.control.settings.tolerances, loop.robot.joint_names, path, end, time)
-
-
-TRAJECTORY_INTERFACE: tuple[Callable[[LifecycleNode, ClosedLoop], Any], ...] = (
-    ControllerState,
-    QueryState,
-)
-"""Interfaces of a configured controller besides the action, if control_msgs is installed."""

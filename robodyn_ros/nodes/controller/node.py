@@ -49,8 +49,9 @@ from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
 from robodyn_ros.nodes.controller.contact import ContactTopics
 from robodyn_ros.nodes.controller.estimates import Estimates
 from robodyn_ros.nodes.controller.follow_joint_trajectory import (
-    TRAJECTORY_INTERFACE,
+    ControllerState,
     FollowJointTrajectory,
+    QueryState,
     is_available,
 )
 from robodyn_ros.nodes.controller.locked_model import LockedModel
@@ -357,11 +358,13 @@ class ConfiguredController:
         self.loop = ClosedLoop(node, loop, joints, transmission, faults, self._locked)
         self._locked.follow(lambda: self.loop.control.dynamics)
         self.switching = Switching(node, self.loop, faults)
-        self._frames = Frames(node, self.loop)
-        self._streams = StreamInput(node, self.loop, self._frames)
-        self._target = TargetInput(node, self.loop, motion, self._frames, report)
-        self._tool = ToolPose(node, self.loop, tool)
-        self._trajectories = [kind(node, self.loop) for kind in TRAJECTORY_INTERFACE] if is_available() else []
+        frames = Frames(node, self.loop)
+        self._streams = StreamInput(node, self.loop, frames)
+        self._target = TargetInput(node, self.loop, motion, frames, report)
+        ToolPose(node, self.loop, tool)
+        if is_available():
+            ControllerState(node, self.loop)
+            QueryState(node, self.loop)
         self.contact = ContactTopics(node, self.loop, transmission)
         self.estimates = Estimates(node, self.loop)
         self.payload = PayloadEstimation(node, self.loop)
