@@ -157,6 +157,11 @@ class ClosedLoop:
             return ""
         return self._fault_report.state or ("no joint states" if self._silent else "")
 
+    @property
+    def is_realtime(self) -> bool:
+        """True while the loop runs in a thread of its own."""
+        return self._realtime is not None
+
     def activate(self, scheduling: Scheduling) -> None:
         """Send a command for each state from now on; the arm is held at the position of the first one.
 
@@ -171,7 +176,6 @@ class ClosedLoop:
         self._active, self._scheduling = True, scheduling
         self._callback.active = self.enabled
         self._begin()
-        self._reschedule()
 
     def deactivate(self) -> None:
         """Send no commands from now on. To be called before the node's publishers are deactivated."""

@@ -160,6 +160,8 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
         gc.collect()
         gc.freeze()
         self._frozen = True
+        # Once more: the middleware's threads for the loop's topics may have started after the first time.
+        self._scheduling.begin(python=not self._loop().is_realtime)
         return answer
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
