@@ -14,7 +14,7 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
 from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.dynamics.inertial_parameters import locked_parameters
+from robodyn_ros.dynamics.parameters import locked_parameters
 from robodyn_ros.errors import InputError, RobodynError
 from robodyn_ros.nodes.common.diagnostics import Faults
 from robodyn_ros.nodes.common.qos import NEWEST
