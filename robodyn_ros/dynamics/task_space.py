@@ -37,7 +37,7 @@ from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.engine.tracing import solve_positive, symmetric
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import Kinematics
-from robodyn_ros.kinematics.workspace import random_positions
+from robodyn_ros.robot.configuration import random_positions
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.robot import tip
 

@@ -17,7 +17,7 @@ import operator
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import partial, reduce
+from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -279,10 +279,12 @@ def inlined(program: Program, parameters: Array, values: Sequence[Any]) -> Any:
 
 
 def _scalars(vector: ca.SX) -> Elements:
-    found = np.empty(vector.shape[0], object)
-    for index in range(len(found)):
-        found[index] = vector[index]
-    return found
+    return np.fromiter(vector.elements(), object, vector.numel())
+
+
+def traced(matrix: ca.SX) -> Any:
+    """Expressions (n, m) as an array for NumPy's functions: the inverse of :func:`column` but for the shape."""
+    return TracedArray(_scalars(ca.densify(ca.vec(matrix.T))).reshape(matrix.shape))
 
 
 def _scalar(found: Any) -> Elements:
@@ -315,24 +317,15 @@ def _unwrapped(value: Any) -> Any:
 
 
 def _apply(operation: Callable[..., Any], *operands: Elements) -> Elements:
-    together = np.broadcast_arrays(*operands) if len(operands) > 1 else operands
-    found = np.empty(together[0].shape, object)
-    for index in np.ndindex(found.shape):
-        found[index] = operation(*(item[index] for item in together))
-    return found
+    return _scalar(np.frompyfunc(operation, len(operands), 1)(*operands))
 
 
 def _reduced(ufunc: np.ufunc, value: Any, axis: Any = 0, keepdims: bool = False, **options: Any) -> Any:
-    if {key for key, given in options.items() if given is not None and key != "dtype"} - {"initial", "where"}:
-        raise TraceError(f"numpy.{ufunc.__name__}.reduce with {', '.join(options)}")
-    elements, start = elements_of(value), options.get("initial", ufunc.identity)
-    if axis is None:
-        elements, axis = elements.reshape(-1), 0
-    moved = np.moveaxis(elements, axis, 0)
-    found = np.empty(moved.shape[1:], object)
-    for k, row in enumerate(moved.reshape(len(moved), -1).T):
-        found.reshape(-1)[k] = reduce(_ELEMENTWISE[ufunc], row) if len(row) else start
-    return _wrapped(np.expand_dims(found, axis) if keepdims and not np.ndim(axis) else found)
+    given = {key: option for key, option in options.items() if option is not None and key != "dtype"}
+    if given.keys() - {"initial"}:
+        raise TraceError(f"numpy.{ufunc.__name__}.reduce with {', '.join(given)}")
+    operation = np.frompyfunc(_ELEMENTWISE[ufunc], 2, 1, identity=ufunc.identity)
+    return _wrapped(operation.reduce(elements_of(value), axis=axis, keepdims=keepdims, **given))
 
 
 def _casadi(name: str) -> Callable[..., Any]:
@@ -433,8 +426,8 @@ def _solve(matrix: Any, right: Any) -> Any:
 
 def _solved(solve: Callable[[ca.SX, ca.SX], ca.SX], matrix: Any, right: Any) -> Any:
     given = elements_of(right)
-    found = ca.densify(solve(_matrix(elements_of(matrix)), _matrix(given.reshape(len(given), -1))))
-    return _wrapped(_scalars(ca.vec(found.T)).reshape(given.shape))
+    found = solve(_matrix(elements_of(matrix)), _matrix(given.reshape(len(given), -1)))
+    return TracedArray(traced(found).elements.reshape(given.shape))
 
 
 def solve_positive(matrix: Any, right: Any) -> Any:

@@ -278,11 +278,7 @@ def placed(tree: Tree, link: Link, q: ca.SX, point: ca.SX | None = None) -> Plac
         q: coordinates (n,).
         point: in the link's frame (3,) in [m]; its origin unless given.
     """
-    chain: list[TreeNode] = []
-    index = link.body
-    while index >= 0:
-        chain.insert(0, tree.nodes[index])
-        index = tree.nodes[index].parent
+    chain = tree.chain(link.body)
     pose = ca.SX(ca.DM(from_pose(link.pose)))
     if point is not None:
         pose = ca.horzcat(pose[:, :3], pose @ ca.vertcat(point, 1))

@@ -84,22 +84,15 @@ def screws(robot: Robot, link: str) -> Screws:
         InputError: no such link.
     """
     found = robot.link(link)
-    chain: list[int] = []
-    index = found.body
-    while index >= 0:
-        chain.append(index)
-        index = robot.bodies[index].parent
-    chain.reverse()
+    bodies = [robot.bodies[index] for index in robot.chain(found.body)]
     pose, axes = Pose(), []
-    for index in chain:
-        body = robot.bodies[index]
+    for body in bodies:
         pose = pose @ body.placement
         turned = pose.rotation @ body.joint.axis
         turns = not body.joint.is_prismatic
         axes.append(np.concatenate([np.cross(pose.translation, turned), turned] if turns else [turned, np.zeros(3)]))
-    bodies = [robot.bodies[index] for index in chain]
     return Screws(
-        axes=read_only(np.reshape(axes, (len(chain), 6))),
+        axes=read_only(np.reshape(axes, (len(bodies), 6))),
         home=read_only(se3.from_pose(pose @ found.pose)),
         coordinates=tuple(body.coordinate for body in bodies),
         ratios=read_only([body.ratio for body in bodies]),

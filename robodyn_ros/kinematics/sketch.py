@@ -175,11 +175,7 @@ def _placed(robot: Robot, q: Array) -> list[SketchedBody]:
         parent = Pose() if body.parent < 0 else bodies[body.parent].frame
         zero = parent @ body.placement
         value = body.ratio * q[body.coordinate] + body.offset
-        if body.joint.is_prismatic:
-            moved = Pose(translation=value * body.joint.axis)
-        else:
-            moved = Pose(so3.exp(value * body.joint.axis))
-        frame = zero @ moved
+        frame = zero @ body.joint.motion(value)
         axis = zero.rotation @ body.joint.axis
         bodies.append(
             SketchedBody(

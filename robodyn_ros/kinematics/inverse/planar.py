@@ -151,9 +151,6 @@ def planar_arm(robot: Robot, link: str) -> PlanarArm:
     )
 
 
-"""Greatest out-of-plane distance and angle of a pose in the plane [m] or [rad]."""
-
-
 class Branch(NamedTuple):
     """One solution."""
 
