@@ -13,7 +13,7 @@ A control law has one colour in every figure (:func:`law_colours`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, BinaryIO
@@ -123,11 +123,10 @@ def new_figure(
             figure.savefig(path, dpi=DPI, format=kind, metadata={"Date": None} if kind == "svg" else None)
 
 
-@contextmanager
 def joint_figure(
     path: Path | BinaryIO | None, joints: int, foot: float, sharex: bool | str = True
-) -> Iterator[tuple[Any, Any]]:
-    """Yield a figure with a row for each joint, three columns, and time on the horizontal axes.
+) -> AbstractContextManager[tuple[Any, Any]]:
+    """Return the context of a figure with a row for each joint, three columns, and time on the horizontal axes.
 
     Args:
         path: as :func:`new_figure`.
@@ -135,8 +134,7 @@ def joint_figure(
         foot: height for title and legend [inch].
         sharex: as ``pyplot.subplots`` takes it.
     """
-    with new_figure(path, joints, 3, (13.0, 2.3 * joints + foot), sharex=sharex) as (figure, grid):
-        yield figure, grid
+    return new_figure(path, joints, 3, (13.0, 2.3 * joints + foot), sharex=sharex)
 
 
 def finish_joint_figure(figure: Any, grid: Any, title: str, **options: Any) -> None:

@@ -30,8 +30,9 @@ from typing import Any
 
 import numpy as np
 
+from robodyn_ros.engine.c_interface import run_library
 from robodyn_ros.engine.casadi import has_casadi, missing
-from robodyn_ros.engine.codegen import batch_source, kernel_source
+from robodyn_ros.engine.codegen import batch_source
 from robodyn_ros.engine.library import loaded
 from robodyn_ros.engine.program import Program
 from robodyn_ros.engine.states import as_states, refuse_non_finite
@@ -83,9 +84,7 @@ class Kernel:
     def _evaluator(self) -> Callable[[], object]:
         """The program as a function without arguments that works on this kernel's arrays."""
         program = self._program
-        library = None
-        if self._compiled:
-            library = loaded(program.name, program.key, lambda: kernel_source(program))
+        library = run_library(program) if self._compiled else None
         if library is not None:
             return bound_function(library, f"{program.name}_python", self._arrays)
         if not has_casadi():

@@ -12,6 +12,7 @@ coordinate. It chooses no frames and uses none of the compiled functions: the tw
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -99,3 +100,21 @@ def screws(robot: Robot, link: str) -> Screws:
         offsets=read_only([body.offset for body in bodies]),
         n=robot.n,
     )
+
+
+PLANAR_TOLERANCE = 1e-9
+"""Greatest sine that counts as zero in the test for a planar arm."""
+
+
+def plane_normal(axes: Sequence[Array] | Array, tolerance: float = PLANAR_TOLERANCE) -> Array | None:
+    """Return the normal (3,) of the plane that an arm moves in; None if it moves in space, or does not turn.
+
+    Args:
+        axes: screws of its joints [v; ω], (k, 6).
+        tolerance: greatest sine that counts as zero.
+    """
+    turning = [axis[3:] for axis in axes if axis[3:].any()]
+    sliding = [axis[:3] for axis in axes if not axis[3:].any()]
+    if not turning or any(abs(turning[0] @ axis) >= tolerance for axis in sliding):
+        return None
+    return turning[0] if all(np.linalg.norm(np.cross(turning[0], axis)) < tolerance for axis in turning) else None
