@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The style of every figure of this package, and what figures have in common. They need matplotlib (extra ``plot``).
+"""The style of every figure of this package, and the parts that figures share. They need matplotlib (extra ``plot``).
 
 A figure goes to a file if one is given, and else to the screen: in a notebook it stands under its cell, in a script
 ``matplotlib.pyplot.show()`` opens its window.
@@ -27,7 +27,7 @@ from robodyn_ros.errors import need
 Curve = NDArray[np.float64]
 
 COLOURS = ("#D55E00", "#E69F00", "#0072B2", "#009E73", "#CC79A7")
-"""Colours of what is no control law, in order."""
+"""Colours of curves that belong to no control law, in order."""
 
 LAW_COLOURS: Mapping[str, str] = MappingProxyType(
     {
@@ -199,7 +199,7 @@ def share_heights(rows: Any) -> None:
 
 
 def gather_legend(rows: Any) -> tuple[list[Any], list[str]]:
-    """Return the handles and labels of some axes, each label once, what is no law at the end."""
+    """Return the handles and labels of some axes, each label once, "reference" at the end."""
     found: dict[str, Any] = {}
     for axes in np.asarray(rows).flat:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):

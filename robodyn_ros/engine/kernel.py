@@ -41,10 +41,10 @@ from robodyn_ros.errors import NotReadyError
 from robodyn_ros.robot.pose import Array
 
 LEAST = 4096
-"""A thread is worth its start from about this many states."""
+"""Number of states from which another thread saves time."""
 
 FEW = 256
-"""Up to this number of states the code for one state takes each in turn: that needs no other code to be compiled."""
+"""Up to this number of states the code for one state runs on each in turn, so that no other code is compiled."""
 
 _NO_ARGUMENTS = 0x0004  # METH_NOARGS
 

@@ -39,15 +39,15 @@ SWEEPS = 6
 """Sweeps of Jacobi's method: it converges quadratically, and 5 reach the last bit of nearly every matrix of 4 rows."""
 
 TINY = 1e-300
-"""What keeps the tangent of a rotation that has nothing to do from being 0 / 0."""
+"""Keeps the tangent of a rotation by 0 from being 0 / 0."""
 
 
 class TraceError(RobodynError):
-    """A function cannot be traced; the message says what it does."""
+    """A function cannot be traced; the message names the operation."""
 
 
 class Trace:
-    """What a trace has found out: which arrays of numbers are symbols.
+    """The state of a trace: which arrays of numbers are symbols.
 
     An array that a function reads from somewhere else, such as the runtime parameters of the model, is a constant of
     its code unless it is named here.
@@ -62,7 +62,7 @@ class Trace:
         self._known[id(array)] = (array, symbols)  # the array itself, so that no other one gets its id
 
     def symbols(self, array: Array) -> TracedArray | None:
-        """What stands for an array; None if nothing does."""
+        """The symbols that stand for an array, or None."""
         return self._known.get(id(array), (None, None))[1]
 
     def function(self, program: Program) -> ca.Function:
@@ -134,7 +134,7 @@ class TracedArray(NDArrayOperatorsMixin):
     def __array__(self, dtype: Any = None, copy: Any = None) -> Elements:
         """Its scalars, traced ones, so that ``np.array([a, b])`` works; an array of numbers it is not."""
         if dtype is not None and np.dtype(dtype) != object:
-            raise TraceError("an array of numbers is asked for")
+            raise TraceError("a conversion to an array of numbers cannot be traced")
         found = np.empty(self.shape, object)
         for index in np.ndindex(self.shape):
             found[index] = TracedArray(_scalar(self.elements[index]))
@@ -256,7 +256,7 @@ def _is_expression(value: object) -> bool:
 
 
 def inlined(program: Program, parameters: Array, values: Sequence[Any]) -> Any:
-    """What a call of a compiled function is in a trace: its expressions, in those of its arguments.
+    """The result of a call of a compiled function in a trace: its expressions, in those of its arguments.
 
     Args:
         program: of the function.
@@ -375,7 +375,7 @@ _ELEMENTWISE: dict[Any, Callable[..., Any]] = {
     **{getattr(np, name): _casadi(name) for name in ("floor", "ceil", "sign", "hypot", "copysign", "expm1", "log1p")},
     **{getattr(np, f"arc{name}"): _casadi(f"a{name}") for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
 }
-"""NumPy's universal functions → what they do with two scalars."""
+"""NumPy's universal functions → the operation on scalars."""
 
 _STRUCTURAL = {
     *(np.concatenate, np.stack, np.hstack, np.vstack, np.column_stack, np.reshape, np.ravel, np.transpose, np.squeeze),
