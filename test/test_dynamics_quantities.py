@@ -258,7 +258,10 @@ def test_a_wrong_payload_is_refused_where_it_is_made(values: tuple[Any, ...], me
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"gravity": (0, 0)}, "gravity: must be 3 finite numbers"),
+        *(
+            ({"gravity": wrong}, "gravity: must be 3 finite numbers")
+            for wrong in ((0, 0), (0, 0, np.nan), "down", (0, 0, -9.81, 0), None)
+        ),
         ({"armature": (0, 0, -1)}, "armature: must not be negative"),
         ({"viscous": (0, np.nan, 1)}, "viscous: must be 3 finite numbers"),
         ({"coulomb": 1.0}, "coulomb: must be 3 finite numbers"),
