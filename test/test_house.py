@@ -37,7 +37,6 @@ LEAST = 400
 """Lines that two modules must have together, if one of them is imported by the other one only."""
 
 APART = {
-    "document.mathml": "the documentation's own extension uses it too",
     "dynamics.symbolic.closed_steps": "it needs SymPy; who imports it says so where that is missing",
     "dynamics.symbolic.general_steps": "it needs SymPy; who imports it says so where that is missing",
     "dynamics.symbolic.latex": "it needs SymPy; who imports it says so where that is missing",
