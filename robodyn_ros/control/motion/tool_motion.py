@@ -25,7 +25,7 @@ from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.kinematics.target import ToolTarget
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.settings import check_settings, setting
+from robodyn_ros.settings import CheckedSettings, setting
 from robodyn_ros.suggestions import is_it
 
 EFFORT_RATIO = 0.8
@@ -40,13 +40,10 @@ TARGET_SPEED = (0.5, "speed of the controller's own motions, as ratio of the vel
 
 
 @dataclass(frozen=True)
-class ToolSettings:
+class ToolSettings(CheckedSettings):
     """Settings of motions to a pose."""
 
     target_speed: float = setting(*TARGET_SPEED)
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 class PoseGoal(NamedTuple):
