@@ -37,7 +37,7 @@ from rich.table import Table
 import robodyn_ros as rd
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.kinematics.inverse import InverseKinematics
-from robodyn_ros.kinematics.workspace import random_positions
+from robodyn_ros.robot.configuration import random_positions
 
 TOLERANCE = 1e-6
 BATCH = 100_000

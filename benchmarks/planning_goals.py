@@ -36,13 +36,13 @@ from industrial import urdfs
 
 import robodyn_ros as rd
 from robodyn_ros.kinematics import Kinematics
-from robodyn_ros.kinematics.workspace import random_positions
 from robodyn_ros.planning.collocation.collocation import CollocationSettings, plan
 from robodyn_ros.planning.cost import MinimumTime
 from robodyn_ros.planning.plan import Plan
 from robodyn_ros.planning.problem import Goal, JointGoal, Problem, ToolGoal
 from robodyn_ros.planning.time_scaling import METHOD
 from robodyn_ros.robot import Robot
+from robodyn_ros.robot.configuration import random_positions
 from robodyn_ros.robot.robot import tip
 
 PRR = Path(__file__).parents[1] / "urdf" / "prr.urdf"

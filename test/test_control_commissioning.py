@@ -18,7 +18,7 @@ from robodyn_ros.control.commissioning.report import MIRROR, report
 from robodyn_ros.control.drive_compensation import DriveCompensation
 from robodyn_ros.control.transmission import Transmission, TransmissionSettings
 from robodyn_ros.document.html import html
-from robodyn_ros.document.markdown import markdown
+from robodyn_ros.document.latex import markdown
 from robodyn_ros.simulation.plant.joint_effects import FrictionSettings
 from robodyn_ros.simulation.plant.native import Plant
 

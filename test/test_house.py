@@ -37,16 +37,9 @@ LEAST = 400
 """Lines that two modules must have together, if one of them is imported by the other one only."""
 
 APART = {
-    "document.mathml": "the documentation's own extension uses it too",
     "dynamics.symbolic.closed_steps": "it needs SymPy; who imports it says so where that is missing",
     "dynamics.symbolic.general_steps": "it needs SymPy; who imports it says so where that is missing",
-    "dynamics.euler_lagrange": "it needs CasADi; the plugin runs without it what was compiled ahead",
-    "dynamics.newton_euler": "it needs CasADi; the plugin runs without it what was compiled ahead",
-    "dynamics.symbolic.export.c": "a language: one of several behind one interface",
-    "dynamics.symbolic.export.python": "a language: one of several behind one interface",
-    "dynamics.symbolic.export.latex": "a language: one of several behind one interface",
-    "kinematics.inverse.null_space": "objectives that users choose and write",
-    "kinematics.manipulability": "what users ask of a pose; the workspace is one of them",
+    "dynamics.symbolic.latex": "it needs SymPy; who imports it says so where that is missing",
     "identification.recording.bag": "a format: one of several behind one interface",
     "identification.recording.csv": "a format: one of several behind one interface",
 }

@@ -56,7 +56,7 @@ from robodyn_ros.control.reference.following import (
 from robodyn_ros.control.reference.tolerances import Tolerances
 from robodyn_ros.control.step import Command, checked_total
 from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.engine.c_structs import Record
+from robodyn_ros.engine.c_interface import Record
 from robodyn_ros.errors import (
     EffortError,
     FutureStateError,

@@ -18,7 +18,7 @@ from robodyn_ros.control.compiled_step import FLAGS, ROWS, CompiledStep
 from robodyn_ros.control.loop_settings import LoopSettings
 from robodyn_ros.control.step_numbers import first_memory, step_settings
 from robodyn_ros.dynamics.compiled import CompiledDynamics
-from robodyn_ros.dynamics.symbolic.export.listing import facts, identifier, plain
+from robodyn_ros.dynamics.symbolic.listing import facts, identifier, plain
 from robodyn_ros.engine.codegen import TERMS
 from robodyn_ros.engine.listing import UNARY, Angles, Statements, c_number
 from robodyn_ros.engine.tracing import TraceError

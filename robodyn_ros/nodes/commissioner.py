@@ -31,7 +31,7 @@ from robodyn_ros.control.commissioning.findings import CommissionerSettings
 from robodyn_ros.control.commissioning.report import report, verdict
 from robodyn_ros.control.drive_compensation import CompensationSettings, DriveCompensation
 from robodyn_ros.document.html import html
-from robodyn_ros.document.markdown import markdown
+from robodyn_ros.document.latex import markdown
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.nodes.common.arm_parameters import (
     DESCRIPTION,

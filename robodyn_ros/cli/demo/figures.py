@@ -20,7 +20,7 @@ from rich.text import Text
 
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.control.run_record import RunRecord
-from robodyn_ros.document.numbers import digits, quantity
+from robodyn_ros.document.text import digits, quantity
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Joint, Robot
 from robodyn_ros.robot.pose import Array

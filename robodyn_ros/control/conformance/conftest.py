@@ -18,7 +18,7 @@ import pytest
 
 from robodyn_ros.control.conformance.subject import LawSubject
 from robodyn_ros.dynamics.conformance import subject as tiers
-from robodyn_ros.dynamics.conformance.arms import ARMS
+from robodyn_ros.dynamics.conformance.subject import ARMS
 from robodyn_ros.plugins import available
 
 ON = ("prismatic and revolute joints", "tilted, negative and long axes", "branches")

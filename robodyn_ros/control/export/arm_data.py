@@ -35,14 +35,14 @@ from robodyn_ros.control.motion.tool_stream import OLDEST_FRAME, StreamedTool
 from robodyn_ros.control.reference.following import Refused
 from robodyn_ros.control.step_numbers import StepMemory, StepSettings, width
 from robodyn_ros.dynamics.compiled import CompiledDynamics
-from robodyn_ros.dynamics.inertial_parameters import BASIS, moved, parameters_of, to_parameters, to_pseudo
-from robodyn_ros.engine.c_structs import Record
+from robodyn_ros.dynamics.parameters import BASIS, moved, parameters_of, to_parameters, to_pseudo
+from robodyn_ros.engine.c_interface import Record
 from robodyn_ros.engine.listing import c_number
 from robodyn_ros.engine.program import Program, digest
 from robodyn_ros.engine.tracing import TracedArray, column, elements_of, symbols
 from robodyn_ros.errors import ConfigurationError
-from robodyn_ros.kinematics.workspace import random_positions
 from robodyn_ros.robot import Inertial, Robot
+from robodyn_ros.robot.configuration import random_positions
 from robodyn_ros.robot.pose import Array
 
 ODD_STEPS = 20

@@ -23,7 +23,7 @@ import numpy as np
 from robodyn_ros.control.limits import Limits
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import HoldingError
-from robodyn_ros.kinematics.workspace import random_positions
+from robodyn_ros.robot.configuration import random_positions
 from robodyn_ros.robot.pose import Array
 
 RISE = 0.2

@@ -1,19 +1,90 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Structs of a C file as records of NumPy: the C file declares them, and both languages work on the same memory."""
+"""C from Python: the functions of a library, and the structs that both languages share.
+
+The C file declares its structs. They become records of NumPy, so that both languages work on the same memory.
+"""
 
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
+from robodyn_ros.engine.codegen import batch_source, kernel_source
+from robodyn_ros.engine.library import (
+    COMPILER_HINT,
+    CacheError,
+    CompilationError,
+    is_listing,
+    loaded,
+    make_library,
+    start_library,
+)
+from robodyn_ros.engine.program import Program
+from robodyn_ros.errors import NotReadyError
 from robodyn_ros.robot.pose import Array
+
+
+def text_key(text: str) -> str:
+    """The key of a library that is made of a text."""
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def required(what: str, name: str, key: str, source: Callable[[], str]) -> Any:
+    """Return a library, loaded as by :func:`.loaded`.
+
+    Args:
+        what: the part that needs it, for the message.
+        name: of a function in it.
+        key: tells libraries of that name apart.
+        source: writes the code.
+
+    Raises:
+        NotReadyError: there is no C compiler, or it fails; the message says how to get one, or what it said.
+    """
+    found = loaded(name, key, source)
+    if found is None:
+        raise NotReadyError(f"{what} {_reason(name, key, source)}")
+    return found
+
+
+def _reason(name: str, key: str, source: Callable[[], str]) -> str:
+    """The reason why there is no such library: the compiler's message, or the missing compiler."""
+    if not is_listing():
+        try:
+            make_library(name, key, source)
+        except (CacheError, CompilationError, OSError) as cause:
+            return f"cannot be compiled: {cause}"
+    return f"needs a C compiler, and none was found: {COMPILER_HINT}"
+
+
+def plain_function(program: Program) -> Any:
+    """A program as a C function of its inputs, the parameters and the memory for the result; None without a library."""
+    library = run_library(program)
+    return None if library is None else library[f"{program.name}_plain"]
+
+
+def run_library(program: Program) -> Any:
+    """The library of a program with ``run``, ``prepare`` and ``constants`` (:func:`.kernel_source`), or None."""
+    return loaded(program.name, program.key, lambda: kernel_source(program))
+
+
+def start_library_of(program: Program) -> None:
+    """Start to compile that library in the background (:func:`.start_library`)."""
+    start_library(program.name, program.key, lambda: kernel_source(program))
+
+
+def start_batch(program: Program) -> None:
+    """Start to compile the code of a program for many states in the background."""
+    start_library(f"{program.name}_batch", program.key, lambda: batch_source(program))
+
 
 NUMBERS = {"double": np.float64, "int64_t": np.int64}
 """Types of numbers in C → NumPy's. All are 8 bytes wide, and so are pointers, so that structs have no gaps."""
@@ -84,8 +155,8 @@ class Record:
 
     Attributes:
         array: the struct, as an array () of a structured type.
-        address: where it is.
-        fields: its members as views, () or (width,), and the structs in it likewise.
+        address: its address in memory.
+        fields: its members as views, () or (width,); a struct in it has fields of its own.
     """
 
     def __init__(self, kind: np.dtype[Any]) -> None:
@@ -99,12 +170,12 @@ class Record:
 
 
 def memory_at(address: int, size: int) -> Any:
-    """So many bytes somewhere in memory, for an array; they have to stay."""
+    """A buffer of ``size`` bytes at an address; the memory has to outlive it."""
     return (ctypes.c_char * size).from_address(address)
 
 
 def numbers_at(kind: np.dtype[Any], address: int, first: str, last: str) -> Array:
-    """The members of a struct from one to another, which have to be doubles, as one array (width,).
+    """The members of a struct from the first to the last, all of them doubles, as one array (width,).
 
     Args:
         kind: type of the struct.
@@ -120,7 +191,7 @@ def numbers_at(kind: np.dtype[Any], address: int, first: str, last: str) -> Arra
 
 
 def views_at(kind: np.dtype[Any], address: int) -> SimpleNamespace:
-    """The members of a struct somewhere in memory, as :attr:`Record.fields`; the memory has to stay."""
+    """The members of a struct at an address, as :attr:`Record.fields`; the memory has to outlive them."""
     return _views(np.ndarray((), kind, memory_at(address, kind.itemsize)))
 
 
