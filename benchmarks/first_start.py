@@ -93,7 +93,7 @@ def start(urdf: str, law: str) -> dict[str, float]:
     from robodyn_ros.control.faults.dry_run import check_model
     from robodyn_ros.control.loop import ControlLoop
     from robodyn_ros.control.loop_settings import loop_default_values, make_loop_settings
-    from robodyn_ros.control.motion.tool_motion import ToolMotion
+    from robodyn_ros.control.motion.own_motions import ToolMotion
     from robodyn_ros.control.parameter_file import FileParameters
     from robodyn_ros.engine import codegen, kernel, library
     from robodyn_ros.engine.program import Program

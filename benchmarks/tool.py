@@ -51,7 +51,7 @@ from robodyn_ros.control.laws.cartesian_impedance import CartesianImpedanceSetti
 from robodyn_ros.control.laws.gains import JointGains
 from robodyn_ros.control.laws.operational_space import OperationalSpaceSettings
 from robodyn_ros.control.laws.tool import ToolLaw
-from robodyn_ros.control.motion.tool_stream import StreamedTool
+from robodyn_ros.control.motion.streams import StreamedTool
 from robodyn_ros.dynamics.parameters import Payload
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.kinematics.inverse.solver import InverseKinematics

@@ -61,7 +61,7 @@ for method in ("pose", "jacobian"):
     call = getattr(kinematics, method)
     answers[method] = [call("tool", states[0][0]).tolist(), call("tool", states[0]).tolist()]
 from robodyn_ros.control.limits import Limits
-from robodyn_ros.control.motion.tool_motion import PoseGoal, ToolMotion
+from robodyn_ros.control.motion.own_motions import PoseGoal, ToolMotion
 from robodyn_ros.control.motion.trajectory import Sample
 from robodyn_ros.kinematics.inverse import InverseKinematics, Task
 robot, start = dynamics.robot, [0.3, -0.9, 0.4]

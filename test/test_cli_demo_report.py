@@ -15,7 +15,7 @@ from robodyn_ros.cli.demo.figures import JointFigures, RunFigures, cut, evaluate
 from robodyn_ros.cli.demo.plot import draw
 from robodyn_ros.cli.demo.run import GAINS, ROBOT
 from robodyn_ros.cli.motion import POSES, REST, TOUR, tour
-from robodyn_ros.control.run_record import RunRecord
+from robodyn_ros.control.motion.trajectory import RunRecord
 from robodyn_ros.document.numbers import digits, quantity
 from robodyn_ros.errors import InputError
 

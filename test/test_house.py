@@ -37,6 +37,7 @@ LEAST = 400
 """Lines that two modules must have together, if one of them is imported by the other one only."""
 
 APART = {
+    "control.conformance.conftest": "pytest reads its fixtures from a file of this name",
     "document.mathml": "the documentation's own extension uses it too",
     "dynamics.symbolic.closed_steps": "it needs SymPy; who imports it says so where that is missing",
     "dynamics.symbolic.general_steps": "it needs SymPy; who imports it says so where that is missing",

@@ -13,7 +13,7 @@ import yaml
 
 pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
-from robodyn_ros.control.transmission import Transmission, TransmissionSettings
+from robodyn_ros.control.drives import Transmission, TransmissionSettings
 
 REAL = Path(__file__).parents[1] / "config/prr_real.yaml"
 START = {"elevator": 0.3, "shoulder": -0.9, "wrist": 0.4}

@@ -81,7 +81,7 @@ def run(args: Namespace) -> ExitCode:
 def _command(args: Namespace, folder: Path) -> list[str]:
     """Return the command line of the node, with its parameters in a file in the folder."""
     from robodyn_ros.control.commissioning.findings import CommissionerSettings, CommissioningSettings
-    from robodyn_ros.control.drive_compensation import CompensationSettings
+    from robodyn_ros.control.drives import CompensationSettings
     from robodyn_ros.control.parameter_file import FileParameters
 
     robot = read_arm(args)
@@ -113,8 +113,7 @@ def _command(args: Namespace, folder: Path) -> list[str]:
 def _defaults(robot: Robot) -> dict[str, Any]:
     """Name → default of every parameter of the procedure."""
     from robodyn_ros.control.commissioning.findings import CommissionerSettings, CommissioningSettings
-    from robodyn_ros.control.drive_compensation import CompensationSettings
-    from robodyn_ros.control.transmission import TransmissionSettings
+    from robodyn_ros.control.drives import CompensationSettings, TransmissionSettings
     from robodyn_ros.dynamics import STANDARD_GRAVITY
 
     found: dict[str, Any] = {"joints": [], "gravity": list(STANDARD_GRAVITY)}

@@ -17,7 +17,7 @@ from robodyn_ros.cli.verb import ExitCode, Verb
 from robodyn_ros.errors import InputError
 
 if TYPE_CHECKING:
-    from robodyn_ros.control.contact.free_motion import ProposedThresholds
+    from robodyn_ros.control.contact import ProposedThresholds
     from robodyn_ros.identification.recording import Recording
     from robodyn_ros.robot import Robot
     from robodyn_ros.robot.pose import Array
@@ -45,8 +45,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> ExitCode:
     """Observe the motion, and propose."""
     from robodyn_ros import create_dynamics
-    from robodyn_ros.control.contact.free_motion import observe_motion, propose_thresholds
-    from robodyn_ros.control.contact.momentum_observer import MomentumObserver
+    from robodyn_ros.control.contact import observe_motion, propose_thresholds
+    from robodyn_ros.control.momentum_observer import MomentumObserver
     from robodyn_ros.identification.recording import read_recording
 
     if args.out is not None:

@@ -167,9 +167,9 @@ def _step(
     args: Namespace, dynamics: Dynamics, given: LoadedParameters, quantities: list[str], stem: str
 ) -> dict[str, str]:
     """The files of the control step."""
+    from robodyn_ros.control.export.step_export import export_step
     from robodyn_ros.control.loop_settings import loop_default_values, make_loop_settings, model_parameters
     from robodyn_ros.control.parameter_file import FileParameters
-    from robodyn_ros.control.step_export import export_step
 
     if quantities != [STEP] or args.language != "c" or args.real != "double":
         raise InputError("--of", "step is written alone, in C, and with numbers of type double: it keeps the time")

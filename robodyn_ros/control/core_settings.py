@@ -17,17 +17,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robodyn_ros.checks import is_finite
 from robodyn_ros.control.compiled_step import FLAGS, ROWS, CompiledStep
-from robodyn_ros.control.contact.momentum_observer import MomentumObserver
-from robodyn_ros.control.contact.settings import Contact, ContactThresholds
+from robodyn_ros.control.contact import Contact, ContactThresholds
 from robodyn_ros.control.core_library import CODES
-from robodyn_ros.control.drive_compensation import DriveCompensation
+from robodyn_ros.control.drives import DriveCompensation
 from robodyn_ros.control.faults.consistency import uncertainty_of
 from robodyn_ros.control.faults.table import FAULTS, PHASES
-from robodyn_ros.control.laws.base import Reference
+from robodyn_ros.control.laws.base import Controller, Efforts, Reference
 from robodyn_ros.control.loop_settings import LoopSettings, law_feedback
-from robodyn_ros.control.step import LawInNumbers, control_step
-from robodyn_ros.control.step_numbers import StepMemory, StepSettings, joined, step_settings, views, width
+from robodyn_ros.control.momentum_observer import MomentumObserver
+from robodyn_ros.control.step import (
+    StepMemory,
+    checked_total,
+    control_step,
+    joined,
+    step_settings,
+    views,
+    width,
+)
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.sensitivity import sensitivity_parameters, sensitivity_program
@@ -70,6 +78,49 @@ def array_at(address: int, *shape: int) -> Array:
     return found
 
 
+class LawInNumbers:
+    """A control law, called with numbers.
+
+    Attributes:
+        last: latest gravity effort of the model, (n,) in [N·m] or [N]; NaN before the first one.
+    """
+
+    def __init__(self, law: Controller) -> None:
+        """
+        Args:
+            law: the law.
+        """
+        self._law = law
+        self.ki = law.ki
+        self.last = np.full(law.dynamics.robot.n, np.nan)
+
+    def gravity(self, q: Array) -> Array:
+        """The model's gravity effort at q (n,), (n,).
+
+        Raises:
+            ValueError: the model does not give n finite numbers; ``last`` stays.
+            Exception: whatever the model raises; likewise.
+        """
+        gravity = self._law.dynamics.gravity(q)
+        if getattr(gravity, "shape", None) != q.shape or not is_finite(gravity):
+            raise ValueError(f"gravity of the dynamics plugin is no {len(q)} finite numbers: {gravity!r}")
+        self.last = gravity
+        return gravity
+
+    def learn(self, is_due: Any, dt: Any, q: Array, qd: Array, reference: Reference, asked: Array, sent: Array) -> None:
+        """:meth:`Controller.advance`, if it is due."""
+        if is_due:
+            self._law.advance(float(dt), q, qd, reference, asked, sent)
+
+    def compute(self, q: Array, qd: Array, reference: Reference, integral: Array | None = None) -> Efforts:
+        """:meth:`Controller.compute`, checked."""
+        efforts = (
+            self._law.compute(q, qd, reference, integral) if self.ki.any() else self._law.compute(q, qd, reference)
+        )
+        checked_total(self._law, efforts, len(q))
+        return efforts
+
+
 class StepInPython:
     """The control step of a law that cannot be traced; the core calls it.
 
@@ -85,17 +136,16 @@ class StepInPython:
 
     program = None
 
-    def __init__(self, settings: LoopSettings, numbers: StepSettings, ahead: Ahead) -> None:
+    def __init__(self, settings: LoopSettings, ahead: Ahead) -> None:
         """
         Args:
             settings: of the loop.
-            numbers: of the step.
             ahead: gives the future reference.
         """
         self.law = law = settings.controller
         self.follows, self.law_memory = law.follows, np.zeros(0)
         self.problem: Exception | None = None
-        self._numbers, self._ahead, self._limit = numbers, ahead, settings.limits.effort
+        self._numbers, self._ahead, self._limit = step_settings(settings), ahead, settings.limits.effort
         self._in_numbers = LawInNumbers(law)
         n = law.dynamics.robot.n
         widths = (2, *(n,) * 6, 0, 0, 0, len(ROWS) * n, len(FLAGS), width(StepMemory, n), 0)
@@ -325,11 +375,8 @@ def make_step(settings: LoopSettings, ahead: Ahead) -> CompiledStep | StepInPyth
         settings: of the loop.
         ahead: gives the future reference, for a law in Python that plans.
     """
-    law, limits = settings.controller, settings.limits
-    robot = law.dynamics.robot
-    numbers = step_settings(robot, limits.effort, limits.rate, settings.feedback, settings.safety, settings.drives)
     try:
-        return CompiledStep(law, numbers)
+        return CompiledStep(settings)
     except (TraceError, NotReadyError) as reason:
-        log.debug("%s runs as Python: %s", type(law).__name__, reason)
-        return StepInPython(settings, numbers, ahead)
+        log.debug("%s runs as Python: %s", type(settings.controller).__name__, reason)
+        return StepInPython(settings, ahead)

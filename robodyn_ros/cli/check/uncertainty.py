@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from robodyn_ros.control.faults.explained import afforded, explained_efforts
+from robodyn_ros.control.faults.consistency import afforded, explained_efforts
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.robot.description import Finding

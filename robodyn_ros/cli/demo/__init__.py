@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from robodyn_ros.cli.demo.figures import DemoVerdict, RunFigures
     from robodyn_ros.cli.motion import Tour
     from robodyn_ros.cli.processes import ProcessGroup
-    from robodyn_ros.control.run_record import RunRecord
+    from robodyn_ros.control.motion.trajectory import RunRecord
     from robodyn_ros.robot import Robot
 
 CONTROLLERS = "pd,gravity_compensation,computed_torque"

@@ -18,8 +18,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from robodyn_ros.control.motion.trajectory import Trajectory
-from robodyn_ros.control.run_record import RunRecord
+from robodyn_ros.control.motion.trajectory import RunRecord, Trajectory
 from robodyn_ros.document.numbers import digits, quantity
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Joint, Robot

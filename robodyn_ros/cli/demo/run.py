@@ -19,8 +19,7 @@ from typing import IO, Any
 from robodyn_ros.assets import find
 from robodyn_ros.cli.parameters import GivenParameters
 from robodyn_ros.cli.processes import GroupProcess, ProcessGroup, start_arm
-from robodyn_ros.control.motion.trajectory import Trajectory
-from robodyn_ros.control.run_record import RunRecord
+from robodyn_ros.control.motion.trajectory import RunRecord, Trajectory
 from robodyn_ros.robot import Robot
 
 ROBOT = "urdf/prr.urdf"

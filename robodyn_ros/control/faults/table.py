@@ -164,7 +164,7 @@ PROBLEMS: Mapping[str, str] = {
     "SEVERAL_PUBLISHERS": "there are several publishers of states, commands or references",
     "TOO_RARE": "a state every {bound:.3g} s is too rare for the gains or for state_timeout",
 }
-"""What exactly is wrong → the words; ``size`` is the magnitude of the value (:class:`.problems.FaultCause`)."""
+"""What exactly is wrong → the words; ``size`` is the magnitude of the value (:class:`.FaultCause`)."""
 
 
 def fault_header() -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from rclpy.node import Node
 
-from robodyn_ros.control.transmission import Transmission, TransmissionSettings
+from robodyn_ros.control.drives import Transmission, TransmissionSettings
 from robodyn_ros.dynamics import STANDARD_GRAVITY
 from robodyn_ros.errors import ConfigurationError
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings

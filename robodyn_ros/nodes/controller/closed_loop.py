@@ -31,13 +31,12 @@ from rclpy.lifecycle import LifecycleNode
 from sensor_msgs.msg import JointState
 
 from robodyn_ros.control.core_library import CODES, Core
+from robodyn_ros.control.drives import MitSettings, Transmission
 from robodyn_ros.control.faults.table import FAULTS, KINDS
 from robodyn_ros.control.laws.base import Controller, Reference
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.loop_settings import LoopSettings
-from robodyn_ros.control.motion.mit_mode import MitSettings
 from robodyn_ros.control.step import Command
-from robodyn_ros.control.transmission import Transmission
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.errors import (
     NotReadyError,

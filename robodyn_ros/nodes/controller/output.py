@@ -14,7 +14,7 @@ from rclpy.lifecycle import LifecycleNode
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension, MultiArrayLayout
 
-from robodyn_ros.control.motion.mit_mode import MitCommand
+from robodyn_ros.control.drives import MitCommand
 from robodyn_ros.control.step import Command
 from robodyn_ros.nodes.client_library import RCLError
 from robodyn_ros.nodes.common.diagnostics import Faults

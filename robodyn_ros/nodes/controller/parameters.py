@@ -14,18 +14,19 @@ from dataclasses import dataclass, fields
 from rclpy.node import Node
 
 from robodyn_ros import create_dynamics
-from robodyn_ros.control.contact.settings import FIXED, ContactSettings, JointContactSettings
-from robodyn_ros.control.drive_compensation import CompensationSettings
+from robodyn_ros.control.contact import FIXED
+from robodyn_ros.control.drives import MitSettings
 from robodyn_ros.control.faults.dry_run import check_model
-from robodyn_ros.control.faults.settings import SafetySettings
-from robodyn_ros.control.faults.table import REACTIONS
-from robodyn_ros.control.laws.gains import JointGains
-from robodyn_ros.control.loop_settings import PAYLOAD, law_settings, limit_specs, model_parameters
-from robodyn_ros.control.motion.mit_mode import MitSettings
-from robodyn_ros.control.motion.payload_motion import PayloadSettings
-from robodyn_ros.control.motion.tool_motion import ToolSettings
-from robodyn_ros.control.motion.tool_stream import StreamSettings
-from robodyn_ros.control.reference.tolerances import GoalSettings, JointTolerances
+from robodyn_ros.control.loop_settings import (
+    ARM_SETTINGS,
+    JOINT_SETTINGS,
+    PAYLOAD,
+    law_settings,
+    limit_specs,
+    model_parameters,
+)
+from robodyn_ros.control.motion.own_motions import PayloadSettings, ToolSettings
+from robodyn_ros.control.motion.streams import StreamSettings
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.nodes.common.arm_parameters import (
     declare_joints,
@@ -39,7 +40,7 @@ from robodyn_ros.nodes.common.diagnostics import DiagnosticsSettings
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings, declare_spec, refuse_former
 from robodyn_ros.nodes.common.scheduling import SchedulingSettings, declare_scheduling
 from robodyn_ros.plugins import available
-from robodyn_ros.robot import Joint, Robot
+from robodyn_ros.robot import Robot
 from robodyn_ros.settings import TOOL, check_settings, choice
 
 FIXED_WHILE_CONFIGURED = (
@@ -96,15 +97,8 @@ def declare_node_parameters(node: Node) -> None:
     declare_settings(node, PayloadSettings, "payload_estimation.")
     declare(node, "estimates_file", "", "path of the YAML file for the learnt values of the law; none if empty")
     declare_spec(node, TOOL)
-    declare_settings(node, SafetySettings)
-    declare_settings(node, CompensationSettings)
-    declare_settings(node, MitSettings)
-    declare_settings(node, ToolSettings)
-    declare_settings(node, StreamSettings, "stream.")
-    declare_settings(node, GoalSettings, "constraints.")
-    declare_settings(node, ContactSettings, "contact.")
-    for kind, reaction in REACTIONS.items():
-        declare_settings(node, reaction, f"faults.{kind}.")
+    for settings, prefix in (*ARM_SETTINGS, (MitSettings, ""), (ToolSettings, ""), (StreamSettings, "stream.")):
+        declare_settings(node, settings, prefix)
     for prefix, settings in law_settings().items():
         declare_settings(node, settings, prefix)
     declare_settings(node, RealtimeSettings)
@@ -126,18 +120,12 @@ def declare_joint_parameters(node: Node, robot: Robot) -> None:
     """
     declare_transmissions(node, robot)
     for joint in robot.joints:
-        name = joint.name
-        declare_settings(node, JointGains, f"gains.{name}.", f" of joint {name}")
-        declare_settings(node, JointTolerances, f"constraints.{name}.", f" of joint {name}")
-        declare_settings(node, JointContactSettings, f"contact.{name}.", f" on joint {name}")
-        _declare_limits(node, joint)
-
-
-def _declare_limits(node: Node, joint: Joint) -> None:
-    effort, *_ = limit_specs(joint)
-    declare_spec(node, effort)
-    for spec in limit_specs(joint, NodeParameters(node).get(effort.name, 0.0))[1:]:
-        declare_spec(node, spec)
+        for settings, prefix, of in JOINT_SETTINGS:
+            declare_settings(node, settings, f"{prefix}{joint.name}.", f"{of} joint {joint.name}")
+        effort, *_ = limit_specs(joint)
+        declare_spec(node, effort)
+        for spec in limit_specs(joint, NodeParameters(node).get(effort.name, 0.0))[1:]:
+            declare_spec(node, spec)
 
 
 def make_dynamics(parameters: NodeParameters, robot: Robot) -> Dynamics:

@@ -18,7 +18,7 @@ from geometry_msgs.msg import Point, Pose
 from rclpy.node import Node
 from rclpy.time import Time
 
-from robodyn_ros.control.motion.tool_stream import OLDEST_FRAME
+from robodyn_ros.control.motion.streams import OLDEST_FRAME
 from robodyn_ros.errors import InputError, NotReadyError
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.nodes.common.messages import NANO, seconds, to_matrix

@@ -27,9 +27,9 @@ from geometry_msgs.msg import PoseStamped
 from rclpy.lifecycle import LifecycleNode
 from rclpy.node import Node
 
-from robodyn_ros.control.motion.tool_motion import PoseGoal, ToolMotion, ToolSettings
+from robodyn_ros.control.motion.following import Following
+from robodyn_ros.control.motion.own_motions import PoseGoal, ToolMotion, ToolSettings
 from robodyn_ros.control.motion.trajectory import Sample, Trajectory
-from robodyn_ros.control.reference.following import Following
 from robodyn_ros.control.step import Command
 from robodyn_ros.engine.casadi import missing
 from robodyn_ros.errors import NotReadyError, RobodynError

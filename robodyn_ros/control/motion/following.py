@@ -1,14 +1,18 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Trajectories that a loop follows: their preparation, and their outcome."""
+"""Trajectories that a loop follows: their preparation, their tolerances, their outcome, and goals of the action.
+
+Tolerances, and the results of a goal of the action FollowJointTrajectory, are those of joint_trajectory_controller.
+"""
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -17,7 +21,66 @@ from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.errors import InputError, LimitError, NotReadyError, RobodynError
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
+from robodyn_ros.settings import check_settings, setting
 from robodyn_ros.suggestions import is_it
+
+
+@dataclass(frozen=True)
+class GoalSettings:
+    """Tolerances of the whole arm."""
+
+    stopped_velocity_tolerance: float = setting(0.01, "greatest speed at the goal", "rad/s or m/s", 0.0, 100.0)
+    goal_time: float = setting(0.0, "longest wait for the goal after the last point (0: no limit)", "s", 0.0, 3600.0)
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+@dataclass(frozen=True)
+class JointTolerances:
+    """Tolerances of a joint, and its deceleration."""
+
+    trajectory: float = setting(0.0, "greatest distance from the reference (0: no limit)", "rad or m", 0.0, 1000.0)
+    goal: float = setting(0.0, "greatest distance from the last point (0: no limit)", "rad or m", 0.0, 1000.0)
+    max_deceleration_on_cancel: float = setting(
+        0.0,
+        "deceleration after a cancel or a hold (0: the URDF's, or a stop at once if it has none)",
+        "rad/s² or m/s²",
+        0.0,
+        1e4,
+    )
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+@dataclass(frozen=True, eq=False)
+class Tolerances:
+    """The tolerances of a trajectory; inf where there is none.
+
+    Attributes:
+        path: (n,) in [rad] or [m].
+        goal: (n,) in [rad] or [m].
+        speed: at the goal, [rad/s] or [m/s].
+        time: after the last point [s].
+    """
+
+    path: Array
+    goal: Array
+    speed: float
+    time: float
+
+    @classmethod
+    def none(cls, n: int) -> Tolerances:
+        """No tolerances, for n joints."""
+        return cls(np.full(n, np.inf), np.full(n, np.inf), np.inf, np.inf)
+
+    @classmethod
+    def of(cls, arm: GoalSettings, joints: list[JointTolerances]) -> Tolerances:
+        """From settings, where 0 stands for no limit."""
+        path, goal = (np.array([getattr(j, name) or np.inf for j in joints]) for name in ("trajectory", "goal"))
+        return cls(path, goal, arm.stopped_velocity_tolerance or np.inf, arm.goal_time or np.inf)
+
 
 Mode = Literal["waiting", "hold", "follow", "track"]
 """Source of the reference: none before the first state, a hold, a trajectory, or a stream."""
@@ -196,3 +259,108 @@ def samples(prepared: PreparedTrajectory, present: Array, count: int) -> tuple[A
         found: Any = trajectory.sample(t)
         q[row, columns], qd[row, columns] = found.q, found.qd
     return q, qd
+
+
+Status = Literal["succeeded", "aborted", "canceled"]
+
+
+class GoalResult(NamedTuple):
+    """The result of a goal."""
+
+    status: Status
+    code: int  # error_code of FollowJointTrajectory's result
+    text: str
+
+
+RESULTS: dict[Outcome, GoalResult] = {
+    "succeeded": GoalResult("succeeded", 0, "the goal was reached"),
+    "path tolerance violated": GoalResult(
+        "aborted", -4, "a joint left its path tolerance; the arm is held where it was"
+    ),
+    "goal tolerance violated": GoalResult(
+        "aborted", -5, "the goal was not reached in time; the arm is held where it was"
+    ),
+    "replaced": GoalResult(
+        "canceled", -1, "Current goal cancelled due to new incoming action, trajectory or reference."
+    ),
+    "held": GoalResult("aborted", -1, "replaced by a hold"),
+    "interrupted": GoalResult("aborted", -1, "interrupted by a fault, or by a gap in the joint states"),
+    "stopped": GoalResult(
+        "canceled", -1, "Current goal cancelled during deactivate transition: the controller sends no commands now."
+    ),
+}
+"""Outcome of a trajectory → result of its goal; statuses, codes and beginnings of texts as in
+joint_trajectory_controller."""
+
+
+class ActionGoal:
+    """One goal, from its acceptance to its end."""
+
+    def __init__(self, following: Following) -> None:
+        """
+        Args:
+            following: its trajectory.
+        """
+        self._following = following
+        self._canceled = False
+
+    def cancel(self, hold: Callable[[], object]) -> bool:
+        """Cancel the goal, unless it has ended; True if it was cancelled.
+
+        Args:
+            hold: function that makes the arm hold; if it raises, the goal is not cancelled.
+        """
+        if self._following.outcome is not None:
+            return False
+        hold()
+        self._canceled = True
+        return True
+
+    @property
+    def result(self) -> GoalResult | None:
+        """The result of the goal; None while it is active."""
+        outcome = self._following.outcome
+        if outcome is None:
+            return None
+        if self._canceled and outcome == "held":
+            return GoalResult("canceled", 0, "canceled; the arm is held")
+        return RESULTS[outcome]
+
+
+def goal_tolerances(
+    defaults: Tolerances,
+    joints: Sequence[str],
+    path: Iterable[tuple[str, float]],
+    goal: Iterable[tuple[str, float]],
+    time: float,
+) -> Tolerances:
+    """The tolerances of a goal.
+
+    As in joint_trajectory_controller, 0 keeps the default, and a negative value means no limit.
+
+    Args:
+        defaults: tolerances that the goal does not give.
+        joints: names of the arm's joints.
+        path: joint and tolerance of its position on the path [rad] or [m].
+        goal: likewise, at the end.
+        time: for reaching the goal [s].
+
+    Raises:
+        InputError: an unknown joint, or something that is not finite.
+    """
+
+    def merged(default: Array, given: Iterable[tuple[str, float]]) -> Array:
+        values: Array = default.copy()
+        for name, value in given:
+            if name not in joints or not np.isfinite(value):
+                raise InputError("tolerance", f"{value} of joint {name!r}; the arm has {', '.join(joints)}", value)
+            values[joints.index(name)] = _chosen(default[joints.index(name)], value)
+        return values
+
+    return Tolerances(
+        merged(defaults.path, path), merged(defaults.goal, goal), defaults.speed, _chosen(defaults.time, time)
+    )
+
+
+def _chosen(default: float, value: float) -> float:
+    return default if value == 0.0 else np.inf if value < 0.0 else value

@@ -15,18 +15,15 @@ import re
 import numpy as np
 
 from robodyn_ros.control.compiled_step import FLAGS, ROWS, CompiledStep
+from robodyn_ros.control.export.arm_data import table
 from robodyn_ros.control.loop_settings import LoopSettings
-from robodyn_ros.control.step_numbers import first_memory, step_settings
+from robodyn_ros.control.step import first_memory
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.symbolic.export.listing import facts, identifier, plain
 from robodyn_ros.engine.codegen import TERMS
-from robodyn_ros.engine.listing import UNARY, Angles, Statements, c_number
+from robodyn_ros.engine.listing import UNARY, Angles, Statements
 from robodyn_ros.engine.tracing import TraceError
 from robodyn_ros.errors import ConfigurationError
-from robodyn_ros.robot.pose import Array
-
-PER_LINE = 4
-"""Numbers in a line of a table."""
 
 
 def export_step(settings: LoopSettings, stem: str = "") -> dict[str, str]:
@@ -42,11 +39,10 @@ def export_step(settings: LoopSettings, stem: str = "") -> dict[str, str]:
     Raises:
         ConfigurationError: the law cannot be traced.
     """
-    law, limits = settings.controller, settings.limits
-    robot, dynamics = law.dynamics.robot, law.dynamics
-    numbers = step_settings(robot, limits.effort, limits.rate, settings.feedback, settings.safety, settings.drives)
+    law, dynamics = settings.controller, settings.controller.dynamics
+    robot = dynamics.robot
     try:
-        step = CompiledStep(law, numbers)
+        step = CompiledStep(settings)
     except TraceError as cause:
         raise ConfigurationError(f"{type(law).__name__} cannot be written as C: {cause}") from cause
     assert isinstance(dynamics, CompiledDynamics)
@@ -132,7 +128,7 @@ def _source(step: CompiledStep, prefix: str, stem: str, title: str) -> str:
     memory, remembered = widths_in[-2:]
     names, sizes = _settings(step)
     starts = np.cumsum([0, *sizes])[: len(names)]
-    n, robot = step.n, step.robot
+    n = step.n
     return f"""/* {title} */
 #include "{stem}.h"
 
@@ -147,21 +143,14 @@ static void compute({given}, const double *p, {taken}) {{
 {unused}{body}
 }}
 
-static const double first_memory[{memory}] = {{
-{_table(first_memory(robot.n))}
-}};
+{table("first_memory", first_memory(n))}
 
-static const double first_law_memory[{max(remembered, 1)}] = {{
-{_table(step.law_memory if remembered else np.zeros(1))}
-}};
+{table("first_law_memory", step.law_memory if remembered else np.zeros(1))}
 
-static const double first_settings[{len(step.parameters)}] = {{
-{_table(step.parameters)}
-}};
+{table("first_settings", step.parameters)}
 
-static const int places[][2] = {{ /* begin of a setting, and its count of numbers */
-{_pairs(list(zip(starts.tolist(), sizes, strict=True)))}
-}};
+/* For each setting its begin, and its count of numbers. */
+{table("places", list(zip(starts.tolist(), sizes, strict=True)), "static const int")}
 
 void {prefix}_init({prefix}_step_t *step) {{
   step->time = 0.0;
@@ -212,13 +201,3 @@ def _helper(name: str) -> str:
     given = ("x",) if name in UNARY else ("x", "y")
     term = TERMS.get(name, f"{name}({', '.join(given)})")
     return f"static double each_{name}(double {', double '.join(given)}) {{ return {term}; }}"
-
-
-def _table(values: Array) -> str:
-    texts = [c_number(value) for value in values.tolist()]
-    return ",\n".join("  " + ", ".join(texts[k : k + PER_LINE]) for k in range(0, len(texts), PER_LINE))
-
-
-def _pairs(values: list[tuple[int, int]]) -> str:
-    texts = [f"{{{start}, {size}}}" for start, size in values]
-    return ",\n".join("  " + ", ".join(texts[k : k + PER_LINE]) for k in range(0, len(texts), PER_LINE))
