@@ -37,7 +37,7 @@ MAKERS = ("create_publisher", "create_lifecycle_publisher", "create_subscription
 STAGES = {
     "the model": "robodyn_ros.nodes.controller.node:make_dynamics",
     "the law's constructor": "robodyn_ros.control.laws.computed_torque:ComputedTorque.__init__",
-    "the loop": "robodyn_ros.control.loop:ControlLoop.__init__",
+    "the loop": "robodyn_ros.control.loop:ControlLoop.from_settings",
     "the publishers": "robodyn_ros.nodes.controller.output:Output.__init__",
     "the references": "robodyn_ros.nodes.controller.references:ReferenceInput.__init__",
     "the states": "robodyn_ros.nodes.controller.closed_loop:StateCallback.__init__",
@@ -313,7 +313,7 @@ def test_the_count_sees_what_leaks():
 def test_a_switch_compiles_nothing_in_the_loop_s_thread(there, monkeypatch):
     """The control step of another law is compiled beside the loop, which goes on meanwhile, and swapped in ready."""
     node, where = there.node, []
-    compile_step = CompiledStep._slots.func
+    compile_step = CompiledStep.kernel.func
 
     def compiled(step):
         if type(step.law).__name__ == "PD":
@@ -327,9 +327,9 @@ def test_a_switch_compiles_nothing_in_the_loop_s_thread(there, monkeypatch):
     assert all(result.successful for result in node.set_parameters([Parameter(name, value=0.5) for name in names]))
     there.change("activate")
     there.be_answered()
-    slots = cached_property(compiled)
-    slots.__set_name__(CompiledStep, "_slots")
-    monkeypatch.setattr(CompiledStep, "_slots", slots)
+    kernel = cached_property(compiled)
+    kernel.__set_name__(CompiledStep, "kernel")
+    monkeypatch.setattr(CompiledStep, "kernel", kernel)
     monkeypatch.setattr(compiled_step, "_known", {})  # an earlier test may have compiled the same step
     monkeypatch.setattr("robodyn_ros.nodes.controller.switching.dry_run", lambda *_: None)  # it is another process
     assert node.set_parameters([Parameter("controller", value="pd")])[0].successful

@@ -329,6 +329,8 @@ def view(plan: Plan, problem: Problem, port: int) -> None:
     Raises:
         ConfigurationError: viser is not installed, or the port is in use.
     """
+    import numpy as np
+
     from robodyn_ros.view.browser import Browser
 
     browser, trajectory = Browser(problem.dynamics.robot, "127.0.0.1", port), plan.to_trajectory()
@@ -340,7 +342,9 @@ def view(plan: Plan, problem: Problem, port: int) -> None:
             begun = time.monotonic()
             while (t := time.monotonic() - begun) < plan.duration + PAUSE:
                 sample = trajectory.sample(t)
-                planned = None if trajectory.planned is None else trajectory.planned.at(t)
+                planned = None
+                if trajectory.efforts is not None and t < trajectory.duration:
+                    planned = np.array([np.interp(t, trajectory.times, column) for column in trajectory.efforts.T])
                 browser.show(sample.q, sample.qd, planned, None, LAYERS | browser.at_first)
                 time.sleep(1.0 / FRAME_RATE)
     finally:

@@ -92,8 +92,8 @@ def cost_of(problem: Problem, motion: Trajectory) -> float:
     at = Point(*[ca.SX.sym(name, size) for name, size in zip(Point._fields, (n, n, n, n, 2 * n), strict=True)])
     costs = (problem.cost.running(at), problem.cost.final(at))
     running, final = (ca.Function("cost", list(at), [ca.SX(cost)]) for cost in costs)
-    assert motion.velocities is not None and motion.accelerations is not None and motion.planned is not None
-    parts = [motion.positions, motion.velocities, motion.accelerations, motion.planned.efforts]
+    assert motion.velocities is not None and motion.accelerations is not None and motion.efforts is not None
+    parts = [motion.positions, motion.velocities, motion.accelerations, motion.efforts]
     columns = [part.T for part in (*parts, problem.cost.reference(motion.times, n))]
     values = np.array(running(*columns)).ravel()
     return float(np.trapezoid(values, motion.times)) + float(final(*(column[:, -1] for column in columns)))

@@ -152,7 +152,7 @@ def verify(problem: Problem, trajectory: Trajectory, stops: list[int], tolerance
     q[-1], qd[-1], qdd[-1] = trajectory.positions[-1], velocities[-1], accelerations[-1]
     effort = problem.model.efforts(q, qd, qdd)
     limits, names, units = problem.bounds, problem.joints, JointUnits.of(problem.dynamics.robot)
-    planned = trajectory.planned
+    planned = trajectory.efforts
     assert planned is not None
     found = [
         *_beyond(
@@ -161,10 +161,10 @@ def verify(problem: Problem, trajectory: Trajectory, stops: list[int], tolerance
         *_above("velocity limit", qd, limits.velocity, names, units.velocity),
         *_above("acceleration limit", qdd, limits.acceleration, names, units.acceleration),
         *_above("jerk limit", jerks(problem, times, qdd), limits.jerk, names, units.jerk),
-        *_above("effort limit", planned.efforts, limits.effort, names, units.effort),
+        *_above("effort limit", planned, limits.effort, names, units.effort),
     ]
     scale = np.where(np.isfinite(limits.effort), limits.effort, np.maximum(np.abs(effort).max(axis=0), 1e-9))
-    planned_effort = np.column_stack([np.interp(times, trajectory.times, column) for column in planned.efforts.T])
+    planned_effort = np.column_stack([np.interp(times, trajectory.times, column) for column in planned.T])
     error = np.abs(effort - planned_effort)
     found += _beyond("equation of motion", error, tolerance * scale, names, units.effort)
     errors = np.zeros(len(trajectory.times) - 1)

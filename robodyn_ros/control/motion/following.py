@@ -145,8 +145,8 @@ class PreparedTrajectory:
         """
         self.trajectory, self.columns, self.start = trajectory, columns, start
         self._core, self._address = core, 0
-        planned = None if trajectory.planned is None else trajectory.planned.efforts
-        rows = (trajectory.times, trajectory.positions, trajectory.velocities, trajectory.accelerations, planned)
+        more = trajectory.velocities, trajectory.accelerations, trajectory.efforts
+        rows = (trajectory.times, trajectory.positions, *more)
         arrays = [None if row is None else np.ascontiguousarray(row, dtype=np.float64) for row in rows]
         joints = np.array(columns, dtype=np.int64)
         refusal = core.structs.make("CoreRefusal")

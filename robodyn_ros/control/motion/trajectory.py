@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import json
 import os
-from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -75,7 +74,8 @@ class Trajectory:
         positions: (K, n) in [rad] or [m].
         velocities: (K, n) in [rad/s] or [m/s], or None.
         accelerations: (K, n) in [rad/s²] or [m/s²], or None.
-        planned: the efforts that the motion needs, or None if unknown.
+        efforts: planned total efforts at the points, with gravity, linear between them, (K, n) in [N·m] or [N]; None if
+            unknown.
         bernstein: Bernstein coefficients of every segment, (degree + 1, K - 1, n).
     """
 
@@ -106,7 +106,9 @@ class Trajectory:
         self.accelerations = (
             None if accelerations is None else read_only(finite_array("accelerations", accelerations, shape))
         )
-        self.planned = None if efforts is None else PlannedEffort(self.times, efforts, shape[1])
+        self.efforts = None if efforts is None else read_only(finite_array("efforts", efforts, shape))
+        if self.efforts is not None and is_any(np.abs(self.efforts) > GREATEST_EFFORT):
+            raise InputError("efforts", f"must be at most {GREATEST_EFFORT:g} in magnitude", efforts)
         later = np.flatnonzero(~(self.times[1:] > self.times[:-1]))
         if later.size:
             k = int(later[0])
@@ -125,8 +127,7 @@ class Trajectory:
         Args:
             columns: indices of the joints, one or more.
         """
-        efforts = None if self.planned is None else self.planned.efforts
-        more = (self.velocities, self.accelerations, efforts)
+        more = (self.velocities, self.accelerations, self.efforts)
         return Trajectory(
             self.times, self.positions[:, columns], *(None if values is None else values[:, columns] for values in more)
         )
@@ -185,42 +186,6 @@ class Trajectory:
         """Greatest speed of each joint, (n,) in [rad/s] or [m/s]; exact if above its limit (n,), else a bound."""
         velocity = self._curves[1].c if len(self.times) > 1 else np.empty((1, 0, self.n))
         return np.maximum(np.maximum(peaks(velocity, limit), peaks(-velocity, limit)), 0.0)
-
-
-class PlannedEffort:
-    """The efforts that a motion needs according to a plan, at K times and linear between them.
-
-    They are total efforts, with gravity, not only those that a law has to add.
-
-    Attributes:
-        times: (K,) in [s], rising.
-        efforts: (K, n) in [N·m] or [N].
-    """
-
-    def __init__(self, times: Array, efforts: ArrayLike, n: int) -> None:
-        """
-        Args:
-            times: (K,) in [s], rising.
-            efforts: (K, n), finite.
-            n: number of joints.
-
-        Raises:
-            InputError: wrong shapes, something not finite or above ``GREATEST_EFFORT``.
-        """
-        self.times = times
-        self.efforts = read_only(finite_array("efforts", efforts, (len(times), n)))
-        if is_any(np.abs(self.efforts) > GREATEST_EFFORT):
-            raise InputError("efforts", f"must be at most {GREATEST_EFFORT:g} in magnitude", efforts)
-
-    def at(self, t: float) -> Array | None:
-        """Efforts (n,) at time t [s]; None outside the points' times, because at the last the arm may still brake."""
-        after = bisect_right(self.times, t)
-        if after in (0, len(self.times)):
-            return None
-        begin, end = float(self.times[after - 1]), float(self.times[after])
-        ratio = (t - begin) / (end - begin)
-        between: Array = self.efforts[after - 1] + ratio * (self.efforts[after] - self.efforts[after - 1])
-        return between
 
 
 def _shape(positions: ArrayLike) -> tuple[int, int]:
