@@ -105,19 +105,23 @@ def parameter_name(item: Field[Any], prefix: str) -> str:
     return shared or prefix + item.name
 
 
-def check_settings(settings: Any) -> None:
-    """Check the values of a dataclass of settings; its ``__post_init__`` calls this. Lists become tuples.
+class CheckedSettings:
+    """Base of a frozen dataclass of settings: its values are checked when it is made, and lists become tuples."""
 
-    Raises:
-        ConfigurationError: a value is not a finite number within its range, or none of the choices.
-    """
-    for item in fields(settings):
-        value = getattr(settings, item.name)
-        check_value(item.name, item, value)
-        if _is_vector(item):
-            object.__setattr__(settings, item.name, tuple(map(float, value)))
-        elif "names" in item.metadata:
-            object.__setattr__(settings, item.name, tuple(value))
+    def __post_init__(self) -> None:
+        """Check the values.
+
+        Raises:
+            ConfigurationError: a value is not a finite number within its range, or none of the choices.
+        """
+        kind: Any = self
+        for item in fields(kind):
+            value = getattr(self, item.name)
+            check_value(item.name, item, value)
+            if _is_vector(item):
+                object.__setattr__(self, item.name, tuple(map(float, value)))
+            elif "names" in item.metadata:
+                object.__setattr__(self, item.name, tuple(value))
 
 
 def _is_vector(item: Field[Any]) -> bool:

@@ -33,7 +33,7 @@ from robodyn_ros.control.momentum_observer import MomentumObserver
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.settings import TOOL, NamedValues, check_settings, choice, setting, text
+from robodyn_ros.settings import TOOL, CheckedSettings, NamedValues, choice, setting, text
 
 OBSERVED = ("nothing", "joints", "tool")
 """Observed quantities: none, the efforts on the joints, or these and the wrench and the energy of a link."""
@@ -46,7 +46,7 @@ SOURCES = ("commanded", "measured", BEHIND, "sensor")
 
 
 @dataclass(frozen=True)
-class ContactSettings:
+class ContactSettings(CheckedSettings):
     """Settings of the observation of contacts, and the limits of the tool."""
 
     observe: str = choice(
@@ -88,22 +88,19 @@ class ContactSettings:
     )
 
     def __post_init__(self) -> None:
-        check_settings(self)
+        super().__post_init__()
         if self.sensor_load[0] < 0.0:
             raise ConfigurationError(f"sensor_load: its mass must be 0 or more, not {self.sensor_load[0]:g} kg")
 
 
 @dataclass(frozen=True)
-class JointContactSettings:
+class JointContactSettings(CheckedSettings):
     """Thresholds of the external effort on a joint."""
 
     touch: float = setting(0.0, "external effort that counts as a touch (0: no threshold)", "N·m or N", 0.0, 1e6)
     collision: float = setting(
         0.0, "external effort that counts as a collision (0: no threshold)", "N·m or N", 0.0, 1e6
     )
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 class ContactThresholds(NamedTuple):

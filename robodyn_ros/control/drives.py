@@ -52,7 +52,7 @@ import numpy as np
 from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array, read_only
-from robodyn_ros.settings import NONE, check_settings, names, setting
+from robodyn_ros.settings import NONE, CheckedSettings, names, setting
 from robodyn_ros.suggestions import is_it
 
 LEAST_RATIO = 1e-6
@@ -60,7 +60,7 @@ LEAST_RATIO = 1e-6
 
 
 @dataclass(frozen=True)
-class TransmissionSettings:
+class TransmissionSettings(CheckedSettings):
     """The transmission between a joint and its motor; the defaults are a drive in joint units."""
 
     gear_ratio: float = setting(
@@ -70,7 +70,7 @@ class TransmissionSettings:
     torque_constant: float = setting(1.0, "torque constant (motor effort a unit of command)", "N·m or N", 1e-9, 1e9)
 
     def __post_init__(self) -> None:
-        check_settings(self)
+        super().__post_init__()
         if abs(self.gear_ratio) < LEAST_RATIO:
             problem = f"must be {LEAST_RATIO:g} or more, or {-LEAST_RATIO:g} or less, not {self.gear_ratio:g}"
             raise ConfigurationError(f"gear_ratio: {problem}")
@@ -125,15 +125,12 @@ class Transmission:
 
 
 @dataclass(frozen=True)
-class CompensationSettings:
+class CompensationSettings(CheckedSettings):
     """The compensation that the drives add by themselves."""
 
     drive_compensates: tuple[str, ...] = names(
         (NONE,), "terms that the drives add by themselves: gravity, coriolis, friction; for one joint gravity.<joint>"
     )
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 class DriveCompensation(NamedTuple):
@@ -176,7 +173,7 @@ class DriveCompensation(NamedTuple):
 
 
 @dataclass(frozen=True)
-class MitSettings:
+class MitSettings(CheckedSettings):
     """Settings of MIT mode; the metadata of each field describe it."""
 
     mit_limits: tuple[float, ...] = setting(
@@ -186,9 +183,6 @@ class MitSettings:
         0.0,
         1e9,
     )
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
     @property
     def is_used(self) -> bool:

@@ -43,7 +43,7 @@ from robodyn_ros.nodes.common.qos import RELIABLE
 from robodyn_ros.nodes.common.script import RepeatedRequest, Script, ScriptRunner, ScriptStep
 from robodyn_ros.nodes.simulator.pace import FAULT
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.settings import check_settings, switch
+from robodyn_ros.settings import CheckedSettings, switch
 
 EVERY_MESSAGE = QoSProfile(depth=20000, reliability=RELIABLE.reliability)
 """For subscriptions that are recorded without a gap."""
@@ -89,13 +89,10 @@ Row = tuple[float, float, tuple[Array, ...]]
 
 
 @dataclass(frozen=True)
-class ConductorSettings:
+class ConductorSettings(CheckedSettings):
     """Settings of the conductor; each field's metadata describe it."""
 
     lockstep: bool = switch(False, "whether the simulator runs in lockstep; goes into the record")
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 class ConductorNode(ExceptionGuard, Node):  # type: ignore[misc]

@@ -57,7 +57,7 @@ from robodyn_ros.nodes.common.timers import say_awaited
 from robodyn_ros.nodes.common.watch import CONTROLLER, Watch
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.settings import check_settings, choice, setting
+from robodyn_ros.settings import CheckedSettings, choice, setting
 
 ROLES = ("leader", "follower")
 """Ends of the coupling."""
@@ -70,7 +70,7 @@ LONGEST_PERIOD = 0.1
 
 
 @dataclass(frozen=True)
-class EndSettings:
+class EndSettings(CheckedSettings):
     """Settings of one end."""
 
     role: str = choice("leader", "which end of the coupling this is", choices=lambda: ROLES)
@@ -80,9 +80,6 @@ class EndSettings:
     timeout: float = setting(
         0.2, "time without a message of the other end after which nothing is streamed", "s", 0.01, 10.0
     )
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 def declare_parameters(node: Node) -> None:

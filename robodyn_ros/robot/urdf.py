@@ -46,7 +46,7 @@ from robodyn_ros.robot.pose import MOMENTS, Array, Pose, read_only
 from robodyn_ros.robot.robot import Inertial, Joint, JointType, Mimic, Robot
 from robodyn_ros.robot.tree import build_robot
 from robodyn_ros.robot.urdf_editor import UrdfEditor
-from robodyn_ros.settings import NONE, check_settings, names
+from robodyn_ros.settings import NONE, CheckedSettings, names
 from robodyn_ros.suggestions import is_it
 
 IMPERFECTIONS = {
@@ -142,14 +142,14 @@ _VECTORS = {"xyz", "rpy"}
 
 
 @dataclass(frozen=True)
-class DescriptionSettings:
+class DescriptionSettings(CheckedSettings):
     """Reactions to a URDF that does not describe an arm exactly."""
 
     accept: tuple[str, ...] = names((NONE,), ACCEPTED)
 
     def __post_init__(self) -> None:
         """Check the values."""
-        check_settings(self)
+        super().__post_init__()
         known = (*IMPERFECTIONS, NONE)
         for name in self.accept:
             if name not in known:

@@ -30,7 +30,7 @@ from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.kinematics.target import ToolTarget
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.settings import check_settings, setting, switch
+from robodyn_ros.settings import CheckedSettings, setting, switch
 from robodyn_ros.suggestions import is_it
 
 EFFORT_RATIO = 0.8
@@ -44,13 +44,10 @@ TARGET_SPEED = (0.5, "speed of the controller's own motions, as ratio of the vel
 
 
 @dataclass(frozen=True)
-class ToolSettings:
+class ToolSettings(CheckedSettings):
     """Settings of motions to a pose."""
 
     target_speed: float = setting(*TARGET_SPEED)
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 class PoseGoal(NamedTuple):
@@ -164,7 +161,7 @@ SPEED = 0.5
 
 
 @dataclass(frozen=True)
-class PayloadSettings:
+class PayloadSettings(CheckedSettings):
     """Settings of the estimation of a payload."""
 
     distance: tuple[float, ...] = setting(
@@ -172,9 +169,6 @@ class PayloadSettings:
     )
     speed: float = setting(*TARGET_SPEED, shared="target_speed")
     adopt: bool = switch(False, "set the parameters payload.* to the result")
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
     def distances(self, robot: Robot) -> Array:
         """Distance that each joint moves to either side, (n,) in [rad] or [m]."""

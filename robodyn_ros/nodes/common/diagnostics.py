@@ -30,7 +30,7 @@ from robodyn_ros.nodes.common.parameters import NodeParameters
 from robodyn_ros.nodes.common.qos import RELIABLE
 from robodyn_ros.nodes.common.timers import steady_timer
 from robodyn_ros.plugins import raised
-from robodyn_ros.settings import check_settings, setting
+from robodyn_ros.settings import CheckedSettings, setting
 
 PAUSE = 2.0
 """Shortest time between two warnings of the same kind [s]."""
@@ -247,13 +247,10 @@ def _failure(problem: Exception, request: Any, response: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class DiagnosticsSettings:
+class DiagnosticsSettings(CheckedSettings):
     """Settings of the diagnostics; each field's metadata describe it."""
 
     diagnostics_rate: float = setting(1.0, "rate of /diagnostics", "Hz", 0.01, 100.0)
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 class Report(NamedTuple):

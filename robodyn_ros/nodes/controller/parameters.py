@@ -41,7 +41,7 @@ from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare
 from robodyn_ros.nodes.common.scheduling import SchedulingSettings, declare_scheduling
 from robodyn_ros.plugins import available
 from robodyn_ros.robot import Robot
-from robodyn_ros.settings import TOOL, check_settings, choice
+from robodyn_ros.settings import TOOL, CheckedSettings, choice
 
 FIXED_WHILE_CONFIGURED = (
     DESCRIPTION,
@@ -61,7 +61,7 @@ possible; ``off``, the callback of the states in Python.
 
 
 @dataclass(frozen=True)
-class RealtimeSettings:
+class RealtimeSettings(CheckedSettings):
     """Where the control loop runs."""
 
     realtime: str = choice(
@@ -69,9 +69,6 @@ class RealtimeSettings:
         "whether a thread in C, which does not wait for Python, runs the loop; auto: if possible",
         choices=lambda: REALTIME,
     )
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 def is_fixed_while_configured(name: str) -> bool:

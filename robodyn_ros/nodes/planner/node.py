@@ -61,7 +61,7 @@ from robodyn_ros.planning.problem import SHARE, Goal, JointGoal, ToolGoal
 from robodyn_ros.robot import LockedJoints, Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.robot import tip
-from robodyn_ros.settings import check_settings, choice, setting, switch
+from robodyn_ros.settings import CheckedSettings, choice, setting, switch
 from robodyn_ros.suggestions import is_it
 
 METHODS = ("collocation", "time-scaling")
@@ -84,7 +84,7 @@ Target = Callable[["SearchSettings", Array], Goal]
 
 
 @dataclass(frozen=True)
-class PlannerSettings:
+class PlannerSettings(CheckedSettings):
     """Settings of the node; each field's metadata describe it."""
 
     method: str = choice("collocation", "method that finds a motion", lambda: METHODS)
@@ -93,9 +93,6 @@ class PlannerSettings:
     margin: float = setting(0.01, "distance to keep from obstacles", "m", 0.0, 10.0)
     payload: float = setting(0.0, "mass that the tool carries", "kg", 0.0, 1e6, shared="payload.mass")
     execute: bool = switch(False, "whether a plan is sent to the controller at once, without ~/execute")
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 class PlannerNode(ExceptionGuard, Node):  # type: ignore[misc]

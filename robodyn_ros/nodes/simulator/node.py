@@ -48,7 +48,7 @@ from robodyn_ros.nodes.simulator.pace import Lockstep, RealTime
 from robodyn_ros.nodes.simulator.topics import CommandInput, SimulatorOutput, WrenchInput
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.robot import tip
-from robodyn_ros.settings import check_settings, setting, switch
+from robodyn_ros.settings import CheckedSettings, setting, switch
 from robodyn_ros.simulation.hardware.hardware import Hardware
 from robodyn_ros.simulation.hardware.settings import arm_groups, initial_positions, joint_groups, make_hardware
 from robodyn_ros.simulation.plant.mismatch import Mismatch
@@ -64,27 +64,21 @@ PAYLOAD = "mismatch.payload_mass"
 
 
 @dataclass(frozen=True)
-class SimulatorSettings:
+class SimulatorSettings(CheckedSettings):
     """Settings of the simulator node; each field's metadata describe it."""
 
     lockstep: bool = switch(
         False, "whether to wait for the answer to each state on joint_commands, instead of keeping to real time"
     )
 
-    def __post_init__(self) -> None:
-        check_settings(self)
-
 
 @dataclass(frozen=True)
-class PaceSettings:
+class PaceSettings(CheckedSettings):
     """Settings of the pace of time; each field's metadata describe it."""
 
     real_time_factor: float = setting(
         0.0, "simulated time per real time; 0: as real time, or in lockstep as fast as the answers come", "-", 0.0, 1e3
     )
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 class SimulatorNode(ExceptionGuard, Node):  # type: ignore[misc]

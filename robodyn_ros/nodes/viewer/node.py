@@ -50,7 +50,7 @@ from robodyn_ros.plugins import available
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.xacro import split_arguments
-from robodyn_ros.settings import check_settings, setting
+from robodyn_ros.settings import CheckedSettings, setting
 from robodyn_ros.view.browser import Browser
 from robodyn_ros.view.gate import EXPOSED, is_exposed
 from robodyn_ros.view.panel import AT_FIRST, TERMS, History, Panel
@@ -75,13 +75,10 @@ POSES = "poses."
 
 
 @dataclass(frozen=True)
-class ViewerSettings:
+class ViewerSettings(CheckedSettings):
     """Settings of the node; each field's metadata describe it."""
 
     speed: float = setting(0.3, "speed of a slider's motion, as ratio of the velocity limit", "-", 0.01, 1.0)
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 class PosedArm:
