@@ -105,23 +105,26 @@ def parameter_name(item: Field[Any], prefix: str) -> str:
     return shared or prefix + item.name
 
 
+def check_settings(settings: Any) -> None:
+    """Check the values of a dataclass of settings; its ``__post_init__`` calls this. Lists become tuples.
+
+    Raises:
+        ConfigurationError: a value is not a finite number within its range, or none of the choices.
+    """
+    for item in fields(settings):
+        value = getattr(settings, item.name)
+        check_value(item.name, item, value)
+        if _is_vector(item):
+            object.__setattr__(settings, item.name, tuple(map(float, value)))
+        elif "names" in item.metadata:
+            object.__setattr__(settings, item.name, tuple(value))
+
+
 class CheckedSettings:
-    """Base of a frozen dataclass of settings: its values are checked when it is made, and lists become tuples."""
+    """A base class for dataclasses of settings: their values are checked by :func:`check_settings`."""
 
     def __post_init__(self) -> None:
-        """Check the values.
-
-        Raises:
-            ConfigurationError: a value is not a finite number within its range, or none of the choices.
-        """
-        kind: Any = self
-        for item in fields(kind):
-            value = getattr(self, item.name)
-            check_value(item.name, item, value)
-            if _is_vector(item):
-                object.__setattr__(self, item.name, tuple(map(float, value)))
-            elif "names" in item.metadata:
-                object.__setattr__(self, item.name, tuple(value))
+        check_settings(self)
 
 
 def _is_vector(item: Field[Any]) -> bool:
