@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 import robodyn_ros as rd
-from robodyn_ros.control.commissioning import Commissioning, CommissioningSettings, moves, procedure
-from robodyn_ros.control.commissioning.findings import DRIFT, MIRROR, report
+from robodyn_ros.control.commissioning import moves, procedure
+from robodyn_ros.control.commissioning.findings import DRIFT, MIRROR, CommissioningSettings, report
+from robodyn_ros.control.commissioning.procedure import Commissioning
 from robodyn_ros.control.drives import DriveCompensation, Transmission, TransmissionSettings
 from robodyn_ros.document.html import html
 from robodyn_ros.document.markdown import markdown

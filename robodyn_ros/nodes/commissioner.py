@@ -26,8 +26,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from robodyn_ros import create_dynamics
-from robodyn_ros.control.commissioning import Commissioning, CommissioningSettings
-from robodyn_ros.control.commissioning.findings import CommissionerSettings, report, verdict
+from robodyn_ros.control.commissioning.findings import CommissionerSettings, CommissioningSettings, report, verdict
+from robodyn_ros.control.commissioning.procedure import Commissioning
 from robodyn_ros.control.drives import CompensationSettings, DriveCompensation
 from robodyn_ros.document.html import html
 from robodyn_ros.document.markdown import markdown
