@@ -42,6 +42,9 @@ def server() -> ForkServer:
     return ForkServer(NODES)
 
 
+STARTER = "robodyn_ros.nodes.start"
+"""The module that runs a node by its name."""
+
 DEADLINE = 60.0
 """How long anything may take unless said otherwise: a loaded machine, not a slow program [s]."""
 
@@ -82,9 +85,9 @@ class Process:
         self._process: subprocess.Popen[bytes] | Forked
         with open(self._paths[0], "w") as out, open(self._paths[1], "w") as err:
             if not fresh and not via and server().serves(env):
-                self._process = server().start(f"robodyn_ros.nodes.{name}", arguments, env, out.fileno(), err.fileno())
+                self._process = server().start(STARTER, [name, *arguments], env, out.fileno(), err.fileno())
             else:
-                command = [sys.executable, *(via or ["-m"]), f"robodyn_ros.nodes.{name}", *arguments]
+                command = [sys.executable, *(via or ["-m"]), STARTER, name, *arguments]
                 self._process = subprocess.Popen(command, env=env, stdout=out, stderr=err, stdin=subprocess.DEVNULL)
         self.pid = self._process.pid
         self._killed = False

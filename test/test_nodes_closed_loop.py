@@ -141,8 +141,7 @@ def test_a_killed_simulator_ends_the_commands_and_a_new_one_is_taken_over(graph,
     np.testing.assert_allclose(positions, np.tile(list(elsewhere.values()), (len(positions), 1)), atol=0.02)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_every_node_ends_well_on_a_signal(fresh, prr, number):
+def test_every_node_ends_well_on_a_signal(fresh, prr):
     from std_msgs.msg import Float64MultiArray
 
     simulator = fresh.start("simulator", "-r", "commands:=controller/commands", robot_description=prr)
@@ -150,6 +149,6 @@ def test_every_node_ends_well_on_a_signal(fresh, prr, number):
     waiting = fresh.start("controller", "-r", "__node:=waiting", "-r", "robot_description:=nothing")
     commands = fresh.listen(Float64MultiArray, "controller/commands")
     fresh.wait(lambda: commands and fresh.has("waiting"), "commands, and a node that waits")
-    controller.stop(number)
-    simulator.stop(number)
-    waiting.stop(number)
+    controller.stop(signal.SIGTERM)
+    simulator.stop(signal.SIGINT)
+    waiting.stop(signal.SIGTERM)

@@ -18,7 +18,7 @@ from test_nodes_joints import ARM, START, with_fingers
 from trajectory_msgs.msg import JointTrajectory
 
 import robodyn_ros as rd
-from robodyn_ros.nodes.common.qos import LATCHED
+from robodyn_ros.nodes.common.client_library import LATCHED
 
 
 @pytest.mark.thorough

@@ -40,7 +40,7 @@ def test_the_payload_is_found_and_adopted_and_a_hold_ends_the_motion(graph, arm)
     from sensor_msgs.msg import JointState
     from std_srvs.srv import Trigger
 
-    from robodyn_ros.nodes.common.qos import LATCHED
+    from robodyn_ros.nodes.common.client_library import LATCHED
 
     arm()
     states = graph.listen(JointState, "joint_states", 1000)
@@ -94,7 +94,7 @@ def test_what_the_adaptive_law_learns_is_read_published_frozen_and_saved(graph, 
     from diagnostic_msgs.msg import DiagnosticArray
     from std_srvs.srv import Trigger
 
-    from robodyn_ros.nodes.common.qos import LATCHED
+    from robodyn_ros.nodes.common.client_library import LATCHED
 
     file = tmp_path / "learnt.yaml"
     none = dict.fromkeys(JOINTS, 0.0)

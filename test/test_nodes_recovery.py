@@ -234,7 +234,7 @@ def test_a_cut_between_two_hosts(tmp_path, prr):
         try:
             observer = OBSERVER % (NAMES, POSE.tolist(), DRIFT.tolist())
             driver, beside = (start(*where, "-c", observer, where[1]) for where in ((arm, "driver"), (law, "observer")))
-            start(law, "controller", "-m", "robodyn_ros.nodes.controller", "--ros-args",
+            start(law, "controller", "-m", "robodyn_ros.nodes.start", "controller", "--ros-args",
                   "-p", f"robot_description:={urdf}", "-p", "plausibility:=false", *GAINS)  # fmt: skip
             wait(lambda: all(len(since(log, 0.0, usual)) > 100 for log in (driver, beside)), "commands on both hosts")
             wire("down")

@@ -14,8 +14,8 @@ import pytest
 pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
 from robodyn_ros.nodes.common import scheduling
+from robodyn_ros.nodes.common.client_library import once_running
 from robodyn_ros.nodes.common.scheduling import Scheduling, SchedulingSettings, declare_scheduling
-from robodyn_ros.nodes.common.timers import once_running
 
 
 def policies(pid):

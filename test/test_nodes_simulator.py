@@ -134,7 +134,7 @@ def test_commands_act_until_the_next_and_bad_ones_are_refused_and_counted(graph,
 def test_the_description_is_there_for_late_comers_unless_another_publishes_it(graph, prr):
     from std_msgs.msg import String
 
-    from robodyn_ros.nodes.common.qos import LATCHED
+    from robodyn_ros.nodes.common.client_library import LATCHED
 
     graph.start("simulator", robot_description=prr)
     graph.wait(lambda: graph.node.count_publishers("robot_description"), "the description")

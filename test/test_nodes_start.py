@@ -9,8 +9,12 @@ import re
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+from hasty_node import hasty
+
+ONE_JOINT = Path(__file__).parents[1] / "urdf/r.urdf"
 
 NO_LIMIT = """<robot name="bare"><link name="base"/><link name="arm"><inertial><origin xyz="0 0 0.2"/><mass value="1"/>
 <inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link><joint name="hinge" type="continuous">
@@ -109,7 +113,7 @@ def test_it_starts_itself_when_the_description_comes(graph, prr):
     from lifecycle_msgs.srv import GetState
     from std_msgs.msg import String
 
-    from robodyn_ros.nodes.common.qos import LATCHED
+    from robodyn_ros.nodes.common.client_library import LATCHED
 
     def state():
         return graph.call(GetState, "controller/get_state").current_state.label
@@ -121,9 +125,9 @@ def test_it_starts_itself_when_the_description_comes(graph, prr):
     graph.wait(lambda: state() == "active", "it to be active")
 
 
-def test_it_says_what_it_compiles(fresh, prr, tmp_path, monkeypatch):
+def test_it_says_what_it_compiles(fresh, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    controller = fresh.start("controller", robot_description=prr)
+    controller = fresh.start("controller", robot_description=str(ONE_JOINT))
     fresh.wait(lambda: "thread" in controller.output and "computed_torque on rnea" in controller.output, "its start")
     told = re.findall(r"compiling (\w+) for this arm \((\d+) of \d+\)", controller.output)
     names = {name for name, _ in told}
@@ -139,7 +143,7 @@ def test_lifecycle(graph, prr):
     from std_msgs.msg import Float64MultiArray, String
     from std_srvs.srv import Trigger
 
-    from robodyn_ros.nodes.common.qos import LATCHED
+    from robodyn_ros.nodes.common.client_library import LATCHED
 
     def change(what):
         transition = Transition(id=getattr(Transition, f"TRANSITION_{what}"))
@@ -209,8 +213,7 @@ raise SystemExit({name}() + 10)
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("name", ["controller", "simulator"])
+@pytest.mark.parametrize(("name", "number"), [("controller", signal.SIGINT), ("simulator", signal.SIGTERM)])
 @pytest.mark.parametrize("reached", ["numpy.linalg", "rclpy.node", "robodyn_ros.control.loop"])
 def test_a_node_that_is_told_to_end_while_it_starts(name: str, number: signal.Signals, reached: str) -> None:
     script = TOLD_MEANWHILE.format(reached=reached, number=int(number), name=name)
@@ -224,7 +227,7 @@ from rclpy.node import Node
 from robodyn_ros.errors import ConfigurationError
 from robodyn_ros.nodes.common import executor
 from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
-from robodyn_ros.nodes.common.timers import once_running
+from robodyn_ros.nodes.common.client_library import once_running
 
 class Stuck(ExceptionGuard, Node):
     pass
@@ -238,6 +241,7 @@ def create(end):
 
 refused, code, hangs = {refused}, {code}, {hangs}
 if hangs:  # PyDLL keeps the interpreter's lock during the call
+    executor.SHUTDOWN_LIMIT = 0.5
     rclpy.try_shutdown = lambda: ctypes.PyDLL(None).pause()
 sys.exit(executor.run(create))
 """
@@ -258,11 +262,11 @@ def test_a_middleware_that_hangs_with_the_lock_held_changes_nothing_but_the_time
 def test_a_node_says_what_it_waits_for_and_goes_on_saying_it(fresh, prr, name):
     from std_msgs.msg import String
 
-    from robodyn_ros.nodes.common.qos import LATCHED
+    from robodyn_ros.nodes.common.client_library import LATCHED
 
     said = "waiting for a robot_description: the parameter is empty, and nothing has come on the topic"
     then = "joint states on the topic /joint_states, which no node publishes"
-    node = fresh.start(name)
+    node = fresh.start(name, via=hasty({"nodes.common.client_library:REPEAT": 0.5}))
     fresh.wait(lambda: said in node.output, "a line in the log")
     found = fresh.diagnostics(name)
     assert found["level"] == "1" and said in found["message"]

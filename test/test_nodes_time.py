@@ -177,7 +177,7 @@ def test_a_thousand_states_a_second_in_real_time(graph, prr):
     """/clock keeps to the wall clock but for the time that is reported as lost, on less than 40 % of one core."""
     from rosgraph_msgs.msg import Clock
 
-    process = graph.start("simulator", robot_description=prr, state_rate=1000.0, brake=False, diagnostics_rate=1.0)
+    process = graph.start("simulator", robot_description=prr, state_rate=1000.0, brake=False, diagnostics_rate=10.0)
     ticks = os.sysconf("SC_CLK_TCK")
 
     def processor():

@@ -18,7 +18,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from robodyn_ros.errors import InputError
-from robodyn_ros.nodes.client_library import RMWError
+from robodyn_ros.nodes.common.client_library import RMWError
 from robodyn_ros.nodes.common.diagnostics import Faults
 from robodyn_ros.nodes.common.messages import JointOrder, decode
 from robodyn_ros.nodes.controller.cdr import CdrTemplate, StateReader, _whole
@@ -233,7 +233,7 @@ def test_a_template_ends_where_the_message_ends():
 
 
 def test_a_message_that_cannot_be_published_is_counted_and_nothing_else():
-    from robodyn_ros.nodes.client_library import RCLError
+    from robodyn_ros.nodes.common.client_library import RCLError
 
     class Publisher:
         handle = property(lambda self: self)
@@ -258,7 +258,7 @@ def test_a_description_on_the_topic_is_xml_and_chooses_no_file(text):
 
     from std_msgs.msg import String
 
-    from robodyn_ros.nodes.common.description import DescriptionSource
+    from robodyn_ros.nodes.common.arm_parameters import DescriptionSource
 
     said, received = [], []
     node = SimpleNamespace(

@@ -16,7 +16,6 @@ Progress goes to stdout, one JSON object a line: ``{"time": 1.25, "error": [0.00
 from __future__ import annotations
 
 import re
-import sys
 from collections import Counter
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
@@ -24,22 +23,21 @@ from time import monotonic
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from rclpy.duration import Duration
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from trajectory_msgs.msg import JointTrajectory
 
 from robodyn_ros.control.motion.point_to_point import rest_to_rest
 from robodyn_ros.control.motion.trajectory import RunRecord, Trajectory
 from robodyn_ros.errors import ConfigurationError, InputError, NotReadyError, RobodynError
+from robodyn_ros.nodes.common.client_library import RELIABLE
 from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
-from robodyn_ros.nodes.common.executor import Exit, run, tell
-from robodyn_ros.nodes.common.messages import NANO, JointOrder, seconds, stamp
+from robodyn_ros.nodes.common.executor import Exit, tell
+from robodyn_ros.nodes.common.messages import NANO, JointOrder, from_trajectory, seconds, stamp
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings, refuse_former
-from robodyn_ros.nodes.common.qos import RELIABLE
 from robodyn_ros.nodes.common.script import RepeatedRequest, Script, ScriptRunner, ScriptStep
 from robodyn_ros.nodes.simulator.pace import FAULT
 from robodyn_ros.robot.pose import Array
@@ -212,17 +210,7 @@ class ConductorNode(ExceptionGuard, Node):  # type: ignore[misc]
         start = stamp(round((now + LEAD) * NANO))
         self._start = start.sec + start.nanosec / NANO
         self._recorder.clear()
-        none = [0.0] * len(self._joints)
-        points = [
-            JointTrajectoryPoint(
-                positions=position.tolist(),
-                velocities=none,
-                accelerations=none,
-                time_from_start=Duration(seconds=time).to_msg(),
-            )
-            for time, position in zip(self._trajectory.times.tolist(), self._trajectory.positions, strict=True)
-        ]
-        message = JointTrajectory(joint_names=self._joints, points=points)
+        message = from_trajectory(self._joints, self._trajectory)
         message.header.stamp = start
         self._publisher.publish(message)
 
@@ -370,12 +358,3 @@ def make_trajectory(parameters: NodeParameters) -> Trajectory:
         problem = f"has {waypoints.size} numbers, not {len(times)} times by {n} joints"
         raise InputError("waypoints", problem, waypoints)
     return rest_to_rest(waypoints.reshape(len(times), n), times)
-
-
-def main() -> int:
-    """Run the conductor."""
-    return run(ConductorNode)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

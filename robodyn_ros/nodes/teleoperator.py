@@ -18,7 +18,6 @@ tool in the root link's axes:
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from time import monotonic
@@ -40,10 +39,10 @@ from robodyn_ros.control.motion.teleoperation import (
 )
 from robodyn_ros.dynamics.task_space import DIRECTIONS
 from robodyn_ros.errors import ConfigurationError, InputError
-from robodyn_ros.nodes.common.arm_parameters import declare_tool
-from robodyn_ros.nodes.common.description import ANY, DescriptionSource, declare_description
+from robodyn_ros.nodes.common.arm_parameters import ANY, DescriptionSource, declare_description, declare_tool
+from robodyn_ros.nodes.common.client_library import NEWEST, RELIABLE, say_awaited
 from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
-from robodyn_ros.nodes.common.executor import Exit, run
+from robodyn_ros.nodes.common.executor import Exit
 from robodyn_ros.nodes.common.messages import JointOrder, seconds
 from robodyn_ros.nodes.common.parameters import (
     NodeParameters,
@@ -52,8 +51,6 @@ from robodyn_ros.nodes.common.parameters import (
     mention_unknown,
     refuse_former,
 )
-from robodyn_ros.nodes.common.qos import NEWEST, RELIABLE
-from robodyn_ros.nodes.common.timers import say_awaited
 from robodyn_ros.nodes.common.watch import CONTROLLER, Watch
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
@@ -228,12 +225,3 @@ class TeleoperatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         if effort is not None:
             message.effort = effort.tolist()
         publisher.publish(message)
-
-
-def main() -> int:
-    """Run the teleoperator."""
-    return run(TeleoperatorNode)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

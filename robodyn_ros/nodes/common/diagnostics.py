@@ -25,10 +25,9 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
 
 from robodyn_ros.errors import InputError
+from robodyn_ros.nodes.common.client_library import RELIABLE, steady_timer
 from robodyn_ros.nodes.common.messages import decode
 from robodyn_ros.nodes.common.parameters import NodeParameters
-from robodyn_ros.nodes.common.qos import RELIABLE
-from robodyn_ros.nodes.common.timers import steady_timer
 from robodyn_ros.plugins import raised
 from robodyn_ros.settings import CheckedSettings, setting
 

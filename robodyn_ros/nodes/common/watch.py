@@ -20,10 +20,10 @@ from rclpy.parameter import parameter_value_to_python
 from sensor_msgs.msg import JointState
 
 from robodyn_ros.control.laws.hand_guiding import FAR
-from robodyn_ros.errors import InputError
+from robodyn_ros.errors import InputError, NotReadyError
 from robodyn_ros.kinematics import Kinematics
+from robodyn_ros.nodes.common.client_library import NEWEST, RELIABLE
 from robodyn_ros.nodes.common.messages import JointOrder, seconds, to_matrix
-from robodyn_ros.nodes.common.qos import NEWEST, RELIABLE
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.robot import tip
@@ -63,6 +63,12 @@ ASKED = {
 
 MOVED = 1e-4
 """Displacement of the reference that shows that a motion has begun [rad] or [m]."""
+
+STANDSTILL = 0.02
+"""Greatest speed of each joint of an arm at rest [rad/s] or [m/s]."""
+
+START_TOLERANCE = 0.02
+"""Greatest distance of the arm from the start of a plan [rad] or [m]."""
 
 
 class Watch:
@@ -166,6 +172,38 @@ def merged_values(message: JointState, values: Any, order: JointOrder, before: A
     found = np.zeros(len(order.names))
     found[here] = np.array(values)[there]
     return found if np.isfinite(found).all() else before
+
+
+def rest_position(watch: Watch) -> Array:
+    """The position of the arm at rest: its reference if that is known, else its position, (n,) in [rad] or [m].
+
+    Raises:
+        NotReadyError: there is no state yet, or it moves.
+    """
+    if watch.q is None:
+        raise NotReadyError("no joint states have come yet")
+    fast = np.abs(watch.qd)
+    if (fast > STANDSTILL).any():
+        joint = int(np.argmax(fast))
+        name = watch.robot.joint_names[joint]
+        raise NotReadyError(f"the arm moves: joint {name!r} by {watch.qd[joint]:.3g} per s; a plan begins at rest")
+    reference = watch.reference
+    return np.array(
+        watch.q if reference is None or (np.abs(reference - watch.q) > START_TOLERANCE).any() else reference
+    )
+
+
+def check_start(watch: Watch, start: Array) -> None:
+    """Check that the arm rests at the start (n,) of a plan.
+
+    Raises:
+        NotReadyError: it has another position, or moves.
+    """
+    away = np.abs(rest_position(watch) - start)
+    if (away > START_TOLERANCE).any():
+        joint = int(np.argmax(away))
+        name = watch.robot.joint_names[joint]
+        raise NotReadyError(f"the arm is not at the start of the plan: joint {name!r} is {away[joint]:.3g} away")
 
 
 class PoseWatch:

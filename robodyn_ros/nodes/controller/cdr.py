@@ -29,7 +29,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.errors import InputError
-from robodyn_ros.nodes.client_library import RMWError
+from robodyn_ros.nodes.common.client_library import RMWError
 from robodyn_ros.nodes.common.messages import HEADER, NANO, JointOrder, Stamp, decode, padding, to_trajectory
 from robodyn_ros.robot.pose import Array
 

@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Outputs of the controller: commands, their terms, and statistics for the diagnostics."""
+"""Outputs of the controller: commands and their terms, statistics for the diagnostics, and reports of faults."""
 
 from __future__ import annotations
 
@@ -11,21 +11,31 @@ from typing import Any
 
 import numpy as np
 from rclpy.lifecycle import LifecycleNode
+from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension, MultiArrayLayout
 
 from robodyn_ros.control.drives import MitCommand
+from robodyn_ros.control.faults.active_fault import ActiveFault
+from robodyn_ros.control.faults.table import FAULTS
+from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.step import Command
-from robodyn_ros.nodes.client_library import RCLError
-from robodyn_ros.nodes.common.diagnostics import Faults
+from robodyn_ros.nodes.common.client_library import RECORDED, RCLError, wait_until_delivered
+from robodyn_ros.nodes.common.diagnostics import PAUSE, Faults
 from robodyn_ros.nodes.common.messages import Stamp
-from robodyn_ros.nodes.common.qos import RECORDED, wait_until_delivered
 from robodyn_ros.nodes.controller.cdr import CdrTemplate
 from robodyn_ros.nodes.controller.realtime.thread import CommandTopic
 from robodyn_ros.robot.pose import Array
 
 TERMS = ("gravity", "coriolis", "inertia", "friction", "feedback", "total")
 """The terms of the control law with a topic ``~/efforts/<term>`` of their own."""
+
+
+LASTING = 1.0
+"""Time at the effort limit in every command after which a joint is reported as a problem [s]."""
+
+PUBLISHERS_ALLOWED = {"~/commands": 1, "~/joint_commands": 1, "~/mit_commands": 1, "~/reference": 1}
+"""Topic → greatest number of its publishers; that of ``joint_states`` is a setting."""
 
 
 class Output:
@@ -43,10 +53,8 @@ class Output:
             arm: names of the arm's joints, in its order.
             joints: the same names in the order of ``~/commands``.
         """
-        self._node = node
         n = len(arm)
         self.order = np.array([arm.index(name) for name in joints], dtype=np.intp)
-        self._order = None if arm == joints else self.order
         self._joint_commands = Topic(node, faults, "~/joint_commands", JointState(name=joints), n, "effort")
         self._commands = Topic(node, faults, "~/commands", Float64MultiArray(), n, "data")
         self._mit = Topic(node, faults, "~/mit_commands", mit_message(n), len(MitCommand._fields) * n, "data")
@@ -74,8 +82,7 @@ class Output:
 
     def publish_command(self, stamp: Stamp, effort: Array) -> None:
         """Publish efforts (n,) in the arm's order; a command has the stamp of its state."""
-        if self._order is not None:
-            effort = effort[self._order]
+        effort = effort[self.order]
         if self._joint_commands.subscribed:
             self._joint_commands.publish(stamp, effort=effort)
         if self._commands.subscribed:
@@ -89,7 +96,7 @@ class Output:
     def publish_mit(self, stamp: Stamp, command: MitCommand) -> None:
         """Publish a command in MIT mode, in the arm's order and at the motors."""
         rows = np.column_stack(command)
-        self._mit.publish(stamp, data=(rows if self._order is None else rows[self._order]).ravel())
+        self._mit.publish(stamp, data=rows[self.order].ravel())
 
     def wait_until_delivered(self) -> None:
         """Wait until reliable subscribers have the last command."""
@@ -112,11 +119,6 @@ class Output:
             topic.publish(stamp, effort=getattr(command.efforts, term))
         if self._error.subscribed:
             self._error.publish(stamp, position=command.error, velocity=command.reference.qd - command.state[1])
-
-    def destroy(self) -> None:
-        """Withdraw the topics."""
-        for topic in self._all:
-            self._node.destroy_lifecycle_publisher(topic.publisher)
 
 
 def mit_message(n: int) -> Float64MultiArray:
@@ -169,10 +171,6 @@ class Topic:
             self._write(self.template.fill(stamp, **values))
         except RCLError as problem:
             self._faults.count("message not published", f"{self._topic}: {problem}")
-
-
-LASTING = 1.0
-"""Time at the effort limit in every command after which a joint is reported as a problem [s]."""
 
 
 class LoopStatistics:
@@ -316,3 +314,83 @@ class LoopStatistics:
         self._sent = 0
         self._latest = None
         self._limited = np.zeros((2, 1 + len(self._joints)), dtype=np.int64)
+
+
+class FaultReport:
+    """Counts each fault of a loop when it begins, and logs its end.
+
+    Attributes:
+        lasts: True from the report of a fault to the report of its end.
+    """
+
+    def __init__(self, loop: ControlLoop, faults: Faults, log: Any) -> None:
+        """
+        Args:
+            loop: whose faults are reported.
+            faults: counts them.
+            log: the node's logger.
+        """
+        self._loop, self._faults, self._log = loop, faults, log
+        self._last: ActiveFault | None = None
+        self.lasts = False
+
+    @property
+    def state(self) -> str:
+        """The active fault, and the reaction to it; "" if there is none."""
+        fault = self._loop.fault
+        latched = ", latched" if fault is not None and fault.latched else ""
+        return "" if fault is None else f"{FAULTS[fault.kind].words}: {fault.phase}{latched}"
+
+    def update(self, command: Command | None) -> None:
+        """Count a fault that has just begun, or log that one is over; to be called with each command."""
+        fault = self._loop.fault
+        if fault is self._last:
+            return
+        if fault is not None and command is not None:
+            self._faults.count(FAULTS[fault.kind].words, f"{command.problem}; the reaction is {fault.phase}")
+        elif fault is None:
+            self.say_over()
+        self._last, self.lasts = fault, fault is not None
+
+    def say_over(self) -> None:
+        """Log that a fault is over."""
+        self.lasts = False
+        self._log.info("the fault is over: the arm is held where it is", throttle_duration_sec=PAUSE)
+
+
+class PublisherConflicts:
+    """Scans topics for more publishers than are allowed.
+
+    A publisher with this node's own name may be one that the node has destroyed, of the configuration before: an
+    executor keeps it until it has handled earlier events. So it counts only if it is still there at the next scan.
+    """
+
+    def __init__(self, node: Node) -> None:
+        """
+        Args:
+            node: whose graph.
+        """
+        self._node = node
+        self._states = node.resolve_topic_name("joint_states")
+        self._allowed = {node.resolve_topic_name(topic): count for topic, count in PUBLISHERS_ALLOWED.items()}
+        self._suspected: set[str] = set()  # topics with more than one publisher of this node's name
+
+    def scan(self, state_publishers: int) -> str:
+        """The first topic with too many publishers, and their nodes; "" if there is none.
+
+        Args:
+            state_publishers: greatest number of publishers of ``joint_states``.
+        """
+        suspected, self._suspected = self._suspected, set()
+        own = self._node.get_name(), self._node.get_namespace()
+        for topic, most in (self._allowed | {self._states: state_publishers}).items():
+            if self._node.count_publishers(topic) <= most:
+                continue
+            found = self._node.get_publishers_info_by_topic(topic)
+            if all((info.node_name, info.node_namespace) == own for info in found):
+                self._suspected.add(topic)
+                if topic not in suspected:
+                    continue
+            names = sorted(info.node_name for info in found)
+            return f"{topic} has {len(names)} publishers ({', '.join(names)}), not {most}"
+        return ""

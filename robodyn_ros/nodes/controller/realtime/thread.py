@@ -25,7 +25,8 @@ from robodyn_ros.control.core_library import Core, caller_library, core_structs
 from robodyn_ros.control.drives import Transmission
 from robodyn_ros.engine.c_structs import Record
 from robodyn_ros.errors import NotReadyError
-from robodyn_ros.nodes.client_library import check_for_type_support, rclpy_implementation
+from robodyn_ros.nodes.common.client_library import check_for_type_support, rclpy_implementation
+from robodyn_ros.nodes.common.threads import Allocator
 from robodyn_ros.nodes.controller.cdr import CdrTemplate, MessageLayout
 
 CODE = Path(__file__).with_name("thread.c")
@@ -150,13 +151,9 @@ class RealtimeThread:
     def _set_allocator(self, message: Any) -> None:
         """The allocator of rcutils: a message beyond ``LARGEST`` makes the buffer grow."""
         utils = ctypes.CDLL("librcutils.so")
-
-        class Allocator(ctypes.Structure):
-            _fields_ = (("pointers", ctypes.c_void_p * 5),)
-
         utils.rcutils_get_default_allocator.restype = Allocator
         allocator = utils.rcutils_get_default_allocator()
-        message.allocator[:] = [pointer or 0 for pointer in allocator.pointers]
+        message.allocator[:] = [getattr(allocator, name) or 0 for name, *_ in Allocator._fields_]
         # This allocator must make the buffer, because it may have to free it.
         utils.rcutils_uint8_array_init.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)
         message.buffer[...] = message.capacity[...] = 0
