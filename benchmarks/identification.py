@@ -39,7 +39,7 @@ from identified import AWKWARD, RR, Unknown, panda  # noqa: E402
 import robodyn_ros as rd  # noqa: E402
 from robodyn_ros.cli.simulate import make_loop, make_simulated  # noqa: E402
 from robodyn_ros.control import Trajectory, rest_to_rest  # noqa: E402
-from robodyn_ros.dynamics.inertial_parameters import least_eigenvalues  # noqa: E402
+from robodyn_ros.dynamics.parameters import least_eigenvalues  # noqa: E402
 from robodyn_ros.dynamics.rnea import RNEA  # noqa: E402
 from robodyn_ros.identification import IdentificationSettings, identify  # noqa: E402
 from robodyn_ros.identification.estimation.base_parameters import MOMENT_DEGREE, base_parameters  # noqa: E402

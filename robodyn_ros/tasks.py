@@ -30,7 +30,7 @@ from robodyn_ros.control.loop_settings import (
 )
 from robodyn_ros.control.motion.point_to_point import point_to_point
 from robodyn_ros.control.parameter_file import FileParameters
-from robodyn_ros.document.numbers import digits
+from robodyn_ros.document.text import digits
 from robodyn_ros.dynamics.parameters import Payload
 from robodyn_ros.errors import InputError, LoadWarning
 from robodyn_ros.plugins import create

@@ -16,7 +16,7 @@ from robodyn_ros.cli.demo.plot import draw
 from robodyn_ros.cli.demo.run import GAINS, ROBOT
 from robodyn_ros.cli.motion import POSES, REST, TOUR, tour
 from robodyn_ros.control.motion.trajectory import RunRecord
-from robodyn_ros.document.numbers import digits, quantity
+from robodyn_ros.document.text import digits, quantity
 from robodyn_ros.errors import InputError
 
 START, RATE = 12.5, 500.0

@@ -17,7 +17,7 @@ from robodyn_ros.control.commissioning.findings import DRIFT, MIRROR, Commission
 from robodyn_ros.control.commissioning.procedure import Commissioning
 from robodyn_ros.control.drives import DriveCompensation, Transmission, TransmissionSettings
 from robodyn_ros.document.html import html
-from robodyn_ros.document.markdown import markdown
+from robodyn_ros.document.latex import markdown
 from robodyn_ros.simulation.plant.joint_effects import FrictionSettings
 from robodyn_ros.simulation.plant.native import Plant
 

@@ -40,8 +40,7 @@ from robodyn_ros.document.blocks import (
     table,
 )
 from robodyn_ros.document.html import html
-from robodyn_ros.document.latex import ENGINES, pdf, tex
-from robodyn_ros.document.markdown import markdown
+from robodyn_ros.document.latex import ENGINES, markdown, pdf, tex
 from robodyn_ros.document.mathml import mathml
 from robodyn_ros.document.text import text, text_lines, unicode, width
 

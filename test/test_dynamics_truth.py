@@ -16,7 +16,7 @@ from numpy.testing import assert_allclose
 import robodyn_ros as rd
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.equations import solve_symmetric
-from robodyn_ros.dynamics.newton_euler import forward_dynamics
+from robodyn_ros.dynamics.rnea import forward_dynamics
 
 pytest.importorskip("pinocchio", reason="Pinocchio (PyPI: pin) is the independent truth of these tests")
 from truth import Pinocchio

@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose
 from truth import Pinocchio
 
 import robodyn_ros as rd
-from robodyn_ros.dynamics.inertial_parameters import standard_parameters
+from robodyn_ros.dynamics.parameters import standard_parameters
 from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.errors import InputError
 from robodyn_ros.identification import identify

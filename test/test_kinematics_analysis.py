@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 import robodyn_ros as rd
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import Kinematics
-from robodyn_ros.kinematics.manipulability import ANGULAR, LINEAR, analyse, manipulability
+from robodyn_ros.kinematics.workspace import ANGULAR, LINEAR, analyse, manipulability
 
 PLANE = (0, 2, 4)  # x, z and the turn about y
 

@@ -66,8 +66,7 @@ def test_rotations_are_even() -> None:
 
 def test_dexterity_of_a_spherical_wrist() -> None:
     """Three long joints and a wrist whose axes meet: every orientation inside, fewer at the edge, none outside."""
-    from robodyn_ros.kinematics.dh import DHRow, DHTable
-    from robodyn_ros.kinematics.dh_robot import LinkData, robot_from_dh
+    from robodyn_ros.kinematics.dh import DHRow, DHTable, LinkData, robot_from_dh
 
     table = DHTable(
         (

@@ -65,7 +65,7 @@ def run(args: Namespace) -> ExitCode:
         return ExitCode.YES
     content = _writers()[kind](document)
     if kind == "pdf" and args.out is None:
-        from robodyn_ros.dynamics.symbolic.export.listing import identifier
+        from robodyn_ros.dynamics.symbolic.listing import identifier
 
         args.out = f"{identifier(dynamics.robot.name)}.pdf"
     _write(content, args.out)
@@ -97,8 +97,7 @@ def _writers() -> dict[str, Callable[[Document], str | bytes]]:
     """Format → the function that writes a document in it."""
     from robodyn_ros.document.blocks import data
     from robodyn_ros.document.html import html
-    from robodyn_ros.document.latex import pdf, tex
-    from robodyn_ros.document.markdown import markdown
+    from robodyn_ros.document.latex import markdown, pdf, tex
     from robodyn_ros.document.text import text
 
     return {"text": text, "markdown": markdown, "html": html, "latex": tex, "pdf": pdf, "json": data}

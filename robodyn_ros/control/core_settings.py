@@ -39,8 +39,7 @@ from robodyn_ros.control.step import (
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.sensitivity import sensitivity_parameters, sensitivity_program
-from robodyn_ros.engine.c_functions import plain_function, run_library, start_library_of
-from robodyn_ros.engine.c_structs import CStructs, Record, memory_at
+from robodyn_ros.engine.c_interface import CStructs, Record, memory_at, plain_function, run_library, start_library_of
 from robodyn_ros.engine.tracing import TraceError
 from robodyn_ros.errors import NotReadyError
 from robodyn_ros.robot.configuration import ConfigurationSpace

@@ -55,7 +55,7 @@ from robodyn_ros.control.motion.streams import StreamedTool, StreamSettings
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.control.step import Command, checked_total
 from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.engine.c_structs import Record
+from robodyn_ros.engine.c_interface import Record
 from robodyn_ros.errors import (
     EffortError,
     FutureStateError,

@@ -33,7 +33,7 @@ from robodyn_ros.document.blocks import (
 )
 from robodyn_ros.document.mathml import STYLE as MATH_STYLE
 from robodyn_ros.document.mathml import math_font, mathml
-from robodyn_ros.document.text import unicode, width
+from robodyn_ros.document.text import block_text, unicode, width
 
 WIDTH = 100
 """Letters and signs in a line of a formula, counted as in plain text."""
@@ -178,3 +178,23 @@ def _tall(formula: str) -> str:
 
 def _prose(text: str) -> str:
     return "".join(mathml(part) if formula else escape(part) for formula, part in split(text))
+
+
+class Summarised:
+    """Base of the classes whose objects show themselves in a few lines: as text at a prompt, as a table in a notebook.
+
+    ``repr`` gives the text and ``_repr_html_``, which Jupyter calls, the HTML; both escape names from a URDF.
+    """
+
+    def summary(self) -> tuple[Block, ...]:
+        """Return the blocks that describe the object."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        try:
+            return block_text(self.summary())
+        except AttributeError:  # the constructor of the object has not finished
+            return object.__repr__(self)
+
+    def _repr_html_(self) -> str:
+        return block_html(self.summary())

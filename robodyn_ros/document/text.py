@@ -373,3 +373,24 @@ def _table(block: TableBlock, columns: int) -> Iterator[str]:
         yield from (" " * before + line for line in more)
         if place == 0:
             yield INDENT + "─" * (before + min(widths[-1], rest) - len(INDENT))
+
+
+SMALLEST = 5e-4
+"""Magnitude below which only the bound ``<0.001`` is written."""
+
+
+def quantity(value: float, unit: str) -> str:
+    """Format a length [m] or an angle [rad] in thousandths with three digits, for example ``0.412 mrad``."""
+    return f"{digits(1e3 * value)} m{unit}"
+
+
+def digits(value: float) -> str:
+    """Format a number with three digits, or with all digits before the point if they are more.
+
+    A number too small for three decimal places becomes ``<0.001``, and zero becomes ``0``.
+    """
+    magnitude = abs(value)
+    if magnitude < SMALLEST:
+        return "0" if value == 0.0 else "<0.001" if value > 0.0 else ">-0.001"
+    places = 0 if magnitude >= 99.95 else 1 if magnitude >= 9.995 else 2 if magnitude >= 0.9995 else 3
+    return f"{value:.{places}f}"

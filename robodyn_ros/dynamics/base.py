@@ -18,15 +18,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.document.blocks import Block, literal_table, literal_text
-from robodyn_ros.document.summary import Summarised
-from robodyn_ros.dynamics.inertial_parameters import standard_parameters
-from robodyn_ros.dynamics.parameters import Parameters
-from robodyn_ros.dynamics.results import finite_result
+from robodyn_ros.document.html import Summarised
+from robodyn_ros.dynamics.parameters import Parameters, standard_parameters
 from robodyn_ros.errors import ModelError
 from robodyn_ros.plugins import require
 from robodyn_ros.robot import Robot, as_robot
-from robodyn_ros.robot.checks import check_moves_inertia
 from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot.tree import check_moves_inertia
 
 
 class Energy(NamedTuple):
@@ -220,3 +218,33 @@ def check_results(dynamics: Dynamics) -> None:
 
 
 require("dynamics", Dynamics, {}, "robot", "parameters", check=check_results)
+
+
+def finite_result(method: str, answer: object, shape: tuple[int, ...]) -> Array:
+    """A result of a plugin.
+
+    Args:
+        method: which gave it.
+        answer: the result.
+        shape: that it should have.
+
+    Raises:
+        ModelError: it is not a finite array of floats of this shape; the message says what it is.
+    """
+    if not isinstance(answer, (np.ndarray, np.floating)):
+        raise ModelError(f"dynamics plugin: {method} {_gives(answer)}")
+    array: Array = np.asarray(answer)
+    if array.shape != shape or array.dtype.kind not in "fi" or not np.isfinite(array).all():
+        raise ModelError(f"dynamics plugin: {method} gives no finite numbers of shape {shape}, but {answer!r}")
+    return array
+
+
+def _gives(answer: object) -> str:
+    if answer is None:
+        return "returns None: is its return statement missing?"
+    said = f"gives no array, but a {type(answer).__name__}"
+    try:
+        np.asarray(answer)
+    except Exception as cause:  # of whatever object it is
+        return f"{said}: {cause}"
+    return said

@@ -18,29 +18,24 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, wraps
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.dynamics.base import Dynamics, Energy, ForwardDerivatives, InverseDerivatives, Momentum, Power, Terms
-from robodyn_ros.dynamics.inertial_parameters import parameters_of
-from robodyn_ros.dynamics.parameters import Parameters
+from robodyn_ros.dynamics.equations import Equations
+from robodyn_ros.dynamics.parameters import Parameters, parameters_of
 from robodyn_ros.engine import Kernel, Program, digest
-from robodyn_ros.engine.c_functions import plain_function
+from robodyn_ros.engine.c_interface import plain_function
+from robodyn_ros.engine.casadi import ca
 from robodyn_ros.engine.states import as_states, refuse_non_finite
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.kinematics.tree import Tree, build_tree, geometry
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array, read_only
-
-if TYPE_CHECKING:
-    import casadi as ca
-
-    from robodyn_ros.dynamics.equations import Equations
-
 
 ARGUMENTS = {
     "q": "positions, (n,) or (N, n), in [rad] or [m]",
@@ -282,8 +277,6 @@ class CompiledDynamics(Dynamics):
         names = known[quantity].inputs.split()
 
         def build() -> tuple[list[ca.SX], list[ca.SX]]:
-            from robodyn_ros.engine.casadi import ca
-
             states = [ca.SX.sym(name, n) for name in names]
             parameters = ca.SX.sym("parameters", len(self.symbols))
             return [*states, parameters], self.expressions(quantity, states, parameters)

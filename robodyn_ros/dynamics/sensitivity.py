@@ -19,21 +19,16 @@ Source: linearity in the parameters: Siciliano et al., Robotics: Modelling, Plan
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from robodyn_ros.dynamics.compiled import CompiledDynamics
-from robodyn_ros.dynamics.inertial_parameters import parameters_of
-from robodyn_ros.dynamics.parameters import Payload
+from robodyn_ros.dynamics.parameters import Payload, parameters_of
 from robodyn_ros.engine import Program, digest
+from robodyn_ros.engine.casadi import ca
+from robodyn_ros.kinematics.forward import geometric_jacobian, placed
 from robodyn_ros.kinematics.se3 import from_pose
 from robodyn_ros.robot import Link, Robot
 from robodyn_ros.robot.pose import Array
-
-if TYPE_CHECKING:
-    import casadi as ca
-
 
 LEVER = 0.1
 """Distance from the origin of the tool at which a payload or a force may be [m]."""
@@ -58,9 +53,6 @@ def sensitivity_program(dynamics: CompiledDynamics) -> Program:
     n, mapping, ends = robot.n, dynamics.inertial_map, tools(dynamics.robot)
 
     def build() -> tuple[list[ca.SX], list[ca.SX]]:
-        from robodyn_ros.engine.casadi import ca
-        from robodyn_ros.kinematics.expressions import geometric_jacobian, placed
-
         q, qd, qdd = (ca.SX.sym(name, n) for name in ("q", "qd", "qdd"))
         model, bodies = ca.SX.sym("model", len(dynamics.symbols)), ca.SX.sym("bodies", mapping.shape[1])
         equations, pi = dynamics.equations(), ca.SX.sym("pi", mapping.shape[0])

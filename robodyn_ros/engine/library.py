@@ -46,7 +46,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple, TypeVar
 
-from robodyn_ros.engine.casadi import has_casadi
+from robodyn_ros.engine.casadi import ca, has_casadi
 from robodyn_ros.errors import RobodynError
 
 log = logging.getLogger("robodyn_ros")
@@ -547,8 +547,6 @@ def _casadi_version() -> str:
     try:
         return version("casadi")
     except PackageNotFoundError:  # built from source, or by a distribution: it is there without being listed
-        from robodyn_ros.engine.casadi import ca
-
         return str(ca.__version__)
 
 

@@ -12,10 +12,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import casadi as ca
+from robodyn_ros.engine.casadi import ca
 
 
 @dataclass(frozen=True)
@@ -48,8 +46,6 @@ class Program:
         The check is the sum of the inputs: a NaN or an infinity among them is noticed in compiled code, even where the
         results do not depend on it. The last functions are kept, for others with the same arm ask for the same ones.
         """
-        from robodyn_ros.engine.casadi import ca
-
         kept = _functions.pop((self.name, self.key), None)
         if kept is None:
             symbols, results = self.build()

@@ -25,12 +25,11 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
 
+from robodyn_ros.engine.casadi import ca
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.robot.pose import Array
 
 if TYPE_CHECKING:
-    import casadi as ca
-
     from robodyn_ros.engine.program import Program
 
 Elements = NDArray[np.object_]
@@ -212,8 +211,6 @@ class TracedArray(NDArrayOperatorsMixin):
 
 def symbols(name: str, shape: tuple[int, ...]) -> Any:
     """New symbols in the shape of an array: a :class:`TracedArray`, for functions that take an array."""
-    from robodyn_ros.engine.casadi import ca
-
     found = np.empty(shape, object)
     for index in np.ndindex(shape):
         found[index] = ca.SX.sym("_".join([name, *map(str, index)]))
@@ -222,8 +219,6 @@ def symbols(name: str, shape: tuple[int, ...]) -> Any:
 
 def column(values: Sequence[Any]) -> ca.SX:
     """Arrays, traced or not, one after the other as one column of expressions, each in row-major order."""
-    from robodyn_ros.engine.casadi import ca
-
     return ca.vertcat(*(ca.SX(item) for value in values for item in elements_of(value).ravel()), ca.SX(0, 1))
 
 
@@ -344,8 +339,6 @@ def _casadi(name: str) -> Callable[..., Any]:
     """A function of CasADi, found when it is called; numbers become constants of expressions."""
 
     def call(*values: Any) -> Any:
-        from robodyn_ros.engine.casadi import ca
-
         return getattr(ca, name)(*map(ca.SX, values))
 
     return call
@@ -430,21 +423,15 @@ def _zeros_like(value: Any, **_: Any) -> Array:
 
 
 def _matrix(elements: Elements) -> ca.SX:
-    from robodyn_ros.engine.casadi import ca
-
     return ca.reshape(column([elements.T]), *elements.shape)
 
 
 def _solve(matrix: Any, right: Any) -> Any:
     """A⁻¹ b by CasADi's QR decomposition; b (n,) or (n, k)."""
-    from robodyn_ros.engine.casadi import ca
-
     return _solved(ca.solve, matrix, right)
 
 
 def _solved(solve: Callable[[ca.SX, ca.SX], ca.SX], matrix: Any, right: Any) -> Any:
-    from robodyn_ros.engine.casadi import ca
-
     given = elements_of(right)
     found = ca.densify(solve(_matrix(elements_of(matrix)), _matrix(given.reshape(len(given), -1))))
     return _wrapped(_scalars(ca.vec(found.T)).reshape(given.shape))
@@ -464,8 +451,6 @@ def solve_symmetric(matrix: ca.SX, right: ca.SX) -> ca.SX:
     It goes from the last coordinate to the first, which suits a mass matrix: no zero between branches of a tree is
     lost, and the tips' part is known first (Featherstone, Rigid Body Dynamics Algorithms, section 6.5).
     """
-    from robodyn_ros.engine.casadi import ca
-
     n = matrix.shape[0]
     left, inverse, x = ca.SX(matrix), ca.SX.zeros(n), ca.SX(right)
     lower = ca.SX.eye(n)

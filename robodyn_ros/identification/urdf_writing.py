@@ -19,7 +19,7 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.linalg import eigh
 
-from robodyn_ros.dynamics.inertial_parameters import (
+from robodyn_ros.dynamics.parameters import (
     least_eigenvalues,
     moved,
     parameters_of,
@@ -30,8 +30,8 @@ from robodyn_ros.dynamics.inertial_parameters import (
 )
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Body, Inertial, Robot
+from robodyn_ros.robot.description import UrdfEditor
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.robot.urdf_editor import UrdfEditor
 
 LEAST_REST = 0.1
 """Least ratio of a body that remains in its moving link, in every direction of its pseudo-inertia."""

@@ -30,7 +30,7 @@ from robodyn_ros.control.commissioning.findings import CommissionerSettings, Com
 from robodyn_ros.control.commissioning.procedure import Commissioning
 from robodyn_ros.control.drives import CompensationSettings, DriveCompensation
 from robodyn_ros.document.html import html
-from robodyn_ros.document.markdown import markdown
+from robodyn_ros.document.latex import markdown
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.nodes.common.arm_parameters import (
     DESCRIPTION,

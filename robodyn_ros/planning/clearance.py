@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from robodyn_ros.engine.casadi import ca
-from robodyn_ros.kinematics.expressions import placed
+from robodyn_ros.kinematics.forward import placed
 from robodyn_ros.planning.obstacles import Obstacle, Sphere
 from robodyn_ros.planning.smooth_model import SmoothModel
 from robodyn_ros.robot import Robot

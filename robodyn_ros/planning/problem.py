@@ -17,7 +17,7 @@ from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.engine.casadi import ca
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import Kinematics, se3
-from robodyn_ros.kinematics.expressions import placed
+from robodyn_ros.kinematics.forward import placed
 from robodyn_ros.kinematics.inverse.task import Task
 from robodyn_ros.kinematics.target import ToolTarget
 from robodyn_ros.kinematics.workspace import random_positions

@@ -20,11 +20,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.errors import InputError
-from robodyn_ros.robot.description import read_document
+from robodyn_ros.robot.description import UrdfEditor, read_document
 from robodyn_ros.robot.pose import Array, Pose, read_only
 from robodyn_ros.robot.robot import Inertial, Joint, Robot
 from robodyn_ros.robot.tree import build_robot
-from robodyn_ros.robot.urdf_editor import UrdfEditor
 from robodyn_ros.suggestions import is_it
 
 
@@ -229,7 +228,7 @@ class LockedJoints:
             leader = self.whole.joint_names[body.coordinate]
             if leader in given:
                 joint = body.joint
-                moved = joint.origin @ _motion(joint, body.ratio * given[leader] + body.offset)
+                moved = joint.origin @ joint.motion(body.ratio * given[leader] + body.offset)
                 found[joint.name] = replace(joint, type="fixed", origin=moved, mimic=None)
         return found
 
@@ -252,16 +251,6 @@ def _unknown(robot: Robot, name: str) -> str:
     return (
         f"{name!r} is not in the robot; its joints are {', '.join(robot.joint_names)}{is_it(name, robot.joint_names)}"
     )
-
-
-def _motion(joint: Joint, position: float) -> Pose:
-    """The pose of the child link's frame in the joint's frame."""
-    if joint.is_prismatic:
-        return Pose(translation=read_only(position * joint.axis))
-    x, y, z = joint.axis
-    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    # Rodrigues' formula: Lynch and Park, Modern Robotics (2017), eq. 3.51.
-    return Pose(read_only(np.eye(3) + np.sin(position) * cross + (1.0 - np.cos(position)) * cross @ cross))
 
 
 def _edited(urdf: str, fixed: Iterable[Joint]) -> str:

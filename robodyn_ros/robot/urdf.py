@@ -39,13 +39,11 @@ import numpy as np
 from urdf_parser_py import urdf
 
 from robodyn_ros.errors import ConfigurationError, InputError, RobotDescriptionError, RobotDescriptionWarning
-from robodyn_ros.robot.checks import check_inertial, nearest_possible
-from robodyn_ros.robot.description import Finding, UrdfDocument, line_of, read_document, title_of
+from robodyn_ros.robot.description import UrdfDocument, UrdfEditor, line_of, read_document, title_of
 from robodyn_ros.robot.mjcf import CONSTRAINT, REMARK
 from robodyn_ros.robot.pose import MOMENTS, Array, Pose, read_only
-from robodyn_ros.robot.robot import Inertial, Joint, JointType, Mimic, Robot
-from robodyn_ros.robot.tree import build_robot
-from robodyn_ros.robot.urdf_editor import UrdfEditor
+from robodyn_ros.robot.robot import Finding, Inertial, Joint, JointType, Mimic, Robot
+from robodyn_ros.robot.tree import build_robot, check_inertial, nearest_possible
 from robodyn_ros.settings import NONE, CheckedSettings, names
 from robodyn_ros.suggestions import is_it
 
@@ -171,7 +169,7 @@ def load_robot(
             of the package ``robot_descriptions``, is accepted as well.
         accept: imperfections that are accepted with a warning; any other is refused. ``repaired_inertia``: an inertia
             that no body can have, on a link that moves, is replaced by the nearest possible one
-            (:func:`~robodyn_ros.robot.checks.nearest_possible`), also in ``Robot.urdf``. ``impossible_inertia``: it is
+            (:func:`~robodyn_ros.robot.tree.nearest_possible`), also in ``Robot.urdf``. ``impossible_inertia``: it is
             taken as it is, because M may be positive definite nevertheless. ``movable_base``: a ``floating`` or
             ``planar`` joint at the base (in an MJCF a ``free`` or ``ball`` joint) is welded. ``closed_loops``: closed
             loops, tendons and springs of an MJCF are left out, and a joint that mimics a missing one moves by itself.

@@ -18,7 +18,8 @@ from robodyn_ros.errors import InputError, RobotDescriptionError
 if TYPE_CHECKING:
     from robodyn_ros.cli.check.joints import Loads
     from robodyn_ros.robot import Robot
-    from robodyn_ros.robot.description import Finding, UrdfDocument
+    from robodyn_ros.robot.description import UrdfDocument
+    from robodyn_ros.robot.robot import Finding
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -85,7 +86,7 @@ def _loaded(args: Namespace, document: UrdfDocument, findings: list[Finding]) ->
     from robodyn_ros import create_dynamics
     from robodyn_ros.cli.check.joints import damping_findings, load_findings, loads, named_pose
     from robodyn_ros.cli.check.uncertainty import uncertainty_findings
-    from robodyn_ros.robot.description import Finding
+    from robodyn_ros.robot.robot import Finding
     from robodyn_ros.robot.urdf import build
     from robodyn_ros.simulation.plant.base import PlantSettings
 

@@ -17,8 +17,8 @@ from robodyn_ros.control.limits import check_position_limits
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Joint, Robot
-from robodyn_ros.robot.description import Finding
 from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot.robot import Finding
 from robodyn_ros.robot.urdf import NOT_KNOWN
 from robodyn_ros.simulation.plant.stiffness import decay_rates
 

@@ -19,10 +19,9 @@ import numpy as np
 
 from robodyn_ros.cli.check.urdf import Urdf, UrdfLink, shape_pose
 from robodyn_ros.errors import RobotDescriptionError
-from robodyn_ros.robot.checks import check_inertial
-from robodyn_ros.robot.description import Finding
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.robot.robot import Inertial
+from robodyn_ros.robot.robot import Finding, Inertial
+from robodyn_ros.robot.tree import check_inertial
 
 NO_SIZE = 1e-3
 """A link with a smaller diagonal has no size to compare with [m]."""

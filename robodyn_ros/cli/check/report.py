@@ -19,7 +19,7 @@ from robodyn_ros.cli.check.links import moving_links
 from robodyn_ros.cli.check.urdf import Urdf, UrdfJoint, UrdfLink
 from robodyn_ros.cli.console import console
 from robodyn_ros.robot import Robot
-from robodyn_ros.robot.description import Finding
+from robodyn_ros.robot.robot import Finding
 from robodyn_ros.robot.urdf import MOTION_LIMITS
 
 POSES_A_TABLE = 3

@@ -12,7 +12,7 @@ import numpy as np
 from robodyn_ros.control.faults.consistency import afforded, explained_efforts
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
-from robodyn_ros.robot.description import Finding
+from robodyn_ros.robot.robot import Finding
 
 WHOLE = 1.0
 """Ratio of the explained effort to the effort limit above which a drive without effort stays hidden [-]."""

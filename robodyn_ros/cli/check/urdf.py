@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robodyn_ros.robot.description import Finding, UrdfDocument, line_of, title_of
+from robodyn_ros.robot.description import UrdfDocument, line_of, title_of
 from robodyn_ros.robot.pose import MOMENTS, Array, Pose, read_only
-from robodyn_ros.robot.robot import Inertial
+from robodyn_ros.robot.robot import Finding, Inertial
 from robodyn_ros.robot.urdf import MOTION_LIMITS
 
 LIMITS: tuple[str, ...] = ("lower", "upper", "effort", "velocity", *MOTION_LIMITS)

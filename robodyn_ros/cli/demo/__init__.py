@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from robodyn_ros.cli.console import check_picture, console, print_json, with_folder
 from robodyn_ros.cli.parameters import GivenParameters, add_parameters, node_parameters
 from robodyn_ros.cli.verb import ExitCode, Verb, names, need_ros
-from robodyn_ros.document.numbers import quantity
+from robodyn_ros.document.text import quantity
 from robodyn_ros.plugins import available
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from robodyn_ros.control.motion.trajectory import RunRecord, Trajectory
-from robodyn_ros.document.numbers import digits, quantity
+from robodyn_ros.document.text import digits, quantity
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Joint, Robot
 from robodyn_ros.robot.pose import Array

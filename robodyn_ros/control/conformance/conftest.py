@@ -25,7 +25,7 @@ import robodyn_ros as rd
 from robodyn_ros.control.laws.base import Controller, Efforts, Reference
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.conformance import subject as tiers
-from robodyn_ros.dynamics.conformance.arms import ARMS
+from robodyn_ros.dynamics.conformance.subject import ARMS
 from robodyn_ros.plugins import available, load
 from robodyn_ros.robot.pose import Array
 

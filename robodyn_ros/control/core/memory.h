@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /* The memory of the loop. Numbers are doubles or int64_t and pointers, so that the structs have no gaps: Python reads
-   this file (engine/c_structs.py) and has them as records of NumPy. Arrays have N numbers, one for each joint. */
+   this file (engine/c_interface.py) and has them as records of NumPy. Arrays have N numbers, one for each joint. */
 
 #ifndef MEMORY_H
 #define MEMORY_H

@@ -37,8 +37,8 @@ from robodyn_ros.control.motion.following import Refused
 from robodyn_ros.control.motion.streams import OLDEST_FRAME, StreamedTool
 from robodyn_ros.control.step import StepSettings
 from robodyn_ros.dynamics.compiled import CompiledDynamics
-from robodyn_ros.dynamics.inertial_parameters import BASIS, moved, parameters_of, to_parameters
-from robodyn_ros.engine.c_structs import Record
+from robodyn_ros.dynamics.parameters import BASIS, moved, parameters_of, to_parameters
+from robodyn_ros.engine.c_interface import Record
 from robodyn_ros.engine.listing import c_number
 from robodyn_ros.engine.program import Program, digest
 from robodyn_ros.engine.tracing import TracedArray, column, elements_of, symbols

@@ -39,7 +39,7 @@ from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.sensitivity import sensitivity_parameters, sensitivity_program
-from robodyn_ros.dynamics.symbolic.export.listing import facts, plain
+from robodyn_ros.dynamics.symbolic.listing import facts, plain
 from robodyn_ros.engine.codegen import scalar_source
 from robodyn_ros.engine.program import Program
 from robodyn_ros.engine.tracing import TraceError

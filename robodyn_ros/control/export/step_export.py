@@ -19,7 +19,7 @@ from robodyn_ros.control.export.arm_data import table
 from robodyn_ros.control.loop_settings import LoopSettings
 from robodyn_ros.control.step import first_memory
 from robodyn_ros.dynamics.compiled import CompiledDynamics
-from robodyn_ros.dynamics.symbolic.export.listing import facts, identifier, plain
+from robodyn_ros.dynamics.symbolic.listing import facts, identifier, plain
 from robodyn_ros.engine.codegen import TERMS
 from robodyn_ros.engine.listing import UNARY, Angles, Statements
 from robodyn_ros.engine.tracing import TraceError

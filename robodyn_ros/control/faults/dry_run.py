@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.dynamics.results import finite_result
+from robodyn_ros.dynamics.base import Dynamics, finite_result
 from robodyn_ros.errors import ModelError, NotReadyError, RobodynError
 from robodyn_ros.plugins import raised
 from robodyn_ros.robot import reload_robot

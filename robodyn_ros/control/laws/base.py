@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import non_negative
 from robodyn_ros.document.blocks import Block, literal_table, literal_text
-from robodyn_ros.document.summary import Summarised
+from robodyn_ros.document.html import Summarised
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.parameters import Parameters
 from robodyn_ros.errors import EffortError, InputError

@@ -18,7 +18,7 @@ import numpy as np
 
 from robodyn_ros.control.core_library import Core
 from robodyn_ros.dynamics.task_space import arm_directions
-from robodyn_ros.engine.c_functions import plain_function
+from robodyn_ros.engine.c_interface import plain_function
 from robodyn_ros.engine.program import Program
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import Kinematics

@@ -10,8 +10,7 @@ import pytest
 
 import robodyn_ros as rd
 from robodyn_ros.dynamics.base import Terms
-from robodyn_ros.dynamics.conformance.arms import ARMS, planar, tool_arm, tree
-from robodyn_ros.dynamics.conformance.subject import DIFFERENCES, INPUTS, Subject, same
+from robodyn_ros.dynamics.conformance.subject import ARMS, DIFFERENCES, INPUTS, Subject, planar, same, tool_arm, tree
 from robodyn_ros.robot.pose import Array
 
 ROUND_TRIP = 1e-9

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import least_squares
 
 from robodyn_ros.checks import non_negative
-from robodyn_ros.dynamics.inertial_parameters import made_possible, standard_parameters
+from robodyn_ros.dynamics.parameters import made_possible, standard_parameters
 from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.errors import InputError
 from robodyn_ros.identification.estimation.base_parameters import BaseParameters, base_parameters

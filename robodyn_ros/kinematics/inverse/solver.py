@@ -20,9 +20,8 @@ from numpy.typing import ArrayLike
 from robodyn_ros.engine.states import as_states, refuse_non_finite
 from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.kinematics.forward import Kinematics
-from robodyn_ros.kinematics.inverse.null_space import NullSpaceObjective, centred
 from robodyn_ros.kinematics.inverse.step import build_step
-from robodyn_ros.kinematics.inverse.task import Task
+from robodyn_ros.kinematics.inverse.task import NullSpaceObjective, Task, centred
 from robodyn_ros.kinematics.se3 import as_pose
 from robodyn_ros.kinematics.tree import Tree
 from robodyn_ros.robot import Link, Pose, Robot
@@ -196,7 +195,7 @@ class InverseKinematics:
             start: start of the search, to which the turns of revolute joints are nearest, (n,); the middle of the
                 limits unless given.
             task: the components of the pose that count; all unless given.
-            objective: null-space objective, see :mod:`robodyn_ros.kinematics.inverse.null_space`.
+            objective: null-space objective, see :mod:`robodyn_ros.kinematics.inverse.task`.
 
         Raises:
             InputError: the target is no pose, or the start is not n finite numbers.

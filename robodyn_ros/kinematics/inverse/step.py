@@ -20,18 +20,17 @@ kinematic solutions with singularity robustness, J. Dyn. Sys. Meas. Control 108 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from robodyn_ros.engine import Kernel, Program, digest
+from robodyn_ros.engine.casadi import ca
+from robodyn_ros.kinematics.forward import geometric_jacobian, placed
 from robodyn_ros.kinematics.se3 import from_pose
 from robodyn_ros.kinematics.tree import Tree, geometry
 from robodyn_ros.robot import Link
 from robodyn_ros.robot.pose import Array
-
-if TYPE_CHECKING:
-    import casadi as ca
 
 
 class DampedStep(NamedTuple):
@@ -81,9 +80,6 @@ def build_step(tree: Tree, link: Link, compiled: bool) -> DampedStep:
 
 
 def _expressions(tree: Tree, link: Link) -> tuple[list[ca.SX], list[ca.SX]]:
-    from robodyn_ros.engine.casadi import ca
-    from robodyn_ros.kinematics.expressions import geometric_jacobian, placed
-
     n = tree.n
     q, secondary, parameters = ca.SX.sym("q", n), ca.SX.sym("secondary", n), ca.SX.sym("parameters", 38 + 2 * n)
     cuts = [0, *np.cumsum([3, 9, 18, 6, 2, n, n]).tolist()]
@@ -108,8 +104,6 @@ def _expressions(tree: Tree, link: Link) -> tuple[list[ca.SX], list[ca.SX]]:
 
 def _rotation_vector(rotation: ca.SX) -> ca.SX:
     """Return the logarithm by the quaternion; so3.log and so3.quaternion have the same in NumPy."""
-    from robodyn_ros.engine.casadi import ca
-
     (a, b, c), (d, e, f), (g, h, i) = ([rotation[j, k] for k in range(3)] for j in range(3))
     columns = [
         ca.vertcat(1 + a + e + i, h - f, c - g, d - b),
@@ -130,8 +124,6 @@ def _rotation_vector(rotation: ca.SX) -> ca.SX:
 
 def _solve(matrix: ca.SX, right: ca.SX) -> ca.SX:
     """Return x with A x = b for a symmetric positive definite A, by A = L D Lᵀ without a branch."""
-    from robodyn_ros.engine.casadi import ca
-
     n = right.numel()
     L = ca.SX.eye(n)
     D: list[ca.SX] = []

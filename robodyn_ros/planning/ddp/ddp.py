@@ -25,7 +25,7 @@ import numpy as np
 
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.engine import Program
-from robodyn_ros.engine.c_functions import start_batch
+from robodyn_ros.engine.c_interface import start_batch
 from robodyn_ros.engine.codegen import batch_source
 from robodyn_ros.engine.library import loaded
 from robodyn_ros.planning.cost import Cost

@@ -37,7 +37,7 @@ import numpy as np
 
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.engine import Program
-from robodyn_ros.engine.c_functions import text_key
+from robodyn_ros.engine.c_interface import text_key
 from robodyn_ros.engine.codegen import batch_source, scalar_source
 from robodyn_ros.engine.library import COMPILER_HINT, Wanted, is_listing, loaded, start_library
 from robodyn_ros.errors import NotReadyError

@@ -37,7 +37,7 @@ from robodyn_ros.checks import finite_array
 from robodyn_ros.control.drives import DriveCompensation
 from robodyn_ros.control.laws.base import FrictionCompensation
 from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.engine.c_functions import required, text_key
+from robodyn_ros.engine.c_interface import required, text_key
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot.pose import Array, read_only
 from robodyn_ros.settings import NONE, CheckedSettings, choice, names, setting, switch

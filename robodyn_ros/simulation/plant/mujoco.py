@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import is_finite
 from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.dynamics.inertial_parameters import parameters_of, standard_parameters
+from robodyn_ros.dynamics.parameters import parameters_of, standard_parameters
 from robodyn_ros.errors import ConfigurationError, need
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.description import read_document

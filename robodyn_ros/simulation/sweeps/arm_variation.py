@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Robot, reload_robot
-from robodyn_ros.robot.urdf_editor import UrdfEditor
+from robodyn_ros.robot.description import UrdfEditor
 
 AXES = "xyz"
 

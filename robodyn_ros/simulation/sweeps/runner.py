@@ -32,7 +32,7 @@ from robodyn_ros.control.motion.point_to_point import rest_to_rest
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.control.parameter_file import FileParameters, LoadedParameters
 from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.dynamics.inertial_parameters import standard_parameters
+from robodyn_ros.dynamics.parameters import standard_parameters
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.plugins import create, raised
 from robodyn_ros.robot import reload_robot

@@ -23,7 +23,7 @@ from sensor_msgs.msg import JointState
 
 from robodyn_ros.control.core_library import Core, caller_library, core_structs
 from robodyn_ros.control.drives import Transmission
-from robodyn_ros.engine.c_structs import Record
+from robodyn_ros.engine.c_interface import Record
 from robodyn_ros.errors import NotReadyError
 from robodyn_ros.nodes.common.client_library import check_for_type_support, rclpy_implementation
 from robodyn_ros.nodes.common.threads import Allocator

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from robodyn_ros import __version__
 from robodyn_ros.dynamics.compiled import CompiledDynamics
-from robodyn_ros.dynamics.symbolic.export.graph import Graph, Routine
+from robodyn_ros.dynamics.symbolic.graph import Graph, Routine
 from robodyn_ros.engine.listing import Operation
 
 # What the files of every language say about the arm, and what things are called in them.

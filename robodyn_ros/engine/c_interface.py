@@ -1,19 +1,90 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Structs of a C file as records of NumPy: the C file declares them, and both languages work on the same memory."""
+"""C from Python: the functions of a library, and the structs that both languages share.
+
+The C file declares its structs. They become records of NumPy, so that both languages work on the same memory.
+"""
 
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
+from robodyn_ros.engine.codegen import batch_source, kernel_source
+from robodyn_ros.engine.library import (
+    COMPILER_HINT,
+    CacheError,
+    CompilationError,
+    is_listing,
+    loaded,
+    make_library,
+    start_library,
+)
+from robodyn_ros.engine.program import Program
+from robodyn_ros.errors import NotReadyError
 from robodyn_ros.robot.pose import Array
+
+
+def text_key(text: str) -> str:
+    """The key of a library that is made of a text."""
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def required(what: str, name: str, key: str, source: Callable[[], str]) -> Any:
+    """A library as :func:`.loaded` has it.
+
+    Args:
+        what: needs it, for the message.
+        name: of a function in it.
+        key: tells libraries of that name apart.
+        source: writes the code.
+
+    Raises:
+        NotReadyError: there is no C compiler, or it fails; the message says how to get one, or what it said.
+    """
+    found = loaded(name, key, source)
+    if found is None:
+        raise NotReadyError(f"{what} {_reason(name, key, source)}")
+    return found
+
+
+def _reason(name: str, key: str, source: Callable[[], str]) -> str:
+    """Why there is no such library: what the compiler says, or that there is none."""
+    if not is_listing():
+        try:
+            make_library(name, key, source)
+        except (CacheError, CompilationError, OSError) as cause:
+            return f"cannot be compiled: {cause}"
+    return f"needs a C compiler, and none was found: {COMPILER_HINT}"
+
+
+def plain_function(program: Program) -> Any:
+    """A program as a C function of its inputs, the parameters and the memory for the result; None likewise."""
+    library = run_library(program)
+    return None if library is None else library[f"{program.name}_plain"]
+
+
+def run_library(program: Program) -> Any:
+    """The library of a program with ``run``, ``prepare`` and ``constants`` (:func:`.kernel_source`); None likewise."""
+    return loaded(program.name, program.key, lambda: kernel_source(program))
+
+
+def start_library_of(program: Program) -> None:
+    """Have that library made beside the program's work (:func:`.start_library`)."""
+    start_library(program.name, program.key, lambda: kernel_source(program))
+
+
+def start_batch(program: Program) -> None:
+    """Have the code of a program for many states made beside the program's work, likewise."""
+    start_library(f"{program.name}_batch", program.key, lambda: batch_source(program))
+
 
 NUMBERS = {"double": np.float64, "int64_t": np.int64}
 """Types of numbers in C → NumPy's. All are 8 bytes wide, and so are pointers, so that structs have no gaps."""

@@ -14,16 +14,13 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from robodyn_ros.dynamics.compiled import CompiledDynamics
+from robodyn_ros.engine.casadi import ca
 from robodyn_ros.engine.listing import Operation, read
 from robodyn_ros.errors import InputError, RobodynError
-
-if TYPE_CHECKING:
-    import casadi as ca
 
 FUNCTIONS = {name: name for name in ("tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "sqrt", "exp", "log")}
 FUNCTIONS |= {"fabs": "fabs", "sign": "sign", "atan2": "atan2", "pow": "pow", "constpow": "pow"}
@@ -52,8 +49,6 @@ class Graph:
         Raises:
             RobodynError: an operation that not every language has.
         """
-        from robodyn_ros.engine.casadi import ca
-
         self.nodes: list[Operation] = []
         self._index: dict[Operation, int] = {}
         self.outputs = [[-1] * result.numel() for result in results]
@@ -276,8 +271,6 @@ def routines(dynamics: CompiledDynamics, quantities: Sequence[str]) -> list[Rout
 
 
 def _routine(dynamics: CompiledDynamics, quantity: str) -> Routine:
-    from robodyn_ros.engine.casadi import ca
-
     known, n = dynamics.quantities(), dynamics.robot.n
     if quantity not in known:
         raise InputError("quantity", f"{quantity!r} is not one of {', '.join(known)}", quantity)

@@ -11,7 +11,7 @@ from robodyn_ros import __version__
 from robodyn_ros.document.blocks import Block, Document, EquationBlock, Section, SumBlock, TextBlock, quoted
 from robodyn_ros.document.latex import tex
 from robodyn_ros.dynamics.compiled import CompiledDynamics
-from robodyn_ros.dynamics.symbolic.export.listing import identifier
+from robodyn_ros.dynamics.symbolic.listing import identifier
 from robodyn_ros.dynamics.symbolic.typeset import DIGITS
 from robodyn_ros.dynamics.symbolic.writer import Legend, Readable, joints
 
