@@ -44,9 +44,9 @@ from robodyn_ros.dynamics.rnea import RNEA  # noqa: E402
 from robodyn_ros.identification import IdentificationSettings, identify  # noqa: E402
 from robodyn_ros.identification.estimation.base_parameters import MOMENT_DEGREE, base_parameters  # noqa: E402
 from robodyn_ros.identification.excitation import excite  # noqa: E402
-from robodyn_ros.identification.recording.csv import read_csv  # noqa: E402
+from robodyn_ros.identification.preparation import prepare  # noqa: E402
+from robodyn_ros.identification.recording.recording import read_csv  # noqa: E402
 from robodyn_ros.identification.settings import ExcitationSettings  # noqa: E402
-from robodyn_ros.identification.signals.prepare import prepare  # noqa: E402
 from robodyn_ros.robot import Robot  # noqa: E402
 from robodyn_ros.robot.pose import Array  # noqa: E402
 from robodyn_ros.simulation.trial.files import write_csv  # noqa: E402

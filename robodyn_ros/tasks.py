@@ -306,7 +306,7 @@ def identify(
 
     from robodyn_ros.identification import IdentificationSettings, Recording, SignalSettings, prepare, read_recording
     from robodyn_ros.identification import identify as identify_samples
-    from robodyn_ros.identification.signals.samples import RecordedSamples
+    from robodyn_ros.identification.samples import RecordedSamples
 
     robot = as_robot(robot)
     some = [recordings] if isinstance(recordings, (str, os.PathLike, Recording)) else list(recordings)

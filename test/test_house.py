@@ -48,7 +48,6 @@ APART = {
     "kinematics.inverse.null_space": "objectives that users choose and write",
     "kinematics.manipulability": "what users ask of a pose; the workspace is one of them",
     "identification.recording.bag": "a format: one of several behind one interface",
-    "identification.recording.csv": "a format: one of several behind one interface",
 }
 """Modules that one sibling alone imports, and why they are no part of it."""
 

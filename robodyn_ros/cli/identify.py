@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from robodyn_ros.identification import Identification
     from robodyn_ros.identification.estimation.payload import PayloadEstimate
     from robodyn_ros.identification.estimation.result import Parameter, Prediction
+    from robodyn_ros.identification.preparation import PreparedSamples
     from robodyn_ros.identification.recording.recording import RecordedTrack, RecordingSource
     from robodyn_ros.identification.settings import SignalSettings
-    from robodyn_ros.identification.signals.prepare import PreparedSamples
     from robodyn_ros.robot import Joint, Robot
 
 TIMES = ("auto", "stamp", "received")
@@ -113,7 +113,7 @@ def identify_arm(args: Namespace) -> ExitCode:
     from robodyn_ros.document.html import html
     from robodyn_ros.identification import IdentificationSettings, identify
     from robodyn_ros.identification.report import everything, improved, report
-    from robodyn_ros.identification.signals.samples import RecordedSamples
+    from robodyn_ros.identification.samples import RecordedSamples
 
     robot = read_arm(args)
     with _progress(args) as tell:
@@ -150,7 +150,7 @@ def identify_payload(args: Namespace) -> ExitCode:
     """
     from robodyn_ros import create_dynamics
     from robodyn_ros.identification.estimation.payload import estimate_payload
-    from robodyn_ros.identification.signals.samples import RecordedSamples
+    from robodyn_ros.identification.samples import RecordedSamples
 
     if args.validate:
         raise InputError("--validate", "is for the arm's numbers, not for a payload", args.validate)
@@ -169,9 +169,9 @@ def _prepare(
     args: Namespace, robot: Robot, tell: Callable[[str], None]
 ) -> tuple[list[PreparedSamples], list[PreparedSamples]]:
     """Read and prepare the recordings to identify from, and those to predict (``--validate``)."""
+    from robodyn_ros.identification.preparation import prepare
     from robodyn_ros.identification.recording import RecordingSource, read_recording
     from robodyn_ros.identification.settings import SignalSettings
-    from robodyn_ros.identification.signals.prepare import prepare
 
     order, locked = tuple(names(args.command_joints)), locked_joints(args, robot)
     source = RecordingSource(args.states, args.commands, order, args.times)
@@ -252,8 +252,7 @@ def show_arm(
     """
     from rich.text import Text
 
-    from robodyn_ros.identification.report import changes, friction, improved, sought, verdict
-    from robodyn_ros.identification.uncertainty import stated_uncertainty
+    from robodyn_ros.identification.report import changes, friction, improved, sought, stated_uncertainty, verdict
 
     out = console()
     _show_recordings(out, [*used, *unused])
@@ -290,8 +289,7 @@ def print_arm(
         unused: the recordings that were predicted.
         args: of the verb.
     """
-    from robodyn_ros.identification.report import improved, verdict
-    from robodyn_ros.identification.uncertainty import stated_uncertainty
+    from robodyn_ros.identification.report import improved, stated_uncertainty, verdict
 
     names = result.robot.joint_names
     predictions = {
