@@ -28,9 +28,9 @@ from rich.markup import escape
 from rich.table import Table
 
 import robodyn_ros as rd
-from robodyn_ros.assets import find
 from robodyn_ros.cli.simulate import make_loop, make_simulated
 from robodyn_ros.control import ControlLoop, Reference
+from robodyn_ros.files import find
 
 Array = NDArray[np.float64]
 

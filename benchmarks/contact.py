@@ -27,12 +27,12 @@ from rich.console import Console
 from rich.table import Table
 
 import robodyn_ros as rd
-from robodyn_ros.assets import find
 from robodyn_ros.control import ControlLoop, SafetySettings, Trajectory
 from robodyn_ros.control.contact.free_motion import ProposedThresholds, propose_thresholds
 from robodyn_ros.control.contact.momentum_observer import MomentumObserver
 from robodyn_ros.control.contact.settings import Contact, ContactThresholds
 from robodyn_ros.control.motion.point_to_point import point_to_point
+from robodyn_ros.files import find
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.simulation import Plant, PlantSettings
 from robodyn_ros.simulation.plant.external_forces import Wall

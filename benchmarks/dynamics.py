@@ -24,9 +24,9 @@ from rich.console import Console
 from rich.table import Table
 
 import robodyn_ros as rd
-from robodyn_ros.assets import find
 from robodyn_ros.cli.bench import BATCH
 from robodyn_ros.cli.bench import measure as measure_arm
+from robodyn_ros.files import find
 
 TEXTBOOK = {"lagrangian": 66_000, "rnea": 852}  # multiplications, six joints: the course's figures
 FORMULATIONS = ("rnea", "lagrangian")

@@ -88,6 +88,7 @@ class Meter:
 def start(urdf: str, law: str) -> dict[str, float]:
     """Times of a start in this process [s]."""
     import robodyn_ros as rd
+    from robodyn_ros.cli.compile import THREAD
     from robodyn_ros.control.core_library import caller_library, start_core
     from robodyn_ros.control.core_settings import start_model
     from robodyn_ros.control.faults.dry_run import check_model
@@ -97,7 +98,6 @@ def start(urdf: str, law: str) -> dict[str, float]:
     from robodyn_ros.control.parameter_file import FileParameters
     from robodyn_ros.engine import codegen, kernel, library
     from robodyn_ros.engine.program import Program
-    from robodyn_ros.precompilation import THREAD
     from robodyn_ros.robot.robot import tip
 
     python, compiler = Meter(), Meter()

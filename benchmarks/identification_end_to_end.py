@@ -32,8 +32,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "test"))
 import identification_scenario as scenario
 from ros_graph import own_graph
 
-from robodyn_ros.assets import find
 from robodyn_ros.dynamics.rnea import RNEA
+from robodyn_ros.files import find
 from robodyn_ros.identification.estimation.base_parameters import base_parameters
 from robodyn_ros.identification.excitation import Excitation, excite
 from robodyn_ros.identification.settings import ExcitationSettings

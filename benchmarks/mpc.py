@@ -28,8 +28,8 @@ from rich.console import Console
 from rich.table import Table
 
 import robodyn_ros as rd
-from robodyn_ros.assets import find
 from robodyn_ros.control import ComputedTorque, Reference, gains, rest_to_rest
+from robodyn_ros.files import find
 from robodyn_ros.planning.cost import Effort, Tracking
 from robodyn_ros.planning.ddp.ddp import ILQRSettings
 from robodyn_ros.planning.ddp.ilqr import ILQR

@@ -45,8 +45,8 @@ class Row:
 def ours(repeats: int) -> list[Row]:
     """Every method of this package."""
     import robodyn_ros as rd
-    from robodyn_ros.assets import find
     from robodyn_ros.control import point_to_point
+    from robodyn_ros.files import find
     from robodyn_ros.planning import time_scaling
     from robodyn_ros.planning.collocation.collocation import CollocationSettings, plan
     from robodyn_ros.planning.cost import Effort, MinimumTime, Tracking
@@ -97,7 +97,7 @@ def drakes(repeats: int) -> list[Row]:
     from drake_problem import Drake
 
     import robodyn_ros as rd
-    from robodyn_ros.assets import find
+    from robodyn_ros.files import find
 
     path = find("urdf/prr.urdf")
     robot = rd.load_robot(path)
@@ -121,7 +121,7 @@ def crocoddyls(repeats: int) -> list[Row]:
     from crocoddyl_problem import Crocoddyl
 
     import robodyn_ros as rd
-    from robodyn_ros.assets import find
+    from robodyn_ros.files import find
 
     path = find("urdf/prr.urdf")
     robot, steps = rd.load_robot(path), 60

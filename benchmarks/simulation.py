@@ -26,8 +26,8 @@ from rich.table import Table
 from scipy.integrate import solve_ivp
 
 import robodyn_ros as rd
-from robodyn_ros.assets import find
 from robodyn_ros.errors import ConfigurationError
+from robodyn_ros.files import find
 from robodyn_ros.simulation import PlantSettings
 from robodyn_ros.simulation.integrators.dop853 import DOP853
 from robodyn_ros.simulation.plant.base import PlantBase, create_plant

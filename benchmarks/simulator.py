@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from robodyn_ros.assets import find
 from robodyn_ros.cli.processes import ProcessGroup, joined
+from robodyn_ros.files import find
 from robodyn_ros.robot import load_robot
 
 WARM_UP = 0.1

@@ -44,7 +44,6 @@ from rich.table import Table
 from scipy.interpolate import CubicSpline
 
 import robodyn_ros as rd
-from robodyn_ros.assets import find
 from robodyn_ros.control import ControlLoop, SafetySettings, Trajectory, gains, rest_to_rest
 from robodyn_ros.control.laws.base import Controller
 from robodyn_ros.control.laws.cartesian_impedance import CartesianImpedanceSettings
@@ -53,6 +52,7 @@ from robodyn_ros.control.laws.operational_space import OperationalSpaceSettings
 from robodyn_ros.control.laws.tool import ToolLaw
 from robodyn_ros.control.motion.tool_stream import StreamedTool
 from robodyn_ros.dynamics.parameters import Payload
+from robodyn_ros.files import find
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.kinematics.inverse.solver import InverseKinematics
 from robodyn_ros.kinematics.inverse.task import Task

@@ -31,10 +31,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import robodyn_ros as rd
-from robodyn_ros.assets import find
 from robodyn_ros.control.core_library import CODES, Core, core_structs
 from robodyn_ros.control.faults.settings import SafetySettings
 from robodyn_ros.control.motion.tool_stream import StreamedTool, StreamSettings
+from robodyn_ros.files import find
 from robodyn_ros.kinematics import so3
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "test"))

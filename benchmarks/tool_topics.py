@@ -27,7 +27,7 @@ from rich.progress import track
 from rich.table import Table
 from tool_streams import ARMS, INSTALLED, KINDS, POSES, Bench, needed_straight, target
 
-from robodyn_ros.assets import find
+from robodyn_ros.files import find
 
 AWAY, LONGEST, EVERY = 1.5, 20.0, 0.02
 """How long a target is streamed, how long the way back may take, and the time between two messages [s]."""

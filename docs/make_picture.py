@@ -33,7 +33,7 @@ from robodyn_ros.simulation import Mismatch, Plant, PlantSettings, RolloutRecord
 from robodyn_ros.view import Arrow, Line, Mark, Overlay
 from robodyn_ros.view.browser import GHOST
 from robodyn_ros.view.drawing import ArmDrawing, MarkDrawing
-from robodyn_ros.view.shapes import Meshes
+from robodyn_ros.view.marks import Meshes
 
 ROOT = Path(__file__).parents[1]
 

@@ -13,8 +13,7 @@ from dataclasses import Field, field, fields
 from math import isfinite
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from robodyn_ros.errors import ConfigurationError
-from robodyn_ros.suggestions import is_it
+from robodyn_ros.errors import ConfigurationError, is_it
 
 Settings = TypeVar("Settings")
 

@@ -32,7 +32,7 @@ from robodyn_ros.control.motion.point_to_point import point_to_point
 from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.document.numbers import digits
 from robodyn_ros.dynamics.parameters import Payload
-from robodyn_ros.errors import InputError, LoadWarning
+from robodyn_ros.errors import InputError, LoadWarning, is_it
 from robodyn_ros.plugins import create
 from robodyn_ros.robot import Robot, as_robot
 from robodyn_ros.robot.pose import Array
@@ -41,7 +41,6 @@ from robodyn_ros.simulation.comparison import compare as compare_laws
 from robodyn_ros.simulation.hardware.settings import default_values, make_hardware
 from robodyn_ros.simulation.trial.plotting import plot_trial, tracking_error
 from robodyn_ros.simulation.trial.trial import Trial, run_trial
-from robodyn_ros.suggestions import is_it
 
 if TYPE_CHECKING:
     from robodyn_ros.identification import Identification, Recording

@@ -101,7 +101,7 @@ def run(args: Namespace) -> ExitCode:
         raise InputError("urdf", "the arm is missing; `robodyn bench --computer` needs none", args.urdf)
     if args.rounds < 1:
         raise InputError("--rounds", "must be at least 1", args.rounds)
-    from robodyn_ros.cli.progress import waiting
+    from robodyn_ros.cli.console import waiting
     from robodyn_ros.engine.casadi import need_casadi
 
     need_casadi()  # the first start, from an empty cache, is measured too
@@ -131,9 +131,9 @@ def judge_computer(args: Namespace) -> ExitCode:
     """
     from rich.text import Text
 
-    from robodyn_ros.assets import find
     from robodyn_ros.cli import computer
-    from robodyn_ros.cli.progress import waiting
+    from robodyn_ros.cli.console import waiting
+    from robodyn_ros.files import find
     from robodyn_ros.robot import load_robot
 
     for option, value in (("--rate", args.rate), ("--seconds", args.seconds)):

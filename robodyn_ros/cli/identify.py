@@ -227,7 +227,7 @@ def _progress(args: Namespace) -> Iterator[Callable[[str], None]]:
     """Show the present step on stderr; yields the function to call at each step."""
     from rich.progress import BarColumn, TextColumn
 
-    from robodyn_ros.cli.progress import progress_bar
+    from robodyn_ros.cli.console import progress_bar
 
     steps = len(args.recordings + args.validate) + 3 + (args.report is not None)
     with progress_bar(BarColumn(), TextColumn("{task.description}", markup=False)) as progress:

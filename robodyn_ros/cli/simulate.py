@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import check_file, check_picture, console, print_json, with_folder
-from robodyn_ros.cli.parameters import NODES, add_mismatch, add_parameters, check_used, gather_simulated
-from robodyn_ros.cli.verb import ExitCode, Verb
+from robodyn_ros.cli.verb import NODES, ExitCode, Verb, add_mismatch, add_parameters, check_used, gather_simulated
 from robodyn_ros.document.numbers import digits, quantity
 from robodyn_ros.errors import InputError
 from robodyn_ros.plugins import available
@@ -105,7 +104,7 @@ def _simulate(args: Namespace, robot: Robot, given: dict[str, LoadedParameters])
     """Build hardware and control loop, give the loop its trajectory, and run: the trial, and the time it took [s]."""
     from time import perf_counter
 
-    from robodyn_ros.cli.motion import POSES, TOUR, TOUR_JOINTS
+    from robodyn_ros.cli.arm import POSES, TOUR, TOUR_JOINTS
     from robodyn_ros.control.loop_settings import loop_default_values
     from robodyn_ros.simulation.hardware.settings import default_values
 
@@ -130,7 +129,7 @@ def _simulate(args: Namespace, robot: Robot, given: dict[str, LoadedParameters])
 
 def _motion(args: Namespace, robot: Robot, hardware: Hardware) -> tuple[Trajectory | None, float]:
     """The motion that the options ask for, if any, and the duration of the trial [s]."""
-    from robodyn_ros.cli.motion import requested_trajectory
+    from robodyn_ros.cli.arm import requested_trajectory
     from robodyn_ros.control.motion.trajectory import read_trajectory
 
     duration = args.duration
@@ -201,7 +200,7 @@ def _run_trial(hardware: Hardware, loop: ControlLoop | None, duration: float) ->
     """Run the trial, and show its progress on stderr."""
     from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 
-    from robodyn_ros.cli.progress import progress_bar
+    from robodyn_ros.cli.console import progress_bar
     from robodyn_ros.simulation.trial.trial import run_trial
 
     columns = (BarColumn(), TextColumn("{task.completed:.1f} of {task.total:g} s"), TimeRemainingColumn())

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING
 
 from robodyn_ros.cli.arm import add_joints, chosen_arm
 from robodyn_ros.cli.console import check_file, console, print_json, write_file
-from robodyn_ros.cli.parameters import add_parameters, check_names, gather
 from robodyn_ros.cli.sweep import add_backend_arguments, check_study, choose_backend
-from robodyn_ros.cli.verb import ExitCode, Verb
+from robodyn_ros.cli.verb import ExitCode, Verb, add_parameters, check_names, gather
 from robodyn_ros.errors import InputError
 
 if TYPE_CHECKING:
@@ -81,7 +80,7 @@ def _progress(task: TuningTask) -> Iterator[Callable[[str, int, Score], None]]:
     """Show on stderr the progress of the search and its best score."""
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 
-    from robodyn_ros.cli.progress import progress_bar
+    from robodyn_ros.cli.console import progress_bar
 
     settings = task.settings
     most = len(task.controllers) * settings.population * len(task.bounds) * (settings.generations + 1)

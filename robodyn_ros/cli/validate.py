@@ -44,7 +44,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> ExitCode:
     """Compare; the answer is no if a difference is above its tolerance."""
     from robodyn_ros import create_dynamics
-    from robodyn_ros.cli.progress import progress_bar
+    from robodyn_ros.cli.console import progress_bar
     from robodyn_ros.simulation.plant.validation import ValidationSettings, validate
 
     robot = read_arm(args)

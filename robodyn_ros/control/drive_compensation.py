@@ -20,11 +20,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robodyn_ros.errors import InputError
+from robodyn_ros.errors import InputError, is_it
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array, read_only
 from robodyn_ros.settings import NONE, check_settings, names
-from robodyn_ros.suggestions import is_it
 
 
 @dataclass(frozen=True)

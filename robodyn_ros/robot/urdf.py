@@ -38,7 +38,7 @@ from typing import Any
 import numpy as np
 from urdf_parser_py import urdf
 
-from robodyn_ros.errors import ConfigurationError, InputError, RobotDescriptionError, RobotDescriptionWarning
+from robodyn_ros.errors import ConfigurationError, InputError, RobotDescriptionError, RobotDescriptionWarning, is_it
 from robodyn_ros.robot.checks import check_inertial, nearest_possible
 from robodyn_ros.robot.description import Finding, UrdfDocument, line_of, read_document, title_of
 from robodyn_ros.robot.mjcf import CONSTRAINT, REMARK
@@ -47,7 +47,6 @@ from robodyn_ros.robot.robot import Inertial, Joint, JointType, Mimic, Robot
 from robodyn_ros.robot.tree import build_robot
 from robodyn_ros.robot.urdf_editor import UrdfEditor
 from robodyn_ros.settings import NONE, check_settings, names
-from robodyn_ros.suggestions import is_it
 
 IMPERFECTIONS = {
     "impossible_inertia": "an inertia that no body has, as it is",

@@ -24,6 +24,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 
 from robodyn_ros.errors import InputError, RobodynError, need
+from robodyn_ros.files import YamlError, read_yaml
 from robodyn_ros.identification.recording.recording import (
     BAG_FILES,
     RecordedTrack,
@@ -33,7 +34,6 @@ from robodyn_ros.identification.recording.recording import (
     unreadable,
 )
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.yaml_files import YamlError, read_yaml
 
 STATE = "sensor_msgs/msg/JointState"
 

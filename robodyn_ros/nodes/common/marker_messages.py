@@ -18,8 +18,7 @@ from robodyn_ros.kinematics import se3
 from robodyn_ros.nodes.common.messages import to_pose
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.view import Arrow, Ball, Line
-from robodyn_ros.view.marks import Color, Mark
-from robodyn_ros.view.shapes import Shape
+from robodyn_ros.view.marks import Color, Mark, Shape
 
 GHOST = 0.35
 """Opacity of the reference's ghost."""

@@ -19,8 +19,7 @@ from robodyn_ros.planning.plan import Plan
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.view import Line
-from robodyn_ros.view.marks import Color
-from robodyn_ros.view.shapes import read_shapes
+from robodyn_ros.view.marks import Color, read_shapes
 
 COLOR: Color = (0.55, 0.35, 0.85, 0.9)
 """Color of the tool's path."""

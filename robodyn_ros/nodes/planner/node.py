@@ -36,7 +36,7 @@ from robodyn_ros import create_dynamics
 from robodyn_ros.control.faults.settings import SafetySettings
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.parameters import Payload
-from robodyn_ros.errors import InputError, NotReadyError, RobodynError
+from robodyn_ros.errors import InputError, NotReadyError, RobodynError, is_it
 from robodyn_ros.nodes.common.arm_parameters import declare_gravity, declare_tool
 from robodyn_ros.nodes.common.description import ANY, DescriptionSource, declare_description
 from robodyn_ros.nodes.common.diagnostics import Diagnostics, DiagnosticsSettings, ExceptionGuard, Report
@@ -62,7 +62,6 @@ from robodyn_ros.robot import LockedJoints, Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.robot import tip
 from robodyn_ros.settings import check_settings, choice, setting, switch
-from robodyn_ros.suggestions import is_it
 
 METHODS = ("collocation", "time-scaling")
 """Names of the methods that find a motion."""

@@ -19,12 +19,11 @@ from rclpy.node import Node
 from rclpy.time import Time
 
 from robodyn_ros.control.motion.tool_stream import OLDEST_FRAME
-from robodyn_ros.errors import InputError, NotReadyError
+from robodyn_ros.errors import InputError, NotReadyError, is_it
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.nodes.common.messages import NANO, seconds, to_matrix
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.suggestions import is_it
 
 
 def has_tf() -> bool:
