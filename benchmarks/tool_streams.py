@@ -20,27 +20,21 @@ settings are the node's defaults, but at edges, where the tool has 0.25 m/s and 
 
 from __future__ import annotations
 
-import argparse
 import ctypes
-import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from arms import random_robot
+from common import PRR, options, report, urdfs
 from numpy.typing import NDArray
+from truth import Pinocchio, pinocchio
 
 import robodyn_ros as rd
 from robodyn_ros.control.core_library import CODES, Core, core_structs
 from robodyn_ros.control.faults.settings import SafetySettings
 from robodyn_ros.control.motion.tool_stream import StreamedTool, StreamSettings
-from robodyn_ros.files import find
 from robodyn_ros.kinematics import so3
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "test"))
-from arms import random_robot
-from industrial import urdfs
-from truth import Pinocchio, pinocchio
 
 Array = NDArray[np.float64]
 
@@ -67,7 +61,7 @@ class Bench:
     """An arm that is where its reference is."""
 
     def __init__(self, name: str, dt: float, **settings: float) -> None:
-        text = find("urdf/prr.urdf") if name == "prr" else INSTALLED.get(name) or random_robot(5, 7, branching=0.0)
+        text = PRR if name == "prr" else INSTALLED.get(name) or random_robot(5, 7, branching=0.0)
         self.robot, self.dt, self.q = rd.load_robot(text), dt, np.array(POSES[name])
         self.settings, self.tool = StreamSettings(**settings), StreamedTool.of(self.robot)
         n = self.robot.n
@@ -257,14 +251,13 @@ def circles(arm: str, seed: int) -> list[dict[str, Any]]:
 
 def main() -> None:
     """Print what was found."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser = options(__doc__)
     parser.add_argument("--part", choices=("targets", "edges", "circles"), help="one part; all unless given")
     parser.add_argument("--arm", choices=ARMS, help="one arm; all unless given")
     parser.add_argument("--targets", type=int, default=100, help="how many for each arm")
     parser.add_argument("--seed", type=int, default=1, help="of what is random")
-    parser.add_argument("--json", action="store_true", help="print JSON")
     args = parser.parse_args()
-    found: list[dict[str, Any]] = []
+    found: dict[str, list[dict[str, Any]]] = {}
     for arm in [args.arm] if args.arm else ARMS:
         parts = {
             "targets": lambda arm=arm: [targets(arm, args.targets, args.seed)],
@@ -273,16 +266,8 @@ def main() -> None:
         }
         for part in [args.part] if args.part else parts:
             if part == "targets" or arm in ("prr", "ur5_robot", "panda"):
-                found += parts[part]()
-    if args.json:
-        print(json.dumps(found))
-        return
-    for row in found:
-        print(
-            ", ".join(
-                f"{key} {value:.3f}" if isinstance(value, float) else f"{key} {value}" for key, value in row.items()
-            )
-        )
+                found.setdefault(part, []).extend(parts[part]())
+    report(found, args.json)
 
 
 if __name__ == "__main__":

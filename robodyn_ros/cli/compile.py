@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from robodyn_ros.cli.arm import add_arm, read_arm
-from robodyn_ros.cli.console import console, print_json
+from robodyn_ros.cli.console import console, print_json, simple_table
 from robodyn_ros.cli.verb import ExitCode, Verb, names
 from robodyn_ros.errors import ConfigurationError
 from robodyn_ros.plugins import available
@@ -186,23 +186,15 @@ def _compile(jobs: list[Job]) -> Iterator[CompiledEntry]:
 
 
 def _show(compiled: list[CompiledEntry], folder: Path) -> None:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading, justify in (
-        ("Dynamics", "left"),
-        ("Function", "left"),
-        ("KiB", "right"),
-        ("s", "right"),
-        ("", "left"),
-    ):
-        table.add_column(heading, justify=justify, no_wrap=True)  # type: ignore[arg-type]
-    for item in compiled:
-        state = "was there" if item.cached else "compiled"
-        table.add_row(item.dynamics or "", item.function, f"{item.size / 1024:.0f}", f"{item.seconds:.2f}", state)
+    rows = [
+        (
+            *(item.dynamics or "", item.function, f"{item.size / 1024:.0f}", f"{item.seconds:.2f}"),
+            "was there" if item.cached else "compiled",
+        )
+        for item in compiled
+    ]
     out = console()
-    out.print(table)
+    out.print(simple_table(("Dynamics", "Function", "KiB", "s", ""), rows, left=(0, 1, 4)))
     out.print("For robots with the same processor, without compiler or CasADi, copy the folder", markup=False)
     out.print(str(folder), markup=False, soft_wrap=True)
     out.print("to the same place under their ~/.cache, writable by its owner alone.", markup=False)

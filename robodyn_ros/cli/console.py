@@ -15,7 +15,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
@@ -24,6 +24,7 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import Any, NoReturn
 
+from rich import box
 from rich.console import Console
 from rich.measure import Measurement
 from rich.progress import (
@@ -117,6 +118,25 @@ def console(stderr: bool = False) -> Console:
     made = _Console(stderr=stderr, highlight=False, soft_wrap=False, markup=False, emoji=False)
     told = made.is_terminal or os.environ.get("COLUMNS", "").isdigit()
     made.width = min(made.width, GREATEST_WIDTH) if told else WIDTH
+    return made
+
+
+def simple_table(
+    headings: Sequence[str], rows: Iterable[Sequence[str | Text]], left: Sequence[int] = (0,), **how: Any
+) -> Table:
+    """Return a table of text and numbers; no cell is broken.
+
+    Args:
+        headings: of the columns.
+        rows: cells.
+        left: columns of text; the others are numbers.
+        **how: as for ``rich.table.Table``, such as ``title``.
+    """
+    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, title_justify="left", **how)
+    for index, heading in enumerate(headings):
+        made.add_column(heading, justify="left" if index in left else "right", no_wrap=True)
+    for row in rows:
+        made.add_row(*row)
     return made
 
 

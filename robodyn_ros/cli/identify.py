@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from robodyn_ros.cli.arm import add_arm, locked_joints, read_arm
-from robodyn_ros.cli.console import check_file, console, print_json, write_file
+from robodyn_ros.cli.console import check_file, console, print_json, simple_table, write_file
 from robodyn_ros.cli.verb import ExitCode, Verb, add_gravity, names
 from robodyn_ros.errors import InputError
 
@@ -256,17 +256,17 @@ def show_arm(
 
     out = console()
     _show_recordings(out, [*used, *unused])
-    out.print(_table(*_joints(result)))
+    out.print(simple_table(*_joints(result)))
     for heading, rows in (friction(result), changes(result)):
         if rows:
-            out.print(_table(heading, rows))
+            out.print(simple_table(heading, rows))
         else:
             out.print(f"{heading[0]}: nothing", markup=False)
     rows = [
         (one.name, f"{one.default:g} {one.unit}", f"{one.value:.2g} {one.unit}", one.joint)
         for one in stated_uncertainty(result, used)
     ]
-    out.print(_table(("For the controller", "Default", "Here", "Joint"), rows))
+    out.print(simple_table(("For the controller", "Default", "Here", "Joint"), rows))
     wanted = sought(result)
     text = f"{sum(one.identified for one in wanted)} of {len(wanted)} parameters are identified; this motion excites "
     text += f"{result.rank} of {result.base.rank} base parameters"
@@ -347,13 +347,13 @@ def show_payload(found: PayloadEstimate, robot: Robot, used: Sequence[PreparedSa
         ("Mass", f"{payload.mass:.4g} kg", f"{found.mass_error:.2g} kg"),
         (f"Centre of mass in {payload.link}", f"({com}) mm", f"({spread}) mm"),
     ]
-    out.print(_table(("Payload", "Value", "±"), rows))
+    out.print(simple_table(("Payload", "Value", "±"), rows))
     errors = zip(robot.joints, found.rms_without.tolist(), found.rms.tolist(), strict=True)
     rows = [
         (joint.name, f"{before:.3g} {joint.effort_unit}", f"{now:.3g} {joint.effort_unit}")
         for joint, before, now in errors
     ]
-    out.print(_table(("Unexplained effort", "Without", "With the payload"), rows))
+    out.print(simple_table(("Unexplained effort", "Without", "With the payload"), rows))
     if found.reason:
         out.print(f"Not every coordinate of the payload is determined: {found.reason}.", markup=False)
 
@@ -406,19 +406,6 @@ def _joints(result: Identification) -> tuple[tuple[str, ...], list[tuple[str, ..
         for k, joint in enumerate(result.robot.joints)
     ]
     return ("Unexplained effort", *(name for name, _ in columns)), rows
-
-
-def _table(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> Any:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for index, name in enumerate(heading):
-        table.add_column(Text(name), justify="right" if index else "left", no_wrap=True)
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
-    return table
 
 
 def _recording(one: PreparedSamples) -> dict[str, Any]:

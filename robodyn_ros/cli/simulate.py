@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from robodyn_ros.cli.arm import add_arm, read_arm
-from robodyn_ros.cli.console import check_file, check_picture, console, print_json, with_folder
+from robodyn_ros.cli.console import check_file, check_picture, console, print_json, simple_table, with_folder
 from robodyn_ros.cli.verb import NODES, ExitCode, Verb, add_mismatch, add_parameters, check_used, gather_simulated
 from robodyn_ros.document.numbers import digits, quantity
 from robodyn_ros.errors import InputError
@@ -279,28 +279,24 @@ def _report(found: SimulatedFigures, controller: str, seconds: float, args: Name
     if args.json:
         print_json({"controller": controller, **asdict(found), "seconds": seconds, **written})
         return
-    from rich import box
-    from rich.table import Table
-
     from robodyn_ros.simulation.stop import simulated
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("Joint", no_wrap=True)
-    for heading in ("RMS error", "Greatest error", "Greatest effort", "Limit"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for joint in found.joints:
-        errors = (joint.error_rms, joint.error_greatest)
-        limit = "none" if joint.effort_limit is None else f"{joint.effort_limit:g} {joint.effort_unit}"
-        table.add_row(
+    rows = [
+        (
             joint.joint,
-            *("–" if error is None else quantity(error, joint.unit) for error in errors),
+            *(
+                "–" if error is None else quantity(error, joint.unit)
+                for error in (joint.error_rms, joint.error_greatest)
+            ),
             f"{digits(joint.effort_greatest)} {joint.effort_unit}",
-            limit,
+            "none" if joint.effort_limit is None else f"{joint.effort_limit:g} {joint.effort_unit}",
         )
+        for joint in found.joints
+    ]
     out = console()
     if found.stopped:
         out.print(found.stopped, style="bold red", soft_wrap=True)
-    out.print(table)
+    out.print(simple_table(("Joint", "RMS error", "Greatest error", "Greatest effort", "Limit"), rows))
     pace = f"{digits(found.simulated / seconds)} times real time"
     out.print(f"{found.simulated:g} s under {controller} in {seconds:.2f} s, {pace}.", markup=False)
     for what, count in found.faults.items():
