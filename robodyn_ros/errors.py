@@ -45,7 +45,7 @@ class RobodynError(ValueError):
     """Base of every error this package raises on purpose.
 
     Attributes:
-        place: file and line of what is wrong, or None if it does not stand in a file.
+        place: file and line of what is wrong, or None if it is not in a file.
     """
 
     place: Place | None = None
@@ -126,8 +126,8 @@ def need(module: str, sentence: str, package: str) -> Any:
 
     Args:
         module: its name.
-        sentence: what needs it, for the message.
-        package: what pip installs.
+        sentence: which names the user of the module, for the message.
+        package: its name for pip.
 
     Raises:
         ConfigurationError: it cannot be imported; the message says how to install it.
@@ -222,13 +222,13 @@ class SimulationError(RobodynError):
 
 
 LETTERS_A_SLIP = 4
-"""Letters of a name for each slip in it that is forgiven, after the first [-]."""
+"""Letters of a name for each allowed slip after the first [-]."""
 
 SHORTEST = 3
 """Letters that the beginning of a word must have to stand for the word."""
 
 MISSING_WORD = 0.5
-"""What counts as much as a slip: a word of the name that is missing [-]."""
+"""Weight of a missing word of the name, in slips [-]."""
 
 
 def is_it(name: object, known: Iterable[str]) -> str:
@@ -236,7 +236,7 @@ def is_it(name: object, known: Iterable[str]) -> str:
 
     Args:
         name: the unknown one.
-        known: the names that there are in its place, and no others.
+        known: the names that are valid in its place.
     """
     near = nearest(str(name), known)
     return f" (is it {near!r}?)" if near else ""
@@ -253,14 +253,14 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def misspelt(name: str, known: Iterable[str]) -> str:
-    """The whole name that another one is with slips; "" if none. What differs in a number is another thing."""
+    """The known name that a whole name is with slips; "" if none. Names that differ in a number never match."""
     numbers = re.findall(r"\d+", name)
     alike = [one for one in known if re.findall(r"\d+", one) == numbers and one.count(".") == name.count(".")]
     return next((one for one in [nearest(name, alike)] if one and _slips_in(name.lower(), one.lower()) < inf), "")
 
 
 def _slips_in(name: str, meant: str) -> float:
-    """The number of slips in a word, infinite for more than are forgiven."""
+    """The number of slips in a word, infinite for more than are allowed."""
     if name == meant:
         return 0
     allowed = max(1, round(len(name) / LETTERS_A_SLIP))

@@ -35,7 +35,7 @@ def setting(
 
     Args:
         default: a number, or a vector of numbers.
-        description: what it is.
+        description: of the setting.
         unit: of each number.
         least: allowed, of each number.
         greatest: allowed, of each number.
@@ -66,7 +66,7 @@ def choice(
 
     Args:
         default: one of them.
-        description: what is chosen.
+        description: of the choice.
         choices: gives the names.
         shared: as :func:`setting` has it.
     """
@@ -88,7 +88,7 @@ def names(default: tuple[str, ...], description: str) -> Any:
 
 
 def shared(owner: Any, name: str) -> Any:
-    """A field of another dataclass of settings, whose parameter has no prefix: both read the same parameter."""
+    """A field of another dataclass of settings; both read the same parameter, which has no prefix."""
     item = next(item for item in fields(owner) if item.name == name)
     return field(default=item.default, metadata={**item.metadata, "shared": parameter_name(item, "")})
 
@@ -127,7 +127,7 @@ def check_value(name: str, item: Field[Any], value: object) -> None:
     """Check a value of a field that was made by one of the functions above.
 
     Args:
-        name: what the value is called in the message.
+        name: of the value, for the message.
         item: the field.
         value: for it.
 
@@ -140,7 +140,7 @@ def check_value(name: str, item: Field[Any], value: object) -> None:
 
 
 def _wanted_text(item: Field[Any], value: Any) -> str:
-    """What a value must be; "" if it is that."""
+    """The requirement that a value breaks; "" if it keeps it."""
     return "" if isinstance(value, str) else f"a text, not {value!r}"
 
 
@@ -176,7 +176,7 @@ CHECKS: dict[str, Callable[[Field[Any], Any], str]] = {
     "names": _wanted_names,
     "choices": _wanted_choice,
 }
-"""Kind of a field, by its metadata → what says what its value must be; numbers if there is none."""
+"""Kind of a field, by its metadata → the check of its value; that of numbers if there is none."""
 
 
 def _is_allowed(item: Field[Any], value: Any) -> bool:
