@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 ROOT = Path(__file__).parents[1]
 if str(ROOT / "test") not in sys.path:
@@ -29,6 +30,9 @@ PRR = ROOT / "urdf" / "prr.urdf"
 
 WIDTH = 130
 """Width of the tables where the output is no terminal [characters]."""
+
+FEW = 4
+"""Greatest number of rows of a table that is turned if it has many more columns."""
 
 Rows = Sequence[Mapping[str, Any]]
 """Rows of a table: heading → figure, or → several figures with headings of their own."""
@@ -50,14 +54,17 @@ def report(found: Mapping[str, Rows], as_json: bool) -> None:
     for title, rows in found.items():
         flat = [_flat(row) for row in rows]
         heads = dict.fromkeys(head for row in flat for head in row)
-        table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
+        first = next(iter(heads), "")
+        if len({row.get(first) for row in flat}) == len(flat) <= FEW < len(heads) - FEW:
+            flat = [{first: head, **{_cell(row.get(first)): row.get(head) for row in flat}} for head in [*heads][1:]]
+            heads = dict.fromkeys(head for row in flat for head in row)
+        table = Table(box=None, pad_edge=False, header_style="bold")
         for head in heads:
             texts = any(isinstance(row.get(head), str) for row in flat)
-            table.add_column(head.replace("[", r"\["), justify="left" if texts else "right")
+            table.add_column(Text(head), justify="left" if texts else "right")
         for row in flat:
-            table.add_row(*(_cell(row.get(head)).replace("[", r"\[") for head in heads))
-        console.print(table)
-        console.print()
+            table.add_row(*(Text(_cell(row.get(head))) for head in heads))
+        console.print(title, table, "", markup=False)
 
 
 def console_of(width: int = WIDTH) -> Console:

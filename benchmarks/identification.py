@@ -156,7 +156,7 @@ def possible(count: int) -> list[dict[str, Any]]:
             spoilt = clean.effort + size * rng.standard_t(2.0, size=clean.effort.shape)
             result = identify(robot, replace(clean, effort=spoilt), config)
             fine = (least_eigenvalues(result.inertial.reshape(-1, 10)) > 0.0).all()
-            fine &= (np.concatenate([result.viscous, result.coulomb]) > 0.0).all()
+            fine &= (np.concatenate([result.viscous, result.coulomb]) >= 0.0).all()
             bad += not fine
             absurd += bool((result.base_values[-2 * robot.n :] < 0.0).any())
         took = (time.perf_counter() - begun) / (count // 4)

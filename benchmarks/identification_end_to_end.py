@@ -25,9 +25,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import common  # which puts the folder of the tests on the path
 import identification_scenario as scenario
 import numpy as np
-from common import PRR, options, report
 from ros_graph import own_graph
 
 from robodyn_ros.dynamics.rnea import RNEA
@@ -48,7 +48,7 @@ PARAMETER, EFFORT, BETTER = 0.01, 0.02, 5.0
 
 def main() -> int:
     """Run and report."""
-    parser = options(__doc__)
+    parser = common.options(__doc__)
     parser.add_argument("--seeds", type=int, nargs="+", default=[3], help="of the arms")
     parser.add_argument("--rate", type=float, default=500.0, help="of the states [Hz]")
     parser.add_argument("--periods", type=int, default=3, help="of the exciting motion")
@@ -61,13 +61,15 @@ def main() -> int:
         with TemporaryDirectory() as folder, own_graph(Path(folder)) as graph:
             found.append({"arm": seed} | measure(graph, Path(folder), args))
     base = [{"arm": one["arm"], **row} for one in found for row in one.pop("base parameters")]
-    report({"Base parameters": base, "Efforts of a motion that was not used, and tracking of it": found}, args.json)
+    common.report(
+        {"Base parameters": base, "Efforts of a motion that was not used, and tracking of it": found}, args.json
+    )
     return 0 if all(one["as promised"] for one in found) else 1
 
 
 def measure(graph: Any, folder: Path, args: argparse.Namespace) -> dict[str, Any]:
     """Figure → value."""
-    text = PRR.read_text(encoding="utf-8")
+    text = common.PRR.read_text(encoding="utf-8")
     true, start = scenario.truth(text), list(scenario.START.values())
     motion = excite(true.robot, ExcitationSettings(periods=args.periods, velocity_share=0.4), start=start)
     other = ExcitationSettings(periods=1, period=8.0, harmonics=3, seed=8, velocity_share=0.3)

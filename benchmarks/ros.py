@@ -370,8 +370,7 @@ def main() -> None:
     parser.add_argument("--law", nargs="+", metavar="LAW", help="the laws of the controllers, one after the other")
     args = parser.parse_args()
     if args.soak:
-        found = soak(args.soak, ["-p", f"realtime:={args.realtime}"])
-        report({"Soak": [{"figure": name, "value": value} for name, value in found.items()]}, args.json)
+        report({"Soak": [soak(args.soak, ["-p", f"realtime:={args.realtime}"])]}, args.json)
     elif args.starts:
         report({"From the start [s]": [{"time": what, **row} for what, row in starts(args.starts).items()]}, args.json)
     elif args.disturbed:
