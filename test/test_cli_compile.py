@@ -19,9 +19,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 import robodyn_ros as rd
+from robodyn_ros.cli.compile import CONTRACT, LOOPS, STEP, TRIALS
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.engine import find_compiler
-from robodyn_ros.precompilation import CONTRACT, LOOPS, STEP, TRIALS
 
 PRR = Path(__file__).parent.parent / "urdf" / "prr.urdf"
 STATES = np.random.default_rng(4).uniform(-2, 2, (3, 11, 3))  # q, q̇, q̈ or τ of eleven states

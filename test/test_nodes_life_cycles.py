@@ -13,8 +13,6 @@ import threading
 from collections import Counter
 from functools import cached_property
 from pathlib import Path
-from runpy import run_path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -30,9 +28,11 @@ from robodyn_ros.control import compiled_step
 from robodyn_ros.control.compiled_step import CompiledStep
 from robodyn_ros.nodes.common.diagnostics import UNFORESEEN
 
+sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
+import life_cycles
+
 ROOT = Path(__file__).parents[1]
 PROGRAM = ROOT / "benchmarks" / "life_cycles.py"
-LIFE = SimpleNamespace(**run_path(str(PROGRAM)))
 MAKERS = ("create_publisher", "create_lifecycle_publisher", "create_subscription", "create_service", "create_timer")
 STAGES = {
     "the model": "robodyn_ros.nodes.controller.node:make_dynamics",
@@ -59,7 +59,7 @@ class BrokenError(Exception):
 def there(tmp_path_factory):
     """A controller in this process, not configured, and its drivers."""
     folder = tmp_path_factory.mktemp("node")
-    with LIFE.running(folder, estimates_file=str(folder / "estimates.yaml")) as made:
+    with life_cycles.running(folder, estimates_file=str(folder / "estimates.yaml")) as made:
         yield made
 
 
@@ -110,7 +110,7 @@ def sockets() -> set[str]:
 def test_nothing_of_a_graph_is_on_the_wire_after_its_end(tmp_path):
     """Its domain is free for others then, so nothing of it may be left in this process, which ends later."""
     before = sockets()
-    with LIFE.running(tmp_path) as there:
+    with life_cycles.running(tmp_path) as there:
         assert sockets() > before
     assert there.drives is not None  # it is still known here, as by a fixture or a traceback
     assert sockets() == before
@@ -306,7 +306,7 @@ def test_the_count_sees_what_leaks():
     def cycle():
         kept.append([object()])
 
-    grew = LIFE.leaks(cycle, 9)["grew"]
+    grew = life_cycles.leaks(cycle, 9)["grew"]
     assert grew["builtins.list"] == 1.0
 
 

@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 from robodyn_ros.cli.arm import add_arm, arm_settings, read_arm
 from robodyn_ros.cli.console import console
-from robodyn_ros.cli.parameters import add_parameters, check_used, gather
 from robodyn_ros.cli.processes import messages_of, node_command
-from robodyn_ros.cli.verb import ExitCode, Verb
+from robodyn_ros.cli.verb import ExitCode, Verb, add_parameters, check_used, gather
 from robodyn_ros.die_with_parent import dying_with_parent
 from robodyn_ros.errors import InputError
 

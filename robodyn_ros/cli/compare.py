@@ -18,8 +18,7 @@ from rich.text import Text
 
 from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import check_picture, console, print_json, with_folder
-from robodyn_ros.cli.parameters import add_mismatch, add_parameters, check_used, gather_simulated
-from robodyn_ros.cli.verb import ExitCode, Verb, names
+from robodyn_ros.cli.verb import ExitCode, Verb, add_mismatch, add_parameters, check_used, gather_simulated, names
 from robodyn_ros.document.text import digits, quantity
 from robodyn_ros.errors import InputError
 

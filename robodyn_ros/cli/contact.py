@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from robodyn_ros.cli.arm import add_arm, read_arm
-from robodyn_ros.cli.console import check_file, console, print_json, write_file
+from robodyn_ros.cli.console import check_file, console, print_json, simple_table, write_file
 from robodyn_ros.cli.verb import ExitCode, Verb
 from robodyn_ros.errors import InputError
 
@@ -95,13 +95,10 @@ def _parameters(robot: Robot, proposed: ProposedThresholds, args: Namespace) -> 
 
 
 def _show(robot: Robot, proposed: ProposedThresholds, args: Namespace) -> None:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in ("From outside", "Seen", "Touch", "Collision", ""):
-        table.add_column(heading, justify="left" if heading in ("From outside", "") else "right", no_wrap=True)
-    rows = [(j.name, j.effort_unit) for j in robot.joints] + [("force at the link", "N"), ("torque at the link", "N·m")]
+    names = [(j.name, j.effort_unit) for j in robot.joints] + [
+        ("force at the link", "N"),
+        ("torque at the link", "N·m"),
+    ]
     columns = (
         np.concatenate(pair)
         for pair in (
@@ -110,10 +107,12 @@ def _show(robot: Robot, proposed: ProposedThresholds, args: Namespace) -> None:
             (proposed.collision, proposed.collision_wrench),
         )
     )
-    for (name, unit), *values in zip(rows, *columns, strict=True):
-        table.add_row(name, *(f"{value:.3g}" for value in values), unit)
+    rows = [
+        (name, *(f"{value:.3g}" for value in values), unit)
+        for (name, unit), *values in zip(names, *columns, strict=True)
+    ]
     out = console()
-    out.print(table)
+    out.print(simple_table(("From outside", "Seen", "Touch", "Collision", ""), rows, left=(0, 4)))
     out.print(
         f"{proposed.seconds:.3g} s of motion. The probability of a false alarm in {args.hours:g} h of such motions is "
         f"{100.0 * args.chance:g} %.",

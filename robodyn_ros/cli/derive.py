@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import console, write_file
 from robodyn_ros.cli.verb import ExitCode, Verb, add_gravity, names
-from robodyn_ros.errors import InputError
-from robodyn_ros.suggestions import is_it
+from robodyn_ros.errors import InputError, is_it
 
 if TYPE_CHECKING:
     from robodyn_ros.document.blocks import Document
@@ -50,7 +49,7 @@ def run(args: Namespace) -> ExitCode:
     import numpy as np
 
     from robodyn_ros import create_dynamics
-    from robodyn_ros.cli.motion import parse_pose
+    from robodyn_ros.cli.arm import parse_pose
     from robodyn_ros.dynamics.symbolic.derivation import STEPS, derive
 
     kind = _format(args.format, args.out)

@@ -57,8 +57,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> ExitCode:
     """Optimise the trajectory, write it and report."""
-    from robodyn_ros.cli.motion import parse_pose
-    from robodyn_ros.cli.progress import progress_bar
+    from robodyn_ros.cli.arm import parse_pose
+    from robodyn_ros.cli.console import progress_bar
     from robodyn_ros.control.motion.trajectory import write_trajectory
     from robodyn_ros.identification.excitation import excite
     from robodyn_ros.identification.settings import ExcitationSettings

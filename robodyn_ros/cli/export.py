@@ -15,8 +15,7 @@ import robodyn_ros
 from robodyn_ros.about import with_licence
 from robodyn_ros.cli.arm import add_arm, arm_source, read_arm
 from robodyn_ros.cli.console import write_file
-from robodyn_ros.cli.parameters import add_parameters, check_used, gather
-from robodyn_ros.cli.verb import ExitCode, Verb, add_gravity, names
+from robodyn_ros.cli.verb import ExitCode, Verb, add_gravity, add_parameters, check_used, gather, names
 from robodyn_ros.errors import InputError
 from robodyn_ros.settings import split_names
 

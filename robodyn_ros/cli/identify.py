@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from robodyn_ros.cli.arm import add_arm, locked_joints, read_arm
-from robodyn_ros.cli.console import check_file, console, print_json, write_file
+from robodyn_ros.cli.console import check_file, console, print_json, simple_table, write_file
 from robodyn_ros.cli.verb import ExitCode, Verb, add_gravity, names
 from robodyn_ros.errors import InputError
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from robodyn_ros.identification import Identification
     from robodyn_ros.identification.estimation.payload import PayloadEstimate
     from robodyn_ros.identification.estimation.result import Parameter, Prediction
+    from robodyn_ros.identification.preparation import PreparedSamples
     from robodyn_ros.identification.recording.recording import RecordedTrack, RecordingSource
     from robodyn_ros.identification.settings import SignalSettings
-    from robodyn_ros.identification.signals.prepare import PreparedSamples
     from robodyn_ros.robot import Joint, Robot
 
 TIMES = ("auto", "stamp", "received")
@@ -113,7 +113,7 @@ def identify_arm(args: Namespace) -> ExitCode:
     from robodyn_ros.document.html import html
     from robodyn_ros.identification import IdentificationSettings, identify
     from robodyn_ros.identification.report import everything, improved, report
-    from robodyn_ros.identification.signals.samples import RecordedSamples
+    from robodyn_ros.identification.samples import RecordedSamples
 
     robot = read_arm(args)
     with _progress(args) as tell:
@@ -150,7 +150,7 @@ def identify_payload(args: Namespace) -> ExitCode:
     """
     from robodyn_ros import create_dynamics
     from robodyn_ros.identification.estimation.payload import estimate_payload
-    from robodyn_ros.identification.signals.samples import RecordedSamples
+    from robodyn_ros.identification.samples import RecordedSamples
 
     if args.validate:
         raise InputError("--validate", "is for the arm's numbers, not for a payload", args.validate)
@@ -169,9 +169,9 @@ def _prepare(
     args: Namespace, robot: Robot, tell: Callable[[str], None]
 ) -> tuple[list[PreparedSamples], list[PreparedSamples]]:
     """Read and prepare the recordings to identify from, and those to predict (``--validate``)."""
+    from robodyn_ros.identification.preparation import prepare
     from robodyn_ros.identification.recording import RecordingSource, read_recording
     from robodyn_ros.identification.settings import SignalSettings
-    from robodyn_ros.identification.signals.prepare import prepare
 
     order, locked = tuple(names(args.command_joints)), locked_joints(args, robot)
     source = RecordingSource(args.states, args.commands, order, args.times)
@@ -227,7 +227,7 @@ def _progress(args: Namespace) -> Iterator[Callable[[str], None]]:
     """Show the present step on stderr; yields the function to call at each step."""
     from rich.progress import BarColumn, TextColumn
 
-    from robodyn_ros.cli.progress import progress_bar
+    from robodyn_ros.cli.console import progress_bar
 
     steps = len(args.recordings + args.validate) + 3 + (args.report is not None)
     with progress_bar(BarColumn(), TextColumn("{task.description}", markup=False)) as progress:
@@ -252,22 +252,21 @@ def show_arm(
     """
     from rich.text import Text
 
-    from robodyn_ros.identification.report import changes, friction, improved, sought, verdict
-    from robodyn_ros.identification.uncertainty import stated_uncertainty
+    from robodyn_ros.identification.report import changes, friction, improved, sought, stated_uncertainty, verdict
 
     out = console()
     _show_recordings(out, [*used, *unused])
-    out.print(_table(*_joints(result)))
+    out.print(simple_table(*_joints(result)))
     for heading, rows in (friction(result), changes(result)):
         if rows:
-            out.print(_table(heading, rows))
+            out.print(simple_table(heading, rows))
         else:
             out.print(f"{heading[0]}: nothing", markup=False)
     rows = [
         (one.name, f"{one.default:g} {one.unit}", f"{one.value:.2g} {one.unit}", one.joint)
         for one in stated_uncertainty(result, used)
     ]
-    out.print(_table(("For the controller", "Default", "Here", "Joint"), rows))
+    out.print(simple_table(("For the controller", "Default", "Here", "Joint"), rows))
     wanted = sought(result)
     text = f"{sum(one.identified for one in wanted)} of {len(wanted)} parameters are identified; this motion excites "
     text += f"{result.rank} of {result.base.rank} base parameters"
@@ -290,8 +289,7 @@ def print_arm(
         unused: the recordings that were predicted.
         args: of the verb.
     """
-    from robodyn_ros.identification.report import improved, verdict
-    from robodyn_ros.identification.uncertainty import stated_uncertainty
+    from robodyn_ros.identification.report import improved, stated_uncertainty, verdict
 
     names = result.robot.joint_names
     predictions = {
@@ -349,13 +347,13 @@ def show_payload(found: PayloadEstimate, robot: Robot, used: Sequence[PreparedSa
         ("Mass", f"{payload.mass:.4g} kg", f"{found.mass_error:.2g} kg"),
         (f"Centre of mass in {payload.link}", f"({com}) mm", f"({spread}) mm"),
     ]
-    out.print(_table(("Payload", "Value", "±"), rows))
+    out.print(simple_table(("Payload", "Value", "±"), rows))
     errors = zip(robot.joints, found.rms_without.tolist(), found.rms.tolist(), strict=True)
     rows = [
         (joint.name, f"{before:.3g} {joint.effort_unit}", f"{now:.3g} {joint.effort_unit}")
         for joint, before, now in errors
     ]
-    out.print(_table(("Unexplained effort", "Without", "With the payload"), rows))
+    out.print(simple_table(("Unexplained effort", "Without", "With the payload"), rows))
     if found.reason:
         out.print(f"Not every coordinate of the payload is determined: {found.reason}.", markup=False)
 
@@ -408,19 +406,6 @@ def _joints(result: Identification) -> tuple[tuple[str, ...], list[tuple[str, ..
         for k, joint in enumerate(result.robot.joints)
     ]
     return ("Unexplained effort", *(name for name, _ in columns)), rows
-
-
-def _table(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> Any:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for index, name in enumerate(heading):
-        table.add_column(Text(name), justify="right" if index else "left", no_wrap=True)
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
-    return table
 
 
 def _recording(one: PreparedSamples) -> dict[str, Any]:

@@ -18,10 +18,9 @@ try:  # Ctrl-C may come while the command is still being imported
 
     from robodyn_ros import __version__
     from robodyn_ros.cli.verb import ExitCode, Verb, VerbHelp, VerbParser
-    from robodyn_ros.errors import InputError, RobodynError
+    from robodyn_ros.errors import InputError, RobodynError, is_it, nearest
     from robodyn_ros.plugins import origin
     from robodyn_ros.robot.xacro import is_argument
-    from robodyn_ros.suggestions import is_it, nearest
 except KeyboardInterrupt:
     sys.exit(130)
 

@@ -134,7 +134,7 @@ def make_problem(args: Namespace) -> Problem:
         InputError: an argument is wrong.
     """
     from robodyn_ros import create_dynamics
-    from robodyn_ros.cli.motion import parse_pose
+    from robodyn_ros.cli.arm import parse_pose
     from robodyn_ros.dynamics.parameters import Payload
     from robodyn_ros.planning.cost import SMOOTH, read_cost
     from robodyn_ros.planning.obstacles import read_obstacles
@@ -168,7 +168,7 @@ def make_problem(args: Namespace) -> Problem:
 def _goal(args: Namespace, robot: Robot, link: str, before: Array) -> Goal:
     import numpy as np
 
-    from robodyn_ros.cli.motion import parse_pose
+    from robodyn_ros.cli.arm import parse_pose
     from robodyn_ros.planning.problem import JointGoal, ToolGoal
     from robodyn_ros.robot import Pose
 
@@ -191,7 +191,7 @@ def _solve(args: Namespace, problem: Problem) -> Plan:
     """Find the plan, and show the progress of the search on stderr."""
     from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    from robodyn_ros.cli.progress import progress_bar
+    from robodyn_ros.cli.console import progress_bar
 
     columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
     with progress_bar(*columns) as progress:

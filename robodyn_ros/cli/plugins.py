@@ -62,8 +62,8 @@ def _entry(kind: str, name: str) -> PluginEntry:
 def _how_it_runs(law: str) -> str:
     """Return "traced" for a control law, or the reason why it is not; it is tried on the arm of the package."""
     import robodyn_ros as rd
-    from robodyn_ros.assets import find
     from robodyn_ros.control.laws.traced import kind_problem, trace_problem
+    from robodyn_ros.files import find
 
     dynamics = rd.create_dynamics("rnea", rd.load_robot(find(ARM)), compiled=False)
     try:

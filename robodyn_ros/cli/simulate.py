@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from robodyn_ros.cli.arm import add_arm, read_arm
-from robodyn_ros.cli.console import check_file, check_picture, console, print_json, with_folder
-from robodyn_ros.cli.parameters import NODES, add_mismatch, add_parameters, check_used, gather_simulated
-from robodyn_ros.cli.verb import ExitCode, Verb
+from robodyn_ros.cli.console import check_file, check_picture, console, print_json, simple_table, with_folder
+from robodyn_ros.cli.verb import NODES, ExitCode, Verb, add_mismatch, add_parameters, check_used, gather_simulated
 from robodyn_ros.document.text import digits, quantity
 from robodyn_ros.errors import InputError
 from robodyn_ros.plugins import available
@@ -105,7 +104,7 @@ def _simulate(args: Namespace, robot: Robot, given: dict[str, LoadedParameters])
     """Build hardware and control loop, give the loop its trajectory, and run: the trial, and the time it took [s]."""
     from time import perf_counter
 
-    from robodyn_ros.cli.motion import POSES, TOUR, TOUR_JOINTS
+    from robodyn_ros.cli.arm import POSES, TOUR, TOUR_JOINTS
     from robodyn_ros.control.loop_settings import loop_default_values
     from robodyn_ros.simulation.hardware.settings import default_values
 
@@ -130,7 +129,7 @@ def _simulate(args: Namespace, robot: Robot, given: dict[str, LoadedParameters])
 
 def _motion(args: Namespace, robot: Robot, hardware: Hardware) -> tuple[Trajectory | None, float]:
     """The motion that the options ask for, if any, and the duration of the trial [s]."""
-    from robodyn_ros.cli.motion import requested_trajectory
+    from robodyn_ros.cli.arm import requested_trajectory
     from robodyn_ros.control.motion.trajectory import read_trajectory
 
     duration = args.duration
@@ -201,7 +200,7 @@ def _run_trial(hardware: Hardware, loop: ControlLoop | None, duration: float) ->
     """Run the trial, and show its progress on stderr."""
     from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 
-    from robodyn_ros.cli.progress import progress_bar
+    from robodyn_ros.cli.console import progress_bar
     from robodyn_ros.simulation.trial.trial import run_trial
 
     columns = (BarColumn(), TextColumn("{task.completed:.1f} of {task.total:g} s"), TimeRemainingColumn())
@@ -280,28 +279,24 @@ def _report(found: SimulatedFigures, controller: str, seconds: float, args: Name
     if args.json:
         print_json({"controller": controller, **asdict(found), "seconds": seconds, **written})
         return
-    from rich import box
-    from rich.table import Table
-
     from robodyn_ros.simulation.stop import simulated
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("Joint", no_wrap=True)
-    for heading in ("RMS error", "Greatest error", "Greatest effort", "Limit"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for joint in found.joints:
-        errors = (joint.error_rms, joint.error_greatest)
-        limit = "none" if joint.effort_limit is None else f"{joint.effort_limit:g} {joint.effort_unit}"
-        table.add_row(
+    rows = [
+        (
             joint.joint,
-            *("–" if error is None else quantity(error, joint.unit) for error in errors),
+            *(
+                "–" if error is None else quantity(error, joint.unit)
+                for error in (joint.error_rms, joint.error_greatest)
+            ),
             f"{digits(joint.effort_greatest)} {joint.effort_unit}",
-            limit,
+            "none" if joint.effort_limit is None else f"{joint.effort_limit:g} {joint.effort_unit}",
         )
+        for joint in found.joints
+    ]
     out = console()
     if found.stopped:
         out.print(found.stopped, style="bold red", soft_wrap=True)
-    out.print(table)
+    out.print(simple_table(("Joint", "RMS error", "Greatest error", "Greatest effort", "Limit"), rows))
     pace = f"{digits(found.simulated / seconds)} times real time"
     out.print(f"{found.simulated:g} s under {controller} in {seconds:.2f} s, {pace}.", markup=False)
     for what, count in found.faults.items():

@@ -19,8 +19,7 @@ from rich.text import Text
 
 from robodyn_ros.cli.arm import add_joints, chosen_arm
 from robodyn_ros.cli.console import check_picture, console, print_json, with_folder
-from robodyn_ros.cli.parameters import add_parameters, check_names, gather
-from robodyn_ros.cli.verb import ExitCode, Verb
+from robodyn_ros.cli.verb import ExitCode, Verb, add_parameters, check_names, gather
 from robodyn_ros.errors import ConfigurationError, InputError, pip_install
 
 if TYPE_CHECKING:
@@ -209,7 +208,7 @@ def progress(total: int) -> Iterator[ProgressCallback]:
     """
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-    from robodyn_ros.cli.progress import progress_bar
+    from robodyn_ros.cli.console import progress_bar
 
     columns = (
         TextColumn("cases"),

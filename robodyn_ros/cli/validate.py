@@ -10,7 +10,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from robodyn_ros.cli.arm import add_arm, read_arm
-from robodyn_ros.cli.console import console, print_json
+from robodyn_ros.cli.console import console, print_json, simple_table
 from robodyn_ros.cli.verb import ExitCode, Verb
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> ExitCode:
     """Compare; the answer is no if a difference is above its tolerance."""
     from robodyn_ros import create_dynamics
-    from robodyn_ros.cli.progress import progress_bar
+    from robodyn_ros.cli.console import progress_bar
     from robodyn_ros.simulation.plant.validation import ValidationSettings, validate
 
     robot = read_arm(args)
@@ -62,20 +62,17 @@ def run(args: Namespace) -> ExitCode:
 
 
 def _show(robot: Robot, settings: ValidationSettings, found: list[Comparison], agrees: bool) -> None:
-    from rich import box
-    from rich.table import Table
     from rich.text import Text
 
     from robodyn_ros.simulation.plant.validation import mimics
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading, justify in (("Native beside MuJoCo", "left"), ("Error", "right"), ("Allowed", "right"), ("", "left")):
-        table.add_column(heading, justify=justify, no_wrap=True)  # type: ignore[arg-type]
-    for row, (quantity, error, allowed) in enumerate(found):
-        verdict = Text("agrees", "green") if found[row].agrees else Text("differs", "bold red")
-        table.add_row(quantity, f"{error:.1e}", f"{allowed:.0e}", verdict)
+    rows = []
+    for each in found:
+        verdict = Text("agrees", "green") if each.agrees else Text("differs", "bold red")
+        quantity, error, allowed = each
+        rows.append((quantity, f"{error:.1e}", f"{allowed:.0e}", verdict))
     out = console()
-    out.print(table)
+    out.print(simple_table(("Native beside MuJoCo", "Error", "Allowed", ""), rows, left=(0, 3)))
     summary = f"{settings.states} states: norm of the difference, relative to the greatest norm."
     if following := mimics(robot):
         summary += f" No motions: MuJoCo does not couple {', '.join(following)} rigidly with the joint that it mimics."

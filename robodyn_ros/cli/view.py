@@ -18,10 +18,9 @@ from select import select
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from robodyn_ros.cli.arm import add_arm, arm_of, arm_settings, arm_source
+from robodyn_ros.cli.arm import OWN_GAINS, POSES, add_arm, arm_of, arm_settings, arm_source
 from robodyn_ros.cli.console import console
-from robodyn_ros.cli.parameters import add_parameters, node_parameters
-from robodyn_ros.cli.verb import ExitCode, Verb, need_ros
+from robodyn_ros.cli.verb import ExitCode, Verb, add_parameters, need_ros, node_parameters
 from robodyn_ros.errors import ConfigurationError, InputError, pip_install
 from robodyn_ros.plugins import find as find_plugin
 from robodyn_ros.robot.description import read_document
@@ -89,15 +88,13 @@ class _Arm(NamedTuple):
 
 def _arm(args: Namespace) -> _Arm:
     """Read the arm and check its parameters."""
-    from robodyn_ros.assets import find
-    from robodyn_ros.cli.demo.run import GAINS
-    from robodyn_ros.cli.motion import POSES
     from robodyn_ros.cli.processes import start_arm
+    from robodyn_ros.files import find
 
     document = read_document(arm_source(args))
     robot = arm_of(document, args)
     given = node_parameters(args, robot)
-    files = given.files or ([find(GAINS)] if args.urdf == OWN else [])
+    files = given.files or ([find(OWN_GAINS)] if args.urdf == OWN else [])
     find_plugin("controllers", args.controller)
     find_plugin("dynamics", args.dynamics)
     model = {"robot_description": robot.urdf, "accept": list(arm_settings(args).accept)}

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from robodyn_ros.errors import InputError
+from robodyn_ros.files import YamlError, read_yaml
 from robodyn_ros.robot import Pose
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.yaml_files import YamlError, read_yaml
 
 
 @dataclass(frozen=True, eq=False)

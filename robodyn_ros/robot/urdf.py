@@ -38,14 +38,13 @@ from typing import Any
 import numpy as np
 from urdf_parser_py import urdf
 
-from robodyn_ros.errors import ConfigurationError, InputError, RobotDescriptionError, RobotDescriptionWarning
+from robodyn_ros.errors import ConfigurationError, InputError, RobotDescriptionError, RobotDescriptionWarning, is_it
 from robodyn_ros.robot.description import UrdfDocument, UrdfEditor, line_of, read_document, title_of
 from robodyn_ros.robot.mjcf import CONSTRAINT, REMARK
 from robodyn_ros.robot.pose import MOMENTS, Array, Pose, read_only
 from robodyn_ros.robot.robot import Finding, Inertial, Joint, JointType, Mimic, Robot
 from robodyn_ros.robot.tree import build_robot, check_inertial, nearest_possible
 from robodyn_ros.settings import NONE, CheckedSettings, names
-from robodyn_ros.suggestions import is_it
 
 IMPERFECTIONS = {
     "impossible_inertia": "an inertia that no body has, as it is",

@@ -14,9 +14,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, make_dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from robodyn_ros.errors import ConfigurationError
+from robodyn_ros.errors import ConfigurationError, is_it
 from robodyn_ros.settings import CheckedSettings, choice, setting
-from robodyn_ros.suggestions import is_it
 
 PHASES = ("retreat", "wait", "hold", "float", "damp", "ramp", "silent")
 """Phases of a reaction; those from ramp on lead nowhere else while a fault lasts."""

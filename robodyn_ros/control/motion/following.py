@@ -18,11 +18,10 @@ import numpy as np
 
 from robodyn_ros.control.core_library import CODES, Core
 from robodyn_ros.control.motion.trajectory import Trajectory
-from robodyn_ros.errors import InputError, LimitError, NotReadyError, RobodynError
+from robodyn_ros.errors import InputError, LimitError, NotReadyError, RobodynError, is_it
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import CheckedSettings, setting
-from robodyn_ros.suggestions import is_it
 
 
 @dataclass(frozen=True)

@@ -25,13 +25,12 @@ from robodyn_ros.control.motion.trajectory import Sample, Trajectory
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.parameters import Parameters
 from robodyn_ros.dynamics.rnea import RNEA
-from robodyn_ros.errors import InputError, NotReadyError
+from robodyn_ros.errors import InputError, NotReadyError, is_it
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.kinematics.target import ToolTarget
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import CheckedSettings, setting, switch
-from robodyn_ros.suggestions import is_it
 
 EFFORT_RATIO = 0.8
 """Ratio of the effort limits that a motion may use [-]; the rest is for feedback."""

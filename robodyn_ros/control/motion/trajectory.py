@@ -277,7 +277,7 @@ def read_trajectory(path: str | os.PathLike[str], robot: Robot) -> Trajectory:
     Raises:
         InputError: the file cannot be read, is no trajectory, or is of other joints.
     """
-    from robodyn_ros.yaml_files import YamlError, read_yaml
+    from robodyn_ros.files import YamlError, read_yaml
 
     where = os.fspath(path)
     try:

@@ -21,10 +21,9 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from robodyn_ros.checks import finite_array
 from robodyn_ros.control.laws.base import Reference
 from robodyn_ros.control.motion.trajectory import Trajectory
-from robodyn_ros.errors import InputError, RobodynError
+from robodyn_ros.errors import InputError, RobodynError, is_it
 from robodyn_ros.kinematics import se3, so3
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.suggestions import is_it
 
 NANO = 1_000_000_000
 """Nanoseconds in a second."""

@@ -4,7 +4,7 @@
 """A prepared recording: its segments on a uniform grid, their periods, the efforts to use, and the moving joints.
 
 Each choice of cutoff frequency and averaging of periods is one :class:`PreparedRecording`;
-:mod:`robodyn_ros.identification.signals.prepare` chooses between those of one recording.
+:mod:`robodyn_ros.identification.preparation` chooses between those of one recording.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from scipy.interpolate import CubicSpline
 from scipy.signal import correlate, welch
 
 from robodyn_ros.identification.recording.recording import RecordedTrack, Recording, unreadable
+from robodyn_ros.identification.samples import SegmentSamples
+from robodyn_ros.identification.segments import SETTLING, MeanPeriod, Segment, find_segments
 from robodyn_ros.identification.settings import SignalSettings
-from robodyn_ros.identification.signals.samples import SegmentSamples
-from robodyn_ros.identification.signals.segments import SETTLING, MeanPeriod, Segment, find_segments
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 

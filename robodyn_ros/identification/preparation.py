@@ -36,16 +36,14 @@ from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.parameters import STANDARD_GRAVITY
 from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.errors import InputError
-from robodyn_ros.identification.recording.recording import Recording, unreadable
-from robodyn_ros.identification.settings import IdentificationSettings, SignalSettings
-from robodyn_ros.identification.signals.long_run_variance import long_run_ratio
-from robodyn_ros.identification.signals.noise import position_noise
-from robodyn_ros.identification.signals.prepared_recording import (
+from robodyn_ros.identification.prepared_recording import (
     PreparedRecording,
     cutoff_frequencies,
     prepare_recording,
 )
-from robodyn_ros.identification.signals.samples import BLOCK, RecordedSamples, SegmentSamples
+from robodyn_ros.identification.recording.recording import Recording, unreadable
+from robodyn_ros.identification.samples import BLOCK, RecordedSamples, SegmentSamples, long_run_ratio
+from robodyn_ros.identification.settings import IdentificationSettings, SignalSettings
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 
@@ -401,3 +399,28 @@ def _unexplained(columns: Array, weight: Array) -> Callable[[Array], Array]:
         return left
 
     return unexplained
+
+
+NORMAL = 0.6745
+"""Median of |x| of a normal distribution, in standard deviations [-]."""
+
+
+def position_noise(t: Array, q: Array) -> Array:
+    """Standard deviation of the noise of positions at equal intervals, (n,) in [rad] or [m].
+
+    The third difference of white noise σ has the variance 20 σ², and that of a motion is small at the rate of states;
+    the median ignores the few greater values. The result is at least the resolution over √12.
+
+    Args:
+        t: times (N,) in [s].
+        q: positions (N, n).
+    """
+    step = np.diff(t)
+    even = np.abs(step - np.median(step)) < 0.5 * np.median(step)
+    rows = even[:-2] & even[1:-1] & even[2:]
+    bent = np.abs(np.diff(q, 3, axis=0))[rows]
+    moved = np.abs(np.diff(q, axis=0))
+    resolution = np.min(np.where(moved > 0.0, moved, np.inf), axis=0, initial=np.inf)
+    least = np.where(np.isfinite(resolution), resolution, 0.0) / np.sqrt(12.0)
+    found: Array = np.maximum(np.median(bent, axis=0) / NORMAL / np.sqrt(20.0) if len(bent) else 0.0, least)
+    return found
