@@ -185,7 +185,7 @@ class MitSettings(CheckedSettings):
 
     @property
     def is_used(self) -> bool:
-        """Whether the drives are in MIT mode."""
+        """True if the drives are in MIT mode."""
         return max(self.mit_limits) > 0.0
 
 

@@ -3,15 +3,14 @@
 
 """Limits of an arm: of references and efforts, and those that let the drives hold it.
 
-A joint is held by the effort of gravity g_i(q), and by what it takes to begin a motion, M_ii(q) ``START``. Its limits
-have to allow that::
+To hold a joint takes the gravity effort g_i(q), and to begin a motion takes M_ii(q) ``START`` in addition. The limits
+of the joint must allow both::
 
     |g_i(q)| ≤ effort limit        |g_i(q)| + M_ii(q) START ≤ effort rate limit · RISE
 
-Gravity that the drives add by themselves need not rise.
-
-So neither can a payload, a gravity or a centre of mass be set that the drives do not carry, nor limits that keep the
-law from carrying the arm. An effort that rises linearly within ``RISE`` lets an arm fall by g RISE² / 3, that is 13 cm.
+Gravity that the drives add by themselves need not rise. So no payload, gravity or centre of mass can be set that the
+drives do not carry, and no limits with which the law could not carry the arm. While an effort rises linearly within
+``RISE``, an arm falls by g RISE² / 3, that is 13 cm.
 """
 
 from __future__ import annotations
@@ -179,26 +178,26 @@ def overload(robot: Robot, limit: Array, efforts: Array) -> str:
 
 
 RISE = 0.2
-"""How long an effort may take from zero to what holds a joint [s]."""
+"""Longest time in which an effort may rise from zero to that which holds a joint [s]."""
 
 START = 1.0
-"""Acceleration that a joint must be able to begin within that time [rad/s²] or [m/s²]."""
+"""Acceleration that a joint must reach within that time [rad/s²] or [m/s²]."""
 
 POSES = 64
-"""The home pose and random ones, if the position of the arm is unknown."""
+"""Number of poses, home and random ones, that are checked if the position of the arm is unknown."""
 
 HELD = 1 / 8
-"""In how many of these poses a joint must be held, as part of them."""
+"""Ratio of these poses in which a joint must be held [-]."""
 
 NO_WORSE = 1.01
-"""Where limits are too low already, a change is refused from this factor of the load on."""
+"""Factor on the present load up to which a change is accepted where the present limits are too low already."""
 
 
 class Holding(NamedTuple):
-    """What it takes to hold an arm, each (n,)."""
+    """The efforts that hold an arm, each (n,)."""
 
     gravity: Array  # effort of gravity, without its sign [N·m] or [N]
-    rise: Array  # effort that has to come from zero: gravity, if the drive does not add it, and what begins a motion
+    rise: Array  # effort that rises from zero: gravity, if the drive does not add it, and that of a slow motion
     where: tuple[str, ...]  # in which poses, in words, for each joint
     carried: bool  # True if something else than the drives carries the arm
 
@@ -231,7 +230,7 @@ class Holding(NamedTuple):
         return cls(gravity, sent * gravity + start, tuple(where), carried)
 
     def loads(self, limits: Limits) -> HoldingLoads:
-        """How much of what is allowed it takes."""
+        """The efforts as ratios of the limits."""
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             effort = np.where((limits.effort > 0.0) | self.carried, self.gravity / limits.effort, np.inf)
             rise = self.rise / (limits.rate * RISE)
@@ -240,7 +239,7 @@ class Holding(NamedTuple):
 
 
 class HoldingLoads(NamedTuple):
-    """Parts of the limits that holding an arm takes; each (n,), up to one it is held."""
+    """Efforts that hold an arm as ratios of the limits, each (n,); up to one a joint is held."""
 
     effort: Array
     rise: Array
@@ -252,11 +251,11 @@ def check_holding(dynamics: Dynamics, limits: Limits, needed: Holding, before: H
     Args:
         dynamics: of the arm, with its payload.
         limits: of efforts and rates.
-        needed: what it takes.
-        before: the loads by the settings of now; what is no worse is accepted.
+        needed: the efforts that hold the arm.
+        before: the loads with the present settings; no greater loads are accepted too.
 
     Raises:
-        HoldingError: a joint is not held; the message has what that takes, and the remedy.
+        HoldingError: a joint is not held; the message has the effort that holds it, and the remedy.
     """
     loads = needed.loads(limits)
     most = HoldingLoads(*(np.ones(len(needed.gravity)) for _ in loads))

@@ -55,7 +55,7 @@ from robodyn_ros.control.motion.streams import StreamedTool, StreamSettings
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.control.step import Command, checked_total
 from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.engine.c_interface import Record
+from robodyn_ros.engine.c_interface import Record, address_of
 from robodyn_ros.errors import (
     EffortError,
     FutureStateError,
@@ -626,7 +626,7 @@ class ControlLoop:
             LimitError: the path to its next point leaves the limits.
         """
         self._refuse_during_fault()
-        allowed, n = tolerances or self.settings.tolerances, self.robot.n
+        allowed, settings = tolerances or self.settings.tolerances, self.settings
         numbers = np.concatenate([allowed.path, allowed.goal, [allowed.speed, allowed.time]])
         address = prepared.hand_over()
         if not address:
@@ -638,13 +638,7 @@ class ControlLoop:
             self._ask("FOLLOW", "trajectory", object=address, number=number, numbers=(numbers,))
         finally:
             self._take_back_trajectories()
-        settings = self.settings
-
-        def judge_load() -> str:
-            return "" if settings.safety.externally_supported else _overload(settings, prepared, present)
-
-        assert len(numbers) == 2 * n + 2
-        return Following(lambda: self._outcome(number), judge_load)
+        return Following(lambda: self._outcome(number), lambda: _overload(settings, prepared, present))
 
     def _take_back_trajectories(self) -> None:
         """Free the trajectories that the core no longer needs."""
@@ -891,15 +885,13 @@ class ControlLoop:
 
     def enter_thread(self, runner: Runner) -> None:
         """Have a thread run the periods from now on; the thread decides when the rate of the states is judged."""
-        self._set_judged(judged=False)
-        self.core_settings.law_memory[:] = self._step.law_memory
+        self._lend_law(judged=False)
         self.live = runner
 
     def leave_thread(self) -> None:
         """Run the periods in this object again, after the thread has ended."""
         self.live = None
-        self._step.restore_law(self.core_settings.law_memory)
-        self._set_judged(judged=True)
+        self._take_law_back()
 
     @contextmanager
     def run_by_others(self, *, judged: bool) -> Iterator[None]:
@@ -908,17 +900,21 @@ class ControlLoop:
         Args:
             judged: False if the rate of the states is far above the need of all gains, so that it need not be judged.
         """
-        self.core_settings.law_memory[:] = self._step.law_memory
-        self._set_judged(judged=judged)
+        self._lend_law(judged=judged)
         try:
             yield
         finally:
-            self._step.restore_law(self.core_settings.law_memory)
-            self._set_judged(judged=True)
+            self._take_law_back()
 
-    def _set_judged(self, *, judged: bool) -> None:
-        address = ctypes.cast(self._judge, ctypes.c_void_p).value if judged else 0
-        self.core_settings.record.fields.judge[...] = address
+    def _lend_law(self, *, judged: bool) -> None:
+        settings = self.core_settings
+        settings.law_memory[:] = self._step.law_memory
+        settings.record.fields.judge[...] = address_of(self._judge) if judged else 0
+
+    def _take_law_back(self) -> None:
+        settings = self.core_settings
+        self._step.restore_law(settings.law_memory)
+        settings.record.fields.judge[...] = address_of(self._judge)
 
     def try_out(self, settings: LoopSettings) -> None:
         """Compute the efforts of a control law at the arm's position, without sending them.
@@ -971,6 +967,8 @@ def _sampling(memory: Any) -> StateSampling:
 
 def _overload(settings: LoopSettings, prepared: PreparedTrajectory, present: Array) -> str:
     """Where along a trajectory gravity and friction alone exceed a joint's effort limit; "" if nowhere."""
+    if settings.safety.externally_supported:
+        return ""
     dynamics = settings.controller.dynamics
     q, qd = samples(prepared, present, OVERLOAD_SAMPLES)
     friction = dynamics.robot.damping * qd + dynamics.robot.friction * np.sign(qd)

@@ -225,15 +225,16 @@ class MomentumObserver:
         n = dynamics.robot.n
         self._model, self._gain = ExternalForceModel(dynamics, link, tool=tool, friction=friction), gain
         self.memory, self.bias, self.found = np.zeros(3 * n), np.zeros(n), np.zeros(n + 8)
-        self.program: Program | None = None
-        self._kernel: Kernel | None = None
-        compiled = isinstance(dynamics, CompiledDynamics) and not dynamics.replaced()
-        numbers = self._model.numbers(self._gain)
-        self.parameters = np.concatenate((numbers, dynamics.symbols if isinstance(dynamics, CompiledDynamics) else []))
+        self.parameters = self._present_parameters()
+        can_be_compiled = isinstance(dynamics, CompiledDynamics) and not dynamics.replaced()
+        self.program = self._model.program() if can_be_compiled else None
+        self._kernel = None if self.program is None else Kernel(self.program, self.parameters)
+
+    def _present_parameters(self) -> Array:
+        dynamics = self._model.dynamics
         self._seen = dynamics.parameters
-        if compiled:
-            self.program = self._model.program()
-            self._kernel = Kernel(self.program, self.parameters)
+        model = dynamics.symbols if isinstance(dynamics, CompiledDynamics) else np.zeros(0)
+        return np.concatenate((self._model.numbers(self._gain), model))
 
     @property
     def efforts(self) -> Array:
@@ -252,10 +253,7 @@ class MomentumObserver:
 
     def read_parameters(self) -> None:
         """Use the present parameters of the model."""
-        dynamics = self._model.dynamics
-        self._seen = dynamics.parameters
-        model = dynamics.symbols if isinstance(dynamics, CompiledDynamics) else np.zeros(0)
-        self.parameters[:] = np.concatenate((self._model.numbers(self._gain), model))
+        self.parameters[:] = self._present_parameters()
 
     def reset(self) -> None:
         """Begin anew with the next state; the bias is kept."""
@@ -282,7 +280,7 @@ class MomentumObserver:
         n, kernel = len(q), self._kernel
         if kernel is None:
             before = ObserverMemory(*self.memory.reshape(3, n))
-            numbers = self.parameters[: len(self._model.numbers(self._gain))]
+            numbers = self._model.numbers(self._gain)
             found, after = self._model.observe(dt, q, qd, efforts, self.bias, before, numbers)
             self.memory[:] = np.concatenate(after)
             self.found[:] = np.concatenate((found.efforts, found.wrench, [found.energy, found.mass]))

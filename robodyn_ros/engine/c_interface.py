@@ -71,6 +71,11 @@ def plain_function(program: Program) -> Any:
     return None if library is None else library[f"{program.name}_plain"]
 
 
+def address_of(function: Any) -> int:
+    """The address of a function in C; 0 for None."""
+    return 0 if function is None else int(ctypes.cast(function, ctypes.c_void_p).value or 0)
+
+
 def run_library(program: Program) -> Any:
     """The library of a program with ``run``, ``prepare`` and ``constants`` (:func:`.kernel_source`); None likewise."""
     return loaded(program.name, program.key, lambda: kernel_source(program))

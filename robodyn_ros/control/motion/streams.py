@@ -18,7 +18,7 @@ import numpy as np
 
 from robodyn_ros.control.core_library import Core
 from robodyn_ros.dynamics.task_space import arm_directions
-from robodyn_ros.engine.c_interface import plain_function
+from robodyn_ros.engine.c_interface import address_of, plain_function
 from robodyn_ros.engine.program import Program
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import Kinematics
@@ -95,7 +95,7 @@ class StreamedTool:
         axes = np.zeros((6, 6))
         axes[: len(self.axes)] = self.axes
         return {
-            "tool": ctypes.cast(plain_function(self.program), ctypes.c_void_p).value or 0,
+            "tool": address_of(plain_function(self.program)),
             "tool_directions": len(self.axes),
             "tool_axes": axes.ravel(),
             "tool_floor": self.floor,

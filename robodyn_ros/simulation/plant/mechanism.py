@@ -20,7 +20,7 @@ import numpy as np
 
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
-from robodyn_ros.engine.c_interface import required, text_key
+from robodyn_ros.engine.c_interface import address_of, required, text_key
 from robodyn_ros.engine.codegen import scalar_source
 from robodyn_ros.engine.library import loaded
 from robodyn_ros.engine.program import Program
@@ -223,7 +223,7 @@ class Mechanism:
         if isinstance(self._dynamics, CompiledDynamics) and self._dynamics.compiled:
             return self._dynamics.symbols
         parameters: Array = np.eye(1, IN_PYTHON_PARAMETERS)[0]
-        parameters.view(np.uint64)[3] = ctypes.cast(self._forward, ctypes.c_void_p).value or 0
+        parameters.view(np.uint64)[3] = address_of(self._forward)
         return parameters
 
     def begin(self) -> None:

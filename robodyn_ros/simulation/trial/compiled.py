@@ -26,7 +26,7 @@ from robodyn_ros.control.loop_settings import LoopSettings
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
-from robodyn_ros.engine.c_interface import text_key
+from robodyn_ros.engine.c_interface import address_of, text_key
 from robodyn_ros.engine.library import loaded
 from robodyn_ros.errors import RobodynError, SimulationError
 from robodyn_ros.plugins import create
@@ -178,7 +178,7 @@ class TrialPlant:
         self.fields: dict[str, Any] = {
             "frame": self._mechanism.frame,
             "plant": self._mechanism.address.value,
-            "plant_step": ctypes.cast(self._mechanism.library.plant_step, ctypes.c_void_p).value,
+            "plant_step": address_of(self._mechanism.library.plant_step),
         }
 
     def failure(self, now: int) -> SimulationError:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.control.loop import ControlLoop
+from robodyn_ros.engine.c_interface import address_of
 from robodyn_ros.simulation.hardware.actuators import GREATEST, drive_rows
 from robodyn_ros.simulation.hardware.actuators import ROUNDING as COMMAND_ROUNDING
 from robodyn_ros.simulation.hardware.sensors import ROUNDING, whole_steps
@@ -150,7 +151,7 @@ def loop_fields(loop: ControlLoop) -> dict[str, Any]:
     functions = {f"loop_{name}": getattr(core.library, f"core_{name}") for name in ("update", "watch")}
     return {
         "loop": core.address,
-        **{name: ctypes.cast(function, ctypes.c_void_p).value for name, function in functions.items()},
+        **{name: address_of(function) for name, function in functions.items()},
         **{f"loop_{name}": getattr(core.period, name) for name in ("rows", "reference")},
         "loop_kind": core.period.kind.reshape(1),
     }
