@@ -146,12 +146,15 @@ class Graph:
         fresh: start nodes as new processes, and not by fork: for what depends on how a process starts, or ends.
         state_rate: of simulators that are told nothing else: the same behaviour with fewer messages than by default
             [Hz]; 0 for the default.
+        diagnostics_rate: of controllers and simulators that are told nothing else: tests wait for it [Hz]; 0 for the
+            default.
         frequency: natural frequency of the PRR arm under controllers that are told nothing else: late states of a busy
             machine carry it [rad/s]; 0 for the default.
     """
 
     fresh = False
     state_rate = 200.0
+    diagnostics_rate = 20.0
     frequency = 10.0
 
     def __init__(self, folder: Path) -> None:
@@ -190,6 +193,8 @@ class Graph:
             parameters["gains"] = parameters.get("gains", {})
             for joint in ("elevator", "shoulder", "wrist"):
                 parameters["gains"].setdefault(joint, {}).setdefault("natural_frequency", self.frequency)
+        if name in ("controller", "simulator") and self.diagnostics_rate:
+            parameters.setdefault("diagnostics_rate", self.diagnostics_rate)
         if name == "simulator" and self.state_rate:
             parameters.setdefault("state_rate", self.state_rate)
         path = self._folder / f"{name}-{len(self._processes)}.yaml"

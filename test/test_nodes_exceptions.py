@@ -55,7 +55,7 @@ def said(process):
 
 def test_it_is_counted_with_its_traceback_and_the_arm_goes_on(graph, prr):
     """Everything raises once or some times; whoever waits for an answer gets one, and no change is made by half."""
-    both = {"diagnostics_rate": 20.0, "robot_description": prr}
+    both = {"robot_description": prr}
     simulator = graph.start("simulator", "-r", "commands:=controller/commands", via=breaking(SIMULATOR), **both)
     controller = graph.start(
         "controller", via=breaking(CONTROLLER), use_sim_time=True, realtime="off", state_timeout=5.0, **both

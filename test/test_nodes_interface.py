@@ -77,7 +77,7 @@ def running(request, tmp_path_factory, prr):
 
     name = request.param
     with own_graph(tmp_path_factory.mktemp(name)) as graph:
-        graph.state_rate = 0.0
+        graph.state_rate = graph.diagnostics_rate = 0.0
         graph.start(name, robot_description=prr)
         topic = {"controller": "/controller/commands", "simulator": "/joint_states"}[name]
         graph.wait(lambda: graph.node.count_publishers(topic), "the node's topics")

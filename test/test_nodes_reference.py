@@ -56,7 +56,7 @@ def node(request, tmp_path_factory, prr):
 
         given, defaults = given | {"port": free_port(), "use_sim_time": True}, defaults | {"port": str(PORT)}
     with own_graph(tmp_path_factory.mktemp(name)) as graph:
-        graph.state_rate = 0.0
+        graph.state_rate = graph.diagnostics_rate = 0.0
         graph.frequency = 0.0
         graph.start(name, **given)
         graph.wait(lambda: name in graph.node.get_node_names(), "the node")
