@@ -31,7 +31,7 @@ from common import arms, options, report
 import robodyn_ros as rd
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.kinematics.inverse import InverseKinematics
-from robodyn_ros.kinematics.workspace import random_positions
+from robodyn_ros.robot.configuration import random_positions
 
 TOLERANCE = 1e-6
 BATCH = 100_000

@@ -30,13 +30,13 @@ from common import PRR, options, report, urdfs
 
 import robodyn_ros as rd
 from robodyn_ros.kinematics import Kinematics
-from robodyn_ros.kinematics.workspace import random_positions
 from robodyn_ros.planning.collocation.collocation import CollocationSettings, plan
 from robodyn_ros.planning.cost import MinimumTime
 from robodyn_ros.planning.plan import Plan
 from robodyn_ros.planning.problem import Goal, JointGoal, Problem, ToolGoal
 from robodyn_ros.planning.time_scaling import METHOD
 from robodyn_ros.robot import Robot
+from robodyn_ros.robot.configuration import random_positions
 from robodyn_ros.robot.robot import tip
 
 ARMS = {"prr": "", "ur5": "ur5_robot", "panda": "panda"}

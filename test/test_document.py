@@ -116,8 +116,8 @@ def test_a_sum_on_a_line_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("formula", [r"\unknown x", r"\mathbf q", r"\begin{aligned} a &= b \end{aligned}"])
-def test_what_the_converter_does_not_know_is_refused(formula: str) -> None:
-    with pytest.raises(rd.RobodynError, match=r"converter|browsers"):
+def test_a_formula_beyond_the_converter_is_refused(formula: str) -> None:
+    with pytest.raises(rd.RobodynError, match=r"latex2mathml does not know|browsers do not show"):
         mathml(formula)
 
 

@@ -317,7 +317,7 @@ def test_a_code_folder_that_others_can_write_to_is_not_used(cache: Path, mode: i
         make_library("answer", "one", lambda: CODE)
 
 
-@pytest.mark.parametrize("file", ["engine/codegen.py", "kinematics/inverse/step.py", "dynamics/symbolic/graph.py"])
+@pytest.mark.parametrize("file", ["engine/codegen.py", "kinematics/inverse/solver.py", "dynamics/symbolic/graph.py"])
 def test_an_edit_of_a_source_file_changes_the_program_key(file: str, tmp_path: Path) -> None:
     package = Path(rd.__file__).parent
     for room in ("engine", "kinematics", "dynamics"):

@@ -18,12 +18,10 @@ from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.kinematics import Kinematics, se3, so3
 from robodyn_ros.kinematics.inverse import InverseKinematics, InverseSettings, Task
 from robodyn_ros.kinematics.inverse.planar import PlanarInverse
-from robodyn_ros.kinematics.inverse.solver import reach
-from robodyn_ros.kinematics.inverse.step import build_step
+from robodyn_ros.kinematics.inverse.solver import build_step, reach
 from robodyn_ros.kinematics.inverse.task import centred, posture
 from robodyn_ros.kinematics.screws import screws
-from robodyn_ros.kinematics.workspace import random_positions
-from robodyn_ros.robot.configuration import ConfigurationSpace
+from robodyn_ros.robot.configuration import ConfigurationSpace, random_positions
 
 INDUSTRIAL = {"ur5_robot": "tool0", "panda": "panda_hand_tcp"}
 

@@ -68,7 +68,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> ExitCode:
     """Sample, write and report; with a mass, the answer is no if the arm can hold it nowhere."""
     from robodyn_ros.kinematics import Kinematics
-    from robodyn_ros.kinematics.workspace import random_positions
+    from robodyn_ros.robot.configuration import random_positions
     from robodyn_ros.robot.robot import tip
 
     _check(args)
@@ -145,7 +145,7 @@ def _payloads(kinematics: Kinematics, link: str, args: Namespace) -> Cells:
 
 def _rows(kinematics: Kinematics, link: str, plane: str) -> tuple[int, ...]:
     """Return the relevant rows of the Jacobian: directions in which the link moves, or else those of the picture."""
-    from robodyn_ros.kinematics.workspace import random_positions
+    from robodyn_ros.robot.configuration import random_positions
 
     linear = kinematics.jacobian(link, random_positions(kinematics.robot, 20))[:, :3]
     moves = np.flatnonzero(np.abs(linear).max(axis=(0, 2)) > 1e-9)

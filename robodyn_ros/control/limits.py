@@ -24,8 +24,8 @@ from numpy.typing import ArrayLike, NDArray
 from robodyn_ros.checks import is_within
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import HoldingError, InputError, LimitError
-from robodyn_ros.kinematics.workspace import random_positions
 from robodyn_ros.robot import Robot
+from robodyn_ros.robot.configuration import random_positions
 from robodyn_ros.robot.pose import Array, read_only
 
 SPEED_TOLERANCE = 1.01

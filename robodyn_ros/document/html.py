@@ -1,11 +1,11 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A document as one HTML page that needs nothing else: no other file, no script, no network.
+"""A document as one self-contained HTML page: no other file, no script, no network.
 
 Every text is escaped, so that a name from a file stays text. The style sheet is for light and dark, wide and narrow
-screens: what is wider than the screen (tables, equations, pictures) scrolls in a box of its own, with a shadow at the
-side where more is to be seen.
+screens: tables, equations and pictures wider than the screen scroll in a box of their own, with a shadow at the side
+where more follows.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ WIDTH = 100
 """Letters and signs in a line of a formula, counted as in plain text."""
 
 LONG = 45
-"""Length of a text from which on its column keeps room for a few words on a narrow screen."""
+"""Number of characters of a text from which its column keeps a least width on a narrow screen."""
 
 STYLE = f"""
 :root {{ color-scheme: light dark; }}
@@ -167,12 +167,12 @@ def _equation_rows(equation: SumBlock | MatrixBlock) -> Iterator[str]:
         return
     first, *others = broken(equation.terms, WIDTH, lambda term: width(unicode(term)))
     yield f"<tr><td>{left}</td><td>{_tall(first)}</td></tr>"
-    for line in others:  # after something, if only {}, a sign is that of a sum
+    for line in others:  # behind {} a sign is that of a sum
         yield f"<tr><td></td><td>{_tall('{}' + line)}</td></tr>"
 
 
 def _tall(formula: str) -> str:
-    """Return a formula as high as on a line of its own, but to stand in a cell."""
+    """Return a formula in display style for a cell of a table."""
     return mathml(formula, "block").replace('display="block"', 'displaystyle="true"', 1)
 
 

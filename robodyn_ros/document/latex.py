@@ -69,7 +69,7 @@ ENGINES = {
 """Programs that are looked for, in this order, and their options."""
 
 PATIENCE = 120.0
-"""For a document that takes a second or two [s]."""
+"""Time that LaTeX may take; a document takes a second or two [s]."""
 
 
 def tex(document: Document) -> str:
@@ -166,7 +166,7 @@ def pdf(document: Document) -> bytes:
         source.write_text(tex(document), encoding="utf-8")
         command = [engine, *ENGINES[engine], source.name]
         try:
-            for _ in range(2):  # longtable learns its widths from the first run
+            for _ in range(2):  # longtable takes its widths from the first run
                 done = subprocess.run(
                     command, cwd=folder, capture_output=True, text=True, errors="replace", check=False, timeout=PATIENCE
                 )

@@ -3,8 +3,8 @@
 
 """Formulas for browsers, which read MathML by themselves (MathML Core, W3C): no script and no network.
 
-latex2mathml converts LaTeX, and what browsers show badly is mended afterwards. ``robodyn derive`` and the documentation
-share this.
+latex2mathml converts LaTeX. Elements that browsers render badly are corrected afterwards. ``robodyn derive`` and the
+documentation share this module.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FUNCTIONS = {"sin", "cos", "tan", "exp", "ln", "log", "det"}
 DOTS = {"˙", "¨"}
 
 ACCENTS = {"^", "~", "¯", "→"}
-"""They sit close to what is under them, and are not stretched to its width. Dots that close would touch the letter."""
+"""Accents close to their base, and not stretched to its width. Dots as close as that would touch the letter."""
 
 CLOSING = {")", "]", "}", "|", "‖", "!"}
 """A minus sign after one of these is that of a difference."""
@@ -31,18 +31,18 @@ STYLE = "mo.accent { font-size: 0.85em; }\n"
 """CSS that a page with formulas needs."""
 
 SCRIPTS = {"msub": 2, "msup": 2, "msubsup": 3, "munder": 2, "mover": 2, "munderover": 3}
-"""Element with scripts → its children: what carries the scripts, then these."""
+"""Element with scripts → its number of children: the base and the scripts."""
 
 ELEMENTS = {
     *("math", "mrow", "mi", "mo", "mn", "mtext", "ms", "mspace", "mfrac", "msqrt", "mroot", "mstyle", "mpadded"),
     *("msub", "msup", "msubsup", "munder", "mover", "munderover", "mmultiscripts", "mprescripts", "none"),
     *("mtable", "mtr", "mtd", "mphantom", "menclose"),
 }
-"""What a formula may consist of (MathML 3, chapter 3): a text in it is no place for other markup."""
+"""Elements that a formula may have (MathML 3, chapter 3); all other markup is refused."""
 
 
 def math_font() -> str:
-    """Return the CSS that gives formulas their font, and holds it: brackets stretch only with a font for formulas."""
+    """Return the CSS that embeds the font of formulas: brackets stretch only in a font for mathematics."""
     content = b64encode(Path(__file__).with_name("math.woff2").read_bytes()).decode()
     source = f'url("data:font/woff2;base64,{content}") format("woff2")'
     return f"""@font-face {{ font-family: "Robodyn Math"; src: {source}; }}
@@ -65,7 +65,7 @@ def mathml(formula: str, display: str = "inline") -> str:
     try:
         tree = ElementTree.fromstring(converter.convert(formula, display=display))
     except ElementTree.ParseError as cause:
-        raise RobodynError(f"{formula!r} has something in it that is not known to the converter") from cause
+        raise RobodynError(f"{formula!r} has a part that latex2mathml does not know") from cause
     for element in tree.iter():
         element.tag = element.tag.removeprefix(f"{{{NAMESPACE}}}")  # HTML needs no namespace
     for element in tree.iter():
@@ -85,31 +85,31 @@ def _mend(element: ElementTree.Element, formula: str) -> None:
         element.tag = "mo"
         element.attrib.update(lspace="0.17em", rspace="0.17em")
     if text in {"|", "‖", "∥"} and "fence" not in element.attrib:
-        # One of a pair may stand in an exponent, and would stretch otherwise; a browser takes it for a relation.
+        # One of a pair may stand in an exponent and must not stretch there; a browser takes it for a relation.
         element.attrib.update(stretchy="false", lspace="0", rspace="0")
     _mend_children(element)
 
 
 def _problem(element: ElementTree.Element) -> str:
-    """What an element has that a formula may not have; "" if it is fine."""
+    """The part of an element that a formula may not have; "" if there is none."""
     text = (element.text or "").strip()
     if element.tag not in ELEMENTS or "href" in element.attrib:
-        return f"something in it that is no mathematics: <{element.tag}>"
+        return f"an element that is not mathematics: <{element.tag}>"
     if "\\" in text or text == "&" or (element.tag == "mo" and not text):
-        return "something in it that is not known to the converter"
+        return "a part that latex2mathml does not know"
     if element.get("mathvariant", "normal") != "normal":
-        return "letters of a kind that browsers do not show: bold, for example"
+        return f"letters in a style that browsers do not show: {element.get('mathvariant')}"
     return ""
 
 
 def _mend_children(element: ElementTree.Element) -> None:
-    """Accents, what carries scripts, and signs at the beginning of a term."""
+    """Correct accents, bases of scripts, and signs at the beginning of a term."""
     if element.tag == "mover" and (element[1].text or "") in ACCENTS | DOTS:
         element[1].attrib.update(stretchy="false", **{"class": "accent"})
         if element[1].text in ACCENTS:
             element.set("accent", "true")
     carried = len(element) - SCRIPTS.get(element.tag, len(element))
-    if carried > 0:  # the converter forgets that a matrix and its brackets are one
+    if carried > 0:  # the converter does not group a matrix with its brackets
         group = ElementTree.Element("mrow")
         group[:] = element[: carried + 1]
         element[: carried + 1] = [group]

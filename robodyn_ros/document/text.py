@@ -3,8 +3,8 @@
 
 """A document as plain text for a terminal, formulas on one line: ``m₂ lc₂² q̈₂``.
 
-A formula is read by :func:`read`, which knows the part of LaTeX in which this package writes formulas, and written
-anew in Unicode by :func:`unicode`.
+:func:`read` parses a formula; it knows the part of LaTeX in which this package writes formulas. :func:`unicode` writes
+it in Unicode.
 """
 
 from __future__ import annotations
@@ -108,10 +108,10 @@ Formula = Leaf | FormulaRow | Script | Fraction | Dotted
 
 
 def read(text: str) -> Formula:
-    """Return the formula that a text in LaTeX says.
+    """Parse a formula in LaTeX.
 
     Raises:
-        RobodynError: it is beyond the part of LaTeX that is known here.
+        RobodynError: it has LaTeX that this parser does not know.
     """
     return _FormulaReader(text).row("")
 
@@ -123,7 +123,7 @@ class _FormulaReader:
         self._tokens.reverse()
 
     def row(self, end: str) -> Formula:
-        """Up to an end, which is taken too."""
+        """Parse up to an end token, which is consumed too."""
         parts: list[Formula] = []
         while self._tokens and self._tokens[-1][1] != (end or None):
             if self._tokens[-1][1] in {"_", "^"} and parts:
@@ -149,7 +149,7 @@ class _FormulaReader:
         if kind == 5 and token == "{":
             return self.row("}")
         if token == "}":
-            raise RobodynError(f"a brace closes that was not opened in the formula {self._text!r}")
+            raise RobodynError(f"a closing brace without an opening one in the formula {self._text!r}")
         if kind == 4:
             return Leaf("gap", " ")
         return Leaf({2: "number", 3: "name"}.get(kind, "operator"), {"-": "−", "'": "′"}.get(token, token))
@@ -187,7 +187,7 @@ BELOW = str.maketrans("0123456789ijk+−", "₀₁₂₃₄₅₆₇₈₉ᵢⱼ
 ABOVE = str.maketrans("0123456789+−T", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ᵀ")
 
 DOTS = ("", "\u0307", "\u0308")
-"""Combining characters; they stand after what they are put on."""
+"""Combining characters; each stands after the letter that it marks."""
 
 HALVES = {("1", "2"): "½"}
 
@@ -196,7 +196,7 @@ def unicode(formula: str) -> str:
     """Return a formula in LaTeX as plain text.
 
     Raises:
-        RobodynError: it is beyond what :func:`read` knows.
+        RobodynError: it has LaTeX that :func:`read` does not know.
     """
     return re.sub(" +", " ", _text(read(formula))).strip()
 
@@ -264,7 +264,7 @@ def text_lines(document: Document, columns: int = COLUMNS) -> Iterator[TextLine]
 
     Args:
         document: the document.
-        columns: width of the text; only a single name or factor that is longer stands out.
+        columns: greatest width; only a single longer name or factor exceeds it.
     """
     yield TextLine(document.title, "title")
     yield TextLine("")

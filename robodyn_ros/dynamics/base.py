@@ -117,7 +117,7 @@ class Dynamics(Summarised, ABC):
         return f"{type(self).__name__} of {self.robot.name} ({', '.join(self.robot.joint_names)})"
 
     def configure(self, **parameters: Any) -> None:
-        """Change parameters while running; what is not named stays. Nothing is compiled anew.
+        """Change parameters while running; the others stay. Nothing is compiled again.
 
         Raises:
             InputError: a parameter is unknown or wrong; nothing is changed then.
@@ -193,7 +193,7 @@ RESULTS = {
 
 
 def check_results(dynamics: Dynamics) -> None:
-    """Call what a plugin computes itself at the arm's home, at rest: for one state and for two.
+    """Call the quantities that a plugin computes itself at the arm's home, at rest: for one state and for two.
 
     Raises:
         ModelError: a result is not an array of floats, or is of the wrong shape, or is not finite.
@@ -224,9 +224,9 @@ def finite_result(method: str, answer: object, shape: tuple[int, ...]) -> Array:
     """A result of a plugin.
 
     Args:
-        method: which gave it.
+        method: that returned it.
         answer: the result.
-        shape: that it should have.
+        shape: expected shape.
 
     Raises:
         ModelError: it is not a finite array of floats of this shape; the message says what it is.

@@ -46,7 +46,7 @@ ARGUMENTS = {
     "qd_r": "reference velocities, likewise, in [rad/s] or [m/s]",
     "qdd_r": "reference accelerations, likewise, in [rad/s²] or [m/s²]",
 }
-"""Input of a compiled function → what its docstring says of it."""
+"""Input of a compiled function → its description in the docstring."""
 
 
 @dataclass
@@ -82,7 +82,7 @@ class CompiledFunction:
             return self
         made: dict[str, Any] = dynamics.__dict__.setdefault("_functions", {})
         function = made[self.name] = made.get(self.name) or self._function(dynamics)
-        if getattr(type(dynamics), self.name) is self:  # else a subclass has its own, which must stay in sight
+        if getattr(type(dynamics), self.name) is self:  # else a subclass has its own, which must not be hidden
             dynamics.__dict__[self.name] = function
         return function
 
@@ -106,7 +106,7 @@ class CompiledFunction:
 
 
 _maps: WeakKeyDictionary[Tree, dict[type, Array]] = WeakKeyDictionary()
-"""Tree → class of a formulation → its ``inertial_map``, which takes longer than all else of its constructor."""
+"""Tree → class of a formulation → its ``inertial_map``, the slowest part of its constructor."""
 
 
 class CompiledDynamics(Dynamics):
@@ -299,7 +299,7 @@ class CompiledDynamics(Dynamics):
 
     @cached_property
     def key(self) -> str:
-        """What tells the code of this arm and formulation from all other."""
+        """The key of the code of this arm and formulation."""
         return digest(*geometry(self._tree), type(self).__qualname__, source=type(self).__module__)
 
     @cached_property

@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Sensitivity of the efforts to what a model does not know: the masses of the bodies, a payload, a force at the tool.
+"""Sensitivity of the efforts to errors of the model: masses of the bodies, a payload, a force at the tool.
 
     masses    Σ_b |τ_b|             τ_b: the efforts that body b alone needs for the motion, so that Σ_b τ_b = τ
     payload   |Jᵀ (a - γ)| + LEVER |γ| |J_ω|    efforts by mass of a payload at the tool, with the free fall γ
@@ -9,7 +9,7 @@
 
 A payload's centre of mass and a force may be ``LEVER`` away from the tool's origin.
 
-The tool is the last link of each branch, that which gives more where there are several.
+The tool is the last link of each branch. If there are several, the greatest value counts.
 
 If each body's density is wrong by a ratio of at most ε on its own, so are its efforts, for τ is linear in the inertial
 parameters: |Δτ| ≤ ε Σ_b |τ_b|. That is the bound Σ_j |Y_ij| δθ_j of the regressor Y, for densities.

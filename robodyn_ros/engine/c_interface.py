@@ -38,10 +38,10 @@ def text_key(text: str) -> str:
 
 
 def required(what: str, name: str, key: str, source: Callable[[], str]) -> Any:
-    """A library as :func:`.loaded` has it.
+    """Return a library, loaded as by :func:`.loaded`.
 
     Args:
-        what: needs it, for the message.
+        what: the part that needs it, for the message.
         name: of a function in it.
         key: tells libraries of that name apart.
         source: writes the code.
@@ -56,7 +56,7 @@ def required(what: str, name: str, key: str, source: Callable[[], str]) -> Any:
 
 
 def _reason(name: str, key: str, source: Callable[[], str]) -> str:
-    """Why there is no such library: what the compiler says, or that there is none."""
+    """The reason why there is no such library: the compiler's message, or the missing compiler."""
     if not is_listing():
         try:
             make_library(name, key, source)
@@ -66,7 +66,7 @@ def _reason(name: str, key: str, source: Callable[[], str]) -> str:
 
 
 def plain_function(program: Program) -> Any:
-    """A program as a C function of its inputs, the parameters and the memory for the result; None likewise."""
+    """A program as a C function of its inputs, the parameters and the memory for the result; None without a library."""
     library = run_library(program)
     return None if library is None else library[f"{program.name}_plain"]
 
@@ -77,17 +77,17 @@ def address_of(function: Any) -> int:
 
 
 def run_library(program: Program) -> Any:
-    """The library of a program with ``run``, ``prepare`` and ``constants`` (:func:`.kernel_source`); None likewise."""
+    """The library of a program with ``run``, ``prepare`` and ``constants`` (:func:`.kernel_source`), or None."""
     return loaded(program.name, program.key, lambda: kernel_source(program))
 
 
 def start_library_of(program: Program) -> None:
-    """Have that library made beside the program's work (:func:`.start_library`)."""
+    """Start to compile that library in the background (:func:`.start_library`)."""
     start_library(program.name, program.key, lambda: kernel_source(program))
 
 
 def start_batch(program: Program) -> None:
-    """Have the code of a program for many states made beside the program's work, likewise."""
+    """Start to compile the code of a program for many states in the background."""
     start_library(f"{program.name}_batch", program.key, lambda: batch_source(program))
 
 
@@ -160,8 +160,8 @@ class Record:
 
     Attributes:
         array: the struct, as an array () of a structured type.
-        address: where it is.
-        fields: its members as views, () or (width,), and the structs in it likewise.
+        address: its address in memory.
+        fields: its members as views, () or (width,); a struct in it has fields of its own.
     """
 
     def __init__(self, kind: np.dtype[Any]) -> None:
@@ -175,12 +175,12 @@ class Record:
 
 
 def memory_at(address: int, size: int) -> Any:
-    """So many bytes somewhere in memory, for an array; they have to stay."""
+    """A buffer of ``size`` bytes at an address; the memory has to outlive it."""
     return (ctypes.c_char * size).from_address(address)
 
 
 def numbers_at(kind: np.dtype[Any], address: int, first: str, last: str) -> Array:
-    """The members of a struct from one to another, which have to be doubles, as one array (width,).
+    """The members of a struct from the first to the last, all of them doubles, as one array (width,).
 
     Args:
         kind: type of the struct.
@@ -196,7 +196,7 @@ def numbers_at(kind: np.dtype[Any], address: int, first: str, last: str) -> Arra
 
 
 def views_at(kind: np.dtype[Any], address: int) -> SimpleNamespace:
-    """The members of a struct somewhere in memory, as :attr:`Record.fields`; the memory has to stay."""
+    """The members of a struct at an address, as :attr:`Record.fields`; the memory has to outlive them."""
     return _views(np.ndarray((), kind, memory_at(address, kind.itemsize)))
 
 

@@ -93,7 +93,7 @@ class Statements:
 
     Attributes:
         constants: names and terms of the numbers that depend on the parameters alone.
-        statements: text, or a group of angles whose sines and cosines are due.
+        statements: text, or a group of angles whose sines and cosines are computed there.
         functions: those of ``UNARY`` and ``BINARY`` that are used.
     """
 

@@ -17,7 +17,7 @@ import operator
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import partial, reduce
+from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -39,15 +39,15 @@ SWEEPS = 6
 """Sweeps of Jacobi's method: it converges quadratically, and 5 reach the last bit of nearly every matrix of 4 rows."""
 
 TINY = 1e-300
-"""What keeps the tangent of a rotation that has nothing to do from being 0 / 0."""
+"""Keeps the tangent of a rotation by 0 from being 0 / 0."""
 
 
 class TraceError(RobodynError):
-    """A function cannot be traced; the message says what it does."""
+    """A function cannot be traced; the message names the operation."""
 
 
 class Trace:
-    """What a trace has found out: which arrays of numbers are symbols.
+    """The state of a trace: which arrays of numbers are symbols.
 
     An array that a function reads from somewhere else, such as the runtime parameters of the model, is a constant of
     its code unless it is named here.
@@ -62,7 +62,7 @@ class Trace:
         self._known[id(array)] = (array, symbols)  # the array itself, so that no other one gets its id
 
     def symbols(self, array: Array) -> TracedArray | None:
-        """What stands for an array; None if nothing does."""
+        """The symbols that stand for an array, or None."""
         return self._known.get(id(array), (None, None))[1]
 
     def function(self, program: Program) -> ca.Function:
@@ -134,7 +134,7 @@ class TracedArray(NDArrayOperatorsMixin):
     def __array__(self, dtype: Any = None, copy: Any = None) -> Elements:
         """Its scalars, traced ones, so that ``np.array([a, b])`` works; an array of numbers it is not."""
         if dtype is not None and np.dtype(dtype) != object:
-            raise TraceError("an array of numbers is asked for")
+            raise TraceError("a conversion to an array of numbers cannot be traced")
         found = np.empty(self.shape, object)
         for index in np.ndindex(self.shape):
             found[index] = TracedArray(_scalar(self.elements[index]))
@@ -256,7 +256,7 @@ def _is_expression(value: object) -> bool:
 
 
 def inlined(program: Program, parameters: Array, values: Sequence[Any]) -> Any:
-    """What a call of a compiled function is in a trace: its expressions, in those of its arguments.
+    """The result of a call of a compiled function in a trace: its expressions, in those of its arguments.
 
     Args:
         program: of the function.
@@ -279,10 +279,12 @@ def inlined(program: Program, parameters: Array, values: Sequence[Any]) -> Any:
 
 
 def _scalars(vector: ca.SX) -> Elements:
-    found = np.empty(vector.shape[0], object)
-    for index in range(len(found)):
-        found[index] = vector[index]
-    return found
+    return np.fromiter(vector.elements(), object, vector.numel())
+
+
+def traced(matrix: ca.SX) -> Any:
+    """Expressions (n, m) as an array for NumPy's functions: the inverse of :func:`column` but for the shape."""
+    return TracedArray(_scalars(ca.densify(ca.vec(matrix.T))).reshape(matrix.shape))
 
 
 def _scalar(found: Any) -> Elements:
@@ -315,24 +317,15 @@ def _unwrapped(value: Any) -> Any:
 
 
 def _apply(operation: Callable[..., Any], *operands: Elements) -> Elements:
-    together = np.broadcast_arrays(*operands) if len(operands) > 1 else operands
-    found = np.empty(together[0].shape, object)
-    for index in np.ndindex(found.shape):
-        found[index] = operation(*(item[index] for item in together))
-    return found
+    return _scalar(np.frompyfunc(operation, len(operands), 1)(*operands))
 
 
 def _reduced(ufunc: np.ufunc, value: Any, axis: Any = 0, keepdims: bool = False, **options: Any) -> Any:
-    if {key for key, given in options.items() if given is not None and key != "dtype"} - {"initial", "where"}:
-        raise TraceError(f"numpy.{ufunc.__name__}.reduce with {', '.join(options)}")
-    elements, start = elements_of(value), options.get("initial", ufunc.identity)
-    if axis is None:
-        elements, axis = elements.reshape(-1), 0
-    moved = np.moveaxis(elements, axis, 0)
-    found = np.empty(moved.shape[1:], object)
-    for k, row in enumerate(moved.reshape(len(moved), -1).T):
-        found.reshape(-1)[k] = reduce(_ELEMENTWISE[ufunc], row) if len(row) else start
-    return _wrapped(np.expand_dims(found, axis) if keepdims and not np.ndim(axis) else found)
+    given = {key: option for key, option in options.items() if option is not None and key != "dtype"}
+    if given.keys() - {"initial"}:
+        raise TraceError(f"numpy.{ufunc.__name__}.reduce with {', '.join(given)}")
+    operation = np.frompyfunc(_ELEMENTWISE[ufunc], 2, 1, identity=ufunc.identity)
+    return _wrapped(operation.reduce(elements_of(value), axis=axis, keepdims=keepdims, **given))
 
 
 def _casadi(name: str) -> Callable[..., Any]:
@@ -382,7 +375,7 @@ _ELEMENTWISE: dict[Any, Callable[..., Any]] = {
     **{getattr(np, name): _casadi(name) for name in ("floor", "ceil", "sign", "hypot", "copysign", "expm1", "log1p")},
     **{getattr(np, f"arc{name}"): _casadi(f"a{name}") for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
 }
-"""NumPy's universal functions → what they do with two scalars."""
+"""NumPy's universal functions → the operation on scalars."""
 
 _STRUCTURAL = {
     *(np.concatenate, np.stack, np.hstack, np.vstack, np.column_stack, np.reshape, np.ravel, np.transpose, np.squeeze),
@@ -433,8 +426,8 @@ def _solve(matrix: Any, right: Any) -> Any:
 
 def _solved(solve: Callable[[ca.SX, ca.SX], ca.SX], matrix: Any, right: Any) -> Any:
     given = elements_of(right)
-    found = ca.densify(solve(_matrix(elements_of(matrix)), _matrix(given.reshape(len(given), -1))))
-    return _wrapped(_scalars(ca.vec(found.T)).reshape(given.shape))
+    found = solve(_matrix(elements_of(matrix)), _matrix(given.reshape(len(given), -1)))
+    return TracedArray(traced(found).elements.reshape(given.shape))
 
 
 def solve_positive(matrix: Any, right: Any) -> Any:

@@ -203,13 +203,8 @@ def _axes(robot: Robot, link: str) -> tuple[list[_Axis], Array]:
     found = robot.link(link)
     if found.body < 0:
         raise InputError("link", f"no joint moves {link!r}: it is fixed to the base", link)
-    chain: list[Body] = []
-    index = found.body
-    while index >= 0:
-        chain.append(robot.bodies[index])
-        index = chain[-1].parent
     pose, axes = Pose(), []
-    for body in reversed(chain):
+    for body in (robot.bodies[index] for index in robot.chain(found.body)):
         if body.joint.mimic is not None:
             raise robot.description_error(
                 f"joint {body.joint.name!r}",

@@ -78,7 +78,7 @@ class Kinematics:
         Args:
             link: its name.
             q: positions (n,) or (N, n) in [rad] or [m].
-            frame: ``aligned``, ``body`` or ``space``, as the head of this file defines them.
+            frame: ``aligned``, ``body`` or ``space``: the point and the axes of the twist.
             point: of the link, in its frame, (3,) in [m].
 
         Raises:
@@ -96,7 +96,7 @@ class Kinematics:
             link: its name.
             q: positions (n,) or (N, n) in [rad] or [m].
             qd: velocities, likewise, in [rad/s] or [m/s].
-            frame: ``aligned``, ``body`` or ``space``, as the head of this file defines them.
+            frame: ``aligned``, ``body`` or ``space``: the point and the axes of the twist.
             point: of the link, in its frame, (3,) in [m].
         """
         derivative: Array = self._at(f"rate_{frame}", link, point).call(q, qd)
@@ -278,11 +278,7 @@ def placed(tree: Tree, link: Link, q: ca.SX, point: ca.SX | None = None) -> Plac
         q: coordinates (n,).
         point: in the link's frame (3,) in [m]; its origin unless given.
     """
-    chain: list[TreeNode] = []
-    index = link.body
-    while index >= 0:
-        chain.insert(0, tree.nodes[index])
-        index = tree.nodes[index].parent
+    chain = tree.chain(link.body)
     pose = ca.SX(ca.DM(from_pose(link.pose)))
     if point is not None:
         pose = ca.horzcat(pose[:, :3], pose @ ca.vertcat(point, 1))

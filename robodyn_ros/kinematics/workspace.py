@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.spatial.transform import Rotation
 
 from robodyn_ros.checks import as_real
 from robodyn_ros.engine.states import as_states, refuse_non_finite
@@ -29,11 +30,8 @@ from robodyn_ros.kinematics import se3
 from robodyn_ros.kinematics.forward import Kinematics
 from robodyn_ros.kinematics.inverse.solver import InverseKinematics
 from robodyn_ros.kinematics.inverse.task import Task
-from robodyn_ros.robot import Robot
+from robodyn_ros.robot.configuration import random_positions
 from robodyn_ros.robot.pose import Array
-
-SPAN = np.pi
-"""A joint without limits is sampled within ± this [rad] or [m] of 0."""
 
 
 class WorkspaceSamples(NamedTuple):
@@ -52,19 +50,6 @@ class Cells(NamedTuple):
     counts: NDArray[np.int64]  # samples in each (K,)
     best: NDArray[np.int64]  # index of the sample that the value comes from (K,)
     size: float  # edge of a cube [m]
-
-    @property
-    def volume(self) -> float:
-        """Volume of all cubes together [m³]."""
-        return len(self.centers) * self.size**3
-
-
-def random_positions(robot: Robot, count: int, seed: int = 1) -> Array:
-    """Return positions (count, n), uniform within the limits of each joint, or within ± ``SPAN`` without limits."""
-    lower = np.where(np.isfinite(robot.lower), robot.lower, -SPAN)
-    upper = np.where(np.isfinite(robot.upper), robot.upper, SPAN)
-    positions: Array = np.random.default_rng(seed).uniform(lower, np.maximum(lower, upper), (count, robot.n))
-    return positions
 
 
 def sample(
@@ -144,15 +129,8 @@ def dexterity(
 
 def random_rotations(count: int, seed: int = 1) -> Array:
     """Return rotations (count, 3, 3), all equally likely."""
-    u, a, b = np.random.default_rng(seed).uniform(size=(3, count))
-    (s1, c1), (s2, c2) = ((np.sin(2 * np.pi * x), np.cos(2 * np.pi * x)) for x in (a, b))
-    x, y, z, w = np.sqrt(1 - u) * s1, np.sqrt(1 - u) * c1, np.sqrt(u) * s2, np.sqrt(u) * c2
-    rows = [
-        [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-        [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-        [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
-    ]
-    return np.stack([np.stack(row, -1) for row in rows], -2)
+    rotations: Array = Rotation.random(count, random_state=seed).as_matrix()
+    return rotations
 
 
 LINEAR, ANGULAR = (0, 1, 2), (3, 4, 5)
@@ -167,11 +145,6 @@ class Ellipsoid(NamedTuple):
 
     axes: Array  # unit vectors as columns (m, m)
     lengths: Array  # (m,); of a force ellipsoid inf if any force is held
-
-    @property
-    def volume(self) -> float:
-        """Product of the half axes: the volume over that of the unit ball."""
-        return float(np.prod(self.lengths))
 
 
 class Analysis(NamedTuple):

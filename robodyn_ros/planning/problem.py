@@ -20,13 +20,12 @@ from robodyn_ros.kinematics import Kinematics, se3
 from robodyn_ros.kinematics.forward import placed
 from robodyn_ros.kinematics.inverse.task import Task
 from robodyn_ros.kinematics.target import ToolTarget
-from robodyn_ros.kinematics.workspace import random_positions
 from robodyn_ros.planning.clearance import Capsule, Clearance, capsules
 from robodyn_ros.planning.cost import Cost, MinimumTime
 from robodyn_ros.planning.obstacles import Obstacle
 from robodyn_ros.planning.smooth_model import SmoothModel
 from robodyn_ros.robot import Pose, Robot
-from robodyn_ros.robot.configuration import ConfigurationSpace
+from robodyn_ros.robot.configuration import ConfigurationSpace, random_positions
 from robodyn_ros.robot.pose import Array, read_only
 
 SHARE = 0.9

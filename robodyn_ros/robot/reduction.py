@@ -148,10 +148,7 @@ class LockedJoints:
     @cached_property
     def middle(self) -> Array:
         """The middle of each locked joint's range, or 0 where it has none, (k,) in [rad] or [m]."""
-        joints = [self._joints[name] for name in self.names]
-        lower, upper = np.array([[joint.lower, joint.upper] for joint in joints]).reshape(-1, 2).T
-        known = np.isfinite(lower) & np.isfinite(upper)
-        return read_only(0.5 * np.where(known, lower, 0.0) + 0.5 * np.where(known, upper, 0.0))
+        return read_only([self._joints[name].middle for name in self.names])
 
     def robot(self, positions: ArrayLike) -> Robot:
         """Return the robot with the joints locked.
@@ -236,10 +233,7 @@ class LockedJoints:
         whole = self.whole
         for body in whole.bodies:
             if whole.joint_names[body.coordinate] not in self.names:
-                parent = body.parent
-                while parent >= 0:
-                    yield whole.joint_names[whole.bodies[parent].coordinate]
-                    parent = whole.bodies[parent].parent
+                yield from (whole.joint_names[whole.bodies[index].coordinate] for index in whole.chain(body.parent))
 
 
 def _unknown(robot: Robot, name: str) -> str:

@@ -152,6 +152,11 @@ class Joint(Summarised):
         return Pose(read_only(np.eye(3) + np.sin(position) * K + (1.0 - np.cos(position)) * K @ K))
 
     @property
+    def middle(self) -> float:
+        """The middle of its range, or 0 where it has none [x]."""
+        return 0.5 * self.lower + 0.5 * self.upper if np.isfinite([self.lower, self.upper]).all() else 0.0
+
+    @property
     def is_prismatic(self) -> bool:
         """True if the joint slides; every other movable joint turns."""
         return self.type == "prismatic"
@@ -356,6 +361,14 @@ class Robot(Summarised):
                 place = self.places.get(finding.element)
                 texts.append(("" if place is None else f"{place}: ") + f"{finding.element}: {finding.text}")
         return tuple(texts)
+
+    def chain(self, body: int) -> list[int]:
+        """Indices of the bodies from the base to a body, which is the last one; empty for -1."""
+        found: list[int] = []
+        while body >= 0:
+            found.insert(0, body)
+            body = self.bodies[body].parent
+        return found
 
     def link(self, name: str, given_as: str = "link") -> Link:
         """The link of a name.

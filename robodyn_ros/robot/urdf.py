@@ -52,7 +52,7 @@ IMPERFECTIONS = {
     "movable_base": "a floating or planar joint, welded",
     "closed_loops": "parts beside the tree of joints, left out",
 }
-"""What a description may have that an arm does not, and how it is accepted."""
+"""Imperfection that a description may have → the way in which it is accepted."""
 
 ACCEPTED = f"imperfections of the description that are accepted: {'; '.join(map(', '.join, IMPERFECTIONS.items()))}"
 """Description of the setting that names them."""
@@ -433,7 +433,7 @@ class _Parts:
         for element in self._constraints:
             title, text = element.get("element", ""), element.get("problem", "")
             if "closed_loops" not in self._settings.accept:
-                others = f" (it is one of {things} such things)" if things > 1 else ""
+                others = f" (it is one of {things} such constraints)" if things > 1 else ""
                 text = f"{text}, which a tree of joints does not have{others}; accept: [closed_loops] leaves it out"
                 raise RobotDescriptionError(title, text)
             found.append(Finding("warning", title, None, f"{text}, which is ignored"))

@@ -43,8 +43,8 @@ from robodyn_ros.engine.listing import c_number
 from robodyn_ros.engine.program import Program, digest
 from robodyn_ros.engine.tracing import TracedArray, column, elements_of, symbols
 from robodyn_ros.errors import ConfigurationError
-from robodyn_ros.kinematics.workspace import random_positions
 from robodyn_ros.robot import Inertial, Robot
+from robodyn_ros.robot.configuration import random_positions
 from robodyn_ros.robot.pose import Array
 
 ODD_STEPS = 20

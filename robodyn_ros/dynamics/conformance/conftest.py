@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which plugins are put to the test, how the tests make one, and how exact it has to be.
+"""The plugins under test, and the exactness that a tier claims.
 
 A plugin claims a tier (option ``--tier``):
 
@@ -31,10 +31,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 OWN_ARM = pytest.mark.skip(reason="--arm: the clause is about an arm of the kit")
-"""What a clause gets that is about an arm of the kit, where the plugin serves others."""
+"""Mark of a clause about an arm of the kit, if the plugin serves other arms."""
 
 OWN_NUMBERS = pytest.mark.skip(reason="tier learned: the plugin's numbers are its own")
-"""What a clause gets that asks for the numbers of the URDF, where the plugin was fitted to data."""
+"""Mark of a clause about the numbers of the URDF, if the plugin was fitted to data."""
 
 
 def pytest_configure(config: pytest.Config) -> None:

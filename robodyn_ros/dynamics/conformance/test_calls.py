@@ -1,7 +1,11 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Clauses about the runtime parameters: gravity, payload, armature, friction, inertial parameters."""
+"""Clauses about the runtime parameters, and about the arguments and results of a call.
+
+The parameters are gravity, payload, armature, friction and inertial parameters. A call takes one state or many,
+whoever owns their memory.
+"""
 
 from __future__ import annotations
 
