@@ -81,7 +81,7 @@ def swing(law: str, hardware: str, duration: float) -> Run:
     plant, _ = make_simulated(HARDWARE[hardware] | start, ROBOT)
     gains = {f"gains.{name}.natural_frequency": 12.0 for name in ROBOT.joint_names}
     loop, _ = make_loop({"controller": law, **gains}, ROBOT)
-    period = plant.sensors.steps
+    period = plant.period
     count = round(duration * RATE)
     t, error, effort = np.empty(count), np.empty((count, ROBOT.n)), np.full((count, ROBOT.n), np.nan)
     limited, faults, seconds, estimates = 0, 0, [], []

@@ -36,7 +36,7 @@ from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.reduction import chosen_joints, joints_between
 from robodyn_ros.robot.robot import tip
-from robodyn_ros.simulation.trial.plotting import tracking_error
+from robodyn_ros.simulation.trial_files import tracking_error
 
 OPTIONS = (
     *([], ["movable_base"], ["repaired_inertia"], ["repaired_inertia", "movable_base"]),

@@ -42,8 +42,8 @@ from robodyn_ros.identification.recording.recording import read_csv
 from robodyn_ros.identification.settings import ExcitationSettings
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.simulation.trial.files import write_csv
-from robodyn_ros.simulation.trial.trial import Trial, run_trial
+from robodyn_ros.simulation.trial import Trial, run_trial
+from robodyn_ros.simulation.trial_files import write_csv
 
 PRR = rd.load_robot(PRR_URDF)
 FRICTION = {"elevator": (20.0, 8.0), "shoulder": (0.9, 0.7), "wrist": (0.3, 0.25)}

@@ -25,10 +25,8 @@ from crocoddyl_problem import Crocoddyl
 import robodyn_ros as rd
 from robodyn_ros.control import ComputedTorque, Reference, gains, rest_to_rest
 from robodyn_ros.planning.cost import Effort, Tracking
-from robodyn_ros.planning.ddp.ddp import ILQRSettings
-from robodyn_ros.planning.ddp.ilqr import ILQR
-from robodyn_ros.planning.mpc import MPC
-from robodyn_ros.planning.mpc_problem import MPCSettings
+from robodyn_ros.planning.ddp.ilqr import ILQR, ILQRSettings
+from robodyn_ros.planning.mpc import MPC, MPCSettings
 from robodyn_ros.simulation import Plant, PlantSettings
 from robodyn_ros.simulation.rollout import simulate
 

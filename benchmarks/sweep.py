@@ -30,11 +30,11 @@ from typing import Any
 from common import in_turns, options, report
 
 from robodyn_ros.plugins import available
-from robodyn_ros.simulation.sweeps.results import column
+from robodyn_ros.simulation.sweeps.backends import Backend, Workers, in_process
 from robodyn_ros.simulation.sweeps.runner import CaseRunner
 from robodyn_ros.simulation.sweeps.study import MotionSettings, Study
 from robodyn_ros.simulation.sweeps.study_reader import read_study
-from robodyn_ros.simulation.sweeps.sweep import Backend, Workers, in_process, sweep
+from robodyn_ros.simulation.sweeps.sweep import column, sweep
 
 STUDY = Path(__file__).parents[1] / "examples" / "robustness" / "prr.yaml"
 

@@ -38,9 +38,9 @@ from robodyn_ros.robot import Robot, as_robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.comparison import LAWS, LawComparison
 from robodyn_ros.simulation.comparison import compare as compare_laws
-from robodyn_ros.simulation.hardware.settings import default_values, make_hardware
-from robodyn_ros.simulation.trial.plotting import plot_trial, tracking_error
-from robodyn_ros.simulation.trial.trial import Trial, run_trial
+from robodyn_ros.simulation.hardware import default_values, make_hardware
+from robodyn_ros.simulation.trial import Trial, run_trial
+from robodyn_ros.simulation.trial_files import plot_trial, tracking_error
 
 if TYPE_CHECKING:
     from robodyn_ros.identification import Identification, Recording
@@ -224,7 +224,7 @@ class PlanningResult:
             ConfigurationError: matplotlib is not installed.
             NotReadyError: there is no motion.
         """
-        from robodyn_ros.planning.plotting import plot_plan
+        from robodyn_ros.planning.plan import plot_plan
 
         return plot_plan(self.plan, self.problem, path)
 

@@ -170,7 +170,7 @@ def test_defaults_are_those_of_the_library(graph, node):
     from robodyn_ros.control.faults.settings import SafetySettings
     from robodyn_ros.nodes.simulator.node import PaceSettings, SimulatorSettings
     from robodyn_ros.settings import parameter_name
-    from robodyn_ros.simulation.hardware.settings import default_values
+    from robodyn_ros.simulation.hardware import default_values
 
     found = described(graph, node)
     expected = {}

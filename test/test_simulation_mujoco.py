@@ -19,8 +19,7 @@ from robodyn_ros.simulation import Plant, PlantSettings
 from robodyn_ros.simulation.plant.base import create_plant
 from robodyn_ros.simulation.plant.joint_effects import FrictionSettings, StopSettings
 from robodyn_ros.simulation.plant.mismatch import Mismatch
-from robodyn_ros.simulation.plant.mujoco import MuJoCoModel, MuJoCoPlant
-from robodyn_ros.simulation.plant.validation import ValidationSettings, validate
+from robodyn_ros.simulation.plant.mujoco import MuJoCoModel, MuJoCoPlant, ValidationSettings, validate
 
 pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 

@@ -278,18 +278,20 @@ def _call_function(dynamics: CompiledDynamics, quantity: str, batch: bool) -> No
 
 
 def _step_plant(dynamics: CompiledDynamics) -> None:
-    """Step the simulator's plant; a rollout needs the same library."""
+    """Step the simulator's plant, and make the drives and sensors around it; a rollout needs the plant's library."""
     from robodyn_ros.engine.library import is_listing
     from robodyn_ros.errors import NotReadyError
     from robodyn_ros.simulation import Plant
+    from robodyn_ros.simulation.devices import hardware_library
 
-    with suppress(NotReadyError) if is_listing() else nullcontext():  # what is listed is not there yet
-        Plant(dynamics).step()
+    for make in (lambda: Plant(dynamics).step(), lambda: hardware_library(dynamics.robot.n)):
+        with suppress(NotReadyError) if is_listing() else nullcontext():  # what is listed is not there yet
+            make()
 
 
 def _make_trial(dynamics: CompiledDynamics) -> None:
     """Make the loop of a trial."""
-    from robodyn_ros.simulation.trial.compiled import trial_function
+    from robodyn_ros.simulation.compiled_trial import trial_function
 
     trial_function(dynamics.robot.n)
 
@@ -321,8 +323,8 @@ def _no_reference(ahead: float) -> Reference:
 
 def _make_mpc(dynamics: CompiledDynamics) -> None:
     """Make the solver of the law ``mpc``; its length does not matter."""
-    from robodyn_ros.planning.ddp.ddp import DDP, ILQRSettings
-    from robodyn_ros.planning.mpc_problem import Deviation
+    from robodyn_ros.planning.ddp.ilqr import DDP, ILQRSettings
+    from robodyn_ros.planning.mpc import Deviation
 
     DDP(dynamics, Deviation(), 1, ILQRSettings(), dynamics.symbols)
 

@@ -99,7 +99,7 @@ def run(args: Namespace) -> ExitCode:
     if not plan.solved:
         return ExitCode.NO
     if args.plot is not None:
-        from robodyn_ros.planning.plotting import plot_plan
+        from robodyn_ros.planning.plan import plot_plan
 
         plot_plan(plan, problem, with_folder(args.plot))
         _tell_written(args, args.plot)

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from robodyn_ros.control.motion.trajectory import Trajectory
     from robodyn_ros.control.parameter_file import LoadedParameters
     from robodyn_ros.robot import Robot
-    from robodyn_ros.simulation.hardware.hardware import Hardware
-    from robodyn_ros.simulation.trial.trial import Trial
+    from robodyn_ros.simulation.hardware import Hardware
+    from robodyn_ros.simulation.trial import Trial
 
 PASSIVE = "none"
 """Name in place of a control law: no commands, no brakes."""
@@ -64,7 +64,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> ExitCode:
     """Simulate, write, draw and report; the answer is no if the arm or its control failed."""
-    from robodyn_ros.simulation.trial.plotting import plot_trial
+    from robodyn_ros.simulation.trial_files import plot_trial
 
     write = _writer(args)
     if args.plot is not None:
@@ -90,7 +90,7 @@ def _writer(args: Namespace) -> Callable[[Path, Trial, Robot], None] | None:
     name = args.format or ENDINGS.get(args.out.suffix)
     if name is None:
         raise InputError("--out", f"must end in .csv or .mcap or have no ending, unless --format is given: {args.out}")
-    from robodyn_ros.simulation.trial import files
+    from robodyn_ros.simulation import trial_files as files
 
     if name != "csv":
         files.check(args.out, name)
@@ -106,7 +106,7 @@ def _simulate(args: Namespace, robot: Robot, given: dict[str, LoadedParameters])
 
     from robodyn_ros.cli.arm import POSES, TOUR, TOUR_JOINTS
     from robodyn_ros.control.loop_settings import loop_default_values
-    from robodyn_ros.simulation.hardware.settings import default_values
+    from robodyn_ros.simulation.hardware import default_values
 
     simulator, controller = (given[node] for node in NODES)
     if args.tour and robot.joint_names == TOUR_JOINTS:  # it begins where the arm is, as in the demonstration
@@ -164,7 +164,7 @@ def make_simulated(given: dict[str, Any], robot: Robot) -> tuple[Hardware, set[s
     """
     from robodyn_ros.control.loop_settings import MODEL
     from robodyn_ros.control.parameter_file import FileParameters
-    from robodyn_ros.simulation.hardware.settings import default_values, make_hardware
+    from robodyn_ros.simulation.hardware import default_values, make_hardware
 
     parameters = FileParameters(given, MODEL | default_values(robot))
     with parameters.located():
@@ -201,7 +201,7 @@ def _run_trial(hardware: Hardware, loop: ControlLoop | None, duration: float) ->
     from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 
     from robodyn_ros.cli.console import progress_bar
-    from robodyn_ros.simulation.trial.trial import run_trial
+    from robodyn_ros.simulation.trial import run_trial
 
     columns = (BarColumn(), TextColumn("{task.completed:.1f} of {task.total:g} s"), TimeRemainingColumn())
     with progress_bar(*columns) as progress:
@@ -238,8 +238,8 @@ def _figures(trial: Trial, robot: Robot) -> SimulatedFigures:
     """Return the figures of a trial."""
     import numpy as np
 
-    from robodyn_ros.simulation.stop import trial_stop
-    from robodyn_ros.simulation.trial.plotting import tracking_error
+    from robodyn_ros.simulation.trial import trial_stop
+    from robodyn_ros.simulation.trial_files import tracking_error
 
     joints = []
     for index, joint in enumerate(robot.joints):
@@ -279,7 +279,8 @@ def _report(found: SimulatedFigures, controller: str, seconds: float, args: Name
     if args.json:
         print_json({"controller": controller, **asdict(found), "seconds": seconds, **written})
         return
-    from robodyn_ros.simulation.stop import simulated
+
+    from robodyn_ros.simulation.trial import simulated
 
     rows = [
         (

@@ -25,10 +25,10 @@ from robodyn_ros.errors import ConfigurationError, InputError, pip_install
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
+    from robodyn_ros.simulation.sweeps.backends import Backend
     from robodyn_ros.simulation.sweeps.runner import Rows
     from robodyn_ros.simulation.sweeps.study import Study
     from robodyn_ros.simulation.sweeps.summary import Summary
-    from robodyn_ros.simulation.sweeps.sweep import Backend
 
     ProgressCallback = Callable[[int, Rows], None]
 
@@ -118,8 +118,8 @@ def show_case(study: Study, number: int, plot: Path | None, json: bool) -> ExitC
     Raises:
         InputError: there is no such case.
     """
-    from robodyn_ros.simulation.stop import stop_line
     from robodyn_ros.simulation.sweeps.runner import CaseRunner
+    from robodyn_ros.simulation.trial import stop_line
 
     if not 0 <= number < study.size:
         raise InputError("--case", f"must be from 0 to {study.size - 1}, not {number}", number)
@@ -127,7 +127,7 @@ def show_case(study: Study, number: int, plot: Path | None, json: bool) -> ExitC
     (case,) = study.cases(number, 1)
     row = runner.row(case)
     if plot is not None:
-        from robodyn_ros.simulation.trial.plotting import plot_trial
+        from robodyn_ros.simulation.trial_files import plot_trial
 
         title = f"{study.name}, case {number}: {runner.setup(case).hardware.robot.name} under {case.controller}"
         plot_trial(runner.run(case).trial, runner.robot, title, with_folder(plot))
@@ -146,9 +146,8 @@ def show_case(study: Study, number: int, plot: Path | None, json: bool) -> ExitC
 
 def _run_study(args: Namespace, study: Study) -> ExitCode:
     """Run all cases, summarise and report; the answer is whether every case meets the specification."""
-    from robodyn_ros.simulation.sweeps.results import need_pyarrow
     from robodyn_ros.simulation.sweeps.summary import summarise
-    from robodyn_ros.simulation.sweeps.sweep import sweep
+    from robodyn_ros.simulation.sweeps.sweep import need_pyarrow, sweep
 
     need_pyarrow()
     if not args.no_report and find_spec("matplotlib") is None:
@@ -183,10 +182,10 @@ def choose_backend(args: Namespace) -> AbstractContextManager[Backend]:
     """
     from contextlib import nullcontext
 
-    from robodyn_ros.simulation.sweeps.sweep import Workers, in_process
+    from robodyn_ros.simulation.sweeps.backends import Workers, in_process
 
     if args.scheduler is not None:
-        from robodyn_ros.simulation.sweeps.cluster import cluster
+        from robodyn_ros.simulation.sweeps.backends import cluster
 
         return nullcontext(cluster(args.scheduler))
     if args.workers == 0:

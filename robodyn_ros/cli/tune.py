@@ -20,8 +20,8 @@ from robodyn_ros.cli.verb import ExitCode, Verb, add_parameters, check_names, ga
 from robodyn_ros.errors import InputError
 
 if TYPE_CHECKING:
+    from robodyn_ros.simulation.sweeps.backends import Backend
     from robodyn_ros.simulation.sweeps.study import Study
-    from robodyn_ros.simulation.sweeps.sweep import Backend
     from robodyn_ros.simulation.sweeps.tuning import Score, Tuned, TuningTask
 
 

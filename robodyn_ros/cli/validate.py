@@ -15,7 +15,7 @@ from robodyn_ros.cli.verb import ExitCode, Verb
 
 if TYPE_CHECKING:
     from robodyn_ros.robot import Robot
-    from robodyn_ros.simulation.plant.validation import Comparison, ValidationSettings
+    from robodyn_ros.simulation.plant.mujoco import Comparison, ValidationSettings
 
 OPTIONS = ("states", "motions", "duration", "step", "seed")
 """Settings of ``ValidationSettings`` that have an option."""
@@ -23,7 +23,7 @@ OPTIONS = ("states", "motions", "duration", "step", "seed")
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
-    from robodyn_ros.simulation.plant.validation import ValidationSettings
+    from robodyn_ros.simulation.plant.mujoco import ValidationSettings
 
     add_arm(parser)
     parser.add_argument("--dynamics", default="rnea", metavar="NAME", help="dynamics plugin (default: %(default)s)")
@@ -45,7 +45,7 @@ def run(args: Namespace) -> ExitCode:
     """Compare; the answer is no if a difference is above its tolerance."""
     from robodyn_ros import create_dynamics
     from robodyn_ros.cli.console import progress_bar
-    from robodyn_ros.simulation.plant.validation import ValidationSettings, validate
+    from robodyn_ros.simulation.plant.mujoco import ValidationSettings, validate
 
     robot = read_arm(args)
     settings = ValidationSettings(**{name: getattr(args, name) for name in OPTIONS})
@@ -64,7 +64,7 @@ def run(args: Namespace) -> ExitCode:
 def _show(robot: Robot, settings: ValidationSettings, found: list[Comparison], agrees: bool) -> None:
     from rich.text import Text
 
-    from robodyn_ros.simulation.plant.validation import mimics
+    from robodyn_ros.simulation.plant.mujoco import mimics
 
     rows = []
     for each in found:

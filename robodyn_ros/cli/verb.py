@@ -313,7 +313,7 @@ def check_names(args: Namespace, robot: Robot, given: Mapping[str, LoadedParamet
         InputError: as :func:`check_used`.
     """
     from robodyn_ros.control.loop_settings import loop_default_values
-    from robodyn_ros.simulation.hardware.settings import default_values
+    from robodyn_ros.simulation.hardware import default_values
 
     known = {"simulator": {*default_values(robot), "joints"}, "controller": {*loop_default_values(robot), "joints"}}
     either = set().union(*known.values())

@@ -37,7 +37,7 @@ def text_key(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def required(what: str, name: str, key: str, source: Callable[[], str]) -> Any:
+def required(what: str, name: str, key: str, source: Callable[[], str], kind: type[ctypes.CDLL] = ctypes.CDLL) -> Any:
     """Return a library, loaded as by :func:`.loaded`.
 
     Args:
@@ -45,11 +45,12 @@ def required(what: str, name: str, key: str, source: Callable[[], str]) -> Any:
         name: of a function in it.
         key: tells libraries of that name apart.
         source: writes the code.
+        kind: of ctypes, ``CDLL`` or ``PyDLL``.
 
     Raises:
         NotReadyError: there is no C compiler, or it fails; the message says how to get one, or what it said.
     """
-    found = loaded(name, key, source)
+    found = loaded(name, key, source, kind)
     if found is None:
         raise NotReadyError(f"{what} {_reason(name, key, source)}")
     return found

@@ -156,8 +156,7 @@ def _slowed(dynamics: Dynamics, points: _Points, settings: DemonstrationSettings
     curve = Trajectory(points.t, points.q, points.qd, points.qdd)
     allowed = settings.speed_share * robot.velocity_limit
     factor = max(1.0, float((curve.speed(allowed) / allowed).max()))
-    samples = [curve.sample(time) for time in np.linspace(0.0, curve.duration, max(50, 5 * len(points.t)))]
-    q, qd, qdd = (np.array([getattr(sample, name) for sample in samples]) for name in ("q", "qd", "qdd"))
+    q, qd, qdd = curve.samples(np.linspace(0.0, curve.duration, max(50, 5 * len(points.t))))
     softness = np.abs(qdd) / robot.symmetric_acceleration_limit
     jerk = 60.0 * np.diff(curve.bernstein, 3, axis=0) / np.diff(points.t)[:, np.newaxis] ** 3 / robot.jerk_limit
     factor = max(factor, float(np.sqrt(softness.max())), float(np.cbrt(np.abs(jerk).max())))

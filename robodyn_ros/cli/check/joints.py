@@ -22,7 +22,7 @@ from robodyn_ros.robot import Joint, Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.robot import Finding
 from robodyn_ros.robot.urdf import NOT_KNOWN
-from robodyn_ros.simulation.plant.stiffness import decay_rates
+from robodyn_ros.simulation.plant.joint_effects import decay_rates
 
 FULL_TURNS = 4.0 * np.pi
 """Greater position limits are in degrees, or mean that there is no limit [rad]."""

@@ -168,6 +168,10 @@ class Trajectory:
             return self._first
         return Sample(*(curve(t) for curve in self._curves))
 
+    def samples(self, times: Array) -> Sample:
+        """Positions, velocities and accelerations at times (K,) [s] from the first point to the last, (K, n) each."""
+        return Sample(*(curve(times) for curve in self._curves))
+
     @cached_property
     def _curves(self) -> tuple[BPoly, BPoly, BPoly]:
         """Position, velocity and acceleration between the points."""
