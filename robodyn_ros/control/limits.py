@@ -116,41 +116,22 @@ def check_position_limits(name: str, robot: Robot, positions: Array, columns: li
         raise LimitError(name, joint.name, float(rows[row, column]), float(lower[column]), float(upper[column]))
 
 
-def check_velocity_limits(name: str, robot: Robot, limit: Array, velocities: Array, columns: list[int]) -> None:
-    """Refuse velocities beyond the limits of their joints.
-
-    Args:
-        name: of the values, for the message.
-        robot: the arm.
-        limit: (n,) in [rad/s] or [m/s].
-        velocities: (m,) in [rad/s] or [m/s].
-        columns: index into ``robot.joints`` of each of the m.
-
-    Raises:
-        LimitError: names the joint, the value and the limits.
-    """
-    _check_magnitudes(name, robot, SPEED_TOLERANCE, limit, velocities, columns)
-
-
-def check_effort_limits(name: str, robot: Robot, limit: Array, efforts: Array, columns: list[int]) -> None:
-    """Refuse feed-forward efforts beyond the limits of their joints.
-
-    Args:
-        name: of the values, for the message.
-        robot: the arm.
-        limit: (n,) in [N·m] or [N].
-        efforts: (m,) in [N·m] or [N].
-        columns: index into ``robot.joints`` of each of the m.
-
-    Raises:
-        LimitError: names the joint, the value and the limits.
-    """
-    _check_magnitudes(name, robot, EFFORT_TOLERANCE, limit, efforts, columns)
-
-
-def _check_magnitudes(
+def check_magnitudes(
     name: str, robot: Robot, tolerance: float, limit: Array, values: Array, columns: list[int]
 ) -> None:
+    """Refuse velocities or feed-forward efforts beyond the limits of their joints.
+
+    Args:
+        name: of the values, for the message.
+        robot: the arm.
+        tolerance: factor on the limits, ``SPEED_TOLERANCE`` or ``EFFORT_TOLERANCE``.
+        limit: (n,) in the unit of the values.
+        values: (m,).
+        columns: index into ``robot.joints`` of each of the m.
+
+    Raises:
+        LimitError: names the joint, the value and the limits.
+    """
     for column in np.flatnonzero(np.abs(values) > tolerance * limit[columns]):
         greatest = float(limit[columns[column]])
         raise LimitError(name, robot.joints[columns[column]].name, float(values[column]), -greatest, greatest)

@@ -30,12 +30,13 @@ from robodyn_ros.control.faults.settings import Feedback, SafetySettings
 from robodyn_ros.control.faults.table import KINDS, FaultReactions
 from robodyn_ros.control.laws.base import Controller, Efforts, Reference, what_is_wrong
 from robodyn_ros.control.limits import (
+    EFFORT_TOLERANCE,
+    SPEED_TOLERANCE,
     Holding,
     Limits,
-    check_effort_limits,
     check_holding,
+    check_magnitudes,
     check_position_limits,
-    check_velocity_limits,
     overload,
 )
 from robodyn_ros.control.loop_settings import LoopSettings, law_feedback
@@ -676,8 +677,8 @@ class ControlLoop:
         given = [finite_array(f"reference.{key}", values, shape) for key, values in reference._asdict().items()]
         if self.mode != "waiting":  # else the core refuses it
             check_position_limits("reference", robot, given[0], columns)
-            check_velocity_limits("reference, speed", robot, limits.velocity, given[1], columns)
-            check_effort_limits("reference, effort", robot, limits.effort, given[3], columns)
+            check_magnitudes("reference, speed", robot, SPEED_TOLERANCE, limits.velocity, given[1], columns)
+            check_magnitudes("reference, effort", robot, EFFORT_TOLERANCE, limits.effort, given[3], columns)
         whole, named = np.zeros((len(given), robot.n)), np.zeros(robot.n, dtype=np.int64)
         whole[:, columns], named[columns] = given, 1
         self._ask("TRACK", "reference", t=t, numbers=tuple(whole), joints=named)

@@ -344,12 +344,6 @@ def width(kind: type[Kind], n: int) -> int:
     return sum(n if shape else 1 for shape in shapes(kind, n))
 
 
-def place(kind: type[Kind], name: str, n: int) -> int:
-    """Index at which a field begins."""
-    sizes = [n if shape else 1 for shape in shapes(kind, n)]
-    return sum(sizes[: kind._fields.index(name)])
-
-
 def views(kind: type[Kind], values: Any, n: int) -> Kind:
     """The parts of an array by name; they share its memory.
 
@@ -369,7 +363,7 @@ def views(kind: type[Kind], values: Any, n: int) -> Kind:
 def first_memory(n: int) -> Array:
     """The memory of n joints before the first step, (width,)."""
     numbers = np.zeros(width(StepMemory, n))
-    numbers[place(StepMemory, "sent_at", n)] = NEVER
+    views(StepMemory, numbers, n).sent_at[...] = NEVER
     return numbers
 
 
