@@ -21,8 +21,7 @@ from robodyn_ros.errors import InputError
 from robodyn_ros.nodes.common.client_library import RMWError
 from robodyn_ros.nodes.common.diagnostics import Faults
 from robodyn_ros.nodes.common.messages import JointOrder, decode
-from robodyn_ros.nodes.controller.cdr import CdrTemplate, StateReader, _whole
-from robodyn_ros.nodes.controller.output import Topic
+from robodyn_ros.nodes.controller.cdr import CdrTemplate, StateReader, Topic, _whole
 
 ARM = ("elevator", "shoulder", "wrist")
 OTHERS = ("gripper", "käfig", "")  # a name of two bytes a letter, and an empty one

@@ -9,6 +9,7 @@ Messages that do not fit the arm are ignored: the controller reports them.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from time import monotonic
 from typing import Any
 
@@ -223,10 +224,10 @@ class PoseWatch:
         self.target: Array | None = None
         self._node, self._watch = node, watch
         self._kinematics = Kinematics(watch.robot)
+        topics = ("tool", "tool_pose", NEWEST), ("target", "target_pose", NEWEST), ("target", "goal_pose", RELIABLE)
         self._subscriptions = [
-            node.create_subscription(PoseStamped, f"{CONTROLLER}/tool_pose", self._on_tool, NEWEST),
-            node.create_subscription(PoseStamped, f"{CONTROLLER}/target_pose", self._on_target, NEWEST),
-            node.create_subscription(PoseStamped, f"{CONTROLLER}/goal_pose", self._on_target, RELIABLE),
+            node.create_subscription(PoseStamped, f"{CONTROLLER}/{topic}", partial(self._keep, name), qos)
+            for name, topic, qos in topics
         ]
 
     def reset(self) -> None:
@@ -238,11 +239,8 @@ class PoseWatch:
         for subscription in self._subscriptions:
             self._node.destroy_subscription(subscription)
 
-    def _on_tool(self, message: PoseStamped) -> None:
-        self.tool = self._in_root_frame(message)
-
-    def _on_target(self, message: PoseStamped) -> None:
-        self.target = self._in_root_frame(message)
+    def _keep(self, name: str, message: PoseStamped) -> None:
+        setattr(self, name, self._in_root_frame(message))
 
     def _in_root_frame(self, message: PoseStamped) -> Array | None:
         frame, q = message.header.frame_id, self._watch.q

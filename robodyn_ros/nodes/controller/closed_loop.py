@@ -305,7 +305,7 @@ class ClosedLoop:
         """
 
         def make_thread(core: Core) -> RealtimeThread:
-            topics, order = self._output.command_topics(), self._output.order
+            topics, order = self._output.commands, self._output.order
             arriving = make_subscription(self._node, self._node.resolve_topic_name("joint_states"), self._qos)
             return RealtimeThread(self._node, core, self._transmission, order, topics, WATCH_PERIOD, arriving)
 

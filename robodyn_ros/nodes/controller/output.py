@@ -20,11 +20,10 @@ from robodyn_ros.control.faults.active_fault import ActiveFault
 from robodyn_ros.control.faults.table import FAULTS
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.step import Command
-from robodyn_ros.nodes.common.client_library import RECORDED, RCLError, wait_until_delivered
+from robodyn_ros.nodes.common.client_library import wait_until_delivered
 from robodyn_ros.nodes.common.diagnostics import PAUSE, Faults
 from robodyn_ros.nodes.common.messages import Stamp
-from robodyn_ros.nodes.controller.cdr import CdrTemplate
-from robodyn_ros.nodes.controller.realtime.thread import CommandTopic
+from robodyn_ros.nodes.controller.cdr import Topic
 from robodyn_ros.robot.pose import Array
 
 TERMS = ("gravity", "coriolis", "inertia", "friction", "feedback", "total")
@@ -43,6 +42,7 @@ class Output:
 
     Attributes:
         order: for each joint of ``~/commands``, its index in the arm's order, (n,).
+        commands: ``~/joint_commands`` and ``~/commands``; a thread may publish on them in place of this object.
     """
 
     def __init__(self, node: LifecycleNode, faults: Faults, arm: tuple[str, ...], joints: tuple[str, ...]) -> None:
@@ -55,24 +55,16 @@ class Output:
         """
         n = len(arm)
         self.order = np.array([arm.index(name) for name in joints], dtype=np.intp)
-        self._joint_commands = Topic(node, faults, "~/joint_commands", JointState(name=joints), n, "effort")
-        self._commands = Topic(node, faults, "~/commands", Float64MultiArray(), n, "data")
+        stamped = Topic(node, faults, "~/joint_commands", JointState(name=joints), n, "effort")
+        self.commands = stamped, Topic(node, faults, "~/commands", Float64MultiArray(), n, "data")
         self._mit = Topic(node, faults, "~/mit_commands", mit_message(n), len(MitCommand._fields) * n, "data")
         self._terms = {
             term: Topic(node, faults, f"~/efforts/{term}", JointState(name=arm), n, "effort") for term in TERMS
         }
         self._error = Topic(node, faults, "~/tracking_error", JointState(name=arm), n, "position", "velocity")
-        self._all = (self._joint_commands, self._commands, self._mit, self._error, *self._terms.values())
+        self._all = (*self.commands, self._mit, self._error, *self._terms.values())
         self._subscribed_terms: list[tuple[str, Topic]] = []
         self.refresh()
-
-    def command_topics(self) -> tuple[CommandTopic, CommandTopic]:
-        """``~/joint_commands`` and ``~/commands``, for the thread that publishes in place of this object."""
-        stamped, plain = self._joint_commands, self._commands
-        return (
-            CommandTopic("~/joint_commands", stamped.publisher.handle, stamped.template, "effort"),
-            CommandTopic("~/commands", plain.publisher.handle, plain.template, "data"),
-        )
 
     def refresh(self) -> None:
         """Check which topics have subscribers; a check before every message would take too long."""
@@ -83,10 +75,11 @@ class Output:
     def publish_command(self, stamp: Stamp, effort: Array) -> None:
         """Publish efforts (n,) in the arm's order; a command has the stamp of its state."""
         effort = effort[self.order]
-        if self._joint_commands.subscribed:
-            self._joint_commands.publish(stamp, effort=effort)
-        if self._commands.subscribed:
-            self._commands.publish(stamp, data=effort)
+        stamped, plain = self.commands
+        if stamped.subscribed:
+            stamped.publish(stamp, effort=effort)
+        if plain.subscribed:
+            plain.publish(stamp, data=effort)
 
     @property
     def tells_mit(self) -> bool:
@@ -100,7 +93,7 @@ class Output:
 
     def wait_until_delivered(self) -> None:
         """Wait until reliable subscribers have the last command."""
-        for topic in (self._joint_commands, self._commands, self._mit):
+        for topic in (*self.commands, self._mit):
             wait_until_delivered(topic.publisher)
 
     @property
@@ -111,7 +104,7 @@ class Output:
     def publish_terms(self, stamp: Stamp, command: Command) -> None:
         """Publish the terms of a command that have subscribers; the reaction to a fault has no terms."""
         # The command is out, so there is time for this check: a new subscriber misses one command at most.
-        for topic in (self._joint_commands, self._commands, self._mit):
+        for topic in (*self.commands, self._mit):
             topic.refresh()
         if command.efforts is None or command.reference is None or command.error is None or command.state is None:
             return
@@ -129,48 +122,6 @@ def mit_message(n: int) -> Float64MultiArray:
         MultiArrayDimension(label=" ".join(MitCommand._fields), size=count, stride=count),
     ]
     return Float64MultiArray(layout=MultiArrayLayout(dim=dimensions))
-
-
-class Topic:
-    """A topic whose messages differ only in a stamp and some numbers.
-
-    Attributes:
-        subscribed: True if there was a subscriber at the latest check.
-        publisher: of rclpy.
-        template: the message.
-    """
-
-    def __init__(self, node: LifecycleNode, faults: Faults, topic: str, message: Any, n: int, *fields: str) -> None:
-        """
-        Args:
-            node: publishes.
-            faults: counts messages that could not be published.
-            topic: name of the topic.
-            message: with all that is constant.
-            n: count of numbers in each field.
-            fields: names of the fields that change.
-        """
-        self.subscribed = False
-        self._faults, self._topic = faults, topic
-        self.publisher: Any = node.create_lifecycle_publisher(type(message), topic, RECORDED)
-        self.template = CdrTemplate(message, n, *fields)
-        # Without the publisher's check that the node is active: the loop sends only while it is.
-        self._write = self.publisher.handle.publish_raw
-
-    def refresh(self) -> None:
-        """Check whether there is a subscriber."""
-        self.subscribed = self.publisher.get_subscription_count() > 0
-
-    def publish(self, stamp: Stamp, **values: Array) -> None:
-        """Publish arrays (n,) under the names of the message's fields.
-
-        The middleware may refuse a message, for instance while a reliable subscriber takes none. The refusal is
-        counted, and the control of the arm continues.
-        """
-        try:
-            self._write(self.template.fill(stamp, **values))
-        except RCLError as problem:
-            self._faults.count("message not published", f"{self._topic}: {problem}")
 
 
 class LoopStatistics:
