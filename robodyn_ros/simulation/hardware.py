@@ -68,7 +68,7 @@ class DriveModel:
         """
         Args:
             dynamics: the model in the drives.
-            terms: the terms that they add (:class:`robodyn_ros.control.drive_compensation.DriveCompensation`).
+            terms: the terms that they add (:class:`robodyn_ros.control.drives.DriveCompensation`).
 
         Raises:
             InputError: a term or a joint is unknown.
