@@ -39,9 +39,8 @@ from robodyn_ros.document.blocks import (
     quoted,
     table,
 )
-from robodyn_ros.document.html import html
+from robodyn_ros.document.html import html, mathml
 from robodyn_ros.document.latex import ENGINES, markdown, pdf, tex
-from robodyn_ros.document.mathml import mathml
 from robodyn_ros.document.text import text, text_lines, unicode, width
 
 NAME = quoted(r"a_b%c$d#e&f{g}h~i^j\k<l>m*n|o`p ü")

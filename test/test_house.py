@@ -38,7 +38,6 @@ LEAST = 400
 
 APART = {
     "control.conformance.conftest": "pytest reads its fixtures from a file of this name",
-    "document.mathml": "the documentation's own extension uses it too",
     "dynamics.symbolic.closed_steps": "it needs SymPy; who imports it says so where that is missing",
     "dynamics.symbolic.general_steps": "it needs SymPy; who imports it says so where that is missing",
     "dynamics.symbolic.latex": "it needs SymPy; who imports it says so where that is missing",

@@ -142,25 +142,10 @@ class TracedArray(NDArrayOperatorsMixin):
 
     # What functions do with arrays
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """As of an array."""
-        return self.elements.shape
-
-    @property
-    def ndim(self) -> int:
-        """As of an array."""
-        return self.elements.ndim
-
-    @property
-    def size(self) -> int:
-        """As of an array."""
-        return self.elements.size
-
-    @property
-    def T(self) -> TracedArray:
-        """As of an array."""
-        return TracedArray(self.elements.T)
+    shape = property(lambda self: self.elements.shape)
+    ndim = property(lambda self: self.elements.ndim)
+    size = property(lambda self: self.elements.size)
+    T = property(lambda self: TracedArray(self.elements.T))
 
     def __len__(self) -> int:
         return len(self.elements)
@@ -500,6 +485,21 @@ def _eigh(matrix: Any, UPLO: str = "L") -> tuple[Any, Any]:
     return values, vectors
 
 
+_REDUCTIONS: dict[Any, np.ufunc] = {
+    np.sum: np.add,
+    np.prod: np.multiply,
+    np.min: np.minimum,
+    np.max: np.maximum,
+    np.any: np.logical_or,
+    np.all: np.logical_and,
+}
+"""NumPy's functions that reduce an array → what they reduce it by."""
+
+
+def _reduction(ufunc: np.ufunc, value: Any, axis: Any = None, **options: Any) -> Any:
+    return ufunc.reduce(value, axis=axis, **options)
+
+
 _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.where: _where,
     np.clip: _clip,
@@ -511,15 +511,10 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.zeros_like: _zeros_like,
     np.ones_like: lambda value, **_: np.ones(elements_of(value).shape),
     np.full_like: lambda value, fill, **_: fill + np.zeros(elements_of(value).shape),
-    np.sum: lambda value, axis=None, **options: np.add.reduce(value, axis=axis, **options),
-    np.prod: lambda value, axis=None, **options: np.multiply.reduce(value, axis=axis, **options),
-    np.min: lambda value, axis=None, **options: np.minimum.reduce(value, axis=axis, **options),
-    np.max: lambda value, axis=None, **options: np.maximum.reduce(value, axis=axis, **options),
-    np.any: lambda value, axis=None, **options: np.logical_or.reduce(value, axis=axis, **options),
-    np.all: lambda value, axis=None, **options: np.logical_and.reduce(value, axis=axis, **options),
     np.shape: lambda value: elements_of(value).shape,
     np.ndim: lambda value: elements_of(value).ndim,
     np.size: lambda value: elements_of(value).size,
+    **{function: partial(_reduction, ufunc) for function, ufunc in _REDUCTIONS.items()},
 }
 """NumPy's other functions → the same for traced arrays."""
 

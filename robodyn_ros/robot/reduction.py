@@ -37,11 +37,7 @@ def reduced(robot: Robot, locked: Mapping[str, float]) -> Robot:
         InputError: there is no such joint, it mimics another, its position is no finite number, or no joint is left.
         RobotDescriptionError: what is left cannot move, for want of masses.
     """
-    joints = LockedJoints(robot, [name for name in robot.joint_names if name not in locked])
-    for name in locked:
-        if name not in joints.names:
-            raise InputError("locked", f"{_unknown(robot, name)}", name)
-    return joints.robot([locked[name] for name in joints.names])
+    return chosen_joints(robot, None, locked).robot
 
 
 class ChosenJoints(NamedTuple):

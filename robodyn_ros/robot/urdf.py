@@ -510,23 +510,13 @@ def _joint(title: str, element: ET.Element) -> Joint:
     if kind == "fixed":
         # Exporters leave zero axes, limits and the like on joints that they fix.
         return joint
-    lower, upper, velocity, effort = _limits(title, parsed)
-    damping, friction, armature = _friction(title, parsed.dynamics, extra.pop(ARMATURE, 0.0))
-    acceleration, deceleration, jerk = _motion_limits(title, extra)
     return replace(
         joint,
         axis=_axis(title, parsed.axis),
-        lower=lower,
-        upper=upper,
-        velocity=velocity,
-        effort=effort,
-        damping=damping,
-        friction=friction,
-        armature=armature,
         mimic=_mimic(parsed.mimic),
-        acceleration=acceleration,
-        deceleration=deceleration,
-        jerk=jerk,
+        **_limits(title, parsed),
+        **_friction(title, parsed.dynamics, extra.pop(ARMATURE, 0.0)),
+        **_motion_limits(title, extra),
     )
 
 
@@ -539,32 +529,32 @@ def _axis(title: str, xyz: list[float] | None) -> Array:
     return read_only(axis / np.linalg.norm(axis))
 
 
-def _limits(title: str, parsed: Any) -> tuple[float, float, float, float]:
-    """The limits lower, upper, velocity and effort."""
-    if parsed.limit is None:
-        return -np.inf, np.inf, np.inf, np.inf
+def _limits(title: str, parsed: Any) -> dict[str, Any]:
+    """The limits of position, velocity and effort that are known."""
     limit = parsed.limit
+    if limit is None:
+        return {}
     for name in ("velocity", "effort"):
         if getattr(limit, name) < 0.0 and getattr(limit, name) not in NOT_KNOWN:
             text = f"{name} limit {getattr(limit, name):g} is negative; leave it out, or give 0, if it is not known"
             raise RobotDescriptionError(title, text)
-    velocity, effort = (np.inf if value in NOT_KNOWN else value for value in (limit.velocity, limit.effort))
+    found = {name: getattr(limit, name) for name in ("velocity", "effort") if getattr(limit, name) not in NOT_KNOWN}
     lower, upper = float(limit.lower), float(limit.upper)
     if parsed.type == "continuous" or lower == upper == 0.0:
-        return -np.inf, np.inf, velocity, effort
+        return found
     if lower > upper:
         raise RobotDescriptionError(title, f"lower limit {lower:g} is above the upper limit {upper:g}")
-    return lower, upper, velocity, effort
+    return found | {"lower": lower, "upper": upper}
 
 
-def _motion_limits(title: str, given: dict[str, float]) -> tuple[float, float, float]:
-    """The limits of acceleration, deceleration and jerk."""
+def _motion_limits(title: str, given: dict[str, float]) -> dict[str, Any]:
+    """The limits of acceleration, deceleration and jerk that are known."""
     for name, value in given.items():
         if value <= 0.0:
             text = f"{name} limit {value:g} is not above 0; leave it out if it is not known"
             raise RobotDescriptionError(title, text)
-    acceleration = given.get("acceleration", np.inf)
-    return acceleration, given.get("deceleration", acceleration), given.get("jerk", np.inf)
+    both = {"deceleration": given["acceleration"]} if "acceleration" in given else {}
+    return both | given
 
 
 def _taken(element: ET.Element, tag: str, names: tuple[str, ...]) -> dict[str, float]:
@@ -573,15 +563,15 @@ def _taken(element: ET.Element, tag: str, names: tuple[str, ...]) -> dict[str, f
     return {} if child is None else {name: float(child.attrib.pop(name)) for name in names if name in child.attrib}
 
 
-def _friction(title: str, dynamics: Any, armature: float) -> tuple[float, float, float]:
+def _friction(title: str, dynamics: Any, armature: float) -> dict[str, Any]:
     """The damping, the friction and the rotor's inertia."""
-    damping, friction = (0.0, 0.0) if dynamics is None else (dynamics.damping or 0.0, dynamics.friction or 0.0)
-    for name, value in (("damping", damping), ("friction", friction)):
+    found = {name: getattr(dynamics, name, None) or 0.0 for name in ("damping", "friction")}
+    for name, value in found.items():
         if value < 0.0:
             raise RobotDescriptionError(title, f"{name} {value:g} is negative and would drive the arm")
     if armature < 0.0:
         raise RobotDescriptionError(title, f"{ARMATURE} {armature:g} is negative, and no rotor has that inertia")
-    return damping, friction, armature
+    return found | {ARMATURE: armature}
 
 
 def _mimic(parsed: Any) -> Mimic | None:

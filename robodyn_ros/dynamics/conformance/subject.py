@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import robodyn_ros as rd
-from robodyn_ros.dynamics.base import Dynamics
+from robodyn_ros.dynamics.base import RESULTS, Dynamics
 from robodyn_ros.dynamics.parameters import Parameters
 from robodyn_ros.plugins import load_whole
 from robodyn_ros.robot import Body, Robot
@@ -128,12 +128,7 @@ def _seen(
 
 
 INPUTS = {
-    "inverse": ("q", "qd", "qdd"),
-    "forward": ("q", "qd", "tau"),
-    "mass_matrix": ("q",),
-    "coriolis_matrix": ("q", "qd"),
-    "gravity": ("q",),
-    "energy": ("q", "qd"),
+    method: ("q", "qd", "tau" if method == "forward" else "qdd")[:count] for method, (count, _) in RESULTS.items()
 }
 """The methods of the contract and the names of their arguments."""
 

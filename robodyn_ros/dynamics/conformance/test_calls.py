@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import robodyn_ros as rd
+from robodyn_ros.dynamics.base import RESULTS
 from robodyn_ros.dynamics.conformance import subject as kit
 from robodyn_ros.dynamics.conformance.subject import (
     ARMS,
@@ -213,15 +214,12 @@ def test_a_wrong_parameter_changes_nothing(simple: Subject, argument: str, value
 
 METHODS = pytest.mark.parametrize("method", INPUTS)
 
-SHAPES: dict[str, tuple[str, ...]] = {"mass_matrix": ("nn",), "coriolis_matrix": ("nn",), "energy": ("", "")}
-"""Axes of the results; (n,) where nothing else is said."""
-
 
 @METHODS
 def test_one_state_gives_one_result(subject: Subject, method: str) -> None:
     """Arrays (n,) in; (n,), (n, n) or scalars out, of float64."""
-    for found, axes in zip(subject.call(method, *subject.state()), SHAPES.get(method, ("n",)), strict=True):
-        expected = (subject.n,) * len(axes)
+    expected = (subject.n,) * len(RESULTS[method][1])
+    for found in subject.call(method, *subject.state()):
         assert np.shape(found) == expected, f"{method}: one state must give shape {expected}, not {np.shape(found)}"
         assert np.asarray(found).dtype == np.float64, f"{method}: must give float64, not {np.asarray(found).dtype}"
 
@@ -232,8 +230,8 @@ def test_many_states_give_as_many_results(subject: Subject, method: str, count: 
     """Arrays (N, n) in; (N, n), (N, n, n) or (N,) out, N = 0 and N = 1 included; row by row the result of one state."""
     values = subject.states(count)
     found = subject.call(method, *values)
-    for whole, axes in zip(found, SHAPES.get(method, ("n",)), strict=True):
-        expected = (count, *(subject.n,) * len(axes))
+    expected = (count, *(subject.n,) * len(RESULTS[method][1]))
+    for whole in found:
         assert np.shape(whole) == expected, f"{method}: {count} states must give shape {expected}"
     for row in range(count):
         one = subject.call(method, *values[:, row])
