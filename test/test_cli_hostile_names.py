@@ -70,7 +70,7 @@ def test_a_verb_shows_a_name_as_it_is(verb, urdf, tmp_path, capsys):
 )
 def test_a_formula_holds_nothing_but_mathematics(formula):
     pytest.importorskip("latex2mathml")
-    with pytest.raises(RobodynError, match="has an element that is not mathematics|latex2mathml does not know"):
+    with pytest.raises(RobodynError, match=r"has an element that is not mathematics|latex2mathml does not know"):
         mathml(formula)
 
 

@@ -18,12 +18,7 @@ STEP, MASS = 1e-3, 2.0
 
 def rail(limit=100.0):
     """One mass on a horizontal rail, whose velocity is the impulse over its mass."""
-    urdf = arms.robot(
-        "slider",
-        arms.link("base"),
-        arms.link("mass", MASS, None, (0.1, 0, 0, 0.1, 0, 0.1)),
-        arms.joint("slide", "prismatic", "base", "mass", (1, 0, 0), None, None, (-1e3, 1e3, 1e3, limit)),
-    )
+    urdf = arms.slider((-1e3, 1e3, 1e3, limit), MASS)
     return Plant(rd.create_dynamics("rnea", rd.load_robot(urdf)), PlantSettings(step=STEP))
 
 

@@ -64,13 +64,7 @@ def test_the_four_mechanisms_move_alike(arm):
 
 def test_limits_and_friction_as_far_as_mujoco_has_them():
     """Stops, effort limit, speed limit and Coulomb friction of one joint; MuJoCo's give way by very little."""
-    urdf = arms.robot(
-        "slider",
-        arms.link("base"),
-        arms.link("mass", 2.0, None, (0.1, 0, 0, 0.1, 0, 0.1)),
-        arms.joint("slide", "prismatic", "base", "mass", (1, 0, 0), None, None, (-1, 2, 1.5, 12)),
-    )
-    dynamics = rd.create_dynamics("rnea", rd.load_robot(urdf))
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(arms.slider((-1, 2, 1.5, 12))))
     friction = [FrictionSettings(viscous=0.7, coulomb=3.0)]
     plants = both(dynamics, friction=friction)
     for effort, duration in ((2.5, 0.5), (100.0, 1.0), (0.0, 0.2), (5.0, 2.0), (-6.0, 0.3)):

@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.checks import finite_array
 from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.engine.casadi import ca
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import Kinematics, se3
@@ -23,6 +22,7 @@ from robodyn_ros.kinematics.inverse.task import Task
 from robodyn_ros.kinematics.target import ToolTarget
 from robodyn_ros.kinematics.tree import Tree, build_tree
 from robodyn_ros.planning.cost import Cost, MinimumTime
+from robodyn_ros.planning.ddp.passes import require_expressions
 from robodyn_ros.planning.obstacles import Capsule, Clearance, Obstacle, capsules
 from robodyn_ros.robot import Pose, Robot
 from robodyn_ros.robot.configuration import ConfigurationSpace, random_positions
@@ -52,15 +52,13 @@ class SmoothModel:
         Raises:
             InputError: the plugin of the dynamics has no expressions.
         """
-        if not isinstance(dynamics, CompiledDynamics):
-            name = type(dynamics).__name__
-            raise InputError("dynamics", f"{name} has no expressions to plan with; lagrangian and rnea have", dynamics)
+        model = require_expressions(dynamics)
         self.dynamics, self.n = dynamics, dynamics.robot.n
         n = self.n
         states = [ca.SX.sym(name, n) for name in ("q", "qd", "qdd")]
-        symbols, rough = dynamics.symbols.copy(), dynamics.parameters.coulomb
+        symbols, rough = model.symbols.copy(), model.parameters.coulomb
         symbols[3 + 2 * n : 3 + 3 * n] = 0.0  # sign(q̇) has no derivative where it matters
-        tau = dynamics.expressions("inverse", states, symbols)[0]
+        tau = model.expressions("inverse", states, symbols)[0]
         tau += ca.DM(rough) * ca.tanh(states[1] / REVERSAL)
         self.inverse = ca.Function("inverse", states, [tau], ["q", "qd", "qdd"], ["tau"])
 

@@ -170,10 +170,9 @@ class _TrialMemory:
         self._fill_plant(hardware, dynamics)
         self._fill_loop(loop)
         readings, arrivals = end // period + 1, (end // period + 1) * (2 if hardware.states.state_repeat else 1)
-        chance = SensorRandom(hardware.encoders, hardware.states).draw(readings)
         lengths = {"read": readings, "true": readings, "command": arrivals}
         self._point(
-            **{name: part for name, part in zip(("noise", "chance"), chance, strict=True) if part is not None},
+            **SensorRandom(hardware.encoders, hardware.states).draw(readings),
             **{name: np.empty(arrivals, np.int64) for name in ("arrival_step", "arrival_reading")},
             **{name: np.empty(arrivals) for name in ("received_t", "command_t", "command_stamp")},
             **{

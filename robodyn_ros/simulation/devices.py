@@ -263,15 +263,6 @@ class SensorReading(NamedTuple):
     effort: Array  # mean effort over the step before [N·m] or [N]
 
 
-class SensorChance(NamedTuple):
-    """The random numbers of some readings."""
-
-    noise: Array | None  # on positions and velocities (readings, 2, n); None without noise
-    transport: (
-        Array | None
-    )  # in [0, 1), for delay, loss and repetition (readings, 3); None if nothing is left to chance
-
-
 class SensorRandom:
     """The random numbers of an arm's sensors; the same seed gives the same numbers."""
 
@@ -288,13 +279,16 @@ class SensorRandom:
         by_chance = states.state_jitter or states.state_drop or states.state_repeat
         self._transport = np.random.default_rng(transport) if by_chance else None
 
-    def draw(self, readings: int) -> SensorChance:
-        """The numbers of the next readings."""
-        noise, transport = self._noise, self._transport
-        return SensorChance(
-            None if noise is None else self._amount * noise.standard_normal((readings, *self._amount.shape)),
-            None if transport is None else transport.random((readings, 3)),
-        )
+    def draw(self, readings: int) -> dict[str, Array]:
+        """The numbers of the next readings: ``noise`` on positions and velocities (readings, 2, n), and ``chance`` in
+        [0, 1) for delay, loss and repetition (readings, 3); each only if there is any.
+        """
+        found: dict[str, Array] = {}
+        if self._noise is not None:
+            found["noise"] = self._amount * self._noise.standard_normal((readings, *self._amount.shape))
+        if self._transport is not None:
+            found["chance"] = self._transport.random((readings, 3))
+        return found
 
 
 def fill_sensors(fields: Any, joints: Sequence[EncoderSettings], states: StateSettings, step: float) -> None:
@@ -352,7 +346,8 @@ class Sensors:
             effort: mean effort over the step before (n,) in [N·m] or [N].
         """
         fields, numbers = self._record.fields, self._random.draw(1)
-        given = [None if part is None else np.ascontiguousarray(part) for part in (q, qd, *numbers)]
+        parts = q, qd, numbers.get("noise"), numbers.get("chance")
+        given = [None if part is None else np.ascontiguousarray(part) for part in parts]
         places = [None if part is None else part.ctypes.data for part in given]
         times = self._library.sensors_read(self._record.address, now, *places)
         reading = SensorReading(now, fields.q.copy(), fields.v.copy(), effort)

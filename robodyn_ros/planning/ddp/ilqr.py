@@ -246,16 +246,17 @@ class DDP:
         def batch(program: Program, inputs: tuple[Array, ...], outputs: tuple[Array, ...]) -> BatchedProgram:
             return BatchedProgram(program, parameters, inputs, outputs)
 
+        (stage, stage_derivatives), (final, final_derivatives) = programs.stage(), programs.final()
         if dynamics.compiled:  # all at once, the longest first
             start_passes(dynamics, programs.motion())
-            for program in (programs.stage_derivatives(), programs.stage(), programs.final_derivatives()):
+            for program in (stage_derivatives, stage, final_derivatives):
                 start_batch(program)
         self._passes = make_passes(m, dynamics, programs.motion(), parameters)
         new, old = (m.x_new[:-1], m.u_new, m.r[:-1], m.h), (m.x[:-1], m.u, m.r[:-1], m.h)
-        self._stage = batch(programs.stage(), new, (m.l_new,))
-        self._stage_derivatives = batch(programs.stage_derivatives(), old, (m.lx, m.lu, m.lxx, m.lux, m.luu))
-        self._final = batch(programs.final(), (m.x_new[-1:], m.r[-1:]), (m.v_new,))
-        self._final_derivatives = batch(programs.final_derivatives(), (m.x[-1:], m.r[-1:]), (m.vx, m.vxx))
+        self._stage = batch(stage, new, (m.l_new,))
+        self._stage_derivatives = batch(stage_derivatives, old, (m.lx, m.lu, m.lxx, m.lux, m.luu))
+        self._final = batch(final, (m.x_new[-1:], m.r[-1:]), (m.v_new,))
+        self._final_derivatives = batch(final_derivatives, (m.x[-1:], m.r[-1:]), (m.vx, m.vxx))
         self.cost, self.iterations, self.history = np.inf, 0, [np.inf]
         self._mu, self._factor = 0.0, 1.0
 

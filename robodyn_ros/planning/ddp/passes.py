@@ -56,6 +56,9 @@ if TYPE_CHECKING:
 
     Built = tuple[list[ca.SX], list[ca.SX]]
 
+Inputs = tuple[tuple[str, int], ...]
+Shapes = tuple[tuple[int, ...], ...]
+
 PASSES = Path(__file__).with_name("passes.c").read_text(encoding="utf-8")
 
 LINEARISATION = Path(__file__).with_name("linearisation.c").read_text(encoding="utf-8")
@@ -208,8 +211,8 @@ def require_expressions(dynamics: Dynamics) -> CompiledDynamics:
         InputError: it has none.
     """
     if not isinstance(dynamics, CompiledDynamics):
-        problem = f"must be written as expressions, as those of the plugins lagrangian and rnea: {type(dynamics)}"
-        raise InputError("dynamics", problem, dynamics)
+        name = type(dynamics).__name__
+        raise InputError("dynamics", f"{name} has no expressions to plan with; lagrangian and rnea have", dynamics)
     return dynamics
 
 
@@ -242,40 +245,33 @@ class DDPPrograms:
             "ilqr_motion", self._motion, inputs, shapes, lambda *given: self._motion_of(list(given[:-1]), given[-1])
         )
 
-    def stage(self) -> Program:
-        """x, u, r, h → the cost of a step."""
-        inputs = (*self._state, ("r", self.width), ("h", 1))
-        return self._program("ilqr_stage", self._key, inputs, ((),), lambda *given: self._stage(*given)[:1])
-
-    def stage_derivatives(self) -> Program:
-        """x, u, r, h → lx, lu, lxx, lux, luu."""
-        n = self._n
+    def stage(self) -> tuple[Program, Program]:
+        """x, u, r, h → the cost of a step; and its derivatives lx, lu, lxx, lux, luu."""
+        n, inputs = self._n, (*self._state, ("r", self.width), ("h", 1))
         shapes = ((2 * n,), (n,), (2 * n, 2 * n), (n, 2 * n), (n, n))
-        inputs = (*self._state, ("r", self.width), ("h", 1))
-        return self._program(
-            "ilqr_stage_derivatives", self._key, inputs, shapes, lambda *given: self._stage(*given)[1:]
-        )
+        return self._of_cost("ilqr_stage", inputs, shapes, self._stage)
 
-    def final(self) -> Program:
-        """x, r → the cost at the end."""
-        inputs = (("x", 2 * self._n), ("r", self.width))
-        return self._program("ilqr_final", self._key, inputs, ((),), lambda *given: self._final(*given)[:1])
-
-    def final_derivatives(self) -> Program:
-        """x, r → vx, vxx."""
+    def final(self) -> tuple[Program, Program]:
+        """x, r → the cost at the end; and its derivatives vx, vxx."""
         m = 2 * self._n
-        inputs = (("x", m), ("r", self.width))
-        return self._program(
-            "ilqr_final_derivatives", self._key, inputs, ((m,), (m, m)), lambda *given: self._final(*given)[1:]
+        return self._of_cost("ilqr_final", (("x", m), ("r", self.width)), ((m,), (m, m)), self._final)
+
+    def _of_cost(
+        self, name: str, inputs: Inputs, derivatives: Shapes, expressions: Callable[..., list[ca.SX]]
+    ) -> tuple[Program, Program]:
+        def first(*given: ca.SX) -> list[ca.SX]:
+            return expressions(*given)[:1]
+
+        def rest(*given: ca.SX) -> list[ca.SX]:
+            return expressions(*given)[1:]
+
+        return (
+            self._program(name, self._key, inputs, ((),), first),
+            self._program(f"{name}_derivatives", self._key, inputs, derivatives, rest),
         )
 
     def _program(
-        self,
-        name: str,
-        key: str,
-        inputs: tuple[tuple[str, int], ...],
-        outputs: tuple[tuple[int, ...], ...],
-        expressions: Callable[..., list[ca.SX]],
+        self, name: str, key: str, inputs: Inputs, outputs: Shapes, expressions: Callable[..., list[ca.SX]]
     ) -> Program:
         def build() -> Built:
             from robodyn_ros.engine.casadi import ca
