@@ -41,7 +41,7 @@ PORT = 8080
 """Port of the page, unless one is given."""
 
 LAYERS = frozenset({"effort", "trace", "com"})
-"""Title of the browser's page."""
+"""Layers of the marks that the browser shows."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
