@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from robodyn_ros.cli.verb import ExitCode
-from robodyn_ros.errors import ConfigurationError, pip_install
+from robodyn_ros.errors import need
 from robodyn_ros.plugins import available
 
 SHELLS = ("bash", "zsh", "fish", "tcsh")
@@ -53,11 +53,7 @@ def run(args: Namespace) -> ExitCode:
     """Print the completion script."""
     from robodyn_ros.cli.main import command_parser
 
-    try:
-        import shtab
-    except ImportError as cause:
-        problem = f"the script is written by shtab: {pip_install('robodyn_ros[completion]')}"
-        raise ConfigurationError(problem) from cause
+    shtab = need("shtab", "the script is written by shtab", "robodyn_ros[completion]")
     parser = command_parser()
     for action in _actions(parser):
         if action.type is Path or action.metavar in FILE_METAVARS or action.dest == "urdf":
