@@ -82,7 +82,7 @@ class Verb:
     @property
     def epilog(self) -> str:
         """The examples, for the foot of the help."""
-        width = max(len(command) for command, _ in self.examples)
+        width = max((len(command) for command, _ in self.examples), default=0)  # none by python -OO
         lines = [f"  {command:<{width}}  {effect}" for command, effect in self.examples]
         return "\n".join(["examples:", *lines])
 
