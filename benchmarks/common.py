@@ -52,6 +52,9 @@ def report(found: Mapping[str, Rows], as_json: bool) -> None:
         return
     console = console_of()
     for title, rows in found.items():
+        if not rows:
+            console.print(title, "none", "", markup=False)
+            continue
         flat = [_flat(row) for row in rows]
         heads = dict.fromkeys(head for row in flat for head in row)
         first = next(iter(heads), "")

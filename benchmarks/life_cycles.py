@@ -27,7 +27,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from common import PRR, memory_of, options
+from common import PRR, memory_of, options, report
 
 from robodyn_ros.cli.processes import joined
 
@@ -233,14 +233,6 @@ def of_bare_node(count: int, entities: dict[str, int]) -> dict[str, Any]:
         return found
 
 
-def lines(name: str, found: dict[str, Any]) -> Iterator[str]:
-    """A result as text."""
-    yield f"{name}: {found['cycles']} life cycles"
-    yield f"  memory  {found['kB in all']:+.0f} kB in all, {found['kB a cycle']:+.2f} kB a cycle in the last third"
-    for kind, number in sorted(found["grew"].items(), key=lambda item: -item[1]):
-        yield f"  grew    {number:g} {kind} a cycle"
-
-
 def main() -> int:
     """Run it as the arguments say; 1 if anything of the controller grew."""
     parser = options(__doc__)
@@ -260,7 +252,7 @@ def main() -> int:
     if args.json:
         print(json.dumps(found))
     else:
-        print("\n".join(line for name, part in found.items() for line in lines(name, part)))
+        report({"Left behind": [{"by": name, **part} for name, part in found.items()]}, False)
     return 1 if found["controller"]["grew"] else 0
 
 

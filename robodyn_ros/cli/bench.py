@@ -1,11 +1,23 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""``robodyn bench``: how fast an arm's dynamics are on this machine, beside other libraries in the same run.
+"""``robodyn bench``: how fast an arm's dynamics are on this machine, and is it good enough for control.
 
-Pinocchio, MuJoCo and the Robotics Toolbox do the same work where they are installed and can read the arm. Every figure
-is the median of many short runs, taken in turn (ours, theirs, ours, …), so that a machine that changes its speed
-changes all of them.
+Measures the dynamics of an arm on this machine: single calls (in place: in
+memory of the caller, as a control loop does it; plain: arrays in, array out),
+many states at once, a rollout, and the time until the first effort. Pinocchio,
+MuJoCo and the Robotics Toolbox do the same work beside it where they are
+installed (pip install pin mujoco).
+
+With --computer it measures for half a minute how well this computer keeps the
+times of a control loop, and shows the rates and gains that are safe here. The
+answer is no if the default gains are not.
+
+Examples:
+    robodyn bench arm.urdf                        table
+    robodyn bench arm.urdf --dynamics lagrangian  the other formulation
+    robodyn bench arm.urdf --json                 for a script
+    robodyn bench --computer --rate 1000          this computer at 1 kHz
 """
 
 from __future__ import annotations
@@ -27,7 +39,7 @@ import numpy as np
 
 from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import console, print_json, simple_table
-from robodyn_ros.cli.verb import ExitCode, Verb
+from robodyn_ros.cli.verb import ExitCode
 from robodyn_ros.errors import InputError
 
 if TYPE_CHECKING:
@@ -215,7 +227,9 @@ def measure(robot: Robot, plugin: str, rounds: int) -> dict[str, dict[str, Any]]
 
 
 def median_times(calls: Calls, rounds: int) -> dict[str, float]:
-    """Return the median time of each call [µs]; the calls take turns.
+    """Return the median time of each call [µs] in many short runs.
+
+    The calls take turns (ours, theirs, ours, …), so that a machine that changes its speed changes all of them.
 
     Args:
         calls: name → statement, and the names that it uses.
@@ -456,27 +470,3 @@ def _call_table(title: str, calls: dict[str, dict[str, float]]) -> Table:
         for quantity, times in calls.items()
     ]
     return simple_table(("quantity", *columns), rows, title=title)
-
-
-VERB = Verb(
-    summary="how fast an arm's dynamics are on this machine, and is it good enough for control",
-    description=(
-        "Measures the dynamics of an arm on this machine: single calls (in place: in\n"
-        "memory of the caller, as a control loop does it; plain: arrays in, array out),\n"
-        "many states at once, a rollout, and the time until the first effort. Pinocchio,\n"
-        "MuJoCo and the Robotics Toolbox do the same work beside it where they are\n"
-        "installed (pip install pin mujoco).\n"
-        "\n"
-        "With --computer it measures for half a minute how well this computer keeps the\n"
-        "times of a control loop, and shows the rates and gains that are safe here. The\n"
-        "answer is no if the default gains are not."
-    ),
-    examples=(
-        ("robodyn bench arm.urdf", "table"),
-        ("robodyn bench arm.urdf --dynamics lagrangian", "the other formulation"),
-        ("robodyn bench arm.urdf --json", "for a script"),
-        ("robodyn bench --computer --rate 1000", "this computer at 1 kHz"),
-    ),
-    add_arguments=add_arguments,
-    run=run,
-)

@@ -1,10 +1,17 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""``robodyn compile``: fill the cache in advance, for a fast start and for robots that cannot compile.
+"""``robodyn compile``: compile an arm's dynamics in advance.
 
-The functions to compile are found by calling what nodes and programs call, while the engine only lists the libraries
-that these calls need.
+Compiles an arm's dynamics into the cache, so that a node compiles nothing when
+it starts. The folder may be copied to robots with the same processor: they run
+its functions without a compiler and without CasADi.
+
+Examples:
+    robodyn compile arm.urdf                             functions of the nodes
+    robodyn compile arm.urdf --of all --batch            everything
+    robodyn compile arm.urdf --of tool --tool hand,tool  for two tools
+    robodyn compile arm.urdf --dynamics rnea,lagrangian  of both
 """
 
 from __future__ import annotations
@@ -20,7 +27,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import console, print_json, simple_table
-from robodyn_ros.cli.verb import ExitCode, Verb, names
+from robodyn_ros.cli.verb import ExitCode, names
 from robodyn_ros.errors import ConfigurationError
 from robodyn_ros.plugins import available
 from robodyn_ros.settings import split_names
@@ -218,6 +225,9 @@ def find_jobs(
 ) -> list[Job]:
     """List the libraries that the functions need, each once.
 
+    The functions to compile are found by calling what nodes and programs call, while the engine only lists the
+    libraries that these calls need.
+
     Args:
         robot: the arm.
         plugins: name and object of the dynamics.
@@ -356,21 +366,3 @@ def _call_planner(robot: Robot) -> None:
     from robodyn_ros.dynamics.rnea import RNEA
 
     _call_function(RNEA(robot), "inverse", True)
-
-
-VERB = Verb(
-    summary="compile an arm's dynamics in advance",
-    description=(
-        "Compiles an arm's dynamics into the cache, so that a node compiles nothing when\n"
-        "it starts. The folder may be copied to robots with the same processor: they run\n"
-        "its functions without a compiler and without CasADi."
-    ),
-    examples=(
-        ("robodyn compile arm.urdf", "functions of the nodes"),
-        ("robodyn compile arm.urdf --of all --batch", "everything"),
-        ("robodyn compile arm.urdf --of tool --tool hand,tool", "for two tools"),
-        ("robodyn compile arm.urdf --dynamics rnea,lagrangian", "of both"),
-    ),
-    add_arguments=add_arguments,
-    run=run,
-)

@@ -1,7 +1,18 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""``robodyn contact``: thresholds of touch and collision, proposed from a recording of free motion."""
+"""``robodyn contact``: propose thresholds of touch and collision from free motion.
+
+Reads a recording of motion in which nothing touches the arm, estimates the
+external efforts with the momentum observer, and proposes thresholds that such
+motion hardly ever exceeds. Record the planned motions of the arm, over ten
+seconds and more. This is not a safety function in the sense of a standard.
+
+Examples:
+    robodyn contact arm.urdf free.csv            thresholds from a table
+    robodyn contact arm.urdf bag/ --out c.yaml   and a parameter file
+    robodyn contact arm.urdf free.csv --hours 8  for a shift
+"""
 
 from __future__ import annotations
 
@@ -13,7 +24,7 @@ import numpy as np
 
 from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import check_file, console, print_json, simple_table, write_file
-from robodyn_ros.cli.verb import ExitCode, Verb
+from robodyn_ros.cli.verb import ExitCode
 from robodyn_ros.errors import InputError
 
 if TYPE_CHECKING:
@@ -120,21 +131,3 @@ def _show(robot: Robot, proposed: ProposedThresholds, args: Namespace) -> None:
     )
     if args.out is not None:
         out.print(f"{args.out}: parameters of the controller", markup=False, soft_wrap=True)
-
-
-VERB = Verb(
-    summary="propose thresholds of touch and collision from free motion",
-    description=(
-        "Reads a recording of motion in which nothing touches the arm, estimates the\n"
-        "external efforts with the momentum observer, and proposes thresholds that such\n"
-        "motion hardly ever exceeds. Record the planned motions of the arm, over ten\n"
-        "seconds and more. This is not a safety function in the sense of a standard."
-    ),
-    examples=(
-        ("robodyn contact arm.urdf free.csv", "thresholds from a table"),
-        ("robodyn contact arm.urdf bag/ --out c.yaml", "and a parameter file"),
-        ("robodyn contact arm.urdf free.csv --hours 8", "for a shift"),
-    ),
-    add_arguments=add_arguments,
-    run=run,
-)

@@ -1,7 +1,27 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""``robodyn identify``: the arm's inertial and friction parameters, from recordings of its motion."""
+"""``robodyn identify``: the arm's real parameters, from recordings of its motion.
+
+Finds the masses, centres of mass, inertias and friction with which the arm's
+equations of motion explain the recorded motion: joint_states and commands in a
+rosbag2 (SQLite or MCAP) or in a table. Parameters that the motion does not
+excite stay as near to the URDF as possible, and all remain physically possible.
+The new URDF keeps comments and unknown tags.
+
+A column of a table is called time, or joint/position, joint/effort (measured)
+or joint/command, as `robodyn simulate --out run.csv` writes it.
+
+The answer is no if the URDF predicted the efforts as well.
+
+Examples:
+    robodyn identify arm.urdf run --out new.urdf                   a rosbag2
+    robodyn identify arm.urdf a.mcap b.mcap                        two bags
+    robodyn identify arm.urdf a.mcap --validate b.mcap             predict b
+    robodyn identify arm.urdf a.csv --report a.html                report
+    robodyn identify arm.urdf a --payload-link hand                its payload
+    robodyn identify arm.urdf a --joint-states /left/joint_states  of two
+"""
 
 from __future__ import annotations
 
@@ -17,7 +37,7 @@ import numpy as np
 
 from robodyn_ros.cli.arm import add_arm, locked_joints, read_arm
 from robodyn_ros.cli.console import check_file, console, print_json, simple_table, write_file
-from robodyn_ros.cli.verb import ExitCode, Verb, add_gravity, names
+from robodyn_ros.cli.verb import ExitCode, add_gravity, names
 from robodyn_ros.errors import InputError
 
 if TYPE_CHECKING:
@@ -429,30 +449,3 @@ def _errors(found: Prediction, names: Sequence[str]) -> dict[str, Any]:
         name: {"rms": rms, "relative": relative}
         for name, rms, relative in zip(names, found.rms.tolist(), found.relative.tolist(), strict=True)
     }
-
-
-VERB = Verb(
-    summary="the arm's real parameters, from recordings of its motion",
-    description=(
-        "Finds the masses, centres of mass, inertias and friction with which the arm's\n"
-        "equations of motion explain the recorded motion: joint_states and commands in a\n"
-        "rosbag2 (SQLite or MCAP) or in a table. Parameters that the motion does not\n"
-        "excite stay as near to the URDF as possible, and all remain physically possible.\n"
-        "The new URDF keeps comments and unknown tags.\n"
-        "\n"
-        "A column of a table is called time, or joint/position, joint/effort (measured)\n"
-        "or joint/command, as `robodyn simulate --out run.csv` writes it.\n"
-        "\n"
-        "The answer is no if the URDF predicted the efforts as well."
-    ),
-    examples=(
-        ("robodyn identify arm.urdf run --out new.urdf", "a rosbag2"),
-        ("robodyn identify arm.urdf a.mcap b.mcap", "two bags"),
-        ("robodyn identify arm.urdf a.mcap --validate b.mcap", "predict b"),
-        ("robodyn identify arm.urdf a.csv --report a.html", "report"),
-        ("robodyn identify arm.urdf a --payload-link hand", "its payload"),
-        ("robodyn identify arm.urdf a --joint-states /left/joint_states", "of two"),
-    ),
-    add_arguments=add_arguments,
-    run=run,
-)

@@ -188,9 +188,7 @@ def _verbs() -> dict[str, Verb]:
 
 
 def _verb(name: str) -> Verb:
-    verb = import_module(f"robodyn_ros.cli.{name}").VERB
-    assert isinstance(verb, Verb)
-    return verb
+    return Verb.of(import_module(f"robodyn_ros.cli.{name}"))
 
 
 def _parser(verbs: dict[str, Verb]) -> ArgumentParser:

@@ -1,7 +1,17 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""``robodyn plugins``: the installed plugins, the module of each, and which control laws are traced."""
+"""``robodyn plugins``: list the plugins that are installed.
+
+Lists the installed plugins and the module that each comes from. One that cannot
+be loaded is shown with the cause, and the exit code is then 1. A control law is
+traced and runs compiled, or runs as Python; the reason is shown.
+
+Examples:
+    robodyn plugins           all of them
+    robodyn plugins dynamics  of one kind
+    robodyn plugins --json    for a script
+"""
 
 from __future__ import annotations
 
@@ -9,7 +19,7 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, NamedTuple
 
 from robodyn_ros.cli.console import console, print_json
-from robodyn_ros.cli.verb import ExitCode, Verb
+from robodyn_ros.cli.verb import ExitCode
 from robodyn_ros.errors import PluginError
 from robodyn_ros.plugins import GROUPS, available, load, raised
 
@@ -114,20 +124,3 @@ def _broken_at_dots(module: str, room: int) -> str:
             lines.append("")
         lines[-1] += part
     return "\n".join(lines)
-
-
-VERB = Verb(
-    summary="list the plugins that are installed",
-    description=(
-        "Lists the installed plugins and the module that each comes from. One that cannot\n"
-        "be loaded is shown with the cause, and the exit code is then 1. A control law is\n"
-        "traced and runs compiled, or runs as Python; the reason is shown."
-    ),
-    examples=(
-        ("robodyn plugins", "all of them"),
-        ("robodyn plugins dynamics", "of one kind"),
-        ("robodyn plugins --json", "for a script"),
-    ),
-    add_arguments=add_arguments,
-    run=run,
-)

@@ -1,7 +1,23 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""``robodyn simulate``: an arm under a control law, without ROS, by the parameters of simulator and controller."""
+"""``robodyn simulate``: an arm under a control law, offline: figures, CSV, MCAP, rosbag2, a picture.
+
+Simulates an arm under a control law without ROS, as fast as it goes: the plant,
+drives and sensors of the simulator node and the control loop of the controller
+node, with the same parameters, from the same files. Each state gets its command
+as it arrives.
+
+The answer is no if the arm or its control failed.
+
+Examples:
+    robodyn simulate arm.urdf --duration 5 --out run.csv        stay for 5 s
+    robodyn simulate arm.urdf --to 0.3,-1,0 --plot run.png      go there
+    robodyn simulate arm.urdf --motion motion.json              a JointTrajectory
+    robodyn simulate arm.urdf --params arm.yaml --out run.mcap  for Foxglove
+    robodyn simulate arm.urdf --controller none --out run       passive; rosbag2
+    robodyn simulate arm.urdf -p command_delay:=0.004           with slow drives
+"""
 
 from __future__ import annotations
 
@@ -13,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 
 from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import check_file, check_picture, console, print_json, simple_table, with_folder
-from robodyn_ros.cli.verb import NODES, ExitCode, Verb, add_mismatch, add_parameters, check_used, gather_simulated
+from robodyn_ros.cli.verb import NODES, ExitCode, add_mismatch, add_parameters, check_used, gather_simulated
 from robodyn_ros.document.text import digits, quantity
 from robodyn_ros.errors import InputError
 from robodyn_ros.plugins import available
@@ -304,26 +320,3 @@ def _report(found: SimulatedFigures, controller: str, seconds: float, args: Name
         out.print(f"{count} times {simulated(what)}", style="red", soft_wrap=True)
     for path in written.values():
         out.print(f"Written: {path}", markup=False, soft_wrap=True)
-
-
-VERB = Verb(
-    summary="an arm under a control law, offline: figures, CSV, MCAP, rosbag2, a picture",
-    description=(
-        "Simulates an arm under a control law without ROS, as fast as it goes: the plant,\n"
-        "drives and sensors of the simulator node and the control loop of the controller\n"
-        "node, with the same parameters, from the same files. Each state gets its command\n"
-        "as it arrives.\n"
-        "\n"
-        "The answer is no if the arm or its control failed."
-    ),
-    examples=(
-        ("robodyn simulate arm.urdf --duration 5 --out run.csv", "stay for 5 s"),
-        ("robodyn simulate arm.urdf --to 0.3,-1,0 --plot run.png", "go there"),
-        ("robodyn simulate arm.urdf --motion motion.json", "a JointTrajectory"),
-        ("robodyn simulate arm.urdf --params arm.yaml --out run.mcap", "for Foxglove"),
-        ("robodyn simulate arm.urdf --controller none --out run", "passive; rosbag2"),
-        ("robodyn simulate arm.urdf -p command_delay:=0.004", "with slow drives"),
-    ),
-    add_arguments=add_arguments,
-    run=run,
-)

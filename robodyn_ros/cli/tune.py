@@ -1,7 +1,22 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""``robodyn tune``: gains that meet a specification on arms that differ from the model, with the least effort."""
+"""``robodyn tune``: gains that meet a specification on arms that differ from the model.
+
+Searches for gains, and if asked for the controller, that keep to the
+specification of a study in its worst cases, with the least effort. The section
+tune of the study has their bounds. Then compares them with those of the study,
+on cases that the search has not seen, and writes a parameter file for the
+controller node.
+
+The answer is yes if the tuned gains keep to the specification on the worst of
+those cases too.
+
+Examples:
+    robodyn tune study.yaml                          writes tuned.yaml
+    robodyn tune study.yaml --out config/arm.yaml    writes that file
+    robodyn tune study.yaml --joints shoulder,wrist  the others locked
+"""
 
 from __future__ import annotations
 
@@ -16,7 +31,7 @@ from typing import TYPE_CHECKING
 from robodyn_ros.cli.arm import add_joints, chosen_arm
 from robodyn_ros.cli.console import check_file, console, print_json, simple_table, write_file
 from robodyn_ros.cli.sweep import add_backend_arguments, check_study, choose_backend
-from robodyn_ros.cli.verb import ExitCode, Verb, add_parameters, check_names, gather
+from robodyn_ros.cli.verb import ExitCode, add_parameters, check_names, gather
 from robodyn_ros.errors import InputError
 
 if TYPE_CHECKING:
@@ -143,25 +158,3 @@ def _show(args: Namespace, study: Study, best: Tuned, before: Score, after: Scor
     title = f"On {after.cases} cases that the tuning has not seen"
     out.print(simple_table(("", "Met", "Worst: beyond\nthe bound by", "Effort"), rows, title=title))
     out.print(f"{best.candidates} candidates; written to {args.out}", markup=False, soft_wrap=True)
-
-
-VERB = Verb(
-    summary="gains that meet a specification on arms that differ from the model",
-    description=(
-        "Searches for gains, and if asked for the controller, that keep to the\n"
-        "specification of a study in its worst cases, with the least effort. The section\n"
-        "tune of the study has their bounds. Then compares them with those of the study,\n"
-        "on cases that the search has not seen, and writes a parameter file for the\n"
-        "controller node.\n"
-        "\n"
-        "The answer is yes if the tuned gains keep to the specification on the worst of\n"
-        "those cases too."
-    ),
-    examples=(
-        ("robodyn tune study.yaml", "writes tuned.yaml"),
-        ("robodyn tune study.yaml --out config/arm.yaml", "writes that file"),
-        ("robodyn tune study.yaml --joints shoulder,wrist", "the others locked"),
-    ),
-    add_arguments=add_arguments,
-    run=run,
-)

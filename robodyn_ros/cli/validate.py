@@ -1,7 +1,18 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""``robodyn validate``: an arm's equations and motions compared with MuJoCo's."""
+"""``robodyn validate``: compare an arm's equations and motions with MuJoCo's.
+
+Compares M, g, inverse and forward dynamics of an arm with MuJoCo's at random
+states, and the native plant with MuJoCo's over random motions under computed
+torque, without friction. The exit code is 1 if they differ. MuJoCo must be
+installed: pip install mujoco.
+
+Examples:
+    robodyn validate arm.urdf                        100 states, 3 motions of 2 s
+    robodyn validate arm.urdf --dynamics lagrangian  the other formulation
+    robodyn validate arm.urdf --states 1000 --json   for a script
+"""
 
 from __future__ import annotations
 
@@ -11,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import console, print_json, simple_table
-from robodyn_ros.cli.verb import ExitCode, Verb
+from robodyn_ros.cli.verb import ExitCode
 
 if TYPE_CHECKING:
     from robodyn_ros.robot import Robot
@@ -81,21 +92,3 @@ def _show(robot: Robot, settings: ValidationSettings, found: list[Comparison], a
     out.print(summary, markup=False)
     outcome = Text("agrees with MuJoCo", "bold green") if agrees else Text("differs from MuJoCo", "bold red")
     out.print(Text.assemble(robot.name, " ", outcome))
-
-
-VERB = Verb(
-    summary="compare an arm's equations and motions with MuJoCo's",
-    description=(
-        "Compares M, g, inverse and forward dynamics of an arm with MuJoCo's at random\n"
-        "states, and the native plant with MuJoCo's over random motions under computed\n"
-        "torque, without friction. The exit code is 1 if they differ. MuJoCo must be\n"
-        "installed: pip install mujoco."
-    ),
-    examples=(
-        ("robodyn validate arm.urdf", "100 states, 3 motions of 2 s"),
-        ("robodyn validate arm.urdf --dynamics lagrangian", "the other formulation"),
-        ("robodyn validate arm.urdf --states 1000 --json", "for a script"),
-    ),
-    add_arguments=add_arguments,
-    run=run,
-)

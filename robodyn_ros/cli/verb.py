@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from robodyn_ros.cli.console import console
@@ -49,15 +50,18 @@ class ExitCode(IntEnum):
 class Verb:
     """A verb of the command ``robodyn``.
 
-    A verb is one file in this folder that defines ``VERB``, and its name in the list of :mod:`robodyn_ros.cli.main`.
-    ``robodyn --help`` imports the files of all verbs, so a verb imports slow modules inside its functions.
+    A verb is one file in this folder, and its name in the list of :mod:`robodyn_ros.cli.main`. The docstring of the
+    file is the help of the verb. The file defines ``add_arguments``, which adds the verb's arguments to its parser, and
+    ``run``, which does the job. ``robodyn --help`` imports the files of all verbs, so a verb imports slow modules
+    inside its functions.
 
     Attributes:
-        summary: one line for the list of verbs.
-        description: description of the verb, for its own help.
-        examples: (command line, what it does), for its own help.
-        add_arguments: adds the verb's arguments to its parser.
-        run: does the job.
+        summary: one line for the list of verbs: the first line of the docstring, behind the verb's name.
+        description: description of the verb, for its own help: the following paragraphs.
+        examples: (command line, its effect), for its own help: the lines after ``Examples:``, with at least two spaces
+            between the two.
+        add_arguments: the function of that name.
+        run: likewise.
     """
 
     summary: str
@@ -66,10 +70,19 @@ class Verb:
     add_arguments: Callable[[ArgumentParser], None]
     run: Callable[[Namespace], ExitCode]
 
+    @classmethod
+    def of(cls, module: ModuleType) -> Verb:
+        """The verb of a file."""
+        head, _, text = (module.__doc__ or "").partition("\n\n")
+        description, _, examples = text.partition("\n\nExamples:\n")
+        pairs = (re.split(r" {2,}", line.strip(), maxsplit=1) for line in examples.strip().splitlines())
+        summary = head.partition(": ")[2].removesuffix(".")
+        return cls(summary, description, tuple((a, b) for a, b in pairs), module.add_arguments, module.run)
+
     @property
     def epilog(self) -> str:
         """The examples, for the foot of the help."""
-        width = max(len(command) for command, _ in self.examples)
+        width = max((len(command) for command, _ in self.examples), default=0)  # none by python -OO
         lines = [f"  {command:<{width}}  {effect}" for command, effect in self.examples]
         return "\n".join(["examples:", *lines])
 

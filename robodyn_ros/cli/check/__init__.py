@@ -1,9 +1,20 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""``robodyn check``: a URDF, read as an experienced engineer would.
+"""``robodyn check``: read a URDF as an experienced engineer would.
 
-The report is tables of 80 columns at most and a list of findings, or JSON.
+Reads a URDF and finds its likely mistakes: impossible masses, centres of mass
+and inertias, placeholders, wrong units, missing limits. Shows the joints, the
+efforts that hold the arm, at poses and at the worst of its range, against the
+effort limits, and the condition of its mass matrix. The exit code is 1 if
+something is wrong or suspicious.
+
+Examples:
+    robodyn check arm.urdf                         everything
+    robodyn check arm.urdf --at pick=0.3,-1.2,0.7  and that pose
+    robodyn check arm.urdf --json                  for a script
+    robodyn check arm.urdf.xacro side:=left        a .xacro file
+    robodyn check arm.urdf --repair new.urdf       with possible inertias
 """
 
 from __future__ import annotations
@@ -22,7 +33,7 @@ from rich.text import Text
 
 from robodyn_ros.cli.arm import add_arm, arm_settings, arm_source, without_locked
 from robodyn_ros.cli.console import console, write_file
-from robodyn_ros.cli.verb import ExitCode, Verb, add_gravity
+from robodyn_ros.cli.verb import ExitCode, add_gravity
 from robodyn_ros.errors import InputError, RobotDescriptionError
 from robodyn_ros.robot.urdf import MOTION_LIMITS
 
@@ -125,7 +136,7 @@ STYLES = {"error": "bold red", "warning": "yellow", "note": "cyan"}
 
 
 def show(urdf: Urdf, findings: list[Finding], robot: Robot | None, found: Loads | None) -> None:
-    """Print the report; robot and loads are None where no robot can be made."""
+    """Print the report in tables of 80 columns at most; robot and loads are None where no robot can be made."""
     from robodyn_ros.cli.check.urdf import moving_links
 
     out, moved = console(), moving_links(urdf)
@@ -301,27 +312,6 @@ def _mark(title: str, findings: Sequence[Finding]) -> Text:
         if severity in severities:
             return Text(mark, STYLES[severity])
     return Text(" ")
-
-
-VERB = Verb(
-    summary="read a URDF as an experienced engineer would",
-    description=(
-        "Reads a URDF and finds its likely mistakes: impossible masses, centres of mass\n"
-        "and inertias, placeholders, wrong units, missing limits. Shows the joints, the\n"
-        "efforts that hold the arm, at poses and at the worst of its range, against the\n"
-        "effort limits, and the condition of its mass matrix. The exit code is 1 if\n"
-        "something is wrong or suspicious."
-    ),
-    examples=(
-        ("robodyn check arm.urdf", "everything"),
-        ("robodyn check arm.urdf --at pick=0.3,-1.2,0.7", "and that pose"),
-        ("robodyn check arm.urdf --json", "for a script"),
-        ("robodyn check arm.urdf.xacro side:=left", "a .xacro file"),
-        ("robodyn check arm.urdf --repair new.urdf", "with possible inertias"),
-    ),
-    add_arguments=add_arguments,
-    run=run,
-)
 
 
 def main() -> int:

@@ -1,11 +1,25 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""``robodyn demo``: the PRR arm under several control laws, on real ROS 2 topics between real processes.
+"""``robodyn demo``: a PRR arm under three controllers, on real ROS 2 topics.
 
-A run is simulator, controller and conductor as processes. The conductor is a node that sends the trajectory and records
-states and commands; it writes its progress on stdout, a line of JSON for each report. :mod:`.figures` evaluates the
-records, judges and draws.
+Starts a simulator and a controller as processes of their own, in an isolated
+ROS 2 graph, and moves the PRR arm, an elevator that carries a two-link arm,
+through its named poses under each control law, with the same stiffness and
+damping at home. Then shows the figures of each law, and draws them.
+
+The answer is yes if computed torque tracks 10 times better than pd on every
+revolute joint (RMS), and within 2 mm and 5 mrad RMS. That takes about a minute;
+Ctrl-C ends it at once. On a machine that is too busy for real time a run is
+repeated in lockstep, where the arm waits for the controller; a run with a
+fault, a gap or too many lost commands gives no verdict, and the exit code is 1.
+
+Examples:
+    robodyn demo                                  everything; draws demo.png
+    robodyn demo --speed 0.5                      the same motion, half as fast
+    robodyn demo --controller pd,computed_torque  only these two
+    robodyn demo --view                           until Ctrl-C
+    robodyn demo --json --plot arm.svg            for a script and a page
 """
 
 from __future__ import annotations
@@ -24,7 +38,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from robodyn_ros.cli.arm import OWN_GAINS
 from robodyn_ros.cli.console import check_picture, console, print_json, with_folder
-from robodyn_ros.cli.verb import ExitCode, GivenParameters, Verb, add_parameters, names, need_ros, node_parameters
+from robodyn_ros.cli.verb import ExitCode, GivenParameters, add_parameters, names, need_ros, node_parameters
 from robodyn_ros.document.text import quantity
 from robodyn_ros.files import find
 from robodyn_ros.plugins import available
@@ -186,6 +200,9 @@ def run_controller(
 ) -> RunRecord:
     """Run the trajectory under one law, from rest at its first point, in processes of its own.
 
+    A run is simulator, controller and conductor as processes. The conductor is a node that sends the trajectory and
+    records states and commands; it writes its progress on stdout, a line of JSON for each report.
+
     Args:
         controller: the law's name.
         trajectory: a trajectory through waypoints, at rest in each.
@@ -330,29 +347,3 @@ def _report(args: Namespace, runs: list[RunFigures], verdict: DemoVerdict) -> No
         out.print(f"{notes}\n", style="dim", highlight=False)
     out.print(verdict_text(verdict))
     out.print(f"The picture is {args.plot}.", soft_wrap=True)
-
-
-VERB = Verb(
-    summary="a PRR arm under three controllers, on real ROS 2 topics",
-    description=(
-        "Starts a simulator and a controller as processes of their own, in an isolated\n"
-        "ROS 2 graph, and moves the PRR arm, an elevator that carries a two-link arm,\n"
-        "through its named poses under each control law, with the same stiffness and\n"
-        "damping at home. Then shows the figures of each law, and draws them.\n"
-        "\n"
-        "The answer is yes if computed torque tracks 10 times better than pd on every\n"
-        "revolute joint (RMS), and within 2 mm and 5 mrad RMS. That takes about a minute;\n"
-        "Ctrl-C ends it at once. On a machine that is too busy for real time a run is\n"
-        "repeated in lockstep, where the arm waits for the controller; a run with a\n"
-        "fault, a gap or too many lost commands gives no verdict, and the exit code is 1."
-    ),
-    examples=(
-        ("robodyn demo", "everything; draws demo.png"),
-        ("robodyn demo --speed 0.5", "the same motion, half as fast"),
-        ("robodyn demo --controller pd,computed_torque", "only these two"),
-        ("robodyn demo --view", "until Ctrl-C"),
-        ("robodyn demo --json --plot arm.svg", "for a script and a page"),
-    ),
-    add_arguments=add_arguments,
-    run=run,
-)
