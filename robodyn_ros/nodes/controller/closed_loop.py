@@ -30,11 +30,10 @@ from rclpy.lifecycle import LifecycleNode
 from sensor_msgs.msg import JointState
 
 from robodyn_ros.control.core_library import Core
+from robodyn_ros.control.drives import MitSettings, Transmission
 from robodyn_ros.control.laws.base import Controller
 from robodyn_ros.control.loop import ControlLoop
-from robodyn_ros.control.motion.mit_mode import MitSettings
 from robodyn_ros.control.step import Command
-from robodyn_ros.control.transmission import Transmission
 from robodyn_ros.errors import NotReadyError
 from robodyn_ros.nodes.common.client_library import NEWEST, PARTS, set_period, steady_timer
 from robodyn_ros.nodes.common.diagnostics import Faults

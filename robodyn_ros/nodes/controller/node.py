@@ -36,7 +36,7 @@ from robodyn_ros.control.core_settings import start_model
 from robodyn_ros.control.laws.base import checked_result
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.loop_settings import make_loop_settings, with_streams
-from robodyn_ros.control.motion.tool_motion import ToolMotion
+from robodyn_ros.control.motion.own_motions import ToolMotion
 from robodyn_ros.errors import NotReadyError, RobodynError
 from robodyn_ros.nodes.common.arm_parameters import DescriptionSource, joint_order, make_transmission
 from robodyn_ros.nodes.common.client_library import on_topic, once_running, say_awaited
