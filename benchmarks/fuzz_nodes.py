@@ -54,7 +54,7 @@ class Storm:
         from std_srvs.srv import SetBool, Trigger
         from trajectory_msgs.msg import JointTrajectory
 
-        from robodyn_ros.nodes.common.qos import LATCHED
+        from robodyn_ros.nodes.common.client_library import LATCHED
 
         self.rng = np.random.default_rng(seed)
         self._drives = drives

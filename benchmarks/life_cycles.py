@@ -121,7 +121,8 @@ def running(folder: Path, **parameters: Any) -> Iterator[Running]:
     import yaml
     from rclpy.signals import SignalHandlerOptions
 
-    from robodyn_ros.nodes.common.executor import Exit, announce_often, make_executor
+    from robodyn_ros.nodes.common.client_library import EventsExecutor
+    from robodyn_ros.nodes.common.executor import Exit, announce_often
     from robodyn_ros.nodes.controller.node import ControllerNode
 
     path = folder / "parameters.yaml"
@@ -131,7 +132,7 @@ def running(folder: Path, **parameters: Any) -> Iterator[Running]:
         announce_often()
         arguments = ["--ros-args", "--params-file", str(path), "--log-level", "warn"]
         rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
-        executor = make_executor()
+        executor = EventsExecutor()
         there = Running(ControllerNode(Exit()), executor)
         try:
             yield there
@@ -195,12 +196,13 @@ def of_bare_node(count: int, entities: dict[str, int]) -> dict[str, Any]:
     from rclpy.node import Node
     from sensor_msgs.msg import JointState
 
-    from robodyn_ros.nodes.common.executor import announce_often, make_executor
+    from robodyn_ros.nodes.common.client_library import EventsExecutor
+    from robodyn_ros.nodes.common.executor import announce_often
 
     with joined():
         announce_often()
         rclpy.init()
-        node, executor = Node("bare"), make_executor()
+        node, executor = Node("bare"), EventsExecutor()
         executor.add_node(node)
 
         def drop(message: Any = None) -> None:

@@ -78,7 +78,7 @@ class Cell(Drives):
     def __init__(self, node: Any, executor: Any, group: ProcessGroup, folder: Path) -> None:
         from std_msgs.msg import String
 
-        from robodyn_ros.nodes.common.qos import LATCHED
+        from robodyn_ros.nodes.common.client_library import LATCHED
 
         self.swings, self.hears, self.watches = False, True, False
         self.status: dict[str, str] = {}

@@ -53,8 +53,8 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from robodyn_ros.nodes.common.diagnostics import Faults
 from robodyn_ros.nodes.common.executor import run
-from robodyn_ros.nodes.common.timers import once_running
-from robodyn_ros.nodes.common.qos import NEWEST, RELIABLE
+from robodyn_ros.nodes.common.client_library import once_running
+from robodyn_ros.nodes.common.client_library import NEWEST, RELIABLE
 from robodyn_ros.nodes.common.scheduling import Scheduling, SchedulingSettings, declare_scheduling
 
 class Echo(Node):
@@ -103,10 +103,10 @@ def in_the_graph() -> Iterator[tuple[Any, Any]]:
     import rclpy
     from rclpy.node import Node
 
-    from robodyn_ros.nodes.common.executor import make_executor
+    from robodyn_ros.nodes.common.client_library import EventsExecutor
 
     rclpy.init()
-    node, executor = Node("meter"), make_executor()
+    node, executor = Node("meter"), EventsExecutor()
     executor.add_node(node)
     try:
         yield node, executor
@@ -209,7 +209,7 @@ def controllers(
     They are not fed while it is another's turn, which is no fault here.
     """
     given = ("-p", f"robot_description:={urdf_of(arm)}", "-p", "state_timeout:=10.0")
-    program = ["-m", "robodyn_ros.nodes.controller", "--ros-args", *given, *options]
+    program = ["-m", "robodyn_ros.nodes.start", "controller", "--ros-args", *given, *options]
     nodes = {}
     for name, parameters in chosen.items():
         own = [word for parameter in parameters for word in ("-p", parameter)]
@@ -267,8 +267,8 @@ def soak(duration: float, options: list[str]) -> dict[str, Any]:
 
     given = ("--ros-args", "-p", f"robot_description:={PRR}")
     wiring = ("-p", "thread_priority:=50", "-r", "commands:=controller/commands")
-    simulator = ["-m", "robodyn_ros.nodes.simulator", *given, *wiring]
-    controller = ["-m", "robodyn_ros.nodes.controller", *given, "-p", "use_sim_time:=true", *options]
+    simulator = ["-m", "robodyn_ros.nodes.start", "simulator", *given, *wiring]
+    controller = ["-m", "robodyn_ros.nodes.start", "controller", *given, "-p", "use_sim_time:=true", *options]
     with running({"simulator": simulator, "controller": controller}) as pids, in_the_graph() as (node, executor):
         from meter import Meter, sleep_lateness
 
@@ -321,8 +321,8 @@ def starts(count: int) -> dict[str, Any]:
     from sensor_msgs.msg import JointState
 
     given = ("--ros-args", "-p", f"robot_description:={PRR}")
-    simulator = ["-m", "robodyn_ros.nodes.simulator", *given, "-r", "commands:=controller/commands"]
-    controller = ["-m", "robodyn_ros.nodes.controller", *given, "-p", "use_sim_time:=true"]
+    simulator = ["-m", "robodyn_ros.nodes.start", "simulator", *given, "-r", "commands:=controller/commands"]
+    controller = ["-m", "robodyn_ros.nodes.start", "controller", *given, "-p", "use_sim_time:=true"]
     found: dict[str, list[float]] = {"imports [s]": [], "first command [s]": []}
     with running({"simulator": simulator}), in_the_graph() as (node, executor):
         for _ in range(count):

@@ -119,6 +119,13 @@ def check_settings(settings: Any) -> None:
             object.__setattr__(settings, item.name, tuple(value))
 
 
+class CheckedSettings:
+    """A base class for dataclasses of settings: their values are checked by :func:`check_settings`."""
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
 def _is_vector(item: Field[Any]) -> bool:
     return isinstance(item.default, tuple) and "range" in item.metadata
 

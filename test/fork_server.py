@@ -32,7 +32,7 @@ import tempfile
 import threading
 import time
 import traceback
-from importlib import import_module, util
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -41,7 +41,7 @@ from robodyn_ros.die_with_parent import dying_with_parent, end_with_parent
 
 NODES = tuple(
     f"robodyn_ros.nodes.{name}"
-    for name in ("controller.node", "simulator.node", "conductor", "commissioner", "markers", "planner.node")
+    for name in ("start", "controller.node", "simulator.node", "conductor", "commissioner", "markers", "planner")
 )
 """What the server of nodes imports ahead."""
 
@@ -292,10 +292,7 @@ def _request(connection: socket.socket, connections: dict[socket.socket, set[int
 def main() -> int:
     """Serve, and in a child run the node."""
     serve(socket.socket(fileno=int(sys.argv[1])), sys.argv[2:])
-    name = sys.argv[0]
-    if (spec := util.find_spec(name)) is not None and spec.submodule_search_locations:
-        name = f"{name}.node"
-    code: int = import_module(name).main()
+    code: int = import_module(sys.argv[0]).main()
     return code
 
 

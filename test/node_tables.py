@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from rcl_interfaces.msg import ParameterDescriptor, ParameterType
+from rcl_interfaces.msg import ParameterDescriptor, ParameterType, ParameterValue
 from rcl_interfaces.srv import DescribeParameters, GetParameters, ListParameters
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from ros_graph import Graph
@@ -48,6 +48,15 @@ def rows(text: str, columns: int) -> list[list[str]]:
     return found
 
 
+def described(graph: Graph, node: str) -> dict[str, tuple[ParameterDescriptor, ParameterValue]]:
+    """Name → descriptor and value of the parameters of a running node that are the package's own."""
+    names = graph.call(ListParameters, f"{node}/list_parameters").result.names
+    names = sorted(name for name in names if name not in UNSAID and not name.startswith("qos_overrides"))
+    descriptors = graph.call(DescribeParameters, f"{node}/describe_parameters", names=names).descriptors
+    values = graph.call(GetParameters, f"{node}/get_parameters", names=names).values
+    return {name: (d, v) for name, d, v in zip(names, descriptors, values, strict=True)}
+
+
 def parameter_rows(graph: Graph, node: str, joints: tuple[str, ...], given: dict[str, str]) -> list[str]:
     """The rows of a node's parameters, made from the running node; the parameters of joints are listed once.
 
@@ -57,12 +66,8 @@ def parameter_rows(graph: Graph, node: str, joints: tuple[str, ...], given: dict
         joints: names of the arm's.
         given: parameter that the node was started with → its default, as the table has it.
     """
-    names = graph.call(ListParameters, f"{node}/list_parameters").result.names
-    names = sorted(name for name in names if name not in UNSAID and not name.startswith("qos_overrides"))
-    described = graph.call(DescribeParameters, f"{node}/describe_parameters", names=names).descriptors
-    got = graph.call(GetParameters, f"{node}/get_parameters", names=names).values
     lines: dict[str, tuple[str, ...]] = {}
-    for name, descriptor, value in zip(names, described, got, strict=True):
+    for name, (descriptor, value) in described(graph, node).items():
         joint = next((joint for joint in joints if name.endswith(f".{joint}") or f".{joint}." in name), None)
         default = given[name] if name in given else "the arm's" if name == "joints" else _value(value)
         configure = node == "controller" and is_fixed_while_configured(name)

@@ -42,6 +42,9 @@ def server() -> ForkServer:
     return ForkServer(NODES)
 
 
+STARTER = "robodyn_ros.nodes.start"
+"""The module that runs a node by its name."""
+
 DEADLINE = 60.0
 """How long anything may take unless said otherwise: a loaded machine, not a slow program [s]."""
 
@@ -82,9 +85,9 @@ class Process:
         self._process: subprocess.Popen[bytes] | Forked
         with open(self._paths[0], "w") as out, open(self._paths[1], "w") as err:
             if not fresh and not via and server().serves(env):
-                self._process = server().start(f"robodyn_ros.nodes.{name}", arguments, env, out.fileno(), err.fileno())
+                self._process = server().start(STARTER, [name, *arguments], env, out.fileno(), err.fileno())
             else:
-                command = [sys.executable, *(via or ["-m"]), f"robodyn_ros.nodes.{name}", *arguments]
+                command = [sys.executable, *(via or ["-m"]), STARTER, name, *arguments]
                 self._process = subprocess.Popen(command, env=env, stdout=out, stderr=err, stdin=subprocess.DEVNULL)
         self.pid = self._process.pid
         self._killed = False
@@ -143,12 +146,15 @@ class Graph:
         fresh: start nodes as new processes, and not by fork: for what depends on how a process starts, or ends.
         state_rate: of simulators that are told nothing else: the same behaviour with fewer messages than by default
             [Hz]; 0 for the default.
+        diagnostics_rate: of controllers and simulators that are told nothing else: tests wait for it [Hz]; 0 for the
+            default.
         frequency: natural frequency of the PRR arm under controllers that are told nothing else: late states of a busy
             machine carry it [rad/s]; 0 for the default.
     """
 
     fresh = False
     state_rate = 200.0
+    diagnostics_rate = 20.0
     frequency = 10.0
 
     def __init__(self, folder: Path) -> None:
@@ -187,6 +193,8 @@ class Graph:
             parameters["gains"] = parameters.get("gains", {})
             for joint in ("elevator", "shoulder", "wrist"):
                 parameters["gains"].setdefault(joint, {}).setdefault("natural_frequency", self.frequency)
+        if name in ("controller", "simulator") and self.diagnostics_rate:
+            parameters.setdefault("diagnostics_rate", self.diagnostics_rate)
         if name == "simulator" and self.state_rate:
             parameters.setdefault("state_rate", self.state_rate)
         path = self._folder / f"{name}-{len(self._processes)}.yaml"

@@ -58,7 +58,7 @@ class Demo:
     def running(self, *nodes):
         """Whether these nodes run, past the moment in which they are only about to."""
         lines = [line for line in self.others().values() if "die_with_parent.py" not in line]
-        return all(any(f"robodyn_ros.nodes.{node} " in line for line in lines) for node in nodes)
+        return all(any(f"robodyn_ros.nodes.start {node} " in line for line in lines) for node in nodes)
 
     def gone(self, deadline=60.0):
         """Wait for the end of every other process; those that have not ended by the deadline [s]."""
@@ -160,7 +160,7 @@ def test_nothing_outlives_a_command_that_is_killed(demo):
 def test_a_node_that_dies_is_an_error_with_its_name(demo, node):
     job = demo("--controller", "pd")
     job.wait(lambda: job.running(*NODES), "nodes")
-    victim = next(pid for pid, line in job.others().items() if f"robodyn_ros.nodes.{node} " in line)
+    victim = next(pid for pid, line in job.others().items() if f"robodyn_ros.nodes.start {node} " in line)
     os.kill(victim, signal.SIGKILL)
     assert job.process.wait(60.0) == 2
     assert not job.others()

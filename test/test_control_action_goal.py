@@ -118,7 +118,7 @@ class Loop:
     def __init__(self):
         self.counts, self.ways, self.latest = [], [], None
         self.configured = True
-        self.settings = SimpleNamespace(tolerances=DEFAULTS)
+        self.control = SimpleNamespace(settings=SimpleNamespace(tolerances=DEFAULTS))
         self.robot = SimpleNamespace(joint_names=JOINTS)
         self.references = self
 
@@ -279,7 +279,7 @@ def test_the_state_of_the_controller_and_the_reference_at_a_time(monkeypatch):
         robot=robot,
         listeners=listeners,
         onlookers=listeners,
-        expected=inner.expected,
+        control=inner,
         references=SimpleNamespace(check_open=check_open),
     )
     module.ControllerState(node, loop)
@@ -303,14 +303,14 @@ def test_the_state_of_the_controller_and_the_reference_at_a_time(monkeypatch):
     np.testing.assert_allclose(said.output.effort, command.effort)
     for at in (10.01, 11.3, 12.0, 15.0):
         request = SimpleNamespace(time=SimpleNamespace(sec=int(at), nanosec=round(at % 1 * 1e9)))
-        answer = query._service(request, SimpleNamespace())
+        answer = query._on_query(request, SimpleNamespace())
         expected = way.sample(min(at - 10.0, 2.0))
         assert answer.success
         assert answer.name == list(robot.joint_names)
         for given, wanted in zip((answer.position, answer.velocity), expected, strict=False):
             np.testing.assert_allclose(given, wanted, atol=1e-6)
     closed[0] = "the controller is inactive"
-    answer = query._service(request, SimpleNamespace())
+    answer = query._on_query(request, SimpleNamespace())
     assert (answer.success, answer.message) == (False, "the controller is inactive")
 
 

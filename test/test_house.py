@@ -286,7 +286,7 @@ def test_what_rclpy_does_not_promise_stands_in_one_file() -> None:
         r"\bQoS(Reliability|Durability|History|Liveliness)Policy\b|\bqos_event\b|\bQoSEventHandler\b|"
         r"get_logger\(\)\.warn\(|\b(RELIABILITY|DURABILITY|HISTORY|LIVELINESS)_(SYSTEM|RMW)\w*"
     )
-    place = PACKAGE / "nodes/client_library.py"
+    place = PACKAGE / "nodes/common/client_library.py"
     found = [path for path in sorted((PACKAGE / "nodes").rglob("*.py")) if _imported(path, private)]
     assert found == [place]
     for path in (*(PACKAGE / "nodes").rglob("*.py"), *(PACKAGE.parent / "launch").glob("*.py")):

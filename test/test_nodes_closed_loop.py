@@ -9,7 +9,16 @@ import signal
 
 import numpy as np
 import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
+
 from closed_loop_scenario import follows_a_trajectory
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from robodyn_ros.nodes.controller.output import TERMS
 
 START = {"elevator": 0.3, "shoulder": -0.9, "wrist": 0.4}
 
@@ -19,7 +28,7 @@ def test_follows_a_trajectory(graph, prr):
     arm is off its way by what the effort of before does to it meanwhile.
     """
     wiring = ("-r", "joint_commands:=controller/joint_commands")
-    common = {"robot_description": prr, "diagnostics_rate": 20.0}
+    common = {"robot_description": prr}
     graph.start("simulator", *wiring, initial_position=START, lockstep=True, **common)
     graph.start("controller", use_sim_time=True, **common)
     follows_a_trajectory(graph)
@@ -27,9 +36,6 @@ def test_follows_a_trajectory(graph, prr):
 
 def test_a_trajectory_without_points_ends_the_one_before(graph, prr):
     """As a client of joint_trajectory_controller stops an arm; it decelerates as it is told to."""
-    from sensor_msgs.msg import JointState
-    from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
-
     states = graph.listen(JointState, "joint_states", 1000)
     slowly = {"elevator": {"max_deceleration_on_cancel": 0.5}}
     graph.start(
@@ -54,9 +60,6 @@ def test_a_trajectory_without_points_ends_the_one_before(graph, prr):
 
 
 def test_a_reset_simulation_goes_on_under_control(graph, prr):
-    from sensor_msgs.msg import JointState
-    from std_srvs.srv import Trigger
-
     graph.start("simulator", "-r", "commands:=controller/commands", robot_description=prr, initial_position=START)
     graph.start("controller", robot_description=prr, use_sim_time=True)
     states = graph.listen(JointState, "joint_states", 1000)
@@ -70,11 +73,6 @@ def test_a_reset_simulation_goes_on_under_control(graph, prr):
 
 
 def test_terms_add_up_and_every_output_follows_the_parameter_joints(graph, prr):
-    from sensor_msgs.msg import JointState
-    from std_msgs.msg import Float64MultiArray
-
-    from robodyn_ros.nodes.controller.output import TERMS
-
     order = ["wrist", "elevator", "shoulder"]
     graph.start(
         "simulator", "-r", "commands:=controller/commands", robot_description=prr, initial_position=START, joints=order,
@@ -111,15 +109,12 @@ def test_terms_add_up_and_every_output_follows_the_parameter_joints(graph, prr):
 
 
 def test_a_killed_simulator_ends_the_commands_and_a_new_one_is_taken_over(graph, prr):
-    from sensor_msgs.msg import JointState
-    from std_msgs.msg import Float64MultiArray
-
     def simulator(start):
         wiring = ("-r", "joint_commands:=controller/joint_commands")
         return graph.start("simulator", *wiring, robot_description=prr, initial_position=start, lockstep=True)
 
     first = simulator(START)
-    graph.start("controller", robot_description=prr, use_sim_time=True, state_timeout=0.1, diagnostics_rate=20.0)
+    graph.start("controller", robot_description=prr, use_sim_time=True, state_timeout=0.1)
     commands = graph.listen(Float64MultiArray, "controller/commands", 1000)
     graph.wait(lambda: len(commands) > 50, "commands")
     first.kill()
@@ -141,15 +136,12 @@ def test_a_killed_simulator_ends_the_commands_and_a_new_one_is_taken_over(graph,
     np.testing.assert_allclose(positions, np.tile(list(elsewhere.values()), (len(positions), 1)), atol=0.02)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_every_node_ends_well_on_a_signal(fresh, prr, number):
-    from std_msgs.msg import Float64MultiArray
-
+def test_every_node_ends_well_on_a_signal(fresh, prr):
     simulator = fresh.start("simulator", "-r", "commands:=controller/commands", robot_description=prr)
     controller = fresh.start("controller", robot_description=prr, use_sim_time=True)
     waiting = fresh.start("controller", "-r", "__node:=waiting", "-r", "robot_description:=nothing")
     commands = fresh.listen(Float64MultiArray, "controller/commands")
     fresh.wait(lambda: commands and fresh.has("waiting"), "commands, and a node that waits")
-    controller.stop(number)
-    simulator.stop(number)
-    waiting.stop(number)
+    controller.stop(signal.SIGTERM)
+    simulator.stop(signal.SIGINT)
+    waiting.stop(signal.SIGTERM)

@@ -17,7 +17,9 @@ import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
+from hasty_node import hasty
 from ros_graph import DEADLINE
+from sensor_msgs.msg import JointState
 
 REST = {"elevator": 0.0, "shoulder": 2.0, "wrist": float(np.pi - 2.0)}
 """On its stops, with the hand hanging."""
@@ -63,8 +65,6 @@ def ended(graph, process, deadline=300.0):
 
 
 def test_a_reversed_transmission_is_found(graph, arm, tmp_path):
-    from sensor_msgs.msg import JointState
-
     states = graph.listen(JointState, "joint_states", 1000)
     process = commission(tmp_path, arm, "--yes", elevator={"gear_ratio": -1.0})
     code, out, err = ended(graph, process)
@@ -99,8 +99,6 @@ def test_guided_by_somebody_who_says_yes_to_all(graph, arm, tmp_path):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=["ctrl-c", "killed"])
 def test_a_command_that_ends_early_lets_go_evenly(graph, arm, tmp_path, number):
     """On Ctrl-C; and if the command is killed, the node that it has started lets go by itself, and ends."""
-    from sensor_msgs.msg import JointState
-
     commands = graph.listen(JointState, TOPIC, 10_000)
     process = commission(tmp_path, arm, "--yes")
 
@@ -133,8 +131,6 @@ def test_a_command_that_ends_early_lets_go_evenly(graph, arm, tmp_path, number):
 
 
 def test_states_that_are_no_numbers_end_it(graph, prr, tmp_path):
-    from sensor_msgs.msg import JointState
-
     publisher, told = graph.node.create_publisher(JointState, "joint_states", 10), []
 
     def publish():
@@ -153,7 +149,9 @@ def test_states_that_are_no_numbers_end_it(graph, prr, tmp_path):
 
 
 def test_states_that_stay_away_end_it(graph, prr, tmp_path):
-    process = commission(tmp_path, prr, "--yes")
-    code, out, err = ended(graph, process, DEADLINE)
-    assert code == 1, out + err
-    assert "no joint states with a stamp came" in out
+    via = hasty({"nodes.commissioner:START_TIMEOUT": 0.5})
+    process = graph.start("commissioner", robot_description=prr, via=via)
+    assert process.ended() == 0
+    (told,) = (json.loads(line) for line in process.output.splitlines() if line.startswith('{"verdict"'))
+    assert not told["good"]
+    assert "no joint states with a stamp came" in told["verdict"]

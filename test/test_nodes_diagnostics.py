@@ -128,7 +128,7 @@ def contradiction(on):
 
 def law(on):
     """The control step gives no finite numbers, whatever it is asked."""
-    settings = on.loop._loop.core_settings
+    settings = on.loop.control.core_settings
     on.failing = RUN(lambda arrays, constants: settings.flags.fill(0.0))
     settings.record.fields.step_run[...] = ctypes.cast(on.failing, ctypes.c_void_p).value
     return on.state
@@ -136,7 +136,7 @@ def law(on):
 
 def speed(on):
     """A joint swings at up to 1.3 times its limit; it is too fast most of the time, and its states are true."""
-    limit = on.loop.settings.limits.velocity[2]
+    limit = on.loop.control.settings.limits.velocity[2]
 
     def step():
         on.qd[2] = 1.3 * limit * np.cos(20.0 * on.t)
@@ -147,7 +147,7 @@ def speed(on):
 
 
 def publisher(on):
-    on.loop._loop.set_publisher_conflict("joint_states has 2 publishers, not 1")
+    on.loop.control.set_publisher_conflict("joint_states has 2 publishers, not 1")
     return on.state
 
 
@@ -162,7 +162,7 @@ def following(on, far=0.04):
 
     def step():
         with suppress(NotReadyError):
-            on.loop._loop.track(Reference(REST + far, *np.zeros((3, 3))), on.t)
+            on.loop.control.track(Reference(REST + far, *np.zeros((3, 3))), on.t)
         on.state()
 
     return step
@@ -211,25 +211,25 @@ def test_the_level_stays_while_a_fault_lasts(simulated, kind, monkeypatch):
     results = on.node.set_parameters([Parameter(name, value=value) for name, value in parameters.items()])
     assert all(result.successful for result in results), results
     on.tick(0.0)
-    fields = on.loop._loop.core_settings.record.fields
+    fields = on.loop.control.core_settings.record.fields
     run, step = int(fields.step_run), make(on)
     deadline = on.t + 3.0
-    while on.loop._loop.fault is None:
+    while on.loop.control.fault is None:
         step()
         assert on.t < deadline, "the fault is not detected"
-    assert on.loop._loop.fault.kind == kind
+    assert on.loop.control.fault.kind == kind
     begin, looked, levels = on.t, 0.0, []
     while on.t - begin < LONG:
         step()
         # An arm that does not follow is asked again now and then.
-        if on.loop._loop.fault is not None and on.t - looked >= OFTEN:
+        if on.loop.control.fault is not None and on.t - looked >= OFTEN:
             looked = on.t
             levels.append(on.level())
             assert levels[-1][0] == "ERROR" and FAULTS[kind].words in levels[-1][1], (on.t - begin, levels[-1])
     assert len(levels) > 100 or kind in ("states", "rate")
     assert len(levels) > 50
     fields.step_run[...] = run
-    on.loop._loop.set_publisher_conflict("")
+    on.loop.control.set_publisher_conflict("")
     on.q, on.qd = on.q.copy(), np.zeros(3)
     for name, value in before.items():
         on.node.set_parameters([Parameter(name, value=value)])

@@ -31,8 +31,8 @@ CONTROLLER = {
     "control.loop:ControlLoop.update": "60-62",  # the same, before it
     "nodes.controller.closed_loop:ClosedLoop._scan_publishers": "3-4",  # a timer
     "nodes.controller.closed_loop:ClosedLoop.hold": "1-1",  # a service
-    "nodes.controller.switching:Switching.check": "1-1",  # a change of parameters: its check
-    "nodes.controller.closed_loop:ClosedLoop.apply": "1-1",  # and the change itself
+    "nodes.controller.parameters:Switching.check": "1-1",  # a change of parameters: its check
+    "control.loop:ControlLoop.apply": "1-1",  # and the change itself
     "nodes.controller.estimates:Estimates._publish": "2-2",
     "nodes.controller.payload:PayloadEstimation._start_motion": "1-1",  # a service that answers later
 }
@@ -55,7 +55,7 @@ def said(process):
 
 def test_it_is_counted_with_its_traceback_and_the_arm_goes_on(graph, prr):
     """Everything raises once or some times; whoever waits for an answer gets one, and no change is made by half."""
-    both = {"diagnostics_rate": 20.0, "robot_description": prr}
+    both = {"robot_description": prr}
     simulator = graph.start("simulator", "-r", "commands:=controller/commands", via=breaking(SIMULATOR), **both)
     controller = graph.start(
         "controller", via=breaking(CONTROLLER), use_sim_time=True, realtime="off", state_timeout=5.0, **both
@@ -93,7 +93,7 @@ def test_it_is_counted_with_its_traceback_and_the_arm_goes_on(graph, prr):
 
 
 def test_the_observers_and_the_planner_go_on_too(graph, prr):
-    planner = graph.start("planner", robot_description=prr, via=breaking({"nodes.planner.node:rest_position": "1-1"}))
+    planner = graph.start("planner", robot_description=prr, via=breaking({"nodes.planner:rest_position": "1-1"}))
     markers = graph.start("markers", robot_description=prr, via=breaking({"nodes.common.watch:Watch._on_state": "2-3"}))
     others = [planner, markers]
     if find_spec("viser") is not None:
@@ -124,7 +124,7 @@ def test_every_node_is_guarded():
             if {"Node", "LifecycleNode"} & set(bases):
                 found += 1
                 assert bases[0] == "ExceptionGuard", f"{path}: {item.name}"
-    assert found == 11
+    assert found == 10
 
 
 def test_every_callback_of_a_future_is_guarded():

@@ -30,7 +30,7 @@ from std_msgs.msg import Float64MultiArray, String
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robodyn_ros.control.faults.table import FAULTS
-from robodyn_ros.nodes.common.qos import LATCHED
+from robodyn_ros.nodes.common.client_library import LATCHED
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 import node_faults

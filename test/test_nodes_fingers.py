@@ -18,13 +18,13 @@ from test_nodes_joints import ARM, START, with_fingers
 from trajectory_msgs.msg import JointTrajectory
 
 import robodyn_ros as rd
-from robodyn_ros.nodes.common.qos import LATCHED
+from robodyn_ros.nodes.common.client_library import LATCHED
 
 
 @pytest.mark.thorough
 def test_the_planner_moves_the_arm_and_leaves_the_fingers(graph, prr):
     urdf = with_fingers(prr)
-    common = {"robot_description": urdf, "joints": ARM, "diagnostics_rate": 20.0}
+    common = {"robot_description": urdf, "joints": ARM}
     wiring = ("-r", "joint_commands:=controller/joint_commands")
     graph.start("simulator", *wiring, initial_position={**START, "grip": 0.05}, lockstep=True, **common)
     graph.start("controller", use_sim_time=True, **common)

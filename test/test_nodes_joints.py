@@ -9,8 +9,17 @@ import arms
 import numpy as np
 import pytest
 
+pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
+
+from rclpy.serialization import serialize_message
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
 import robodyn_ros as rd
 from robodyn_ros.errors import InputError, OrderError
+from robodyn_ros.nodes.common.messages import JointOrder
+from robodyn_ros.nodes.common.watch import merged_values
+from robodyn_ros.nodes.controller.states import StateMerger
 
 ARM = ["elevator", "shoulder", "wrist"]
 START = {"elevator": 0.3, "shoulder": -0.9, "wrist": 0.4}
@@ -40,10 +49,8 @@ def with_fingers(prr):
 
 def test_an_arm_is_controlled_without_its_fingers(graph, prr):
     """In lockstep: the controller knows that the fingers move, and gravity stays compensated."""
-    from sensor_msgs.msg import JointState
-
     urdf = with_fingers(prr)
-    common = {"robot_description": urdf, "joints": ARM, "diagnostics_rate": 20.0}
+    common = {"robot_description": urdf, "joints": ARM}
     wiring = ("-r", "joint_commands:=controller/joint_commands")
     graph.start("simulator", *wiring, initial_position={**START, "grip": 0.05}, lockstep=True, **common)
     graph.start("controller", use_sim_time=True, **common)
@@ -72,8 +79,6 @@ def test_an_arm_is_controlled_without_its_fingers(graph, prr):
 
 def follows_past_the_finger(graph, states):
     """A trajectory names the finger too: it is told that this joint is locked, and the arm moves without it."""
-    from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
-
     trajectories = graph.talk(JointTrajectory, "controller/joint_trajectory")
     at, finger = np.array(states[-1].position[:3]), states[-1].position[3]
     goal = at + [0.1, 0.2, -0.3]
@@ -90,8 +95,6 @@ def follows_past_the_finger(graph, states):
 @pytest.mark.thorough
 def test_a_message_about_the_fingers_takes_the_place_of_no_state(graph, prr):
     """The arm's driver and the gripper's publish one right after the other, the gripper's five times."""
-    from sensor_msgs.msg import JointState
-
     common = {"robot_description": with_fingers(prr), "joints": ARM}
     wiring = ("-r", "joint_commands:=controller/joint_commands", "-r", "joint_states:=simulated")
     simulator = graph.start("simulator", *wiring, initial_position=START, lockstep=True, **common)
@@ -119,10 +122,8 @@ def test_a_message_about_the_fingers_takes_the_place_of_no_state(graph, prr):
 
 def test_states_in_several_messages(graph, prr):
     """Elevator and shoulder in one message, the wrist in another, the finger in a third."""
-    from sensor_msgs.msg import JointState
-
     parameters = {"robot_description": with_fingers(prr), "joints": ARM, "state_timeout": 0.3, "state_publishers": 3}
-    graph.start("controller", diagnostics_rate=20.0, **parameters)
+    graph.start("controller", **parameters)
     commands = graph.listen(JointState, "controller/joint_commands", 100)
     publishers = [graph.talk(JointState, "joint_states") for _ in range(3)]
     parts = [({"elevator": 0.3, "shoulder": -0.9}), ({"wrist": 0.4}), ({"grip": 0.17})]
@@ -160,10 +161,8 @@ def test_states_in_several_messages(graph, prr):
 
 def test_a_joint_that_carries_the_arm_must_stand_where_the_model_has_it(graph, prr):
     """The elevator is left out: states are refused while it stands elsewhere, and the message says what to do."""
-    from sensor_msgs.msg import JointState
-
     parameters = {"robot_description": prr, "joints": ["wrist", "shoulder"], "state_timeout": 0.5}
-    graph.start("controller", diagnostics_rate=20.0, locked_joints={"elevator": 0.4}, **parameters)
+    graph.start("controller", locked_joints={"elevator": 0.4}, **parameters)
     commands = graph.listen(JointState, "controller/joint_commands", 100)
     publisher, height = graph.talk(JointState, "joint_states"), 0.9
 
@@ -194,15 +193,10 @@ class Clock:
     """Partial states for a merger, at times in [ms]."""
 
     def __init__(self, timeout=0.1):
-        from robodyn_ros.nodes.controller.states import StateMerger
-
         self.timeout, self.known = timeout, {}
         self.merger = StateMerger(["a", "b", "c"], ["finger"], self.known)
 
     def hear(self, time, velocity=True, **positions):
-        from rclpy.serialization import serialize_message
-        from sensor_msgs.msg import JointState
-
         message = JointState(name=list(positions), position=list(positions.values()))
         message.velocity = [10.0 * position for position in positions.values()] if velocity else []
         message.header.stamp.sec, message.header.stamp.nanosec = divmod(time * 1_000_000, 10**9)
@@ -265,11 +259,6 @@ def test_a_joint_that_is_missing_among_whole_states_is_an_error():
 
 def test_an_observer_shows_the_joints_that_a_message_names():
     """The efforts of a controller that leaves the fingers out are shown, those of another arm are not."""
-    from sensor_msgs.msg import JointState
-
-    from robodyn_ros.nodes.common.messages import JointOrder
-    from robodyn_ros.nodes.common.watch import merged_values
-
     order, before = JointOrder(["a", "b", "finger"]), np.array([9.0, 9.0, 9.0])
 
     def shown(names, values):

@@ -23,9 +23,9 @@ from std_msgs.msg import String
 
 from robodyn_ros.cli.processes import isolated
 from robodyn_ros.nodes.common import threads
+from robodyn_ros.nodes.common.client_library import RELIABLE, EventsExecutor
 from robodyn_ros.nodes.common.diagnostics import UNFORESEEN, ExceptionGuard
-from robodyn_ros.nodes.common.executor import announce_often, handle_event, make_executor
-from robodyn_ros.nodes.common.qos import RELIABLE
+from robodyn_ros.nodes.common.executor import announce_often, handle_event
 from robodyn_ros.nodes.common.threads import LargeMessages
 
 DEADLINE = 60.0
@@ -43,7 +43,7 @@ def there():
         os.environ.update(environment)
         announce_often()
         rclpy.init(args=[])
-        executor = make_executor()
+        executor = EventsExecutor()
         talker, node = Node("talker"), Listener("listener")
         publisher = talker.create_publisher(String, "text", RELIABLE)
         executor.add_node(talker)

@@ -41,9 +41,9 @@ STAGES = {
     "the publishers": "robodyn_ros.nodes.controller.output:Output.__init__",
     "the references": "robodyn_ros.nodes.controller.references:ReferenceInput.__init__",
     "the states": "robodyn_ros.nodes.controller.closed_loop:StateCallback.__init__",
-    "the switching": "robodyn_ros.nodes.controller.switching:Switching.__init__",
-    "the targets": "robodyn_ros.nodes.controller.tool.target:TargetInput.__init__",
-    "the tool's pose": "robodyn_ros.nodes.controller.tool.target:ToolPose.__init__",
+    "the switching": "robodyn_ros.nodes.controller.parameters:Switching.__init__",
+    "the targets": "robodyn_ros.nodes.controller.tool:TargetInput.__init__",
+    "the tool's pose": "robodyn_ros.nodes.controller.tool:ToolPose.__init__",
     "a file read beside": "robodyn_ros.nodes.controller.estimates:read_memory",
     "what was learnt": "robodyn_ros.nodes.controller.estimates:Estimates._restore",
     "the payload": "robodyn_ros.nodes.controller.payload:PayloadEstimation.__init__",
@@ -331,7 +331,7 @@ def test_a_switch_compiles_nothing_in_the_loop_s_thread(there, monkeypatch):
     slots.__set_name__(CompiledStep, "_slots")
     monkeypatch.setattr(CompiledStep, "_slots", slots)
     monkeypatch.setattr(compiled_step, "_known", {})  # an earlier test may have compiled the same step
-    monkeypatch.setattr("robodyn_ros.nodes.controller.switching.dry_run", lambda *_: None)  # it is another process
+    monkeypatch.setattr("robodyn_ros.nodes.controller.parameters.dry_run", lambda *_: None)  # it is another process
     assert node.set_parameters([Parameter("controller", value="pd")])[0].successful
     there.until(lambda: node._configured.switching.running[1] == "pd")
     there.be_answered()

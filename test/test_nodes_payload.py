@@ -9,7 +9,17 @@ import json
 
 import numpy as np
 import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
+
 import yaml
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import InertiaStamped
+from rcl_interfaces.srv import GetParameters
+from sensor_msgs.msg import JointState
+from std_srvs.srv import SetBool, Trigger
+
+from robodyn_ros.nodes.common.client_library import LATCHED
 
 JOINTS = ("elevator", "shoulder", "wrist")
 START = {"elevator": 0.9, "shoulder": 0.5, "wrist": -0.4}
@@ -35,13 +45,6 @@ def arm(graph, prr):
 
 
 def test_the_payload_is_found_and_adopted_and_a_hold_ends_the_motion(graph, arm):
-    from geometry_msgs.msg import InertiaStamped
-    from rcl_interfaces.srv import GetParameters
-    from sensor_msgs.msg import JointState
-    from std_srvs.srv import Trigger
-
-    from robodyn_ros.nodes.common.qos import LATCHED
-
     arm()
     states = graph.listen(JointState, "joint_states", 1000)
     errors = graph.listen(JointState, "controller/tracking_error", 1000)
@@ -91,11 +94,6 @@ def test_the_payload_is_found_and_adopted_and_a_hold_ends_the_motion(graph, arm)
 
 
 def test_what_the_adaptive_law_learns_is_read_published_frozen_and_saved(graph, arm, tmp_path):
-    from diagnostic_msgs.msg import DiagnosticArray
-    from std_srvs.srv import Trigger
-
-    from robodyn_ros.nodes.common.qos import LATCHED
-
     file = tmp_path / "learnt.yaml"
     none = dict.fromkeys(JOINTS, 0.0)
     bodies = {"carriage": [0.0] * 10, "arm": [0.0] * 10, "hand": [0.5, 0.0, 0.0, 0.1, 0.03, 0.0, 0.03, 0.0, 0.0, 0.01]}
@@ -125,8 +123,6 @@ def test_what_the_adaptive_law_learns_is_read_published_frozen_and_saved(graph, 
 
 
 def test_an_arm_that_is_not_held_is_not_moved(graph, prr):
-    from std_srvs.srv import SetBool, Trigger
-
     graph.start("controller", robot_description=prr)
     graph.wait(lambda: graph.node.count_publishers("controller/commands"), "a configured controller")
     for state in ("waiting", "disabled"):

@@ -23,8 +23,8 @@ from visualization_msgs.msg import MarkerArray
 
 import robodyn_ros as rd
 from robodyn_ros.control.motion.point_to_point import point_to_point
+from robodyn_ros.nodes.common.client_library import LATCHED
 from robodyn_ros.nodes.common.messages import to_pose
-from robodyn_ros.nodes.common.qos import LATCHED
 
 PRR = Path(__file__).parents[1] / "urdf" / "prr.urdf"
 JOINTS = ["elevator", "shoulder", "wrist"]

@@ -16,8 +16,10 @@ import pytest
 pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
 from rclpy.parameter import Parameter
+from sensor_msgs.msg import JointState
 from test_nodes_scheduling import permitted, policies
 from test_nodes_states import NAMES, POSE, Arm
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robodyn_ros.nodes.common.parameters import declare_settings
 from robodyn_ros.nodes.controller.parameters import RealtimeSettings
@@ -46,8 +48,6 @@ def test_on_and_off_may_be_booleans(graph, given, taken):
 
 def test_whoever_subscribes_to_the_terms_while_states_stream_gets_them(graph, prr):
     """States that come all the time leave no gap in which somebody would look for subscribers."""
-    from sensor_msgs.msg import JointState
-
     wiring = "-r", "commands:=controller/commands"
     graph.start("simulator", *wiring, robot_description=prr, state_rate=500.0)
     graph.start("controller", robot_description=prr, use_sim_time=True, realtime="on")
@@ -79,13 +79,12 @@ def test_the_thread_allocates_nothing_and_locks_nothing(fresh, prr, counted, mon
 
     What the middleware does below is printed (``pytest -s``). Python's threads are ordinary meanwhile.
     """
-    from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
     library, counts = counted
     with monkeypatch.context() as preloaded:
         preloaded.setenv("LD_PRELOAD", str(library))
         via = [str(HERE / "counted_controller.py")]
-        given = {"robot_description": prr, "diagnostics_rate": 20.0, "thread_priority": 37, "state_timeout": 1.0}
+        given = {"robot_description": prr, "thread_priority": 37, "state_timeout": 1.0}
         controller = fresh.start("controller", via=via, realtime="on", **given)
     publisher = fresh.talk(JointTrajectory, "controller/joint_trajectory")
     arm = Arm(fresh)

@@ -21,8 +21,11 @@ pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
 import threads_at_end
 from fault_rig import DRIFT, FREQUENCY, NAMES, POSE, TIMEOUT, Rig
+from sensor_msgs.msg import JointState
+from std_srvs.srv import SetBool
 
 import robodyn_ros as rd
+from robodyn_ros.cli.processes import isolated
 
 HANGING = {"elevator": 0.3, "shoulder": -1.83, "wrist": -0.12}
 """Arm and hand hang below their joints, so that a constant effort that carries them keeps them there, however long."""
@@ -49,7 +52,6 @@ def test_either_side_killed_and_started_again(graph, prr):
 
     How long anybody is away, or gets no processor, makes no difference: the arm stays where it is all the time.
     """
-    from sensor_msgs.msg import JointState
 
     wiring = ("-r", "commands:=controller/commands")
     start = np.array(list(HANGING.values()))
@@ -59,7 +61,7 @@ def test_either_side_killed_and_started_again(graph, prr):
         return graph.start("simulator", *wiring, robot_description=prr, initial_position=HANGING)
 
     def controller():
-        return graph.start("controller", robot_description=prr, use_sim_time=True, diagnostics_rate=20.0)
+        return graph.start("controller", robot_description=prr, use_sim_time=True)
 
     states, commands, since = [], [], time.time_ns()
 
@@ -113,8 +115,6 @@ def test_either_side_killed_and_started_again(graph, prr):
 
 
 def test_it_parts_with_a_command_that_carries_the_arm(graph, prr):
-    from std_srvs.srv import SetBool
-
     # A driver that gets no processor for a while is not what this is about.
     graph.frequency = FREQUENCY
     process = graph.start("controller", robot_description=prr, diagnostics_rate=50.0, state_timeout=5.0)
@@ -193,8 +193,6 @@ GAINS = [word for name in NAMES for word in ("-p", f"gains.{name}.natural_freque
 
 def test_a_cut_between_two_hosts(tmp_path, prr):
     """The controller gives its blind answer, the drives hear nothing; both go on when the network does, untouched."""
-    from robodyn_ros.cli.processes import isolated
-
     urdf = tmp_path / "prr.urdf"
     urdf.write_text(prr)
     dynamics = rd.create_dynamics("rnea", rd.load_robot(prr))
@@ -234,7 +232,7 @@ def test_a_cut_between_two_hosts(tmp_path, prr):
         try:
             observer = OBSERVER % (NAMES, POSE.tolist(), DRIFT.tolist())
             driver, beside = (start(*where, "-c", observer, where[1]) for where in ((arm, "driver"), (law, "observer")))
-            start(law, "controller", "-m", "robodyn_ros.nodes.controller", "--ros-args",
+            start(law, "controller", "-m", "robodyn_ros.nodes.start", "controller", "--ros-args",
                   "-p", f"robot_description:={urdf}", "-p", "plausibility:=false", *GAINS)  # fmt: skip
             wait(lambda: all(len(since(log, 0.0, usual)) > 100 for log in (driver, beside)), "commands on both hosts")
             wire("down")

@@ -23,6 +23,8 @@ from robodyn_ros.robot import load_robot
 pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
 from closed_loop_scenario import follows_a_trajectory
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
 
 from robodyn_ros.nodes.common.launching import read_controller_manager, with_hardware
 
@@ -56,9 +58,6 @@ class Ros2Control:
     """Its side, see the module."""
 
     def __init__(self, graph, manager):
-        from sensor_msgs.msg import JointState
-        from std_msgs.msg import Float64MultiArray
-
         self.refused, self._kind, self._joints = 0, JointState, manager.joints
         node, hardware = graph.node, topics()
         self._states = node.create_publisher(JointState, "joint_states", 10)
@@ -97,9 +96,9 @@ def test_the_loop_closes_through_it_whatever_its_order(graph, prr, tmp_path):
         "-r", f"joint_states:={hardware['joint_states_topic']}",
         "-r", f"joint_commands:={hardware['joint_commands_topic']}",
         robot_description=urdf, initial_position={"elevator": 0.3, "shoulder": -0.9, "wrist": 0.4},
-        state_rate=250.0, lockstep=True, diagnostics_rate=20.0,
+        state_rate=250.0, lockstep=True,
     )  # fmt: skip
-    given = {"robot_description": urdf, "use_sim_time": True, "joints": list(manager.joints), "diagnostics_rate": 20.0}
+    given = {"robot_description": urdf, "use_sim_time": True, "joints": list(manager.joints)}
     graph.start("controller", "-r", f"~/commands:={manager.commands}", **given)
     follows_a_trajectory(graph)
     assert between.refused == 0

@@ -13,9 +13,12 @@ import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
+
 from robodyn_ros.nodes.common import scheduling
+from robodyn_ros.nodes.common.client_library import once_running
 from robodyn_ros.nodes.common.scheduling import Scheduling, SchedulingSettings, declare_scheduling
-from robodyn_ros.nodes.common.timers import once_running
 
 
 def policies(pid):
@@ -45,9 +48,6 @@ def permitted():
 
 
 def test_a_controller_has_its_priority_while_it_is_active(fresh, prr):
-    from lifecycle_msgs.msg import Transition
-    from lifecycle_msgs.srv import ChangeState
-
     last = max(os.sched_getaffinity(0))
     controller = fresh.start(
         "controller", robot_description=prr, thread_priority=37, cpu_affinity=[last], lock_memory=True, realtime="off"

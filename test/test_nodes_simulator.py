@@ -11,6 +11,16 @@ from collections import deque
 import numpy as np
 import pytest
 
+pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
+
+from geometry_msgs.msg import Vector3, WrenchStamped
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, String
+from std_srvs.srv import SetBool, Trigger
+
+from robodyn_ros.nodes.common.client_library import LATCHED
+
 START = {"elevator": 0.5, "shoulder": -0.6, "wrist": 0.3}
 HELD = [20.0 * 9.81, 30.0, 5.0]
 """Some efforts [N, N·m, N·m]."""
@@ -31,9 +41,6 @@ def nanoseconds(stamp):
 
 
 def test_states_come_with_simulated_time_and_the_clock_with_them(graph, simulator):
-    from rosgraph_msgs.msg import Clock
-    from sensor_msgs.msg import JointState
-
     states, clocks = graph.listen(JointState, "joint_states", 1000), graph.listen(Clock, "/clock", 1000)
     graph.wait(lambda: len(states) > 500 and len(clocks) > 20, "a second of states")
     stamps = np.array([nanoseconds(state.header.stamp) for state in states])
@@ -53,10 +60,6 @@ def test_states_come_with_simulated_time_and_the_clock_with_them(graph, simulato
 
 
 def test_pause_step_and_reset(graph, prr):
-    from rosgraph_msgs.msg import Clock
-    from sensor_msgs.msg import JointState
-    from std_srvs.srv import SetBool, Trigger
-
     parameters = {"robot_description": prr, "initial_position": START, "diagnostics_rate": 50.0, "brake": False}
     graph.start("simulator", **parameters)
     states, clocks = graph.listen(JointState, "joint_states", 1000), graph.listen(Clock, "/clock", 1000)
@@ -86,9 +89,6 @@ def test_pause_step_and_reset(graph, prr):
 
 
 def test_commands_act_until_the_next_and_bad_ones_are_refused_and_counted(graph, simulator):
-    from sensor_msgs.msg import JointState
-    from std_msgs.msg import Float64MultiArray
-
     states = graph.listen(JointState, "joint_states", 10)
     plain = graph.talk(Float64MultiArray, "commands")
     named = graph.talk(JointState, "joint_commands")
@@ -132,10 +132,6 @@ def test_commands_act_until_the_next_and_bad_ones_are_refused_and_counted(graph,
 
 
 def test_the_description_is_there_for_late_comers_unless_another_publishes_it(graph, prr):
-    from std_msgs.msg import String
-
-    from robodyn_ros.nodes.common.qos import LATCHED
-
     graph.start("simulator", robot_description=prr)
     graph.wait(lambda: graph.node.count_publishers("robot_description"), "the description")
     late = graph.listen(String, "robot_description", LATCHED)
@@ -149,8 +145,6 @@ def test_the_description_is_there_for_late_comers_unless_another_publishes_it(gr
 
 def test_an_explosion_is_an_error_until_the_reset(graph, prr):
     """Compliant stops of 1e12 N·m/rad are beyond every step."""
-    from std_srvs.srv import Trigger
-
     soft = {f"stops.{joint}.stiffness": 1e12 for joint in START}
     start = {**START, "shoulder": 0.5}
     graph.start("simulator", robot_description=prr, initial_position=start, brake=False, diagnostics_rate=50.0, **soft)
@@ -164,10 +158,6 @@ def test_an_explosion_is_an_error_until_the_reset(graph, prr):
 
 def test_a_push_moves_the_arm_and_ends_by_itself(graph, prr):
     """Without gravity the arm rests until it is pushed; time passes in steps of the test."""
-    from geometry_msgs.msg import Vector3, WrenchStamped
-    from sensor_msgs.msg import JointState
-    from std_srvs.srv import SetBool, Trigger
-
     graph.start("simulator", robot_description=prr, initial_position=START, brake=False, gravity=[0.0, 0.0, 0.0],
                 state_rate=50.0, diagnostics_rate=50.0)  # fmt: skip
     states, pushes = graph.listen(JointState, "joint_states", 1000), graph.talk(WrenchStamped, "simulator/apply_wrench")

@@ -9,12 +9,29 @@ import re
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
+
+from hasty_node import hasty
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState, GetState
+from rcl_interfaces.srv import GetParameters
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, String
+from std_srvs.srv import Trigger
+
+from robodyn_ros.nodes.common.client_library import LATCHED
+
+ONE_JOINT = Path(__file__).parents[1] / "urdf/r.urdf"
 
 NO_LIMIT = """<robot name="bare"><link name="base"/><link name="arm"><inertial><origin xyz="0 0 0.2"/><mass value="1"/>
 <inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link><joint name="hinge" type="continuous">
 <parent link="base"/><child link="arm"/><axis xyz="0 1 0"/></joint></robot>"""
+
+MOTION = {"joints": ["a", "b"], "times": [0.0, 1.0], "waypoints": [0.0] * 4, "record": "nowhere/record.npz"}
 
 BAD = {
     ("controller", "not XML"): ({"robot_description": "<robot"}, "robot"),
@@ -36,6 +53,10 @@ BAD = {
     ("commissioner", "a former parameter"): ({"overspeed": 0.5}, "use 'speed_limit'"),
     ("teleoperator", "a former parameter"): ({"passivity": False}, "passivity: there is no such parameter any more"),
     ("simulator", "a former parameter"): ({"clock_rate": 600.0}, "clock_rate: there is no such parameter any more"),
+    ("conductor", "a former parameter"): (MOTION | {"patience": 0.2}, "patience: there is no such parameter any more"),
+    ("conductor", "too few numbers"): (MOTION | {"waypoints": [0.0] * 3}, "waypoints: has 3 numbers, not 2 times by 2"),
+    ("conductor", "times that fall"): (MOTION | {"times": [1.0, 0.0]}, "times: must rise strictly"),
+    **{("conductor", f"no {name}"): ({k: v for k, v in MOTION.items() if k != name}, f"'{name}'") for name in MOTION},
 }
 """Node and case → parameters, and what the error must name."""
 
@@ -67,16 +88,12 @@ def test_a_parameter_file_that_cannot_be_read(fresh, tmp_path):
 
 
 def test_an_effort_limit_makes_up_for_one_that_the_urdf_lacks(graph):
-    from lifecycle_msgs.srv import GetState
-
     graph.start("controller", robot_description=NO_LIMIT, effort_limits={"hinge": 5.0})
     graph.wait(lambda: graph.call(GetState, "controller/get_state").current_state.label == "active", "it to be active")
 
 
 def test_integers_are_taken_where_floats_are_meant(graph, prr):
     """YAML and the command line make integers of 10 and [0, 0, -10]; so does ``ros2 param set``."""
-    from rcl_interfaces.srv import GetParameters
-
     given = {"payload": {"mass": 1, "com": [0, 0, 1]}}
     graph.start("controller", "-p", "gravity:=[0, 0, -10]", "-p", "stream.timeout:=2", robot_description=prr, **given)
     names = ("gravity", "payload.com", "payload.mass", "stream.timeout", "gains.wrist.natural_frequency")
@@ -106,11 +123,6 @@ def test_a_misspelt_parameter_is_not_passed_over_in_silence(graph, prr):
 
 
 def test_it_starts_itself_when_the_description_comes(graph, prr):
-    from lifecycle_msgs.srv import GetState
-    from std_msgs.msg import String
-
-    from robodyn_ros.nodes.common.qos import LATCHED
-
     def state():
         return graph.call(GetState, "controller/get_state").current_state.label
 
@@ -121,9 +133,9 @@ def test_it_starts_itself_when_the_description_comes(graph, prr):
     graph.wait(lambda: state() == "active", "it to be active")
 
 
-def test_it_says_what_it_compiles(fresh, prr, tmp_path, monkeypatch):
+def test_it_says_what_it_compiles(fresh, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    controller = fresh.start("controller", robot_description=prr)
+    controller = fresh.start("controller", robot_description=str(ONE_JOINT))
     fresh.wait(lambda: "thread" in controller.output and "computed_torque on rnea" in controller.output, "its start")
     told = re.findall(r"compiling (\w+) for this arm \((\d+) of \d+\)", controller.output)
     names = {name for name, _ in told}
@@ -133,14 +145,6 @@ def test_it_says_what_it_compiles(fresh, prr, tmp_path, monkeypatch):
 
 
 def test_lifecycle(graph, prr):
-    from lifecycle_msgs.msg import Transition
-    from lifecycle_msgs.srv import ChangeState, GetState
-    from sensor_msgs.msg import JointState
-    from std_msgs.msg import Float64MultiArray, String
-    from std_srvs.srv import Trigger
-
-    from robodyn_ros.nodes.common.qos import LATCHED
-
     def change(what):
         transition = Transition(id=getattr(Transition, f"TRANSITION_{what}"))
         return graph.call(ChangeState, "controller/change_state", transition=transition).success
@@ -185,8 +189,6 @@ def test_lifecycle(graph, prr):
 
 @pytest.mark.parametrize("name", ["controller", "simulator"])
 def test_it_ends_well_while_it_starts(fresh, prr, name):
-    import signal
-
     process = fresh.start(name, robot_description=prr)
     fresh.wait(lambda: fresh.has(name), "the node")
     process.stop(signal.SIGTERM)
@@ -209,8 +211,7 @@ raise SystemExit({name}() + 10)
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("name", ["controller", "simulator"])
+@pytest.mark.parametrize(("name", "number"), [("controller", signal.SIGINT), ("simulator", signal.SIGTERM)])
 @pytest.mark.parametrize("reached", ["numpy.linalg", "rclpy.node", "robodyn_ros.control.loop"])
 def test_a_node_that_is_told_to_end_while_it_starts(name: str, number: signal.Signals, reached: str) -> None:
     script = TOLD_MEANWHILE.format(reached=reached, number=int(number), name=name)
@@ -224,7 +225,7 @@ from rclpy.node import Node
 from robodyn_ros.errors import ConfigurationError
 from robodyn_ros.nodes.common import executor
 from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
-from robodyn_ros.nodes.common.timers import once_running
+from robodyn_ros.nodes.common.client_library import once_running
 
 class Stuck(ExceptionGuard, Node):
     pass
@@ -238,6 +239,7 @@ def create(end):
 
 refused, code, hangs = {refused}, {code}, {hangs}
 if hangs:  # PyDLL keeps the interpreter's lock during the call
+    executor.SHUTDOWN_LIMIT = 0.5
     rclpy.try_shutdown = lambda: ctypes.PyDLL(None).pause()
 sys.exit(executor.run(create))
 """
@@ -256,13 +258,9 @@ def test_a_middleware_that_hangs_with_the_lock_held_changes_nothing_but_the_time
 
 @pytest.mark.parametrize("name", ["controller", "planner"])
 def test_a_node_says_what_it_waits_for_and_goes_on_saying_it(fresh, prr, name):
-    from std_msgs.msg import String
-
-    from robodyn_ros.nodes.common.qos import LATCHED
-
     said = "waiting for a robot_description: the parameter is empty, and nothing has come on the topic"
     then = "joint states on the topic /joint_states, which no node publishes"
-    node = fresh.start(name)
+    node = fresh.start(name, via=hasty({"nodes.common.client_library:REPEAT": 0.5}))
     fresh.wait(lambda: said in node.output, "a line in the log")
     found = fresh.diagnostics(name)
     assert found["level"] == "1" and said in found["message"]

@@ -10,7 +10,20 @@ import time
 
 import numpy as np
 import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
+
+from builtin_interfaces.msg import Time
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import PoseStamped
+from rclpy.serialization import serialize_message
+from ros_graph import own_graph
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import SetBool
 from traced_node import HEADING, tracing
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 NAMES = ["elevator", "shoulder", "wrist"]
 POSE = [0.5, -1.0, 0.25]
@@ -27,8 +40,6 @@ class Arm:
     """Sends states to a controller, and keeps the commands that come back."""
 
     def __init__(self, graph):
-        from sensor_msgs.msg import JointState
-
         self.graph = graph
         self.commands = graph.listen(JointState, "controller/joint_commands", 100)
         self.publisher = graph.talk(JointState, "joint_states")
@@ -36,8 +47,6 @@ class Arm:
 
     def state(self, name=NAMES, position=POSE, velocity=(0.0, 0.0, 0.0), age=0.0, stamped=True):
         """Publish a state of a certain age [s]; its stamp."""
-        from sensor_msgs.msg import JointState
-
         message = JointState(name=list(name), position=list(position), velocity=list(velocity))
         now = self.graph.node.get_clock().now().nanoseconds - round(age * 1e9)
         if stamped:
@@ -82,8 +91,25 @@ class Arm:
         self.graph.wait(there, "the answer to the latest state")
 
 
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory, prr):
+    """An arm for the tests of single states, which leave it where it is."""
+    with own_graph(tmp_path_factory.mktemp("states")) as graph:
+        graph.start("controller", robot_description=prr, diagnostics_rate=50.0, state_timeout=2.0)
+        yield Arm(graph)
+
+
 @pytest.fixture
-def arm(graph, prr):
+def arm(shared):
+    """It answers as usual, whatever was before."""
+    shared.graph.wait(
+        lambda: np.allclose(shared.answered().effort, gravity_load(POSE), rtol=1e-11, atol=1e-12), "the usual command"
+    )
+    return shared
+
+
+@pytest.fixture
+def own_arm(graph, prr):
     graph.start("controller", robot_description=prr, diagnostics_rate=50.0, state_timeout=2.0)
     arm = Arm(graph)
     arm.answered()
@@ -136,12 +162,6 @@ def test_bad_states_get_no_command(arm):
 
 def test_bytes_that_are_no_state_are_refused(arm):
     """A publisher of the same type that sends garbage, stops in the middle, or pads with bytes that are not there."""
-    from diagnostic_msgs.msg import DiagnosticArray
-    from geometry_msgs.msg import PoseStamped
-    from rclpy.serialization import serialize_message
-    from sensor_msgs.msg import JointState
-    from trajectory_msgs.msg import JointTrajectory
-
     whole = serialize_message(JointState(name=NAMES, position=POSE, velocity=[0.0] * 3))
     padded = [b"\x00\x01\x00" + bytes([more, *range(less)]) for more in (1, 2, 3, 255) for less in range(more & 3)]
     reports = arm.graph.listen(DiagnosticArray, "/diagnostics")
@@ -186,14 +206,14 @@ def test_the_way_from_a_state_to_its_command_passes_few_files(graph, prr):
     assert len(files) <= 12, files
 
 
-def test_states_of_other_joints_are_none_of_its_business(arm):
-    arm.settle()
-    count = len(arm.commands)
+def test_states_of_other_joints_are_none_of_its_business(own_arm):
+    own_arm.settle()
+    count = len(own_arm.commands)
     for _ in range(3):
-        arm.state(name=["gripper"], position=[0.0], velocity=[0.0])
-    arm.settle()
-    assert len(arm.commands) == count + 1
-    assert "state refused" not in arm.graph.diagnostics("controller")
+        own_arm.state(name=["gripper"], position=[0.0], velocity=[0.0])
+    own_arm.settle()
+    assert len(own_arm.commands) == count + 1
+    assert "state refused" not in own_arm.graph.diagnostics("controller")
 
 
 def test_efforts_are_clamped(graph, prr):
@@ -219,65 +239,58 @@ def test_efforts_are_clamped(graph, prr):
     assert graph.set("controller", externally_supported=False)[0].successful
 
 
-def test_disabled_it_sends_nothing_and_enabled_it_holds_where_the_arm_is(arm):
-    from std_srvs.srv import SetBool
-
-    assert arm.graph.call(SetBool, "controller/enable", data=False).success
-    arm.graph.wait(lambda: arm.graph.diagnostics("controller")["message"] == "disabled", "it to be disabled")
+def test_disabled_it_sends_nothing_and_enabled_it_holds_where_the_arm_is(own_arm):
+    assert own_arm.graph.call(SetBool, "controller/enable", data=False).success
+    own_arm.graph.wait(lambda: own_arm.graph.diagnostics("controller")["message"] == "disabled", "it to be disabled")
     elsewhere = [1.0, 0.5, -0.5]
-    sent = [arm.state(position=elsewhere) for _ in range(3)]
-    arm.graph.diagnostics("controller")
-    arm.graph.diagnostics("controller")
-    assert not [command for command in arm.commands if command.header.stamp in sent]  # the final one may come late
-    assert arm.graph.call(SetBool, "controller/enable", data=True).success
-    np.testing.assert_allclose(arm.answered(position=elsewhere).effort, gravity_load(elsewhere), rtol=1e-10, atol=1e-12)
+    sent = [own_arm.state(position=elsewhere) for _ in range(3)]
+    own_arm.graph.diagnostics("controller")
+    own_arm.graph.diagnostics("controller")
+    assert not [command for command in own_arm.commands if command.header.stamp in sent]  # the final one may come late
+    assert own_arm.graph.call(SetBool, "controller/enable", data=True).success
+    np.testing.assert_allclose(
+        own_arm.answered(position=elsewhere).effort, gravity_load(elsewhere), rtol=1e-10, atol=1e-12
+    )
 
 
-def test_a_streamed_reference_leads_the_arm_until_it_dries_up(arm):
-    from sensor_msgs.msg import JointState
-
-    publisher = arm.graph.talk(JointState, "controller/reference")
-    rest = np.array(arm.answered().effort)
+def test_a_streamed_reference_leads_the_arm_until_it_dries_up(own_arm):
+    publisher = own_arm.graph.talk(JointState, "controller/reference")
+    rest = np.array(own_arm.answered().effort)
 
     def push():
         publisher.publish(JointState(name=["wrist"], position=[POSE[2]], velocity=[0.0], effort=[3.0]))
-        return arm.answered().effort[2] == pytest.approx(rest[2] + 3.0)
+        return own_arm.answered().effort[2] == pytest.approx(rest[2] + 3.0)
 
-    arm.graph.wait(push, "the feed-forward effort of the reference")
-    arm.graph.wait(lambda: arm.answered().effort[2] == pytest.approx(rest[2]), "the end of the stream")
+    own_arm.graph.wait(push, "the feed-forward effort of the reference")
+    own_arm.graph.wait(lambda: own_arm.answered().effort[2] == pytest.approx(rest[2]), "the end of the stream")
 
 
-def test_a_stream_of_positions_alone_gets_its_velocities_from_the_stamps(arm):
+def test_a_stream_of_positions_alone_gets_its_velocities_from_the_stamps(own_arm):
     """The reference creeps away from an arm that stands still; when the stream falls silent, it stays where it is."""
-    from sensor_msgs.msg import JointState
-
     given = {"plausibility": False, "velocity_filter": 0.0, "stream.timeout": 10.0}
-    assert all(result.successful for result in arm.graph.set("controller", **given))
-    errors = arm.graph.listen(JointState, "controller/tracking_error", 100)
-    publisher, sent = arm.graph.talk(JointState, "controller/reference"), []
+    assert all(result.successful for result in own_arm.graph.set("controller", **given))
+    errors = own_arm.graph.listen(JointState, "controller/tracking_error", 100)
+    publisher, sent = own_arm.graph.talk(JointState, "controller/reference"), []
 
     def push():
         sent.append(POSE[2] + 1e-4 * (len(sent) + 1))
         message = JointState(name=["wrist"], position=[sent[-1]])
         message.header.stamp.sec, message.header.stamp.nanosec = 7, 200_000 * len(sent)
         publisher.publish(message)
-        arm.answered()
+        own_arm.answered()
         return errors and errors[-1].velocity[2] == pytest.approx(0.5)
 
-    arm.graph.wait(push, "a reference that moves at 0.5 rad/s")
+    own_arm.graph.wait(push, "a reference that moves at 0.5 rad/s")
 
     def stands():
-        arm.answered()
+        own_arm.answered()
         places = np.array(sent) - POSE[2]  # none of them where the arm is
         return errors[-1].velocity[2] == 0.0 and np.abs(places - errors[-1].position[2]).min() < 1e-12
 
-    arm.graph.wait(stands, "a stream that stands still")
+    own_arm.graph.wait(stands, "a stream that stands still")
 
 
 def test_commands_in_mit_mode_add_up_to_the_efforts_in_the_order_of_joints(graph, prr):
-    from sensor_msgs.msg import JointState
-    from std_msgs.msg import Float64MultiArray
-
     order, motor = ["wrist", "elevator", "shoulder"], {"gear_ratio": -20.0, "offset": 0.1}
     given = {"mit_limits": [40.0, 5.0], "plausibility": False, "transmission": {"shoulder": motor}}
     given["gains"] = {name: {"natural_frequency": 5.0} for name in order}  # states that come late carry these
@@ -308,12 +321,9 @@ def test_commands_in_mit_mode_add_up_to_the_efforts_in_the_order_of_joints(graph
     assert stiffness[2] <= 40.0 / 20.0**2 * (1.0 + 1e-12)
 
 
-def test_bad_references_change_nothing(arm):
-    from sensor_msgs.msg import JointState
-    from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
-
-    reference = arm.graph.talk(JointState, "controller/reference")
-    trajectory = arm.graph.talk(JointTrajectory, "controller/joint_trajectory")
+def test_bad_references_change_nothing(own_arm):
+    reference = own_arm.graph.talk(JointState, "controller/reference")
+    trajectory = own_arm.graph.talk(JointTrajectory, "controller/joint_trajectory")
 
     def point(*positions):
         made = JointTrajectoryPoint(positions=list(positions))
@@ -329,36 +339,32 @@ def test_bad_references_change_nothing(arm):
         (trajectory, "trajectory refused", JointTrajectory(joint_names=["wrist"], points=[point(3.0)])),
     ]
     for publisher, kind, message in bad:
-        arm.answered()
-        before = int(arm.graph.diagnostics("controller").get(kind, 0))
+        own_arm.answered()
+        before = int(own_arm.graph.diagnostics("controller").get(kind, 0))
 
         def counted(publisher=publisher, kind=kind, message=message, before=before):
             publisher.publish(message)
-            return int(arm.graph.diagnostics("controller").get(kind, 0)) > before
+            return int(own_arm.graph.diagnostics("controller").get(kind, 0)) > before
 
-        arm.graph.wait(counted, f"{kind}: {message}")
-    np.testing.assert_allclose(arm.answered().effort, gravity_load(POSE), rtol=1e-10, atol=1e-12)
+        own_arm.graph.wait(counted, f"{kind}: {message}")
+    np.testing.assert_allclose(own_arm.answered().effort, gravity_load(POSE), rtol=1e-10, atol=1e-12)
 
 
-def test_a_state_that_jumped_is_answered_by_the_command_before_it(arm):
+def test_a_state_that_jumped_is_answered_by_the_command_before_it(own_arm):
     """Drives that brake without commands go on, and so does a simulator that waits for each answer."""
-    arm.settle()
-    before = arm.commands[-1]
-    jumped = arm.state(position=[POSE[0], POSE[1], POSE[2] + 0.2])
-    arm.graph.wait(lambda: arm.commands[-1].header.stamp == jumped, "an answer to the state that jumped")
-    assert arm.commands[-1].effort == before.effort
+    own_arm.settle()
+    before = own_arm.commands[-1]
+    jumped = own_arm.state(position=[POSE[0], POSE[1], POSE[2] + 0.2])
+    own_arm.graph.wait(lambda: own_arm.commands[-1].header.stamp == jumped, "an answer to the state that jumped")
+    assert own_arm.commands[-1].effort == before.effort
     text = "joint 'wrist' is 0.2 rad from where its velocities lead"
-    arm.graph.wait(lambda: int(arm.graph.diagnostics("controller").get("position jumped", 0)) == 1, text)
-    arm.settle()
-    np.testing.assert_allclose(arm.commands[-1].effort, gravity_load(POSE), rtol=1e-10, atol=1e-12)
+    own_arm.graph.wait(lambda: int(own_arm.graph.diagnostics("controller").get("position jumped", 0)) == 1, text)
+    own_arm.settle()
+    np.testing.assert_allclose(own_arm.commands[-1].effort, gravity_load(POSE), rtol=1e-10, atol=1e-12)
 
 
 def test_in_simulated_time_a_stamp_from_afar_is_no_time(graph, prr):
     """The clock comes later than the states; but no state says that a thousand seconds have passed."""
-    from builtin_interfaces.msg import Time
-    from rosgraph_msgs.msg import Clock
-    from sensor_msgs.msg import JointState
-
     graph.start("controller", robot_description=prr, diagnostics_rate=50.0, use_sim_time=True)
     arm, clock, now = Arm(graph), graph.talk(Clock, "/clock"), 1000.0
 

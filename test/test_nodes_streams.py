@@ -11,6 +11,7 @@ import pytest
 pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
 from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
+from rcl_interfaces.srv import GetParameters
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import Trigger
@@ -25,9 +26,7 @@ def test_the_tool_follows_what_is_streamed(graph, prr):
     graph.start("simulator", "-r", "commands:=controller/commands", robot_description=prr, initial_position=START)
     streams = {"stream.timeout": 0.3}
     law = "cartesian_impedance"
-    graph.start(
-        "controller", robot_description=prr, use_sim_time=True, diagnostics_rate=20.0, controller=law, **streams
-    )
+    graph.start("controller", robot_description=prr, use_sim_time=True, controller=law, **streams)
     kinematics = rd.Kinematics(rd.load_robot(prr))
     states, told = graph.listen(JointState, "joint_states"), graph.listen(JointState, "controller/efforts/total")
     poses, twists = (
@@ -77,7 +76,6 @@ def test_the_tool_follows_what_is_streamed(graph, prr):
 
     def stiff():
         stiffness.publish(Float64MultiArray(data=[300.0, 310.0, 320.0, 20.0, 21.0, 22.0]))
-        from rcl_interfaces.srv import GetParameters
 
         answer = graph.call(GetParameters, "controller/get_parameters", names=["cartesian_impedance.stiffness"])
         return list(answer.values[0].double_array_value[2:4]) == [320.0, 20.0]
@@ -94,7 +92,7 @@ def test_the_tool_follows_what_is_streamed(graph, prr):
 
 def test_a_pose_out_of_reach_is_said_to_be_and_the_tool_comes_back_with_its_target(graph, prr):
     graph.start("simulator", "-r", "commands:=controller/commands", robot_description=prr, initial_position=START)
-    streams = {"use_sim_time": True, "diagnostics_rate": 20.0}
+    streams = {"use_sim_time": True}
     graph.start("controller", robot_description=prr, **streams)
     kinematics = rd.Kinematics(rd.load_robot(prr))
     states, said = graph.listen(JointState, "joint_states"), graph.listen(String, "controller/stream_state")

@@ -15,6 +15,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
+
+from rclpy.qos import QoSProfile
+from ros_graph import own_graph
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import SetBool, Trigger
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from robodyn_ros import load_robot
+from robodyn_ros.control.parameter_file import FileParameters
+from robodyn_ros.nodes.common.messages import stamp
+from robodyn_ros.simulation.hardware.settings import default_values, make_hardware
+
 START = {"elevator": 0.5, "shoulder": -0.6, "wrist": 0.3}
 ANSWERED = ("-r", "joint_commands:=controller/joint_commands")
 """The simulator listens to the controller."""
@@ -42,18 +57,10 @@ def factor(graph):
 
 def lockstep_run(folder, prr, end=1.2):
     """Stamp → position, velocity and effort, of a graph in which the controller moves the arm, up to a time [s]."""
-    from rclpy.qos import QoSProfile
-    from ros_graph import own_graph
-    from sensor_msgs.msg import JointState
-    from std_srvs.srv import SetBool
-    from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
-
-    from robodyn_ros.nodes.common.messages import stamp
-
     folder.mkdir()
     with own_graph(folder) as graph:
         states = graph.listen(JointState, "joint_states", QoSProfile(depth=5000))
-        common = {"robot_description": prr, "diagnostics_rate": 20.0}
+        common = {"robot_description": prr}
         graph.start("simulator", *ANSWERED, lockstep=True, initial_position=START, state_rate=500.0, **common, **ROUGH)
         # No answer comes yet, so time stands still; from the first answer on it is the pause that holds it up.
         assert graph.call(SetBool, "simulator/pause", data=True).success
@@ -81,7 +88,6 @@ def lockstep_run(folder, prr, end=1.2):
 
 
 def test_a_run_in_lockstep_is_the_same_to_the_last_bit_when_repeated(tmp_path, prr):
-    pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
     first, second = (lockstep_run(tmp_path / name, prr) for name in ("first", "second"))
     assert first.keys() == second.keys()
     assert len(first) > 500  # of 600, some are lost
@@ -105,12 +111,6 @@ def flat(group, prefix=""):
 
 
 def test_the_node_does_what_the_library_does_to_the_last_bit(graph, prr):
-    from sensor_msgs.msg import JointState
-
-    from robodyn_ros import load_robot
-    from robodyn_ros.control.parameter_file import FileParameters
-    from robodyn_ros.simulation.hardware.settings import default_values, make_hardware
-
     given = ROUGH | {"initial_position": START, "mismatch": {"mass_spread": 0.1}}
     publisher, found = graph.node.create_publisher(JointState, "joint_commands", 10), {}
 
@@ -138,12 +138,8 @@ def test_the_node_does_what_the_library_does_to_the_last_bit(graph, prr):
 
 
 def test_lockstep_without_an_answer_says_so_and_blocks_nobody(graph, prr):
-    from sensor_msgs.msg import JointState
-    from std_msgs.msg import Float64MultiArray
-    from std_srvs.srv import SetBool, Trigger
-
     states = graph.listen(JointState, "joint_states", 100)
-    process = graph.start("simulator", robot_description=prr, lockstep=True, diagnostics_rate=20.0, state_rate=500.0)
+    process = graph.start("simulator", robot_description=prr, lockstep=True, state_rate=500.0)
     graph.wait(lambda: graph.diagnostics("simulator")["message"].startswith("no answer"), "the complaint")
     assert "to the state at 0.002 s" in graph.diagnostics("simulator")["message"]
     assert "no answer in lockstep" in process.output
@@ -175,9 +171,7 @@ def test_lockstep_without_an_answer_says_so_and_blocks_nobody(graph, prr):
 
 def test_a_thousand_states_a_second_in_real_time(graph, prr):
     """/clock keeps to the wall clock but for the time that is reported as lost, on less than 40 % of one core."""
-    from rosgraph_msgs.msg import Clock
-
-    process = graph.start("simulator", robot_description=prr, state_rate=1000.0, brake=False, diagnostics_rate=1.0)
+    process = graph.start("simulator", robot_description=prr, state_rate=1000.0, brake=False, diagnostics_rate=10.0)
     ticks = os.sysconf("SC_CLK_TCK")
 
     def processor():
@@ -199,7 +193,7 @@ def test_a_thousand_states_a_second_in_real_time(graph, prr):
 
     def keeps_time():
         begin = seen()
-        graph.wait(lambda: time.monotonic() - begin[0] > 4.0, "four seconds")
+        graph.wait(lambda: time.monotonic() - begin[0] > 2.0, "two seconds, before two more of the clock")
         elapsed, used, drift, lost = seen() - begin
         return abs(drift - lost) < 1e-3 * elapsed and used / elapsed < 0.4
 
@@ -207,8 +201,6 @@ def test_a_thousand_states_a_second_in_real_time(graph, prr):
 
 
 def test_ten_times_real_time_and_back(graph, prr):
-    from rosgraph_msgs.msg import Clock
-
     graph.start("simulator", robot_description=prr, real_time_factor=10.0, diagnostics_rate=2.0, state_rate=100.0)
     clocks = graph.listen(Clock, "/clock", 1000)
     graph.wait(lambda: factor(graph) == pytest.approx(10.0, rel=0.1), "ten times real time")
@@ -221,8 +213,6 @@ def test_ten_times_real_time_and_back(graph, prr):
 
 
 def test_what_cannot_keep_up_says_so_and_still_answers(graph, prr):
-    from std_srvs.srv import SetBool
-
     process = graph.start("simulator", robot_description=prr, real_time_factor=1000.0, diagnostics_rate=10.0)
     graph.wait(lambda: graph.diagnostics("simulator")["message"].startswith("cannot keep up"), "the warning")
     assert 1.0 < factor(graph) < 1000.0
@@ -231,10 +221,6 @@ def test_what_cannot_keep_up_says_so_and_still_answers(graph, prr):
 
 
 def test_a_step_is_one_period_of_the_states(graph, prr):
-    from rosgraph_msgs.msg import Clock
-    from sensor_msgs.msg import JointState
-    from std_srvs.srv import SetBool, Trigger
-
     states, clocks = graph.listen(JointState, "joint_states", 1000), graph.listen(Clock, "/clock", 1000)
     graph.start("simulator", robot_description=prr, initial_position=START, brake=False, state_rate=100.0)
     graph.wait(lambda: states and clocks, "states")
@@ -258,8 +244,6 @@ def test_a_step_is_one_period_of_the_states(graph, prr):
 
 
 def test_lockstep_keeps_to_a_factor_where_there_is_one(graph, prr):
-    from sensor_msgs.msg import JointState
-
     publisher, stamps = graph.node.create_publisher(JointState, "joint_commands", 10), []
 
     def on_state(state):
@@ -298,9 +282,6 @@ while rclpy.ok():
 
 
 def test_a_client_that_stops_listening_blocks_nobody(graph, prr):
-    from sensor_msgs.msg import JointState
-    from std_srvs.srv import SetBool
-
     states = graph.listen(JointState, "joint_states", 1000)
     graph.start("simulator", robot_description=prr, diagnostics_rate=2.0)
     graph.wait(lambda: states, "states")

@@ -13,6 +13,10 @@ import yaml
 
 pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
+from rcl_interfaces.srv import GetParameters
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
 from robodyn_ros.control.transmission import Transmission, TransmissionSettings
 
 REAL = Path(__file__).parents[1] / "config/prr_real.yaml"
@@ -25,9 +29,6 @@ GEARS = {
 
 
 def test_the_controller_holds_the_arm_through_its_gears(graph, prr):
-    from sensor_msgs.msg import JointState
-    from std_msgs.msg import Float64MultiArray
-
     gears, names = Transmission([TransmissionSettings(**gear) for gear in GEARS.values()]), list(GEARS)
     states, commands, errors = [], [], graph.listen(JointState, "controller/tracking_error", 1000)
     motors = graph.node.create_publisher(JointState, "motor_states", 10)
@@ -70,8 +71,6 @@ def test_it_is_fixed_while_the_arm_is_controlled(graph, prr):
 
 def test_the_file_for_a_first_day_is_taken(graph, prr):
     """Every parameter in it exists, and has the value that the file says."""
-    from rcl_interfaces.srv import GetParameters
-
     graph.start("controller", "--params-file", str(REAL), robot_description=prr)
     graph.wait(lambda: graph.node.count_publishers("/controller/commands"), "a configured controller")
     expected = {}

@@ -37,7 +37,7 @@ def test_two_arms_are_controlled_beside_each_other(graph, prr):
 
 
 def test_two_clocks_on_one_topic_are_named(graph, prr):
-    graph.start("simulator", robot_description=prr, diagnostics_rate=20.0)
+    graph.start("simulator", robot_description=prr)
     assert graph.diagnostics("simulator")["level"] == "0"
     graph.start("simulator", "-r", "__ns:=/left", robot_description=prr)
 

@@ -31,7 +31,7 @@ from sensor_msgs.msg import JointState
 import robodyn_ros as rd
 from robodyn_ros.control.limits import check_position_limits
 from robodyn_ros.nodes.common.messages import seconds
-from robodyn_ros.nodes.viewer.arm_requests import ArmRequests, demo_poses
+from robodyn_ros.nodes.viewer.interaction import ArmRequests, demo_poses
 
 pytest.importorskip("viser", reason="the viewer needs viser")
 

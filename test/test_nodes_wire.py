@@ -18,11 +18,10 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from robodyn_ros.errors import InputError
-from robodyn_ros.nodes.client_library import RMWError
+from robodyn_ros.nodes.common.client_library import RMWError
 from robodyn_ros.nodes.common.diagnostics import Faults
 from robodyn_ros.nodes.common.messages import JointOrder, decode
-from robodyn_ros.nodes.controller.cdr import CdrTemplate, StateReader, _whole
-from robodyn_ros.nodes.controller.output import Topic
+from robodyn_ros.nodes.controller.cdr import CdrTemplate, StateReader, Topic, _whole
 
 ARM = ("elevator", "shoulder", "wrist")
 OTHERS = ("gripper", "käfig", "")  # a name of two bytes a letter, and an empty one
@@ -233,7 +232,7 @@ def test_a_template_ends_where_the_message_ends():
 
 
 def test_a_message_that_cannot_be_published_is_counted_and_nothing_else():
-    from robodyn_ros.nodes.client_library import RCLError
+    from robodyn_ros.nodes.common.client_library import RCLError
 
     class Publisher:
         handle = property(lambda self: self)
@@ -258,7 +257,7 @@ def test_a_description_on_the_topic_is_xml_and_chooses_no_file(text):
 
     from std_msgs.msg import String
 
-    from robodyn_ros.nodes.common.description import DescriptionSource
+    from robodyn_ros.nodes.common.arm_parameters import DescriptionSource
 
     said, received = [], []
     node = SimpleNamespace(

@@ -121,7 +121,7 @@ def test_the_node_runs_it_in_its_thread_of_c(graph, prr):
     every = QoSProfile(depth=100_000)
     states = graph.listen(JointState, "joint_states", every)
     commands = graph.listen(JointState, "controller/joint_commands", every)
-    given = {"robot_description": prr, "diagnostics_rate": 20.0}
+    given = {"robot_description": prr}
     wiring = ("-r", "joint_commands:=controller/joint_commands")
     graph.start("simulator", *wiring, initial_position=START, lockstep=True, **given)
     # No answer comes yet, so time stands still; from the first answer on it is the pause that holds it up.

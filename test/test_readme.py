@@ -61,8 +61,8 @@ def copy(tmp_path):
     programs = {
         ".venv/bin/python": "",
         ".venv/bin/robodyn": "-m robodyn_ros.cli.main",
-        ".venv/bin/robodyn-simulator": "-m robodyn_ros.nodes.simulator",
-        ".venv/bin/robodyn-controller": "-m robodyn_ros.nodes.controller",
+        ".venv/bin/robodyn-simulator": "-m robodyn_ros.nodes.start simulator",
+        ".venv/bin/robodyn-controller": "-m robodyn_ros.nodes.start controller",
         "bin/python3": "",
     }
     for name, arguments in programs.items():

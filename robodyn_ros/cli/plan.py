@@ -23,7 +23,6 @@ Examples:
 from __future__ import annotations
 
 import subprocess
-import sys
 import time
 from argparse import ArgumentParser, Namespace
 from math import isfinite
@@ -33,6 +32,7 @@ from typing import TYPE_CHECKING, Any
 
 from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import check_file, check_picture, console, print_json, with_folder
+from robodyn_ros.cli.processes import node_command
 from robodyn_ros.cli.verb import ExitCode, need_ros
 from robodyn_ros.errors import InputError, NotReadyError
 
@@ -319,7 +319,7 @@ def _ratio(value: float, limit: float) -> float | None:
 
 
 def send(plan: Plan) -> None:
-    """Send a plan to the controller of the running ROS 2 graph, by the sender node.
+    """Send a plan to the controller of the running ROS 2 graph, by the replayer node.
 
     Args:
         plan: one that is solved.
@@ -330,7 +330,7 @@ def send(plan: Plan) -> None:
     with TemporaryDirectory(prefix="robodyn-") as folder:
         path = Path(folder) / "plan.json"
         plan.save(path)
-        command = [sys.executable, "-m", "robodyn_ros.nodes.planner.sender", "--ros-args", "-p", f"plan:={path}"]
+        command = node_command("replayer", {"plan": str(path)}, Path(folder))
         if subprocess.run(command, check=False).returncode != 0:
             raise NotReadyError("the plan was not sent")
 

@@ -103,7 +103,7 @@ def node_command(
     """Return the command line of a node.
 
     Args:
-        node: module of ``robodyn_ros.nodes``.
+        node: its name, as in ``robodyn_ros.nodes.start``.
         parameters: name → value; these override the files.
         folder: place of a file with these parameters.
         files: parameter files.
@@ -113,7 +113,7 @@ def node_command(
     own.write_text(json.dumps({"/**": {"ros__parameters": parameters}}), encoding="utf-8")
     ros = [argument for file in (*files, own) for argument in ("--params-file", str(file))]
     ros += [argument for name, new in (remappings or {}).items() for argument in ("-r", f"{name}:={new}")]
-    return [sys.executable, "-m", f"robodyn_ros.nodes.{node}", "--ros-args", *ros]
+    return [sys.executable, "-m", "robodyn_ros.nodes.start", node, "--ros-args", *ros]
 
 
 def messages_of(process: subprocess.Popen[str]) -> Iterator[dict[str, Any] | None]:

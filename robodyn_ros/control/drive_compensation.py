@@ -23,19 +23,16 @@ import numpy as np
 from robodyn_ros.errors import InputError, is_it
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array, read_only
-from robodyn_ros.settings import NONE, check_settings, names
+from robodyn_ros.settings import NONE, CheckedSettings, names
 
 
 @dataclass(frozen=True)
-class CompensationSettings:
+class CompensationSettings(CheckedSettings):
     """The compensation that the drives add by themselves."""
 
     drive_compensates: tuple[str, ...] = names(
         (NONE,), "terms that the drives add by themselves: gravity, coriolis, friction; for one joint gravity.<joint>"
     )
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 class DriveCompensation(NamedTuple):

@@ -14,11 +14,11 @@ from robodyn_ros.checks import finite_array
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.settings import check_settings, choice, setting, switch, whole
+from robodyn_ros.settings import CheckedSettings, choice, setting, switch, whole
 
 
 @dataclass(frozen=True)
-class IdentificationSettings:
+class IdentificationSettings(CheckedSettings):
     """Settings of :func:`identify`; each field's metadata describe it. Other parameters keep their values."""
 
     inertial: bool = switch(True, "identify masses, first moments and inertias")
@@ -36,16 +36,13 @@ class IdentificationSettings:
     )
     folds: int = whole(5, "folds of the samples that cross-validation leaves out in turn", 2, 100)
 
-    def __post_init__(self) -> None:
-        check_settings(self)
-
 
 EFFORTS = ("auto", "measured", "commanded")
 """Which effort is used: the measured one, else the commanded one (``auto``), or always the named one."""
 
 
 @dataclass(frozen=True)
-class SignalSettings:
+class SignalSettings(CheckedSettings):
     """Settings of :func:`prepare`; each field's metadata describe it."""
 
     effort: str = choice("auto", "which effort counts: measured where there is one, or one of the two", lambda: EFFORTS)
@@ -58,12 +55,9 @@ class SignalSettings:
     period: float = setting(0.0, "period of the motion (0: look for one)", "s", 0.0, 1000.0)
     least_motion: float = setting(0.01, "range of positions below which a joint stands still", "rad or m", 1e-6, 1.0)
 
-    def __post_init__(self) -> None:
-        check_settings(self)
-
 
 @dataclass(frozen=True)
-class ExcitationSettings:
+class ExcitationSettings(CheckedSettings):
     """Settings of :func:`excite`; each field's metadata describe it."""
 
     period: float = setting(10.0, "period of the motion", "s", 0.1, 1000.0)
@@ -76,9 +70,6 @@ class ExcitationSettings:
     )
     tries: int = whole(2, "number of random initial motions; the best result is taken", 1, 1000)
     seed: int = whole(0, "seed of the random initial motions", 0, 2**31 - 1)
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 @dataclass(frozen=True)

@@ -34,19 +34,20 @@ from robodyn_ros.document.html import html
 from robodyn_ros.document.markdown import markdown
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.nodes.common.arm_parameters import (
+    DESCRIPTION,
+    declare_description,
     declare_gravity,
     declare_joints,
     declare_locked,
     declare_transmissions,
     joint_order,
-    locked_joints,
     locked_position,
     make_transmission,
+    read_description,
 )
-from robodyn_ros.nodes.common.description import NAME as DESCRIPTION
-from robodyn_ros.nodes.common.description import declare_description, read_description
+from robodyn_ros.nodes.common.client_library import NEWEST, RELIABLE, steady_timer, wait_until_delivered
 from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
-from robodyn_ros.nodes.common.executor import Exit, run, tell
+from robodyn_ros.nodes.common.executor import Exit, tell
 from robodyn_ros.nodes.common.messages import JointOrder, seconds
 from robodyn_ros.nodes.common.parameters import (
     NodeParameters,
@@ -55,8 +56,7 @@ from robodyn_ros.nodes.common.parameters import (
     mention_unknown,
     refuse_former,
 )
-from robodyn_ros.nodes.common.qos import NEWEST, RELIABLE, wait_until_delivered
-from robodyn_ros.nodes.common.timers import steady_timer
+from robodyn_ros.robot import LockedJoints
 from robodyn_ros.robot.pose import Array
 
 WATCH_PERIOD = 0.01
@@ -99,7 +99,7 @@ class CommissionerNode(ExceptionGuard, Node):  # type: ignore[misc]
         whole = read_description(self, parameters[DESCRIPTION])
         declare_joints(self, whole, "~/commands", read_only=True)
         declare_locked(self, whole, read_only=True)
-        locked = locked_joints(parameters, whole)
+        locked = LockedJoints(whole, parameters["joints"])
         positions = [locked_position(parameters, name) for name in locked.names]
         at = [mid if one is None else one for one, mid in zip(positions, locked.middle.tolist(), strict=True)]
         robot = locked.robot(at) if locked.names else whole
@@ -154,8 +154,9 @@ class CommissionerNode(ExceptionGuard, Node):  # type: ignore[misc]
                 return
             self._send(self._procedure.update(when, q, qd), message.header.stamp)
             self._last, self._received = (when, q), monotonic()
-        except RobodynError as problem:  # the watch ramps the efforts down, as if no state had come
+        except RobodynError as problem:
             self._procedure.stop(f"a joint state is not usable: {problem}")
+            self._blind = self._last is not None
 
     def _watch(self) -> None:
         """Pass on signals and answers, ramp the efforts down while no states come, and end after the procedure."""
@@ -219,12 +220,3 @@ class CommissionerNode(ExceptionGuard, Node):  # type: ignore[misc]
                 code = 1
         tell({"verdict": verdict(outcome), "good": outcome.good, "report": self._report})
         self._end(code)
-
-
-def main() -> int:
-    """Run the commissioner."""
-    return run(CommissionerNode)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -16,7 +16,6 @@ Progress goes to stdout, one JSON object a line: ``{"time": 1.25, "error": [0.00
 from __future__ import annotations
 
 import re
-import sys
 from collections import Counter
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
@@ -24,27 +23,26 @@ from time import monotonic
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from rclpy.duration import Duration
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from trajectory_msgs.msg import JointTrajectory
 
 from robodyn_ros.control.motion.point_to_point import rest_to_rest
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.control.run_record import RunRecord
 from robodyn_ros.errors import ConfigurationError, InputError, NotReadyError, RobodynError
+from robodyn_ros.nodes.common.client_library import RELIABLE
 from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
-from robodyn_ros.nodes.common.executor import Exit, run, tell
-from robodyn_ros.nodes.common.messages import NANO, JointOrder, seconds, stamp
+from robodyn_ros.nodes.common.executor import Exit, tell
+from robodyn_ros.nodes.common.messages import NANO, JointOrder, from_trajectory, seconds, stamp
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings, refuse_former
-from robodyn_ros.nodes.common.qos import RELIABLE
 from robodyn_ros.nodes.common.script import RepeatedRequest, Script, ScriptRunner, ScriptStep
 from robodyn_ros.nodes.simulator.pace import FAULT
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.settings import check_settings, switch
+from robodyn_ros.settings import CheckedSettings, switch
 
 EVERY_MESSAGE = QoSProfile(depth=20000, reliability=RELIABLE.reliability)
 """For subscriptions that are recorded without a gap."""
@@ -90,13 +88,10 @@ Row = tuple[float, float, tuple[Array, ...]]
 
 
 @dataclass(frozen=True)
-class ConductorSettings:
+class ConductorSettings(CheckedSettings):
     """Settings of the conductor; each field's metadata describe it."""
 
     lockstep: bool = switch(False, "whether the simulator runs in lockstep; goes into the record")
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 class ConductorNode(ExceptionGuard, Node):  # type: ignore[misc]
@@ -216,17 +211,7 @@ class ConductorNode(ExceptionGuard, Node):  # type: ignore[misc]
         start = stamp(round((now + LEAD) * NANO))
         self._start = start.sec + start.nanosec / NANO
         self._recorder.clear()
-        none = [0.0] * len(self._joints)
-        points = [
-            JointTrajectoryPoint(
-                positions=position.tolist(),
-                velocities=none,
-                accelerations=none,
-                time_from_start=Duration(seconds=time).to_msg(),
-            )
-            for time, position in zip(self._trajectory.times.tolist(), self._trajectory.positions, strict=True)
-        ]
-        message = JointTrajectory(joint_names=self._joints, points=points)
+        message = from_trajectory(self._joints, self._trajectory)
         message.header.stamp = start
         self._publisher.publish(message)
 
@@ -374,12 +359,3 @@ def make_trajectory(parameters: NodeParameters) -> Trajectory:
         problem = f"has {waypoints.size} numbers, not {len(times)} times by {n} joints"
         raise InputError("waypoints", problem, waypoints)
     return rest_to_rest(waypoints.reshape(len(times), n), times)
-
-
-def main() -> int:
-    """Run the conductor."""
-    return run(ConductorNode)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -8,22 +8,18 @@ It sends nothing to the arm. Markers are in the root link's frame, so they need 
 
 from __future__ import annotations
 
-import sys
-
 from rclpy.node import Node
 from visualization_msgs.msg import Marker, MarkerArray
 
 from robodyn_ros.errors import ConfigurationError, RobodynError, is_it
 from robodyn_ros.kinematics import Kinematics
-from robodyn_ros.nodes.common.arm_parameters import declare_tool
-from robodyn_ros.nodes.common.description import ANY, DescriptionSource, declare_description
+from robodyn_ros.nodes.common.arm_parameters import ANY, DescriptionSource, declare_description, declare_tool
+from robodyn_ros.nodes.common.client_library import RELIABLE, say_awaited, steady_timer
 from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
-from robodyn_ros.nodes.common.executor import Exit, run
+from robodyn_ros.nodes.common.executor import Exit
 from robodyn_ros.nodes.common.marker_messages import ghost, to_marker
 from robodyn_ros.nodes.common.messages import NANO, stamp
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, mention_unknown, refuse_former
-from robodyn_ros.nodes.common.qos import RELIABLE
-from robodyn_ros.nodes.common.timers import say_awaited, steady_timer
 from robodyn_ros.nodes.common.watch import PoseWatch, ToolWatch, Watch
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
@@ -163,12 +159,3 @@ class MarkersNode(ExceptionGuard, Node):  # type: ignore[misc]
             message = self._picture.message()
             if message is not None:
                 self._publisher.publish(message)
-
-
-def main() -> int:
-    """Run the markers node."""
-    return run(MarkersNode)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

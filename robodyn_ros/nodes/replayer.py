@@ -1,18 +1,17 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The replayer node: lets a controller follow a saved motion, from any position of the arm.
+"""The replayer node: lets a controller follow a saved motion from any position, or a plan from its start.
 
-:meth:`ReplayerNode._script` has all steps in order: the arm goes from point to point to the start of the motion, rests
-there for a moment, and follows it, in one trajectory, under the present law of the controller.
+:meth:`ReplayerNode._script` has all steps in order. For a motion, the arm goes from point to point to its start, rests
+there for a moment, and follows it, in one trajectory, under the present law of the controller. A plan is sent only if
+the arm rests at its start, and the node ends once the plan runs.
 
-Progress goes to stdout, one JSON object a line: ``{"stage": …}``, and at the end ``{"error": {"wrist": 0.001}}``, the
-greatest distance from the motion, in [rad] or [m].
+Progress of a motion goes to stdout, one JSON object a line: ``{"stage": …}``, and at the end
+``{"error": {"wrist": 0.001}}``, the greatest distance from the motion, in [rad] or [m].
 """
 
 from __future__ import annotations
-
-import sys
 
 import numpy as np
 from rclpy.node import Node
@@ -22,16 +21,16 @@ from robodyn_ros import create_dynamics
 from robodyn_ros.control.motion.point_to_point import point_to_point
 from robodyn_ros.control.motion.trajectory import Trajectory, read_trajectory
 from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.errors import ConfigurationError
-from robodyn_ros.nodes.common.description import DescriptionSource, declare_description
+from robodyn_ros.errors import ConfigurationError, NotReadyError
+from robodyn_ros.nodes.common.arm_parameters import DescriptionSource, declare_description
+from robodyn_ros.nodes.common.client_library import RELIABLE
 from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
-from robodyn_ros.nodes.common.executor import Exit, run, tell
-from robodyn_ros.nodes.common.messages import from_rows
+from robodyn_ros.nodes.common.executor import Exit, tell
+from robodyn_ros.nodes.common.messages import from_trajectory
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare
-from robodyn_ros.nodes.common.qos import RELIABLE
 from robodyn_ros.nodes.common.script import Script, ScriptRunner, ScriptStep
-from robodyn_ros.nodes.common.watch import CONTROLLER, Watch
-from robodyn_ros.nodes.planner.messages import rest_position
+from robodyn_ros.nodes.common.watch import CONTROLLER, Watch, check_start, rest_position
+from robodyn_ros.planning.plan import Plan
 from robodyn_ros.robot.pose import Array
 
 PERIOD = 0.02
@@ -57,15 +56,20 @@ class ReplayerNode(ExceptionGuard, Node):  # type: ignore[misc]
 
         Raises:
             ConfigurationError: the speed is not above 0.
+            RobodynError: the plan cannot be read, or has no motion.
         """
         super().__init__("replayer")
         declare_description(self, read_only=True)
         declare(self, "motion", "", "path of a JointTrajectory as JSON or YAML", read_only=True)
         declare(self, "speed", 1.0, "ratio of the motion's own speed", read_only=True)
+        text = "path of a plan, as `robodyn plan --out` writes it, in place of a motion"
+        declare(self, "plan", "", text, read_only=True)
         parameters = NodeParameters(self)
         self._path, self._speed = parameters["motion"], float(parameters["speed"])
         if not 0.0 < self._speed <= 10.0:
             raise ConfigurationError(f"speed: must be above 0 and at most 10, not {self._speed:g}")
+        self._plan = Plan.load(parameters["plan"]) if parameters["plan"] else None
+        self._planned = None if self._plan is None else self._plan.to_trajectory()
         self._description = DescriptionSource(self, lambda: None)
         self._publisher = self.create_publisher(JointTrajectory, f"{CONTROLLER}/joint_trajectory", RELIABLE)
         ScriptRunner(self, end, self._script(), PATIENCE, PERIOD)
@@ -73,19 +77,27 @@ class ReplayerNode(ExceptionGuard, Node):  # type: ignore[misc]
     def _script(self) -> Script:
         """All steps, in order."""
         yield ScriptStep("a robot_description", lambda: self._description.known)
-        robot = self._description.robot()
-        motion = slower(read_trajectory(self._path, robot), self._speed)
+        robot, plan, planned = self._description.robot(), self._plan, self._planned
+        if plan is not None and robot.joint_names != plan.joints:
+            names = ", ".join(robot.joint_names), ", ".join(plan.joints)
+            raise NotReadyError(f"the arm has the joints {names[0]}, the plan {names[1]}")
+        motion = planned or slower(read_trajectory(self._path, robot), self._speed)
         watch = Watch(self, robot)
         yield ScriptStep("joint states", lambda: watch.q is not None)
         yield ScriptStep("commands of the controller", lambda: watch.effort is not None)
         yield ScriptStep("a controller that takes trajectories", self._publisher.get_subscription_count)
+        if planned is not None:
+            check_start(watch, planned.positions[0])
         yield ScriptStep("a reference of the controller", lambda: watch.reference is not None)
         rest_position(watch)
         assert watch.reference is not None
         begin = watch.reference.copy()
-        whole, start = approached(create_dynamics("rnea", robot), begin, motion)
-        self._publisher.publish(_message(whole, robot.joint_names))
+        whole, start = (motion, 0.0) if planned else approached(create_dynamics("rnea", robot), begin, motion)
+        self._publisher.publish(from_trajectory(robot.joint_names, whole))
         yield ScriptStep("the beginning of the motion", lambda: watch.has_left(begin))
+        if planned is not None:
+            self.get_logger().info(f"the controller follows it: {planned.duration:.3g} s")
+            return
         begun = watch.time
         tell({"stage": "moving to the beginning"})
         yield ScriptStep("the beginning of the saved motion", lambda: watch.time - begun > start, extra_time=start)
@@ -122,23 +134,3 @@ def approached(dynamics: Dynamics, start: Array, motion: Trajectory) -> tuple[Tr
         for name in ("positions", "velocities", "accelerations")
     ]
     return Trajectory(np.concatenate((way.times, begin + motion.times)), *parts), begin
-
-
-def _message(trajectory: Trajectory, joints: tuple[str, ...]) -> JointTrajectory:
-    assert trajectory.velocities is not None and trajectory.accelerations is not None
-    return from_rows(
-        joints,
-        trajectory.times,
-        positions=trajectory.positions,
-        velocities=trajectory.velocities,
-        accelerations=trajectory.accelerations,
-    )
-
-
-def main() -> int:
-    """Run the replayer."""
-    return run(ReplayerNode)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

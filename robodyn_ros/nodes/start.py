@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The entry points of the nodes' commands.
+"""The start of every node: the entry points of the commands, and ``python -m robodyn_ros.nodes.start NODE``.
 
 Importing ROS takes almost a second. A signal meanwhile ends the node at once, with exit code 0 and without output, as
 at any other time. Once it runs, :mod:`robodyn_ros.nodes.common.executor` handles signals. The help of a command needs
@@ -14,6 +14,7 @@ import os
 import signal
 import sys
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from functools import partial
 from importlib import import_module
 from types import FrameType
 from typing import NamedTuple
@@ -24,67 +25,50 @@ PAGES = "docs/reference/nodes"
 """Pages with the topics, services and parameters."""
 
 
+NODES = {
+    "controller": "controller.node:ControllerNode",
+    "simulator": "simulator.node:SimulatorNode",
+    "markers": "markers:MarkersNode",
+    "viewer": "viewer.node:ViewerNode",
+    "planner": "planner:PlannerNode",
+    "teleoperator": "teleoperator:TeleoperatorNode",
+    "conductor": "conductor:ConductorNode",
+    "commissioner": "commissioner:CommissionerNode",
+    "teacher": "teacher:TeacherNode",
+    "replayer": "replayer:ReplayerNode",
+}
+"""Name of a node → its module in this folder, and its class; verbs start those without a command."""
+
+
 class Executable(NamedTuple):
     """The command of a node."""
 
-    module: str  # in this folder
     summary: str
     needs: str  # its required or usual arguments
 
 
 EXECUTABLES = {
     "controller": Executable(
-        "controller.node",
         "joint states in, efforts out, by computed torque or another control law",
         "--params-file config/prr.yaml -p robot_description:=arm.urdf",
     ),
     "simulator": Executable(
-        "simulator.node",
         "efforts in, joint states out: stands in for the arm, its drives and its sensors",
         "-p robot_description:=arm.urdf -r commands:=controller/commands",
     ),
-    "markers": Executable("markers", "markers of masses, efforts and the reference, for RViz", ""),
-    "viewer": Executable("viewer.node", "the arm in a browser, at the address that it prints", "-p port:=8080"),
-    "planner": Executable(
-        "planner.node", "the best motion to a target, by the arm's dynamics", "--params-file config/prr.yaml"
-    ),
+    "markers": Executable("markers of masses, efforts and the reference, for RViz", ""),
+    "viewer": Executable("the arm in a browser, at the address that it prints", "-p port:=8080"),
+    "planner": Executable("the best motion to a target, by the arm's dynamics", "--params-file config/prr.yaml"),
     "teleoperator": Executable(
-        "teleoperator",
-        "one end of a coupling of two arms, a leader and a follower",
-        "-p role:=leader -r __ns:=/leader",
+        "one end of a coupling of two arms, a leader and a follower", "-p role:=leader -r __ns:=/leader"
     ),
 }
-"""Name of the command → its node."""
+"""Name of a node with a command → its help."""
 
 
-def controller() -> int:
-    """Run the controller."""
-    return _start("controller")
-
-
-def simulator() -> int:
-    """Run the simulator."""
-    return _start("simulator")
-
-
-def markers() -> int:
-    """Run the markers node."""
-    return _start("markers")
-
-
-def viewer() -> int:
-    """Run the viewer."""
-    return _start("viewer")
-
-
-def planner() -> int:
-    """Run the planner."""
-    return _start("planner")
-
-
-def teleoperator() -> int:
-    """Run the teleoperator."""
-    return _start("teleoperator")
+def main() -> int:
+    """``python -m robodyn_ros.nodes.start NODE --ros-args …``: run a node."""
+    return _start(sys.argv.pop(1))
 
 
 def help_parser(name: str, program: str) -> ArgumentParser:
@@ -123,14 +107,23 @@ def _start(name: str) -> int:
     if own:
         help_parser(name, os.path.basename(sys.argv[0])).parse_args(own)
     try:
-        module = import_module(f"robodyn_ros.nodes.{EXECUTABLES[name].module}")
+        module, _, kind = NODES[name].partition(":")
+        node = getattr(import_module(f"robodyn_ros.nodes.{module}"), kind)
     except RobodynError as problem:  # of a missing package; later errors are reported by the node itself
         print(f"error: {problem}", file=sys.stderr)
         return 1
-    code: int = module.main()
-    return code
+    from robodyn_ros.nodes.common.executor import run
+
+    return run(node)
 
 
 def _end(number: int, frame: FrameType | None) -> None:
     """End at once: there is nothing to release yet."""
     os._exit(0)
+
+
+controller, simulator, markers, viewer, planner, teleoperator = (partial(_start, name) for name in EXECUTABLES)
+"""The entry points of setup.py, one for each command."""
+
+if __name__ == "__main__":
+    sys.exit(main())

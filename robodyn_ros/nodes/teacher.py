@@ -27,12 +27,12 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
 from robodyn_ros.errors import ConfigurationError, InputError, NotReadyError
-from robodyn_ros.nodes.common.description import DescriptionSource, declare_description
+from robodyn_ros.nodes.common.arm_parameters import DescriptionSource, declare_description
+from robodyn_ros.nodes.common.client_library import EVERY_STATE
 from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
-from robodyn_ros.nodes.common.executor import Exit, run, tell
+from robodyn_ros.nodes.common.executor import Exit, tell
 from robodyn_ros.nodes.common.messages import JointOrder, seconds
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare
-from robodyn_ros.nodes.common.qos import EVERY_STATE
 from robodyn_ros.nodes.common.script import RepeatedRequest, Script, ScriptRunner, ScriptStep
 from robodyn_ros.nodes.common.watch import CONTROLLER
 from robodyn_ros.robot.pose import Array
@@ -163,12 +163,3 @@ class TeacherNode(ExceptionGuard, Node):  # type: ignore[misc]
 def _request(law: str) -> SetParametersAtomically.Request:
     value = ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=law)
     return SetParametersAtomically.Request(parameters=[ParameterMessage(name=LAW, value=value)])
-
-
-def main() -> int:
-    """Run the teacher."""
-    return run(TeacherNode)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -18,7 +18,6 @@ tool in the root link's axes:
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from time import monotonic
@@ -40,10 +39,10 @@ from robodyn_ros.control.motion.teleoperation import (
 )
 from robodyn_ros.dynamics.task_space import DIRECTIONS
 from robodyn_ros.errors import ConfigurationError, InputError
-from robodyn_ros.nodes.common.arm_parameters import declare_tool
-from robodyn_ros.nodes.common.description import ANY, DescriptionSource, declare_description
+from robodyn_ros.nodes.common.arm_parameters import ANY, DescriptionSource, declare_description, declare_tool
+from robodyn_ros.nodes.common.client_library import NEWEST, RELIABLE, say_awaited
 from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
-from robodyn_ros.nodes.common.executor import Exit, run
+from robodyn_ros.nodes.common.executor import Exit
 from robodyn_ros.nodes.common.messages import JointOrder, seconds
 from robodyn_ros.nodes.common.parameters import (
     NodeParameters,
@@ -52,12 +51,10 @@ from robodyn_ros.nodes.common.parameters import (
     mention_unknown,
     refuse_former,
 )
-from robodyn_ros.nodes.common.qos import NEWEST, RELIABLE
-from robodyn_ros.nodes.common.timers import say_awaited
 from robodyn_ros.nodes.common.watch import CONTROLLER, Watch
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.settings import check_settings, choice, setting
+from robodyn_ros.settings import CheckedSettings, choice, setting
 
 ROLES = ("leader", "follower")
 """Ends of the coupling."""
@@ -70,7 +67,7 @@ LONGEST_PERIOD = 0.1
 
 
 @dataclass(frozen=True)
-class EndSettings:
+class EndSettings(CheckedSettings):
     """Settings of one end."""
 
     role: str = choice("leader", "which end of the coupling this is", choices=lambda: ROLES)
@@ -80,9 +77,6 @@ class EndSettings:
     timeout: float = setting(
         0.2, "time without a message of the other end after which nothing is streamed", "s", 0.01, 10.0
     )
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 def declare_parameters(node: Node) -> None:
@@ -231,12 +225,3 @@ class TeleoperatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         if effort is not None:
             message.effort = effort.tolist()
         publisher.publish(message)
-
-
-def main() -> int:
-    """Run the teleoperator."""
-    return run(TeleoperatorNode)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -32,7 +32,7 @@ from robodyn_ros.errors import InputError
 from robodyn_ros.identification.segments import lowpass
 from robodyn_ros.robot.configuration import ConfigurationSpace
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.settings import check_settings, setting
+from robodyn_ros.settings import CheckedSettings, setting
 
 SHORTEST = 30
 """Least number of states that are smoothed."""
@@ -45,7 +45,7 @@ SLOWEST = 50.0
 
 
 @dataclass(frozen=True)
-class DemonstrationSettings:
+class DemonstrationSettings(CheckedSettings):
     """Settings of the conversion of a demonstration to a trajectory."""
 
     tolerance: float = setting(0.002, "greatest distance from the shown motion, smoothed", "rad or m", 1e-6, 1.0)
@@ -53,9 +53,6 @@ class DemonstrationSettings:
     rest_speed: float = setting(0.02, "speed below which a joint is at rest", "rad/s or m/s", 1e-6, 10.0)
     speed_share: float = setting(0.8, "share of the velocity limits that may be used", "-", 0.01, 1.0)
     effort_share: float = setting(0.8, "share of the effort limits that may be used", "-", 0.01, 1.0)
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 class Demonstration(NamedTuple):

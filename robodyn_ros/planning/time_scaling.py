@@ -32,7 +32,7 @@ from robodyn_ros.planning.plan import Plan, Violation, points_of
 from robodyn_ros.planning.problem import Problem, speed
 from robodyn_ros.planning.verification import LIMIT_TOLERANCE, SLOWED, infeasibility, verify
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.settings import check_settings, setting, whole
+from robodyn_ros.settings import CheckedSettings, setting, whole
 
 METHOD = "time-scaling"
 
@@ -59,14 +59,11 @@ ATTEMPTS = 10
 
 
 @dataclass(frozen=True)
-class TimeScalingSettings:
+class TimeScalingSettings(CheckedSettings):
     """Settings of :func:`plan`; each field's metadata describe it."""
 
     grid: int = whole(100, "pieces of the path from stop to stop; where jerk is limited, of the whole path", 10, 10000)
     tolerance: float = setting(0.005, "error of the efforts, over their limit", "-", 1e-8, 1.0)
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 def plan(problem: Problem, settings: TimeScalingSettings | None = None) -> Plan:

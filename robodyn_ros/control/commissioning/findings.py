@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from robodyn_ros.settings import check_settings, setting, switch
+from robodyn_ros.settings import CheckedSettings, setting, switch
 
 
 @dataclass(frozen=True)
-class CommissioningSettings:
+class CommissioningSettings(CheckedSettings):
     """Settings of the procedure."""
 
     push_effort: float = setting(
@@ -25,19 +25,13 @@ class CommissioningSettings:
         0.35, "distance from the start at which the commissioning stops", "rad or m", 0.01, 3.0
     )
 
-    def __post_init__(self) -> None:
-        check_settings(self)
-
 
 @dataclass(frozen=True)
-class CommissionerSettings:
+class CommissionerSettings(CheckedSettings):
     """Settings of the commissioner node; the metadata of each field describe it."""
 
     guided: bool = switch(False, "whether to ask before each joint, on stdout, and to wait for an answer on stdin")
     state_timeout: float = setting(0.2, "longest wait for the next joint state", "s", 1e-3, 10.0)
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 LEAST_GRAVITY = 0.02

@@ -17,7 +17,7 @@ from robodyn_ros.control.faults.problems import FaultCause
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import ConfigurationError
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.settings import TOOL, NamedValues, check_settings, choice, setting, text
+from robodyn_ros.settings import TOOL, CheckedSettings, NamedValues, check_settings, choice, setting, text
 
 OBSERVED = ("nothing", "joints", "tool")
 """Observed quantities: none, the efforts on the joints, or these and the wrench and the energy of a link."""
@@ -78,16 +78,13 @@ class ContactSettings:
 
 
 @dataclass(frozen=True)
-class JointContactSettings:
+class JointContactSettings(CheckedSettings):
     """Thresholds of the external effort on a joint."""
 
     touch: float = setting(0.0, "external effort that counts as a touch (0: no threshold)", "N·m or N", 0.0, 1e6)
     collision: float = setting(
         0.0, "external effort that counts as a collision (0: no threshold)", "N·m or N", 0.0, 1e6
     )
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 class ContactThresholds(NamedTuple):

@@ -33,14 +33,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.settings import check_settings, choice, setting, switch, whole
+from robodyn_ros.settings import CheckedSettings, choice, setting, switch, whole
 
 MISSING_VELOCITY = ("refuse", "estimate")
 """What to do with states without velocities: refuse them, or differentiate their positions."""
 
 
 @dataclass(frozen=True)
-class SafetySettings:
+class SafetySettings(CheckedSettings):
     """Timeouts, ramps and thresholds of the control loop."""
 
     state_publishers: int = whole(
@@ -110,9 +110,6 @@ class SafetySettings:
     externally_supported: bool = switch(
         False, "whether effort limits may be too low to hold the arm, because something else carries it"
     )
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
     @property
     def overrun(self) -> float:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, make_dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from robodyn_ros.errors import ConfigurationError, is_it
-from robodyn_ros.settings import check_settings, choice, setting
+from robodyn_ros.settings import CheckedSettings, choice, setting
 
 PHASES = ("retreat", "wait", "hold", "float", "damp", "ramp", "silent")
 """Phases of a reaction; those from ramp on lead nowhere else while a fault lasts."""
@@ -180,16 +180,13 @@ def fault_header() -> str:
 
 
 @dataclass(frozen=True)
-class FaultReaction:
+class FaultReaction(CheckedSettings):
     """What is sent because of a fault, and for how long."""
 
     kind: ClassVar[str]
 
     reaction: str = choice("hold", "reaction to a fault", lambda: TO_CONTACT)
     max_duration: float = setting(5.0, "how long that lasts", "s", 0.0, 3600.0)
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
     def escalated(self, level: int) -> str:
         """The reaction, made so many levels stronger."""

@@ -28,7 +28,7 @@ from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.inertial_parameters import BASIS, to_pseudo
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.robot import tip
-from robodyn_ros.settings import check_settings, choice, setting
+from robodyn_ros.settings import CheckedSettings, choice, setting
 
 UNKNOWN = ("payload", "friction", "payload_and_friction", "everything")
 """Choices of learning: the last body's inertial parameters, joint friction, both, or all bodies and friction."""
@@ -61,15 +61,12 @@ FRICTION_RATIO = 0.3
 
 
 @dataclass(frozen=True)
-class AdaptiveSettings:
+class AdaptiveSettings(CheckedSettings):
     """Which parameters the law ``adaptive`` learns, how quickly, and within which bounds."""
 
     unknown: str = choice("payload_and_friction", "which parameters are learnt", choices=lambda: UNKNOWN)
     rate: float = setting(2.0, "greatest rate of learning; at 0 the learnt values stay as they are", "1/s", 0.0, 100.0)
     dead_zone: float = setting(2e-4, "position error below which nothing is learnt", "rad or m", 0.0, 1.0)
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 class Adaptation:

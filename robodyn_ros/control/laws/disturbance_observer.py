@@ -31,18 +31,15 @@ from robodyn_ros.control.laws.base import AccelerationGains, Controller, Efforts
 from robodyn_ros.control.laws.computed_torque import SMOOTHING, ComputedTorque
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.settings import check_settings, setting
+from robodyn_ros.settings import CheckedSettings, setting
 
 
 @dataclass(frozen=True)
-class DisturbanceObserverSettings:
+class DisturbanceObserverSettings(CheckedSettings):
     """Settings of the disturbance observer."""
 
     gain: float = setting(15.0, "gain K of the observer: the inverse of its time constant", "1/s", 0.0, 1000.0)
     limit: float = setting(0.3, "greatest disturbance that is compensated, as ratio of the effort limit", "-", 0.0, 1.0)
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 class DisturbanceObserver(ComputedTorque):

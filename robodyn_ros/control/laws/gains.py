@@ -44,11 +44,11 @@ from robodyn_ros.checks import finite_array, non_negative
 from robodyn_ros.control.laws.base import Controller
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.settings import check_settings, setting
+from robodyn_ros.settings import CheckedSettings, setting
 
 
 @dataclass(frozen=True)
-class JointGains:
+class JointGains(CheckedSettings):
     """Desired decay of a joint's error; the same meaning for every controller plugin."""
 
     natural_frequency: float = setting(30.0, "natural frequency ω of the position error", "rad/s", 0.0, 1000.0)
@@ -56,9 +56,6 @@ class JointGains:
     integral_rate: float = setting(0.0, "rate ρ of the integral action (0: none)", "1/s", 0.0, 100.0)
     stiffness: float = setting(0.0, "stiffness (unless 0, in place of natural_frequency)", "N·m/rad or N/m", 0.0, 1e9)
     damping: float = setting(0.0, "damping (unless 0, in place of damping_ratio)", "N·m·s/rad or N·s/m", 0.0, 1e9)
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 class Gains(NamedTuple):

@@ -31,7 +31,7 @@ from robodyn_ros.dynamics.task_space import DIRECTIONS, FLOOR, TaskSpace, TaskTe
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.so3 import rotation_vector
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.settings import TOOL, check_settings, choice, setting, text
+from robodyn_ros.settings import TOOL, CheckedSettings, choice, setting, text
 
 FRAMES = ("base", "tool")
 """Frames in whose axes a stiffness or a force may be given."""
@@ -47,7 +47,7 @@ TINY = 1e-300
 
 
 @dataclass(frozen=True)
-class TaskSettings:
+class TaskSettings(CheckedSettings):
     """Settings that the laws of the tool have in common."""
 
     link: str = text("", TOOL.description, shared=TOOL.name)
@@ -63,9 +63,6 @@ class TaskSettings:
         10.0,
         shared="task.reach",
     )
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 @dataclass(frozen=True)

@@ -30,11 +30,11 @@ from typing import NamedTuple
 
 from robodyn_ros.control.transmission import Transmission
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.settings import check_settings, setting
+from robodyn_ros.settings import CheckedSettings, setting
 
 
 @dataclass(frozen=True)
-class MitSettings:
+class MitSettings(CheckedSettings):
     """Settings of MIT mode; the metadata of each field describe it."""
 
     mit_limits: tuple[float, ...] = setting(
@@ -44,9 +44,6 @@ class MitSettings:
         0.0,
         1e9,
     )
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
     @property
     def is_used(self) -> bool:

@@ -22,7 +22,7 @@ from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import NotReadyError
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.settings import check_settings, setting, switch
+from robodyn_ros.settings import CheckedSettings, setting, switch
 
 WAYPOINTS = 8
 """Number of waypoints before the return to the held position."""
@@ -52,7 +52,7 @@ SPEED = 0.5
 
 
 @dataclass(frozen=True)
-class PayloadSettings:
+class PayloadSettings(CheckedSettings):
     """Settings of the estimation of a payload."""
 
     distance: tuple[float, ...] = setting(
@@ -60,9 +60,6 @@ class PayloadSettings:
     )
     speed: float = setting(*TARGET_SPEED, shared="target_speed")
     adopt: bool = switch(False, "set the parameters payload.* to the result")
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
     def distances(self, robot: Robot) -> Array:
         """Distance that each joint moves to either side, (n,) in [rad] or [m]."""

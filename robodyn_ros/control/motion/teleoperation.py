@@ -40,7 +40,7 @@ from robodyn_ros.dynamics.task_space import TaskSpace
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import so3
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.settings import check_settings, setting
+from robodyn_ros.settings import CheckedSettings, setting
 
 MOST_DAMPING = 50.0
 """Greatest damping per inertia at the leader [1/s]."""
@@ -59,14 +59,11 @@ UNFELT = 1e-9
 
 
 @dataclass(frozen=True)
-class TeleoperationSettings:
+class TeleoperationSettings(CheckedSettings):
     """Settings of the coupling of two arms."""
 
     force_ratio: float = setting(0.5, "ratio of the follower's efforts that is felt at the leader", "-", 0.0, 10.0)
     greatest_effort: float = setting(0.3, "greatest effort at the leader, as ratio of its limit", "-", 0.0, 1.0)
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 class PortMessage(NamedTuple):

@@ -25,7 +25,7 @@ from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.kinematics.target import ToolTarget
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.settings import check_settings, setting
+from robodyn_ros.settings import CheckedSettings, setting
 
 EFFORT_RATIO = 0.8
 """Ratio of the effort limits that a motion may use [-]; the rest is for feedback."""
@@ -39,13 +39,10 @@ TARGET_SPEED = (0.5, "speed of the controller's own motions, as ratio of the vel
 
 
 @dataclass(frozen=True)
-class ToolSettings:
+class ToolSettings(CheckedSettings):
     """Settings of motions to a pose."""
 
     target_speed: float = setting(*TARGET_SPEED)
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 class PoseGoal(NamedTuple):

@@ -25,7 +25,7 @@ from robodyn_ros.kinematics.workspace import random_positions
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.robot import tip
-from robodyn_ros.settings import check_settings, setting
+from robodyn_ros.settings import CheckedSettings, setting
 
 LENGTH = 0.3
 """Distance with the same weight as a rotation by one radian, if joints cannot follow both [m]."""
@@ -41,7 +41,7 @@ OLDEST_FRAME = 1.0
 
 
 @dataclass(frozen=True)
-class StreamSettings:
+class StreamSettings(CheckedSettings):
     """Settings of streams for the tool."""
 
     speed: tuple[float, ...] = setting(
@@ -54,9 +54,6 @@ class StreamSettings:
         1e-2,
         1e4,
     )
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,22 +10,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.settings import check_settings, setting
+from robodyn_ros.settings import CheckedSettings, setting
 
 
 @dataclass(frozen=True)
-class GoalSettings:
+class GoalSettings(CheckedSettings):
     """Tolerances of the whole arm."""
 
     stopped_velocity_tolerance: float = setting(0.01, "greatest speed at the goal", "rad/s or m/s", 0.0, 100.0)
     goal_time: float = setting(0.0, "longest wait for the goal after the last point (0: no limit)", "s", 0.0, 3600.0)
 
-    def __post_init__(self) -> None:
-        check_settings(self)
-
 
 @dataclass(frozen=True)
-class JointTolerances:
+class JointTolerances(CheckedSettings):
     """Tolerances of a joint, and its deceleration."""
 
     trajectory: float = setting(0.0, "greatest distance from the reference (0: no limit)", "rad or m", 0.0, 1000.0)
@@ -37,9 +34,6 @@ class JointTolerances:
         0.0,
         1e4,
     )
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,21 +1,39 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Parameters of more than one node: the model of the arm, the order of its joints, and their transmissions."""
+"""The arm of a node: its description, and the parameters of its model, its joints and its transmissions.
+
+The description is the parameter ``robot_description``, else the topic of that name. The parameter is XML, a path, or
+any other argument of :func:`~robodyn_ros.robot.load_robot`. The topic is XML alone: its publisher cannot make this node
+read a file of this machine, or run a program.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from rclpy.node import Node
+from std_msgs.msg import String
 
 from robodyn_ros.control.transmission import Transmission, TransmissionSettings
 from robodyn_ros.dynamics import STANDARD_GRAVITY
-from robodyn_ros.errors import ConfigurationError
+from robodyn_ros.errors import ConfigurationError, NotReadyError
+from robodyn_ros.nodes.common.client_library import LATCHED, on_topic
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings
 from robodyn_ros.plugins import available
-from robodyn_ros.robot import LockedJoints, Robot
+from robodyn_ros.robot import DescriptionSettings, Robot
+from robodyn_ros.robot.description import read_document
+from robodyn_ros.robot.mjcf import is_mjcf
+from robodyn_ros.robot.urdf import build
 
 NOT_GIVEN = 1e6
 """Position of a locked joint that means "not given", and bound of the others [rad] or [m]."""
+
+
+DESCRIPTION = "robot_description"
+
+ANY = DescriptionSettings(("repaired_inertia", "movable_base", "closed_loops"))
+"""The settings of a node beside the controller, which checks the description: everything that can be accepted is."""
 
 
 def declare_model(node: Node, read_only: bool = False) -> None:
@@ -60,15 +78,6 @@ def locked_position(parameters: NodeParameters, name: str) -> float | None:
     return None if given == NOT_GIVEN else given
 
 
-def locked_joints(parameters: NodeParameters, robot: Robot) -> LockedJoints:
-    """The joints that are locked, because the parameter ``joints`` leaves them out.
-
-    Raises:
-        InputError: it names other joints, one twice, or none.
-    """
-    return LockedJoints(robot, parameters["joints"])
-
-
 def declare_transmissions(node: Node, robot: Robot) -> None:
     """Declare the transmission between each joint and its motor."""
     for name in robot.joint_names:
@@ -93,3 +102,106 @@ def make_transmission(parameters: NodeParameters, robot: Robot) -> Transmission:
     return Transmission(
         [parameters.settings(TransmissionSettings, f"transmission.{name}.") for name in robot.joint_names]
     )
+
+
+def declare_description(
+    node: Node,
+    if_empty: str = "the topic of this name is used if empty",
+    read_only: bool = False,
+    *,
+    judged: bool = True,
+) -> None:
+    """Declare the parameter, and those of its settings; its description ends with the case that it is empty.
+
+    Args:
+        node: the node.
+        if_empty: the description of that case.
+        read_only: True if they are fixed when the node starts.
+        judged: False for a node whose settings are ``ANY``.
+    """
+    text = "the arm's URDF: its XML, or the path of a file (.urdf, or .xacro with arguments behind it, name:=value)"
+    declare(node, DESCRIPTION, "", f"{text}; {if_empty}", read_only=read_only)
+    if judged:
+        declare_settings(node, DescriptionSettings, read_only=read_only)
+
+
+def read_description(node: Node, text: str, more: str = "", settings: DescriptionSettings | None = None) -> Robot:
+    """Make the arm from its description; repairs of the description are logged.
+
+    Args:
+        node: which has declared the description.
+        text: the URDF's XML, or its path.
+        more: the rest of the message if it is empty.
+        settings: of the description; those that the node has declared unless given.
+
+    Raises:
+        NotReadyError: it is empty.
+        RobotDescriptionError: it does not describe an arm.
+        ConfigurationError: a setting of the description is not one of its choices.
+    """
+    if not text:
+        raise NotReadyError(f"no {DESCRIPTION}: the parameter is empty{more}")
+    robot = build(read_document(text), settings or NodeParameters(node).settings(DescriptionSettings))
+    for warning in robot.warnings:
+        node.get_logger().warning(warning)
+    return robot
+
+
+class DescriptionSource:
+    """The arm's description, from the parameter or the topic."""
+
+    def __init__(self, node: Node, on_arrival: Callable[[], None], settings: DescriptionSettings | None = None) -> None:
+        """
+        Args:
+            node: its parameter and subscription are used.
+            on_arrival: called when a new description comes on the topic and the parameter is empty.
+            settings: of the description; those that the node has declared unless given.
+        """
+        self._node, self._settings = node, settings
+        self._on_arrival = on_arrival
+        self._received = self._used = ""
+        self._subscription = node.create_subscription(String, DESCRIPTION, self._receive, LATCHED)
+
+    @property
+    def known(self) -> bool:
+        """True if there is a description."""
+        return bool(self._text())
+
+    @property
+    def awaited(self) -> str:
+        """The missing description, in words; "" if there is one."""
+        if self.known:
+            return ""
+        return f"a {DESCRIPTION}: the parameter is empty, and nothing has come {on_topic(self._node, DESCRIPTION)}"
+
+    @property
+    def changed(self) -> bool:
+        """True if another description has come since :meth:`robot` was called."""
+        return bool(self._used) and self._text() != self._used
+
+    def robot(self) -> Robot:
+        """The arm.
+
+        Raises:
+            NotReadyError: there is no description yet.
+            RobotDescriptionError: it does not describe an arm.
+        """
+        self._used = self._text()
+        return read_description(self._node, self._used, ", and nothing has come on the topic", self._settings)
+
+    def _text(self) -> str:
+        return self._given() or self._received
+
+    def _given(self) -> str:
+        given: str = self._node.get_parameter(DESCRIPTION).value
+        return given
+
+    def _receive(self, message: String) -> None:
+        if not message.data.lstrip().startswith("<") or is_mjcf(message.data):
+            problem = f"the topic must have a URDF's XML, not {message.data[:40]!r}"
+            self._node.faults.count(f"{DESCRIPTION} refused", problem)
+            return
+        new = message.data != self._received
+        self._received = message.data
+        if new and not self._given():
+            self._on_arrival()

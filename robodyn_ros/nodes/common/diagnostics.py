@@ -25,12 +25,11 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
 
 from robodyn_ros.errors import InputError
+from robodyn_ros.nodes.common.client_library import RELIABLE, steady_timer
 from robodyn_ros.nodes.common.messages import decode
 from robodyn_ros.nodes.common.parameters import NodeParameters
-from robodyn_ros.nodes.common.qos import RELIABLE
-from robodyn_ros.nodes.common.timers import steady_timer
 from robodyn_ros.plugins import raised
-from robodyn_ros.settings import check_settings, setting
+from robodyn_ros.settings import CheckedSettings, setting
 
 PAUSE = 2.0
 """Shortest time between two warnings of the same kind [s]."""
@@ -247,13 +246,10 @@ def _failure(problem: Exception, request: Any, response: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class DiagnosticsSettings:
+class DiagnosticsSettings(CheckedSettings):
     """Settings of the diagnostics; each field's metadata describe it."""
 
     diagnostics_rate: float = setting(1.0, "rate of /diagnostics", "Hz", 0.01, 100.0)
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 class Report(NamedTuple):

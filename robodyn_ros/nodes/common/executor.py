@@ -62,7 +62,7 @@ from rclpy.executors import Executor, ExternalShutdownException
 from rclpy.signals import SignalHandlerOptions
 
 from robodyn_ros.errors import RobodynError
-from robodyn_ros.nodes.client_library import EventsExecutor
+from robodyn_ros.nodes.common.client_library import EventsExecutor
 from robodyn_ros.nodes.common.diagnostics import ExceptionGuard, Faults
 
 PROFILE = Path(__file__).with_name("fastdds.xml")
@@ -138,7 +138,7 @@ def run(create: Callable[[Exit], ExceptionGuard]) -> int:
         end_within(SHUTDOWN_LIMIT, end.code or 0)
         rclpy.try_shutdown()
         return end.code or 0
-    executor = make_executor()
+    executor = EventsExecutor()
     executor.add_node(node)
     try:
         _spin(executor, end, node.faults)
@@ -189,11 +189,6 @@ def tell(message: dict[str, Any]) -> None:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
         os.close(nowhere)
-
-
-def make_executor() -> Executor:
-    """The EventsExecutor where rclpy has it, else the SingleThreadedExecutor."""
-    return EventsExecutor()
 
 
 class _SigEvent(ctypes.Structure):

@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Marks and shapes of the view → visualization_msgs/Marker, in the root link's frame."""
+"""Marks and shapes of the view, and trajectories → visualization_msgs/Marker, in the root link's frame."""
 
 from __future__ import annotations
 
@@ -12,16 +12,24 @@ import numpy as np
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point
 from std_msgs.msg import ColorRGBA
-from visualization_msgs.msg import Marker
+from visualization_msgs.msg import Marker, MarkerArray
 
-from robodyn_ros.kinematics import se3
-from robodyn_ros.nodes.common.messages import to_pose
+from robodyn_ros.control.motion.trajectory import Trajectory
+from robodyn_ros.kinematics import Kinematics, se3
+from robodyn_ros.nodes.common.messages import stamp, to_pose
+from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.view import Arrow, Ball, Line
-from robodyn_ros.view.marks import Color, Mark, Shape
+from robodyn_ros.view.marks import Color, Mark, Shape, read_shapes
 
 GHOST = 0.35
 """Opacity of the reference's ghost."""
+
+PLAN_COLOR: Color = (0.55, 0.35, 0.85, 0.9)
+"""Color of the tool's path in a plan."""
+
+PATH_POINTS = 200
+"""Number of points of the tool's path."""
 
 KINDS = {
     "box": Marker.CUBE,
@@ -67,6 +75,53 @@ def ghost(shape: Shape, pose: Array, frame: str, stamp: Time) -> Marker:
     if shape.mesh:
         marker.mesh_resource = Path(shape.mesh).absolute().as_uri() if "://" not in shape.mesh else shape.mesh
     return marker
+
+
+class Preview:
+    """A trajectory as markers: the path of the tool, and a ghost of the arm that moves along it."""
+
+    def __init__(self, robot: Robot, link: str, trajectory: Trajectory) -> None:
+        """
+        Args:
+            robot: the arm.
+            link: the link whose path is shown.
+            trajectory: of all joints.
+
+        Raises:
+            RobodynError: the URDF's shapes cannot be read.
+        """
+        self._kinematics, self._root = Kinematics(robot), robot.root
+        moving = {each.name for each in robot.links if each.body >= 0}
+        self._shapes = tuple(shape for shape in read_shapes(robot) if shape.link in moving)
+        self.trajectory = trajectory
+        self.path = tool_path(self._kinematics, link, trajectory)
+
+    def message(self, t: float, now: int) -> MarkerArray:
+        """The markers.
+
+        Args:
+            t: time of the trajectory at which the ghost is [s].
+            now: stamp [ns].
+        """
+        q, when = self.trajectory.sample(t).q, stamp(now)
+        markers = [to_marker(Line("plan", "way", self.path, 0.006, PLAN_COLOR), self._root, when)]
+        for index, shape in enumerate(self._shapes):
+            marker = ghost(shape, self._kinematics.pose(shape.link, q), self._root, when)
+            marker.ns, marker.id = "plan_ghost", index
+            markers.append(marker)
+        return MarkerArray(markers=markers)
+
+    def removal(self) -> MarkerArray:
+        """The message that removes the markers."""
+        return MarkerArray(markers=[Marker(action=Marker.DELETEALL)])
+
+
+def tool_path(kinematics: Kinematics, link: str, trajectory: Trajectory) -> Array:
+    """Positions of a link along a trajectory, (K, 3) in [m]."""
+    times = np.linspace(0.0, trajectory.duration, PATH_POINTS)
+    places = np.array([trajectory.sample(float(t)).q for t in times])
+    found: Array = kinematics.pose(link, places)[:, :3, 3]
+    return found
 
 
 @singledispatch

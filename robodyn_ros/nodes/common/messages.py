@@ -12,8 +12,10 @@ import numpy as np
 from builtin_interfaces.msg import Duration, Time
 from geometry_msgs.msg import Pose
 from numpy.typing import NDArray
+from rclpy.node import Node
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robodyn_ros.checks import finite_array
@@ -203,18 +205,15 @@ def to_trajectory(message: JointTrajectory) -> tuple[Trajectory, float | None]:
     return Trajectory(times, positions, velocities, accelerations, efforts), start or None
 
 
-def from_rows(joints: Sequence[str], times: Array, **rows: Array) -> JointTrajectory:
-    """A trajectory message that starts when it is received.
-
-    Args:
-        joints: names.
-        times: of the points, (K,) in [s].
-        rows: field of the points, such as ``positions`` → its values (K, n).
-    """
-    points = [JointTrajectoryPoint(time_from_start=to_duration(time)) for time in times.tolist()]
+def from_trajectory(joints: Sequence[str], trajectory: Trajectory) -> JointTrajectory:
+    """The message of a trajectory of the joints named; it starts when it is received."""
+    points = [JointTrajectoryPoint(time_from_start=to_duration(time)) for time in trajectory.times.tolist()]
+    rows = {name: getattr(trajectory, name) for name in ("positions", "velocities", "accelerations")}
+    rows["effort"] = None if trajectory.planned is None else trajectory.planned.efforts
     for field, values in rows.items():
-        for point, row in zip(points, values.tolist(), strict=True):
-            setattr(point, field, row)
+        if values is not None:
+            for point, row in zip(points, values.tolist(), strict=True):
+                setattr(point, field, row)
     return JointTrajectory(joint_names=list(joints), points=points)
 
 
@@ -273,31 +272,40 @@ def to_pose(matrix: Array) -> Pose:
     return pose
 
 
-def respond(response: Any, action: Callable[[], str]) -> Any:
-    """Fill in the ``success`` and ``message`` of a service's response.
+def serve(node: Node, kind: type[Any], name: str, action: Callable[[Any], str]) -> None:
+    """Serve a SetBool or a Trigger.
 
     Args:
-        response: of SetBool or Trigger.
-        action: performs the request and returns a sentence about it, or raises RobodynError.
+        node: serves.
+        kind: the class of the service.
+        name: of the service.
+        action: performs a request and returns a sentence about it, or raises RobodynError.
     """
-    try:
-        response.message = action()
-        response.success = True
-    except RobodynError as problem:
-        response.message = str(problem)
-        response.success = False
-    return response
+
+    def respond(request: Any, response: Any) -> Any:
+        try:
+            response.success, response.message = True, action(request)
+        except RobodynError as problem:
+            response.success, response.message = False, str(problem)
+        return response
+
+    node.create_service(kind, name, respond)
 
 
-async def respond_later(response: Any, begin: Callable[[], Awaitable[tuple[bool, str]]]) -> Any:
-    """As :func:`respond`, for an action that takes a while and does not block.
+def serve_later(node: Node, name: str, begin: Callable[[], Awaitable[tuple[bool, str]]]) -> None:
+    """Serve a Trigger whose action takes a while and does not block.
 
     Args:
-        response: of SetBool or Trigger.
+        node: serves.
+        name: of the service.
         begin: begins the request, or raises RobodynError; the result is the success, and a sentence about it.
     """
-    try:
-        response.success, response.message = await begin()
-    except RobodynError as problem:
-        response.success, response.message = False, str(problem)
-    return response
+
+    async def respond(request: Any, response: Any) -> Any:
+        try:
+            response.success, response.message = await begin()
+        except RobodynError as problem:
+            response.success, response.message = False, str(problem)
+        return response
+
+    node.create_service(Trigger, name, respond)

@@ -85,6 +85,7 @@ class _Declarations:
         stale: those of an earlier arm, until they are declared for this one.
         kept: name → value that was set for an earlier arm.
         forms: name → conversion of a value of another accepted form to the parameter's type.
+        checked: name → field whose values are refused if it does not allow them: ranges accept NaN.
     """
 
     def __init__(self) -> None:
@@ -93,6 +94,7 @@ class _Declarations:
         self.stale: set[str] = set()
         self.kept: dict[str, Any] = {}
         self.forms: dict[str, Callable[[Parameter], Parameter]] = {}
+        self.checked: dict[str, Field[Any]] = {}
 
 
 def _declarations(node: Node) -> _Declarations:
@@ -103,6 +105,7 @@ def _declarations(node: Node) -> _Declarations:
         node.add_pre_set_parameters_callback(
             lambda changes: [forms[one.name](one) if one.name in forms else one for one in changes]
         )
+        node.add_on_set_parameters_callback(lambda changes: _checked(changes, made.checked))
     return found
 
 
@@ -183,7 +186,7 @@ def declare_settings(node: Node, settings: Any, prefix: str = "", of: str = "", 
         read_only: True if they are fixed when the node starts.
     """
     for item, spec in zip(fields(settings), parameter_specs(settings, prefix, of), strict=True):
-        _check_from_now_on(node, spec.name, item)
+        _declarations(node).checked[spec.name] = item
         if {"on", "off"} <= set(spec.choices):
             _take_also(node, spec.name, _as_switch)
         declare_spec(node, spec, read_only=read_only)
@@ -201,16 +204,6 @@ def declare_spec(node: Node, spec: ParameterSpec, read_only: bool = False) -> No
         bounds=None if isinstance(default, list) else spec.bounds,  # ROS 2 has no ranges of arrays
         read_only=read_only,
     )
-
-
-def _check_from_now_on(node: Node, name: str, item: Field[Any]) -> None:
-    """Refuse values that the field does not allow, also of unused parameters: ranges accept NaN."""
-    checked: dict[str, Field[Any]] | None = getattr(node, "_robodyn_checked", None)
-    if checked is None:
-        checked = {}
-        node._robodyn_checked = checked
-        node.add_on_set_parameters_callback(lambda changes: _checked(changes, checked))
-    checked[name] = item
 
 
 def _checked(changes: list[Parameter], items: dict[str, Field[Any]]) -> SetParametersResult:

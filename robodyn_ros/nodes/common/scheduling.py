@@ -31,7 +31,7 @@ from typing import BinaryIO
 from rclpy.node import Node
 
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings
-from robodyn_ros.settings import check_settings, switch, whole
+from robodyn_ros.settings import CheckedSettings, switch, whole
 
 AFFINITY = "cpu_affinity"
 """Name of the parameter with the processors."""
@@ -52,16 +52,13 @@ ADVICE = "see limits.conf(5): rtprio, memlock"
 
 
 @dataclass(frozen=True)
-class SchedulingSettings:
+class SchedulingSettings(CheckedSettings):
     """Settings of the scheduling; each field's metadata describe it."""
 
     thread_priority: int = whole(
         50, "priority among real-time threads (SCHED_FIFO) while the node is active, if permitted; 0: ordinary", 0, 99
     )
     lock_memory: bool = switch(False, "whether to keep the process in RAM, so that no page fault delays a command")
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 def declare_scheduling(node: Node, defaults: SchedulingSettings) -> None:

@@ -13,8 +13,8 @@ from rclpy.client import Client
 from rclpy.node import Node
 
 from robodyn_ros.errors import NotReadyError, RobodynError
+from robodyn_ros.nodes.common.client_library import steady_timer
 from robodyn_ros.nodes.common.executor import Exit
-from robodyn_ros.nodes.common.timers import steady_timer
 
 
 class ScriptStep(NamedTuple):

@@ -23,7 +23,7 @@ import numpy as np
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
-from robodyn_ros.nodes.client_library import RCLError, rclpy_implementation
+from robodyn_ros.nodes.common.client_library import RCLError, rclpy_implementation
 
 Result = TypeVar("Result")
 
@@ -95,7 +95,7 @@ OK, NOTHING = 0, 401
 """Return values of ``rcl_take_serialized_message``: RCL_RET_OK, RCL_RET_SUBSCRIPTION_TAKE_FAILED."""
 
 
-class _Allocator(ctypes.Structure):
+class Allocator(ctypes.Structure):
     """``rcutils_allocator_t``."""
 
     _fields_ = tuple(
@@ -110,7 +110,7 @@ class _Bytes(ctypes.Structure):
         ("buffer", ctypes.c_void_p),
         ("length", ctypes.c_size_t),
         ("capacity", ctypes.c_size_t),
-        ("allocator", _Allocator),
+        ("allocator", Allocator),
     )
 
 
@@ -122,7 +122,7 @@ def _libraries() -> tuple[Any, Any] | None:
     except OSError:
         return None
     rcl.rcl_take_serialized_message.argtypes = (ctypes.c_void_p,) * 4
-    rcutils.rcutils_get_default_allocator.restype = _Allocator
+    rcutils.rcutils_get_default_allocator.restype = Allocator
     rcutils.rcutils_uint8_array_fini.argtypes = (ctypes.c_void_p,)
     return rcl, rcutils
 

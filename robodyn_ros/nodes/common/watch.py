@@ -9,6 +9,7 @@ Messages that do not fit the arm are ignored: the controller reports them.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from time import monotonic
 from typing import Any
 
@@ -20,10 +21,10 @@ from rclpy.parameter import parameter_value_to_python
 from sensor_msgs.msg import JointState
 
 from robodyn_ros.control.laws.hand_guiding import FAR
-from robodyn_ros.errors import InputError
+from robodyn_ros.errors import InputError, NotReadyError
 from robodyn_ros.kinematics import Kinematics
+from robodyn_ros.nodes.common.client_library import NEWEST, RELIABLE
 from robodyn_ros.nodes.common.messages import JointOrder, seconds, to_matrix
-from robodyn_ros.nodes.common.qos import NEWEST, RELIABLE
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.robot import tip
@@ -62,6 +63,12 @@ ASKED = {
 
 MOVED = 1e-4
 """Displacement of the reference that shows that a motion has begun [rad] or [m]."""
+
+STANDSTILL = 0.02
+"""Greatest speed of each joint of an arm at rest [rad/s] or [m/s]."""
+
+START_TOLERANCE = 0.02
+"""Greatest distance of the arm from the start of a plan [rad] or [m]."""
 
 
 class Watch:
@@ -167,6 +174,38 @@ def merged_values(message: JointState, values: Any, order: JointOrder, before: A
     return found if np.isfinite(found).all() else before
 
 
+def rest_position(watch: Watch) -> Array:
+    """The position of the arm at rest: its reference if that is known, else its position, (n,) in [rad] or [m].
+
+    Raises:
+        NotReadyError: there is no state yet, or it moves.
+    """
+    if watch.q is None:
+        raise NotReadyError("no joint states have come yet")
+    fast = np.abs(watch.qd)
+    if (fast > STANDSTILL).any():
+        joint = int(np.argmax(fast))
+        name = watch.robot.joint_names[joint]
+        raise NotReadyError(f"the arm moves: joint {name!r} by {watch.qd[joint]:.3g} per s; a plan begins at rest")
+    reference = watch.reference
+    return np.array(
+        watch.q if reference is None or (np.abs(reference - watch.q) > START_TOLERANCE).any() else reference
+    )
+
+
+def check_start(watch: Watch, start: Array) -> None:
+    """Check that the arm rests at the start (n,) of a plan.
+
+    Raises:
+        NotReadyError: it has another position, or moves.
+    """
+    away = np.abs(rest_position(watch) - start)
+    if (away > START_TOLERANCE).any():
+        joint = int(np.argmax(away))
+        name = watch.robot.joint_names[joint]
+        raise NotReadyError(f"the arm is not at the start of the plan: joint {name!r} is {away[joint]:.3g} away")
+
+
 class PoseWatch:
     """The pose of the controller's tool, and the latest target for it.
 
@@ -185,10 +224,10 @@ class PoseWatch:
         self.target: Array | None = None
         self._node, self._watch = node, watch
         self._kinematics = Kinematics(watch.robot)
+        topics = ("tool", "tool_pose", NEWEST), ("target", "target_pose", NEWEST), ("target", "goal_pose", RELIABLE)
         self._subscriptions = [
-            node.create_subscription(PoseStamped, f"{CONTROLLER}/tool_pose", self._on_tool, NEWEST),
-            node.create_subscription(PoseStamped, f"{CONTROLLER}/target_pose", self._on_target, NEWEST),
-            node.create_subscription(PoseStamped, f"{CONTROLLER}/goal_pose", self._on_target, RELIABLE),
+            node.create_subscription(PoseStamped, f"{CONTROLLER}/{topic}", partial(self._keep, name), qos)
+            for name, topic, qos in topics
         ]
 
     def reset(self) -> None:
@@ -200,11 +239,8 @@ class PoseWatch:
         for subscription in self._subscriptions:
             self._node.destroy_subscription(subscription)
 
-    def _on_tool(self, message: PoseStamped) -> None:
-        self.tool = self._in_root_frame(message)
-
-    def _on_target(self, message: PoseStamped) -> None:
-        self.target = self._in_root_frame(message)
+    def _keep(self, name: str, message: PoseStamped) -> None:
+        setattr(self, name, self._in_root_frame(message))
 
     def _in_root_frame(self, message: PoseStamped) -> Array | None:
         frame, q = message.header.frame_id, self._watch.q

@@ -23,13 +23,15 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from rclpy.lifecycle import LifecycleNode
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.errors import InputError
-from robodyn_ros.nodes.client_library import RMWError
+from robodyn_ros.nodes.common.client_library import RECORDED, RCLError, RMWError
+from robodyn_ros.nodes.common.diagnostics import Faults
 from robodyn_ros.nodes.common.messages import HEADER, NANO, JointOrder, Stamp, decode, padding, to_trajectory
 from robodyn_ros.robot.pose import Array
 
@@ -217,6 +219,49 @@ def _is(encoded: bytes, message: Any) -> bool:
         return bool(deserialize_message(encoded, type(message)) == message)
     except RMWError:
         return False
+
+
+class Topic:
+    """A topic whose messages differ only in a stamp and some numbers.
+
+    Attributes:
+        name: of the topic.
+        subscribed: True if there was a subscriber at the latest check.
+        publisher: of rclpy.
+        template: the message.
+    """
+
+    def __init__(self, node: LifecycleNode, faults: Faults, topic: str, message: Any, n: int, *fields: str) -> None:
+        """
+        Args:
+            node: publishes.
+            faults: counts messages that could not be published.
+            topic: name of the topic.
+            message: with all that is constant.
+            n: count of numbers in each field.
+            fields: names of the fields that change.
+        """
+        self.subscribed = False
+        self._faults, self.name = faults, topic
+        self.publisher: Any = node.create_lifecycle_publisher(type(message), topic, RECORDED)
+        self.template = CdrTemplate(message, n, *fields)
+        # Without the publisher's check that the node is active: the loop sends only while it is.
+        self._write = self.publisher.handle.publish_raw
+
+    def refresh(self) -> None:
+        """Check whether there is a subscriber."""
+        self.subscribed = self.publisher.get_subscription_count() > 0
+
+    def publish(self, stamp: Stamp, **values: Array) -> None:
+        """Publish arrays (n,) under the names of the message's fields.
+
+        The middleware may refuse a message, for instance while a reliable subscriber takes none. The refusal is
+        counted, and the control of the arm continues.
+        """
+        try:
+            self._write(self.template.fill(stamp, **values))
+        except RCLError as problem:
+            self._faults.count("message not published", f"{self.name}: {problem}")
 
 
 BYTE_ORDERS = {b"\x00\x00": ">", b"\x00\x01": "<"}

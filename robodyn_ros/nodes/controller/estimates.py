@@ -19,10 +19,9 @@ from rclpy.task import Future
 from robodyn_ros.control.laws.base import checked_result
 from robodyn_ros.control.laws.memory_file import LawMemory, memory_of, read_memory, write_memory
 from robodyn_ros.errors import ConfigurationError, NotReadyError, RobodynError
+from robodyn_ros.nodes.common.client_library import LATCHED, steady_timer
 from robodyn_ros.nodes.common.parameters import NodeParameters
-from robodyn_ros.nodes.common.qos import LATCHED
 from robodyn_ros.nodes.common.threads import BackgroundTask
-from robodyn_ros.nodes.common.timers import steady_timer
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
 
 PERIOD = 0.5
@@ -85,14 +84,11 @@ class Estimates:
         except RobodynError as problem:
             self._node.get_logger().error(f"{FILE}: {problem}")
 
-    def destroy(self) -> None:
-        """Save the learnt values, and withdraw the topic."""
+    def end(self) -> None:
+        """Save the learnt values, and answer the service call that waits."""
         self.save_if_named()
         self._answer_if_saved()
         self._answer(NotReadyError("the controller was cleaned up"))
-        for timer in (self._timer, self._poll):
-            self._node.destroy_timer(timer)
-        self._node.destroy_publisher(self._publisher)
 
     @property
     def _path(self) -> str:
@@ -156,7 +152,7 @@ class Estimates:
         """Give the law its memory from the file; the change of the efforts is blended in."""
         learnt = self._read()
         if learnt is not None:
-            self._loop.apply(self._loop.settings, learnt)
+            self._loop.control.apply(self._loop.control.settings, learnt)
 
     def _publish(self) -> None:
         """Publish the estimates if they have changed."""

@@ -28,10 +28,8 @@ from robodyn_ros.control.reference.action_goal import ActionGoal, GoalResult, go
 from robodyn_ros.control.reference.tolerances import Tolerances
 from robodyn_ros.control.step import Command
 from robodyn_ros.errors import InputError, RobodynError
-from robodyn_ros.nodes.client_library import rclpy_implementation
+from robodyn_ros.nodes.common.client_library import RELIABLE, rclpy_implementation, steady_timer
 from robodyn_ros.nodes.common.messages import seconds
-from robodyn_ros.nodes.common.qos import RELIABLE
-from robodyn_ros.nodes.common.timers import steady_timer
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
 
 STATE_PERIOD = 0.02
@@ -147,16 +145,10 @@ class ControllerState:
             loop: has the states.
         """
         kind: Any = import_module("control_msgs.msg").JointTrajectoryControllerState
-        self._node, self._loop = node, loop
         self._message = kind(joint_names=list(loop.robot.joint_names))
         self._publisher: Any = node.create_lifecycle_publisher(kind, "~/controller_state", RELIABLE)
         self._due, self._is_wanted = 0.0, False
         loop.onlookers.append(self._on_command)
-
-    def destroy(self) -> None:
-        """Withdraw the topic."""
-        self._loop.onlookers.remove(self._on_command)
-        self._node.destroy_lifecycle_publisher(self._publisher)
 
     def _on_command(self, stamp: Time, command: Command) -> bool:
         now = perf_counter()
@@ -182,19 +174,14 @@ class QueryState:
             node: serves.
             loop: has the reference.
         """
-        self._node, self._loop = node, loop
-        kind: Any = import_module("control_msgs.srv").QueryTrajectoryState
-        self._service = node.create_service(kind, "~/query_state", self._on_query)
-
-    def destroy(self) -> None:
-        """Withdraw the service."""
-        self._node.destroy_service(self._service)
+        self._loop = loop
+        node.create_service(import_module("control_msgs.srv").QueryTrajectoryState, "~/query_state", self._on_query)
 
     def _on_query(self, request: Any, response: Any) -> Any:
         try:
             self._loop.references.check_open()
-            now, _ = self._loop.expected(0.0)
-            _, reference = self._loop.expected(seconds(request.time) - now)
+            now, _ = self._loop.control.expected(0.0)
+            _, reference = self._loop.control.expected(seconds(request.time) - now)
         except RobodynError as problem:
             response.success, response.message = False, str(problem)
             return response
@@ -221,7 +208,7 @@ def fill(command: Command, reference: Any, state: Any, error: Any) -> None:
 def _tolerances(loop: ClosedLoop, goal: Any) -> Tolerances:
     path, end = ([(item.name, item.position) for item in items] for items in (goal.path_tolerance, goal.goal_tolerance))
     time = seconds(goal.goal_time_tolerance)
-    return goal_tolerances(loop.settings.tolerances, loop.robot.joint_names, path, end, time)
+    return goal_tolerances(loop.control.settings.tolerances, loop.robot.joint_names, path, end, time)
 
 
 TRAJECTORY_INTERFACE: tuple[Callable[[LifecycleNode, ClosedLoop], Any], ...] = (

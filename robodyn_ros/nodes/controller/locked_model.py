@@ -12,7 +12,6 @@ at another position when the first state comes, states are refused; if it moves 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from rclpy.node import Node
@@ -21,9 +20,9 @@ from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.inertial_parameters import locked_parameters
 from robodyn_ros.errors import NotReadyError
 from robodyn_ros.nodes.common.arm_parameters import locked_position
+from robodyn_ros.nodes.common.client_library import steady_timer
 from robodyn_ros.nodes.common.diagnostics import Faults
 from robodyn_ros.nodes.common.parameters import NodeParameters
-from robodyn_ros.nodes.common.timers import steady_timer
 from robodyn_ros.robot import LockedJoints, Robot
 from robodyn_ros.robot.pose import Array
 
@@ -66,7 +65,6 @@ class LockedModel:
         self._carrying = [joints.names.index(name) for name in joints.carrying]
         self._geometry = self._q[self._carrying]
         self._told: Dynamics | None = None
-        self._timer: Any = None
         self._moved = False  # True while a joint that carries the arm is not where the model has it
         for name, position in zip(joints.names, self._q, strict=True):
             if self._given[name] is not None:
@@ -84,12 +82,7 @@ class LockedModel:
             dynamics: returns the model in use.
         """
         if self.names:
-            self._timer = steady_timer(self._node, PERIOD, lambda: self._update(dynamics()))
-
-    def destroy(self) -> None:
-        """Stop the updates of the model."""
-        if self._timer is not None:
-            self._node.destroy_timer(self._timer)
+            steady_timer(self._node, PERIOD, lambda: self._update(dynamics()))
 
     def check(self) -> None:
         """Check that the joints that carry the arm are where the model has them.

@@ -38,15 +38,15 @@ from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.loop_settings import make_loop_settings, with_streams
 from robodyn_ros.control.motion.tool_motion import ToolMotion
 from robodyn_ros.errors import NotReadyError, RobodynError
-from robodyn_ros.nodes.common.arm_parameters import joint_order, locked_joints, make_transmission
-from robodyn_ros.nodes.common.description import DescriptionSource
+from robodyn_ros.nodes.common.arm_parameters import DescriptionSource, joint_order, make_transmission
+from robodyn_ros.nodes.common.client_library import on_topic, once_running, say_awaited
 from robodyn_ros.nodes.common.diagnostics import UNFORESEEN, Diagnostics, ExceptionGuard, Faults, Report, library_log
-from robodyn_ros.nodes.common.executor import Exit, run
-from robodyn_ros.nodes.common.messages import respond, respond_later
+from robodyn_ros.nodes.common.executor import Exit
+from robodyn_ros.nodes.common.messages import serve, serve_later
 from robodyn_ros.nodes.common.parameters import NodeParameters, begin_arm, end_arm, mention_unknown
 from robodyn_ros.nodes.common.scheduling import Scheduling
-from robodyn_ros.nodes.common.timers import on_topic, once_running, say_awaited
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
+from robodyn_ros.nodes.controller.contact import ContactTopics
 from robodyn_ros.nodes.controller.estimates import Estimates
 from robodyn_ros.nodes.controller.follow_joint_trajectory import (
     TRAJECTORY_INTERFACE,
@@ -55,6 +55,7 @@ from robodyn_ros.nodes.controller.follow_joint_trajectory import (
 )
 from robodyn_ros.nodes.controller.locked_model import LockedModel
 from robodyn_ros.nodes.controller.parameters import (
+    Switching,
     declare_choice_of_joints,
     declare_joint_parameters,
     declare_node_parameters,
@@ -64,13 +65,9 @@ from robodyn_ros.nodes.controller.parameters import (
 from robodyn_ros.nodes.controller.payload import PayloadEstimation
 from robodyn_ros.nodes.controller.realtime.thread import CODE as THREAD
 from robodyn_ros.nodes.controller.realtime.thread import prepare_thread
-from robodyn_ros.nodes.controller.switching import Switching
-from robodyn_ros.nodes.controller.tool.contact import ContactTopics
-from robodyn_ros.nodes.controller.tool.frames import Frames
-from robodyn_ros.nodes.controller.tool.streams import StreamInput
-from robodyn_ros.nodes.controller.tool.target import TargetInput, ToolPose
+from robodyn_ros.nodes.controller.tool import Frames, StreamInput, TargetInput, ToolPose
 from robodyn_ros.plugins import raised
-from robodyn_ros.robot import Robot
+from robodyn_ros.robot import LockedJoints, Robot
 from robodyn_ros.robot.robot import tip
 
 DESTROY: dict[str, Callable[[Any, Any], object]] = {
@@ -118,18 +115,19 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
         self._known: dict[str, float] = {}  # positions of locked joints, kept after a cleanup
         self._scheduling = Scheduling(self)
         self._description = DescriptionSource(self, self._on_description)
-        self.create_service(SetBool, "~/enable", self._on_enable)
-        self.create_service(Trigger, "~/hold", self._on_hold)
-        self.create_service(Trigger, "~/tare", self._on_tare)
-        self.create_service(Trigger, "~/estimate_payload", self._on_estimate_payload)
-        self.create_service(Trigger, "~/save_estimates", self._on_save_estimates)
+        serve(self, SetBool, "~/enable", self._on_enable)
+        serve(self, Trigger, "~/hold", self._on_hold)
+        serve(self, Trigger, "~/tare", lambda _: self._parts().contact.tare())
+        serve_later(self, "~/estimate_payload", lambda: self._parts().payload.begin())
+        serve_later(self, "~/save_estimates", lambda: self._parts().estimates.begin_to_save())
         self._action = FollowJointTrajectory(self, self._loop) if is_available() else None
         self.add_on_set_parameters_callback(self._check_change)
         self.add_post_set_parameters_callback(self._apply_change)
         self._diagnostics = Diagnostics(self, self._report)
         say_awaited(self, self._awaited, self._diagnostics.publish)
-        starts_itself = self.get_parameter("autostart").value
-        self._autostart = Autostart(self, lambda: self._description.known, end) if starts_itself else None
+        self._end, self._has_started = end, False
+        self._starts_itself: bool = self.get_parameter("autostart").value
+        once_running(self, self._start_if_ready)
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Make the model and the controller; if that fails, nothing of them remains."""
@@ -161,7 +159,6 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
         gc.collect()
         gc.freeze()
         self._frozen = True
-        self._scheduling.begin(python=not self._loop().is_realtime)
         return answer
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -209,7 +206,7 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
         self._scheduling.end()
         configured, self._configured = self._configured, None
         if configured is not None:
-            self.guarded(configured.destroy)()
+            self.guarded(configured.end)()
         del configured
         for kind, destroy in DESTROY.items():
             for entity in entities(self, kind) - self._lasting:
@@ -226,31 +223,29 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
         if self._configured is not None:
             text = "the model stays as it is; the new description is used when the node is configured again"
             self.faults.count("robot_description changed", text)
-        elif self._autostart is not None:
-            self._autostart.attempt()
+        else:
+            self._start_if_ready()
 
-    def _on_enable(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
-        def enable() -> str:
-            self._loop().enable(request.data)
-            return "enabled" if request.data else "disabled: no commands are sent"
+    def _start_if_ready(self) -> None:
+        """Configure and activate the node once, when it is to start itself and there is a description.
 
-        return respond(response, enable)
+        If that fails, the process ends with code 1.
+        """
+        if self._has_started or not self._starts_itself or not self._description.known:
+            return
+        self._has_started = True
+        for trigger in (self.trigger_configure, self.trigger_activate):
+            if trigger() != TransitionCallbackReturn.SUCCESS:
+                self._end(1)
+                return
 
-    def _on_hold(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        def hold() -> str:
-            self._loop().hold()
-            return "held"
+    def _on_enable(self, request: SetBool.Request) -> str:
+        self._loop().enable(request.data)
+        return "enabled" if request.data else "disabled: no commands are sent"
 
-        return respond(response, hold)
-
-    def _on_tare(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        return respond(response, lambda: self._parts().contact.tare())
-
-    async def _on_estimate_payload(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        return await respond_later(response, lambda: self._parts().payload.begin())
-
-    async def _on_save_estimates(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        return await respond_later(response, lambda: self._parts().estimates.begin_to_save())
+    def _on_hold(self, request: Trigger.Request) -> str:
+        self._loop().hold()
+        return "held"
 
     def _check_change(self, parameters: list[Parameter]) -> SetParametersResult:
         """Prepare a change of parameters, or refuse it; nothing has changed yet."""
@@ -291,7 +286,7 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
     def _awaited(self) -> str:
         """Inputs that are missing before the arm can be controlled; "" if none, or if there is a problem."""
         if self._configured is None:
-            return "" if self._failure or self._autostart is None else self._description.awaited
+            return "" if self._failure or not self._starts_itself else self._description.awaited
         is_waiting = self._configured.loop.state == "waiting"
         return f"usable joint states {on_topic(self, 'joint_states')}" if is_waiting else ""
 
@@ -341,7 +336,7 @@ class ConfiguredController:
         begin_arm(node)
         declare_choice_of_joints(node, whole)
         parameters = NodeParameters(node)
-        self._locked = LockedModel(node, locked_joints(parameters, whole), known, faults)
+        self._locked = LockedModel(node, LockedJoints(whole, parameters["joints"]), known, faults)
         robot = self._locked.robot
         declare_joint_parameters(node, robot)
         end_arm(node)
@@ -360,14 +355,14 @@ class ConfiguredController:
         )
         self._faults = faults
         self.loop = ClosedLoop(node, loop, joints, transmission, faults, self._locked)
-        self._locked.follow(lambda: self.loop.dynamics)
+        self._locked.follow(lambda: self.loop.control.dynamics)
         self.switching = Switching(node, self.loop, faults)
         self._frames = Frames(node, self.loop)
-        self._streams = StreamInput(node, self.loop, loop, self._frames)
+        self._streams = StreamInput(node, self.loop, self._frames)
         self._target = TargetInput(node, self.loop, motion, self._frames, report)
         self._tool = ToolPose(node, self.loop, tool)
         self._trajectories = [kind(node, self.loop) for kind in TRAJECTORY_INTERFACE] if is_available() else []
-        self.contact = ContactTopics(node, self.loop, loop, transmission)
+        self.contact = ContactTopics(node, self.loop, transmission)
         self.estimates = Estimates(node, self.loop)
         self.payload = PayloadEstimation(node, self.loop)
 
@@ -391,26 +386,14 @@ class ConfiguredController:
             values["target"] = self._target.state
         if self._streams.state:
             values["stream"] = self._streams.state
-        values["restarts"] = self.loop.restarts
+        values["restarts"] = self.loop.control.restarts
         return values
 
-    def destroy(self) -> None:
-        """Send the final command, and withdraw the topics."""
+    def end(self) -> None:
+        """Send the final command, answer the services that wait, and save the learnt values; the topics stay."""
         self.loop.deactivate()
-        for part in (
-            self._locked,
-            self.payload,
-            self.estimates,
-            self.contact,
-            *self._trajectories,
-            self._tool,
-            self._target,
-            self._streams,
-            self._frames,
-            self.switching,
-            self.loop,
-        ):
-            part.destroy()
+        self.payload.end()
+        self.estimates.end()
 
 
 def _tool_motion(node: LifecycleNode, robot: Robot, tool: str) -> ToolMotion | None:
@@ -420,34 +403,3 @@ def _tool_motion(node: LifecycleNode, robot: Robot, tool: str) -> ToolMotion | N
     except NotReadyError as problem:
         node.get_logger().warning(f"no ~/goal_pose: {problem}")
         return None
-
-
-class Autostart:
-    """Configures and activates a node once, as soon as it is ready; if that fails the process ends with code 1."""
-
-    def __init__(self, node: LifecycleNode, ready: Callable[[], bool], end: Exit) -> None:
-        """
-        Args:
-            node: started when it spins.
-            ready: returns whether all inputs of configuring are there.
-            end: ends the process.
-        """
-        self._node = node
-        self._ready = ready
-        self._end = end
-        self._done = False
-        once_running(node, self.attempt)
-
-    def attempt(self) -> None:
-        """Start the node if it is ready and was not started yet; to be called when an input has come."""
-        if self._done or not self._ready():
-            return
-        self._done = True
-        started = (self._node.trigger_configure, self._node.trigger_activate)
-        if not all(trigger() == TransitionCallbackReturn.SUCCESS for trigger in started):
-            self._end(1)
-
-
-def main() -> int:
-    """Run the controller."""
-    return run(ControllerNode)

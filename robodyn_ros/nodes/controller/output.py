@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Outputs of the controller: commands, their terms, and statistics for the diagnostics."""
+"""Outputs of the controller: commands and their terms, statistics for the diagnostics, and reports of faults."""
 
 from __future__ import annotations
 
@@ -11,21 +11,30 @@ from typing import Any
 
 import numpy as np
 from rclpy.lifecycle import LifecycleNode
+from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension, MultiArrayLayout
 
+from robodyn_ros.control.faults.active_fault import ActiveFault
+from robodyn_ros.control.faults.table import FAULTS
+from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.motion.mit_mode import MitCommand
 from robodyn_ros.control.step import Command
-from robodyn_ros.nodes.client_library import RCLError
-from robodyn_ros.nodes.common.diagnostics import Faults
+from robodyn_ros.nodes.common.client_library import wait_until_delivered
+from robodyn_ros.nodes.common.diagnostics import PAUSE, Faults
 from robodyn_ros.nodes.common.messages import Stamp
-from robodyn_ros.nodes.common.qos import RECORDED, wait_until_delivered
-from robodyn_ros.nodes.controller.cdr import CdrTemplate
-from robodyn_ros.nodes.controller.realtime.thread import CommandTopic
+from robodyn_ros.nodes.controller.cdr import Topic
 from robodyn_ros.robot.pose import Array
 
 TERMS = ("gravity", "coriolis", "inertia", "friction", "feedback", "total")
 """The terms of the control law with a topic ``~/efforts/<term>`` of their own."""
+
+
+LASTING = 1.0
+"""Time at the effort limit in every command after which a joint is reported as a problem [s]."""
+
+PUBLISHERS_ALLOWED = {"~/commands": 1, "~/joint_commands": 1, "~/mit_commands": 1, "~/reference": 1}
+"""Topic → greatest number of its publishers; that of ``joint_states`` is a setting."""
 
 
 class Output:
@@ -33,6 +42,7 @@ class Output:
 
     Attributes:
         order: for each joint of ``~/commands``, its index in the arm's order, (n,).
+        commands: ``~/joint_commands`` and ``~/commands``; a thread may publish on them in place of this object.
     """
 
     def __init__(self, node: LifecycleNode, faults: Faults, arm: tuple[str, ...], joints: tuple[str, ...]) -> None:
@@ -43,28 +53,18 @@ class Output:
             arm: names of the arm's joints, in its order.
             joints: the same names in the order of ``~/commands``.
         """
-        self._node = node
         n = len(arm)
         self.order = np.array([arm.index(name) for name in joints], dtype=np.intp)
-        self._order = None if arm == joints else self.order
-        self._joint_commands = Topic(node, faults, "~/joint_commands", JointState(name=joints), n, "effort")
-        self._commands = Topic(node, faults, "~/commands", Float64MultiArray(), n, "data")
+        stamped = Topic(node, faults, "~/joint_commands", JointState(name=joints), n, "effort")
+        self.commands = stamped, Topic(node, faults, "~/commands", Float64MultiArray(), n, "data")
         self._mit = Topic(node, faults, "~/mit_commands", mit_message(n), len(MitCommand._fields) * n, "data")
         self._terms = {
             term: Topic(node, faults, f"~/efforts/{term}", JointState(name=arm), n, "effort") for term in TERMS
         }
         self._error = Topic(node, faults, "~/tracking_error", JointState(name=arm), n, "position", "velocity")
-        self._all = (self._joint_commands, self._commands, self._mit, self._error, *self._terms.values())
+        self._all = (*self.commands, self._mit, self._error, *self._terms.values())
         self._subscribed_terms: list[tuple[str, Topic]] = []
         self.refresh()
-
-    def command_topics(self) -> tuple[CommandTopic, CommandTopic]:
-        """``~/joint_commands`` and ``~/commands``, for the thread that publishes in place of this object."""
-        stamped, plain = self._joint_commands, self._commands
-        return (
-            CommandTopic("~/joint_commands", stamped.publisher.handle, stamped.template, "effort"),
-            CommandTopic("~/commands", plain.publisher.handle, plain.template, "data"),
-        )
 
     def refresh(self) -> None:
         """Check which topics have subscribers; a check before every message would take too long."""
@@ -74,12 +74,12 @@ class Output:
 
     def publish_command(self, stamp: Stamp, effort: Array) -> None:
         """Publish efforts (n,) in the arm's order; a command has the stamp of its state."""
-        if self._order is not None:
-            effort = effort[self._order]
-        if self._joint_commands.subscribed:
-            self._joint_commands.publish(stamp, effort=effort)
-        if self._commands.subscribed:
-            self._commands.publish(stamp, data=effort)
+        effort = effort[self.order]
+        stamped, plain = self.commands
+        if stamped.subscribed:
+            stamped.publish(stamp, effort=effort)
+        if plain.subscribed:
+            plain.publish(stamp, data=effort)
 
     @property
     def tells_mit(self) -> bool:
@@ -89,11 +89,11 @@ class Output:
     def publish_mit(self, stamp: Stamp, command: MitCommand) -> None:
         """Publish a command in MIT mode, in the arm's order and at the motors."""
         rows = np.column_stack(command)
-        self._mit.publish(stamp, data=(rows if self._order is None else rows[self._order]).ravel())
+        self._mit.publish(stamp, data=rows[self.order].ravel())
 
     def wait_until_delivered(self) -> None:
         """Wait until reliable subscribers have the last command."""
-        for topic in (self._joint_commands, self._commands, self._mit):
+        for topic in (*self.commands, self._mit):
             wait_until_delivered(topic.publisher)
 
     @property
@@ -104,7 +104,7 @@ class Output:
     def publish_terms(self, stamp: Stamp, command: Command) -> None:
         """Publish the terms of a command that have subscribers; the reaction to a fault has no terms."""
         # The command is out, so there is time for this check: a new subscriber misses one command at most.
-        for topic in (self._joint_commands, self._commands, self._mit):
+        for topic in (*self.commands, self._mit):
             topic.refresh()
         if command.efforts is None or command.reference is None or command.error is None or command.state is None:
             return
@@ -112,11 +112,6 @@ class Output:
             topic.publish(stamp, effort=getattr(command.efforts, term))
         if self._error.subscribed:
             self._error.publish(stamp, position=command.error, velocity=command.reference.qd - command.state[1])
-
-    def destroy(self) -> None:
-        """Withdraw the topics."""
-        for topic in self._all:
-            self._node.destroy_lifecycle_publisher(topic.publisher)
 
 
 def mit_message(n: int) -> Float64MultiArray:
@@ -127,52 +122,6 @@ def mit_message(n: int) -> Float64MultiArray:
         MultiArrayDimension(label=" ".join(MitCommand._fields), size=count, stride=count),
     ]
     return Float64MultiArray(layout=MultiArrayLayout(dim=dimensions))
-
-
-class Topic:
-    """A topic whose messages differ only in a stamp and some numbers.
-
-    Attributes:
-        subscribed: True if there was a subscriber at the latest check.
-        publisher: of rclpy.
-        template: the message.
-    """
-
-    def __init__(self, node: LifecycleNode, faults: Faults, topic: str, message: Any, n: int, *fields: str) -> None:
-        """
-        Args:
-            node: publishes.
-            faults: counts messages that could not be published.
-            topic: name of the topic.
-            message: with all that is constant.
-            n: count of numbers in each field.
-            fields: names of the fields that change.
-        """
-        self.subscribed = False
-        self._faults, self._topic = faults, topic
-        self.publisher: Any = node.create_lifecycle_publisher(type(message), topic, RECORDED)
-        self.template = CdrTemplate(message, n, *fields)
-        # Without the publisher's check that the node is active: the loop sends only while it is.
-        self._write = self.publisher.handle.publish_raw
-
-    def refresh(self) -> None:
-        """Check whether there is a subscriber."""
-        self.subscribed = self.publisher.get_subscription_count() > 0
-
-    def publish(self, stamp: Stamp, **values: Array) -> None:
-        """Publish arrays (n,) under the names of the message's fields.
-
-        The middleware may refuse a message, for instance while a reliable subscriber takes none. The refusal is
-        counted, and the control of the arm continues.
-        """
-        try:
-            self._write(self.template.fill(stamp, **values))
-        except RCLError as problem:
-            self._faults.count("message not published", f"{self._topic}: {problem}")
-
-
-LASTING = 1.0
-"""Time at the effort limit in every command after which a joint is reported as a problem [s]."""
 
 
 class LoopStatistics:
@@ -316,3 +265,83 @@ class LoopStatistics:
         self._sent = 0
         self._latest = None
         self._limited = np.zeros((2, 1 + len(self._joints)), dtype=np.int64)
+
+
+class FaultReport:
+    """Counts each fault of a loop when it begins, and logs its end.
+
+    Attributes:
+        lasts: True from the report of a fault to the report of its end.
+    """
+
+    def __init__(self, loop: ControlLoop, faults: Faults, log: Any) -> None:
+        """
+        Args:
+            loop: whose faults are reported.
+            faults: counts them.
+            log: the node's logger.
+        """
+        self._loop, self._faults, self._log = loop, faults, log
+        self._last: ActiveFault | None = None
+        self.lasts = False
+
+    @property
+    def state(self) -> str:
+        """The active fault, and the reaction to it; "" if there is none."""
+        fault = self._loop.fault
+        latched = ", latched" if fault is not None and fault.latched else ""
+        return "" if fault is None else f"{FAULTS[fault.kind].words}: {fault.phase}{latched}"
+
+    def update(self, command: Command | None) -> None:
+        """Count a fault that has just begun, or log that one is over; to be called with each command."""
+        fault = self._loop.fault
+        if fault is self._last:
+            return
+        if fault is not None and command is not None:
+            self._faults.count(FAULTS[fault.kind].words, f"{command.problem}; the reaction is {fault.phase}")
+        elif fault is None:
+            self.say_over()
+        self._last, self.lasts = fault, fault is not None
+
+    def say_over(self) -> None:
+        """Log that a fault is over."""
+        self.lasts = False
+        self._log.info("the fault is over: the arm is held where it is", throttle_duration_sec=PAUSE)
+
+
+class PublisherConflicts:
+    """Scans topics for more publishers than are allowed.
+
+    A publisher with this node's own name may be one that the node has destroyed, of the configuration before: an
+    executor keeps it until it has handled earlier events. So it counts only if it is still there at the next scan.
+    """
+
+    def __init__(self, node: Node) -> None:
+        """
+        Args:
+            node: whose graph.
+        """
+        self._node = node
+        self._states = node.resolve_topic_name("joint_states")
+        self._allowed = {node.resolve_topic_name(topic): count for topic, count in PUBLISHERS_ALLOWED.items()}
+        self._suspected: set[str] = set()  # topics with more than one publisher of this node's name
+
+    def scan(self, state_publishers: int) -> str:
+        """The first topic with too many publishers, and their nodes; "" if there is none.
+
+        Args:
+            state_publishers: greatest number of publishers of ``joint_states``.
+        """
+        suspected, self._suspected = self._suspected, set()
+        own = self._node.get_name(), self._node.get_namespace()
+        for topic, most in (self._allowed | {self._states: state_publishers}).items():
+            if self._node.count_publishers(topic) <= most:
+                continue
+            found = self._node.get_publishers_info_by_topic(topic)
+            if all((info.node_name, info.node_namespace) == own for info in found):
+                self._suspected.add(topic)
+                if topic not in suspected:
+                    continue
+            names = sorted(info.node_name for info in found)
+            return f"{topic} has {len(names)} publishers ({', '.join(names)}), not {most}"
+        return ""

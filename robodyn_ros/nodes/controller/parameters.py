@@ -1,46 +1,66 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The controller's parameters, and the model that is made from them.
+"""The controller's parameters, the model that is made from them, and their changes while the arm moves.
 
 The parameters of the node are declared when it starts, those of the joints when it is configured, because only then are
 the joints known. All parameters that do not select the arm may change while the arm moves.
+
+A change takes effect between two commands, as a whole or not at all, and the change of the efforts is blended in.
+Gains, limits and runtime parameters of the model take effect at once. Another control law or dynamics plugin may take
+seconds to make: it is made beside the loop, after a dry run in a process of its own, and swapped in when it is ready.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
+from typing import Any
 
 from rclpy.node import Node
+from rclpy.parameter import Parameter
 
 from robodyn_ros import create_dynamics
 from robodyn_ros.control.contact.settings import FIXED, ContactSettings, JointContactSettings
 from robodyn_ros.control.drive_compensation import CompensationSettings
-from robodyn_ros.control.faults.dry_run import check_model
+from robodyn_ros.control.faults.dry_run import check_model, dry_run
 from robodyn_ros.control.faults.settings import SafetySettings
 from robodyn_ros.control.faults.table import REACTIONS
 from robodyn_ros.control.laws.gains import JointGains
-from robodyn_ros.control.loop_settings import PAYLOAD, law_settings, limit_specs, model_parameters
+from robodyn_ros.control.loop import ControlLoop
+from robodyn_ros.control.loop_settings import (
+    PAYLOAD,
+    LoopSettings,
+    law_settings,
+    limit_specs,
+    make_loop_settings,
+    model_parameters,
+    with_streams,
+)
 from robodyn_ros.control.motion.mit_mode import MitSettings
 from robodyn_ros.control.motion.payload_motion import PayloadSettings
 from robodyn_ros.control.motion.tool_motion import ToolSettings
 from robodyn_ros.control.motion.tool_stream import StreamSettings
 from robodyn_ros.control.reference.tolerances import GoalSettings, JointTolerances
 from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.errors import NotReadyError, RobodynError
 from robodyn_ros.nodes.common.arm_parameters import (
+    DESCRIPTION,
+    declare_description,
     declare_joints,
     declare_locked,
     declare_model,
     declare_transmissions,
 )
-from robodyn_ros.nodes.common.description import NAME as DESCRIPTION
-from robodyn_ros.nodes.common.description import declare_description
-from robodyn_ros.nodes.common.diagnostics import DiagnosticsSettings
+from robodyn_ros.nodes.common.client_library import steady_timer
+from robodyn_ros.nodes.common.diagnostics import DiagnosticsSettings, Faults
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings, declare_spec, refuse_former
 from robodyn_ros.nodes.common.scheduling import SchedulingSettings, declare_scheduling
-from robodyn_ros.plugins import available
+from robodyn_ros.nodes.common.threads import BackgroundTask
+from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
+from robodyn_ros.plugins import available, find, raised
 from robodyn_ros.robot import Joint, Robot
-from robodyn_ros.settings import TOOL, check_settings, choice
+from robodyn_ros.settings import TOOL, CheckedSettings, choice
 
 FIXED_WHILE_CONFIGURED = (
     DESCRIPTION,
@@ -59,8 +79,15 @@ possible; ``off``, the callback of the states in Python.
 """
 
 
+POLL_PERIOD = 0.05
+"""Time between two checks that a new law or model is ready [s]."""
+
+FAULT = "switch failed"
+"""Name under which accepted changes that fail are counted."""
+
+
 @dataclass(frozen=True)
-class RealtimeSettings:
+class RealtimeSettings(CheckedSettings):
     """Where the control loop runs."""
 
     realtime: str = choice(
@@ -68,9 +95,6 @@ class RealtimeSettings:
         "whether a thread in C, which does not wait for Python, runs the loop; auto: if possible",
         choices=lambda: REALTIME,
     )
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 def is_fixed_while_configured(name: str) -> bool:
@@ -151,3 +175,117 @@ def make_dynamics(parameters: NodeParameters, robot: Robot) -> Dynamics:
     dynamics = create_dynamics(parameters["dynamics"], robot, **model_parameters(parameters, robot))
     check_model(dynamics)
     return dynamics
+
+
+class Switching:
+    """Changes the settings, the law and the model of a controller while the arm moves.
+
+    Attributes:
+        running: names of the dynamics plugin and of the control law in use.
+    """
+
+    def __init__(self, node: Node, loop: ClosedLoop, faults: Faults) -> None:
+        """
+        Args:
+            node: whose parameters.
+            loop: the loop that is changed.
+            faults: counts failed changes.
+        """
+        parameters = NodeParameters(node)
+        self.running: tuple[str, str] = (parameters["dynamics"], parameters["controller"])
+        self._node, self._loop, self._faults = node, loop, faults
+        self._task: BackgroundTask[tuple[tuple[str, str], Dynamics]] | None = None
+        self._timer = steady_timer(node, POLL_PERIOD, self._swap_if_ready)
+        self._timer.cancel()  # it runs while a task does
+
+    def check(self, parameters: NodeParameters) -> Callable[[], None]:
+        """Check a change of parameters; nothing has changed yet.
+
+        Returns:
+            A function that makes the change.
+
+        Raises:
+            RobodynError: the change cannot be made; the message has the reason.
+        """
+        names = parameters["dynamics"], parameters["controller"]
+        settings, model = self._tried(parameters)
+
+        def change() -> None:
+            dynamics = settings.controller.dynamics
+            before = {name: getattr(dynamics.parameters, name) for name in model}
+            try:
+                dynamics.configure(**model)
+                self._loop.control.apply(settings)
+            except Exception:
+                dynamics.configure(**before)
+                raise
+            if names == self.running:
+                self._task = None
+            elif self._task is None:
+                self._start_task(*names)
+
+        if names != self.running:
+            for kind, name in zip(("dynamics", "controllers"), names, strict=True):
+                find(kind, name)  # the dry run imports it
+            if self._task is not None and self._task.name != " and ".join(names):
+                raise NotReadyError(f"a switch to {self._task.name} is under way")
+        return change
+
+    def _tried(self, parameters: NodeParameters) -> tuple[LoopSettings, dict[str, Any]]:
+        """The loop's settings and the model's runtime parameters, after a trial at the arm's position.
+
+        Raises:
+            RobodynError: a value is wrong, or the law or the model fails with it.
+        """
+        dynamics, model = self._loop.control.dynamics, model_parameters(parameters, self._loop.robot)
+        before = {name: getattr(dynamics.parameters, name) for name in model}
+        dynamics.configure(**model)
+        try:
+            settings = with_streams(make_loop_settings(parameters, dynamics, self.running[1]), parameters)
+            self._loop.control.try_out(settings)
+        except RobodynError:
+            raise
+        except Exception as problem:  # of a plugin
+            raise NotReadyError(f"the model fails with these parameters: {raised(problem)}") from problem
+        finally:
+            dynamics.configure(**before)
+        return settings, model
+
+    def _start_task(self, dynamics: str, controller: str) -> None:
+        """Make and try another model in the background."""
+        robot, given = self._loop.robot, model_parameters(NodeParameters(self._node), self._loop.robot)
+
+        def make() -> tuple[tuple[str, str], Dynamics]:
+            dry_run(dynamics, controller, robot.urdf)
+            model = create_dynamics(dynamics, robot, **given)
+            check_model(model)
+            # Making another loop compiles everything; the running loop finds it compiled then.
+            ControlLoop.from_settings(make_loop_settings(NodeParameters(self._node), model, controller))
+            return (dynamics, controller), model
+
+        self._task = BackgroundTask(f"{dynamics} and {controller}", make)
+        self._timer.reset()
+
+    def _swap_if_ready(self) -> None:
+        """Swap in the new law and model if they are ready; if they failed, set the parameters back."""
+        task = self._task
+        if task is not None and not task.done:
+            return
+        self._timer.cancel()
+        if task is None:
+            return
+        self._task = None
+        try:
+            names, model = task.result()
+            parameters = NodeParameters(self._node)
+            model.configure(**model_parameters(parameters, self._loop.robot))
+            self._loop.control.apply(with_streams(make_loop_settings(parameters, model, names[1]), parameters))
+        except Exception as problem:  # of a plugin
+            self._faults.counts[FAULT] += 1
+            self._node.get_logger().error(f"{FAULT}: {raised(problem)}; the law and the model stay as they are")
+            dynamics, controller = self.running
+            back = [Parameter("dynamics", value=dynamics), Parameter("controller", value=controller)]
+            self._node.set_parameters_atomically(back)
+            return
+        self.running = names
+        self._node.get_logger().info(f"switched to {task.name}")

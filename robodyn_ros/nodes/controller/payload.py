@@ -29,11 +29,10 @@ from robodyn_ros.control.reference.tolerances import Tolerances
 from robodyn_ros.control.step import Command
 from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.errors import NotReadyError, RobodynError
+from robodyn_ros.nodes.common.client_library import LATCHED, steady_timer
 from robodyn_ros.nodes.common.messages import seconds
 from robodyn_ros.nodes.common.parameters import NodeParameters
-from robodyn_ros.nodes.common.qos import LATCHED
 from robodyn_ros.nodes.common.threads import BackgroundTask
-from robodyn_ros.nodes.common.timers import steady_timer
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.robot import tip
@@ -76,11 +75,9 @@ class PayloadEstimation:
         self._timer = steady_timer(node, POLL_PERIOD, self._poll)
         self._timer.cancel()  # it runs while a service call waits
 
-    def destroy(self) -> None:
-        """Withdraw the topic."""
+    def end(self) -> None:
+        """Answer the service call that waits."""
         self._respond(False, "the controller was cleaned up")
-        self._node.destroy_timer(self._timer)
-        self._node.destroy_publisher(self._publisher)
 
     def begin(self) -> Future:
         """Start the motion; the result is a future of success and message.
@@ -103,9 +100,8 @@ class PayloadEstimation:
         assert command.reference is not None
         assert command.error is not None
         settings = NodeParameters(self._node).settings(PayloadSettings, PREFIX)
-        trajectory = payload_motion(
-            self._loop.dynamics, command.reference.q, command.effort, self._loop.settings.limits, settings
-        )
+        loop = self._loop.control
+        trajectory = payload_motion(loop.dynamics, command.reference.q, command.effort, loop.settings.limits, settings)
         anything = Tolerances.none(self._loop.robot.n)
         path = DEVIATION * settings.distances(self._loop.robot) + 2.0 * np.abs(command.error)
         tolerances = Tolerances(path, anything.goal, anything.speed, anything.time)
@@ -170,7 +166,7 @@ class PayloadEstimation:
         """Estimate the payload, in a thread, with a model of its own."""
         from robodyn_ros.identification.estimation.payload import estimate_online  # SciPy would delay the node's start
 
-        given = self._loop.dynamics.parameters
+        given = self._loop.control.dynamics.parameters
         known = {name: getattr(given, name) for name in ("gravity", "armature", "inertial")}
         t, q, effort, usable = map(np.array, zip(*rows, strict=True))
         link = NodeParameters(self._node)[TOOL.name] or tip(self._loop.robot)

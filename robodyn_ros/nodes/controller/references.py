@@ -33,9 +33,9 @@ from robodyn_ros.control.reference.following import Following, PreparedTrajector
 from robodyn_ros.control.reference.stream_velocity import StreamVelocity
 from robodyn_ros.control.reference.tolerances import Tolerances
 from robodyn_ros.errors import InputError, NotReadyError, RobodynError
+from robodyn_ros.nodes.common.client_library import NEWEST, RELIABLE
 from robodyn_ros.nodes.common.diagnostics import PAUSE, Faults
 from robodyn_ros.nodes.common.messages import NANO, decode, to_reference, to_trajectory
-from robodyn_ros.nodes.common.qos import NEWEST, RELIABLE
 from robodyn_ros.nodes.common.threads import LargeMessages
 from robodyn_ros.nodes.controller.cdr import NoPointsError, check_size, read_trajectory_message
 from robodyn_ros.robot.pose import Array
@@ -80,11 +80,9 @@ class ReferenceInput:
         self._velocity = StreamVelocity(loop.core)
         self._positions: tuple[float, list[str], Reference] | None = None  # the last of a stream without velocities
         self._requests = -1  # the loop's count of requests after the last trajectory
-        self._subscriptions = [
-            node.create_subscription(JointState, "~/reference", self._on_reference, NEWEST, raw=True),
-            node.create_subscription(JointState, "~/target_joints", self._on_reference, NEWEST, raw=True),
-            node.create_subscription(Float64, "~/speed_scaling_input", self._on_speed, NEWEST),
-        ]
+        for topic in ("~/reference", "~/target_joints"):
+            node.create_subscription(JointState, topic, self._on_reference, NEWEST, raw=True)
+        node.create_subscription(Float64, "~/speed_scaling_input", self._on_speed, NEWEST)
         self._trajectories = LargeMessages(
             node, JointTrajectory, "~/joint_trajectory", RELIABLE, self._receive_trajectory
         )
@@ -132,12 +130,6 @@ class ReferenceInput:
         why = self._closed()
         if why:
             raise NotReadyError(f"the controller is {why}")
-
-    def destroy(self) -> None:
-        """Withdraw the topics."""
-        self._trajectories.destroy()
-        for subscription in self._subscriptions:
-            self._node.destroy_subscription(subscription)
 
     def _moved(self, names: Sequence[str], trajectory: Trajectory) -> tuple[Trajectory, list[str]]:
         """A trajectory without its locked joints, and the names of the others; locked joints are logged."""

@@ -186,6 +186,7 @@ class StateCallback:
     """The callback of ``joint_states``: from a state to its command, as fast as possible.
 
     Attributes:
+        loop, output, faults, statistics, locked: as given.
         active: True if commands are sent for states.
         mit: settings of commands in MIT mode; None if there are no such commands.
         position: of the latest state with a command, with the drives' count of turns, (n,); None before the first.
@@ -230,9 +231,8 @@ class StateCallback:
         self.onlookers: list[Callable[[Time, Command], bool]] = []
         self._ros_clock = node.get_clock()
         self._clock = self._ros_clock.handle  # without the objects that rclpy makes around each time
-        self._loop, self._transmission, self._output = loop, transmission, output
-        self._faults, self._statistics, self._report_fault = faults, statistics, report_fault
-        self._locked = locked
+        self.loop, self.output, self.faults, self.statistics, self.locked = loop, output, faults, statistics, locked
+        self._transmission, self._report_fault = transmission, report_fault
         self.states = StateMerger(loop.robot.joint_names, locked.names, locked.known)
         self._ignore_until = self._next_refresh = 0.0
         self.reset()
@@ -245,13 +245,17 @@ class StateCallback:
         self.latest = None
         self.states.reset()
 
+    def now(self) -> int:
+        """The time by the node's clock [ns]."""
+        return int(self._clock.get_now().nanoseconds)
+
     def on_state(self, data: bytes) -> None:
         """Publish the command for a serialized sensor_msgs/JointState."""
         begun, self.data = perf_counter(), data
         if not self.active or begun < self._ignore_until:
             return
-        now = self._clock.get_now().nanoseconds
-        loop, restarts = self._loop, self._loop.restarts
+        now = self.now()
+        loop, restarts = self.loop, self.loop.restarts
         try:
             # Read the bytes.
             measured = self.states.read(data, now, loop.settings.safety.state_timeout)
@@ -259,7 +263,7 @@ class StateCallback:
                 return
             if self.latest is None:
                 self.states.note_locked(data)
-                self._locked.check()
+                self.locked.check()
             stamp, position, velocity = measured
             if stamp == (0, 0):
                 stamp = divmod(now, NANO)
@@ -272,7 +276,7 @@ class StateCallback:
             time = stamp[0] + stamp[1] / NANO
             command = loop.update(time, now / NANO, q, qd)
         except RobodynError as problem:
-            self._faults.count(REFUSALS.get(type(problem), "state refused"), problem)
+            self.faults.count(REFUSALS.get(type(problem), "state refused"), problem)
             return
         # Publish the command.
         if command is not None:
@@ -283,23 +287,23 @@ class StateCallback:
 
     def _account(self, begun: float, stamp: Stamp, command: Command | None, has_restarted: bool) -> None:
         """Do what is not urgent: bookkeeping, statistics, and the terms of the command."""
-        done, overrun = perf_counter(), self._loop.settings.safety.overrun
+        done, overrun = perf_counter(), self.loop.settings.safety.overrun
         if done - begun > overrun:
             # The executor passes on all states that have come in the meantime, and all of them look new. If each took
             # as long as this one, the other callbacks would never run. Therefore ignore states for as long as it took.
             self._ignore_until = 2.0 * done - begun
         if has_restarted:
-            self._faults.count("states broke off", BROKE_OFF)
+            self.faults.count("states broke off", BROKE_OFF)
         if command is not None:
             when = Time(sec=stamp[0], nanosec=stamp[1])
             self.latest = when, command
             for listen in (*self.listeners, *self.onlookers):
                 listen(when, command)
-            self._statistics.add(begun, done, command, overrun)
-            self._output.publish_terms(stamp, command)
+            self.statistics.add(begun, done, command, overrun)
+            self.output.publish_terms(stamp, command)
         if begun >= self._next_refresh:
             self._next_refresh = begun + SUBSCRIBER_PERIOD
-            self._output.refresh()
+            self.output.refresh()
             self.states.note_locked(self.data)
         self._report_fault(command)
 
@@ -308,14 +312,14 @@ class StateCallback:
         measured = stamp[0] * NANO + stamp[1]
         newest = max(clock, measured)
         if newest < self._newest:
-            self._loop.reset_clock()
+            self.loop.reset_clock()
             self.states.reset()
         self._newest = newest
-        return newest if newest - measured > self._loop.settings.safety.state_timeout * NANO else measured
+        return newest if newest - measured > self.loop.settings.safety.state_timeout * NANO else measured
 
     def publish(self, stamp: Stamp, t: float, command: Command) -> None:
         """Publish a command for a time t [s]."""
-        self._output.publish_command(stamp, self._transmission.motor_effort(command.effort))
-        if self.mit is not None and self._output.tells_mit:
-            mit = self._loop.in_mit_mode(command, t, self.mit, self.position)
-            self._output.publish_mit(stamp, mit.at_motors(self._transmission))
+        self.output.publish_command(stamp, self._transmission.motor_effort(command.effort))
+        if self.mit is not None and self.output.tells_mit:
+            mit = self.loop.in_mit_mode(command, t, self.mit, self.position)
+            self.output.publish_mit(stamp, mit.at_motors(self._transmission))

@@ -29,12 +29,18 @@ from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 
 from robodyn_ros.errors import NotReadyError
-from robodyn_ros.nodes.common.arm_parameters import declare_joints, declare_model, joint_order, locked_joints
-from robodyn_ros.nodes.common.description import NAME as DESCRIPTION
-from robodyn_ros.nodes.common.description import declare_description, read_description
+from robodyn_ros.nodes.common.arm_parameters import (
+    DESCRIPTION,
+    declare_description,
+    declare_joints,
+    declare_model,
+    joint_order,
+    read_description,
+)
+from robodyn_ros.nodes.common.client_library import LATCHED
 from robodyn_ros.nodes.common.diagnostics import Diagnostics, DiagnosticsSettings, ExceptionGuard, Report
-from robodyn_ros.nodes.common.executor import Exit, run
-from robodyn_ros.nodes.common.messages import respond
+from robodyn_ros.nodes.common.executor import Exit
+from robodyn_ros.nodes.common.messages import serve
 from robodyn_ros.nodes.common.parameters import (
     NodeParameters,
     declare,
@@ -42,14 +48,11 @@ from robodyn_ros.nodes.common.parameters import (
     mention_unknown,
     refuse_former,
 )
-from robodyn_ros.nodes.common.qos import LATCHED
-from robodyn_ros.nodes.simulator.held_joints import HeldJoints
 from robodyn_ros.nodes.simulator.pace import Lockstep, RealTime
-from robodyn_ros.nodes.simulator.topics import CommandInput, SimulatorOutput, WrenchInput
-from robodyn_ros.robot import Robot
+from robodyn_ros.nodes.simulator.topics import CommandInput, HeldJoints, SimulatorOutput, WrenchInput
+from robodyn_ros.robot import LockedJoints, Robot
 from robodyn_ros.robot.robot import tip
-from robodyn_ros.settings import check_settings, setting, switch
-from robodyn_ros.simulation.hardware.hardware import Hardware
+from robodyn_ros.settings import CheckedSettings, setting, switch
 from robodyn_ros.simulation.hardware.settings import arm_groups, initial_positions, joint_groups, make_hardware
 from robodyn_ros.simulation.plant.mismatch import Mismatch
 
@@ -64,27 +67,21 @@ PAYLOAD = "mismatch.payload_mass"
 
 
 @dataclass(frozen=True)
-class SimulatorSettings:
+class SimulatorSettings(CheckedSettings):
     """Settings of the simulator node; each field's metadata describe it."""
 
     lockstep: bool = switch(
         False, "whether to wait for the answer to each state on joint_commands, instead of keeping to real time"
     )
 
-    def __post_init__(self) -> None:
-        check_settings(self)
-
 
 @dataclass(frozen=True)
-class PaceSettings:
+class PaceSettings(CheckedSettings):
     """Settings of the pace of time; each field's metadata describe it."""
 
     real_time_factor: float = setting(
         0.0, "simulated time per real time; 0: as real time, or in lockstep as fast as the answers come", "-", 0.0, 1e3
     )
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 class SimulatorNode(ExceptionGuard, Node):  # type: ignore[misc]
@@ -105,7 +102,7 @@ class SimulatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         parameters = NodeParameters(self)
         whole = read_description(self, parameters[DESCRIPTION])
         declare_choice_of_joints(self, whole)
-        locked = locked_joints(parameters, whole)
+        locked = LockedJoints(whole, parameters["joints"])
         start = np.array([parameters[f"initial_position.{name}"] for name in locked.names])
         robot = locked.robot(start) if locked.names else whole
         declare_joint_parameters(self, robot)
@@ -138,13 +135,13 @@ class SimulatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         outside = self._hardware.plant.outside
         outside.prepare()  # so that time does not pass while the first push waits for a compiler
         self._wrenches = WrenchInput(self, outside, tip(robot), WRENCH_TIMEOUT, self.faults)
-        self.create_service(SetBool, "~/pause", self._on_pause)
-        self.create_service(Trigger, "~/reset", self._on_reset)
-        self.create_service(Trigger, "~/step", self._on_step)
+        serve(self, SetBool, "~/pause", self._on_pause)
+        serve(self, Trigger, "~/reset", self._on_reset)
+        serve(self, Trigger, "~/step", self._on_step)
         self.add_on_set_parameters_callback(self._check_parameters)
         self.add_post_set_parameters_callback(self._on_parameters)
-        self._report = SimulatorReport(self._hardware, self._time, self._output, self._commands)
-        self._diagnostics = Diagnostics(self, lambda: self._report.make(self._paused))
+        self._restart_report()
+        self._diagnostics = Diagnostics(self, self._report)
         self.get_logger().info(f"{robot.name}: {robot.n} joints, states at {parameters['state_rate']:g} Hz")
         self._begin()
 
@@ -211,39 +208,62 @@ class SimulatorNode(ExceptionGuard, Node):  # type: ignore[misc]
 
     def _resume(self) -> None:
         """Let time pass, and measure its rate from here on."""
-        self._report.restart()
+        self._restart_report()
         self._time.start()
 
-    def _on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
-        def pause() -> str:
-            before, self._paused = self._paused, request.data
-            if self._paused:
-                self._time.stop()
-            elif before:
-                self._resume()
-            return "paused" if request.data else "running"
+    def _on_pause(self, request: SetBool.Request) -> str:
+        before, self._paused = self._paused, request.data
+        if self._paused:
+            self._time.stop()
+        elif before:
+            self._resume()
+        return "paused" if request.data else "running"
 
-        return respond(response, pause)
+    def _on_reset(self, request: Trigger.Request) -> str:
+        self._held.reset(self._hardware.plant.dynamics)
+        self._hardware.reset()
+        self._output.waiting.clear()
+        self._time.restart()
+        self._begin()
+        return "back at the start, at time 0"
 
-    def _on_reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        def reset() -> str:
-            self._held.reset(self._hardware.plant.dynamics)
-            self._hardware.reset()
-            self._output.waiting.clear()
-            self._time.restart()
-            self._begin()
-            return "back at the start, at time 0"
+    def _on_step(self, request: Trigger.Request) -> str:
+        if not self._paused:
+            raise NotReadyError("only a paused simulation can be stepped")
+        self._advance(self._steps)
+        return f"at {self._hardware.time:.9g} s"
 
-        return respond(response, reset)
+    def _restart_report(self) -> None:
+        """Measure the rate of time from here on."""
+        self._since = monotonic(), self._hardware.now, self._time.lost
 
-    def _on_step(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        def step() -> str:
-            if not self._paused:
-                raise NotReadyError("only a paused simulation can be stepped")
-            self._advance(self._steps)
-            return f"at {self._hardware.time:.9g} s"
+    def _report(self) -> Report:
+        """The report since the last one: above all the rate of time."""
+        hardware, (then, steps, lost) = self._hardware, self._since
+        self._restart_report()
+        values: dict[str, object] = {
+            "real-time factor": (hardware.now - steps) * self._step / (self._since[0] - then),
+            "simulated time [s]": hardware.time,
+            "states since start": self._output.states,
+            "commands since start": self._commands.accepted,
+            "longest time without a command [ms]": 1e3 * self._commands.take_gap(),
+            "lost time [s]": self._time.lost,
+        }
+        problem = self._time.problem or ("cannot keep up with real time" if self._time.lost > lost else "")
+        problem = self._output.clock_conflict() or problem
+        failure = hardware.failure
+        if failure is not None:
+            problem = f"the motion has ended: {failure}; call ~/reset to begin again"
+        return Report(hardware.plant.dynamics.robot.name, problem, self._state, values, failure is not None)
 
-        return respond(response, step)
+    @property
+    def _state(self) -> str:
+        """The state of the simulator, in a few words."""
+        if self._paused:
+            return "paused"
+        if self._hardware.held:
+            return "braked" if self._hardware.silent else "braked until the first command"
+        return "running, without commands" if self._hardware.silent else "running"
 
     def _check_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
         plant = self._hardware.plant
@@ -257,62 +277,7 @@ class SimulatorNode(ExceptionGuard, Node):  # type: ignore[misc]
                 self._hardware.plant.carry(parameter.value)
             if parameter.name == "real_time_factor":
                 self._time.set_factor(parameter.value)
-                self._report.restart()
-
-
-class SimulatorReport:
-    """The simulator's report to /diagnostics, above all the rate of its time."""
-
-    def __init__(
-        self,
-        hardware: Hardware,
-        time: Lockstep | RealTime,
-        output: SimulatorOutput,
-        commands: CommandInput,
-    ) -> None:
-        """
-        Args:
-            hardware: the simulated hardware.
-            time: its pace of time.
-            output: counts published states.
-            commands: counts accepted commands.
-        """
-        self._hardware = hardware
-        self._time = time
-        self._output = output
-        self._commands = commands
-        self.restart()
-
-    def restart(self) -> None:
-        """Measure the rate of time from here on."""
-        self._since = monotonic(), self._hardware.now, self._time.lost
-
-    def make(self, paused: bool) -> Report:
-        """The report since the last one or :meth:`restart`."""
-        hardware, (then, steps, lost) = self._hardware, self._since
-        self.restart()
-        values: dict[str, object] = {
-            "real-time factor": (hardware.now - steps) * hardware.plant.settings.step / (self._since[0] - then),
-            "simulated time [s]": hardware.time,
-            "states since start": self._output.states,
-            "commands since start": self._commands.accepted,
-            "longest time without a command [ms]": 1e3 * self._commands.take_gap(),
-            "lost time [s]": self._time.lost,
-        }
-        problem = self._time.problem or ("cannot keep up with real time" if self._time.lost > lost else "")
-        problem = self._output.clock_conflict() or problem
-        failure = hardware.failure
-        if failure is not None:
-            problem = f"the motion has ended: {failure}; call ~/reset to begin again"
-        return Report(hardware.plant.dynamics.robot.name, problem, self._state(paused), values, failure is not None)
-
-    def _state(self, paused: bool) -> str:
-        """The state of the simulator, in a few words."""
-        if paused:
-            return "paused"
-        if self._hardware.held:
-            return "braked" if self._hardware.silent else "braked until the first command"
-        return "running, without commands" if self._hardware.silent else "running"
+                self._restart_report()
 
 
 def declare_node_parameters(node: Node) -> None:
@@ -364,8 +329,3 @@ def declare_joint_parameters(node: Node, robot: Robot) -> None:
 def clock_steps(state_rate: float, state_steps: int) -> int:
     """Steps of the plant between two messages on /clock, a whole number of periods of the states."""
     return max(1, round(state_rate / CLOCK_RATE)) * state_steps
-
-
-def main() -> int:
-    """Run the simulator."""
-    return run(SimulatorNode)

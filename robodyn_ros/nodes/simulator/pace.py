@@ -14,9 +14,9 @@ from typing import Any
 
 from rclpy.node import Node
 
+from robodyn_ros.nodes.common.client_library import steady_timer
 from robodyn_ros.nodes.common.diagnostics import Faults
 from robodyn_ros.nodes.common.messages import NANO
-from robodyn_ros.nodes.common.timers import steady_timer
 
 WAKE_PERIOD = 1e-3
 """Shortest time between two checks for beats that are due [s]; a check takes time."""

@@ -1,7 +1,12 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The simulator's topics: commands in, joint states and ``/clock`` out."""
+"""The simulator's topics: commands in, joint states and ``/clock`` out; and the joints that it holds.
+
+The parameter ``joints`` omits the held joints. They hold any load, or go to the goals of ``locked_joints`` at their
+greatest speed: the fingers of a gripper, whose own controller is not simulated. Their load moves with them, in the
+plant's model too.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +21,20 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
+from robodyn_ros.dynamics.base import Dynamics
+from robodyn_ros.dynamics.inertial_parameters import locked_parameters
 from robodyn_ros.errors import InputError, RobodynError
+from robodyn_ros.nodes.common.client_library import NEWEST, RECORDED, RELIABLE
 from robodyn_ros.nodes.common.diagnostics import Faults
 from robodyn_ros.nodes.common.messages import NANO, JointOrder
-from robodyn_ros.nodes.common.qos import NEWEST, RECORDED, RELIABLE
-from robodyn_ros.nodes.simulator.held_joints import HeldJoints
 from robodyn_ros.nodes.simulator.pace import Lockstep
+from robodyn_ros.robot import LockedJoints
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.hardware.sensors import SensorReading
 from robodyn_ros.simulation.plant.external_forces import ExternalForces
+
+SPEED = 1.0
+"""Speed of a joint whose URDF names no limit [rad/s] or [m/s]."""
 
 
 class OtherJointsError(InputError):
@@ -229,3 +239,72 @@ class SimulatorOutput:
 
     def _nanoseconds(self, steps: int) -> int:
         return round(steps * self._step * NANO)
+
+
+class HeldJoints:
+    """The joints that are held, and their goals.
+
+    Attributes:
+        names: of the k held joints.
+        q: their positions (k,) in [rad] or [m].
+        qd: their velocities (k,) in [rad/s] or [m/s].
+    """
+
+    def __init__(self, node: Node, joints: LockedJoints, start: Array, faults: Faults) -> None:
+        """
+        Args:
+            node: the subscriber.
+            joints: those that are held.
+            start: their initial positions (k,) in [rad] or [m].
+            faults: counts refused goals.
+        """
+        self.names = joints.names
+        self._joints, self._start, self._faults = joints, start.copy(), faults
+        every = {joint.name: joint for joint in joints.whole.joints}
+        own = [every[name] for name in joints.names]
+        self._speed = np.array([joint.velocity if np.isfinite(joint.velocity) else SPEED for joint in own])
+        self._lower, self._upper = (np.array([getattr(joint, side) for joint in own]) for side in ("lower", "upper"))
+        self.q, self.qd, self._goal = start.copy(), np.zeros(len(start)), start.copy()
+        if self.names:
+            node.create_subscription(JointState, "locked_joints", self._on_goal, NEWEST)
+
+    def reset(self, dynamics: Dynamics) -> None:
+        """Go back to the initial positions at once, and update the model of the plant."""
+        before, self.q = self.q, self._start.copy()
+        self.qd, self._goal = np.zeros(len(self._start)), self._start.copy()
+        self._tell(dynamics, before)
+
+    def advance(self, duration: float, dynamics: Dynamics) -> None:
+        """Move for a duration [s], and update the model of the plant."""
+        step = np.clip(self._goal - self.q, -self._speed * duration, self._speed * duration)
+        self.qd = step / duration
+        before, self.q = self.q, self.q + step
+        self._tell(dynamics, before)
+
+    def _tell(self, dynamics: Dynamics, before: Array) -> None:
+        """Update the positions of the joints in the model, ``before`` (k,) until now."""
+        if (self.q != before).any():
+            change = locked_parameters(self._joints, self.q) - locked_parameters(self._joints, before)
+            dynamics.configure(inertial=dynamics.parameters.inertial + change)
+
+    def _on_goal(self, message: JointState) -> None:
+        try:
+            self._goal = self._accepted(message)
+        except RobodynError as problem:
+            self._faults.count("goal of a locked joint refused", problem)
+
+    def _accepted(self, message: JointState) -> Array:
+        goal: Array = self._goal.copy()
+        if len(message.position) != len(message.name):
+            raise InputError("position", f"has {len(message.position)} values for {len(message.name)} joints")
+        for name, position in zip(message.name, message.position, strict=True):
+            if name not in self.names:
+                raise InputError("name", f"{name!r} is not locked; locked are {', '.join(self.names)}", name)
+            index = self.names.index(name)
+            if name in self._joints.carrying:
+                raise InputError("name", f"{name!r} carries the arm and cannot move", name)
+            if not self._lower[index] <= position <= self._upper[index]:
+                limits = f"[{self._lower[index]:g}, {self._upper[index]:g}]"
+                raise InputError("position", f"{position:g} of {name!r} must be within {limits}", position)
+            goal[index] = position
+        return goal

@@ -1,30 +1,41 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Pictures beside the arm: a handle that drags the tool, a handle that pushes it, and the plan of the planner."""
+"""The user's actions in the viewer: requests of the panel, handles that drag and push the tool, the planner's plan."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from functools import partial
 from queue import Empty, SimpleQueue
 from time import monotonic
+from typing import Any
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped, Vector3, WrenchStamped
+from rcl_interfaces.msg import Log, ParameterType
+from rcl_interfaces.srv import GetParameters, SetParameters
+from rclpy.logging import LoggingSeverity
 from rclpy.node import Node
+from rclpy.parameter import Parameter
+from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory
 
+from robodyn_ros.control.motion.point_to_point import rest_to_rest
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import Kinematics
-from robodyn_ros.nodes.common.messages import to_pose, to_trajectory
-from robodyn_ros.nodes.common.qos import LATCHED, NEWEST, RELIABLE
+from robodyn_ros.nodes.common.client_library import LATCHED, NEWEST, RELIABLE
+from robodyn_ros.nodes.common.marker_messages import PLAN_COLOR, tool_path
+from robodyn_ros.nodes.common.messages import from_trajectory, to_pose, to_trajectory
 from robodyn_ros.nodes.common.watch import CONTROLLER, SIMULATOR, PoseWatch, Watch, weight
-from robodyn_ros.nodes.planner.messages import COLOR, tool_path
+from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.view import Line, Mark
 from robodyn_ros.view.browser import Browser, Gizmo, Pusher
 from robodyn_ros.view.drawing import ArmDrawing, MarkDrawing
+from robodyn_ros.view.panel import Requests
 
 STANDSTILL = 0.01
 """Greatest speed of each joint of an arm at rest [rad/s] or [m/s]."""
@@ -43,6 +54,31 @@ START_TOLERANCE = 0.03
 
 GHOST = (0.55, 0.35, 0.85, 0.35)
 """Color and opacity of the ghost."""
+
+
+QUINTIC_PEAK = 1.875
+"""Greatest speed of a quintic from rest to rest, divided by its mean speed (15/8)."""
+
+SHORTEST = 0.4
+"""Shortest duration of a motion [s]."""
+
+FASTEST = 10.0
+"""Velocity limit of a joint that has none, or a greater one [rad/s] or [m/s]."""
+
+DEMO_RANGE = 0.3
+"""Distance by which the demo moves a joint from home, as a fraction of its range, and at most [rad] or [m]."""
+
+DEMO_MARGIN = 1.1
+"""Distance of the middle of the demo from a limit, relative to its motion."""
+
+DEMO_SIGNS = ((1.0, 1.0, -1.0), (-1.0, 1.0, 1.0), (1.0, -1.0, 1.0), (-1.0, -1.0, -1.0))
+"""Directions of the joints in the poses of the demo, in cycles."""
+
+ANSWER_TIME = 3.0
+"""Time after the request of a motion in which a warning of the controller refers to it [s]."""
+
+PLUGINS = ("controller", "dynamics")
+"""Parameters of the controller that the panel shows."""
 
 
 class ViewTarget:
@@ -184,5 +220,190 @@ class ViewPlan:
             return
         trajectory = planned.of_more_joints(columns, q)
         places = tool_path(Kinematics(self._watch.robot), self._tip, trajectory)
-        self._line = [Line("plan", "way", places, 0.006, COLOR)]
+        self._line = [Line("plan", "way", places, 0.006, PLAN_COLOR)]
         self._trajectory, self._since = trajectory, monotonic()
+
+
+def demo_poses(robot: Robot) -> list[Array]:
+    """Positions (n,) between which the demo moves every joint around home, and home at the end."""
+    span = np.where(np.isfinite(robot.upper - robot.lower), robot.upper - robot.lower, 2.0 * np.pi)
+    reach = DEMO_RANGE * np.minimum(span, np.pi)
+    room = DEMO_MARGIN * reach  # a pose at the limit itself would be beyond it by rounding
+    middle = np.clip(robot.home, robot.lower + room, robot.upper - room)
+    signs = np.resize(np.array(DEMO_SIGNS).T, (robot.n, len(DEMO_SIGNS))).T
+    return [*(middle + reach * row for row in signs), robot.home]
+
+
+class ArmRequests:
+    """Sends the requests of the panel, which come from the threads of the browser's server.
+
+    Attributes:
+        answer: the answer to the latest request, as the end of a sentence; "" if there was none.
+    """
+
+    def __init__(self, node: Node, watch: Watch, speed: float) -> None:
+        """
+        Args:
+            node: its publisher and clients are used.
+            watch: the arm's state.
+            speed: of a motion, as a fraction of the velocity limits.
+        """
+        self.answer = ""
+        self._node, self._watch, self._robot = node, watch, watch.robot
+        self._speed = speed
+        self._waiting: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self._reference: Array | None = None
+        self._asked = -np.inf
+        self._frequencies: dict[str, float] = {}
+        self._plugins_known = False
+        self._trajectories = node.create_publisher(JointTrajectory, f"{CONTROLLER}/joint_trajectory", RELIABLE)
+        services: dict[str, type[Any]] = {
+            f"{CONTROLLER}/hold": Trigger,
+            f"{CONTROLLER}/get_parameters": GetParameters,
+            f"{CONTROLLER}/set_parameters": SetParameters,
+            f"{SIMULATOR}/set_parameters": SetParameters,
+            f"{SIMULATOR}/pause": SetBool,
+            f"{SIMULATOR}/reset": Trigger,
+            f"{SIMULATOR}/step": Trigger,
+        }
+        self._clients = {name: node.create_client(kind, name) for name, kind in services.items()}
+        self._logger = node.resolve_topic_name(CONTROLLER).strip("/").replace("/", ".")
+        node.create_subscription(Log, "/rosout", self._on_log, RELIABLE)
+
+    def for_panel(
+        self,
+        simulated: bool,
+        posed: bool,
+        push: Callable[[bool], None] | None,
+        picture: Callable[[Any], None],
+    ) -> Requests:
+        """The functions that a panel calls.
+
+        Args:
+            simulated: True if there is a simulator.
+            posed: True if the viewer poses the arm by itself.
+            push: shows the handle that pushes the arm.
+            picture: sends a picture.
+        """
+
+        def trigger(name: str) -> Callable[[], None]:
+            return lambda: self._request(name, Trigger.Request())
+
+        def demo() -> None:
+            self._waiting.put(lambda: self._move(demo_poses(self._robot)))
+
+        return Requests(
+            reference=self._request_reference,
+            hold=None if posed else trigger(f"{CONTROLLER}/hold"),
+            pause=lambda paused: self._request(f"{SIMULATOR}/pause", SetBool.Request(data=paused)),
+            reset=trigger(f"{SIMULATOR}/reset"),
+            step=trigger(f"{SIMULATOR}/step"),
+            choose=lambda kind, name: self._set(CONTROLLER, {kind: name}),
+            demo=demo if simulated or posed else None,
+            stiffness=None if posed else lambda factor: self._waiting.put(lambda: self._stiffen(factor)),
+            payload=self._load if simulated else None,
+            push=push,
+            picture=picture,
+        )
+
+    def send(self) -> None:
+        """Send the requests since the last call; of references only the latest."""
+        while True:
+            try:
+                self._waiting.get_nowait()()
+            except Empty:
+                break
+        goal, self._reference = self._reference, None
+        if goal is not None:
+            self._move([goal])
+
+    def ask_plugins(self, show: Callable[[str, str], None]) -> None:
+        """Ask the controller once for its plugins, as soon as it runs.
+
+        Args:
+            show: takes kind and name of each.
+        """
+        client = self._clients[f"{CONTROLLER}/get_parameters"]
+        if self._plugins_known or not client.service_is_ready():
+            return
+        self._plugins_known = True
+
+        def answered(future: Any) -> None:
+            for kind, value in zip(PLUGINS, future.result().values, strict=False):  # another controller has fewer
+                show(kind, value.string_value)
+
+        self._send(client, GetParameters.Request(names=PLUGINS), answered)
+
+    def _send(self, client: Any, request: Any, answered: Callable[[Any], None]) -> None:
+        """Call a service. The callback is guarded: rclpy's EventsExecutor crashes where that of a future raises."""
+        client.call_async(request).add_done_callback(self._node.guarded(answered))
+
+    def _on_log(self, message: Log) -> None:
+        """Show the controller's log about a motion: a refused trajectory has no other answer."""
+        if (
+            message.name == self._logger
+            and message.level >= LoggingSeverity.WARN
+            and monotonic() - self._asked < ANSWER_TIME
+        ):
+            self.answer = f" — {CONTROLLER}: {message.msg}"
+
+    def _request_reference(self, q: Array) -> None:
+        self._reference = q
+
+    def _move(self, goals: list[Array]) -> None:
+        """Send quintics from rest to rest through goals, as fast as the slowest joint allows."""
+        q = self._watch.q
+        if q is None:
+            return
+        allowed = self._speed * np.minimum(self._robot.velocity_limit, FASTEST)
+        ways = np.abs(np.diff([q, *goals], axis=0))
+        times = np.cumsum(np.maximum(SHORTEST, (QUINTIC_PEAK * ways / allowed).max(axis=1)))
+        self.answer, self._asked = "", monotonic()
+        self._trajectories.publish(from_trajectory(self._robot.joint_names, rest_to_rest(goals, times)))
+
+    def _stiffen(self, factor: float) -> None:
+        """Multiply the stiffness of every joint at the start by a factor, and their damping by its root."""
+        names = [f"gains.{name}.natural_frequency" for name in self._robot.joint_names]
+        if self._frequencies:
+            self._set(CONTROLLER, {name: value * factor**0.5 for name, value in self._frequencies.items()})
+            return
+        client = self._clients[f"{CONTROLLER}/get_parameters"]
+        if not client.service_is_ready():
+            self.answer = f" — {CONTROLLER}: there is no such node now"
+            return
+
+        def answered(future: Any) -> None:
+            given = zip(names, future.result().values, strict=False)
+            known = {name: value.double_value for name, value in given if value.type == ParameterType.PARAMETER_DOUBLE}
+            if known and not self._frequencies:  # joints that are locked have none
+                self._frequencies = known
+                self._stiffen(factor)
+
+        self._send(client, GetParameters.Request(names=names), answered)
+
+    def _load(self, mass: float, told: bool) -> None:
+        """Give the simulated arm a payload, and if wanted the controller's model too."""
+        self._set(SIMULATOR, {"mismatch.payload_mass": float(mass)})
+        self._set(CONTROLLER, {"payload.mass": float(mass) if told else 0.0})
+
+    def _set(self, node: str, values: Mapping[str, str | float]) -> None:
+        kinds = {str: Parameter.Type.STRING, float: Parameter.Type.DOUBLE}
+        messages = [Parameter(name, kinds[type(value)], value).to_parameter_msg() for name, value in values.items()]
+        self._request(f"{node}/set_parameters", SetParameters.Request(parameters=messages))
+
+    def _request(self, name: str, request: Any) -> None:
+        self._waiting.put(lambda: self._call(name, request))
+
+    def _call(self, name: str, request: Any) -> None:
+        client = self._clients[name]
+        if not client.service_is_ready():
+            self.answer = f" — {name}: there is no such service now"
+            return
+        self._send(client, request, partial(self._show_answer, name))
+
+    def _show_answer(self, name: str, future: Any) -> None:
+        answer = future.result()
+        results = getattr(answer, "results", [answer])
+        reasons = [getattr(one, "reason", "") or getattr(one, "message", "") for one in results]
+        verdict = "done" if all(getattr(one, "success", getattr(one, "successful", True)) for one in results) else "no"
+        self.answer = f" — {name}: {'; '.join(filter(None, reasons)) or verdict}"

@@ -4,7 +4,7 @@
 """The viewer node: the arm in a browser, for machines without RViz.
 
 The path of the data, in :meth:`View.draw`, which a timer calls: the requests of the page's panel are sent
-(:class:`~robodyn_ros.nodes.viewer.arm_requests.ArmRequests`), then the latest state of the arm
+(:class:`~robodyn_ros.nodes.viewer.interaction.ArmRequests`), then the latest state of the arm
 (:class:`~robodyn_ros.nodes.common.watch.Watch`) is drawn. The node has no privileges: it sends trajectories to the
 controller's ``~/joint_trajectory``, calls services of controller and simulator, and sets parameters of both.
 
@@ -28,11 +28,16 @@ from robodyn_ros.checks import finite_array
 from robodyn_ros.control.limits import check_position_limits
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.errors import InputError, RobodynError
-from robodyn_ros.nodes.common.arm_parameters import declare_tool
-from robodyn_ros.nodes.common.description import ANY, DescriptionSource, declare_description
-from robodyn_ros.nodes.common.description import NAME as DESCRIPTION
+from robodyn_ros.nodes.common.arm_parameters import (
+    ANY,
+    DESCRIPTION,
+    DescriptionSource,
+    declare_description,
+    declare_tool,
+)
+from robodyn_ros.nodes.common.client_library import NEWEST, RELIABLE, say_awaited, steady_timer
 from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
-from robodyn_ros.nodes.common.executor import Exit, run
+from robodyn_ros.nodes.common.executor import Exit
 from robodyn_ros.nodes.common.messages import NANO, JointOrder, stamp, to_trajectory
 from robodyn_ros.nodes.common.parameters import (
     NodeParameters,
@@ -41,16 +46,13 @@ from robodyn_ros.nodes.common.parameters import (
     mention_unknown,
     refuse_former,
 )
-from robodyn_ros.nodes.common.qos import NEWEST, RELIABLE
-from robodyn_ros.nodes.common.timers import say_awaited, steady_timer
 from robodyn_ros.nodes.common.watch import CONTROLLER, ToolWatch, Watch, merged_values
-from robodyn_ros.nodes.viewer.arm_requests import ArmRequests
-from robodyn_ros.nodes.viewer.interaction import ViewPlan, ViewPush, ViewTarget
+from robodyn_ros.nodes.viewer.interaction import ArmRequests, ViewPlan, ViewPush, ViewTarget
 from robodyn_ros.plugins import available
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.xacro import split_arguments
-from robodyn_ros.settings import check_settings, setting
+from robodyn_ros.settings import CheckedSettings, setting
 from robodyn_ros.view.browser import Browser
 from robodyn_ros.view.gate import EXPOSED, is_exposed
 from robodyn_ros.view.panel import AT_FIRST, TERMS, History, Panel
@@ -75,13 +77,10 @@ POSES = "poses."
 
 
 @dataclass(frozen=True)
-class ViewerSettings:
+class ViewerSettings(CheckedSettings):
     """Settings of the node; each field's metadata describe it."""
 
     speed: float = setting(0.3, "speed of a slider's motion, as ratio of the velocity limit", "-", 0.01, 1.0)
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 class PosedArm:
@@ -244,8 +243,6 @@ class ViewerNode(ExceptionGuard, Node):  # type: ignore[misc]
         say_awaited(self, lambda: self._description.awaited)
         if self._description.known:
             self._view = self._make_view()
-        steady_timer(self, 1.0 / RATE, self._draw)
-        steady_timer(self, 1.0 / PLOT_RATE, self._plot)
 
     def destroy_node(self) -> None:
         """Close the browser's server too."""
@@ -274,7 +271,10 @@ class ViewerNode(ExceptionGuard, Node):  # type: ignore[misc]
             self.get_logger().warning(EXPOSED)
         print(browser.url, flush=True)  # and not in the log, which others may read
         simulated, posed = parameters["use_sim_time"], parameters["posed"]
-        return View(self, robot, browser, self._settings, simulated, posed, self._poses(robot))
+        view = View(self, robot, browser, self._settings, simulated, posed, self._poses(robot))
+        steady_timer(self, 1.0 / RATE, view.draw)
+        steady_timer(self, 1.0 / PLOT_RATE, view.plot)
+        return view
 
     def _pose_names(self) -> list[str]:
         """The names of the poses that are given as parameters."""
@@ -297,16 +297,3 @@ class ViewerNode(ExceptionGuard, Node):  # type: ignore[misc]
             check_position_limits(f"{POSES}{name}", robot, q, list(range(robot.n)))
             poses[name] = q
         return poses
-
-    def _draw(self) -> None:
-        if self._view is not None:
-            self._view.draw()
-
-    def _plot(self) -> None:
-        if self._view is not None:
-            self._view.plot()
-
-
-def main() -> int:
-    """Run the node."""
-    return run(ViewerNode)

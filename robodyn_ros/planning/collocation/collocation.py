@@ -40,7 +40,7 @@ from robodyn_ros.planning.plan import Plan, points_of
 from robodyn_ros.planning.problem import Problem
 from robodyn_ros.planning.verification import Verification, infeasibility, verify
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.settings import check_settings, choice, setting, whole
+from robodyn_ros.settings import CheckedSettings, choice, setting, whole
 
 TOLERANCE = 1e-8
 """Tolerance of the constraints, in the units of the program."""
@@ -67,7 +67,7 @@ Progress = Callable[[int, float], None]
 
 
 @dataclass(frozen=True)
-class CollocationSettings:
+class CollocationSettings(CheckedSettings):
     """Settings of :func:`plan`; each field's metadata describe it."""
 
     scheme: str = choice("hermite-simpson", "collocation scheme", lambda: tuple(SCHEMES))
@@ -77,9 +77,6 @@ class CollocationSettings:
     )
     refinements: int = whole(8, "greatest number of mesh refinements", 0, 20)
     time_limit: float = setting(20.0, "time limit of the whole search", "s", 0.01, 3600.0)
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 def plan(problem: Problem, settings: CollocationSettings | None = None, progress: Progress | None = None) -> Plan:

@@ -40,7 +40,7 @@ from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.engine.c_functions import required, text_key
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot.pose import Array, read_only
-from robodyn_ros.settings import NONE, check_settings, choice, names, setting, switch
+from robodyn_ros.settings import NONE, CheckedSettings, choice, names, setting, switch
 
 DRIVES = Path(__file__).with_name("drives.c").read_text(encoding="utf-8")
 
@@ -59,19 +59,16 @@ TIMEOUT_RESPONSES = ("hold", "zero", "brake")
 
 
 @dataclass(frozen=True)
-class DriveSettings:
+class DriveSettings(CheckedSettings):
     """Settings of a joint's drive; each field's metadata describe it."""
 
     lag: float = setting(0.0, "time constant of the lag of the drive", "s", 0.0, 10.0)
     rate_limit: float = setting(0.0, "greatest rate of change (0: no limit) of the effort", "N/s or N·m/s", 0.0, 1e9)
     resolution: float = setting(0.0, "resolution (0: none) of the command", "N or N·m", 0.0, 1e6)
 
-    def __post_init__(self) -> None:
-        check_settings(self)
-
 
 @dataclass(frozen=True)
-class CommandSettings:
+class CommandSettings(CheckedSettings):
     """Settings of how commands reach the drives; each field's metadata describe it."""
 
     command_delay: float = setting(0.0, "time from the arrival of a command until the drives apply it", "s", 0.0, 1.0)
@@ -87,9 +84,6 @@ class CommandSettings:
     drive_adds: tuple[str, ...] = names(
         (NONE,), "terms that the drives add by themselves: gravity, coriolis, friction; for one joint gravity.<joint>"
     )
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 class DriveModel:

@@ -26,7 +26,7 @@ import numpy as np
 
 from robodyn_ros.errors import ConfigurationError
 from robodyn_ros.robot.pose import Array, read_only
-from robodyn_ros.settings import check_settings, choice, setting, whole
+from robodyn_ros.settings import CheckedSettings, choice, setting, whole
 
 ROUNDING = 1e-6
 """Tolerance of a delay's rounding error, as a part of the step."""
@@ -36,7 +36,7 @@ VELOCITIES = ("measured", "differentiated")
 
 
 @dataclass(frozen=True)
-class EncoderSettings:
+class EncoderSettings(CheckedSettings):
     """Settings of a joint's sensors; each field's metadata describe it. Noise is normally distributed."""
 
     resolution: float = setting(0.0, "resolution (0: none) of the position", "m or rad", 0.0, 1.0)
@@ -45,12 +45,9 @@ class EncoderSettings:
         0.0, "standard deviation of the noise on a measured velocity", "m/s or rad/s", 0.0, 100.0
     )
 
-    def __post_init__(self) -> None:
-        check_settings(self)
-
 
 @dataclass(frozen=True)
-class StateSettings:
+class StateSettings(CheckedSettings):
     """Settings of the readings; each field's metadata describe it."""
 
     state_rate: float = setting(500.0, "rate of joint_states, each after a whole number of steps", "Hz", 1.0, 10000.0)
@@ -64,9 +61,6 @@ class StateSettings:
         lambda: VELOCITIES,
     )
     seed: int = whole(0, "seed of all random numbers; the same seed gives the same values", 0, 2**31 - 1)
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 class SensorReading(NamedTuple):

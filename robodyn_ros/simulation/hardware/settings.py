@@ -18,7 +18,7 @@ from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import ConfigurationError
 from robodyn_ros.plugins import available, create, load
 from robodyn_ros.robot import Joint, Robot
-from robodyn_ros.settings import NONE, NamedValues, check_settings, choice
+from robodyn_ros.settings import NONE, CheckedSettings, NamedValues, choice
 from robodyn_ros.simulation.hardware.actuators import Actuators, CommandSettings, DriveModel, DriveSettings
 from robodyn_ros.simulation.hardware.hardware import Hardware
 from robodyn_ros.simulation.hardware.sensors import EncoderSettings, Sensors, StateSettings
@@ -137,14 +137,11 @@ class HardwareSettings(NamedTuple):
 
 
 @dataclass(frozen=True)
-class PlantPlugins:
+class PlantPlugins(CheckedSettings):
     """The plugins of the plant; each field's metadata describe it."""
 
     plant: str = choice("native", "plant plugin", lambda: available("plants"))
     integrator: str = choice(INTEGRATOR, "integrator plugin of the native plant", lambda: available("integrators"))
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 class SettingsGroup(NamedTuple):

@@ -24,7 +24,7 @@ from robodyn_ros.errors import InputError, SimulationError
 from robodyn_ros.plugins import create, require
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array, read_only
-from robodyn_ros.settings import check_settings, setting
+from robodyn_ros.settings import CheckedSettings, setting
 from robodyn_ros.simulation.plant.external_forces import Contact, ExternalForces
 from robodyn_ros.simulation.plant.joint_effects import (
     Friction,
@@ -38,13 +38,10 @@ from robodyn_ros.simulation.plant.mismatch import last_link
 
 
 @dataclass(frozen=True)
-class PlantSettings:
+class PlantSettings(CheckedSettings):
     """Settings of the plant; each field's metadata describe it."""
 
     step: float = setting(0.001, "step of the integration", "s", 1e-6, 0.1)
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 class PlantBase(ABC):

@@ -41,7 +41,7 @@ from robodyn_ros.kinematics.forward import ORIGIN, Kinematics
 from robodyn_ros.kinematics.tree import build_tree, geometry
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.settings import check_settings, setting, text
+from robodyn_ros.settings import CheckedSettings, setting, text
 from robodyn_ros.simulation.plant.stiffness import sample_inverse_masses
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ STIFF = 0.3
 
 
 @dataclass(frozen=True)
-class WallSettings:
+class WallSettings(CheckedSettings):
     """A wall that the simulated arm may touch; each field's metadata describe it."""
 
     link: str = text("", "link whose origin may touch the wall; empty for no wall")
@@ -69,9 +69,6 @@ class WallSettings:
     normal: tuple[float, ...] = setting((-1.0, 0.0, 0.0), "direction out of the wall, of any length", "-", -1e3, 1e3)
     stiffness: float = setting(2e4, "stiffness k of the surface", "N/m", 1.0, 1e9)
     friction: float = setting(0.0, "coefficient of Coulomb friction on the surface", "-", 0.0, 10.0)
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
     def contacts(self) -> tuple[Wall, ...]:
         """The wall, if there is one.

@@ -37,7 +37,7 @@ import numpy as np
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array, read_only
-from robodyn_ros.settings import check_settings, setting
+from robodyn_ros.settings import CheckedSettings, setting
 
 FASTEST = 1e6
 """Speed [rad/s] or [m/s] that no joint reaches. A motion beyond it is that of an unstable simulation."""
@@ -47,16 +47,13 @@ GREATEST = 1e9
 
 
 @dataclass(frozen=True)
-class FrictionSettings:
+class FrictionSettings(CheckedSettings):
     """Friction of one joint; each field's metadata describe it."""
 
     viscous: float = setting(0.0, "viscous friction d", "N·m·s/rad or N·s/m", 0.0, GREATEST)
     coulomb: float = setting(0.0, "Coulomb friction Fc", "N·m or N", 0.0, GREATEST)
     static_friction: float = setting(0.0, "static friction Fs (or Fc, if that is more)", "N·m or N", 0.0, GREATEST)
     stribeck_velocity: float = setting(0.0, "Stribeck velocity vs", "rad/s or m/s", 0.0, GREATEST)
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 def urdf_friction(robot: Robot) -> tuple[FrictionSettings, ...]:
@@ -98,15 +95,12 @@ class Friction:
 
 
 @dataclass(frozen=True)
-class StopSettings:
+class StopSettings(CheckedSettings):
     """The stops of one joint; each field's metadata describe it."""
 
     restitution: float = setting(0.0, "restitution e at a rigid stop", "-", 0.0, 1.0)
     stiffness: float = setting(0.0, "stiffness k of a compliant stop (0: a rigid one)", "N·m/rad or N/m", 0.0, 1e12)
     dissipation: float = setting(0.0, "dissipation λ of a compliant stop", "s/rad or s/m", 0.0, 1e6)
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 class Stops:

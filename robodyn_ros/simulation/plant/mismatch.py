@@ -22,12 +22,12 @@ from robodyn_ros.dynamics.inertial_parameters import parameters_of
 from robodyn_ros.dynamics.parameters import Payload
 from robodyn_ros.robot import Inertial, Robot
 from robodyn_ros.robot.pose import Array, read_only
-from robodyn_ros.settings import check_settings, setting
+from robodyn_ros.settings import CheckedSettings, setting
 from robodyn_ros.simulation.plant.joint_effects import FrictionSettings, urdf_friction
 
 
 @dataclass(frozen=True)
-class Mismatch:
+class Mismatch(CheckedSettings):
     """Settings of the mismatch; each field's metadata describe it."""
 
     mass_scale: float = setting(1.0, "factor of every mass and inertia", "-", 0.01, 100.0)
@@ -36,9 +36,6 @@ class Mismatch:
     inertia_spread: float = setting(0.0, "greatest relative change of each second moment, at random", "-", 0.0, 0.95)
     friction_scale: float = setting(1.0, "factor of all friction", "-", 0.0, 100.0)
     payload_mass: float = setting(0.0, "mass of a payload that the model lacks, at the last link", "kg", 0.0, 1e6)
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
     def draw(self, robot: Robot, seed: int, friction: Sequence[FrictionSettings] | None = None) -> SampledArm:
         """Sample an arm that differs from the URDF's.

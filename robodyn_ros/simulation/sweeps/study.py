@@ -23,7 +23,7 @@ import numpy as np
 
 from robodyn_ros.errors import InputError, is_it
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.settings import check_settings, choice, setting, whole
+from robodyn_ros.settings import CheckedSettings, choice, setting, whole
 
 METHODS = ("sobol", "latin_hypercube", "factorial")
 """Methods of sampling."""
@@ -134,15 +134,12 @@ class Distribution:
 
 
 @dataclass(frozen=True)
-class Sampling:
+class Sampling(CheckedSettings):
     """Settings of the sample; each field's metadata describe it."""
 
     method: str = choice("sobol", "how the inputs are sampled", lambda: METHODS)
     cases: int = whole(1024, "number of cases for each controller; a factorial has its own", 1, 10_000_000)
     seed: int = whole(0, "seed of the sample and of all that happens in the cases", 0, 2**31 - 1)
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
     def count(self, inputs: tuple[Distribution, ...]) -> int:
         """Return the number of cases for each controller."""
@@ -224,25 +221,19 @@ class Specification:
 
 
 @dataclass(frozen=True)
-class MotionSettings:
+class MotionSettings(CheckedSettings):
     """Times of the motion; each field's metadata describe it."""
 
     duration: float = setting(4.5, "duration of all segments together", "s", 0.01, 3600.0)
     rest: float = setting(0.5, "time of observation at the end", "s", 0.0, 3600.0)
     window: float = setting(0.2, "time before the end within which an arm must have settled", "s", 0.0, 3600.0)
 
-    def __post_init__(self) -> None:
-        check_settings(self)
-
 
 @dataclass(frozen=True)
-class CaseLimits:
+class CaseLimits(CheckedSettings):
     """How long a case may take; each field's metadata describe it."""
 
     case_timeout: float = setting(60.0, "a case that takes longer has failed", "s", 0.1, 86400.0)
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 class Case(NamedTuple):

@@ -22,7 +22,7 @@ import numpy as np
 from robodyn_ros.control.laws.gains import JointGains
 from robodyn_ros.robot import Robot, reload_robot
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.settings import check_settings, setting, whole
+from robodyn_ros.settings import CheckedSettings, setting, whole
 from robodyn_ros.simulation.sweeps.runner import Chunk, Rows
 from robodyn_ros.simulation.sweeps.study import Study
 from robodyn_ros.simulation.sweeps.summary import first_stop
@@ -60,7 +60,7 @@ class Score(NamedTuple):
 
 
 @dataclass(frozen=True)
-class TuningSettings:
+class TuningSettings(CheckedSettings):
     """Settings of the search; each field's metadata describe it."""
 
     cases: int = whole(100, "cases that each candidate is tried on", 1, 100_000)
@@ -69,9 +69,6 @@ class TuningSettings:
     generations: int = whole(20, "greatest number of generations of candidates", 1, 10_000)
     worst: float = setting(0.01, "fraction of the cases that counts, the worst ones", "-", 1e-6, 1.0)
     seed: int = whole(0, "seed of the search", 0, 2**31 - 1)
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,22 +8,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from time import perf_counter
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from builtin_interfaces.msg import Time
 
 from robodyn_ros.control.core_library import CODES, Core
 from robodyn_ros.control.faults.problems import FaultCause
-from robodyn_ros.control.faults.table import KINDS, PHASES
+from robodyn_ros.control.faults.table import FAULTS, KINDS, PHASES
 from robodyn_ros.control.laws.base import Efforts, Reference
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.step import Command
 from robodyn_ros.errors import RobodynError
-from robodyn_ros.nodes.controller.realtime.thread import RealtimeThread
-
-if TYPE_CHECKING:
-    from robodyn_ros.nodes.controller.states import StateMerger
-
+from robodyn_ros.nodes.controller.output import FaultReport
+from robodyn_ros.nodes.controller.realtime.thread import UNKNOWN, RealtimeThread
+from robodyn_ros.nodes.controller.states import BROKE_OFF, REFUSALS, StateCallback
 
 READ_PERIOD = 0.2
 """Time between two reads of the ring while no entry is urgent [s]; shorter than the ring lasts."""
@@ -33,37 +31,42 @@ JUDGE_PERIOD = 0.1
 
 
 class RealtimeLoop:
-    """A loop that runs in a thread, from its start to its end."""
+    """A loop that runs in a thread, from its start to its end.
+
+    Attributes:
+        thread: the thread.
+        is_looked_at: True while a listener, topic or fault needs each period; read then as soon as possible.
+    """
 
     def __init__(
         self,
-        loop: ControlLoop,
         make_thread: Callable[[Core], RealtimeThread],
-        states: StateMerger,
-        on_entries: Callable[[Any], None],
+        callback: StateCallback,
+        report: FaultReport,
         on_end: Callable[[str], None],
     ) -> None:
         """
         Args:
-            loop: the loop that the thread runs.
             make_thread: makes the thread for the core.
-            states: reads messages whose layout is new.
-            on_entries: called with the structs ``Entry`` that the thread has written, oldest first.
+            callback: receives the states otherwise; its loop runs, and its listeners and counts get the periods.
+            report: of the loop's faults.
             on_end: called with the reason if the thread ends because it cannot read the messages.
 
         Raises:
             NotReadyError: the thread cannot be made; the message has the reason.
         """
-        self._loop, self._states, self._on_entries, self._on_end = loop, states, on_entries, on_end
-        self._unpublished = 0
+        self._callback, self._report, self._on_end = callback, report, on_end
+        self._loop, self._faults, self._statistics = callback.loop, callback.faults, callback.statistics
+        self._unpublished = self._told = 0
+        self._told_fault = self._told_restarts = 0
         self._judged = self._read_at = 0.0
-        self._told = 0
         self._is_reading = False
-        self.thread = make_thread(loop.core)
+        self.is_looked_at = True
+        self.thread = make_thread(self._loop.core)
 
     def start(self, priority: int) -> None:
         """Start the thread; ``priority`` as :meth:`.RealtimeThread.start`."""
-        layout = self._states.whole.layout
+        layout = self._callback.states.whole.layout
         if layout is not None:
             self.thread.set_layout(layout)
         self._loop.enter_thread(self.thread)
@@ -72,43 +75,61 @@ class RealtimeLoop:
         except RobodynError:
             self._loop.leave_thread()
             raise
+        self._told_fault, self._told_restarts = self._loop.fault_count, self._loop.restarts
 
     def stop(self) -> None:
         """End the thread."""
         self.thread.stop()
         self._loop.leave_thread()
         self.read()
+        self._keep_state_time()
 
-    def poll(self, *, wants_messages: bool, rests: bool) -> tuple[int, bytes] | None:
-        """Do the pending work of Python; to be called periodically.
+    def poll(self) -> None:
+        """Do the pending work of Python: report periods, and read a message that the thread could not read.
 
-        Args:
-            wants_messages: True to get a message from time to time.
-            rests: True if entries of plain commands are not urgent.
-
-        Returns:
-            A letter (:meth:`.RealtimeThread.letter`), if there is one.
+        To be called periodically.
         """
-        if not rests or self.thread.notable != self._told or perf_counter() >= self._read_at + READ_PERIOD:
+        thread = self.thread
+        if self.is_looked_at or thread.notable != self._told or perf_counter() >= self._read_at + READ_PERIOD:
             self.read()
         self._loop.follow_model()
         if perf_counter() >= self._judged + JUDGE_PERIOD:
             self._judged = perf_counter()
             if self._loop.core.state.to_judge:
                 self._loop.judge_rate()
-        if wants_messages:
-            self.thread.ask_for_letter()
-        return self.thread.letter()
+        if self._callback.locked.names:
+            thread.ask_for_letter()
+        letter = thread.letter()
+        for _ in range(thread.unpublished - self._unpublished):
+            self._faults.count("message not published", "refused by the middleware")
+            self._unpublished += 1
+        self._keep_state_time()
+        if letter is not None:
+            self._read_letter(*letter)
 
-    def learn(self, data: bytes, now: int) -> None:
+    def _read_letter(self, kind: int, data: bytes) -> None:
+        """Remember the locked joints of a message; have the thread accept its layout from now on if that is new."""
+        try:
+            self._callback.states.note_locked(data)
+            if kind == UNKNOWN:
+                self._callback.locked.check()
+                self._learn(data)
+            else:
+                self.thread.drop_letter()
+        except RobodynError as problem:
+            self.thread.drop_letter()
+            self._refuse(problem)
+
+    def _learn(self, data: bytes) -> None:
         """Have the thread accept messages with the layout of this one from now on.
 
         Raises:
             RobodynError: the message cannot be used.
         """
-        self._states.read(data, now, self._loop.settings.safety.state_timeout)
-        layout = self._states.whole.layout
-        if self._states.partial:
+        states = self._callback.states
+        states.read(data, self._callback.now(), self._loop.settings.safety.state_timeout)
+        layout = states.whole.layout
+        if states.partial:
             self.stop()
             self._on_end("joint states come in parts")
         elif layout is None:
@@ -118,14 +139,17 @@ class RealtimeLoop:
             self.thread.set_layout(layout)
             self.thread.answer_letter()
 
-    def new_refusals(self) -> int:
-        """Count of messages that the middleware has refused since the last call."""
-        new = self.thread.unpublished - self._unpublished
-        self._unpublished += new
-        return new
+    def _refuse(self, problem: RobodynError) -> None:
+        self._faults.count(REFUSALS.get(type(problem), "state refused"), problem)
+
+    def _keep_state_time(self) -> None:
+        last = self._callback
+        received, state_time, node_time = self.thread.last_state
+        if received:
+            last.received, last.state_time, last.node_time = received, state_time, node_time
 
     def read(self) -> None:
-        """Report all new entries of the thread."""
+        """Report all new periods of the thread."""
         if self._is_reading:  # called again by a receiver of the entries
             return
         self._read_at, self._told = perf_counter(), self.thread.notable
@@ -133,9 +157,55 @@ class RealtimeLoop:
         self._is_reading = True
         try:
             if len(entries):
-                self._on_entries(entries)
+                self._report_periods(entries)
         finally:
             self._is_reading = False
+
+    def _report_periods(self, entries: Any) -> None:
+        """Report structs ``Entry``, oldest first: at once if no listener, topic or fault needs each of them."""
+        last = self._callback
+        plain = (entries["code"] == CODES["CORE_SEND"]) & (entries["kind"] < 0)
+        plain &= entries["restarts"] == self._told_restarts
+        told = last.listeners or last.output.tells_terms or self._report.lasts or entries["blind"].any()
+        self.is_looked_at = bool(told)
+        if told or not plain.all():
+            for entry in entries:
+                self._report_period(entry)
+            return
+        last.latest = when, latest = stamp_of(entries[-1]), command_of(entries[-1])
+        for look in last.onlookers:
+            self.is_looked_at |= look(when, latest)
+        self._statistics.add_many(entries, latest, self._loop.settings.safety.overrun)
+
+    def _report_period(self, entry: Any) -> None:
+        problem = refusal(entry, self._loop)
+        if problem is not None:
+            self._refuse(problem)
+            if entry["repeats"]:
+                self._statistics.add_blind(command_of(entry))
+            return
+        if int(entry["restarts"]) > self._told_restarts:
+            self._faults.count("states broke off", BROKE_OFF)
+        self._told_restarts = int(entry["restarts"])
+        if int(entry["kind"]) >= 0:
+            if int(entry["faults"]) != self._told_fault:
+                self._told_fault = int(entry["faults"])
+                self._faults.count(FAULTS[KINDS[int(entry["kind"])]].words, problem_of(entry, self._loop))
+            self._report.lasts = True
+        elif self._report.lasts:
+            self._report.say_over()
+        if int(entry["code"]) != CODES["CORE_SEND"]:
+            return
+        command = command_of(entry)
+        if entry["blind"]:
+            self._statistics.add_blind(command)
+            return
+        when, overrun = stamp_of(entry), self._loop.settings.safety.overrun
+        self._callback.latest = when, command
+        for listen in (*self._callback.listeners, *self._callback.onlookers):
+            listen(when, command)
+        self._statistics.add(float(entry["begun"]), float(entry["done"]), command, overrun)
+        self._callback.output.publish_terms((when.sec, when.nanosec), command)
 
 
 def command_of(entry: Any) -> Command:

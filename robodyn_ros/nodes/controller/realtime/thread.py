@@ -25,8 +25,9 @@ from robodyn_ros.control.core_library import Core, caller_library, core_structs
 from robodyn_ros.control.transmission import Transmission
 from robodyn_ros.engine.c_structs import Record
 from robodyn_ros.errors import NotReadyError
-from robodyn_ros.nodes.client_library import check_for_type_support, rclpy_implementation
-from robodyn_ros.nodes.controller.cdr import CdrTemplate, MessageLayout
+from robodyn_ros.nodes.common.client_library import check_for_type_support, rclpy_implementation
+from robodyn_ros.nodes.common.threads import Allocator
+from robodyn_ros.nodes.controller.cdr import MessageLayout, Topic
 
 CODE = Path(__file__).with_name("thread.c")
 
@@ -71,15 +72,6 @@ def prepare_thread(n: int) -> None:
     core_structs(n, CODE)
 
 
-class CommandTopic(NamedTuple):
-    """A topic of commands."""
-
-    name: str
-    publisher: Any  # of rclpy's C++ module
-    template: CdrTemplate
-    field: str  # with the efforts
-
-
 class RealtimeThread:
     """One thread, from its start to its end.
 
@@ -93,7 +85,7 @@ class RealtimeThread:
         core: Core,
         transmission: Transmission,
         order: NDArray[np.intp],
-        topics: tuple[CommandTopic, CommandTopic],
+        topics: tuple[Topic, Topic],
         watch_period: float,
         subscription: Any,
     ) -> None:
@@ -138,8 +130,8 @@ class RealtimeThread:
         for part, buffer in zip((fields.message, fields.letter), self._buffers, strict=True):
             part.buffer[...], part.capacity[...] = buffer.ctypes.data, LARGEST
         self._set_allocator(fields.message)
-        for part, command in zip((fields.joint_commands, fields.commands), topics, strict=True):
-            self._set_template(part, command, rcl.library)
+        for part, topic in zip((fields.joint_commands, fields.commands), topics, strict=True):
+            self._set_template(part, topic, rcl.library)
         self._learned = 0
         self._asking = Lock()
         self._layouts: list[tuple[Record, Any]] = []
@@ -150,26 +142,22 @@ class RealtimeThread:
     def _set_allocator(self, message: Any) -> None:
         """The allocator of rcutils: a message beyond ``LARGEST`` makes the buffer grow."""
         utils = ctypes.CDLL("librcutils.so")
-
-        class Allocator(ctypes.Structure):
-            _fields_ = (("pointers", ctypes.c_void_p * 5),)
-
         utils.rcutils_get_default_allocator.restype = Allocator
         allocator = utils.rcutils_get_default_allocator()
-        message.allocator[:] = [pointer or 0 for pointer in allocator.pointers]
+        message.allocator[:] = [getattr(allocator, name) or 0 for name, *_ in Allocator._fields_]
         # This allocator must make the buffer, because it may have to free it.
         utils.rcutils_uint8_array_init.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)
         message.buffer[...] = message.capacity[...] = 0
         if utils.rcutils_uint8_array_init(message.buffer.ctypes.data, LARGEST, ctypes.addressof(allocator)) != 0:
             raise NotReadyError("there is no memory for a message")
 
-    def _set_template(self, part: Any, command: CommandTopic, library: Any) -> None:
-        topic = self._node.resolve_topic_name(command.name)
-        part.publisher[...] = handle_address(command.publisher, "publisher", library, topic)
-        template = command.template
+    def _set_template(self, part: Any, topic: Topic, library: Any) -> None:
+        name, template = self._node.resolve_topic_name(topic.name), topic.template
+        part.publisher[...] = handle_address(topic.publisher.handle, "publisher", library, name)
+        (place,) = template.places.values()
         buffer = np.frombuffer(bytes(template.buffer), np.uint8).copy()
         self._buffers.append(buffer)
-        part.stamp[...], part.place[...] = template.stamp, template.places[command.field].start
+        part.stamp[...], part.place[...] = template.stamp, place.start
         part.message.buffer[...] = buffer.ctypes.data
         part.message.length[...] = part.message.capacity[...] = len(buffer)
 

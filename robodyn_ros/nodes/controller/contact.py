@@ -26,15 +26,13 @@ from std_msgs.msg import Float64MultiArray, MultiArrayDimension, MultiArrayLayou
 from robodyn_ros.control.contact.momentum_observer import MomentumObserver
 from robodyn_ros.control.contact.sensor import ForceTorqueSensor, wrench_at
 from robodyn_ros.control.contact.settings import BEHIND, Contact, ContactSettings, contact_of, judged
-from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.step import Command
 from robodyn_ros.control.transmission import Transmission
 from robodyn_ros.errors import InputError, NotReadyError, RobodynError
 from robodyn_ros.kinematics import Kinematics
+from robodyn_ros.nodes.common.client_library import NEWEST, RECORDED, steady_timer
 from robodyn_ros.nodes.common.messages import decode, seconds
 from robodyn_ros.nodes.common.parameters import NodeParameters
-from robodyn_ros.nodes.common.qos import NEWEST, RECORDED
-from robodyn_ros.nodes.common.timers import steady_timer
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.robot import tip
@@ -52,18 +50,18 @@ GAP = 0.1
 class ContactTopics:
     """Publishes the external efforts and the external wrench of the arm."""
 
-    def __init__(self, node: LifecycleNode, closed: ClosedLoop, loop: ControlLoop, transmission: Transmission) -> None:
+    def __init__(self, node: LifecycleNode, closed: ClosedLoop, transmission: Transmission) -> None:
         """
         Args:
             node: publishes.
             closed: the topics of states and commands.
-            loop: observes, and receives contacts.
             transmission: between the joints and their motors.
 
         Raises:
             RobodynError: a parameter is wrong.
         """
-        self._node, self._closed, self._loop, self._transmission = node, closed, loop, transmission
+        self._closed, self._transmission = closed, transmission
+        self._loop = loop = closed.control
         self._settings = settings = NodeParameters(node).settings(ContactSettings, "contact.")
         self._robot = loop.robot
         self._link = settings.link or tip(loop.robot)
@@ -72,9 +70,7 @@ class ContactTopics:
         self._wrenches: Any = node.create_lifecycle_publisher(WrenchStamped, "~/external_wrench", RECORDED)
         self._efforts: Any = node.create_lifecycle_publisher(JointState, "~/external_efforts", RECORDED)
         self._energies: Any = node.create_lifecycle_publisher(Float64MultiArray, "~/tool_energy", RECORDED)
-        self._subscriptions = [
-            node.create_subscription(WrenchStamped, "~/force_torque", self._on_sensor, NEWEST, raw=True)
-        ]
+        node.create_subscription(WrenchStamped, "~/force_torque", self._on_sensor, NEWEST, raw=True)
         self._observer: MomentumObserver | None = None
         self._sensor = ForceTorqueSensor(settings.sensor_load[0], settings.sensor_load[1:])
         self._sensed = False
@@ -82,13 +78,10 @@ class ContactTopics:
         if self._source in ("measured", BEHIND):
             contact = contact_of(NodeParameters(node), loop.dynamics)
             self._observer = None if contact is None else contact.observer
-            self._subscriptions.append(
-                node.create_subscription(JointState, "joint_states", self._on_state, NEWEST, raw=True)
-            )
+            node.create_subscription(JointState, "joint_states", self._on_state, NEWEST, raw=True)
         self._listens = False
-        self._timer = steady_timer(node, REFRESH_PERIOD, self._refresh)
-        if self._source != "commanded" and settings.observe != "tool":
-            self._timer.cancel()
+        if self._source == "commanded" or settings.observe == "tool":
+            steady_timer(node, REFRESH_PERIOD, self._refresh)
 
     def tare(self) -> str:
         """Zero the estimate of the external efforts; the result is a message.
@@ -116,15 +109,6 @@ class ContactTopics:
         energy, mass = latest[1].external[-2:]
         return {"tool energy [J]": energy, "tool effective mass [kg]": mass}
 
-    def destroy(self) -> None:
-        """Withdraw the topics."""
-        self._listen(wanted=False)
-        self._node.destroy_timer(self._timer)
-        for subscription in self._subscriptions:
-            self._node.destroy_subscription(subscription)
-        for publisher in (self._wrenches, self._efforts, self._energies):
-            self._node.destroy_lifecycle_publisher(publisher)
-
     def _refresh(self) -> None:
         """Listen to the loop while a topic has subscribers."""
         publishers = [self._wrenches, self._efforts] if self._source == "commanded" else []
@@ -148,7 +132,7 @@ class ContactTopics:
 
     def _on_state(self, data: bytes) -> None:
         """Update the observer by the efforts that the drives have measured."""
-        observer, contact = self._observer, self._contact()
+        observer, contact = self._observer, self._loop.settings.contact
         if observer is None or contact is None:
             return
         try:
@@ -190,7 +174,7 @@ class ContactTopics:
 
     def _on_sensor(self, data: bytes) -> None:
         """Use the wrench of a force-torque sensor in place of the observed one."""
-        latest, contact = self._closed.latest, self._contact()
+        latest, contact = self._closed.latest, self._loop.settings.contact
         if self._source != "sensor" or latest is None or latest[1].state is None or contact is None:
             return
         try:
@@ -212,10 +196,6 @@ class ContactTopics:
         efforts = self._kinematics.jacobian(self._link, q).T @ wrench
         self._judge(contact, np.zeros(self._robot.n), wrench)
         self._publish(message.header.stamp, q, efforts, wrench)
-
-    def _contact(self) -> Contact | None:
-        """The present settings, with their thresholds."""
-        return self._loop.settings.contact
 
     def _judge(self, contact: Contact, efforts: Array, wrench: Array) -> None:
         """Report the begin or the end of a contact to the loop."""

@@ -37,11 +37,18 @@ from robodyn_ros.control.faults.settings import SafetySettings
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.parameters import Payload
 from robodyn_ros.errors import InputError, NotReadyError, RobodynError, is_it
-from robodyn_ros.nodes.common.arm_parameters import declare_gravity, declare_tool
-from robodyn_ros.nodes.common.description import ANY, DescriptionSource, declare_description
+from robodyn_ros.nodes.common.arm_parameters import (
+    ANY,
+    DescriptionSource,
+    declare_description,
+    declare_gravity,
+    declare_tool,
+)
+from robodyn_ros.nodes.common.client_library import LATCHED, RELIABLE, on_topic, say_awaited, steady_timer
 from robodyn_ros.nodes.common.diagnostics import Diagnostics, DiagnosticsSettings, ExceptionGuard, Report
-from robodyn_ros.nodes.common.executor import Exit, run
-from robodyn_ros.nodes.common.messages import respond, to_matrix
+from robodyn_ros.nodes.common.executor import Exit
+from robodyn_ros.nodes.common.marker_messages import Preview
+from robodyn_ros.nodes.common.messages import from_trajectory, serve, to_matrix
 from robodyn_ros.nodes.common.parameters import (
     NodeParameters,
     declare,
@@ -49,11 +56,8 @@ from robodyn_ros.nodes.common.parameters import (
     mention_unknown,
     refuse_former,
 )
-from robodyn_ros.nodes.common.qos import LATCHED, RELIABLE
 from robodyn_ros.nodes.common.threads import BackgroundTask
-from robodyn_ros.nodes.common.timers import on_topic, say_awaited, steady_timer
-from robodyn_ros.nodes.common.watch import CONTROLLER, Watch
-from robodyn_ros.nodes.planner.messages import Preview, check_start, rest_position, to_message
+from robodyn_ros.nodes.common.watch import CONTROLLER, Watch, check_start, rest_position
 from robodyn_ros.planning.cost import SMOOTH, Cost, read_cost
 from robodyn_ros.planning.obstacles import Obstacle, read_obstacles
 from robodyn_ros.planning.plan import Plan
@@ -61,7 +65,7 @@ from robodyn_ros.planning.problem import SHARE, Goal, JointGoal, ToolGoal
 from robodyn_ros.robot import LockedJoints, Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.robot import tip
-from robodyn_ros.settings import check_settings, choice, setting, switch
+from robodyn_ros.settings import CheckedSettings, choice, setting, switch
 
 METHODS = ("collocation", "time-scaling")
 """Names of the methods that find a motion."""
@@ -83,7 +87,7 @@ Target = Callable[["SearchSettings", Array], Goal]
 
 
 @dataclass(frozen=True)
-class PlannerSettings:
+class PlannerSettings(CheckedSettings):
     """Settings of the node; each field's metadata describe it."""
 
     method: str = choice("collocation", "method that finds a motion", lambda: METHODS)
@@ -92,9 +96,6 @@ class PlannerSettings:
     margin: float = setting(0.01, "distance to keep from obstacles", "m", 0.0, 10.0)
     payload: float = setting(0.0, "mass that the tool carries", "kg", 0.0, 1e6, shared="payload.mass")
     execute: bool = switch(False, "whether a plan is sent to the controller at once, without ~/execute")
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 class PlannerNode(ExceptionGuard, Node):  # type: ignore[misc]
@@ -130,7 +131,7 @@ class PlannerNode(ExceptionGuard, Node):  # type: ignore[misc]
             self._on_description()
         self.create_subscription(PoseStamped, "~/plan_to/pose", self._on_pose, RELIABLE)
         self.create_subscription(JointState, "~/plan_to/joints", self._on_joints, RELIABLE)
-        self.create_service(Trigger, "~/execute", self._on_execute)
+        serve(self, Trigger, "~/execute", lambda _: self._execute())
         self.add_on_set_parameters_callback(self._check_change)
         steady_timer(self, POLL_PERIOD, self._poll)
         self._diagnostics = Diagnostics(self, self._report, DiagnosticsSettings())
@@ -187,17 +188,15 @@ class PlannerNode(ExceptionGuard, Node):  # type: ignore[misc]
         self._plan, self._solved = plan, self._solved + 1
         self._state = f"{plan.duration:.3g} s, found in {plan.solve_time:.2g} s"
         self.get_logger().info(f"a motion of {self._state}")
-        self._trajectories.publish(to_message(plan))
-        self._preview = Preview(self._settings.dynamics.robot, self._settings.link, plan.to_trajectory())
+        trajectory = plan.to_trajectory()
+        self._trajectories.publish(from_trajectory(plan.joints, trajectory))
+        self._preview = Preview(self._settings.dynamics.robot, self._settings.link, trajectory)
         self._preview_start = monotonic()
         if self._settings.planner.execute:
             self._execute()
         self._diagnostics.publish()
 
     # From a plan to the controller
-
-    def _on_execute(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        return respond(response, self._execute)
 
     def _execute(self) -> str:
         """Send the plan to the controller, and return a sentence about it.
@@ -207,10 +206,10 @@ class PlannerNode(ExceptionGuard, Node):  # type: ignore[misc]
         """
         if self._plan is None or self._watch is None:
             raise NotReadyError("there is no plan")
-        check_start(self._watch, self._plan)
+        check_start(self._watch, self._plan.q[0])
         if not self._controller.get_subscription_count():
             raise NotReadyError(f"{self._controller.topic_name} has no subscriber")
-        self._controller.publish(to_message(self._plan))
+        self._controller.publish(from_trajectory(self._plan.joints, self._plan.to_trajectory()))
         self._plan = None
         if self._preview is not None:
             self._markers.publish(self._preview.removal())
@@ -383,8 +382,3 @@ def declare_planner(node: Node) -> None:
     declare(node, "obstacles", "", "path of a file of obstacles, as `robodyn plan` takes it; none if empty")
     declare_tool(node)
     declare_gravity(node, read_only=True)
-
-
-def main() -> int:
-    """Run the planner."""
-    return run(PlannerNode)

@@ -1,0 +1,388 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The controller's topics of its tool: goals of motions, streams, and its present pose.
+
+A pose or a twist is in the frame of the root link, or in another frame, at its pose when the message comes
+(:class:`Frames`). The pose of a link is computed from the latest state, without delay. For other frames, such as that
+of a camera, the latest transform of tf is used if tf2_ros is installed, unless it is older than ``OLDEST_FRAME``.
+Static transforms have no age.
+
+**Streams** come on ``~/target_pose``, ``~/target_twist``, ``~/target_wrench`` and ``~/target_stiffness``. The newest
+message goes to the loop, which makes a joint reference from it in every period (``core/tool.c``). A stream replaces the
+reference before it, and any later reference replaces the stream. A twist is the velocity of the tool's origin, and a
+wrench acts there. The time of a pose is its stamp; it is the time of arrival if there is no stamp, or if the stamp
+differs from the node's time by more than ``STRANGE``. The state of the stream is published on ``~/stream_state``, and
+in the diagnostics. A stiffness is six numbers, for x, y, z, rx, ry and rz. It sets the stiffness parameter of the law
+``cartesian_impedance``, at most ten times a second, and the law changes to it within ``blend_time``.
+
+**Goals** come on ``~/goal_pose``. Each causes a motion to it, or a refusal with the reason. The motion of the joints is
+planned in a thread beside the loop: this takes milliseconds, and delays no command. Until then the arm continues as
+before, and only the newest goal that comes in this time is planned next. An arm at rest then starts at once. The motion
+of a moving arm is planned to begin ``LEAD_TIME`` later, so that its initial state is known; if planning takes longer
+than that, the motion is planned again with twice that time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import Point, Pose, PoseStamped, TwistStamped, WrenchStamped
+from rclpy.lifecycle import LifecycleNode
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from rclpy.time import Time as RclpyTime
+from std_msgs.msg import Float64MultiArray, String
+
+from robodyn_ros.control.loop import ToolTarget
+from robodyn_ros.control.motion.tool_motion import PoseGoal, ToolMotion, ToolSettings
+from robodyn_ros.control.motion.tool_stream import OLDEST_FRAME
+from robodyn_ros.control.motion.trajectory import Sample, Trajectory
+from robodyn_ros.control.reference.following import Following
+from robodyn_ros.control.step import Command
+from robodyn_ros.engine.casadi import missing
+from robodyn_ros.errors import InputError, NotReadyError, RobodynError, is_it
+from robodyn_ros.kinematics import Kinematics
+from robodyn_ros.nodes.common.client_library import LATCHED, NEWEST, RELIABLE, steady_timer
+from robodyn_ros.nodes.common.messages import NANO, decode, seconds, to_matrix, to_pose
+from robodyn_ros.nodes.common.parameters import NodeParameters
+from robodyn_ros.nodes.common.threads import BackgroundTask
+from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
+from robodyn_ros.robot.pose import Array
+
+STREAMS: dict[ToolTarget, type[Any]] = {"pose": PoseStamped, "twist": TwistStamped, "wrench": WrenchStamped}
+"""Stream → its messages; the topic is ``~/target_`` and the name, and so is the field of the message."""
+
+STIFFNESS = "cartesian_impedance.stiffness"
+"""The parameter that a message on ``~/target_stiffness`` sets."""
+
+STIFFNESS_PERIOD = 0.1
+"""Shortest time between two changes of the stiffness [s]."""
+
+STRANGE = 1.0
+"""Difference between a stamp and the node's time beyond which the stamp is of another clock [s]."""
+
+WATCH_PERIOD = 0.1
+"""Time between two checks of a stream's state [s]."""
+
+POLL_PERIOD = 0.02
+"""Time between two checks that a motion is ready [s]."""
+
+LEAD_TIME = 0.1
+"""Time from the latest state to the begin of a moving arm's motion, in the first attempt [s]."""
+
+TOOL_POSE_PERIOD = 0.04
+"""Shortest time between two messages on ``~/tool_pose`` [s]: smooth enough for a display, at little cost."""
+
+
+def has_tf() -> bool:
+    """Return whether tf2_ros is installed."""
+    return find_spec("tf2_ros") is not None
+
+
+class Frames:
+    """Looks up poses of frames; listens to tf if tf2_ros is installed."""
+
+    def __init__(self, node: Node, closed: ClosedLoop) -> None:
+        """
+        Args:
+            node: listens to tf.
+            closed: has the latest state, for the poses of the links.
+        """
+        self._closed, self._robot, self._clock = closed, closed.robot, node.get_clock()
+        self._kinematics = Kinematics(self._robot)
+        self._links = [link.name for link in self._robot.links]
+        self._buffer: Any = None
+        if has_tf():
+            self._tf = import_module("tf2_ros")
+            self._buffer = self._tf.Buffer()
+            self._listener = self._tf.TransformListener(self._buffer, node, spin_thread=False)
+
+    def pose(self, name: str) -> Array:
+        """Pose of a frame in the root link's, (4, 4); of the root link if the name is empty.
+
+        Raises:
+            InputError: there is no such frame, or its transform is too old.
+            NotReadyError: no valid joint state has come yet.
+        """
+        if name in ("", self._robot.root):
+            return np.eye(4)
+        if name not in self._links:
+            return self._told(name)
+        latest = self._closed.latest
+        if latest is None or latest[1].state is None:
+            raise NotReadyError("no valid joint state has come yet")
+        return self._kinematics.pose(name, latest[1].state[0])
+
+    def _told(self, name: str) -> Array:
+        """The pose of a frame by tf, (4, 4)."""
+        if self._buffer is None:
+            reason = (
+                f"{name!r} is unknown; a target is in the frame of {', '.join(self._links)}{is_it(name, self._links)}"
+            )
+            raise InputError("frame_id", f"{reason}; other frames need tf2_ros, which is not installed", name)
+        try:
+            found = self._buffer.lookup_transform(self._robot.root, name, RclpyTime())
+        except self._tf.TransformException as problem:
+            reason = f"{name!r} is no link of the arm, and tf has no such frame: {problem}"
+            raise InputError("frame_id", reason, name) from None
+        stamp = seconds(found.header.stamp)
+        age = self._clock.now().nanoseconds / NANO - stamp
+        if stamp > 0.0 and age > OLDEST_FRAME:
+            text = f"the transform of {name!r} from tf is {age:.1f} s old, more than {OLDEST_FRAME:g} s"
+            raise InputError("frame_id", text, name)
+        at, rotation = found.transform.translation, found.transform.rotation
+        return to_matrix(Pose(position=Point(x=at.x, y=at.y, z=at.z), orientation=rotation))
+
+
+class StreamInput:
+    """Subscribes to the streams for the tool, has the loop follow them, and publishes their state.
+
+    Attributes:
+        state: of the latest stream, in words; "" if there was none.
+    """
+
+    def __init__(self, node: Node, closed: ClosedLoop, frames: Frames) -> None:
+        """
+        Args:
+            node: whose topics.
+            closed: the topics of states and commands.
+            frames: of messages.
+        """
+        self._node, self._closed, self._loop, self._frames = node, closed, closed.control, frames
+        self._clock = node.get_clock()
+        self.state = self._told = ""
+        self._stiffness: list[float] | None = None
+        for what, kind in STREAMS.items():
+            node.create_subscription(kind, f"~/target_{what}", partial(self._take, what, kind), NEWEST, raw=True)
+        node.create_subscription(Float64MultiArray, "~/target_stiffness", self._on_stiffness, NEWEST, raw=True)
+        self._publisher = node.create_publisher(String, "~/stream_state", LATCHED)
+        self._timer = steady_timer(node, WATCH_PERIOD, self._watch)
+        self._timer.cancel()  # it runs while there is a stream
+        self._stiffness_timer = steady_timer(node, STIFFNESS_PERIOD, self._set_stiffness)
+        self._stiffness_timer.cancel()
+
+    def _take(self, what: ToolTarget, kind: type[Any], data: bytes) -> None:
+        """Pass the numbers of a message, and the stamp of a pose if it counts, to the loop, or count its refusal."""
+        try:
+            self._closed.references.check_open()
+            message = decode(data, kind)
+            frame, content, stamp = self._frames.pose(message.header.frame_id), getattr(message, what), None
+            if what == "pose":
+                numbers, given = frame @ to_matrix(content), seconds(message.header.stamp)
+                stamp = given if given > 0.0 and abs(self._now() - given) <= STRANGE else None
+            else:
+                vectors = (content.linear, content.angular) if what == "twist" else (content.force, content.torque)
+                numbers = np.concatenate([frame[:3, :3] @ (each.x, each.y, each.z) for each in vectors])
+            self._loop.move_tool(what, numbers, self._now(), stamp)
+            if self._timer.is_canceled():
+                self._timer.reset()
+        except RobodynError as problem:
+            self._closed.faults.count("stream refused", problem)
+
+    def _watch(self) -> None:
+        """Publish the state of the stream, if it has changed."""
+        stream = self._loop.tool_stream
+        away = f"{stream.distance:.3f} m and {stream.angle:.3f} rad away"
+        self.state = f"{stream.state}, {away}, {stream.delay:.3f} s late"
+        word = stream.state if stream.is_running else "ended"
+        if word != self._told:
+            if word == "unreachable":
+                self._closed.faults.count("stream unreachable", f"the tool waits {away}")
+            self._publisher.publish(String(data=word))
+        self._told = word
+        if not stream.is_running:
+            self.state = "ended"
+            self._timer.cancel()
+
+    def _now(self) -> float:
+        return float(self._clock.now().nanoseconds) / NANO
+
+    def _on_stiffness(self, data: bytes) -> None:
+        try:
+            message = decode(data, Float64MultiArray)
+            if len(message.data) != 6 or not all(np.isfinite(message.data)):
+                raise InputError("stiffness", "must be 6 finite numbers: x, y, z, rx, ry, rz", list(message.data))
+        except RobodynError as problem:
+            self._closed.faults.count("stream refused", problem)
+            return
+        self._stiffness = list(message.data)
+        if self._stiffness_timer.is_canceled():
+            self._set_stiffness()
+            self._stiffness_timer.reset()
+
+    def _set_stiffness(self) -> None:
+        """Set the newest stiffness, if there is one."""
+        given, self._stiffness = self._stiffness, None
+        if given is None:
+            self._stiffness_timer.cancel()
+            return
+        answer = self._node.set_parameters_atomically([Parameter(STIFFNESS, value=list(given))])
+        if not answer.successful:
+            self._closed.faults.count("stream refused", answer.reason)
+
+
+class TargetMotion(NamedTuple):
+    """A motion that is being planned."""
+
+    message: PoseStamped
+    goal: PoseGoal
+    start: float  # when it begins, by the time of the states [s]
+    lead: float  # time from the latest state to the start, when planning began [s]
+    task: BackgroundTask[Trajectory]
+
+
+class TargetInput:
+    """Subscribes to ``~/goal_pose``, plans a motion to each target, and has it followed."""
+
+    def __init__(
+        self,
+        node: Node,
+        loop: ClosedLoop,
+        motion: ToolMotion | None,
+        frames: Frames,
+        report: Callable[[], None],
+    ) -> None:
+        """
+        Args:
+            node: whose topics.
+            loop: follows the motions.
+            motion: the planner, used by the planning thread only; None if motions cannot be planned.
+            frames: of targets.
+            report: publishes the diagnostics, so that a refusal is reported at once.
+        """
+        self._node, self._loop, self._motion, self._report = node, loop, motion, report
+        self._frames = frames
+        self._newest: PoseStamped | None = None
+        self._planned: TargetMotion | None = None
+        self._following: Following | None = None
+        self._refusal = ""
+        node.create_subscription(PoseStamped, "~/goal_pose", self._on_goal, RELIABLE, raw=True)
+        self._timer = steady_timer(node, POLL_PERIOD, self._follow_if_ready)
+        self._timer.cancel()  # it runs while a motion is planned
+
+    @property
+    def state(self) -> str:
+        """State of the latest target; "" if there was none."""
+        if self._planned is not None:
+            return "being planned"
+        if self._following is not None:
+            return self._following.outcome or "under way"
+        return self._refusal
+
+    def _on_goal(self, data: bytes) -> None:
+        try:
+            message = decode(data, PoseStamped)
+            if self._motion is None:
+                raise NotReadyError(f"motions cannot be planned: {missing()}")
+        except RobodynError as problem:
+            self._refuse(problem)
+            return
+        if self._planned is None:
+            self._plan(message)
+        else:
+            self._newest = message
+
+    def _plan(self, message: PoseStamped, lead: float = LEAD_TIME) -> None:
+        """Plan a motion to a target in the background."""
+        try:
+            self._loop.references.check_open()
+            latest = self._loop.latest
+            if latest is None or latest[1].state is None:
+                raise NotReadyError("no valid joint state has come yet")
+            start, reference = self._loop.control.expected(lead)
+            goal = PoseGoal(
+                self._frames.pose(message.header.frame_id) @ to_matrix(message.pose),
+                "",  # of the root link
+                latest[1].state[0],
+                Sample(reference.q, reference.qd, reference.qdd),
+                self._loop.control.settings.limits,
+                self._loop.control.dynamics.parameters,
+                NodeParameters(self._node).settings(ToolSettings),
+            )
+        except RobodynError as problem:
+            self._refuse(problem)
+            return
+        assert self._motion is not None  # a goal was refused otherwise
+        task = BackgroundTask("target", partial(self._motion.plan, goal))
+        self._planned = TargetMotion(message, goal, start, lead, task)
+        self._timer.reset()
+
+    def _follow_if_ready(self) -> None:
+        """Follow the planned motion if it is ready, then plan a newer target if there is one."""
+        planned = self._planned
+        if planned is None or not planned.task.done:
+            return
+        self._planned = None
+        self._timer.cancel()
+        newest, self._newest = self._newest, None
+        try:
+            trajectory = planned.task.result()
+            start = self._start_time(planned)
+            if start is not None:
+                self._following = self._loop.references.follow(trajectory, start)
+            elif newest is None:
+                self._plan(planned.message, 2.0 * planned.lead)
+        except RobodynError as problem:
+            self._refuse(problem)
+        except Exception as problem:  # an unforeseen error in the thread: the loop continues
+            self._refuse(f"{type(problem).__name__}: {problem}")
+        if newest is not None:
+            self._plan(newest)
+
+    def _start_time(self, planned: TargetMotion) -> float | None:
+        """When a planned motion begins [s]; None if the arm is no longer in its initial state.
+
+        Raises:
+            NotReadyError: no state has come yet, or a fault is active.
+        """
+        now, reference = self._loop.control.expected(0.0)
+        if planned.goal.motion.qd.any():
+            return planned.start if now <= planned.start <= now + planned.lead else None
+        return now if np.array_equal(reference.q, planned.goal.motion.q) else None
+
+    def _refuse(self, problem: object) -> None:
+        self._following, self._refusal = None, f"refused: {problem}"
+        self._loop.faults.count("target refused", problem)
+        self._report()
+
+
+class ToolPose:
+    """Publishes ``~/tool_pose``: the pose of the tool at the latest state with a command, with its stamp.
+
+    It is computed after the command has been published.
+    """
+
+    def __init__(self, node: LifecycleNode, loop: ClosedLoop, link: str) -> None:
+        """
+        Args:
+            node: publishes.
+            loop: has the states.
+            link: name of the tool.
+        """
+        self._link = link
+        self._kinematics = Kinematics(loop.robot)
+        self._publisher: Any = node.create_lifecycle_publisher(PoseStamped, "~/tool_pose", RELIABLE)
+        self._message = PoseStamped()
+        self._message.header.frame_id = loop.robot.root
+        self._due, self._is_wanted = 0.0, False
+        loop.onlookers.append(self._on_command)
+
+    def _on_command(self, stamp: Time, command: Command) -> bool:
+        now = perf_counter()
+        if now < self._due or command.state is None:
+            return self._is_wanted
+        self._due = now + TOOL_POSE_PERIOD
+        self._is_wanted = self._publisher.get_subscription_count() > 0
+        if self._is_wanted:
+            self._message.header.stamp = stamp
+            self._message.pose = to_pose(self._kinematics.pose(self._link, command.state[0]))
+            self._publisher.publish(self._message)
+        return self._is_wanted
