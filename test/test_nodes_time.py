@@ -111,8 +111,6 @@ def flat(group, prefix=""):
 
 
 def test_the_node_does_what_the_library_does_to_the_last_bit(graph, prr):
-    from sensor_msgs.msg import JointState
-
     given = ROUGH | {"initial_position": START, "mismatch": {"mass_spread": 0.1}}
     publisher, found = graph.node.create_publisher(JointState, "joint_commands", 10), {}
 

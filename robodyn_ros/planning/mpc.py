@@ -51,7 +51,7 @@ from robodyn_ros.planning.cost import Cost, Point
 from robodyn_ros.planning.ddp.ilqr import DDP, ILQRSettings
 from robodyn_ros.planning.ddp.passes import DDPMemory, require_expressions
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.settings import check_settings, setting, whole
+from robodyn_ros.settings import CheckedSettings, setting, whole
 
 if TYPE_CHECKING:
     import casadi as ca
@@ -70,7 +70,7 @@ KEPT = 1000
 
 
 @dataclass(frozen=True)
-class MPCSettings:
+class MPCSettings(CheckedSettings):
     """Settings of the law ``mpc``; each field's metadata describe it."""
 
     step: float = setting(
@@ -78,9 +78,6 @@ class MPCSettings:
     )
     steps: int = whole(30, "number of steps in the horizon", 2, 1000)
     budget: float = setting(0.005, "longest time for a solution; a later one is not used", "s", 0.0, 60.0)
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 class MPC(Controller):

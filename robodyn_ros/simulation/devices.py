@@ -44,7 +44,7 @@ from robodyn_ros.checks import finite_array
 from robodyn_ros.engine.c_interface import CStructs, required, text_key
 from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.settings import NONE, check_settings, choice, names, setting, switch, whole
+from robodyn_ros.settings import NONE, CheckedSettings, choice, names, setting, switch, whole
 
 CODE = Path(__file__).with_name("hardware.c").read_text(encoding="utf-8")
 
@@ -57,19 +57,16 @@ VELOCITIES = ("measured", "differentiated")
 
 
 @dataclass(frozen=True)
-class DriveSettings:
+class DriveSettings(CheckedSettings):
     """Settings of a joint's drive; each field's metadata describe it."""
 
     lag: float = setting(0.0, "time constant of the lag of the drive", "s", 0.0, 10.0)
     rate_limit: float = setting(0.0, "greatest rate of change (0: no limit) of the effort", "N/s or N·m/s", 0.0, 1e9)
     resolution: float = setting(0.0, "resolution (0: none) of the command", "N or N·m", 0.0, 1e6)
 
-    def __post_init__(self) -> None:
-        check_settings(self)
-
 
 @dataclass(frozen=True)
-class CommandSettings:
+class CommandSettings(CheckedSettings):
     """Settings of how commands reach the drives; each field's metadata describe it."""
 
     command_delay: float = setting(0.0, "time from the arrival of a command until the drives apply it", "s", 0.0, 1.0)
@@ -86,12 +83,9 @@ class CommandSettings:
         (NONE,), "terms that the drives add by themselves: gravity, coriolis, friction; for one joint gravity.<joint>"
     )
 
-    def __post_init__(self) -> None:
-        check_settings(self)
-
 
 @dataclass(frozen=True)
-class EncoderSettings:
+class EncoderSettings(CheckedSettings):
     """Settings of a joint's sensors; each field's metadata describe it. Noise is normally distributed."""
 
     resolution: float = setting(0.0, "resolution (0: none) of the position", "m or rad", 0.0, 1.0)
@@ -100,12 +94,9 @@ class EncoderSettings:
         0.0, "standard deviation of the noise on a measured velocity", "m/s or rad/s", 0.0, 100.0
     )
 
-    def __post_init__(self) -> None:
-        check_settings(self)
-
 
 @dataclass(frozen=True)
-class StateSettings:
+class StateSettings(CheckedSettings):
     """Settings of the readings; each field's metadata describe it."""
 
     state_rate: float = setting(500.0, "rate of joint_states, each after a whole number of steps", "Hz", 1.0, 10000.0)
@@ -119,9 +110,6 @@ class StateSettings:
         lambda: VELOCITIES,
     )
     seed: int = whole(0, "seed of all random numbers; the same seed gives the same values", 0, 2**31 - 1)
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
     @property
     def punctual(self) -> bool:

@@ -35,7 +35,7 @@ from robodyn_ros.errors import ConfigurationError, SimulationError
 from robodyn_ros.plugins import available, create, load
 from robodyn_ros.robot import Joint, Robot
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.settings import NONE, NamedValues, check_settings, choice
+from robodyn_ros.settings import NONE, CheckedSettings, NamedValues, choice
 from robodyn_ros.simulation.devices import (
     CommandSettings,
     Drives,
@@ -315,14 +315,11 @@ class HardwareSettings(NamedTuple):
 
 
 @dataclass(frozen=True)
-class PlantPlugins:
+class PlantPlugins(CheckedSettings):
     """The plugins of the plant; each field's metadata describe it."""
 
     plant: str = choice("native", "plant plugin", lambda: available("plants"))
     integrator: str = choice(INTEGRATOR, "integrator plugin of the native plant", lambda: available("integrators"))
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 class SettingsGroup(NamedTuple):

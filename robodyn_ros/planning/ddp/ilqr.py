@@ -41,7 +41,7 @@ from robodyn_ros.errors import InputError
 from robodyn_ros.planning.cost import Cost
 from robodyn_ros.planning.ddp.passes import DDPMemory, DDPPrograms, make_passes, require_expressions, start_passes
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.settings import check_settings, setting, whole
+from robodyn_ros.settings import CheckedSettings, setting, whole
 
 STEP_LENGTHS = 10.0 ** np.linspace(0.0, -3.0, 11)
 """Values of α in the line search, one after the other (Tassa et al., 2012)."""
@@ -61,7 +61,7 @@ REASONS = {
 
 
 @dataclass(frozen=True)
-class ILQRSettings:
+class ILQRSettings(CheckedSettings):
     """Settings of iLQR; each field's metadata describe it.
 
     Source: Tassa, Erez, Todorov (2012), sections II-D and II-F; the values are those of the authors' published code.
@@ -78,9 +78,6 @@ class ILQRSettings:
     mu_least: float = setting(1e-6, "least regularisation that is not 0", "-", 0.0, 1.0)
     mu_greatest: float = setting(1e10, "regularisation at which the search gives up", "-", 1.0, 1e300)
     mu_factor: float = setting(1.6, "base factor by which the regularisation changes", "-", 1.0, 100.0)
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 @dataclass(frozen=True, eq=False)

@@ -37,7 +37,7 @@ from robodyn_ros.errors import ConfigurationError, InputError, need
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.description import read_document
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.settings import check_settings, setting, whole
+from robodyn_ros.settings import CheckedSettings, setting, whole
 from robodyn_ros.simulation.plant.base import PlantBase, PlantSettings, unstable
 from robodyn_ros.simulation.plant.joint_effects import FASTEST, FrictionSettings, StopSettings, is_stiff
 from robodyn_ros.simulation.plant.native import Plant
@@ -295,7 +295,7 @@ def _fits(robot: Robot, name: str) -> bool:
 
 
 @dataclass(frozen=True)
-class ValidationSettings:
+class ValidationSettings(CheckedSettings):
     """Settings of the comparison; each field's metadata describe it."""
 
     states: int = whole(100, "number of random states", 1, 100_000)
@@ -305,9 +305,6 @@ class ValidationSettings:
     tolerance: float = setting(1e-8, "greatest relative error of M, g, τ and q̈", "-", 0.0, 1.0)
     motion_tolerance: float = setting(1e-8, "greatest error of a joint's position", "rad or m", 0.0, 1.0)
     seed: int = whole(0, "seed of the random numbers", 0, 2**31 - 1)
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 class Comparison(NamedTuple):
