@@ -47,7 +47,7 @@ def required(what: str, name: str, key: str, source: Callable[[], str]) -> Any:
         source: writes the code.
 
     Raises:
-        NotReadyError: there is no C compiler, or it fails; the message says how to get one, or what it said.
+        NotReadyError: there is no C compiler, or it fails; the message says how to get one, or has its output.
     """
     found = loaded(name, key, source)
     if found is None:
