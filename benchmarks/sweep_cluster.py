@@ -15,11 +15,10 @@ from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from robodyn_ros.simulation.sweeps.cluster import cluster
-from robodyn_ros.simulation.sweeps.results import column
+from robodyn_ros.simulation.sweeps.backends import cluster
 from robodyn_ros.simulation.sweeps.runner import Rows
 from robodyn_ros.simulation.sweeps.study import Study
-from robodyn_ros.simulation.sweeps.sweep import sweep
+from robodyn_ros.simulation.sweeps.sweep import column, sweep
 
 PORT = 18786
 
@@ -110,8 +109,8 @@ import sys
 sys.path.insert(0, {str(Path(__file__).parent)!r})
 import sweep
 from pathlib import Path
-from robodyn_ros.simulation.sweeps.sweep import Workers
-from robodyn_ros.simulation.sweeps.cluster import cluster
+from robodyn_ros.simulation.sweeps.backends import Workers
+from robodyn_ros.simulation.sweeps.backends import cluster
 study = sweep.cases({study.size})
 if {bool(where)}:
     sweep.sweep(study, Path({str(files[name])!r}), cluster("tcp://{address}:{PORT}"))

@@ -61,6 +61,12 @@ def joint(
     return f"<joint name={quoteattr(name)} type={quoteattr(kind)}>{''.join(tags)}</joint>"
 
 
+def slider(limit: Vector = (-10, 10, 100, 100), mass: float = 2.0, axis: Vector = (1, 0, 0), extra: str = "") -> str:
+    """A mass on a rail, horizontal unless its axis says otherwise."""
+    rail = joint("slide", "prismatic", "base", "mass", axis, limit=limit, extra=extra)
+    return robot("slider", link("base"), link("mass", mass, None, (0.1, 0, 0, 0.1, 0, 0.1)), rail)
+
+
 def mechanism(
     kind: str,
     masses: Vector | None = None,

@@ -12,7 +12,7 @@ from robodyn_ros.cli.main import main
 from robodyn_ros.control.laws.cartesian_impedance import CartesianImpedanceSettings
 from robodyn_ros.control.parameter_file import FileParameters, parse_parameter, read_parameters, refuse_replaced
 from robodyn_ros.errors import ConfigurationError, InputError
-from robodyn_ros.simulation.hardware.sensors import StateSettings
+from robodyn_ros.simulation.devices import StateSettings
 
 ROOT = Path(__file__).parents[1]
 

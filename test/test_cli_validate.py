@@ -17,7 +17,7 @@ import pytest
 from robodyn_ros.cli import validate
 from robodyn_ros.cli.main import main
 from robodyn_ros.cli.verb import ExitCode
-from robodyn_ros.simulation.plant import validation
+from robodyn_ros.simulation.plant import mujoco
 
 pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 
@@ -46,14 +46,14 @@ def test_json(capsys):
 
 def test_an_arm_that_differs(monkeypatch, capsys):
     """MuJoCo is given half of the gravity."""
-    real = validation.MuJoCoModel
+    real = mujoco.MuJoCoModel
 
-    def light(dynamics):
-        model = real(dynamics)
+    def light(dynamics, contact=False):
+        model = real(dynamics, contact)
         model.model.opt.gravity[:] *= 0.5
         return model
 
-    monkeypatch.setattr(validation, "MuJoCoModel", light)
+    monkeypatch.setattr(mujoco, "MuJoCoModel", light)
     assert main(["validate", RR, *BRIEF]) == ExitCode.NO
     out = capsys.readouterr().out
     assert "rr differs from MuJoCo" in out
@@ -73,14 +73,14 @@ def test_rounding_is_not_a_difference_and_a_thousandth_of_a_mass_is(tmp_path, ca
     path.write_text(arms.robot("chain", arms.link("l0"), *links, *joints))
     brief = ("--states", "1", "--motions", "1", "--duration", "0.1")
     assert main(["validate", str(path), *brief]) == ExitCode.YES, capsys.readouterr().out
-    real = validation.MuJoCoPlant
+    real = mujoco.MuJoCoPlant
 
     def heavy(*args, **options):
         plant = real(*args, **options)
         plant.arm.model.body_mass[-1] *= 1.001
         return plant
 
-    monkeypatch.setattr(validation, "MuJoCoPlant", heavy)
+    monkeypatch.setattr(mujoco, "MuJoCoPlant", heavy)
     assert main(["validate", str(path), *brief]) == ExitCode.NO
     assert [line.split()[-1] for line in capsys.readouterr().out.splitlines() if "motion 1" in line][-1] == "differs"
 
@@ -99,14 +99,14 @@ def test_joints_that_mimic_others(ratio, tmp_path, capsys, monkeypatch):
     assert main(["validate", str(tmp_path / "mimic.urdf"), *BRIEF]) == ExitCode.YES
     out = capsys.readouterr().out
     assert out.count(" agrees") == 5 and "No motions" in out and "right_finger" in out
-    real = validation.MuJoCoModel
+    real = mujoco.MuJoCoModel
 
-    def uncoupled(dynamics):
-        model = real(dynamics)
+    def uncoupled(dynamics, contact=False):
+        model = real(dynamics, contact)
         model._coupling = np.where(model._coupling == 1.0, 1.0, 1.01 * model._coupling)
         return model
 
-    monkeypatch.setattr(validation, "MuJoCoModel", uncoupled)
+    monkeypatch.setattr(mujoco, "MuJoCoModel", uncoupled)
     assert main(["validate", str(tmp_path / "mimic.urdf"), *BRIEF]) == ExitCode.NO
 
 
@@ -119,9 +119,9 @@ def test_what_it_cannot_do(capsys):
 
 def test_options_are_settings_of_the_comparison():
     parser = ArgumentParser()
-    validate.VERB.add_arguments(parser)
+    validate.add_arguments(parser)
     given = vars(parser.parse_args([RR]))
-    defaults = validation.ValidationSettings()
+    defaults = mujoco.ValidationSettings()
     assert {name: given[name] for name in validate.OPTIONS} == {
         name: getattr(defaults, name) for name in validate.OPTIONS
     }

@@ -13,14 +13,14 @@ from test_control_safety import CONFIG, DYNAMICS, GRAVITY, PERIOD, QD, ROBOT, ZE
 import robodyn_ros as rd
 from robodyn_ros.cli import commission
 from robodyn_ros.control import PD, ComputedTorque, ControlLoop, GravityCompensation, Reference
-from robodyn_ros.control.drive_compensation import DriveCompensation
+from robodyn_ros.control.drives import DriveCompensation
 from robodyn_ros.control.faults.table import FaultReactions
 from robodyn_ros.control.loop_settings import MODEL, loop_default_values, make_loop_settings
 from robodyn_ros.control.motion.point_to_point import rest_to_rest
 from robodyn_ros.control.parameter_file import FileParameters, read_parameters
 from robodyn_ros.errors import ConfigurationError, InputError
-from robodyn_ros.simulation.hardware.settings import default_values, make_hardware_settings
-from robodyn_ros.simulation.trial.trial import run_trial
+from robodyn_ros.simulation.hardware import default_values, make_hardware_settings
+from robodyn_ros.simulation.trial import run_trial
 
 PRR = rd.load_robot(Path(__file__).parents[1] / "urdf" / "prr.urdf")
 ALL = DriveCompensation.of(ROBOT, ["gravity", "coriolis", "friction"])

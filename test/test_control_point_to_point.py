@@ -14,7 +14,7 @@ from arms import joint, link, robot
 from robodyn_ros import create_dynamics, load_robot, simulate
 from robodyn_ros.control.motion.point_to_point import LAG, point_to_point
 from robodyn_ros.errors import InputError
-from robodyn_ros.simulation.trial.plotting import tracking_error
+from robodyn_ros.simulation.trial_files import tracking_error
 
 
 def arm(friction: str = "", effort: tuple[float, float, float] = (31.0, 23.0, 7.0), speed: float = 900.0) -> str:

@@ -31,7 +31,7 @@ from robodyn_ros.identification.estimation.base_parameters import parameter_name
 from robodyn_ros.identification.estimation.physical import fit_physical
 from robodyn_ros.identification.estimation.regression import estimate, matvec, tsqr
 from robodyn_ros.identification.estimation.regression_model import RegressionModel
-from robodyn_ros.identification.signals.segments import lowpass
+from robodyn_ros.identification.segments import lowpass
 from robodyn_ros.robot.tree import check_inertial
 
 FRICTION = IdentificationSettings(inertial=False)

@@ -37,9 +37,9 @@ CONTROLLER = {
     "nodes.controller.payload:PayloadEstimation._start_motion": "1-1",  # a service that answers later
 }
 SIMULATOR = {
-    "simulation.hardware.hardware:Hardware.advance": "100-102",
-    "simulation.hardware.hardware:Hardware.command": "20-22",
-    "simulation.hardware.hardware:Hardware.reset": "2-2",
+    "simulation.hardware:Hardware.advance": "100-102",
+    "simulation.hardware:Hardware.command": "20-22",
+    "simulation.hardware:Hardware.reset": "2-2",
 }
 
 

@@ -26,7 +26,7 @@ from sensor_msgs.msg import JointState
 from robodyn_ros.control.faults.settings import SafetySettings
 from robodyn_ros.nodes.simulator.node import PaceSettings, SimulatorSettings
 from robodyn_ros.settings import parameter_name
-from robodyn_ros.simulation.hardware.settings import default_values
+from robodyn_ros.simulation.hardware import default_values
 
 ROOT = Path(__file__).parents[1]
 

@@ -28,7 +28,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from robodyn_ros import load_robot
 from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.nodes.common.messages import stamp
-from robodyn_ros.simulation.hardware.settings import default_values, make_hardware
+from robodyn_ros.simulation.hardware import default_values, make_hardware
 
 START = {"elevator": 0.5, "shoulder": -0.6, "wrist": 0.3}
 ANSWERED = ("-r", "joint_commands:=controller/joint_commands")
@@ -111,6 +111,8 @@ def flat(group, prefix=""):
 
 
 def test_the_node_does_what_the_library_does_to_the_last_bit(graph, prr):
+    from sensor_msgs.msg import JointState
+
     given = ROUGH | {"initial_position": START, "mismatch": {"mass_spread": 0.1}}
     publisher, found = graph.node.create_publisher(JointState, "joint_commands", 10), {}
 

@@ -184,7 +184,7 @@ def test_a_file_with_includes_shapes_and_verbs(tmp_path: Path, capsys: pytest.Ca
     robot = load_robot(path)
     assert_allclose(robot.damping, 0.7)
     compare(robot, mujoco.MjModel.from_xml_path(str(path)))
-    from robodyn_ros.view.shapes import mesh_path, read_shapes
+    from robodyn_ros.view.marks import mesh_path, read_shapes
 
     shapes = {shape.kind: shape for shape in read_shapes(robot)}
     assert mesh_path(shapes["mesh"].mesh).samefile(tmp_path / "parts" / "wedge.obj")

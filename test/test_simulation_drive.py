@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Drives and actuators: lag, rate limit, delay and resolution, against closed forms and SciPy."""
+"""Drives: lag, rate limit, delay and resolution, against closed forms and SciPy."""
 
 import arms
 import numpy as np
@@ -11,43 +11,49 @@ from scipy.integrate import solve_ivp
 import robodyn_ros as rd
 from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.simulation import Plant, PlantSettings
-from robodyn_ros.simulation.hardware.actuators import Actuators, CommandSettings, DriveSettings
+from robodyn_ros.simulation.devices import CommandSettings, Drives, DriveSettings
 
 STEP, MASS = 1e-3, 2.0
 
 
 def rail(limit=100.0):
     """One mass on a horizontal rail, whose velocity is the impulse over its mass."""
-    urdf = arms.robot(
-        "slider",
-        arms.link("base"),
-        arms.link("mass", MASS, None, (0.1, 0, 0, 0.1, 0, 0.1)),
-        arms.joint("slide", "prismatic", "base", "mass", (1, 0, 0), None, None, (-1e3, 1e3, 1e3, limit)),
-    )
+    urdf = arms.slider((-1e3, 1e3, 1e3, limit), MASS)
     return Plant(rd.create_dynamics("rnea", rd.load_robot(urdf)), PlantSettings(step=STEP))
 
 
-def run(plant, actuators, commands, steps):
+def run(plant, drives, commands, steps):
     """Velocity after each step, with a command {step: effort}."""
     found = []
     for now in range(steps):
         if now in commands:
-            actuators.command(now, actuators.checked([commands[now]]))
-        steady = actuators.steady(now)
-        plant.apply(actuators.advance(now) if steady is None else steady)
+            drives.command(now, [commands[now]])
+        assert drives.act(now, 1) == 1
+        plant.apply(drives.effort)
         plant.step()
         found.append(plant.qd[0])
     return np.array(found)
 
 
-def actuators(delay=0.0, limit=100.0, **settings):
-    return Actuators([DriveSettings(**settings)], delay, STEP, [limit])
+def drives(delay=0.0, limit=100.0, step=STEP, count=1, **settings):
+    commands = CommandSettings(command_delay=delay, brake=False, command_timeout=10.0)
+    return Drives([DriveSettings(**settings)] * count, commands, step, [limit] * count)
+
+
+def given(drives, *efforts):
+    """The effort for each command, of drives that follow at once."""
+    found = []
+    for effort in efforts:
+        drives.command(0, effort)
+        drives.act(0, 1)
+        found.append(drives.effort.copy())
+    return np.array(found)
 
 
 def test_lag_is_that_of_a_first_order_system():
     """v = F/m (t - T (1 - exp(-t/T))), whatever the step."""
     lag, force = 0.0137, 8.0
-    found = run(rail(), actuators(lag=lag), {0: force}, 400)
+    found = run(rail(), drives(lag=lag), {0: force}, 400)
     t = STEP * np.arange(1, 401)
     np.testing.assert_allclose(found, force / MASS * (t + lag * np.expm1(-t / lag)), rtol=1e-11)
 
@@ -57,7 +63,7 @@ def test_lag_is_that_of_a_first_order_system():
 def test_a_drive_solves_its_equation(lag, duration):
     """Ramp and lag together, over several commands, against SciPy's integration of the two equations."""
     rate = 40.0
-    drive = Actuators([DriveSettings(lag=lag, rate_limit=rate)], 0.0, duration, [100.0])
+    drive = drives(step=duration, lag=lag, rate_limit=rate)
     state, total = np.zeros(3), 0.0
     for command in (3.0, -2.0, 0.5, 0.5):
         arrival = abs(command - state[0]) / rate  # the ramp's end is a kink: SciPy must stop there
@@ -72,14 +78,15 @@ def test_a_drive_solves_its_equation(lag, duration):
                     atol=1e-13,
                 )
                 state = solved.y[:, -1]
-        drive.command(0, drive.checked([command]))
-        total += duration * drive.advance(0)[0]
+        drive.command(0, [command])
+        drive.act(0, 1)
+        total += duration * drive.effort[0]
         assert total == pytest.approx(state[2], rel=1e-7, abs=1e-11)
 
 
 def test_rate_limit_without_lag_is_a_ramp():
     rate, force = 50.0, 3.0
-    found = run(rail(), actuators(rate_limit=rate), {0: force}, 200)
+    found = run(rail(), drives(rate_limit=rate), {0: force}, 200)
     t = STEP * np.arange(1, 201)
     ramp = force / rate
     expected = np.where(t < ramp, 0.5 * rate * t**2, 0.5 * rate * ramp**2 + force * (t - ramp)) / MASS
@@ -89,35 +96,49 @@ def test_rate_limit_without_lag_is_a_ramp():
 @pytest.mark.parametrize("delay", [0.0, 1e-3, 4e-3, 0.3e-3, 2.75e-3, 0.0316])
 def test_delay_to_the_fraction_of_a_step(delay):
     """The mass has moved for the time since the command reached the drive, not since the next step began."""
-    found = run(rail(), actuators(delay), {3: 5.0, 50: -1.0}, 120)
+    found = run(rail(), drives(delay), {3: 5.0, 50: -1.0}, 120)
     t = STEP * np.arange(1, 121)
     first, second = (np.maximum(t - at * STEP - delay, 0.0) for at in (3, 50))
     np.testing.assert_allclose(found, (5.0 * first - 6.0 * second) / MASS, atol=1e-13)
 
 
+def test_a_later_command_that_arrives_with_an_earlier_one_replaces_it():
+    found = run(rail(), drives(0.0025), {3: 5.0}, 20)
+    twice = drives(0.0025)
+    twice.command(3, [-7.0])
+    np.testing.assert_array_equal(run(rail(), twice, {3: 5.0}, 20), found)
+
+
+def test_a_command_in_every_step_of_a_long_delay():
+    """Each command acts for a step, as late as the delay says."""
+    delay, efforts = 0.05, np.random.default_rng(2).normal(size=300)
+    found = run(rail(), drives(delay), dict(enumerate(efforts)), 300)
+    late = np.concatenate((np.zeros(50), efforts[:250]))
+    np.testing.assert_allclose(found, np.cumsum(late) * STEP / MASS, atol=1e-13)
+
+
 def test_resolution_and_limit():
-    act = actuators(resolution=0.25, limit=10.0)
-    commands = [0.1, 0.13, -0.4, 3.14159, 1e4, -1e6]
-    assert [act.checked([value])[0] for value in commands] == [0.0, 0.25, -0.5, 3.25, 10.0, -10.0]
+    commands = [[0.1], [0.13], [-0.4], [3.14159], [1e4], [-1e6]]
+    found = given(drives(resolution=0.25, limit=10.0), *commands)
+    np.testing.assert_array_equal(found.ravel(), [0.0, 0.25, -0.5, 3.25, 10.0, -10.0])
 
 
 def test_efforts_that_lie_apart_in_memory_are_each_their_joint_s():
     table = np.arange(9.0).reshape(3, 3)
-    act = Actuators([DriveSettings()] * 3, 0.0, STEP, [100.0] * 3)
-    np.testing.assert_array_equal(act.checked(table[:, 1]), [1.0, 4.0, 7.0])
-    np.testing.assert_array_equal(act.checked(table[2, ::-1]), [8.0, 7.0, 6.0])
+    found = given(drives(count=3), table[:, 1], table[2, ::-1])
+    np.testing.assert_array_equal(found, [[1.0, 4.0, 7.0], [8.0, 7.0, 6.0]])
 
 
-def test_an_ideal_drive_gives_what_it_is_told_to_the_last_bit():
-    act, command = actuators(), 0.1 + 1e-16
-    act.command(0, act.checked([command]))
-    assert act.steady(0)[0] == command
+def test_an_ideal_drive_gives_what_it_is_told_to_the_last_bit_and_for_as_long_as_asked():
+    drive, command = drives(), 0.1 + 1e-16
+    drive.command(0, [command])
+    assert drive.act(0, 77) == 77 and drive.effort[0] == command
 
 
 @pytest.mark.parametrize("effort", [[1e300], [-1.1e6], [np.nan], [np.inf], [1.0, 2.0], [], "much", None])
 def test_what_no_drive_can_give_is_refused(effort):
     with pytest.raises(InputError, match="effort"):
-        actuators().checked(effort)
+        drives().command(0, effort)
 
 
 def test_settings_are_checked():

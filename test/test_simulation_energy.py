@@ -9,7 +9,8 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import robodyn_ros as rd
-from robodyn_ros.simulation import Plant, PlantSettings, rk4_step
+from robodyn_ros.simulation import Plant, PlantSettings
+from robodyn_ros.simulation.rollout import rollout
 
 pin = pytest.importorskip("pinocchio", reason="Pinocchio (PyPI: pin) is the independent truth here")
 
@@ -19,22 +20,6 @@ def free_prr():
     return arms.mechanism(
         "PRR", (13.0, 1.0, 6.0), (1.0, 0.5, 0.343), (0.1, 0.25, 0.14), (0.1, 1 / 48, 6 * 0.343**2 / 12)
     )
-
-
-def passive(dynamics, q, qd, dt, duration, step):
-    """States of the arm without effort, the first included, (N + 1, n) each."""
-    effort = np.zeros(dynamics.robot.n)
-    qs, qds = [q], [qd]
-    for _ in range(round(duration / dt)):
-        q, qd = step(lambda q, qd: dynamics.forward(q, qd, effort), q, qd, dt)
-        qs.append(q)
-        qds.append(qd)
-    return np.array(qs), np.array(qds)
-
-
-def semi_implicit_euler(acceleration, q, qd, dt):
-    qd = qd + dt * acceleration(q, qd)
-    return q + dt * qd, qd
 
 
 @pytest.mark.parametrize("name", ["lagrangian", "rnea"])
@@ -52,21 +37,20 @@ def semi_implicit_euler(acceleration, q, qd, dt):
 def test_passive_prr_keeps_its_energy(name, gravity, q, qd, swing):
     """Reference, section 5: RK4 at 1 ms over 10 s, against the potential energy's scale Σ m g l of what can turn."""
     dynamics = rd.create_dynamics(name, rd.load_robot(free_prr()), gravity=gravity)
-    q, qd = passive(dynamics, np.array(q), np.array(qd), 1e-3, 10.0, rk4_step)
-    energy = np.add(*dynamics.energy(q, qd))
+    motion = rollout(dynamics, q, qd, np.zeros(3), 1e-3, 10_000)
+    energy = np.add(*dynamics.energy(*motion))
     scale = np.linalg.norm(gravity) * (1.0 * 0.25 + 6.0 * (0.5 + 0.14))
     assert np.abs(energy - energy[0]).max() < 2e-7 * scale
-    assert np.ptp(q[:, 1]) > swing
+    assert np.ptp(motion.q[:, 1]) > swing
 
 
 @pytest.mark.parametrize(
-    ("step", "published", "digits"), [(semi_implicit_euler, 0.489, 5e-4), (rk4_step, 3.3e-9, 5e-11)]
+    ("integrator", "published", "digits"), [("semi_implicit_euler", 0.489, 5e-4), ("rk4", 3.3e-9, 5e-11)]
 )
-def test_lesson_drop_from_horizontal(step, published, digits):
+def test_lesson_drop_from_horizontal(integrator, published, digits):
     """Reference, section 3: 2 s at 1 ms; the largest change of energy [J]."""
     dynamics = rd.create_dynamics("lagrangian", rd.load_robot(arms.lesson_arm()))
-    q, qd = passive(dynamics, np.zeros(2), np.zeros(2), 1e-3, 2.0, step)
-    energy = np.add(*dynamics.energy(q, qd))
+    energy = np.add(*dynamics.energy(*rollout(dynamics, *np.zeros((3, 2)), 1e-3, 2000, integrator)))
     assert np.abs(energy - energy[0]).max() == pytest.approx(published, abs=digits)
 
 

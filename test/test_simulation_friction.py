@@ -23,13 +23,7 @@ ROUGH = FrictionSettings(viscous=0.3, coulomb=1.5, static_friction=2.5, stribeck
 
 def rail(friction=ROUGH, step=1e-3, **options):
     """A mass on a horizontal rail."""
-    urdf = arms.robot(
-        "slider",
-        arms.link("base"),
-        arms.link("mass", MASS, None, (0.1, 0, 0, 0.1, 0, 0.1)),
-        arms.joint("slide", "prismatic", "base", "mass", (1, 0, 0), None, None, (-100, 100, 100, 100)),
-    )
-    dynamics = rd.create_dynamics("rnea", rd.load_robot(urdf), **options)
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(arms.slider((-100, 100, 100, 100), MASS)), **options)
     return Plant(dynamics, PlantSettings(step=step), friction=[friction])
 
 

@@ -11,7 +11,7 @@ import pytest
 import robodyn_ros as rd
 from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.errors import ConfigurationError, InputError
-from robodyn_ros.simulation.hardware.settings import default_values, make_hardware
+from robodyn_ros.simulation.hardware import default_values, make_hardware
 
 ROBOT = rd.load_robot(Path(__file__).parents[1] / "urdf" / "prr.urdf")
 START = {"initial_position.elevator": 0.5, "initial_position.shoulder": -0.6, "initial_position.wrist": 0.3}

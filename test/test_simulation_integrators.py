@@ -198,24 +198,3 @@ def test_a_step_too_long_for_the_midpoint_rule_is_an_error(compiled):
     pendulum = rd.create_dynamics("rnea", rd.load_robot(arms.mechanism("R")), compiled=compiled)
     with pytest.raises(SimulationError, match="did not converge"):
         rollout(pendulum, [1.0], [0.0], [0.0], 2.0, 5, "implicit_midpoint")
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"dt": 0.0}, "dt: must be positive"),
-        ({"steps": -1}, "steps: must not be negative"),
-        ({"tau": np.zeros((4, 3))}, "tau: must be of shape"),
-        ({"qd": [0, np.inf, 0]}, "qd: must be finite"),
-        ({"integrator": "verlet"}, "'verlet': unknown"),
-    ],
-)
-def test_wrong_input(change, message):
-    given = {"q": np.zeros(3), "qd": np.zeros(3), "tau": np.zeros(3), "dt": 1e-3, "steps": 5, **change}
-    with pytest.raises(rd.RobodynError, match=message):
-        rollout(prr(), **given)
-
-
-def test_a_motion_beyond_the_range_of_numbers():
-    with pytest.raises(SimulationError, match="beyond the range"):
-        rollout(prr(), np.zeros(3), np.zeros(3), [1e300, 1e300, -1e300], 1e-3, 100, "explicit_euler")

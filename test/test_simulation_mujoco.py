@@ -19,8 +19,7 @@ from robodyn_ros.simulation import Plant, PlantSettings
 from robodyn_ros.simulation.plant.base import create_plant
 from robodyn_ros.simulation.plant.joint_effects import FrictionSettings, StopSettings
 from robodyn_ros.simulation.plant.mismatch import Mismatch
-from robodyn_ros.simulation.plant.mujoco import MuJoCoModel, MuJoCoPlant
-from robodyn_ros.simulation.plant.validation import ValidationSettings, validate
+from robodyn_ros.simulation.plant.mujoco import MuJoCoModel, MuJoCoPlant, ValidationSettings, validate
 
 pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 
@@ -65,13 +64,7 @@ def test_the_four_mechanisms_move_alike(arm):
 
 def test_limits_and_friction_as_far_as_mujoco_has_them():
     """Stops, effort limit, speed limit and Coulomb friction of one joint; MuJoCo's give way by very little."""
-    urdf = arms.robot(
-        "slider",
-        arms.link("base"),
-        arms.link("mass", 2.0, None, (0.1, 0, 0, 0.1, 0, 0.1)),
-        arms.joint("slide", "prismatic", "base", "mass", (1, 0, 0), None, None, (-1, 2, 1.5, 12)),
-    )
-    dynamics = rd.create_dynamics("rnea", rd.load_robot(urdf))
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(arms.slider((-1, 2, 1.5, 12))))
     friction = [FrictionSettings(viscous=0.7, coulomb=3.0)]
     plants = both(dynamics, friction=friction)
     for effort, duration in ((2.5, 0.5), (100.0, 1.0), (0.0, 0.2), (5.0, 2.0), (-6.0, 0.3)):

@@ -1,17 +1,22 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The closed loop without ROS: the product's promise, that a model of the arm pays, on the real arm's numbers."""
+"""Rollouts: a motion in one compiled call, and the closed loop without ROS on the real arm's numbers."""
 
 from pathlib import Path
 
 import numpy as np
 import pytest
+from arms import awkward
+from numpy.testing import assert_allclose
 
 import robodyn_ros as rd
 from robodyn_ros.control import Reference, gains, rest_to_rest
+from robodyn_ros.control.laws.computed_torque import ComputedTorque
+from robodyn_ros.errors import SimulationError
 from robodyn_ros.plugins import load
-from robodyn_ros.simulation import Plant, simulate
+from robodyn_ros.simulation import Plant, rk4_step, simulate
+from robodyn_ros.simulation.rollout import rollout
 
 PRR = Path(__file__).parents[1] / "urdf" / "prr.urdf"
 POSES = np.array([[0, 0, 0], [0.4, -1.0, 0], [0.8, 1.2, 0], [0.2, -1.83, -0.12], [0, 0, 0]])
@@ -57,3 +62,74 @@ def test_goes_on_from_where_the_plant_is():
         np.testing.assert_allclose(run.t, start + np.arange(251) * 1e-3, atol=1e-12)
     np.testing.assert_allclose(run.q, np.tile(hold.q, (251, 1)), atol=1e-12)
     np.testing.assert_allclose(run.effort, np.tile(dynamics.gravity(hold.q), (251, 1)), rtol=1e-10)
+
+
+def test_the_integral_acts():
+    """A law with integral action holds a payload that its model lacks."""
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(PRR))
+    heavy = rd.create_dynamics("rnea", rd.load_robot(PRR), payload=rd.Payload("tool", 1.0))
+    zero, q = np.zeros(3), np.array([0.5, 0.6, 0.2])
+    hold = Reference(q, zero, zero, zero)
+    law = rd.create_controller("computed_torque", dynamics, 400.0, 40.0, 2000.0)
+    run = simulate(Plant(heavy, q0=q), law, lambda t: hold, 3.0, held=2)
+    assert run.t[1] == pytest.approx(0.002) and len(run.t) == 1501
+    assert np.abs(run.q[100] - q).max() > 1e-4
+    np.testing.assert_allclose(run.q[-1], q, atol=1e-6)
+    np.testing.assert_allclose(run.effort[-1], heavy.gravity(q), rtol=1e-4)
+
+
+def test_nothing_is_summed_up_at_the_effort_limit():
+    class Watched(ComputedTorque):
+        def compute(self, q, qd, reference, integral=None):
+            self.last = integral
+            return super().compute(q, qd, reference, integral)
+
+    dynamics, zero, q = rd.create_dynamics("rnea", rd.load_robot(PRR)), np.zeros(3), np.array([0.5, 0.6, 0.2])
+    law, far = Watched(dynamics, 400.0, 40.0, 100.0), Reference(q + [0.001, 1.0, 0.0], zero, zero, zero)
+    simulate(Plant(dynamics, q0=q, effort_limit=[600.0, 1.0, 36.0]), law, lambda t: far, 0.1)
+    assert law.last[1] == 0.0 and law.last[0] > 0.0
+
+
+@pytest.mark.parametrize("name", rd.available("dynamics"))
+@pytest.mark.parametrize("arm", ["prr", *awkward()])
+def test_it_is_the_step_again_and_again(name, arm):
+    robot = rd.load_robot((awkward() | {"prr": PRR.read_text()})[arm])
+    dynamics = rd.create_dynamics(name, robot)
+    rng = np.random.default_rng(10)
+    q, qd = rng.uniform(-1, 1, (2, robot.n))
+    tau = rng.uniform(-5, 5, (50, robot.n))
+    motion = rollout(dynamics, q, qd, tau, 1e-3, 50)
+    assert_allclose([motion.q[0], motion.qd[0]], [q, qd], rtol=0)
+    for k in range(50):
+        q, qd = rk4_step(lambda a, b, u=tau[k]: dynamics.forward(a, b, u), q, qd, 1e-3)
+    assert_allclose([motion.q[-1], motion.qd[-1]], [q, qd], rtol=1e-11, atol=1e-11)
+    slow = rollout(rd.create_dynamics(name, robot, compiled=False), motion.q[0], motion.qd[0], tau, 1e-3, 50)
+    assert_allclose(slow.q, motion.q, rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"dt": 0.0}, "dt: must be positive"),
+        ({"dt": np.nan}, "dt: must be positive"),
+        ({"steps": -1}, "steps: must not be negative"),
+        ({"tau": np.zeros((4, 3))}, "tau: must be of shape"),
+        ({"q": np.zeros(2)}, "q: must be of shape"),
+        ({"qd": [0, np.inf, 0]}, "qd: must be finite"),
+        ({"integrator": "verlet"}, "'verlet': unknown"),
+    ],
+)
+def test_wrong_input(change, message):
+    given = {"q": np.zeros(3), "qd": np.zeros(3), "tau": np.zeros(3), "dt": 1e-3, "steps": 5} | change
+    with pytest.raises(rd.RobodynError, match=message):
+        rollout(rd.create_dynamics("rnea", rd.load_robot(PRR)), **given)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_a_motion_beyond_the_range_of_numbers(compiled):
+    """It ends with the step and the state that lead there, whoever does the steps."""
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(PRR), compiled=compiled)
+    with pytest.raises(SimulationError, match=r"step 0 of 0.001 s, from q = \[.*leads beyond the range of numbers"):
+        rollout(dynamics, [0, 0.3, 0], [0, 1e200, 0], np.zeros(3), 1e-3, 5)
+    with pytest.raises(SimulationError, match=r"step [1-9]\d* of 10 s"):
+        rollout(dynamics, [0, 0.3, 0], [0, 1.0, 0.2], np.zeros(3), 10.0, 500)

@@ -20,12 +20,7 @@ MASS, G = 2.0, 9.81
 
 
 def mass_on_a_rail(axis=(1, 0, 0), limit=(-5, 1, 3, 50), step=1e-3, compiled=True, **options):
-    urdf = arms.robot(
-        "slider",
-        arms.link("base"),
-        arms.link("mass", MASS, None, (0.1, 0, 0, 0.1, 0, 0.1)),
-        arms.joint("slide", "prismatic", "base", "mass", axis, None, None, limit),
-    )
+    urdf = arms.slider(limit, MASS, axis)
     dynamics = rd.create_dynamics("rnea", rd.load_robot(urdf), compiled=compiled)
     return Plant(dynamics, PlantSettings(step=step), **options)
 

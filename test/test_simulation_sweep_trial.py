@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import numpy as np
@@ -19,11 +18,9 @@ from robodyn_ros.control.motion.point_to_point import rest_to_rest
 from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.engine import find_compiler
 from robodyn_ros.errors import InputError, LimitError
-from robodyn_ros.simulation.hardware.settings import default_values, make_hardware_settings
-from robodyn_ros.simulation.trial import compiled as trial
-from robodyn_ros.simulation.trial import memory
-from robodyn_ros.simulation.trial.compiled import run_until_fault
-from robodyn_ros.simulation.trial.trial import run_trial
+from robodyn_ros.simulation.compiled_trial import run_until_fault
+from robodyn_ros.simulation.hardware import default_values, make_hardware_settings
+from robodyn_ros.simulation.trial import run_trial
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="there is no C compiler")
 
@@ -60,6 +57,7 @@ MISMATCH = {"mismatch.payload_mass": 0.8, "mismatch.mass_spread": 0.1, "mismatch
 WEAK = {"effort_limits.elevator": 240.0, "effort_limits.shoulder": 45.0, "effort_rate_limits.wrist": 900.0}
 UNCOMPARED = {"plausibility": False, "following_tolerance": 0.0}
 """The states of these trials cannot be true, and that is not what they are about."""
+GAPS = {"command_timeout": 0.02, "state_rate": 100.0, "state_drop": 0.5}
 SLOW = each("gains", "natural_frequency", (10.0, 10.0, 10.0))
 SOFT = {"controller": "pd"} | each("gains", "natural_frequency", (3.0, 4.0, 5.0))
 
@@ -88,6 +86,11 @@ CASES = {
     "a reference that must not stop": (NOISE, {"cmd_timeout": 0.3}),
     "tolerances": (NOISE, {"constraints.wrist.trajectory": 0.5}),
     "beyond a tolerance": (FRICTION, {"constraints.wrist.trajectory": 1e-4}),
+    "commands that are missing": (
+        {"command_timeout": 0.03, "on_command_timeout": "zero", "state_drop": 0.8},
+        UNCOMPARED,
+    ),
+    "brakes": ({"command_timeout": 0.03, "on_command_timeout": "brake", "state_drop": 0.8}, UNCOMPARED),
     "a jump": ({"sensors.shoulder.position_noise": 0.05}, {}),
 }
 FAULTS = {"too fast": "speed: ", "too late": "states: ", "gaps": "states: ", "a jump": "sensor: joint 'shoulder'"}
@@ -196,44 +199,3 @@ def test_a_motion_that_is_not_for_the_arm_is_refused():
     loop = ControlLoop.from_settings(make_loop_settings(FileParameters({}, loop_default_values(PRR)), dynamics))
     with pytest.raises(InputError, match="initial_position"):
         run_until_fault(hardware_settings, dynamics, loop, None, 0.1)
-
-
-def complete(**changes):
-    """Values for every field of a trial's memory, with changes; None leaves a field out."""
-    values = {
-        name: np.zeros(2, memory.ARRAYS[kind]) if kind in memory.ARRAYS else 1
-        for kind, names in memory.INPUTS
-        for name in names.split()
-    }
-    values |= dict.fromkeys(memory.FUNCTIONS, 0) | changes
-    return {name: value for name, value in values.items() if value is not None}
-
-
-def test_a_memory_takes_each_field_exactly_once():
-    made = memory.TrialMemory(complete())
-    assert (made.step, made.period, made.now, made.asked) == (1.0, 1, 0, 0)
-    assert made.noise == made.arrays["noise"].ctypes.data
-    with pytest.raises(AttributeError):
-        made.mode_knwon = 1
-    for parts, said in (
-        ([complete(stepp=1.0)], "unknown: stepp$"),
-        ([complete(now=1)], "unknown: now$"),
-        ([complete(period=None, loop_update=None)], "missing: loop_update, period$"),
-        ([complete(), {"noise": np.zeros(2)}], "given twice: noise$"),
-        ([complete(noise=np.zeros(2, dtype=np.int64))], "noise .* float64"),
-        ([complete(arrival_step=np.zeros(2))], "arrival_step .* int64"),
-        ([complete(noise=np.zeros(4)[::2])], "noise .* contiguous"),
-        ([complete(noise=1.0)], "noise .* contiguous"),
-    ):
-        with pytest.raises(TypeError, match=said):
-            memory.TrialMemory(*parts)
-
-
-def test_the_memory_in_c_has_the_fields_of_python():
-    """The declaration has the same names in the same order, and the C code names no other field."""
-    code = trial.CODE
-    names = {name for kind, group in memory.INPUTS + memory.STATE for name in group.split()} | set(memory.FUNCTIONS)
-    assert set(re.findall(r"\bs->(\w+)", code)) - {"row", "held", "count", "p", "k", "p0", "k0"} <= names
-    declared = re.findall(r"\w+(?=[,;])", memory.declaration())
-    assert declared == [name for name, *_ in memory.TrialMemory._fields_]
-    assert names == set(declared) and len(declared) == len(names)

@@ -21,10 +21,9 @@ import robodyn_ros as rd
 from robodyn_ros import plugins
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot.urdf import load_robot
-from robodyn_ros.simulation.sweeps import worker
-from robodyn_ros.simulation.sweeps.arm_variation import arm_quantities, varied_arm
-from robodyn_ros.simulation.sweeps.results import column, rows
-from robodyn_ros.simulation.sweeps.runner import CaseRunner, Chunk, chunks, figures
+from robodyn_ros.simulation.sweeps import backends
+from robodyn_ros.simulation.sweeps.backends import Workers, in_process
+from robodyn_ros.simulation.sweeps.runner import CaseRunner, Chunk, arm_quantities, chunks, figures, varied_arm
 from robodyn_ros.simulation.sweeps.study import (
     CaseLimits,
     Distribution,
@@ -34,10 +33,10 @@ from robodyn_ros.simulation.sweeps.study import (
     Study,
 )
 from robodyn_ros.simulation.sweeps.summary import confidence, sensitivity, summarise
-from robodyn_ros.simulation.sweeps.sweep import Workers, in_process, sweep
-from robodyn_ros.simulation.trial.trial import Trial, TrialSamples
+from robodyn_ros.simulation.sweeps.sweep import column, sweep
+from robodyn_ros.simulation.trial import Trial, TrialSamples
 
-pytest.importorskip("pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet")
 
 TEST = Path(__file__).parent
 URDF = (TEST.parent / "urdf" / "rr.urdf").read_text()
@@ -190,7 +189,7 @@ def test_whoever_tries_the_cases_the_file_is_the_same(tmp_path):
     assert column(files[0], "case").tolist() == list(range(wanted.size))
     assert not (tmp_path / "here" / "parts").exists()
     bench = CaseRunner(wanted)
-    (row,) = rows(files[0], [7])
+    row = parquet.read_table(files[0]).to_pylist()[7]
     assert repr(row) == repr(bench.row(*wanted.cases(7, 1)))  # to the last bit, and NaN is NaN
     assert column(files[0], "compiled").all() == (rd.engine.find_compiler() is not None)
 
@@ -280,7 +279,7 @@ def test_a_case_that_hangs_or_dies_stops_nobody_else(moody, tmp_path):
     assert "ZeroDivisionError: told to" in raised
     assert not column(file, "compiled").any()  # and the results say so
     plain = CaseRunner(replace(wanted, controllers=("pd",)))
-    for row in rows(file, [0, 4]):
+    for row in parquet.read_table(file).to_pylist()[:5:4]:
         twin = plain.row(plain.study.cases(row["case"], 1)[0])
         for name in ("rms_error", "peak_effort"):
             assert_allclose(row[f"{name}/{SECOND}"], twin[f"{name}/{SECOND}"], rtol=1e-9)
@@ -297,8 +296,8 @@ def test_what_a_law_has_learned_in_one_case_it_does_not_know_in_the_next(law):
 
 
 def test_a_worker_that_is_killed_in_the_middle_is_replaced(monkeypatch):
-    wanted, isolated = study(), worker.IsolatedWorker()
-    asked, start = threading.Event(), worker._start
+    wanted, isolated = study(), backends.IsolatedWorker()
+    asked, start = threading.Event(), backends._start
 
     def doomed():
         process = start()
@@ -307,7 +306,7 @@ def test_a_worker_that_is_killed_in_the_middle_is_replaced(monkeypatch):
             process.send_signal(signal.SIGKILL)
         return process
 
-    monkeypatch.setattr(worker, "_start", doomed)
+    monkeypatch.setattr(backends, "_start", doomed)
     try:
         found = isolated.run(wanted, Chunk(0, 3))
     finally:
@@ -320,7 +319,7 @@ def test_a_worker_that_is_killed_in_the_middle_is_replaced(monkeypatch):
 def test_on_a_dask_cluster(tmp_path):
     """In one process, to be quick; what happens when its parts die, benchmarks/sweep.py shows."""
     distributed = pytest.importorskip("distributed")
-    from robodyn_ros.simulation.sweeps.cluster import _idle, cluster
+    from robodyn_ros.simulation.sweeps.backends import _idle, cluster
 
     wanted = study()
     with distributed.LocalCluster(

@@ -1,7 +1,22 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""``robodyn sweep``: does a controller meet its specification on thousands of arms that differ from the model?"""
+"""``robodyn sweep``: does a controller meet its specification on arms that differ from the model?
+
+Simulates an arm under control many times, each time with other masses,
+friction, payload, noise, delays or gains, as defined in a study; on all
+processors of this machine or on a Dask cluster, with the same results. Reports
+the probability that the arm meets its specification, the worst cases, and the
+sensitivity to each input. Every case can be repeated alone.
+
+The answer is yes if every case meets the specification.
+
+Examples:
+    robodyn sweep study.yaml                            into the folder study
+    robodyn sweep study.yaml --case 12 --plot case.png  one case, as it was
+    robodyn sweep study.yaml --resume                   continue after Ctrl-C
+    robodyn sweep study.yaml --scheduler tcp://pc:8786  on a Dask cluster
+"""
 
 from __future__ import annotations
 
@@ -19,17 +34,16 @@ from rich.text import Text
 
 from robodyn_ros.cli.arm import add_joints, chosen_arm
 from robodyn_ros.cli.console import check_picture, console, print_json, with_folder
-from robodyn_ros.cli.parameters import add_parameters, check_names, gather
-from robodyn_ros.cli.verb import ExitCode, Verb
+from robodyn_ros.cli.verb import ExitCode, add_parameters, check_names, gather
 from robodyn_ros.errors import ConfigurationError, InputError, pip_install
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
+    from robodyn_ros.simulation.sweeps.backends import Backend
     from robodyn_ros.simulation.sweeps.runner import Rows
     from robodyn_ros.simulation.sweeps.study import Study
     from robodyn_ros.simulation.sweeps.summary import Summary
-    from robodyn_ros.simulation.sweeps.sweep import Backend
 
     ProgressCallback = Callable[[int, Rows], None]
 
@@ -119,8 +133,8 @@ def show_case(study: Study, number: int, plot: Path | None, json: bool) -> ExitC
     Raises:
         InputError: there is no such case.
     """
-    from robodyn_ros.simulation.stop import stop_line
     from robodyn_ros.simulation.sweeps.runner import CaseRunner
+    from robodyn_ros.simulation.trial import stop_line
 
     if not 0 <= number < study.size:
         raise InputError("--case", f"must be from 0 to {study.size - 1}, not {number}", number)
@@ -128,7 +142,7 @@ def show_case(study: Study, number: int, plot: Path | None, json: bool) -> ExitC
     (case,) = study.cases(number, 1)
     row = runner.row(case)
     if plot is not None:
-        from robodyn_ros.simulation.trial.plotting import plot_trial
+        from robodyn_ros.simulation.trial_files import plot_trial
 
         title = f"{study.name}, case {number}: {runner.setup(case).hardware.robot.name} under {case.controller}"
         plot_trial(runner.run(case).trial, runner.robot, title, with_folder(plot))
@@ -147,9 +161,8 @@ def show_case(study: Study, number: int, plot: Path | None, json: bool) -> ExitC
 
 def _run_study(args: Namespace, study: Study) -> ExitCode:
     """Run all cases, summarise and report; the answer is whether every case meets the specification."""
-    from robodyn_ros.simulation.sweeps.results import need_pyarrow
     from robodyn_ros.simulation.sweeps.summary import summarise
-    from robodyn_ros.simulation.sweeps.sweep import sweep
+    from robodyn_ros.simulation.sweeps.sweep import need_pyarrow, sweep
 
     need_pyarrow()
     if not args.no_report and find_spec("matplotlib") is None:
@@ -184,10 +197,10 @@ def choose_backend(args: Namespace) -> AbstractContextManager[Backend]:
     """
     from contextlib import nullcontext
 
-    from robodyn_ros.simulation.sweeps.sweep import Workers, in_process
+    from robodyn_ros.simulation.sweeps.backends import Workers, in_process
 
     if args.scheduler is not None:
-        from robodyn_ros.simulation.sweeps.cluster import cluster
+        from robodyn_ros.simulation.sweeps.backends import cluster
 
         return nullcontext(cluster(args.scheduler))
     if args.workers == 0:
@@ -209,7 +222,7 @@ def progress(total: int) -> Iterator[ProgressCallback]:
     """
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-    from robodyn_ros.cli.progress import progress_bar
+    from robodyn_ros.cli.console import progress_bar
 
     columns = (
         TextColumn("cases"),
@@ -363,25 +376,3 @@ def as_json(summaries: list[Summary]) -> dict[str, Any]:
             for each in summaries
         }
     }
-
-
-VERB = Verb(
-    summary="does a controller meet its specification on arms that differ from the model?",
-    description=(
-        "Simulates an arm under control many times, each time with other masses,\n"
-        "friction, payload, noise, delays or gains, as defined in a study; on all\n"
-        "processors of this machine or on a Dask cluster, with the same results. Reports\n"
-        "the probability that the arm meets its specification, the worst cases, and the\n"
-        "sensitivity to each input. Every case can be repeated alone.\n"
-        "\n"
-        "The answer is yes if every case meets the specification."
-    ),
-    examples=(
-        ("robodyn sweep study.yaml", "into the folder study"),
-        ("robodyn sweep study.yaml --case 12 --plot case.png", "one case, as it was"),
-        ("robodyn sweep study.yaml --resume", "continue after Ctrl-C"),
-        ("robodyn sweep study.yaml --scheduler tcp://pc:8786", "on a Dask cluster"),
-    ),
-    add_arguments=add_arguments,
-    run=run,
-)

@@ -37,7 +37,7 @@ def text_key(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def required(what: str, name: str, key: str, source: Callable[[], str]) -> Any:
+def required(what: str, name: str, key: str, source: Callable[[], str], kind: type[ctypes.CDLL] = ctypes.CDLL) -> Any:
     """Return a library, loaded as by :func:`.loaded`.
 
     Args:
@@ -45,11 +45,12 @@ def required(what: str, name: str, key: str, source: Callable[[], str]) -> Any:
         name: of a function in it.
         key: tells libraries of that name apart.
         source: writes the code.
+        kind: of ctypes, ``CDLL`` or ``PyDLL``.
 
     Raises:
         NotReadyError: there is no C compiler, or it fails; the message says how to get one, or has its output.
     """
-    found = loaded(name, key, source)
+    found = loaded(name, key, source, kind)
     if found is None:
         raise NotReadyError(f"{what} {_reason(name, key, source)}")
     return found
@@ -69,6 +70,11 @@ def plain_function(program: Program) -> Any:
     """A program as a C function of its inputs, the parameters and the memory for the result; None without a library."""
     library = run_library(program)
     return None if library is None else library[f"{program.name}_plain"]
+
+
+def address_of(function: Any) -> int:
+    """The address of a function in C; 0 for None."""
+    return 0 if function is None else int(ctypes.cast(function, ctypes.c_void_p).value or 0)
 
 
 def run_library(program: Program) -> Any:

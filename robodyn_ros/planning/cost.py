@@ -14,16 +14,15 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import finite_array
 from robodyn_ros.control.motion.trajectory import Trajectory
-from robodyn_ros.errors import InputError
+from robodyn_ros.errors import InputError, is_it
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.suggestions import is_it
 
 if TYPE_CHECKING:
     import casadi as ca
@@ -78,33 +77,33 @@ class MinimumTime(Cost):
 
 
 @dataclass(frozen=True)
-class Effort(Cost):
-    """∫ τᵀ W τ dt.
+class WeightedSquare(Cost):
+    """∫ xᵀ W x dt of a quantity x.
 
     Attributes:
         weights: the diagonal of W, one a joint; all 1 unless given.
+        quantity: the quantity's name in :class:`Point`.
     """
 
     weights: Sequence[float] | None = None
+    quantity: ClassVar[str]
 
     def running(self, at: Point) -> ca.SX:
-        """τᵀ W τ."""
-        return _square(self.weights, at.effort)
+        """xᵀ W x."""
+        vector = getattr(at, self.quantity)
+        return _form("weights", np.ones(vector.shape[0]) if self.weights is None else self.weights, vector)
 
 
-@dataclass(frozen=True)
-class Smoothness(Cost):
-    """∫ q̈ᵀ W q̈ dt.
+class Effort(WeightedSquare):
+    """∫ τᵀ W τ dt."""
 
-    Attributes:
-        weights: the diagonal of W, one a joint; all 1 unless given.
-    """
+    quantity = "effort"
 
-    weights: Sequence[float] | None = None
 
-    def running(self, at: Point) -> ca.SX:
-        """q̈ᵀ W q̈."""
-        return _square(self.weights, at.qdd)
+class Smoothness(WeightedSquare):
+    """∫ q̈ᵀ W q̈ dt."""
+
+    quantity = "qdd"
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,10 +194,6 @@ def _state(at: Point) -> ca.SX:
     return ca.vertcat(at.q, at.qd)
 
 
-def _square(weights: Sequence[float] | None, vector: ca.SX) -> ca.SX:
-    return _form("weights", np.ones(vector.shape[0]) if weights is None else weights, vector)
-
-
 def _form(name: str, weights: ArrayLike, vector: ca.SX) -> ca.SX:
     """vectorᵀ W vector, with the diagonal or the whole of W."""
     from robodyn_ros.engine.casadi import ca
@@ -211,15 +206,12 @@ def _form(name: str, weights: ArrayLike, vector: ca.SX) -> ca.SX:
     return ca.bilin(ca.DM(matrix), vector, vector)
 
 
-NAMED: dict[str, type[Cost]] = {"time": MinimumTime, "effort": Effort, "smoothness": Smoothness}
+NAMED: dict[str, Callable[..., Cost]] = {"time": MinimumTime, "effort": Effort, "smoothness": Smoothness}
 """Name → cost, for costs as users type them."""
 
 SMOOTH = "time+0.1*smoothness"
 """Default cost, as text. Between two poses of the PRR arm and of a UR5e it takes 1.5 to 2.1 times the minimum time, and
 efforts change by at most 4 limits a second; with time alone they jump from one limit to the other."""
-
-WEIGHTED: dict[str, Callable[[Sequence[float]], Cost]] = {"effort": Effort, "smoothness": Smoothness}
-"""Name → cost with one weight a joint."""
 
 
 def read_cost(text: str, effort: Array | None = None, velocity: Array | None = None) -> Cost:
@@ -241,7 +233,7 @@ def read_cost(text: str, effort: Array | None = None, velocity: Array | None = N
         name = name.strip()
         try:
             limit = limits.get(name)
-            cost = NAMED[name]() if limit is None else WEIGHTED[name](_inverse_squares(limit))
+            cost = NAMED[name]() if limit is None else NAMED[name](_inverse_squares(limit))
             terms += terms_of(float(weight or 1.0) * cost)
         except (KeyError, ValueError) as cause:
             problem = f"{part!r} is not one of {', '.join(NAMED)}, nor 0.1*one of them{is_it(name, NAMED)}"

@@ -29,7 +29,7 @@ from robodyn_ros.checks import finite_array
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import InputError
-from robodyn_ros.identification.signals.segments import lowpass
+from robodyn_ros.identification.segments import lowpass
 from robodyn_ros.robot.configuration import ConfigurationSpace
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import CheckedSettings, setting
@@ -94,21 +94,12 @@ def demonstration(
     grid, smooth = _smoothed(t, inside, settings.cutoff)
     first, last = _moving(grid, smooth, settings.rest_speed, robot.position_unit)
     grid, inside = grid[first:last] - grid[first], np.clip(smooth[first:last], least, most)
-    points, distance = _thinned(grid, inside, settings.tolerance)
-    shown = Trajectory(points.t, points.q, points.qd, points.qdd)
-    slowed = _slowed(dynamics, points, settings)
-    trajectory = Trajectory(slowed * points.t, points.q, points.qd / slowed, points.qdd / slowed**2)
+    (times, q, qd, qdd), distance = _thinned(grid, inside, settings.tolerance)
+    motion = Trajectory(times, q, qd, qdd)
+    slowed = _slowed(dynamics, motion, settings)
+    trajectory = Trajectory(slowed * times, q, qd / slowed, qdd / slowed**2)
     names = tuple(name for name, beyond in zip(robot.joint_names, outside, strict=True) if beyond)
-    return Demonstration(trajectory, len(t), shown.duration, slowed, distance, names)
-
-
-class _Points(NamedTuple):
-    """Points of a trajectory: t (K,), and q, q̇ and q̈ (K, n)."""
-
-    t: Array
-    q: Array
-    qd: Array
-    qdd: Array
+    return Demonstration(trajectory, len(t), motion.duration, slowed, distance, names)
 
 
 def _smoothed(t: Array, q: Array, cutoff: float) -> tuple[Array, Array]:
@@ -128,8 +119,8 @@ def _moving(t: Array, q: Array, speed: float, unit: str) -> tuple[int, int]:
     return max(0, int(moves[0]) - margin), min(len(t), int(moves[-1]) + margin + 1)
 
 
-def _thinned(t: Array, q: Array, tolerance: float) -> tuple[_Points, float]:
-    """Few points whose quintics stay within the tolerance of all, and their greatest distance from them."""
+def _thinned(t: Array, q: Array, tolerance: float) -> tuple[tuple[Array, Array, Array, Array], float]:
+    """Few points (times, q, q̇, q̈) whose quintics stay within the tolerance of all, and their greatest distance."""
     qd = np.gradient(q, t, axis=0)
     qdd = np.gradient(qd, t, axis=0)
     qd[[0, -1]] = qdd[[0, -1]] = 0.0
@@ -147,19 +138,17 @@ def _thinned(t: Array, q: Array, tolerance: float) -> tuple[_Points, float]:
         kept.add(middle)
         open_ends += [(first, middle), (middle, last)]
     rows = sorted(kept)
-    return _Points(t[rows], q[rows], qd[rows], qdd[rows]), greatest
+    return (t[rows], q[rows], qd[rows], qdd[rows]), greatest
 
 
-def _slowed(dynamics: Dynamics, points: _Points, settings: DemonstrationSettings) -> float:
+def _slowed(dynamics: Dynamics, curve: Trajectory, settings: DemonstrationSettings) -> float:
     """The factor by which a motion must be slowed down to keep to the limits."""
     robot = dynamics.robot
-    curve = Trajectory(points.t, points.q, points.qd, points.qdd)
     allowed = settings.speed_share * robot.velocity_limit
     factor = max(1.0, float((curve.speed(allowed) / allowed).max()))
-    samples = [curve.sample(time) for time in np.linspace(0.0, curve.duration, max(50, 5 * len(points.t)))]
-    q, qd, qdd = (np.array([getattr(sample, name) for sample in samples]) for name in ("q", "qd", "qdd"))
+    q, qd, qdd = curve.samples(np.linspace(0.0, curve.duration, max(50, 5 * len(curve.times))))
     softness = np.abs(qdd) / robot.symmetric_acceleration_limit
-    jerk = 60.0 * np.diff(curve.bernstein, 3, axis=0) / np.diff(points.t)[:, np.newaxis] ** 3 / robot.jerk_limit
+    jerk = 60.0 * np.diff(curve.bernstein, 3, axis=0) / np.diff(curve.times)[:, np.newaxis] ** 3 / robot.jerk_limit
     factor = max(factor, float(np.sqrt(softness.max())), float(np.cbrt(np.abs(jerk).max())))
     effort = settings.effort_share * robot.effort_limit
     while True:

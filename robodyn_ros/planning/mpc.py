@@ -5,12 +5,21 @@
 
     min  Σ h l(x_k, u_k) + l_f(x_N)   over   x_{k+1} = f(x_k, u_k),  |u_k| ≤ effort limit,   x_0 = the state
 
-The cost l is that of :class:`~robodyn_ros.planning.mpc_problem.Deviation`. iLQR solves the problem and starts from the
-rest of the previous plan. The law sends u + K (x - x_plan) of the plan, for every state. While no effort reaches its
-limit, the law is computed torque with the same gains; near a limit it plans ahead and brakes early enough.
+iLQR solves the problem and starts from the rest of the previous plan. The law sends u + K (x - x_plan) of the plan, for
+every state. While no effort reaches its limit, the law is computed torque with the same gains; near a limit it plans
+ahead and brakes early enough.
 
 Friction, the integral of the error and a reference's own effort are added as in computed torque; the plan may use the
 effort that the limits leave beside them.
+
+The cost (:class:`Deviation`) weighs deviations from the reference so that the gains kp and kd keep their meaning:
+
+    l = ½ Σ (q̈ - q̈_d)² + kp² e² + (kd² - 2 kp) ė²,      l_f = ½ Σ kp kd e² + 2 kp e ė + kd ė²,      e = q_d - q
+
+Under computed torque every joint is a double integrator whose input is its acceleration. Among all feedback on such a
+joint, q̈ = q̈_d + kp e + kd ė minimises exactly this l over all time, and l_f is its integral after the end of the plan
+(Anderson and Moore, Optimal Control: Linear Quadratic Methods (1990), section 5.4, the inverse problem). So while no
+effort reaches its limit, minimising l is computed torque with the same gains, up to the length of a step.
 
 A solution that fails or takes longer than its budget is not used: until the next one the law is computed torque, as it
 is for states for which :meth:`advance` was not called. :meth:`report` and :meth:`complaint` count these solutions.
@@ -23,6 +32,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,14 +44,43 @@ from numpy.typing import ArrayLike
 from robodyn_ros.control.laws.base import Controller, Efforts, FrictionCompensation, Reference
 from robodyn_ros.control.laws.computed_torque import SMOOTHING, ComputedTorque
 from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.planning.mpc_problem import MPCPlan, MPCProblem, MPCSettings
+from robodyn_ros.dynamics.compiled import CompiledDynamics
+from robodyn_ros.engine.library import is_listing
+from robodyn_ros.errors import RobodynError
+from robodyn_ros.planning.cost import Cost, Point
+from robodyn_ros.planning.ddp.ilqr import DDP, ILQRSettings
+from robodyn_ros.planning.ddp.passes import DDPMemory, require_expressions
 from robodyn_ros.robot.pose import Array
+from robodyn_ros.settings import check_settings, setting, whole
+
+if TYPE_CHECKING:
+    import casadi as ca
+
+TOLERANCE = 1e-4
+"""Ratio of the cost below which another iteration gains no more than the next solution."""
+
+ITERATIONS = 5
+"""Greatest number of iterations of a solution."""
 
 REST = 10.0
 """Time without another try after a late solution, in durations of that solution, so that every state gets an effort."""
 
 KEPT = 1000
 """Number of solve times that are kept for their statistics."""
+
+
+@dataclass(frozen=True)
+class MPCSettings:
+    """Settings of the law ``mpc``; each field's metadata describe it."""
+
+    step: float = setting(
+        0.01, "length of a step of the plan, after which it is made anew; between, its feedback", "s", 1e-4, 1.0
+    )
+    steps: int = whole(30, "number of steps in the horizon", 2, 1000)
+    budget: float = setting(0.005, "longest time for a solution; a later one is not used", "s", 0.0, 60.0)
+
+    def __post_init__(self) -> None:
+        check_settings(self)
 
 
 class MPC(Controller):
@@ -150,3 +193,195 @@ class MPC(Controller):
         self.solved += solution.outcome == "solved"
         self.late += solution.outcome == "late"
         self.failed += solution.outcome == "failed"
+
+
+class Deviation(Cost):
+    """The cost l and l_f of the module.
+
+    Its reference is (q_d, q̇_d, q̈_d, kp, kd) at each time, so that gains change without a new compilation.
+    """
+
+    @property
+    def identity(self) -> str:
+        """Equal texts mean equal costs."""
+        return _source()
+
+    def running(self, at: Point) -> ca.SX:
+        """The running cost l of the module."""
+        from robodyn_ros.engine.casadi import ca
+
+        q, qd, qdd, kp, kd = ca.vertsplit(at.reference, at.q.shape[0])
+        return (ca.sumsqr(at.qdd - qdd) + ca.sumsqr(kp * (at.q - q)) + ca.dot(kd**2 - 2 * kp, (at.qd - qd) ** 2)) / 2
+
+    def final(self, at: Point) -> ca.SX:
+        """The final cost l_f of the module."""
+        from robodyn_ros.engine.casadi import ca
+
+        q, qd, _, kp, kd = ca.vertsplit(at.reference, at.q.shape[0])
+        e, ed = at.q - q, at.qd - qd
+        return (ca.dot(kp * kd, e**2) + 2 * ca.dot(kp, e * ed) + ca.dot(kd, ed**2)) / 2
+
+    def reference(self, times: ArrayLike, n: int) -> Array:
+        """Zeros, (K, 5n); the law writes the reference itself."""
+        return np.zeros((len(np.atleast_1d(times)), 5 * n))
+
+
+def deviation_references(q: Array, qd: Array, h: float, kp: Array, kd: Array) -> Array:
+    """The references of :class:`Deviation`, (K, 5n), at times h apart.
+
+    The acceleration of a step is its mean over the step, because the effort is held. A kd below √(2 kp), for which l
+    has no weight, is raised to that value, a damping ratio of 0.71.
+
+    Args:
+        q: positions at K + 1 times, (K + 1, n) in [rad] or [m].
+        qd: velocities likewise.
+        h: time between them [s].
+        kp: gain on the position error (n,) in [1/s²].
+        kd: gain on the velocity error (n,) in [1/s].
+    """
+    acceleration = np.diff(qd, axis=0) / h
+    gains = np.concatenate((kp, np.maximum(kd, np.sqrt(2.0 * kp))))
+    return np.hstack((q[:-1], qd[:-1], acceleration, np.tile(gains, (len(acceleration), 1))))
+
+
+@lru_cache(maxsize=1)
+def _source() -> str:
+    return Path(__file__).read_text(encoding="utf-8")
+
+
+class MPCPlan(NamedTuple):
+    """A short motion in N steps of equal length from time 0, with the feedback that keeps the arm to it."""
+
+    h: float  # length of a step [s]
+    x: Array  # q and q̇, (N + 1, 2n)
+    u: Array  # efforts held over each step, (N, n) in [N·m] or [N]
+    K: Array  # feedback, (N, n, 2n)
+
+    @classmethod
+    def of(cls, memory: DDPMemory) -> MPCPlan:
+        """The plan in a solver's memory."""
+        return cls(float(memory.h[0, 0]), memory.x.copy(), memory.u.copy(), memory.K.copy())
+
+    def effort(self, t: float, q: Array, qd: Array) -> Array:
+        """The effort u + K (x - x_plan), (n,), at time t [s] for a state; it may exceed the limits a little."""
+        k = min(int(t / self.h), len(self.u) - 1)
+        s, n = t / self.h - k, len(q)
+        before, after = self.x[k], self.x[k + 1]
+        # Between the steps: the cubic through both states, and its derivative.
+        q0, q1, d0, d1 = before[:n], after[:n], self.h * before[n:], self.h * after[n:]
+        b, c = 3.0 * (q1 - q0) - 2.0 * d0 - d1, d0 + d1 - 2.0 * (q1 - q0)
+        planned_q = q0 + s * (d0 + s * (b + s * c))
+        planned_qd = (d0 + s * (2.0 * b + 3.0 * s * c)) / self.h
+        effort: Array = self.u[k] + self.K[k, :, :n] @ (q - planned_q) + self.K[k, :, n:] @ (qd - planned_qd)
+        return effort
+
+    def shifted(self, t: float) -> Array:
+        """The efforts (N, n) of N steps from time t [s]; the last one continues."""
+        # If solutions come every whole number of steps, the efforts are exactly those of the plan.
+        moments = np.round(t / self.h + np.arange(len(self.u)), 6)
+        shifted: Array = self.u[np.minimum(moments.astype(int), len(self.u) - 1)]
+        return shifted
+
+
+class MPCSolution(NamedTuple):
+    """The result of one solution."""
+
+    outcome: Literal["solved", "late", "failed"]
+    plan: MPCPlan | None  # None unless it was solved
+    duration: float  # time that the solution took [s]
+
+
+class MPCProblem:
+    """The problem of one arm."""
+
+    def __init__(self, dynamics: Dynamics, settings: MPCSettings) -> None:
+        """
+        Args:
+            dynamics: dynamics of the arm.
+            settings: settings of the law.
+
+        Raises:
+            InputError: the dynamics have no expressions.
+            NotReadyError: the law's functions cannot be compiled, so every solution would be late.
+        """
+        self._dynamics, self._settings, self._friction = (
+            require_expressions(dynamics),
+            settings,
+            FrictionCompensation(dynamics),
+        )
+        self._solver = _solver(self._dynamics, settings)
+
+    def solve(
+        self,
+        state: tuple[Array, Array],
+        expected: Callable[[float], Reference],
+        feedforward: Array,
+        limit: Array,
+        gains: tuple[Array, Array],
+        guess: Array | None,
+    ) -> MPCSolution:
+        """Find the best short motion, within the budget of time.
+
+        Args:
+            state: position and velocity, (n,) each.
+            expected: takes a time ahead [s] to the reference expected then.
+            feedforward: efforts that the law adds to the plan's, (n,).
+            limit: greatest efforts that will be sent, (n,).
+            gains: gains on the errors of position and velocity, (n,) each.
+            guess: initial guess of the efforts (steps, n); those of the reference unless given.
+        """
+        begun, solver, start = perf_counter(), self._solver, np.concatenate(state)
+        try:
+            self._write(expected, feedforward, limit, gains, guess)
+            found = solver.begin(start)
+            ending = solver.search(start, ITERATIONS, begun + self._settings.budget) if found else ""
+        except RobodynError:  # numbers out of range, from an extreme state
+            found, ending = False, ""
+        duration = perf_counter() - begun
+        if not found:
+            return MPCSolution("failed", None, duration)
+        if ending == "late" or duration > self._settings.budget:
+            return MPCSolution("late", None, duration)
+        return MPCSolution("solved", MPCPlan.of(solver.memory), duration)
+
+    def _write(
+        self,
+        expected: Callable[[float], Reference],
+        feedforward: Array,
+        limit: Array,
+        gains: tuple[Array, Array],
+        guess: Array | None,
+    ) -> None:
+        """Write the problem into the solver's memory."""
+        solver, h = self._solver, self._settings.step
+        m, n = solver.memory, solver.memory.n
+        solver.parameters[:] = self._dynamics.symbols
+        solver.parameters[3 + n : 3 + 3 * n] = 0.0  # viscous and Coulomb friction
+        ahead = [expected(k * h) for k in range(m.steps + 2)]
+        q, qd = (np.array([getattr(reference, name) for reference in ahead]) for name in ("q", "qd"))
+        m.h[:], m.r[:] = h, deviation_references(q, qd, h, *gains)
+        added = feedforward + self._friction.against(qd[: m.steps], SMOOTHING)
+        # If the added efforts leave nothing of the limits, an effort of 0 stays allowed.
+        m.lower[:] = np.minimum(-limit - added, 0.0)
+        m.upper[:] = np.maximum(limit - added, 0.0)
+        if guess is None:
+            rows = np.hsplit(m.r[:-1], 5)
+            guess = self._dynamics.inverse(*(np.ascontiguousarray(row) for row in rows[:3]))
+        m.u[:] = np.minimum(np.maximum(guess, m.lower), m.upper)
+
+
+def _solver(dynamics: CompiledDynamics, settings: MPCSettings) -> DDP:
+    """The solver for a number of steps. It is kept with the dynamics, so that new gains need no new solver."""
+    made: dict[int, DDP] = vars(dynamics).setdefault("_mpc_solvers", {})
+    if settings.steps not in made:
+        rest = np.zeros(2 * dynamics.robot.n)
+        tolerances = ILQRSettings(cost_tolerance=TOLERANCE)
+        solver = DDP(dynamics, Deviation(), settings.steps, tolerances, dynamics.symbols.copy())
+        solver.memory.h[:] = settings.step
+        dynamics.inverse(*np.zeros((3, settings.steps, dynamics.robot.n)))  # compiled on first use
+        if is_listing():
+            return solver
+        solver.begin(rest)
+        solver.search(rest, 1)
+        made[settings.steps] = solver
+    return made[settings.steps]

@@ -1,20 +1,47 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Obstacles: spheres and boxes in the root link's frame."""
+"""Obstacles, spheres and boxes in the root link's frame, and the distances of the arm from them.
+
+For the distances the arm is made of capsules. Between a capsule and a sphere: the distance of the centre from the
+capsule's segment, less both radii (Ericson, Real-Time Collision Detection (2005), section 5.1.2). Between a capsule and
+a box: balls along its segment cover the capsule, so close that their common radius exceeds the capsule's by no more
+than ``COVER``; the distance is the least signed distance of a ball from the box.
+
+Each ``<collision>`` of a link, or each ``<visual>`` if it has none, becomes one capsule along its longest axis, which
+encloses it. A mesh, or a body without any shape, becomes a capsule from its joint to the next one, or to a frame that
+is fixed to it.
+"""
 
 from __future__ import annotations
 
 import os
+import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from robodyn_ros.checks import finite_array
+from robodyn_ros.engine.casadi import ca
 from robodyn_ros.errors import InputError
-from robodyn_ros.robot import Pose
+from robodyn_ros.files import YamlError, read_yaml
+from robodyn_ros.kinematics.forward import placed
+from robodyn_ros.kinematics.tree import build_tree
+from robodyn_ros.robot import Pose, Robot
+from robodyn_ros.robot.description import read_document
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.yaml_files import YamlError, read_yaml
+
+RADIUS = 0.05
+"""Radius of a body without a known shape [m]."""
+
+COVER = 0.15
+"""Ratio by which the radius of the balls that cover a capsule exceeds the capsule's."""
+
+SMOOTHING = 1e-4
+"""Radius with which distances are smoothed, so that they are differentiable everywhere [m]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +85,7 @@ def sphere(name: str, center: Sequence[float] | Array, radius: float) -> Sphere:
     Raises:
         InputError: the center is not three finite numbers, or the radius is not above 0.
     """
-    return Sphere(name, _three(name, "center", center), _positive(name, "radius", [radius], 1)[0])
+    return Sphere(name, _array(name, "center", center, (3,)), float(_lengths(name, "radius", radius, ())))
 
 
 def box(
@@ -69,8 +96,8 @@ def box(
     Raises:
         InputError: a vector is not three finite numbers, or a length is not above 0.
     """
-    turn = Pose.from_xyz_rpy((0.0, 0.0, 0.0), _three(name, "rpy", rpy).tolist()).rotation
-    return Box(name, _three(name, "center", center), _positive(name, "size", size, 3), turn)
+    turn = Pose.from_xyz_rpy((0.0, 0.0, 0.0), _array(name, "rpy", rpy, (3,)).tolist()).rotation
+    return Box(name, _array(name, "center", center, (3,)), _lengths(name, "size", size, (3,)), turn)
 
 
 def read_obstacles(path: str | os.PathLike[str]) -> tuple[Obstacle, ...]:
@@ -98,23 +125,153 @@ def _read(name: str, entry: dict[str, object]) -> Obstacle:
     return make(name, **entry)  # type: ignore[operator,no-any-return]
 
 
-def _three(name: str, what: str, values: object) -> Array:
-    array = _array(values)
-    if array.shape != (3,) or not np.isfinite(array).all():
-        raise InputError("obstacles", f"{what} of {name!r} must be three finite numbers, not {values!r}", values)
-    return array
+def _array(name: str, what: str, values: ArrayLike, shape: tuple[int, ...]) -> Array:
+    return np.array(finite_array(f"{what} of obstacle {name!r}", values, shape))
 
 
-def _positive(name: str, what: str, values: object, count: int) -> Array:
-    array = _array(values)
-    if array.shape != (count,) or not (np.isfinite(array) & (array > 0.0)).all():
-        raise InputError("obstacles", f"{what} of {name!r} must be above 0, not {values!r}", values)
-    return array
+def _lengths(name: str, what: str, values: ArrayLike, shape: tuple[int, ...]) -> Array:
+    lengths = _array(name, what, values, shape)
+    if not (lengths > 0.0).all():
+        raise InputError(f"{what} of obstacle {name!r}", f"must be above 0, not {values!r}", values)
+    return lengths
 
 
-def _array(values: object) -> Array:
-    """The numbers; one NaN if they are none."""
-    try:
-        return np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        return np.full(1, np.nan)
+class Capsule(NamedTuple):
+    """All points within a radius of a segment."""
+
+    link: str
+    start: Array  # in the link's frame (3,) in [m]
+    end: Array
+    radius: float  # [m]
+
+
+def capsules(robot: Robot, radius: float = RADIUS) -> tuple[Capsule, ...]:
+    """The capsules of all bodies that move.
+
+    Args:
+        robot: the arm.
+        radius: radius of a body without a known shape [m].
+    """
+    elements = {str(link.get("name")): link for link in read_document(robot.urdf).root.findall("link")}
+    found: list[Capsule] = []
+    for index, body in enumerate(robot.bodies):
+        shapes = [
+            made
+            for link in body.links
+            for tag in _shapes(elements[link])
+            if (made := _enclosing(link, tag)) is not None
+        ]
+        found += shapes or _link_capsules(robot, index, body.name, radius)
+    return tuple(found)
+
+
+def _shapes(link: ET.Element) -> list[ET.Element]:
+    return link.findall("collision") or link.findall("visual")
+
+
+def _enclosing(link: str, tag: ET.Element) -> Capsule | None:
+    """The capsule around a shape; None for a mesh."""
+    origin, geometry = tag.find("origin"), tag.find("geometry")
+    pose = Pose.from_xyz_rpy(_numbers(origin, "xyz"), _numbers(origin, "rpy"))
+    shape = None if geometry is None else next(iter(geometry), None)
+    if shape is None or shape.tag not in ("box", "cylinder", "sphere"):
+        return None
+    half = np.zeros(3)
+    if shape.tag == "box":
+        lengths = np.array(_numbers(shape, "size"))
+        longest = int(np.argmax(lengths))
+        radius = float(np.linalg.norm(np.delete(lengths, longest))) / 2.0
+        half[longest] = lengths[longest] / 2.0
+    else:
+        radius = float(shape.get("radius", "0"))
+        half[2] = float(shape.get("length", "0")) / 2.0 if shape.tag == "cylinder" else 0.0
+    middle, along = pose.translation, pose.rotation @ half
+    return Capsule(link, middle - along, middle + along, radius)
+
+
+def _link_capsules(robot: Robot, index: int, name: str, radius: float) -> list[Capsule]:
+    """Capsules from the body's joint to each of its child joints, and to the frames that are fixed to it."""
+    ends = [body.placement.translation for body in robot.bodies if body.parent == index]
+    ends += [link.pose.translation for link in robot.links if link.body == index and link.name != name]
+    apart = [end for end in ends if np.linalg.norm(end) > 1e-6] or [np.zeros(3)]
+    return [Capsule(name, np.zeros(3), end, radius) for end in apart]
+
+
+def _numbers(element: ET.Element | None, name: str) -> list[float]:
+    text = "0 0 0" if element is None else element.get(name, "0 0 0")
+    return [float(word) for word in text.split()]
+
+
+class ClearancePair(NamedTuple):
+    """A link and an obstacle, by their names."""
+
+    link: str
+    obstacle: str
+
+
+class Clearance:
+    """Distances of the arm from obstacles.
+
+    Attributes:
+        pairs: the pair of each row of ``distances``; a pair has a row for each ball that covers a capsule.
+        distances: q (n,) → distances (m,) in [m], below 0 where bodies and obstacles overlap.
+    """
+
+    def __init__(self, robot: Robot, capsules: Sequence[Capsule], obstacles: Sequence[Obstacle]) -> None:
+        """
+        Args:
+            robot: the arm.
+            capsules: the arm's bodies.
+            obstacles: obstacles in the root link's frame.
+        """
+        q, tree = ca.SX.sym("q", robot.n), build_tree(robot)
+        rows: list[ca.SX] = []
+        self.pairs: list[ClearancePair] = []
+        for capsule in capsules:
+            link, ends = robot.link(capsule.link), (capsule.start, capsule.end)
+            start, end = (placed(tree, link, q, ca.SX(ca.DM(at))).position for at in ends)
+            for obstacle in obstacles:
+                found = _sphere(start, end, capsule, obstacle) if isinstance(obstacle, Sphere) else []
+                if not isinstance(obstacle, Sphere):
+                    points, radius = _cover(capsule)
+                    local = [ca.DM(obstacle.rotation).T @ (start + s * (end - start) - ca.DM(obstacle.center))
+                             for s in points]  # fmt: skip
+                    found = [_box(point, obstacle.size / 2.0) - radius for point in local]
+                rows += found
+                self.pairs += [ClearancePair(capsule.link, obstacle.name)] * len(found)
+        self.distances = ca.Function("clearance", [q], [ca.vertcat(*rows)])
+
+    def nearest(self, q: np.ndarray) -> tuple[float, ClearancePair, int]:
+        """Least distance [m] over positions (K, n), its pair, and the index of its position."""
+        distances = np.array(self.distances(np.atleast_2d(q).T))
+        row, column = np.unravel_index(int(np.argmin(distances)), distances.shape)
+        return float(distances[row, column]), self.pairs[int(row)], int(column)
+
+
+def _sphere(start: ca.SX, end: ca.SX, capsule: Capsule, obstacle: Sphere) -> list[ca.SX]:
+    center = ca.DM(obstacle.center)
+    along, to = end - start, center - start
+    square = float(np.sum((capsule.end - capsule.start) ** 2))
+    ratio = ca.fmin(1.0, ca.fmax(0.0, ca.dot(to, along) / square)) if square > 0.0 else 0.0
+    return [_norm(to - ratio * along) - (capsule.radius + obstacle.radius)]
+
+
+def _cover(capsule: Capsule) -> tuple[list[float], float]:
+    """Ratios of the segment at which the balls' centres lie, and their radius [m]."""
+    length = float(np.linalg.norm(capsule.end - capsule.start))
+    radius = (1.0 + COVER) * capsule.radius
+    gap = 2.0 * np.sqrt(radius**2 - capsule.radius**2)
+    count = int(np.ceil(length / gap)) + 1 if length > 0.0 else 1
+    return np.linspace(0.0, 1.0, count).tolist() if count > 1 else [0.5], radius
+
+
+def _box(point: ca.SX, half: np.ndarray) -> ca.SX:
+    """Signed distance of a point from a box about the origin."""
+    beyond = ca.fabs(point) - ca.DM(half)
+    outside = _norm(ca.fmax(beyond, 0.0))
+    return outside + ca.fmin(ca.mmax(beyond), 0.0)
+
+
+def _norm(vector: ca.SX) -> ca.SX:
+    """Length, smooth at 0, and not above the true one."""
+    return ca.sqrt(ca.sumsqr(vector) + SMOOTHING**2) - SMOOTHING

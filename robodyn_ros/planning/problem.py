@@ -20,16 +20,64 @@ from robodyn_ros.kinematics import Kinematics, se3
 from robodyn_ros.kinematics.forward import placed
 from robodyn_ros.kinematics.inverse.task import Task
 from robodyn_ros.kinematics.target import ToolTarget
-from robodyn_ros.planning.clearance import Capsule, Clearance, capsules
+from robodyn_ros.kinematics.tree import Tree, build_tree
 from robodyn_ros.planning.cost import Cost, MinimumTime
-from robodyn_ros.planning.obstacles import Obstacle
-from robodyn_ros.planning.smooth_model import SmoothModel
+from robodyn_ros.planning.ddp.passes import require_expressions
+from robodyn_ros.planning.obstacles import Capsule, Clearance, Obstacle, capsules
 from robodyn_ros.robot import Pose, Robot
 from robodyn_ros.robot.configuration import ConfigurationSpace, random_positions
 from robodyn_ros.robot.pose import Array, read_only
 
 SHARE = 0.9
 """Default ratio of the limits of speed and effort that a plan uses; the rest remains for the feedback."""
+
+REVERSAL = 0.02
+"""Speed at which a smooth reversal has three quarters of Coulomb friction [rad/s] or [m/s]."""
+
+
+class SmoothModel:
+    """The equations of motion of one arm, smooth everywhere, with payload, friction and gravity as they are now.
+
+    Attributes:
+        dynamics: dynamics of the arm.
+        n: number of joints.
+        inverse: (q, q̇, q̈) → τ, each (n,).
+    """
+
+    def __init__(self, dynamics: Dynamics) -> None:
+        """
+        Args:
+            dynamics: dynamics of the arm.
+
+        Raises:
+            InputError: the plugin of the dynamics has no expressions.
+        """
+        model = require_expressions(dynamics)
+        self.dynamics, self.n = dynamics, dynamics.robot.n
+        n = self.n
+        states = [ca.SX.sym(name, n) for name in ("q", "qd", "qdd")]
+        symbols, rough = model.symbols.copy(), model.parameters.coulomb
+        symbols[3 + 2 * n : 3 + 3 * n] = 0.0  # sign(q̇) has no derivative where it matters
+        tau = model.expressions("inverse", states, symbols)[0]
+        tau += ca.DM(rough) * ca.tanh(states[1] / REVERSAL)
+        self.inverse = ca.Function("inverse", states, [tau], ["q", "qd", "qdd"], ["tau"])
+
+    @cached_property
+    def tree(self) -> Tree:
+        """The arm's frames."""
+        return build_tree(self.dynamics.robot)
+
+    def efforts(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Array:
+        """τ (K, n) in [N·m] or [N] of motions (K, n)."""
+        columns = [np.asarray(values, dtype=np.float64).T for values in (q, qd, qdd)]
+        found: Array = np.array(self.inverse(*columns)).T
+        return found
+
+    def holding(self, q: ArrayLike) -> Array:
+        """The efforts (n,) that hold the arm at rest at q (n,)."""
+        still = np.zeros(self.n)
+        found: Array = np.array(self.inverse(np.asarray(q), still, still)).ravel()
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,7 +319,7 @@ class Problem:
         if not self.obstacles:
             return None
         bodies = capsules(self.dynamics.robot) if self.bodies is None else self.bodies
-        return Clearance(self.model, bodies, self.obstacles) if bodies else None
+        return Clearance(self.dynamics.robot, bodies, self.obstacles) if bodies else None
 
     @cached_property
     def stops(self) -> tuple[Array, ...]:

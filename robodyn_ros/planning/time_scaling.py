@@ -18,6 +18,7 @@ both ends of each piece, by IPOPT, from the profile of TOPP-RA, slowed down. Its
 from __future__ import annotations
 
 import itertools
+import logging
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -26,11 +27,10 @@ import numpy as np
 
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.engine.casadi import ca
-from robodyn_ros.errors import ConfigurationError, InputError, pip_install
-from robodyn_ros.planning.feasible import refined
+from robodyn_ros.errors import InputError, need
 from robodyn_ros.planning.plan import Plan, Violation, points_of
 from robodyn_ros.planning.problem import Problem, speed
-from robodyn_ros.planning.verification import LIMIT_TOLERANCE, SLOWED, infeasibility, verify
+from robodyn_ros.planning.verification import LIMIT_TOLERANCE, SLOWED, infeasibility, refined, verify
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import CheckedSettings, setting, whole
 
@@ -326,18 +326,9 @@ def _range(limit: Array) -> Array:
 
 
 def _toppra() -> Any:
-    try:
-        import logging
-
-        import toppra
-        import toppra.algorithm
-        import toppra.constraint
-    except ImportError as cause:
-        raise ConfigurationError(
-            f"time scaling needs toppra: {pip_install('robodyn_ros[planning]')} ({cause})"
-        ) from cause
     logging.getLogger("toppra").setLevel(logging.ERROR)
-    return toppra
+    names = ("toppra.algorithm", "toppra.constraint", "toppra")
+    return [need(name, "time scaling needs toppra", "robodyn_ros[planning]") for name in names][-1]
 
 
 def _motion(problem: Problem, times: Array, q: Array, qd: Array, qdd: Array) -> tuple[Trajectory, list[int]]:

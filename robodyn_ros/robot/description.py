@@ -25,13 +25,11 @@ from pathlib import Path
 from typing import NoReturn
 from xml.parsers import expat
 
-from robodyn_ros import assets
-from robodyn_ros.errors import InputError, Place, RobotDescriptionError
-from robodyn_ros.files import read_bytes
+from robodyn_ros.errors import InputError, Place, RobotDescriptionError, is_it
+from robodyn_ros.files import folders, read_bytes
 from robodyn_ros.robot import mjcf, xacro
 from robodyn_ros.robot.pose import MOMENTS, Array, Pose
 from robodyn_ros.robot.robot import Inertial
-from robodyn_ros.suggestions import is_it
 
 TEXT = "robot description"
 """Name in messages of a URDF that does not come from a file."""
@@ -163,7 +161,7 @@ def _named(name: str, arguments: dict[str, str]) -> tuple[str, dict[str, str]]:
     Raises:
         RobotDescriptionError: there is no arm of this name; the message lists those of this package.
     """
-    own = {path.stem: path for folder in assets.folders() for path in sorted(folder.glob("urdf/*.urdf"))}
+    own = {path.stem: path for folder in folders() for path in sorted(folder.glob("urdf/*.urdf"))}
     if name in own:
         return str(own[name]), arguments
     others = ""

@@ -19,12 +19,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.errors import InputError
+from robodyn_ros.errors import InputError, is_it
 from robodyn_ros.robot.description import UrdfEditor, read_document
 from robodyn_ros.robot.pose import Array, Pose, read_only
 from robodyn_ros.robot.robot import Inertial, Joint, Robot
 from robodyn_ros.robot.tree import build_robot
-from robodyn_ros.suggestions import is_it
 
 
 def reduced(robot: Robot, locked: Mapping[str, float]) -> Robot:

@@ -14,9 +14,8 @@ import numpy as np
 
 from robodyn_ros.document.blocks import Block, literal_table, literal_text
 from robodyn_ros.document.html import Summarised
-from robodyn_ros.errors import InputError, Place, RobotDescriptionError
+from robodyn_ros.errors import InputError, Place, RobotDescriptionError, is_it
 from robodyn_ros.robot.pose import Array, Pose, read_only
-from robodyn_ros.suggestions import is_it
 
 
 @dataclass(frozen=True, eq=False)

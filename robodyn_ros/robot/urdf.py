@@ -38,14 +38,13 @@ from typing import Any
 import numpy as np
 from urdf_parser_py import urdf
 
-from robodyn_ros.errors import ConfigurationError, InputError, RobotDescriptionError, RobotDescriptionWarning
+from robodyn_ros.errors import ConfigurationError, InputError, RobotDescriptionError, RobotDescriptionWarning, is_it
 from robodyn_ros.robot.description import UrdfDocument, UrdfEditor, line_of, read_document, title_of
 from robodyn_ros.robot.mjcf import CONSTRAINT, REMARK
 from robodyn_ros.robot.pose import MOMENTS, Array, Pose, read_only
 from robodyn_ros.robot.robot import Finding, Inertial, Joint, JointType, Mimic, Robot
 from robodyn_ros.robot.tree import build_robot, check_inertial, nearest_possible
-from robodyn_ros.settings import NONE, check_settings, names
-from robodyn_ros.suggestions import is_it
+from robodyn_ros.settings import NONE, CheckedSettings, names
 
 IMPERFECTIONS = {
     "impossible_inertia": "an inertia that no body has, as it is",
@@ -140,14 +139,14 @@ _VECTORS = {"xyz", "rpy"}
 
 
 @dataclass(frozen=True)
-class DescriptionSettings:
+class DescriptionSettings(CheckedSettings):
     """Reactions to a URDF that does not describe an arm exactly."""
 
     accept: tuple[str, ...] = names((NONE,), ACCEPTED)
 
     def __post_init__(self) -> None:
         """Check the values."""
-        check_settings(self)
+        super().__post_init__()
         known = (*IMPERFECTIONS, NONE)
         for name in self.accept:
             if name not in known:

@@ -3,8 +3,7 @@
 
 """A stand-in for the arm: a plant that takes efforts and has a state, and the hardware around it."""
 
-from robodyn_ros.simulation.hardware.hardware import Hardware
-from robodyn_ros.simulation.hardware.settings import make_hardware
+from robodyn_ros.simulation.hardware import Hardware, make_hardware
 from robodyn_ros.simulation.integrators.rk4 import rk4_step
 from robodyn_ros.simulation.plant.base import PlantBase, PlantSettings, create_plant
 from robodyn_ros.simulation.plant.external_forces import Spring, Wall
@@ -12,7 +11,7 @@ from robodyn_ros.simulation.plant.joint_effects import FrictionSettings, StopSet
 from robodyn_ros.simulation.plant.mismatch import Mismatch
 from robodyn_ros.simulation.plant.native import Plant
 from robodyn_ros.simulation.rollout import RolloutRecording, simulate
-from robodyn_ros.simulation.trial.trial import Trial, run_trial
+from robodyn_ros.simulation.trial import Trial, run_trial
 
 __all__ = [
     "FrictionSettings",

@@ -19,7 +19,6 @@ from robodyn_ros.control.loop_settings import loop_default_values, make_law, mod
 from robodyn_ros.control.motion.point_to_point import durations, rest_to_rest
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.control.parameter_file import FileParameters
-from robodyn_ros.control.step import checked_total
 from robodyn_ros.document.plotting import (
     LIMIT_LINE,
     REFERENCE_LINE,
@@ -39,7 +38,8 @@ from robodyn_ros.robot import Joint, Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.plant.mismatch import Mismatch
 from robodyn_ros.simulation.plant.native import Plant
-from robodyn_ros.simulation.stop import STEP_FAILED, stop_line
+from robodyn_ros.simulation.rollout import simulate
+from robodyn_ros.simulation.trial import STEP_FAILED, stop_line
 
 LAWS = ("pd", "gravity_compensation", "computed_torque", "impedance", "disturbance_observer", "adaptive")
 """Laws that are compared by default."""
@@ -154,7 +154,7 @@ def _followed(trajectory: Trajectory) -> Callable[[float], Reference]:
 
 
 def run_motion(controller: Controller, plant: Plant, motion: ComparedMotion, rate: float) -> ComparedRun:
-    """Run a motion under a law. The integral of a joint stops while its effort is at the limit.
+    """Run a motion under a law (:func:`.rollout.simulate`).
 
     Args:
         controller: the law; its memory is cleared first.
@@ -163,25 +163,11 @@ def run_motion(controller: Controller, plant: Plant, motion: ComparedMotion, rat
         rate: control rate [Hz]; each effort acts for a whole number of the plant's steps.
     """
     plant.reset(motion.start)
-    held = max(1, round(1.0 / (rate * plant.settings.step)))
-    count = round(motion.duration / (held * plant.settings.step)) + 1
-    n, limit = plant.dynamics.robot.n, plant.effort_limit
-    t, (q, asked, effort) = np.empty(count), np.empty((3, count, n))
-    integral, limited, total, period = np.zeros(n), np.zeros(n), np.zeros(n), 0.0
     controller.forget()
-    for index in range(count):
-        now = motion.reference(plant.time)
-        controller.look_ahead(lambda ahead: motion.reference(plant.time + ahead), plant.effort_limit)
-        controller.advance(period, plant.q, plant.qd, now, total, plant.effort)
-        period = held * plant.settings.step
-        total = checked_total(controller, controller.compute(plant.q, plant.qd, now, integral), n)
-        plant.apply(total)
-        over = np.abs(total) > limit
-        integral = integral + np.where(over, 0.0, period * (now.q - plant.q))
-        limited += over
-        t[index], q[index], asked[index], effort[index] = plant.time, plant.q, now.q, plant.effort
-        plant.step(held)
-    return ComparedRun(t, q, asked, effort, limited / count)
+    held = max(1, round(1.0 / (rate * plant.settings.step)))
+    run = simulate(plant, controller, motion.reference, motion.duration, held)
+    saturated = (np.abs(run.effort) >= plant.effort_limit).mean(axis=0)
+    return ComparedRun(run.t, run.q, run.reference, run.effort, saturated)
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@
 
 :func:`rollout` integrates the bare equations of motion M q̈ + C q̇ + g = τ by any integrator. Where there is a compiler,
 the loop over the steps is C code around the arm's compiled forward dynamics; otherwise the same steps are made in
-Python. :func:`simulate` runs a plant under a control law, with one command a step.
+Python. :func:`simulate` runs a plant under a control law.
 """
 
 from __future__ import annotations
@@ -21,15 +21,13 @@ from numpy.typing import ArrayLike
 from robodyn_ros.control.laws.base import Controller, Reference
 from robodyn_ros.control.step import checked_total
 from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.engine.states import as_states, refuse_non_finite
 from robodyn_ros.errors import InputError, SimulationError
 from robodyn_ros.plugins import create
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.integrators.base import Integrator, checked_step
-from robodyn_ros.simulation.plant.mechanism import motion_library
-from robodyn_ros.simulation.plant.native import Plant
-from robodyn_ros.simulation.plant.stiffness import stable_integrator
+from robodyn_ros.simulation.plant.joint_effects import stable_integrator
+from robodyn_ros.simulation.plant.native import Plant, compiled_model, motion_library
 
 
 class RolloutResult(NamedTuple):
@@ -58,7 +56,7 @@ def rollout(
         dt: length of a step [s].
         steps: number of steps.
         integrator: an integrator, or the name of its plugin. Viscous friction of the dynamics that is too stiff for it
-            is integrated by SDIRK4 (:mod:`robodyn_ros.simulation.plant.stiffness`).
+            is integrated by SDIRK4 (:mod:`robodyn_ros.simulation.plant.joint_effects`).
 
     Raises:
         InputError: a shape is wrong, a number is not finite, dt is not positive, or steps is negative.
@@ -103,12 +101,10 @@ def _overflow(motion: RolloutResult, dt: float) -> SimulationError:
 def _rollout_stepwise(dynamics: Dynamics, motion: RolloutResult, efforts: Array, dt: float, rule: Integrator) -> None:
     """Fill in the states after the initial one; its compiled loop is ``rollout`` in ``plant/motion.c``."""
     steps, n = len(motion.q) - 1, motion.q.shape[1]
-    made, library = 0, None
-    if isinstance(dynamics, CompiledDynamics) and dynamics.compiled and rule.code:
-        library = motion_library(dynamics, rule)
-    if library is not None:
-        assert isinstance(dynamics, CompiledDynamics)
-        pointers = (array.ctypes.data_as(ctypes.c_void_p) for array in (efforts, *motion, dynamics.symbols))
+    made, model = 0, compiled_model(dynamics)
+    library = motion_library(model, rule) if model is not None and rule.code else None
+    if model is not None and library is not None:
+        pointers = (array.ctypes.data_as(ctypes.c_void_p) for array in (efforts, *motion, model.symbols))
         stride = 0 if efforts.ndim == 1 else n
         made = library.rollout(ctypes.c_longlong(steps), ctypes.c_double(dt), ctypes.c_longlong(stride), *pointers)
     for k in range(made, steps):  # all steps, or from the one that failed, which then raises its error
@@ -131,28 +127,30 @@ class RolloutRecording(NamedTuple):
 
 
 def simulate(
-    plant: Plant, controller: Controller, reference: Callable[[float], Reference], duration: float
+    plant: Plant, controller: Controller, reference: Callable[[float], Reference], duration: float, held: int = 1
 ) -> RolloutRecording:
-    """Run a plant under a control law, with one command a step of the plant.
+    """Run a plant under a control law. The integral of a joint stops while its effort is at the limit.
 
     Args:
         plant: the plant; it continues from its state.
         controller: the control law.
         reference: the reference at a time [s] of the plant.
-        duration: duration [s], rounded to whole steps.
+        duration: duration [s], rounded to whole periods of the control.
+        held: number of the plant's steps in a period of the control, over which an effort is held.
     """
-    steps = round(duration / plant.settings.step)
-    n = plant.dynamics.robot.n
-    t, (q, qd, asked, effort) = np.empty(steps + 1), np.empty((4, steps + 1, n))
-    period, total = 0.0, np.zeros(n)
-    for index in range(steps + 1):
+    step, n = held * plant.settings.step, plant.dynamics.robot.n
+    count = round(duration / step) + 1
+    t, (q, qd, asked, effort) = np.empty(count), np.empty((4, count, n))
+    integral, total, period = np.zeros(n), np.zeros(n), 0.0
+    for index in range(count):
+        if index:
+            plant.step(held)
         now = reference(plant.time)
         controller.look_ahead(lambda ahead: reference(plant.time + ahead), plant.effort_limit)
         controller.advance(period, plant.q, plant.qd, now, total, plant.effort)
-        efforts = controller.compute(plant.q, plant.qd, now)
-        period, total = plant.settings.step, checked_total(controller, efforts, len(plant.q))
+        period = step
+        total = checked_total(controller, controller.compute(plant.q, plant.qd, now, integral), n)
         plant.apply(total)
+        integral = integral + np.where(np.abs(total) > plant.effort_limit, 0.0, period * (now.q - plant.q))
         t[index], q[index], qd[index], asked[index], effort[index] = plant.time, plant.q, plant.qd, now.q, plant.effort
-        if index < steps:
-            plant.step()
     return RolloutRecording(t, q, qd, asked, effort)

@@ -36,7 +36,7 @@ from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import CheckedSettings, choice, setting, switch, whole
 
 MISSING_VELOCITY = ("refuse", "estimate")
-"""What to do with states without velocities: refuse them, or differentiate their positions."""
+"""Ways to treat states without velocities: refuse them, or differentiate their positions."""
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,8 @@ from robodyn_ros.identification.estimation.physical import fit_physical
 from robodyn_ros.identification.estimation.regression import Regression, estimate
 from robodyn_ros.identification.estimation.regression_model import IDENTIFIED_GAIN
 from robodyn_ros.identification.estimation.result import root_mean_square
+from robodyn_ros.identification.samples import Samples
 from robodyn_ros.identification.settings import IdentificationSettings
-from robodyn_ros.identification.signals.samples import Samples
 from robodyn_ros.robot.pose import Array
 
 SIZE = 0.1

@@ -30,8 +30,8 @@ from robodyn_ros.identification.estimation.base_parameters import BaseParameters
 from robodyn_ros.identification.estimation.physical import fit_physical
 from robodyn_ros.identification.estimation.regression import Estimate, Regression, estimate
 from robodyn_ros.identification.estimation.result import Prediction
+from robodyn_ros.identification.samples import Samples
 from robodyn_ros.identification.settings import IdentificationSettings
-from robodyn_ros.identification.signals.samples import Samples
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 

@@ -6,7 +6,7 @@
 The path of the data, in :class:`SimulatorNode`:
 
 1. A command comes on ``commands`` or ``joint_commands`` (:class:`~robodyn_ros.nodes.simulator.topics.CommandInput`)
-   and goes to the simulated hardware, :class:`~robodyn_ros.simulation.hardware.hardware.Hardware`: the arm, its drives
+   and goes to the simulated hardware, :class:`~robodyn_ros.simulation.hardware.Hardware`: the arm, its drives
    and its sensors.
 2. Time passes (:mod:`robodyn_ros.nodes.simulator.pace`) in real time, at a multiple of it, or in lockstep with the
    controller. At each beat the hardware advances by some steps.
@@ -53,7 +53,7 @@ from robodyn_ros.nodes.simulator.topics import CommandInput, HeldJoints, Simulat
 from robodyn_ros.robot import LockedJoints, Robot
 from robodyn_ros.robot.robot import tip
 from robodyn_ros.settings import CheckedSettings, setting, switch
-from robodyn_ros.simulation.hardware.settings import arm_groups, initial_positions, joint_groups, make_hardware
+from robodyn_ros.simulation.hardware import arm_groups, initial_positions, joint_groups, make_hardware
 from robodyn_ros.simulation.plant.mismatch import Mismatch
 
 CLOCK_RATE = 100.0
@@ -109,9 +109,8 @@ class SimulatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         mention_unknown(self)
         settings, pace = parameters.settings(SimulatorSettings), parameters.settings(PaceSettings)
         self._hardware = make_hardware(parameters, robot)
-        self._step, self._steps = self._hardware.plant.settings.step, self._hardware.sensors.steps
-        # Delayed states arrive at any step, others only at the steps of their measurement.
-        self._beat = self._steps if self._hardware.sensors.transport.punctual else 1
+        self._step, self._steps = self._hardware.plant.settings.step, self._hardware.period
+        self._beat = self._hardware.interval
         self._clock_steps = clock_steps(parameters["state_rate"], self._steps)
         self._paused = False
         self._held = HeldJoints(self, locked, start, self.faults)

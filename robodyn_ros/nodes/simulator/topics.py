@@ -30,7 +30,7 @@ from robodyn_ros.nodes.common.messages import NANO, JointOrder
 from robodyn_ros.nodes.simulator.pace import Lockstep
 from robodyn_ros.robot import LockedJoints
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.simulation.hardware.sensors import SensorReading
+from robodyn_ros.simulation.devices import SensorReading
 from robodyn_ros.simulation.plant.external_forces import ExternalForces
 
 SPEED = 1.0

@@ -35,10 +35,9 @@ from robodyn_ros.planning.collocation.initial_guess import initial_guesses
 from robodyn_ros.planning.collocation.program import Guess, Mesh, NonlinearProgram
 from robodyn_ros.planning.collocation.scheme import SCHEMES, Scheme, make_scheme
 from robodyn_ros.planning.cost import MinimumTime
-from robodyn_ros.planning.feasible import FeasibleMotion, feasible
 from robodyn_ros.planning.plan import Plan, points_of
 from robodyn_ros.planning.problem import Problem
-from robodyn_ros.planning.verification import Verification, infeasibility, verify
+from robodyn_ros.planning.verification import FeasibleMotion, Verification, feasible, infeasibility, verify
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import CheckedSettings, choice, setting, whole
 
@@ -235,8 +234,7 @@ class _MeshRefinement:
         """A motion on another mesh."""
         before = self._curve(motion, old)
         times = self._scheme.times(new.steps(motion.durations))
-        samples = [before.sample(min(float(t), before.duration * (1.0 - 1e-12))) for t in times]
-        q, qd, qdd = (np.array([sample[k] for sample in samples]) for k in range(3))
+        q, qd, qdd = before.samples(np.minimum(times, before.duration))
         return Guess(q, qd, qdd, self._problem.model.efforts(q, qd, qdd), motion.durations)
 
     def _plan(self, program: NonlinearProgram, outcome: SolverOutcome) -> Plan:

@@ -5,30 +5,49 @@
 
     min over u_k   Σ h_k l(x_k, u_k) + l_f(x_N),     x_{k+1} = f(x_k, u_k),   lower ≤ u_k ≤ upper
 
-Efforts are held over a step, and f is the Runge-Kutta step. :mod:`robodyn_ros.planning.ddp.ddp` has the iterations.
-There are no limits on the states; collocation plans within them.
+Efforts are held over a step, and f is the Runge-Kutta step. There are no limits on the states; collocation plans within
+them.
+
+Each iteration linearises the arm and expands the cost along the trajectory (:meth:`DDP.derive`), solves this
+linear-quadratic model backward in time, and tries the result on the arm itself, with shorter and shorter steps until
+the cost falls by a sufficient ratio of the model's prediction (line search). The passes are in
+:mod:`robodyn_ros.planning.ddp.passes`. The regularisation μ grows if the model is not convex or no step helps, and
+shrinks with each success.
 
 Source: Tassa, Erez, Todorov, Synthesis and Stabilization of Complex Behaviors through Online Trajectory Optimization,
-IROS 2012; Tassa, Mansard, Todorov, Control-Limited Differential Dynamic Programming, ICRA 2014; Li and Todorov,
-Iterative Linear Quadratic Regulator Design for Nonlinear Biological Movement Systems, ICINCO 2004.
+IROS 2012, sections II-D to II-F; Tassa, Mansard, Todorov, Control-Limited Differential Dynamic Programming, ICRA 2014;
+Li and Todorov, Iterative Linear Quadratic Regulator Design for Nonlinear Biological Movement Systems, ICINCO 2004.
 """
 
 from __future__ import annotations
 
+import ctypes
+from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import finite_array
 from robodyn_ros.dynamics.base import Dynamics
+from robodyn_ros.dynamics.compiled import CompiledDynamics
+from robodyn_ros.engine import Program
+from robodyn_ros.engine.c_interface import start_batch
+from robodyn_ros.engine.codegen import batch_source
+from robodyn_ros.engine.library import loaded
 from robodyn_ros.errors import InputError
 from robodyn_ros.planning.cost import Cost
-from robodyn_ros.planning.ddp.ddp import DDP, ILQRSettings
-from robodyn_ros.planning.ddp.programs import as_rows, require_expressions
-from robodyn_ros.planning.plan import Plan
+from robodyn_ros.planning.ddp.passes import DDPMemory, DDPPrograms, make_passes, require_expressions, start_passes
 from robodyn_ros.robot.pose import Array
+from robodyn_ros.settings import check_settings, setting, whole
+
+STEP_LENGTHS = 10.0 ** np.linspace(0.0, -3.0, 11)
+"""Values of α in the line search, one after the other (Tassa et al., 2012)."""
+
+Termination = Literal["", "gradient", "cost", "iterations", "late", "stuck"]
+"""Reason for the end of a search; "" if it has not ended."""
 
 REASONS = {
     "gradient": "the efforts have converged",
@@ -39,6 +58,29 @@ REASONS = {
     "": "the first guess leads beyond the range of numbers",
 }
 """Termination → reason in words."""
+
+
+@dataclass(frozen=True)
+class ILQRSettings:
+    """Settings of iLQR; each field's metadata describe it.
+
+    Source: Tassa, Erez, Todorov (2012), sections II-D and II-F; the values are those of the authors' published code.
+    """
+
+    iterations: int = whole(500, "greatest number of iterations", 1, 100_000)
+    cost_tolerance: float = setting(
+        1e-7, "solved when an iteration gains less than this ratio of the cost", "-", 0.0, 1.0
+    )
+    gradient_tolerance: float = setting(
+        1e-7, "solved when no effort would change by more than this ratio of its size plus 1", "-", 0.0, 1.0
+    )
+    least_reduction: float = setting(1e-4, "least ratio of the expected gain for a step to count", "-", 0.0, 1.0)
+    mu_least: float = setting(1e-6, "least regularisation that is not 0", "-", 0.0, 1.0)
+    mu_greatest: float = setting(1e10, "regularisation at which the search gives up", "-", 1.0, 1e300)
+    mu_factor: float = setting(1.6, "base factor by which the regularisation changes", "-", 1.0, 100.0)
+
+    def __post_init__(self) -> None:
+        check_settings(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,31 +114,6 @@ class ILQRSolution:
     iterations: int
     history: Array
     solve_time: float
-
-    def to_plan(self, dynamics: Dynamics) -> Plan:
-        """The motion as a plan; at its last point the last effort acts.
-
-        Args:
-            dynamics: dynamics of the arm.
-        """
-        n = len(self.joints)
-        q, qd = self.states[:, :n].copy(), self.states[:, n:].copy()
-        effort = np.vstack((self.efforts, self.efforts[-1:]))
-        return Plan(
-            self.joints,
-            self.times,
-            q,
-            qd,
-            dynamics.forward(q, qd, effort),
-            effort,
-            self.solved,
-            self.reason,
-            None,
-            self.cost,
-            self.solve_time,
-            "ilqr",
-            0.0,
-        )
 
 
 class ILQR:
@@ -150,11 +167,11 @@ class ILQR:
         if not (np.isfinite(duration) and duration > 0.0):
             raise InputError("duration", f"must be a time above 0 [s], not {duration!r}", duration)
         times = np.linspace(0.0, duration, m.steps + 1)
-        limit = as_rows(self._dynamics.robot.effort_limit if effort_limit is None else effort_limit, (1, n), "limit")
+        limit = _as_rows(self._dynamics.robot.effort_limit if effort_limit is None else effort_limit, (1, n), "limit")
         guess = self._dynamics.gravity(start[:n]) if guess is None else guess
         m.h[:, 0], m.r[:] = np.diff(times), self._cost.reference(times, n)
         m.lower[:], m.upper[:] = -limit, limit
-        m.u[:] = np.clip(as_rows(guess, m.u.shape, "guess"), m.lower, m.upper)
+        m.u[:] = np.clip(_as_rows(guess, m.u.shape, "guess"), m.lower, m.upper)
         termination = ddp.search(start, deadline=begun + time_limit) if ddp.begin(start) else ""
         return ILQRSolution(
             self._dynamics.robot.joint_names,
@@ -170,3 +187,173 @@ class ILQR:
             np.array(ddp.history),
             perf_counter() - begun,
         )
+
+
+class BatchedProgram:
+    """A program bound to rows of fixed memory: one call for all steps of a trajectory, without allocation."""
+
+    def __init__(self, program: Program, parameters: Array, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
+        """
+        Args:
+            program: the program.
+            parameters: its runtime parameters, read in place.
+            inputs: one array for each input, (K, width), C-contiguous, read in place.
+            outputs: one array for each result, (K, *shape), written in place.
+        """
+        self._alive = inputs, outputs, parameters
+        name = f"{program.name}_batch"
+        # PyDLL keeps the interpreter's lock, so no other thread takes over in the middle of a control period.
+        library = loaded(name, program.key, lambda: batch_source(program), ctypes.PyDLL)
+        self._loop: Any = None if library is None else library[name]  # None if libraries are only listed
+        self._count = ctypes.c_longlong(len(inputs[0]))
+        self._arg = (ctypes.c_void_p * (len(inputs) + 1))(*(a.ctypes.data for a in (*inputs, parameters)))
+        self._res = (ctypes.c_void_p * len(outputs))(*(a.ctypes.data for a in outputs))
+
+    def __call__(self) -> bool:
+        """Run it; False if an input is not finite."""
+        return not self._loop(self._count, self._arg, self._res)
+
+
+class DDP:
+    """The solver for one arm, cost and number of steps; a search continues from the trajectory in the memory.
+
+    Attributes:
+        memory: trajectory, bounds and feedback; the caller writes step lengths, references, bounds and efforts.
+        cost: cost of the trajectory in the memory.
+        iterations: number of iterations since :meth:`begin`.
+        history: the cost at first, and after each iteration that lowered it.
+        parameters: runtime parameters of the compiled functions, read in place.
+    """
+
+    def __init__(
+        self, dynamics: CompiledDynamics, cost: Cost, steps: int, settings: ILQRSettings, parameters: Array
+    ) -> None:
+        """
+        Args:
+            dynamics: dynamics of the arm.
+            cost: the cost to minimise.
+            steps: number of steps in time.
+            settings: settings.
+            parameters: runtime parameters of the compiled functions, such as ``dynamics.symbols``.
+
+        Raises:
+            NotReadyError: as :func:`.passes.make_passes`.
+        """
+        self._settings, self.parameters = settings, parameters
+        programs = DDPPrograms(dynamics, cost)
+        m = self.memory = DDPMemory(dynamics.robot.n, steps, programs.width)
+
+        def batch(program: Program, inputs: tuple[Array, ...], outputs: tuple[Array, ...]) -> BatchedProgram:
+            return BatchedProgram(program, parameters, inputs, outputs)
+
+        (stage, stage_derivatives), (final, final_derivatives) = programs.stage(), programs.final()
+        if dynamics.compiled:  # all at once, the longest first
+            start_passes(dynamics, programs.motion())
+            for program in (stage_derivatives, stage, final_derivatives):
+                start_batch(program)
+        self._passes = make_passes(m, dynamics, programs.motion(), parameters)
+        new, old = (m.x_new[:-1], m.u_new, m.r[:-1], m.h), (m.x[:-1], m.u, m.r[:-1], m.h)
+        self._stage = batch(stage, new, (m.l_new,))
+        self._stage_derivatives = batch(stage_derivatives, old, (m.lx, m.lu, m.lxx, m.lux, m.luu))
+        self._final = batch(final, (m.x_new[-1:], m.r[-1:]), (m.v_new,))
+        self._final_derivatives = batch(final_derivatives, (m.x[-1:], m.r[-1:]), (m.vx, m.vxx))
+        self.cost, self.iterations, self.history = np.inf, 0, [np.inf]
+        self._mu, self._factor = 0.0, 1.0
+
+    def begin(self, start: Array) -> bool:
+        """Simulate the efforts in the memory from a state (2n,); False if a state or the cost is not finite."""
+        m = self.memory
+        m.x_new[0] = m.x[0] = start
+        m.k[:], m.K[:] = 0.0, 0.0
+        self.cost, self.iterations, self.history = np.inf, 0, [np.inf]
+        self._mu, self._factor = 0.0, 1.0
+        if not self._passes.forward(0.0):
+            return False
+        self.cost = self._cost_of_new()
+        self.history = [self.cost]
+        m.accept()
+        return bool(np.isfinite(self.cost))
+
+    def search(self, start: Array, iterations: int | None = None, deadline: float = np.inf) -> Termination:
+        """Improve the trajectory in the memory, which begins at a state (2n,).
+
+        Args:
+            start: the state.
+            iterations: greatest number of iterations, the settings' unless given.
+            deadline: time at which to stop, by ``time.perf_counter`` [s].
+        """
+        m, settings = self.memory, self._settings
+        m.x_new[0] = m.x[0] = start
+        for _ in range(iterations or settings.iterations):
+            if perf_counter() > deadline:
+                return "late"
+            self.iterations += 1
+            self.derive()
+            while not self._passes.backward(self._mu):
+                if not self._increase_regularisation():
+                    return "stuck"
+            if np.abs(m.k / (np.abs(m.u) + 1.0)).max() < settings.gradient_tolerance and self._mu < 1e-5:
+                return "gradient"
+            termination = self._line_search()
+            if termination:
+                return termination
+        return "iterations"
+
+    def derive(self) -> None:
+        """Linearise the arm and expand the cost along the trajectory in the memory."""
+        self._passes.linearise()
+        self._stage_derivatives()
+        self._final_derivatives()
+
+    def _line_search(self) -> Termination:
+        """Take the first step that lowers the cost enough, and adapt the regularisation."""
+        m, settings = self.memory, self._settings
+        linear, square = m.expected.tolist()
+        for alpha in STEP_LENGTHS:
+            expected = -alpha * (linear + alpha * square)
+            if not self._passes.forward(alpha):
+                continue
+            tried = self._cost_of_new()
+            if expected > 0.0 and self.cost - tried >= settings.least_reduction * expected:
+                break
+        else:
+            negligible = -(linear + square) <= settings.cost_tolerance * abs(self.cost)
+            if negligible:
+                self._increase_regularisation()
+                return "cost"
+            return "" if self._increase_regularisation() else "stuck"
+        gained, self.cost = self.cost - tried, tried
+        self.history.append(tried)
+        m.accept()
+        self._factor = min(1.0 / settings.mu_factor, self._factor / settings.mu_factor)
+        self._mu = self._mu * self._factor if self._mu * self._factor >= settings.mu_least else 0.0
+        return "cost" if gained <= settings.cost_tolerance * abs(tried) and self._mu < 1e-5 else ""
+
+    def _increase_regularisation(self) -> bool:
+        """Increase μ; False if it exceeds the greatest."""
+        settings = self._settings
+        self._factor = max(settings.mu_factor, self._factor * settings.mu_factor)
+        self._mu = max(settings.mu_least, self._mu * self._factor)
+        return self._mu <= settings.mu_greatest
+
+    def _cost_of_new(self) -> float:
+        m = self.memory
+        if not (self._stage() and self._final()):
+            return np.inf
+        with np.errstate(over="ignore"):
+            return float(m.l_new.sum() + m.v_new[0])
+
+
+def _as_rows(values: object, shape: tuple[int, int], name: str) -> Array:
+    """Numbers (rows, n) from (rows, n), or from (n,) for all rows.
+
+    Raises:
+        InputError: the values have another shape, or hold a NaN.
+    """
+    try:
+        array = np.broadcast_to(np.asarray(values, dtype=np.float64), shape)
+    except (TypeError, ValueError) as cause:
+        raise InputError(name, f"must be {shape[1]} numbers, or {shape[0]} rows of them", values) from cause
+    if np.isnan(array).any():
+        raise InputError(name, "holds a NaN", values)
+    return array

@@ -4,8 +4,15 @@
 /* Differential dynamic programming: the backward and the forward pass.
 
    passes.py has the equations. This code follows the functions `prepare` and `compute` of the arm's forward dynamics
-   (engine/codegen.py), the macro N, the number of joints, and the macros of passes.BOX_QP. Matrices are stored row by row,
-   one matrix after another for each step. */
+   (engine/codegen.py) and the macro N, the number of joints. Matrices are stored row by row, one matrix after another for
+   each step. */
+
+/* of box_qp */
+#define ITERATIONS 100 /* most iterations; a few steps find the active bounds, and then one step is exact */
+#define TOLERANCE 1e-11 /* gradient of the free elements, over the greatest element of g, at which it is solved */
+#define ARMIJO 0.1 /* line search: required ratio of the expected decrease, factor, and least step */
+#define SHRINK 0.6
+#define SHORTEST 1e-22
 
 enum { X = 2 * N };
 

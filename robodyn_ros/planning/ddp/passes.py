@@ -24,46 +24,44 @@ Source: Tassa, Erez, Todorov, Synthesis and Stabilization of Complex Behaviors t
 IROS 2012, eqs. 5, 10 and 11; Tassa, Mansard, Todorov, Control-Limited Differential Dynamic Programming, ICRA 2014,
 section III-C and algorithm 1. The second derivatives of the dynamics are left out, which makes DDP iLQR (Li and
 Todorov, 2004).
+
+:class:`DDPPrograms` has the accelerations and the costs with their derivatives for the engine. The cost of a step is h
+times the running cost at its beginning. Its second derivatives are those of generalised Gauss-Newton: the cost is a
+convex function of q, q̇, q̈ and τ, and the curvature of q̈(q, q̇, τ) is left out, as iLQR leaves out that of the arm's
+step.
 """
 
 from __future__ import annotations
 
 import ctypes
+import hashlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
-from robodyn_ros.engine import Program
-from robodyn_ros.engine.c_interface import text_key
+from robodyn_ros.engine import Program, digest
+from robodyn_ros.engine.c_interface import required, text_key
 from robodyn_ros.engine.codegen import batch_source, scalar_source
-from robodyn_ros.engine.library import COMPILER_HINT, Wanted, is_listing, loaded, start_library
-from robodyn_ros.errors import NotReadyError
+from robodyn_ros.engine.library import Wanted, is_listing, loaded, start_library
+from robodyn_ros.errors import InputError, NotReadyError
+from robodyn_ros.planning.cost import Cost, Point
 from robodyn_ros.robot.pose import Array
+
+if TYPE_CHECKING:
+    import casadi as ca
+
+    Built = tuple[list[ca.SX], list[ca.SX]]
+
+Inputs = tuple[tuple[str, int], ...]
+Shapes = tuple[tuple[int, ...], ...]
 
 PASSES = Path(__file__).with_name("passes.c").read_text(encoding="utf-8")
 
 LINEARISATION = Path(__file__).with_name("linearisation.c").read_text(encoding="utf-8")
-
-ITERATIONS = 100
-"""Greatest number of iterations of ``box_qp``; a few steps find the active bounds, and then one step is exact."""
-
-TOLERANCE = 1e-11
-"""Gradient of the free elements, over the greatest element of g, at which the quadratic program is solved."""
-
-ARMIJO, SHRINK, SHORTEST = 0.1, 0.6, 1e-22
-"""The line search of the quadratic program: required ratio of the expected decrease, factor, least step."""
-
-BOX_QP = {
-    "ITERATIONS": ITERATIONS,
-    "TOLERANCE": TOLERANCE,
-    "ARMIJO": ARMIJO,
-    "SHRINK": SHRINK,
-    "SHORTEST": SHORTEST,
-}
-"""Constants of the quadratic program, by their names in C."""
 
 
 class DDPMemory:
@@ -130,13 +128,15 @@ def make_passes(memory: DDPMemory, dynamics: CompiledDynamics, motion: Program, 
     Raises:
         NotReadyError: there is no C compiler, or compilation of the dynamics is switched off.
     """
-    wanted = _libraries(dynamics, motion) if dynamics.compiled else ()
-    passes, linearisation = [loaded(*made, ctypes.PyDLL) for made in wanted] or (None, None)
-    if passes is not None and linearisation is not None:
-        return Passes(memory, passes, linearisation, parameters)
+    if not dynamics.compiled:
+        raise NotReadyError("iLQR needs compiled dynamics: create them with compiled=True")
+    wanted = _libraries(dynamics, motion)
     if is_listing():
+        for made in wanted:
+            loaded(*made, ctypes.PyDLL)
         return cast(Passes, None)
-    raise NotReadyError(f"iLQR needs a C compiler, and none is used here: {COMPILER_HINT}")
+    passes, linearisation = (required("iLQR", *made, ctypes.PyDLL) for made in wanted)
+    return Passes(memory, passes, linearisation, parameters)
 
 
 def start_passes(dynamics: CompiledDynamics, motion: Program) -> None:
@@ -149,9 +149,8 @@ def start_passes(dynamics: CompiledDynamics, motion: Program) -> None:
 def _libraries(dynamics: CompiledDynamics, motion: Program) -> tuple[Wanted, Wanted]:
     """The libraries of the passes and of the linearisation."""
     n = f"#define N {dynamics.robot.n}\n"
-    constants = "".join(f"#define {name} {value!r}\n" for name, value in BOX_QP.items())
     return (
-        _library("ddp_passes", dynamics.program("forward"), scalar_source, n + constants + PASSES),
+        _library("ddp_passes", dynamics.program("forward"), scalar_source, n + PASSES),
         _library("ddp_linearisation", motion, batch_source, n + LINEARISATION),
     )
 
@@ -203,3 +202,131 @@ def _bound(function: Any, steps: int, arrays: tuple[Array, ...]) -> Callable[...
         return int(function(count, *numbers, *addresses))
 
     return call
+
+
+def require_expressions(dynamics: Dynamics) -> CompiledDynamics:
+    """The same dynamics, if it has expressions that can be differentiated.
+
+    Raises:
+        InputError: it has none.
+    """
+    if not isinstance(dynamics, CompiledDynamics):
+        name = type(dynamics).__name__
+        raise InputError("dynamics", f"{name} has no expressions to plan with; lagrangian and rnea have", dynamics)
+    return dynamics
+
+
+class DDPPrograms:
+    """The programs of an arm and a cost.
+
+    Attributes:
+        width: length of the cost's reference.
+    """
+
+    def __init__(self, dynamics: CompiledDynamics, cost: Cost) -> None:
+        """
+        Args:
+            dynamics: dynamics of the arm.
+            cost: the cost to minimise.
+        """
+        self._dynamics, self._cost, self._n = dynamics, cost, dynamics.robot.n
+        self.width = int(cost.reference([0.0], self._n).shape[1])
+        n, known = self._n, dynamics.program("forward").key
+        self._motion = digest(known, source=__name__)
+        self._key = digest(known, self.width, _identity(cost, n, self.width), source=__name__)
+        self._state = (("x", 2 * n), ("u", n))
+
+    def motion(self) -> Program:
+        """q, q̇, τ → q̈, ∂q̈/∂q, ∂q̈/∂q̇, ∂q̈/∂τ."""
+        n = self._n
+        inputs, square = (("q", n), ("qd", n), ("tau", n)), (n, n)
+        shapes = (n,), square, square, square
+        return self._program(
+            "ilqr_motion", self._motion, inputs, shapes, lambda *given: self._motion_of(list(given[:-1]), given[-1])
+        )
+
+    def stage(self) -> tuple[Program, Program]:
+        """x, u, r, h → the cost of a step; and its derivatives lx, lu, lxx, lux, luu."""
+        n, inputs = self._n, (*self._state, ("r", self.width), ("h", 1))
+        shapes = ((2 * n,), (n,), (2 * n, 2 * n), (n, 2 * n), (n, n))
+        return self._of_cost("ilqr_stage", inputs, shapes, self._stage)
+
+    def final(self) -> tuple[Program, Program]:
+        """x, r → the cost at the end; and its derivatives vx, vxx."""
+        m = 2 * self._n
+        return self._of_cost("ilqr_final", (("x", m), ("r", self.width)), ((m,), (m, m)), self._final)
+
+    def _of_cost(
+        self, name: str, inputs: Inputs, derivatives: Shapes, expressions: Callable[..., list[ca.SX]]
+    ) -> tuple[Program, Program]:
+        def first(*given: ca.SX) -> list[ca.SX]:
+            return expressions(*given)[:1]
+
+        def rest(*given: ca.SX) -> list[ca.SX]:
+            return expressions(*given)[1:]
+
+        return (
+            self._program(name, self._key, inputs, ((),), first),
+            self._program(f"{name}_derivatives", self._key, inputs, derivatives, rest),
+        )
+
+    def _program(
+        self, name: str, key: str, inputs: Inputs, outputs: Shapes, expressions: Callable[..., list[ca.SX]]
+    ) -> Program:
+        def build() -> Built:
+            from robodyn_ros.engine.casadi import ca
+
+            symbols = [ca.SX.sym(label, length) for label, length in inputs]
+            parameters = ca.SX.sym("parameters", len(self._dynamics.symbols))
+            return [*symbols, parameters], expressions(*symbols, parameters)
+
+        return Program(name, key, inputs, outputs, build)
+
+    def _motion_of(self, states: list[ca.SX], p: ca.SX) -> list[ca.SX]:
+        names = ("forward", "forward_derivatives")
+        return [found for name in names for found in self._dynamics.expressions(name, states, p)]
+
+    def _stage(self, x: ca.SX, u: ca.SX, r: ca.SX, h: ca.SX, p: ca.SX) -> list[ca.SX]:
+        from robodyn_ros.engine.casadi import ca
+
+        n = self._n
+        q, qd, qdd = x[:n], x[n:], ca.SX.sym("qdd", n)
+        running = ca.SX(self._cost.running(Point(q, qd, qdd, u, r)))
+        given = ca.vertcat(x, u, qdd)
+        hessian, gradient = ca.hessian(running, given)
+        known, by = given, ca.SX.eye(3 * n)
+        if ca.depends_on(running, qdd):
+            states = [ca.SX.sym(name, n) for name in ("q", "qd", "tau")]  # derivatives are taken by symbols alone
+            function = ca.Function("motion", [*states, p], self._motion_of(states, p))
+            motion = function(q, qd, u, p)
+            known, by = ca.vertcat(x, u, motion[0]), ca.vertcat(by, ca.horzcat(*motion[1:]))
+        else:
+            hessian, gradient = hessian[: 3 * n, : 3 * n], gradient[: 3 * n]
+        found = ca.substitute([running, by.T @ gradient, by.T @ hessian @ by], [given], [known])
+        cost, first, second = (h * part for part in found)
+        m = 2 * n
+        return [cost, first[:m], first[m:], second[:m, :m], second[m:, :m], second[m:, m:]]
+
+    def _final(self, x: ca.SX, r: ca.SX, p: ca.SX) -> list[ca.SX]:
+        from robodyn_ros.engine.casadi import ca
+
+        n = self._n
+        none = ca.SX(n, 1)
+        final = ca.SX(self._cost.final(Point(x[:n], x[n:], none, none, r)))
+        hessian, gradient = ca.hessian(final, x)
+        return [final, gradient, hessian]
+
+
+def _identity(cost: Cost, n: int, width: int) -> str:
+    """A text that is equal for equal costs: the cost's own ``identity``, else a hash of its expressions."""
+    identity = getattr(cost, "identity", None)
+    if identity is not None:
+        return str(identity)
+    from robodyn_ros.engine.casadi import ca
+
+    q, qd, qdd, tau = (ca.SX.sym(name, n) for name in ("q", "qd", "qdd", "tau"))
+    symbols = Point(q, qd, qdd, tau, ca.SX.sym("r", width))
+    none = ca.SX(n, 1)
+    final = cost.final(symbols._replace(qdd=none, effort=none))
+    function = ca.Function("cost", list(symbols), [ca.SX(cost.running(symbols)), ca.SX(final)])
+    return hashlib.sha256(function.serialize().encode()).hexdigest()

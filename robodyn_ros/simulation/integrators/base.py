@@ -5,7 +5,7 @@
 
 An integrator makes a step of q̈ = a(q, q̇) in Python. It may give the same step in C too. That code is compiled
 together with the arm's forward dynamics, and a whole motion is then one call
-(:mod:`robodyn_ros.simulation.plant.mechanism`). ``test_simulation_integrators.py`` compares the two.
+(:mod:`robodyn_ros.simulation.plant.native`). ``test_simulation_integrators.py`` compares the two.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ link to a place, F = -k (x - x₀) - d v.
 
 The forces are expressions of q and q̇, compiled once for the arm and its contacts. The integrator evaluates them in each
 of its stages, so that a bounce has the integrator's accuracy, and a step that is too long for a hard wall is made by an
-implicit method, as for stiff friction (:mod:`.stiffness`).
+implicit method, as for stiff friction (:mod:`.joint_effects`).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from robodyn_ros.kinematics.tree import build_tree, geometry
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import CheckedSettings, setting, text
-from robodyn_ros.simulation.plant.stiffness import sample_inverse_masses
+from robodyn_ros.simulation.plant.joint_effects import sample_inverse_masses
 
 if TYPE_CHECKING:
     import casadi as ca

@@ -24,6 +24,12 @@ not jump at first contact (Hunt and Crossley, Coefficient of restitution interpr
 with exponent 1). A mass that hits it at speed v leaves it at e v, with (1 + e) λv = ln((1 + λv) / (1 - λ e v)).
 
 ``force_on`` in ``motion.c`` is these forces.
+
+**Stiffness.** M q̇ decays under viscous friction D q̇ at the rates λ, the eigenvalues of M⁻¹ D. A light joint with much
+friction has a rate far above 1/h, and then every explicit method with step h explodes, RK4 from h λ = 2.79 on (Hairer,
+Wanner, Solving Ordinary Differential Equations II (1996), section IV.2). :func:`stable_integrator` then replaces the
+integrator by :class:`.sdirk4.SDIRK4`, which takes any rate. An arm whose friction decays in no less than a step keeps
+its integrator.
 """
 
 from __future__ import annotations
@@ -34,16 +40,25 @@ from typing import NamedTuple
 
 import numpy as np
 
+from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array, read_only
 from robodyn_ros.settings import CheckedSettings, setting
+from robodyn_ros.simulation.integrators.base import Integrator
+from robodyn_ros.simulation.integrators.sdirk4 import SDIRK4
 
 FASTEST = 1e6
 """Speed [rad/s] or [m/s] that no joint reaches. A motion beyond it is that of an unstable simulation."""
 
 GREATEST = 1e9
 """Upper bound of every friction parameter; a greater number is a mistake."""
+
+POSES = 16
+"""Poses at which the rates are found, besides the nearest one to zero; between them, M changes by less than 2.79."""
+
+SPAN = np.pi
+"""Bound of these poses where a joint has no limit [rad] or [m]."""
 
 
 @dataclass(frozen=True)
@@ -83,8 +98,7 @@ class Friction:
         Raises:
             InputError: the number of settings is not n.
         """
-        if len(joints) != n or not all(isinstance(joint, FrictionSettings) for joint in joints):
-            raise InputError("friction", f"must be one FrictionSettings for each of {n} joints, not {joints!r}", joints)
+        _check_joints("friction", joints, FrictionSettings, n)
         self.viscous = read_only([joint.viscous for joint in joints])
         self.coulomb = read_only([joint.coulomb for joint in joints])
         self.static = read_only([max(joint.coulomb, joint.static_friction) for joint in joints])
@@ -92,6 +106,11 @@ class Friction:
         smooth = speed > 0.0
         self.stribeck_amplitude = read_only(np.where(smooth, self.static - self.coulomb, 0.0))
         self.stribeck_rate = read_only(np.divide(1.0, speed, out=np.zeros(n), where=smooth))
+
+
+def _check_joints(name: str, joints: Sequence[object], kind: type, n: int) -> None:
+    if len(joints) != n or not all(isinstance(joint, kind) for joint in joints):
+        raise InputError(name, f"must be one {kind.__name__} for each of {n} joints, not {joints!r}", joints)
 
 
 @dataclass(frozen=True)
@@ -122,8 +141,7 @@ class Stops:
             InputError: the number of settings is not that of the joints.
         """
         joints = [stops or StopSettings()] * robot.n if stops is None or isinstance(stops, StopSettings) else stops
-        if len(joints) != robot.n or not all(isinstance(joint, StopSettings) for joint in joints):
-            raise InputError("stops", f"must be one StopSettings for each of {robot.n} joints, not {stops!r}", stops)
+        _check_joints("stops", joints, StopSettings, robot.n)
         self.lower, self.upper = robot.lower, robot.upper
         self.restitution = read_only([joint.restitution for joint in joints])
         self.stiffness = read_only([joint.stiffness for joint in joints])
@@ -137,3 +155,60 @@ class JointEffects(NamedTuple):
     friction: Friction
     stops: Stops  # at the position limits
     velocity_limit: Array  # of the drives (n,) in [rad/s] or [m/s], inf where there is none
+
+
+def decay_rates(dynamics: Dynamics, viscous: Array) -> Array:
+    """Return the greatest rate at which each joint's own friction slows it down, over the arm's poses, (n,) in [1/s].
+
+    It is d (M⁻¹)ᵢᵢ: the other joints are free. The fastest rate of the whole arm is between the greatest of these and
+    their sum.
+
+    Args:
+        dynamics: of the arm.
+        viscous: viscous friction (n,) in [N·m·s/rad] or [N·s/m].
+    """
+    inverses = sample_inverse_masses(dynamics)[1]
+    rates: Array = (np.diagonal(inverses, axis1=1, axis2=2) * viscous).max(axis=0)
+    return rates
+
+
+def fastest_rate(dynamics: Dynamics, viscous: Array) -> float:
+    """Return the greatest eigenvalue of M⁻¹ D over the arm's poses [1/s]; arguments as :func:`decay_rates`."""
+    root = np.sqrt(viscous)
+    symmetric = root[:, None] * sample_inverse_masses(dynamics)[1] * root
+    return float(np.linalg.eigvalsh(symmetric).max())
+
+
+def is_stiff(dynamics: Dynamics, viscous: Array, step: float) -> bool:
+    """Return whether friction decays in less than a step.
+
+    Args:
+        dynamics: of the arm.
+        viscous: viscous friction (n,) in [N·m·s/rad] or [N·s/m].
+        step: [s].
+    """
+    return bool(viscous.any()) and step * fastest_rate(dynamics, viscous) > 1.0
+
+
+def stable_integrator(integrator: Integrator, dynamics: Dynamics, viscous: Array, step: float) -> Integrator:
+    """Return the integrator, or SDIRK4 if friction decays in less than a step and the integrator has a fixed one.
+
+    Args:
+        integrator: as it was chosen.
+        dynamics: of the arm; its own viscous friction counts too.
+        viscous: viscous friction of the plant (n,) in [N·m·s/rad] or [N·s/m].
+        step: [s].
+    """
+    if integrator.adaptive:
+        return integrator
+    return SDIRK4() if is_stiff(dynamics, viscous + dynamics.parameters.viscous, step) else integrator
+
+
+def sample_inverse_masses(dynamics: Dynamics) -> tuple[Array, Array]:
+    """Return some of the arm's poses (N, n), and M⁻¹ at each of them (N, n, n)."""
+    robot = dynamics.robot
+    lower, upper = np.maximum(robot.lower, -SPAN), np.minimum(robot.upper, SPAN)
+    lower, upper = np.minimum(lower, robot.upper), np.maximum(upper, robot.lower)
+    poses = np.random.default_rng(0).uniform(lower, upper, (POSES, robot.n))
+    poses = np.vstack([robot.home, poses])
+    return poses, np.linalg.inv(np.array([dynamics.mass_matrix(q) for q in poses]))

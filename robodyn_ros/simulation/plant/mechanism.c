@@ -83,27 +83,6 @@ static int integrate(Plant* s, double h, double* q1, double* v1) {
 
 /* --- which joints are held */
 
-/* Solves A x = b for a symmetric positive definite A. Returns nonzero if A is not. */
-static int solve(int n, double (*A)[N], const double* b, double* x) {
-  double L[N][N];
-  for (int i = 0; i < n; ++i) {
-    x[i] = b[i];
-    for (int j = 0; j <= i; ++j) {
-      double sum = A[i][j];
-      for (int k = 0; k < j; ++k) sum -= L[i][k] * L[j][k];
-      if (i == j && !(sum > 0)) return 1;
-      L[i][j] = i == j ? sqrt(sum) : sum / L[j][j];
-    }
-    for (int k = 0; k < i; ++k) x[i] -= L[i][k] * x[k];
-    x[i] /= L[i][i];
-  }
-  for (int i = n - 1; i >= 0; --i) {
-    for (int k = i + 1; k < n; ++k) x[i] -= L[k][i] * x[k];
-    x[i] /= L[i][i];
-  }
-  return 0;
-}
-
 /* Joints that may be held: their numbers, the mass matrix M and its inverse A. */
 typedef struct {
   double M[N][N], A[N][N], rounding;

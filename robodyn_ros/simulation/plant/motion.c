@@ -4,8 +4,8 @@
 /* The motion of an arm within one mode: forces on the joints, held joints, and the loop over bare steps.
 
    This file follows the functions `prepare` and `compute` of the arm's forward dynamics (engine/codegen.py), or of a
-   model in Python (mechanism.py), and the macros N and P, the numbers of joints and of runtime parameters, and FASTEST.
-   mechanism.py replaces `@rows` by the rows of a frame and `@advance` by the body of the integrator's step. */
+   model in Python (native.py), and the macros N and P, the numbers of joints and of runtime parameters, and FASTEST.
+   native.py replaces `@rows` by the rows of a frame and `@advance` by the body of the integrator's step. */
 
 enum { @rows };
 
@@ -73,29 +73,39 @@ static void forces_on(const System* s, const double* q, const double* v, double*
   add_outside(s, q, v, force);
 }
 
+/* Solves A x = b for a symmetric positive definite A. Returns nonzero if A is not. */
+static int solve(int n, double (*A)[N], const double* b, double* x) {
+  double L[N][N];
+  for (int i = 0; i < n; ++i) {
+    x[i] = b[i];
+    for (int j = 0; j <= i; ++j) {
+      double sum = A[i][j];
+      for (int k = 0; k < j; ++k) sum -= L[i][k] * L[j][k];
+      if (i == j && !(sum > 0)) return 1;
+      L[i][j] = i == j ? sqrt(sum) : sum / L[j][j];
+    }
+    for (int k = 0; k < i; ++k) x[i] -= L[i][k] * x[k];
+    x[i] /= L[i][i];
+  }
+  for (int i = n - 1; i >= 0; --i) {
+    for (int k = i + 1; k < n; ++k) x[i] -= L[k][i] * x[k];
+    x[i] /= L[i][i];
+  }
+  return 0;
+}
+
 /* Forces r on the held joints, which make their accelerations zero; a becomes the accelerations with these forces. */
 static void hold(const System* s, const double* q, double* a, double* r) {
   static const double zero[N];
-  double column[N][N], L[N][N], check;
+  double column[N][N], A[N][N], b[N], check;
   for (int k = 0; k < s->count; ++k) {
     double unit[N] = {0};
     unit[s->held[k]] = 1;
     compute(q, zero, unit, s->p0, s->k0, column[k], &check);
+    for (int l = 0; l < s->count; ++l) A[k][l] = column[k][s->held[l]];
+    b[k] = -a[s->held[k]];
   }
-  for (int k = 0; k < s->count; ++k) {
-    r[k] = -a[s->held[k]];
-    for (int l = 0; l <= k; ++l) {
-      double sum = column[k][s->held[l]];
-      for (int m = 0; m < l; ++m) sum -= L[k][m] * L[l][m];
-      L[k][l] = l < k ? sum / L[l][l] : sqrt(sum);
-    }
-    for (int l = 0; l < k; ++l) r[k] -= L[k][l] * r[l];
-    r[k] /= L[k][k];
-  }
-  for (int k = s->count - 1; k >= 0; --k) {
-    for (int l = k + 1; l < s->count; ++l) r[k] -= L[l][k] * r[l];
-    r[k] /= L[k][k];
-  }
+  if (solve(s->count, A, b, r)) for (int k = 0; k < s->count; ++k) r[k] = NAN;
   for (int k = 0; k < s->count; ++k) for (int i = 0; i < N; ++i) a[i] += column[k][i] * r[k];
   for (int k = 0; k < s->count; ++k) a[s->held[k]] = 0;
 }

@@ -3,25 +3,320 @@
 
 """The native plant: the arm's own equations of motion with friction, stops, limits and any integrator.
 
-:class:`.mechanism.Mechanism` makes its steps, in C; a step in which a joint reaches a stop or comes to rest is exact.
+:class:`Mechanism` makes its steps, in C (``motion.c``, ``mechanism.c``); a step in which a joint reaches a stop or
+comes to rest is exact. One library is compiled for each arm and integrator, from the arm's forward dynamics, the
+integrator's step and the two files. A model or an integrator that is only Python is called back; then one library
+serves all arms with as many joints. The C code works on a frame, which has the state of one arm.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import ctypes
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.errors import SimulationError
+from robodyn_ros.dynamics.compiled import CompiledDynamics
+from robodyn_ros.engine.c_interface import required, text_key
+from robodyn_ros.engine.codegen import scalar_source
+from robodyn_ros.engine.library import loaded
+from robodyn_ros.engine.program import Program
+from robodyn_ros.errors import InputError, SimulationError
 from robodyn_ros.plugins import create
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.simulation.integrators.base import Integrator
+from robodyn_ros.simulation.integrators.base import Integrator, checked_step
+from robodyn_ros.simulation.integrators.sdirk4 import SDIRK4
 from robodyn_ros.simulation.plant.base import PlantBase, PlantSettings, unstable
-from robodyn_ros.simulation.plant.external_forces import Contact
-from robodyn_ros.simulation.plant.joint_effects import FrictionSettings, StopSettings
-from robodyn_ros.simulation.plant.mechanism import Mechanism
+from robodyn_ros.simulation.plant.external_forces import Contact, ExternalForces
+from robodyn_ros.simulation.plant.joint_effects import (
+    FASTEST,
+    FrictionSettings,
+    JointEffects,
+    StopSettings,
+    stable_integrator,
+)
+
+FOLDER = Path(__file__).parent
+MOTION, MECHANISM = ((FOLDER / f"{name}.c").read_text(encoding="utf-8") for name in ("motion", "mechanism"))
+
+ROWS = (
+    *("Q", "V", "EFFORT"),
+    *("DIRECTION", "HELD", "OVER", "CONTACT"),
+    *("Q_LOW", "Q_HIGH", "V_LOW", "V_HIGH", "R_LOW", "R_HIGH"),
+    *("SPEED", "VISCOUS", "COULOMB", "STRIBECK_AMPLITUDE", "STRIBECK_RATE", "STATIC_FRICTION"),
+    *("LOWER", "UPPER", "STIFFNESS", "DISSIPATION", "RESTITUTION"),
+)
+"""Rows of a frame (len(ROWS), n): state and effort; the mode: direction of sliding, joints that are held, beyond their
+velocity limit (+1 or -1), or at a compliant stop (+1 or -1), its domain of positions and velocities, and the loads that
+friction and rigid stops bear; and the arm's constants."""
+
+CONSTANTS = slice(ROWS.index("SPEED"), len(ROWS))
+"""Rows of the arm's constants."""
+
+FAILURES = ("NONE", "UNSOLVED", "BEYOND", "NOT_HELD")
+"""Why a step failed: its equation was not solved, it leads beyond the range of a simulation, or no forces were found
+that hold the joints at rest."""
+
+CHUNK = 100_000
+"""Most steps in one call. It lasts a tenth of a second or less, and Ctrl-C takes effect between two calls."""
+
+IN_PYTHON = """#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#define CONSTANTS 1
+
+/* A model in Python: its function is the last parameter, and the first is 0 for unit forces at rest without gravity. */
+typedef void Forward(int is_whole, const double* q, const double* v, const double* force, double* a);
+
+static void prepare(const double* p, double* k) { *k = 0; }
+
+static void compute(const double* q, const double* v, const double* force, const double* p, const double* k, double* a,
+                    double* check) {
+  Forward* forward;
+  memcpy(&forward, p + 3, sizeof forward);
+  forward(p[0] != 0, q, v, force, a);
+}
+"""
+"""The functions of a model that is only Python, in place of those of :func:`.scalar_source`."""
+
+IN_PYTHON_PARAMETERS = 4
+"""Number of its parameters: 1, two zeros in place of gravity, and the address of the function."""
+
+STEP_IN_PYTHON = " return s->in_python(s, h, q, v, q1, v1); "
+"""The body of an integrator's step that is only Python."""
+
+Numbers = ctypes.POINTER(ctypes.c_double)
+FORWARD = ctypes.CFUNCTYPE(None, ctypes.c_int, Numbers, Numbers, Numbers, Numbers)
+STEP = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_double, Numbers, Numbers, Numbers, Numbers)
+
+
+def make_frame(joints: JointEffects) -> Array:
+    """A frame of an arm with its constants, (len(ROWS), n); the rest is zero."""
+    friction, stops, velocity_limit = joints
+    frame = np.zeros((len(ROWS), len(velocity_limit)))
+    frame[CONSTANTS] = (
+        *(velocity_limit, friction.viscous, friction.coulomb, friction.stribeck_amplitude, friction.stribeck_rate),
+        *(friction.static, stops.lower, stops.upper, stops.stiffness, stops.dissipation, stops.restitution),
+    )
+    return frame
+
+
+Finder = Callable[[str, str, Callable[[], str]], Any]
+"""Finds a library: :func:`.loaded`, or one that raises an error where there is no compiler."""
+
+NEEDED: Finder = partial(required, "the simulation")
+
+
+def compiled_model(dynamics: Dynamics) -> CompiledDynamics | None:
+    """The same dynamics, if they are compiled; None if C calls them back."""
+    return dynamics if isinstance(dynamics, CompiledDynamics) and dynamics.compiled else None
+
+
+def motion_library(dynamics: Dynamics, integrator: Integrator, find: Finder = loaded) -> Any:
+    """The library of an arm and an integrator, loaded once in a process; its function ``rollout`` makes bare steps.
+
+    It is None where ``find`` finds none.
+    """
+    n, step, model = dynamics.robot.n, integrator.code or STEP_IN_PYTHON, compiled_model(dynamics)
+    if model is None:
+        return _library(n, IN_PYTHON_PARAMETERS, None, step, find)
+    return _library(n, len(model.symbols), model.program("forward"), step, find)
+
+
+def _library(n: int, parameters: int, program: Program | None, step: str, find: Finder) -> Any:
+    sizes = {"N": n, "P": parameters, "FASTEST": FASTEST}
+    head = "".join(f"#define {name} {value}\n" for name, value in sizes.items())
+    names = {"@advance": step, "@rows": ", ".join(ROWS), "@failures": ", ".join(FAILURES)}
+    code = MOTION + MECHANISM
+    for name, text in names.items():
+        code = code.replace(name, text)
+    key = text_key(f"{IN_PYTHON if program is None else program.key}\n{head}{code}")
+    found = find("motion", key, lambda: (IN_PYTHON if program is None else scalar_source(program)) + head + code)
+    if found is None:
+        return None
+    found.rollout.restype = found.plant_steps.restype = ctypes.c_int64
+    found.plant_size.restype = found.plant_failure.restype = ctypes.c_int64
+    found.plant_acceleration.restype = found.plant_create.restype = found.plant_begin.restype = None
+    return found
+
+
+class Mechanism:
+    """The state of an arm, and its steps.
+
+    Attributes:
+        frame: state, effort, mode and constants of the arm, (len(ROWS), n).
+        integrator: in use.
+        address: of the C structure ``Plant``.
+        library: its functions.
+        failure: the error of the last run: a dynamics plugin got numbers that are not finite, an equation was not
+            solved, or no forces were found; None without one.
+        beyond: velocities (n,) that the last run would have led to, if that is beyond the range of a simulation.
+    """
+
+    def __init__(
+        self,
+        dynamics: Dynamics,
+        joints: JointEffects,
+        integrator: Integrator,
+        dt: float,
+        outside: ExternalForces | None = None,
+    ) -> None:
+        """
+        Args:
+            dynamics: the equations of motion.
+            joints: friction, stops and velocity limits.
+            integrator: integrates the smooth parts of the motion, unless friction or a contact is too stiff for it
+                (:mod:`.joint_effects`, :mod:`.external_forces`).
+            dt: length of a step [s].
+            outside: external forces; none unless given.
+
+        Raises:
+            NotReadyError: there is no C compiler.
+        """
+        integrator = stable_integrator(integrator, dynamics, joints.friction.viscous, dt)
+        if outside is not None and not integrator.adaptive and outside.is_stiff(dynamics, dt):
+            integrator = SDIRK4()
+        self.integrator = integrator
+        self.frame = make_frame(joints)
+        self.library = motion_library(dynamics, integrator, NEEDED)
+        self.failure: Exception | None = None
+        self.beyond = np.zeros(dynamics.robot.n)
+        self._dynamics, self._outside, self._dt = dynamics, outside, dt
+        self._problem: BaseException | None = None  # of a callback
+        self._memory = ctypes.create_string_buffer(self.library.plant_size())
+        self.address = ctypes.c_void_p(ctypes.addressof(self._memory))
+        self._step = STEP(self._on_step) if not integrator.code else None
+        self._forward = FORWARD(self._on_forward)
+        self._parameters = self._model_parameters()
+        arguments = ctypes.c_void_p(self.frame.ctypes.data), ctypes.c_double(dt), self._step
+        self.library.plant_create(self.address, *arguments)
+
+    def _model_parameters(self) -> Array:
+        model = compiled_model(self._dynamics)
+        if model is not None:
+            return model.symbols
+        parameters: Array = np.eye(1, IN_PYTHON_PARAMETERS)[0]
+        parameters.view(np.uint64)[3] = ctypes.cast(self._forward, ctypes.c_void_p).value or 0
+        return parameters
+
+    def begin(self) -> None:
+        """Take the parameters of the model and the external forces as they are now."""
+        pointer = ctypes.c_void_p(None) if self._outside is None else self._outside.pointer
+        self.library.plant_begin(self.address, ctypes.c_void_p(self._parameters.ctypes.data), pointer)
+
+    def place(self, q: Array, qd: Array) -> tuple[Array, Array]:
+        """Set the state, corrected: no joint is beyond a rigid stop or moves into one; return the corrected state.
+
+        Raises:
+            SimulationError: the impulses of the stops were not found.
+        """
+        self.frame[0], self.frame[1] = q, qd
+        self.begin()
+        if self.library.plant_settle(self.address):
+            raise self.find_failure() or SimulationError("the impulses of the stops were not found")
+        return self.state()
+
+    def state(self) -> tuple[Array, Array]:
+        """The state as new arrays (n,)."""
+        return self.frame[0].copy(), self.frame[1].copy()
+
+    def run(self, effort: Array, steps: int) -> int:
+        """Make steps.
+
+        Args:
+            effort: effort of the drives, constant over the steps (n,) in [N·m] or [N].
+            steps: number of steps.
+
+        Returns:
+            The number of steps that were made. It is less than ``steps`` if a step would lead beyond the range of a
+            simulation, or by an error in ``failure``.
+        """
+        self.failure, left = None, steps
+        self.frame[2] = effort
+        self.begin()
+        while left > 0:
+            chunk = min(left, CHUNK)
+            made: int = self.library.plant_steps(self.address, ctypes.c_int64(chunk))
+            left -= made
+            if made < chunk:
+                self.failure = self.find_failure()
+                break
+        return steps - left
+
+    def find_failure(self) -> Exception | None:
+        """Why the last step failed; None if it leads beyond the range of a simulation: to the velocities ``beyond``."""
+        problem, self._problem = self._problem, None
+        kind = FAILURES[self.library.plant_failure(self.address, ctypes.c_void_p(self.beyond.ctypes.data))]
+        q, qd = self.state()
+        if problem is not None:
+            self.beyond[:] = qd
+            if not isinstance(problem, InputError | SimulationError):
+                raise problem
+            return problem
+        if kind == "BEYOND":
+            return None
+        if kind == "NOT_HELD":
+            mass = self._dynamics.mass_matrix(q).tolist()
+            return SimulationError(f"no forces of stops and friction were found at mass matrix {mass}")
+        name = type(self.integrator).__name__
+        try:
+            checked_step(self.integrator, self._acceleration, q, qd, self._dt)  # raises its own error
+        except SimulationError as cause:
+            return cause
+        return SimulationError(f"{name} did not converge from q = {q}, qd = {qd} with a step of {self._dt:g} s")
+
+    def _acceleration(self, q: Array, qd: Array) -> Array:
+        """The equation of motion in the mode of the frame."""
+        arrays = [np.ascontiguousarray(q, np.float64), np.ascontiguousarray(qd, np.float64), np.empty(len(q))]
+        self.library.plant_acceleration(self.address, *(ctypes.c_void_p(array.ctypes.data) for array in arrays))
+        if self._problem is not None:
+            raise self._problem
+        return arrays[2]
+
+    def _on_forward(self, is_whole: int, q: Any, qd: Any, force: Any, result: Any) -> None:
+        """The accelerations of a model in Python, for C."""
+        n = len(self.beyond)
+        given = [np.ctypeslib.as_array(part, (n,)).copy() for part in (q, qd, force)]
+        into = np.ctypeslib.as_array(result, (n,))
+        into[:] = np.nan
+
+        def compute() -> None:
+            into[:] = self._accelerations(is_whole, *given)
+
+        if self._problem is None:
+            self._guarded(compute)
+
+    def _accelerations(self, is_whole: int, q: Array, qd: Array, force: Array) -> Array:
+        if is_whole:
+            return self._dynamics.forward(q, qd, force)
+        return np.asarray(np.linalg.solve(self._dynamics.mass_matrix(q), force), dtype=np.float64)
+
+    def _on_step(self, _system: int, h: float, q: Any, qd: Any, q1: Any, qd1: Any) -> int:
+        """A step of an integrator in Python, for C; 1 if it fails."""
+        n = len(self.beyond)
+        position, velocity = (np.ctypeslib.as_array(part, (n,)).copy() for part in (q, qd))
+        after = [np.ctypeslib.as_array(part, (n,)) for part in (q1, qd1)]
+
+        def step() -> None:
+            after[0][:], after[1][:] = checked_step(self.integrator, self._acceleration, position, velocity, h)
+
+        return int(self._problem is not None or not self._guarded(step))
+
+    def _guarded(self, call: Callable[[], None]) -> bool:
+        """Call a function for C; an exception is kept until C has returned. True without one."""
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):
+                call()
+        except BaseException as problem:  # also Ctrl-C: C would go on
+            self._problem = problem
+            return False
+        return True
 
 
 class Plant(PlantBase):

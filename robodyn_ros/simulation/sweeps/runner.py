@@ -3,6 +3,8 @@
 
 """Running cases: one case is set up, run as a trial and judged; a worker gets a chunk of cases.
 
+The varied arm of a case is the study's URDF with some numbers changed, read and checked anew (:func:`varied_arm`).
+
 Every backend calls :func:`run_chunk`, in any process. :class:`CaseRunner` does the work: it makes the shared objects of
 a study once, and turns each case into one row of the results, also if the case fails.
 """
@@ -15,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, NamedTuple, NoReturn
+from xml.etree import ElementTree
 
 import numpy as np
 
@@ -33,19 +36,27 @@ from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.control.parameter_file import FileParameters, LoadedParameters
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.parameters import standard_parameters
-from robodyn_ros.errors import RobodynError
+from robodyn_ros.errors import InputError, RobodynError
 from robodyn_ros.plugins import create, raised
-from robodyn_ros.robot import reload_robot
+from robodyn_ros.robot import Robot, reload_robot
+from robodyn_ros.robot.description import UrdfEditor
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import TOOL
-from robodyn_ros.simulation.hardware.settings import HardwareSettings, default_values, make_hardware_settings
-from robodyn_ros.simulation.sweeps.arm_variation import varied_arm
+from robodyn_ros.simulation.compiled_trial import TrialOutcome, run_until_fault
+from robodyn_ros.simulation.hardware import HardwareSettings, default_values, make_hardware_settings
 from robodyn_ros.simulation.sweeps.study import ARM, NODES, QUANTITIES, Case, Study
-from robodyn_ros.simulation.trial.compiled import TrialOutcome, run_until_fault
-from robodyn_ros.simulation.trial.trial import Trial
+from robodyn_ros.simulation.trial import Trial
 
 LEAST, MOST, PARTS = 8, 128, 64
 """A chunk has a 64th of all cases, within these bounds. It depends only on the study, as the file of results does."""
+
+AXES = "xyz"
+
+LINK = ("mass", *(f"com.{axis}" for axis in AXES), "inertia_scale")
+"""Quantities of a link: mass [kg], which scales the inertia too; centre of mass in its frame [m]; inertia factor."""
+
+JOINT = {"effort": "limit", "velocity": "limit", "damping": "dynamics", "friction": "dynamics"}
+"""Quantities of a joint: XML attribute → element."""
 
 Rows = list[dict[str, Any]]
 """Rows of the results, one a case: column → value."""
@@ -287,3 +298,76 @@ def time_limit(seconds: float) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
+
+
+def arm_quantities(robot: Robot) -> Iterator[str]:
+    """Yield the names of all quantities that can be changed."""
+    for link in robot.links:
+        if link.inertial is not None:
+            yield from (f"{link.name}.{quantity}" for quantity in LINK)
+    for joint in robot.joints:
+        yield from (f"{joint.name}.{quantity}" for quantity in JOINT)
+
+
+def varied_arm(urdf: str, changes: Mapping[str, float]) -> Robot:
+    """Return the arm with changed quantities.
+
+    Args:
+        urdf: XML of the arm.
+        changes: name → value, with the names of :func:`arm_quantities`.
+
+    Raises:
+        RobodynError: the arm is impossible; the message says why.
+        InputError: there is no quantity of that name.
+    """
+    editor = UrdfEditor(urdf)
+    for name, value in changes.items():
+        owner, quantity = _split(name)
+        kind = "joint" if quantity in JOINT else "link"
+        element = editor.find(kind, owner)
+        if element is None:
+            raise InputError(name, f"the arm has no {kind} {owner!r}", value)
+        (_change_joint if kind == "joint" else _change_link)(editor, element, quantity, float(value))
+    robot, before = reload_robot(editor.document()), _found(urdf)
+    for finding in robot.findings:
+        if finding.severity == "warning" and finding.element not in before:  # the change made it impossible
+            raise robot.description_error(finding.element, finding.text)
+    return robot
+
+
+@lru_cache(maxsize=4)
+def _found(urdf: str) -> frozenset[str]:
+    """The elements of an arm that have a finding."""
+    return frozenset(finding.element for finding in reload_robot(urdf).findings)
+
+
+def _split(name: str) -> tuple[str, str]:
+    for quantity in (*LINK, *JOINT):
+        if name.endswith(f".{quantity}"):
+            return name.removesuffix(f".{quantity}"), quantity
+    raise InputError(name, f"must end in one of {', '.join((*LINK, *JOINT))}")
+
+
+def _change_joint(editor: UrdfEditor, joint: ElementTree.Element, quantity: str, value: float) -> None:
+    editor.set(editor.child(joint, JOINT[quantity]), quantity, repr(value))
+
+
+def _change_link(editor: UrdfEditor, link: ElementTree.Element, quantity: str, value: float) -> None:
+    inertial = link.find("inertial")
+    if inertial is None:
+        raise InputError(quantity, f"link {link.get('name')!r} has no <inertial> to change", value)
+    mass, inertia = inertial.find("mass"), inertial.find("inertia")
+    if quantity.startswith("com."):
+        origin = editor.child(inertial, "origin")
+        place = (origin.get("xyz") or "0 0 0").split()
+        place[AXES.index(quantity[-1])] = repr(value)
+        editor.set(origin, "xyz", " ".join(place))
+        return
+    factor = value
+    if quantity == "mass" and mass is not None:
+        before = float(mass.get("value", "0"))
+        factor = value / before if before else 1.0
+        editor.set(mass, "value", repr(value))
+    if inertia is not None:
+        for entry, number in list(inertia.attrib.items()):
+            editor.set(inertia, entry, repr(factor * float(number)))

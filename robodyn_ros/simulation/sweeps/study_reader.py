@@ -17,14 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from robodyn_ros.control.parameter_file import LoadedParameters, read_parameters, take_joints
-from robodyn_ros.errors import RobodynError, RobotDescriptionWarning
+from robodyn_ros.errors import RobodynError, RobotDescriptionWarning, is_it
 from robodyn_ros.plugins import available, load
 from robodyn_ros.robot import DescriptionSettings, Robot, reload_robot
 from robodyn_ros.robot.description import read_document
 from robodyn_ros.robot.urdf import build
 from robodyn_ros.robot.xacro import split_arguments, with_arguments
-from robodyn_ros.simulation.sweeps.arm_variation import arm_quantities
-from robodyn_ros.simulation.sweeps.runner import CaseRunner
+from robodyn_ros.simulation.sweeps.runner import CaseRunner, arm_quantities
 from robodyn_ros.simulation.sweeps.study import (
     ARM,
     KINDS,
@@ -40,14 +39,14 @@ from robodyn_ros.simulation.sweeps.study import (
 )
 from robodyn_ros.simulation.sweeps.study_yaml import (
     StudySection,
-    joints,
-    pairs,
+    by_joint,
+    pair,
+    positive,
     read_study_file,
     settings,
     unknown,
 )
 from robodyn_ros.simulation.sweeps.tuning import GAINS, TuningSettings, TuningTask
-from robodyn_ros.suggestions import is_it
 
 SECTIONS = (
     "arm",
@@ -131,7 +130,7 @@ def read_task(
     names = [gain for gain in GAINS if gain in section.values]
     if not names:
         raise section.error("tune", f"must name least and greatest values of one or more of {', '.join(GAINS)}")
-    bounds = {(gain, joint): pair for gain in names for joint, pair in pairs(section, gain, robot).items()}
+    bounds = {(gain, joint): own for gain in names for joint, own in by_joint(section, gain, robot, pair).items()}
     controllers = _controllers(section) if "controllers" in section.values else study.controllers
     return study, TuningTask(bounds, controllers, search)
 
@@ -196,14 +195,14 @@ def _specification(section: StudySection, robot: Robot) -> Specification:
         (quantity, joint): bound
         for quantity in QUANTITIES
         if quantity in section.values
-        for joint, bound in joints(section, quantity, robot).items()
+        for joint, bound in by_joint(section, quantity, robot, positive).items()
     }
     settled = section.values.get("settled", False)
     if not isinstance(settled, bool):
         raise section.error("settled", f"must be true or false, not {settled!r}")
     band = dict.fromkeys(robot.joint_names, SETTLE_BAND)
     if "settle_band" in section.values:
-        band |= joints(section, "settle_band", robot)
+        band |= by_joint(section, "settle_band", robot, positive)
     return Specification(bounds, band, settled)
 
 

@@ -8,16 +8,15 @@ This module handles YAML and types of values; :mod:`.study_reader` handles the c
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
-from robodyn_ros.errors import RobodynError
+from robodyn_ros.errors import RobodynError, is_it
 from robodyn_ros.robot import Robot
-from robodyn_ros.suggestions import is_it
 
 Settings = TypeVar("Settings")
 
@@ -30,7 +29,7 @@ def read_study_file(path: Path) -> StudySection:
     """
     import yaml
 
-    from robodyn_ros.yaml_files import YamlError, compose, read_text
+    from robodyn_ros.files import YamlError, compose, read_text
 
     try:
         text = read_text(path)
@@ -50,7 +49,7 @@ def read_study_file(path: Path) -> StudySection:
 def _value(file: str, key: str, node: Any) -> Any:
     import yaml
 
-    from robodyn_ros.yaml_files import YamlError, construct
+    from robodyn_ros.files import YamlError, construct
 
     if not isinstance(node, yaml.MappingNode):
         try:
@@ -127,18 +126,11 @@ class StudySection:
 
     def flat(self) -> dict[str, Any]:
         """Return all values by the names that lead to them, joined with dots."""
-        return {name: value for name, (value, _) in self._walk("")}
-
-    def where(self, name: str) -> StudySection:
-        """Return the mapping that contains the value of a name of :meth:`flat`."""
-        return next(holder for found, (_, holder) in self._walk("") if found == name)
-
-    def _walk(self, prefix: str) -> Iterable[tuple[str, tuple[Any, StudySection]]]:
+        found: dict[str, Any] = {}
         for name, value in self.values.items():
-            if isinstance(value, StudySection):
-                yield from value._walk(f"{prefix}{name}.")
-            else:
-                yield f"{prefix}{name}", (value, self)
+            inner = value.flat() if isinstance(value, StudySection) else None
+            found |= {name: value} if inner is None else {f"{name}.{rest}": own for rest, own in inner.items()}
+        return found
 
 
 def settings(section: StudySection, kind: type[Settings], besides: tuple[str, ...] = ()) -> Settings:
@@ -166,40 +158,42 @@ def settings(section: StudySection, kind: type[Settings], besides: tuple[str, ..
     return made
 
 
-def joints(section: StudySection, name: str, robot: Robot) -> dict[str, float]:
-    """Return a number above 0 for each joint. The file has one number for all joints, or numbers by joint names.
+Value = TypeVar("Value")
+
+
+def by_joint(
+    section: StudySection, name: str, robot: Robot, read: Callable[[StudySection, str], Value]
+) -> dict[str, Value]:
+    """Return a value for each joint. The file has one for all joints, or one by each joint's name.
+
+    Args:
+        section: the mapping with the value.
+        name: of the value.
+        robot: the arm.
+        read: reads a value under a name of a mapping: :func:`positive` or :func:`pair`.
 
     Raises:
-        StudyError: the value is neither.
+        StudyError: there is no such joint, or a value is wrong.
     """
     value = section.values[name]
     if not isinstance(value, StudySection):
-        return dict.fromkeys(robot.joint_names, _positive(section, name, value))
+        return dict.fromkeys(robot.joint_names, read(section, name))
     value.only(robot.joint_names)
-    return {joint: _positive(value, joint, number) for joint, number in value.values.items()}
+    return {joint: read(value, joint) for joint in value.values}
 
 
-def _positive(section: StudySection, name: str, value: Any) -> float:
+def positive(section: StudySection, name: str) -> float:
+    """Return a number above 0."""
+    value = section.values[name]
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not number or not (np.isfinite(value) and value > 0.0):
         raise section.error(name, f"must be a number above 0, not {value!r}")
     return float(value)
 
 
-def pairs(section: StudySection, name: str, robot: Robot) -> dict[str, tuple[float, float]]:
-    """Return least and greatest values for each joint. The file has one pair for all joints, or pairs by joint names.
-
-    Raises:
-        StudyError: the value is neither.
-    """
+def pair(section: StudySection, name: str) -> tuple[float, float]:
+    """Return a least and a greatest value."""
     value = section.values[name]
-    if isinstance(value, StudySection):
-        value.only(robot.joint_names)
-        return {joint: _pair(value, joint, pair) for joint, pair in value.values.items()}
-    return dict.fromkeys(robot.joint_names, _pair(section, name, value))
-
-
-def _pair(section: StudySection, name: str, value: Any) -> tuple[float, float]:
     right = isinstance(value, list) and len(value) == 2 and all(isinstance(x, (int, float)) for x in value)
     if not right or not 0.0 <= value[0] < value[1]:
         raise section.error(name, f"must be [least, greatest], from 0 up, not {value!r}")

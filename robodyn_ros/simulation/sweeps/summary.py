@@ -28,9 +28,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.simulation.stop import simulated, stop_line
-from robodyn_ros.simulation.sweeps.results import column
 from robodyn_ros.simulation.sweeps.study import Study
+from robodyn_ros.simulation.sweeps.sweep import column
+from robodyn_ros.simulation.trial import simulated, stop_line
 
 CERTAINTY = 0.99
 """Probability that chance alone stays below the noise level."""

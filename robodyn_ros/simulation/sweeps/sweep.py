@@ -1,44 +1,36 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A sweep: a study from its first case to its last.
+"""A sweep: a study from its first case to its last, and its results: one row a case, in Parquet.
 
-:func:`sweep` shows all of it. The cases of a study are cut into chunks; a backend runs the chunks that the results do
-not have yet; the rows of each chunk are stored as they come, and joined to one file at the end. The backends are this
-process (:func:`in_process`), workers beside it (:class:`Workers`) and a Dask cluster (:mod:`.cluster`). All give the
-same rows.
+:func:`sweep` shows all of it. The cases of a study are cut into chunks; a backend (:mod:`.backends`) runs the chunks
+that the results do not have yet. Each chunk is written to a part file when it is finished. At the end the parts are
+joined in the order of the cases, a few at a time, so that memory never holds all rows. A part file exists only when it
+is complete, so a sweep that was interrupted can continue.
 """
 
 from __future__ import annotations
 
+import json
 import os
-import threading
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any
 
+from robodyn_ros.errors import InputError, need
 from robodyn_ros.robot import reload_robot
-from robodyn_ros.simulation.sweeps.results import Results
-from robodyn_ros.simulation.sweeps.runner import Chunk, Rows, chunks, run_chunk
-from robodyn_ros.simulation.sweeps.study import Study
-from robodyn_ros.simulation.sweeps.worker import IsolatedWorker
+from robodyn_ros.robot.pose import Array
+from robodyn_ros.simulation.sweeps.backends import Backend
+from robodyn_ros.simulation.sweeps.runner import Chunk, Rows, chunks
+from robodyn_ros.simulation.sweeps.study import QUANTITIES, Study
 
-AHEAD = 2
-"""Number of submitted chunks for each worker; more would only wait in memory."""
+FILE = "results.parquet"
+ABOUT = "study.json"
+PARTS = "parts"
 
-
-class FinishedChunk(NamedTuple):
-    """A chunk with the rows of its cases."""
-
-    chunk: Chunk
-    rows: Rows
-
-
-Backend = Callable[[Study, Iterable[Chunk]], Iterator[FinishedChunk]]
-"""Runs chunks. It yields each of them once, as soon as it is finished, in any order."""
+GROUP = 2048
+"""Rows of a Parquet row group. Each group has metadata, which stay in memory until the end."""
 
 
 def sweep(
@@ -78,57 +70,131 @@ def sweep(
     return results.file
 
 
-def in_process(study: Study, todo: Iterable[Chunk]) -> Iterator[FinishedChunk]:
-    """Run the chunks in this process."""
-    for chunk in todo:
-        yield FinishedChunk(chunk, run_chunk(study, chunk))
+class Results:
+    """The folder of a study's results.
 
+    Attributes:
+        folder: the folder.
+    """
 
-class Workers:
-    """A backend of worker processes, for a ``with`` statement; it ends all of them at the end."""
-
-    def __init__(self, count: int | None = None) -> None:
+    def __init__(self, folder: Path, study: Study, joints: tuple[str, ...], resume: bool = False) -> None:
         """
         Args:
-            count: number of processes; the number of processors if None.
+            folder: the folder; it is made if it does not exist.
+            study: the study.
+            joints: names of the arm's joints.
+            resume: True to continue with the results in the folder.
+
+        Raises:
+            ConfigurationError: pyarrow is not installed.
+            InputError: the folder has results and ``resume`` is False, has results of another study, or cannot be
+                written.
         """
-        self._count = count or len(os.sched_getaffinity(0))
-        self._executor = ThreadPoolExecutor(self._count, thread_name_prefix="sweep")
-        self._workers: list[IsolatedWorker] = []
-        self._own = threading.local()
+        self.folder = folder
+        self._parts = folder / PARTS
+        self._schema = schema(study, joints)
+        about = folder / ABOUT
+        if about.exists() or (folder / FILE).exists():
+            known = _digest(about)
+            if not resume:
+                raise InputError(
+                    "folder", f"{folder} has results: continue with --resume, or name another by --out", folder
+                )
+            if known != study.digest:
+                raise InputError("folder", f"{folder} has results of another study: name another by --out", folder)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            if not self.file.exists():
+                self._parts.mkdir(exist_ok=True)
+            _replace(about, json.dumps({"digest": study.digest, "study": study.name, "cases": study.size}).encode())
+        except OSError as cause:
+            raise InputError("folder", f"{folder} cannot be written: {cause.strerror}", folder) from cause
 
-    def __enter__(self) -> Workers:
-        return self
+    @property
+    def file(self) -> Path:
+        """The file with all rows, after :meth:`join`."""
+        return self.folder / FILE
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._executor.shutdown(wait=False, cancel_futures=True)
-        for worker in self._workers:
-            worker.end()
-        self._executor.shutdown()
+    def missing(self, wanted: list[Chunk]) -> list[Chunk]:
+        """Return the chunks that are not stored yet."""
+        if self.file.exists():
+            return []
+        there = {path.name for path in self._parts.iterdir()}
+        return [chunk for chunk in wanted if self._part(chunk).name not in there]
 
-    def __call__(self, study: Study, todo: Iterable[Chunk]) -> Iterator[FinishedChunk]:
-        """Run chunks; see :data:`Backend`."""
-        return in_window(todo, lambda chunk: self._executor.submit(self._work, study, chunk), AHEAD * self._count)
+    def store(self, chunk: Chunk, rows: Rows) -> None:
+        """Store the rows of a chunk."""
+        pyarrow = need_pyarrow()
+        from pyarrow import parquet
 
-    def _work(self, study: Study, chunk: Chunk) -> FinishedChunk:
-        if not hasattr(self._own, "worker"):
-            self._own.worker = IsolatedWorker()
-            self._workers.append(self._own.worker)
-        return FinishedChunk(chunk, self._own.worker.run(study, chunk))
+        table = pyarrow.Table.from_pylist(rows, schema=self._schema)
+        part = self._part(chunk)
+        temporary = part.with_suffix(".tmp")
+        parquet.write_table(table, temporary)
+        os.replace(temporary, part)
 
+    def join(self, wanted: list[Chunk]) -> None:
+        """Join the parts to one file."""
+        pyarrow = need_pyarrow()
+        from pyarrow import parquet
 
-def in_window(
-    todo: Iterable[Chunk], submit: Callable[[Chunk], Future[FinishedChunk]], most: int
-) -> Iterator[FinishedChunk]:
-    """Submit at most so many chunks at a time, and yield each as it is finished."""
-    waiting, pending = iter(todo), set[Future[FinishedChunk]]()
-    while True:
-        while len(pending) < most and (chunk := next(waiting, None)) is not None:
-            pending.add(submit(chunk))
-        if not pending:
+        if self.file.exists():
             return
-        done, pending = wait(pending, return_when=FIRST_COMPLETED)
-        for future in done:
-            yield future.result()
+        temporary = self.file.with_suffix(".tmp")
+        together = max(1, GROUP // wanted[0].size)
+        with parquet.ParquetWriter(temporary, self._schema) as writer:
+            for first in range(0, len(wanted), together):
+                parts = [parquet.read_table(self._part(chunk)) for chunk in wanted[first : first + together]]
+                writer.write_table(pyarrow.concat_tables(parts))
+        os.replace(temporary, self.file)
+        for chunk in wanted:
+            self._part(chunk).unlink()
+        self._parts.rmdir()
+
+    def _part(self, chunk: Chunk) -> Path:
+        return self._parts / f"{chunk.first:09d}-{chunk.size}.parquet"
+
+
+def schema(study: Study, joints: tuple[str, ...]) -> Any:
+    """Return the columns of the file: inputs of the case, figures of each joint, and judgement of the case."""
+    pyarrow = need_pyarrow()
+    number, text, switch = pyarrow.float64(), pyarrow.string(), pyarrow.bool_()
+    columns = [("case", pyarrow.int64()), ("controller", text), ("seed", pyarrow.int64())]
+    for name, distribution in study.vary.items():
+        first = distribution.values[0]
+        columns.append((name, switch if isinstance(first, bool) else number if distribution.is_number else text))
+    columns += [(f"{quantity}/{joint}", number) for quantity in QUANTITIES for joint in joints]
+    columns += [("settled", switch), ("margin", number), ("met", switch)]
+    columns += [("failed", text), ("failed_at", number), ("compiled", switch)]
+    return pyarrow.schema(columns)
+
+
+def column(file: Path, name: str) -> Array:
+    """Return one column of all rows, (cases,)."""
+    need_pyarrow()
+    from pyarrow import parquet
+
+    values: Array = parquet.read_table(file, columns=[name]).column(0).to_numpy()
+    return values
+
+
+def need_pyarrow() -> Any:
+    """Import pyarrow.
+
+    Raises:
+        ConfigurationError: it is not installed.
+    """
+    return need("pyarrow", "results in Parquet need pyarrow", "robodyn_ros[sweep]")
+
+
+def _digest(about: Path) -> str:
+    try:
+        return str(json.loads(about.read_text(encoding="utf-8"))["digest"])
+    except (OSError, ValueError, KeyError):
+        return ""
+
+
+def _replace(path: Path, content: bytes) -> None:
+    temporary = path.with_suffix(".tmp")
+    temporary.write_bytes(content)
+    os.replace(temporary, path)

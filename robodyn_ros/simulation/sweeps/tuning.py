@@ -23,10 +23,10 @@ from robodyn_ros.control.laws.gains import JointGains
 from robodyn_ros.robot import Robot, reload_robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import CheckedSettings, setting, whole
+from robodyn_ros.simulation.sweeps.backends import Backend
 from robodyn_ros.simulation.sweeps.runner import Chunk, Rows
 from robodyn_ros.simulation.sweeps.study import Study
 from robodyn_ros.simulation.sweeps.summary import first_stop
-from robodyn_ros.simulation.sweeps.sweep import Backend
 
 GAINS = ("natural_frequency", "damping_ratio", "integral_rate")
 """Gains that can be tuned; each has a lower and an upper bound."""

@@ -1,0 +1,363 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The hardware as a controller sees it: an arm with its drives and sensors, and its settings by name.
+
+The data go through it in this order, with time as a count of the plant's steps:
+
+    command   a command arrives                                 :meth:`Hardware.command`
+    drives    clamp and delay it, follow it, and add their own terms; brakes hold the arm until the first command
+    plant     the effort moves the arm, step by step            :mod:`robodyn_ros.simulation.plant.base`
+    sensors   measure positions and velocities, and delay, drop and repeat the readings
+    reading   a reading arrives                                 :meth:`Hardware.readings`
+
+Drives and sensors are those of :mod:`.devices`. Everything is deterministic: the same commands at the same steps give
+the same readings, to the last bit, after every reset too. Brakes are rigid: a moving arm stops at once.
+
+The simulator node's parameters and the command's options name the settings: a name is the name of a setting behind the
+prefix of its group. The prefix of a joint's own settings contains the joint's name. :func:`make_hardware` goes from
+named values to the hardware.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from inspect import signature
+from typing import Any, NamedTuple
+
+from numpy.typing import ArrayLike
+
+from robodyn_ros.control.drives import DriveCompensation
+from robodyn_ros.control.laws.base import FrictionCompensation
+from robodyn_ros.dynamics.base import Dynamics
+from robodyn_ros.errors import ConfigurationError, SimulationError
+from robodyn_ros.plugins import available, create, load
+from robodyn_ros.robot import Joint, Robot
+from robodyn_ros.robot.pose import Array
+from robodyn_ros.settings import NONE, NamedValues, check_settings, choice
+from robodyn_ros.simulation.devices import (
+    CommandSettings,
+    Drives,
+    DriveSettings,
+    EncoderSettings,
+    SensorReading,
+    Sensors,
+    StateSettings,
+)
+from robodyn_ros.simulation.plant.base import PlantBase, PlantSettings, create_plant
+from robodyn_ros.simulation.plant.external_forces import Contact, WallSettings
+from robodyn_ros.simulation.plant.joint_effects import FrictionSettings, StopSettings, urdf_friction
+from robodyn_ros.simulation.plant.mismatch import Mismatch
+
+INTEGRATOR = "rk4"
+"""The default integrator plugin."""
+
+SMOOTHING = 0.01
+"""Measured velocity at which drives that add friction add three quarters of the Coulomb friction [rad/s] or [m/s]."""
+
+
+class DriveModel:
+    """The efforts that drives add to their commands, by their own model of the arm.
+
+    Gravity and Coriolis efforts are those of the model at the present state; friction is that of the model, smoothed
+    about standstill (:class:`robodyn_ros.control.laws.base.FrictionCompensation`).
+    """
+
+    def __init__(self, dynamics: Dynamics, terms: Sequence[str]) -> None:
+        """
+        Args:
+            dynamics: the model in the drives.
+            terms: the terms that they add (:class:`robodyn_ros.control.drives.DriveCompensation`).
+
+        Raises:
+            InputError: a term or a joint is unknown.
+        """
+        self._dynamics = dynamics
+        self._terms = DriveCompensation.of(dynamics.robot, terms, "drive_adds")
+        self._friction = FrictionCompensation(dynamics)
+
+    def effort(self, q: Array, qd: Array) -> Array:
+        """The added efforts (n,) at a position and velocity (n,), in [N·m] or [N]."""
+        gravity, coriolis, friction = self._terms
+        total: Array = gravity * self._dynamics.gravity(q)
+        if coriolis.any():
+            total = total + coriolis * (self._dynamics.coriolis_matrix(q, qd) @ qd)
+        if friction.any():
+            total = total + friction * self._friction.against(qd, SMOOTHING)
+        return total
+
+
+class Hardware:
+    """An arm with its drives and sensors.
+
+    Attributes:
+        plant: the arm; its own time stands still while brakes hold it.
+        now: time since the last reset [steps].
+        period: number of the plant's steps between two readings.
+        interval: number of steps until the next reading can arrive: the period, or 1 if readings are delayed.
+        failures: number of failed steps since the start; such a step would lead beyond the range of a simulation.
+        failure: error of the step that has failed; the arm then stays where it is until a reset. None without one.
+    """
+
+    def __init__(
+        self,
+        plant: PlantBase,
+        drives: Drives,
+        sensors: Sensors,
+        states: StateSettings,
+        model: DriveModel | None = None,
+    ) -> None:
+        """
+        Args:
+            plant: the arm in its initial state.
+            drives: its drives.
+            sensors: its sensors.
+            states: settings of the readings.
+            model: the efforts that the drives add; none by default.
+        """
+        self.plant = plant
+        self.failures = 0
+        self.failure: SimulationError | None
+        self.period = states.period(plant.settings.step)
+        self.interval = self.period if states.punctual else 1
+        self._drives, self._sensors, self._model = drives, sensors, model
+        self.reset()
+
+    @property
+    def time(self) -> float:
+        """Time since the last reset [s]."""
+        return self.now * self.plant.settings.step
+
+    @property
+    def effort(self) -> Array:
+        """The mean effort over the last step, (n,) in [N·m] or [N]."""
+        return self.plant.effort
+
+    @property
+    def held(self) -> bool:
+        """True while brakes hold the arm."""
+        return self._drives.held
+
+    @property
+    def silent(self) -> bool:
+        """True after the command timeout, until the next command."""
+        return self._drives.silent
+
+    def reset(self) -> None:
+        """Go back to the initial state at time 0, and make the first reading."""
+        self.plant.reset()
+        self._drives.reset()
+        self._sensors.reset()
+        self._acting = b""
+        self.now = 0
+        self.failure = None
+        self._read()
+
+    def command(self, effort: ArrayLike) -> None:
+        """Accept a command that arrives now; the brakes open when it reaches the drives.
+
+        Args:
+            effort: (n,) in [N·m] or [N].
+
+        Raises:
+            InputError: as :meth:`.Drives.command`; then nothing has changed.
+        """
+        self._drives.command(self.now, effort)
+
+    def readings(self) -> list[SensorReading]:
+        """Return the readings that have arrived by now; each is returned once."""
+        return self._sensors.arrived(self.now)
+
+    def advance(self, steps: int) -> None:
+        """Advance by a number of the plant's steps."""
+        end = self.now + steps
+        while self.now < end:
+            until = min(end, (self.now // self.period + 1) * self.period)
+            self.now += self._move(until - self.now)
+            if self.now % self.period == 0:
+                self._read()
+
+    def _move(self, most: int) -> int:
+        """Move the plant by as many steps as one call can make, up to a number; return the number made."""
+        was_held = self.held
+        # The efforts that the model adds change with the state, step by step.
+        steps = self._drives.act(self.now, most if self._model is None else 1)
+        if self.held:
+            if not was_held:
+                self.plant.halt()
+                self._apply(self._drives.effort)
+            return steps
+        if self.failure is not None:
+            return steps
+        effort = self._drives.effort
+        self._apply(effort if self._model is None else effort + self._model.effort(self.plant.q, self.plant.qd))
+        begun = self.plant.time
+        try:
+            self.plant.step(steps)
+        except SimulationError as problem:
+            step = self.plant.settings.step
+            self.failures += 1
+            self.failure = SimulationError(f"at {self.time + self.plant.time - begun + step:.9g} s: {problem}")
+        return steps
+
+    def _apply(self, effort: Array) -> None:
+        """Apply an effort; the plant checks each, which takes time."""
+        content = effort.tobytes()
+        if content != self._acting:
+            self.plant.apply(effort)
+            self._acting = content
+
+    def _read(self) -> None:
+        plant = self.plant
+        self._sensors.read(self.now, plant.q, plant.qd, plant.effort)
+
+
+def make_hardware(values: NamedValues, robot: Robot) -> Hardware:
+    """Make hardware from named values.
+
+    Args:
+        values: the values of :func:`default_values`, ``dynamics`` and ``gravity``.
+        robot: the arm.
+
+    Raises:
+        RobodynError: a value is wrong; the message names it.
+    """
+    return make_hardware_settings(values, robot).assemble()
+
+
+def make_hardware_settings(values: NamedValues, robot: Robot) -> HardwareSettings:
+    """Make only the settings of the hardware; arguments and errors as :func:`make_hardware`."""
+    own: dict[type[Any], list[Any]] = {}
+    for group in joint_groups(robot):
+        kind = type(group.defaults)
+        own.setdefault(kind, []).append(values.settings(kind, group.prefix))
+    chosen, states = values.settings(PlantPlugins), values.settings(StateSettings)
+    friction = own[FrictionSettings]
+    parameters: dict[str, Any] = {"gravity": tuple(values["gravity"])}
+    mismatch = values.settings(Mismatch, "mismatch.")
+    if mismatch != Mismatch():
+        sampled = mismatch.draw(robot, states.seed, friction)
+        parameters |= sampled.parameters
+        friction = list(sampled.friction)
+    return HardwareSettings(
+        robot,
+        chosen.plant,
+        chosen.integrator,
+        values["dynamics"],
+        parameters,
+        values.settings(PlantSettings),
+        states,
+        values.settings(CommandSettings),
+        tuple(friction),
+        tuple(own[StopSettings]),
+        tuple(own[DriveSettings]),
+        tuple(own[EncoderSettings]),
+        tuple(values[name] for name in initial_positions(robot)),
+        values.settings(WallSettings, "wall.").contacts(),
+    )
+
+
+class HardwareSettings(NamedTuple):
+    """The settings of all parts of the hardware; tuples have one entry for each joint."""
+
+    robot: Robot
+    plant: str  # name of the plugin
+    integrator: str  # name of the plugin
+    dynamics: str  # name of the plugin
+    parameters: dict[str, Any]  # parameters of the dynamics that differ from the robot's
+    plant_settings: PlantSettings
+    states: StateSettings
+    commands: CommandSettings
+    friction: tuple[FrictionSettings, ...]
+    stops: tuple[StopSettings, ...]
+    drives: tuple[DriveSettings, ...]
+    encoders: tuple[EncoderSettings, ...]
+    start: tuple[float, ...]  # initial positions [rad] or [m]
+    contacts: tuple[Contact, ...] = ()  # walls and springs that the arm may touch
+
+    def assemble(self) -> Hardware:
+        """Make the hardware.
+
+        Raises:
+            RobodynError: a setting does not fit the arm or another setting.
+        """
+        dynamics = create("dynamics", self.dynamics, self.robot, **self.parameters)
+        options: dict[str, Any] = {"q0": self.start, "friction": list(self.friction), "stops": list(self.stops)}
+        if "integrator" in signature(load("plants", self.plant)).parameters:
+            options["integrator"] = self.integrator
+        elif self.integrator != INTEGRATOR:
+            raise ConfigurationError(f"integrator: the plant {self.plant!r} has its own, not {self.integrator!r}")
+        if self.contacts:
+            if "contacts" not in signature(load("plants", self.plant)).parameters:
+                raise ConfigurationError(f"wall.link: the plant {self.plant!r} has no walls; native has")
+            options["contacts"] = self.contacts
+        plant = create_plant(self.plant, dynamics, self.plant_settings, **options)
+        step = self.plant_settings.step
+        drives = Drives(self.drives, self.commands, step, plant.effort_limit)
+        return Hardware(plant, drives, Sensors(self.encoders, self.states, step), self.states, self._drive_model())
+
+    @property
+    def drives_add(self) -> bool:
+        """True if the drives add terms of their own."""
+        return set(self.commands.drive_adds) - {NONE} != set()
+
+    def _drive_model(self) -> DriveModel | None:
+        """The efforts that the drives add, None without any. Their model is the described arm, without a mismatch.
+
+        Raises:
+            InputError: a term or a joint is unknown.
+        """
+        if not self.drives_add:
+            return None
+        nominal = create("dynamics", self.dynamics, self.robot, gravity=self.parameters["gravity"])
+        return DriveModel(nominal, self.commands.drive_adds)
+
+
+@dataclass(frozen=True)
+class PlantPlugins:
+    """The plugins of the plant; each field's metadata describe it."""
+
+    plant: str = choice("native", "plant plugin", lambda: available("plants"))
+    integrator: str = choice(INTEGRATOR, "integrator plugin of the native plant", lambda: available("integrators"))
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+class SettingsGroup(NamedTuple):
+    """Settings whose names have a common prefix."""
+
+    prefix: str
+    defaults: Any  # dataclass of settings
+    joint: Joint | None = None  # the joint that they belong to; None for the whole arm
+
+
+def arm_groups() -> tuple[SettingsGroup, ...]:
+    """Return the groups of settings of the whole arm."""
+    whole = (PlantPlugins(), PlantSettings(), StateSettings(), CommandSettings())
+    prefixed = (SettingsGroup("mismatch.", Mismatch()), SettingsGroup("wall.", WallSettings()))
+    return (*(SettingsGroup("", defaults) for defaults in whole), *prefixed)
+
+
+def joint_groups(robot: Robot) -> Iterator[SettingsGroup]:
+    """Yield the groups of settings of each joint, with the URDF's friction as default."""
+    stop, drive, encoder = StopSettings(), DriveSettings(), EncoderSettings()
+    for joint, friction in zip(robot.joints, urdf_friction(robot), strict=True):
+        yield SettingsGroup(f"friction.{joint.name}.", friction, joint)
+        yield SettingsGroup(f"stops.{joint.name}.", stop, joint)
+        yield SettingsGroup(f"actuators.{joint.name}.", drive, joint)
+        yield SettingsGroup(f"sensors.{joint.name}.", encoder, joint)
+
+
+def initial_positions(robot: Robot) -> dict[str, float]:
+    """Name → default initial position of each joint, the nearest to 0 within its limits [rad] or [m]."""
+    return {f"initial_position.{joint.name}": min(max(0.0, joint.lower), joint.upper) for joint in robot.joints}
+
+
+def default_values(robot: Robot) -> dict[str, Any]:
+    """Name → default value of every setting."""
+    found: dict[str, Any] = dict(initial_positions(robot))
+    for group in (*arm_groups(), *joint_groups(robot)):
+        found |= {group.prefix + name: value for name, value in vars(group.defaults).items()}
+    return found

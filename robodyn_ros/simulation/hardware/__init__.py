@@ -1,4 +1,0 @@
-# Copyright 2026 robodyn_ros maintainers
-# SPDX-License-Identifier: Apache-2.0
-
-"""The simulated hardware: a plant with its drives and sensors."""

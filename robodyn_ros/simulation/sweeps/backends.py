@@ -1,0 +1,387 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Where the chunks of a sweep run: in this process, on worker processes beside it, or on a Dask cluster.
+
+All backends give the same rows. A worker is isolated: its cases may hang or crash without harm to any other process.
+
+    python -m robodyn_ros.simulation.sweeps.backends
+
+is such a worker: it reads pickled studies and chunks from its standard input and writes pickled rows to its standard
+output. It ends when its input ends, and the kernel kills it when the process that started it ends, even in a case that
+hangs. Workers of a cluster may join, leave and crash, and its scheduler may restart.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import re
+import select
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
+from itertools import chain, islice
+from types import TracebackType
+from typing import IO, Any, NamedTuple
+
+from robodyn_ros.die_with_parent import dying_with_parent
+from robodyn_ros.errors import RobodynError, need
+from robodyn_ros.simulation.sweeps.runner import Chunk, Rows, lost_rows, run_chunk
+from robodyn_ros.simulation.sweeps.study import Study
+
+AHEAD = 2
+"""Number of submitted chunks for each worker; more would only wait in memory."""
+
+GRACE = 60.0
+"""Time for a chunk beyond the time limits of its cases [s]: to start the process and to compile the arm."""
+
+ATTEMPTS = 2
+"""Attempts at a single case whose process ends, before that is its result."""
+
+RECONNECT_TIMEOUT = 120.0
+"""Time to wait for a scheduler that is gone [s]."""
+
+CONNECT_TIMEOUT = 10.0
+"""Time to wait for a scheduler before the first connection [s]."""
+
+POLL_INTERVAL = 2.0
+"""Interval of looking for new workers while no chunk finishes [s]."""
+
+_idle: list[IsolatedWorker] = []
+
+
+class FinishedChunk(NamedTuple):
+    """A chunk with the rows of its cases."""
+
+    chunk: Chunk
+    rows: Rows
+
+
+Backend = Callable[[Study, Iterable[Chunk]], Iterator[FinishedChunk]]
+"""Runs chunks. It yields each of them once, as soon as it is finished, in any order."""
+
+
+def in_process(study: Study, todo: Iterable[Chunk]) -> Iterator[FinishedChunk]:
+    """Run the chunks in this process."""
+    for chunk in todo:
+        yield FinishedChunk(chunk, run_chunk(study, chunk))
+
+
+class Workers:
+    """A backend of worker processes, for a ``with`` statement; it ends all of them at the end."""
+
+    def __init__(self, count: int | None = None) -> None:
+        """
+        Args:
+            count: number of processes; the number of processors if None.
+        """
+        self._count = count or len(os.sched_getaffinity(0))
+        self._executor = ThreadPoolExecutor(self._count, thread_name_prefix="sweep")
+        self._workers: list[IsolatedWorker] = []
+        self._own = threading.local()
+
+    def __enter__(self) -> Workers:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._executor.shutdown(wait=False, cancel_futures=True)
+        for worker in self._workers:
+            worker.end()
+        self._executor.shutdown()
+
+    def __call__(self, study: Study, todo: Iterable[Chunk]) -> Iterator[FinishedChunk]:
+        """Run chunks; see :data:`Backend`."""
+        waiting, pending = iter(todo), set[Future[FinishedChunk]]()
+        while True:
+            for chunk in _first(waiting, AHEAD * self._count - len(pending)):
+                pending.add(self._executor.submit(self._work, study, chunk))
+            if not pending:
+                return
+            done, pending = wait(pending, return_when=FIRST_COMPLETED)
+            yield from (future.result() for future in done)
+
+    def _work(self, study: Study, chunk: Chunk) -> FinishedChunk:
+        if not hasattr(self._own, "worker"):
+            self._own.worker = IsolatedWorker()
+            self._workers.append(self._own.worker)
+        return FinishedChunk(chunk, self._own.worker.run(study, chunk))
+
+
+class WorkerError(RobodynError):
+    """A worker process ended or did not answer; the message says how."""
+
+
+class IsolatedWorker:
+    """A worker process, which is started when it is needed, and again after it has ended."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._study = ""
+        self._cancelled = False
+
+    def run(self, study: Study, chunk: Chunk) -> Rows:
+        """Run the cases of a chunk.
+
+        Raises:
+            RobodynError: the study's URDF is wrong.
+            CancelledError: :meth:`end` was called.
+        """
+        try:
+            return self._ask(study, chunk)
+        except WorkerError:  # one of the cases may be the reason, so each runs alone
+            return [row for case in chunk.cases() for row in self._run_one(study, case)]
+
+    def end(self) -> None:
+        """End the process for good; a call that waits for an answer raises CancelledError."""
+        self._cancelled = True
+        if self._process is not None:
+            self._process.kill()
+
+    def _close(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.wait()
+            for pipe in (process.stdin, process.stdout):
+                if pipe is not None:
+                    pipe.close()
+
+    def _run_one(self, study: Study, case: Chunk) -> Rows:
+        for _ in range(ATTEMPTS):
+            try:
+                return self._ask(study, case)
+            except WorkerError as problem:
+                reason = str(problem)
+        return lost_rows(study, case, reason)
+
+    def _ask(self, study: Study, chunk: Chunk) -> Rows:
+        digest = study.digest
+        try:
+            if self._process is None:
+                self._process, self._study = _start(), ""
+            if self._cancelled:
+                raise CancelledError
+            assert self._process.stdin is not None and self._process.stdout is not None
+            _write(self._process.stdin, (None if digest == self._study else study, chunk))
+            self._study = digest
+            deadline = time.monotonic() + GRACE + chunk.size * study.limits.case_timeout
+            answer = _read(self._process.stdout, deadline)
+        except (OSError, EOFError, TimeoutError) as cause:
+            reason = self._failure(cause)
+            self._close()
+            if self._cancelled:
+                raise CancelledError from cause
+            raise WorkerError(reason) from cause
+        except BaseException:  # Ctrl-C: the answer must not be taken for that of the next chunk
+            self._close()
+            raise
+        if isinstance(answer, Exception):
+            raise answer
+        rows: Rows = answer
+        return rows
+
+    def _failure(self, cause: BaseException) -> str:
+        assert self._process is not None
+        if isinstance(cause, TimeoutError):
+            return "out of time: its process did not answer"
+        code = self._process.wait()
+        return f"its process ended by {signal.Signals(-code).name}" if code < 0 else f"its process ended ({code})"
+
+
+def _start() -> subprocess.Popen[bytes]:
+    command = dying_with_parent([sys.executable, "-m", __name__])
+    # A session of its own: Ctrl-C in the terminal is for the parent process only.
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, start_new_session=True)
+
+
+def _write(pipe: IO[bytes], value: Any) -> None:
+    data = pickle.dumps(value)
+    rest = memoryview(len(data).to_bytes(8, "little") + data)
+    while rest:
+        rest = rest[pipe.write(rest) :]
+
+
+def _read(pipe: IO[bytes], deadline: float = float("inf")) -> Any:
+    return pickle.loads(_bytes(pipe, int.from_bytes(_bytes(pipe, 8, deadline), "little"), deadline))
+
+
+def _bytes(pipe: IO[bytes], count: int, deadline: float) -> bytes:
+    found = b""
+    while len(found) < count:
+        if deadline < float("inf"):
+            ready, _, _ = select.select([pipe], [], [], max(0.0, deadline - time.monotonic()))
+            if not ready:
+                raise TimeoutError
+        part = pipe.read(count - len(found))
+        if not part:
+            raise EOFError
+        found += part
+    return found
+
+
+class ClusterError(RobodynError):
+    """The cluster cannot be reached; the message names its address."""
+
+
+def cluster(address: str, timeout: float = RECONNECT_TIMEOUT) -> Backend:
+    """Return a backend that runs chunks on a Dask cluster.
+
+    Args:
+        address: address of its scheduler, ``tcp://host:port``.
+        timeout: time to wait for a scheduler that is gone [s].
+
+    Raises:
+        ConfigurationError: distributed is not installed.
+        ClusterError: the address is not one of a scheduler.
+    """
+    need("distributed", "a Dask cluster needs distributed", "robodyn_ros[sweep]")
+    if not re.fullmatch(r"\w+://\S+:\d+", address):
+        raise ClusterError(f"{address!r} is no address of a scheduler: tcp://host:port")
+
+    def run(study: Study, todo: Iterable[Chunk]) -> Iterator[FinishedChunk]:
+        waiting, submitted = iter(todo), _SubmittedChunks(study)
+        connected = False
+        while True:
+            client = _connect(address, timeout if connected else min(CONNECT_TIMEOUT, timeout))
+            connected = True
+            try:
+                waiting = chain(submitted.withdraw(), waiting)
+                while client.status in ("running", "connecting"):
+                    for chunk in _first(waiting, AHEAD * max(1, _threads(client)) - len(submitted)):
+                        submitted.submit(client, chunk)
+                    if not len(submitted):
+                        return
+                    yield from submitted.done(client)
+                    waiting = chain(submitted.lost(), waiting)
+            except OSError:
+                pass  # the scheduler is gone, and the submitted chunks with it
+            finally:
+                _close(client)
+
+    return run
+
+
+def run_isolated(study: Study, chunk: Chunk) -> Rows:
+    """Run the cases of a chunk on a worker of the cluster, in an isolated process that stays for the next chunk."""
+    worker = _idle.pop() if _idle else IsolatedWorker()
+    try:
+        return worker.run(study, chunk)
+    finally:
+        _idle.append(worker)
+
+
+class _SubmittedChunks:
+    """The chunks that are submitted to the cluster, each once at a time."""
+
+    def __init__(self, study: Study) -> None:
+        self._study = study
+        self._futures: dict[Any, Chunk] = {}
+        self._attempt = 0
+
+    def __len__(self) -> int:
+        return len(self._futures)
+
+    def submit(self, client: Any, chunk: Chunk) -> None:
+        """Submit a chunk."""
+        self._attempt += 1
+        key = f"sweep-{self._study.digest}-{chunk.first}-{self._attempt}"
+        self._futures[client.submit(run_isolated, self._study, chunk, key=key, pure=False)] = chunk
+
+    def done(self, client: Any) -> Iterator[FinishedChunk]:
+        """Wait a moment for finished chunks, and yield them."""
+        from distributed import wait
+
+        with suppress(TimeoutError, CancelledError), client.as_current():
+            wait(list(self._futures), timeout=POLL_INTERVAL, return_when="FIRST_COMPLETED")
+        for future in [future for future in self._futures if future.status == "finished"]:
+            try:
+                rows = future.result(timeout=RECONNECT_TIMEOUT)
+            except (CancelledError, TimeoutError):  # its only copy was on a worker that left
+                continue
+            yield FinishedChunk(self._futures.pop(future), rows)
+
+    def lost(self) -> list[Chunk]:
+        """Remove and return the chunks to run again: they were lost, or their workers were killed too often.
+
+        Raises:
+            Exception: the error of a task.
+        """
+        from distributed import KilledWorker
+
+        found = []
+        for future in list(self._futures):
+            if future.status == "error" and not isinstance(problem := future.exception(), KilledWorker):
+                raise problem
+            if future.status in ("error", "cancelled", "lost"):
+                found.append(self._futures.pop(future))
+        return found
+
+    def withdraw(self) -> list[Chunk]:
+        """Remove and return all chunks."""
+        found, self._futures = list(self._futures.values()), {}
+        return found
+
+
+def _first(waiting: Iterator[Chunk], count: int) -> Iterator[Chunk]:
+    """The next chunks, at most so many."""
+    return islice(waiting, max(0, count))
+
+
+def _connect(address: str, timeout: float) -> Any:
+    """Return a client of the scheduler, as soon as that answers."""
+    from distributed import Client
+
+    end = time.monotonic() + timeout
+    while True:
+        try:
+            return Client(address, timeout=POLL_INTERVAL, set_as_default=False)
+        except OSError as problem:  # a TimeoutError too
+            if time.monotonic() > end:
+                raise ClusterError(f"no scheduler answers at {address}") from problem
+            time.sleep(0.1)
+
+
+def _threads(client: Any) -> int:
+    """Number of threads of all workers."""
+    return sum(client.nthreads().values()) if client.status == "running" else 0
+
+
+def _close(client: Any) -> None:
+    with suppress(OSError, CancelledError):  # the scheduler may be gone
+        client.close(timeout=POLL_INTERVAL)
+
+
+def main() -> None:
+    """Answer until the input ends."""
+    answers = os.fdopen(os.dup(1), "wb", buffering=0)
+    os.dup2(2, 1)  # output of plugins goes to standard error
+    questions = os.fdopen(0, "rb", buffering=0)
+    study: Study | None = None
+    while True:
+        try:
+            given, chunk = _read(questions)
+        except EOFError:
+            return
+        study = given or study
+        assert study is not None
+        answer: Any
+        try:
+            answer = run_chunk(study, chunk)
+        except Exception as problem:  # raised again in the parent process
+            answer = problem
+        try:
+            _write(answers, answer)
+        except BrokenPipeError:  # the parent process has ended
+            return
+
+
+if __name__ == "__main__":
+    main()

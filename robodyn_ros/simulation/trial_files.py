@@ -1,0 +1,264 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Files of a trial: CSV, MCAP, rosbag2, and the figure of how well each joint was controlled.
+
+The CSV file has one row for each time of a measurement. A column's name is ``joint/quantity [unit]``, which PlotJuggler
+shows as a tree. States and commands are the latest ones that had arrived by the time of the row; before the first one
+the cell is empty. Numbers have as many digits as it takes to read the same number again.
+
+MCAP is one file, which Foxglove and PlotJuggler open; rosbag2 is a folder as ``ros2 bag`` writes it. The topics are
+those of the nodes, and the truth, which only a simulation knows. The time of a message in the bag is that of its
+arrival, its stamp that of the measurement; both count from the start of the simulation. The ``rosbags`` library writes
+both formats without ROS.
+"""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from robodyn_ros.document.plotting import (
+    COLOURS,
+    FAINT,
+    LIMIT_LINE,
+    REFERENCE_LINE,
+    add_legend,
+    finish_joint_figure,
+    joint_figure,
+    thinned,
+)
+from robodyn_ros.errors import InputError, need
+from robodyn_ros.robot import Joint, Robot
+from robodyn_ros.robot.pose import Array
+from robodyn_ros.simulation.trial import Trial, TrialSamples
+
+QUANTITIES = (
+    ("reference", "commands", "q"),
+    ("position", "truth", "q"),
+    ("velocity", "truth", "qd"),
+    ("effort", "truth", "effort"),
+    ("measured_position", "states", "q"),
+    ("measured_velocity", "states", "qd"),
+    ("command", "commands", "effort"),
+)
+"""Columns of a joint: quantity, samples of the trial, and name in the samples."""
+
+TOPICS = {
+    "/joint_states": ("states", {"position": "q", "velocity": "qd", "effort": "effort"}),
+    "/controller/joint_commands": ("commands", {"effort": "effort"}),
+    "/controller/reference": ("commands", {"position": "q", "velocity": "qd"}),
+    "/simulator/truth": ("truth", {"position": "q", "velocity": "qd", "effort": "effort"}),
+}
+"""Topic of JointState → samples of the trial, and field of the message → name in the samples."""
+
+VERSION = 9
+"""Version of the rosbag2 format: that of Iron and every distribution since."""
+
+NANO = 1e9
+
+TRUTH = COLOURS[2]
+
+WIDE: dict[str, Any] = {"color": COLOURS[1], "linewidth": 2.6, "alpha": 0.5}
+"""Style of measured positions and commanded efforts, which lie behind the true ones."""
+
+
+def table(trial: Trial, robot: Robot) -> dict[str, Array]:
+    """Return the columns of the CSV file: heading → column (N,), the time first."""
+    t = trial.truth.t
+    columns = {"time [s]": t}
+    for index, joint in enumerate(robot.joints):
+        for quantity, kind, name in QUANTITIES:
+            samples: TrialSamples = getattr(trial, kind)
+            columns[f"{joint.name}/{quantity} [{_unit(joint, name)}]"] = _latest(samples, t, name, index)
+    return columns
+
+
+def write_csv(path: Path, trial: Trial, robot: Robot) -> None:
+    """Write a CSV file; it replaces an existing file.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    columns = table(trial, robot)
+    try:
+        with open(path, "w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(columns)
+            for row in zip(*(column.tolist() for column in columns.values()), strict=True):
+                writer.writerow(["" if value != value else value for value in row])  # NaN differs from itself
+    except OSError as cause:
+        raise InputError("file", f"{path} cannot be written: {cause.strerror}", path) from cause
+
+
+def _unit(joint: Joint, name: str) -> str:
+    units = {"q": joint.position_unit, "qd": f"{joint.position_unit}/s", "effort": joint.effort_unit}
+    return units[name]
+
+
+def _latest(samples: TrialSamples, t: Array, name: str, index: int) -> Array:
+    """The latest value of a joint at each time, NaN before the first one."""
+    row = np.searchsorted(samples.t, t, side="right")
+    padded = np.concatenate(([np.nan], samples.values[name][:, index]))
+    found: Array = padded[row]
+    return found
+
+
+def check(path: Path, kind: str) -> None:
+    """Check that a bag can be written.
+
+    Args:
+        path: path of the file or folder.
+        kind: ``mcap`` or ``rosbag2``.
+
+    Raises:
+        ConfigurationError: rosbags is not installed.
+        InputError: the folder of the rosbag2 exists.
+    """
+    need("rosbags", "bags need rosbags", "robodyn_ros[recording]")
+    if kind == "rosbag2" and path.exists():
+        raise InputError("folder", f"{path} exists already, and a bag is not overwritten", path)
+
+
+def write_mcap(path: Path, trial: Trial, robot: Robot) -> None:
+    """Write an MCAP file; it replaces an existing file.
+
+    Raises:
+        ConfigurationError: rosbags is not installed.
+        InputError: the file cannot be written.
+    """
+    check(path, "mcap")
+    try:
+        with TemporaryDirectory(prefix=".robodyn-", dir=path.parent) as folder:
+            bag = Path(folder) / path.stem
+            _write(bag, "MCAP", trial, robot)
+            next(bag.glob("*.mcap")).replace(path)
+    except OSError as cause:
+        raise InputError("file", f"{path} cannot be written: {cause.strerror}", path) from cause
+
+
+def write_rosbag2(path: Path, trial: Trial, robot: Robot) -> None:
+    """Write the folder of a rosbag2 with SQLite storage.
+
+    Raises:
+        ConfigurationError: rosbags is not installed.
+        InputError: the folder exists, or cannot be written.
+    """
+    check(path, "rosbag2")
+    try:
+        _write(path, "SQLITE3", trial, robot)
+    except OSError as cause:
+        raise InputError("folder", f"{path} cannot be written: {cause.strerror}", path) from cause
+
+
+def _write(folder: Path, storage: str, trial: Trial, robot: Robot) -> None:
+    from rosbags.rosbag2 import StoragePlugin, Writer
+    from rosbags.typesys import Stores, get_typestore
+
+    types = get_typestore(Stores.ROS2_KILTED)
+    rows: list[tuple[int, Any, bytes]] = []
+    with Writer(folder, version=VERSION, storage_plugin=StoragePlugin[storage]) as bag:
+        for topic, (kind, fields) in TOPICS.items():
+            connection = bag.add_connection(topic, "sensor_msgs/msg/JointState", typestore=types)
+            rows += [(time, connection, data) for time, data in _messages(types, getattr(trial, kind), fields, robot)]
+        connection = bag.add_connection("/robot_description", "std_msgs/msg/String", typestore=types)
+        text = types.types["std_msgs/msg/String"](data=robot.urdf)
+        rows.append((0, connection, bytes(types.serialize_cdr(text, "std_msgs/msg/String"))))
+        for time, connection, data in sorted(rows, key=lambda row: row[0]):
+            bag.write(connection, time, data)
+
+
+def _messages(types: Any, samples: TrialSamples, fields: dict[str, str], robot: Robot) -> list[tuple[int, bytes]]:
+    """Time [ns] and content of each message; rows with NaN are left out."""
+    state, header, stamp = (
+        types.types[name]
+        for name in ("sensor_msgs/msg/JointState", "std_msgs/msg/Header", "builtin_interfaces/msg/Time")
+    )
+    names, nothing, found = list(robot.joint_names), np.zeros(0), []
+    for row, (time, measured) in enumerate(zip(samples.t.tolist(), samples.stamp.tolist(), strict=True)):
+        values = {field: samples.values[name][row] for field, name in fields.items()}
+        if any(np.isnan(value).any() for value in values.values()):
+            continue
+        sec, nanosec = divmod(round(measured * NANO), round(NANO))
+        message = state(
+            header=header(stamp=stamp(sec=sec, nanosec=nanosec), frame_id=""),
+            name=names,
+            **({"position": nothing, "velocity": nothing, "effort": nothing} | values),
+        )
+        found.append((round(time * NANO), bytes(types.serialize_cdr(message, "sensor_msgs/msg/JointState"))))
+    return found
+
+
+def plot_trial(trial: Trial, robot: Robot, title: str, path: Path | None = None) -> Any:
+    """Draw position, tracking error and effort of each joint, and return the axes, (n, 3).
+
+    Args:
+        trial: the trial.
+        robot: the arm.
+        title: title of the picture.
+        path: file of the picture, whose ending says the format; None for the screen.
+    """
+    with joint_figure(path, robot.n, foot=1.2) as (figure, grid):
+        figure.get_layout_engine().set(hspace=0.06, wspace=0.04)
+        for index, (row, joint) in enumerate(zip(grid, robot.joints, strict=True)):
+            _position(row[0], trial, joint, index)
+            _error_or_velocity(row[1], trial, joint, index)
+            _effort(row[2], trial, joint, index)
+            row[0].set_title(joint.name, loc="left", weight="bold", fontsize=12)
+        for axes in grid.flat:
+            axes.grid(visible=True, axis="y")
+            axes.set_xlim(0.0, max(trial.truth.t[-1], 1e-9))
+        found = {label: line for axes in grid[0] for line, label in zip(*axes.get_legend_handles_labels(), strict=True)}
+        add_legend(figure, found.values(), found)
+        finish_joint_figure(figure, grid, title)
+    return grid
+
+
+def tracking_error(trial: Trial, index: int) -> tuple[Array, Array]:
+    """Return times [s] and reference minus position of a joint [rad] or [m], at each command with a reference."""
+    commands, truth = trial.commands, trial.truth
+    reference = commands.values["q"][:, index]
+    known = ~np.isnan(reference)
+    t = commands.t[known]
+    return t, reference[known] - np.interp(t, truth.t, truth.values["q"][:, index])
+
+
+def _position(axes: Any, trial: Trial, joint: Joint, index: int) -> None:
+    states, truth, commands = trial.states, trial.truth, trial.commands
+    if len(states.t):
+        axes.plot(*_thinned(states, "q", index), **WIDE, label="measured position, commanded effort")
+    axes.plot(*_thinned(truth, "q", index), color=TRUTH, label="true")
+    if len(commands.t):
+        axes.plot(*_thinned(commands, "q", index), **REFERENCE_LINE, label="reference")
+    axes.set_ylabel(f"position [{joint.position_unit}]")
+
+
+def _error_or_velocity(axes: Any, trial: Trial, joint: Joint, index: int) -> None:
+    """Draw the tracking error, or the velocity where there is no reference."""
+    axes.axhline(0.0, color=FAINT, linewidth=0.8)
+    t, error = tracking_error(trial, index)
+    if len(t):
+        axes.plot(t, 1e3 * error, color=TRUTH)
+        axes.set_ylabel(f"reference − position [m{joint.position_unit}]")
+    else:
+        axes.plot(*_thinned(trial.truth, "qd", index), color=TRUTH)
+        axes.set_ylabel(f"velocity [{joint.position_unit}/s]")
+
+
+def _effort(axes: Any, trial: Trial, joint: Joint, index: int) -> None:
+    commands, truth = trial.commands, trial.truth
+    if len(commands.t):
+        axes.plot(*_thinned(commands, "effort", index), **WIDE)
+    axes.plot(*_thinned(truth, "effort", index), color=TRUTH)
+    if np.isfinite(joint.effort):
+        for limit in (-joint.effort, joint.effort):
+            axes.axhline(limit, **LIMIT_LINE)
+    axes.set_ylabel(f"effort [{joint.effort_unit}]")
+
+
+def _thinned(samples: TrialSamples, name: str, index: int) -> tuple[Array, Array]:
+    return thinned(samples.t, samples.values[name][:, index])
