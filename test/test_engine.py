@@ -278,7 +278,7 @@ def test_what_is_loaded_is_what_was_checked_whatever_its_path_leads_to_then(cach
             super().__init__(name)
 
     assert load_library(made, Exchanged).answer() == 42
-    with pytest.raises(CacheError, match="is not what was put there"):
+    with pytest.raises(CacheError, match="has changed since it was put there"):
         load_library(made)
     made.unlink()
     made.write_bytes(good)

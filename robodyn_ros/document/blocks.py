@@ -18,7 +18,7 @@ from typing import Any
 
 
 class Literal(str):
-    """A text without formulas: reports write what comes from a file or a user as one."""
+    """A text without formulas: reports write texts from a file or a user as one."""
 
     __slots__ = ()
 

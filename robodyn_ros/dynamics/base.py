@@ -98,7 +98,7 @@ class Dynamics(Summarised, ABC):
         self.parameters = Parameters.of(robot, standard_parameters(robot)).changed(parameters)
 
     def summary(self) -> tuple[Block, ...]:
-        """Return formulation, arm, gravity and payload, and what each joint has of armature and friction."""
+        """Return formulation, arm, gravity and payload, and the armature and friction of each joint."""
         robot, p = self.robot, self.parameters
         gravity = ", ".join(f"{value:.4g}" for value in p.gravity + 0.0)
         held = "no payload" if p.payload is None else f"{p.payload.mass:g} kg at {p.payload.link}"
@@ -229,7 +229,7 @@ def finite_result(method: str, answer: object, shape: tuple[int, ...]) -> Array:
         shape: expected shape.
 
     Raises:
-        ModelError: it is not a finite array of floats of this shape; the message says what it is.
+        ModelError: it is not a finite array of floats of this shape; the message describes it.
     """
     if not isinstance(answer, (np.ndarray, np.floating)):
         raise ModelError(f"dynamics plugin: {method} {_gives(answer)}")

@@ -141,7 +141,7 @@ class CompiledDynamics(Dynamics):
         if type(self) not in maps:
             maps[type(self)] = read_only(self.parameter_map(self._tree))
         self.inertial_map = maps[type(self)]
-        self.symbols = np.zeros(3 + 3 * robot.n + len(self.inertial_map))  # what the compiled functions read
+        self.symbols = np.zeros(3 + 3 * robot.n + len(self.inertial_map))  # read by the compiled functions
         self.apply(self.parameters)
 
     @staticmethod
@@ -191,7 +191,7 @@ class CompiledDynamics(Dynamics):
         return {name: item for name, item in vars(CompiledDynamics).items() if isinstance(item, CompiledFunction)}
 
     def replaced(self) -> list[str]:
-        """Names of the quantities that are not compiled: a subclass, or whoever has this object, has others."""
+        """Names of the quantities that are not compiled: a subclass or a caller has replaced them."""
         made = vars(self).get("_functions", {})
         return [
             name
@@ -237,7 +237,7 @@ class CompiledDynamics(Dynamics):
 
     def apply(self, parameters: Parameters) -> None:
         """Write new parameters where the compiled functions read them."""
-        with np.errstate(all="ignore"):  # what overflows is reported below
+        with np.errstate(all="ignore"):  # an overflow is reported below
             theta = self.theta(parameters)
             inertial, joints = theta[: -3 * self.robot.n], theta[-3 * self.robot.n :]
             symbols = np.concatenate([self._tree.base.T @ parameters.gravity, joints, self.inertial_map @ inertial])
@@ -266,7 +266,7 @@ class CompiledDynamics(Dynamics):
         return plain_function(self.program(quantity))
 
     def program(self, quantity: str) -> Program:
-        """Return what is compiled for a quantity.
+        """Return the program to compile for a quantity.
 
         Raises:
             InputError: no such quantity.

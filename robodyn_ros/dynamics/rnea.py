@@ -214,7 +214,7 @@ def forward_dynamics(
         columns[index], ratios[index] = inverse * column, net
         if node.parent >= 0:
             rest = articulated[index] - columns[index] @ column.T
-            # Along its axis a joint passes on nothing but what its rotor resists.
+            # Along its axis a joint passes on only the resistance of its rotor.
             passed = column * (rotor * inverse)
             rest[axis, :], rest[:, axis] = passed.T, passed
             force = bias[index] + rest @ drifts[index] + column * net

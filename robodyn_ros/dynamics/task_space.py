@@ -233,7 +233,7 @@ def geometric_mean(first: Array, second: Array) -> Array:
     """A # B of two symmetric positive definite matrices (k, k): A½ (A⁻½ B A⁻½)½ A½.
 
     With a mass matrix Λ and a stiffness K, the damping 2 ζ (Λ # K) gives every mode of Λ ẍ + D ẋ + K x = 0 the ratio ζ.
-    The mean is what arithmetic and harmonic mean, taken in turns, have as their limit. They converge quadratically.
+    The mean is the common limit of the arithmetic and the harmonic mean, taken in turns, which converge quadratically.
 
     Source: Ando, Li, Mathias, Geometric means, Linear Algebra and its Applications 385 (2004), section 1; the damping:
     Albu-Schäffer, Ott, Frese, Hirzinger, Cartesian impedance control of redundant robots, ICRA 2003, section 3.2.

@@ -48,7 +48,7 @@ def required(what: str, name: str, key: str, source: Callable[[], str], kind: ty
         kind: of ctypes, ``CDLL`` or ``PyDLL``.
 
     Raises:
-        NotReadyError: there is no C compiler, or it fails; the message says how to get one, or what it said.
+        NotReadyError: there is no C compiler, or it fails; the message says how to get one, or has its output.
     """
     found = loaded(name, key, source, kind)
     if found is None:

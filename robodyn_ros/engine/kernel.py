@@ -106,7 +106,7 @@ class Kernel:
     def call(self) -> Callable[..., Any]:
         """The plain call, as a function written for the program's inputs, because each operation counts.
 
-        Assigning between memory views checks type and shape, at a third of what NumPy's own checks cost.
+        Assigning between memory views checks type and shape, at a third of the cost of NumPy's own checks.
         """
         names = self._names
         arguments = ", ".join(names)
@@ -156,7 +156,7 @@ def call({arguments}):
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
     def _one_by_one(self, arrays: list[Array], outputs: list[Array]) -> bool:
-        """Run the code for one state on each state; the kernel's own arrays are afterwards what they were."""
+        """Run the code for one state on each state; the kernel's own arrays are restored afterwards."""
         bad, own = False, (*self.inputs, *self._flat)
         before = [array.copy() for array in own]
         for row in range(len(arrays[0])):

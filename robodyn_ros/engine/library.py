@@ -71,11 +71,11 @@ PAGE = "\f"
 
 
 class CompilationError(RobodynError):
-    """The C compiler failed; the message ends with what it printed."""
+    """The C compiler failed; the message ends with its output."""
 
 
 class CacheError(RobodynError):
-    """The cache folder cannot be trusted or written to; the message says what would be right."""
+    """The cache folder cannot be trusted or written to; the message names the remedy."""
 
 
 class Wanted(NamedTuple):
@@ -383,7 +383,7 @@ def _opened(library: Path) -> Iterator[int]:
         if not stat.S_ISREG(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o022:
             raise CacheError(f"{library} is not safe to load code from: it must be yours, and writable by you alone")
         if _checksum(file.read()) != expected:
-            raise CacheError(f"{library} is not what was put there")
+            raise CacheError(f"{library} has changed since it was put there")
         yield descriptor
 
 

@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""From NumPy code to expressions: a function is called with symbols in place of numbers, and what it does is recorded.
+"""From NumPy code to expressions: a function is called with symbols for numbers, and its operations are recorded.
 
 :class:`TracedArray` stands for an array in the function. NumPy's operations on it give CasADi expressions, element by
 element, and so do this package's compiled functions (:func:`inlined`). A function that asks for a *value* cannot be
@@ -493,7 +493,7 @@ _REDUCTIONS: dict[Any, np.ufunc] = {
     np.any: np.logical_or,
     np.all: np.logical_and,
 }
-"""NumPy's functions that reduce an array → what they reduce it by."""
+"""NumPy's functions that reduce an array → the universal function of the reduction."""
 
 
 def _reduction(ufunc: np.ufunc, value: Any, axis: Any = None, **options: Any) -> Any:

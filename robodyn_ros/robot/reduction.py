@@ -35,7 +35,7 @@ def reduced(robot: Robot, locked: Mapping[str, float]) -> Robot:
 
     Raises:
         InputError: there is no such joint, it mimics another, its position is no finite number, or no joint is left.
-        RobotDescriptionError: what is left cannot move, for want of masses.
+        RobotDescriptionError: the rest cannot move, because masses are missing.
     """
     return chosen_joints(robot, None, locked).robot
 
@@ -154,7 +154,7 @@ class LockedJoints:
 
         Raises:
             InputError: they are not k finite numbers.
-            RobotDescriptionError: what is left cannot move, for want of masses.
+            RobotDescriptionError: the rest cannot move, because masses are missing.
         """
         whole, fixed = self.whole, self._fixed(positions)
         joints = [fixed.get(joint.name, joint) for joint in self._ordered]

@@ -85,7 +85,7 @@ def test_gravity_is_standard_unless_told_otherwise(name: str) -> None:
 def test_gravity_is_a_vector_of_the_constructor(name: str) -> None:
     """``create_dynamics(name, robot, gravity=...)`` mounts the arm any way up."""
     arm = Subject(name, arm_like("branches"), gravity=SIDEWAYS)
-    same(arm.dynamics.gravity_vector, SIDEWAYS, "gravity_vector: what was given", 0.0)
+    same(arm.dynamics.gravity_vector, SIDEWAYS, "gravity_vector: the given one", 0.0)
     _right(arm, "gravity along no axis")
 
 
@@ -108,7 +108,7 @@ def test_a_parameter_may_be_given_to_the_constructor(name: str, arm: str, parame
 
 @PARAMETERS
 def test_a_parameter_may_change_while_running(simple: Subject, parameter: str) -> None:
-    """``configure`` changes what has been called before, for one state and for many."""
+    """``configure`` changes methods that have been called before, for one state and for many."""
     q, qd, qdd = states = simple.states(4)
     simple.all(q, qd, qdd), simple.all(*states[:, 0])
     change = {parameter: _changes(simple.robot)[parameter]}
@@ -194,7 +194,7 @@ def test_objects_do_not_share_parameters(name: str) -> None:
     ids=str,
 )
 def test_a_wrong_parameter_changes_nothing(simple: Subject, argument: str, value: Any) -> None:
-    """An InputError that names it, and neither it nor what was right beside it is taken over."""
+    """An InputError names it, and neither it nor the right values beside it are taken over."""
     parameter = argument.split()[0] if argument != "link" else "payload"
     if isinstance(value, Payload) and value.link == ROOT:
         value = replace(value, link=simple.robot.root)
@@ -311,7 +311,7 @@ def _tuple(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-# Clauses about what is refused: an InputError that names the argument, and an object that works on.
+# Clauses about refused arguments: an InputError that names the argument, and an object that still works.
 
 ARGUMENTS = pytest.mark.parametrize(("method", "argument"), [(m, a) for m, names in INPUTS.items() for a in names])
 

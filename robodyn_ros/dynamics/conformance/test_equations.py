@@ -118,7 +118,7 @@ def _times(matrices: Array, vectors: Array) -> Array:
     return products
 
 
-# Clauses about what the numbers mean: order, units, and everything that a URDF may contain.
+# Clauses about the meaning of the numbers: order, units, and everything that a URDF may contain.
 
 
 def test_the_robot_is_the_one_that_was_given(subject: Subject) -> None:

@@ -82,7 +82,7 @@ class Algebra:
         self._rules = dict(rule for angles in groups for rule in self._products(angles))
 
     def number(self, *key: object) -> Polynomial:
-        """Return one of the arm's numbers; what has no symbol is zero."""
+        """Return one of the arm's numbers; one without a symbol is zero."""
         return self.numbers.get(key, self.zero)
 
     def constant(self, value: float) -> Polynomial:

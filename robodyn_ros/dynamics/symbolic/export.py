@@ -40,7 +40,7 @@ def export(
         Name of each file → its text.
 
     Raises:
-        InputError: an argument is not what it can be, or, for LaTeX, the closed form would be too long to read.
+        InputError: an argument is none of the allowed ones, or, for LaTeX, the closed form would be too long to read.
         ConfigurationError: the plugin writes no expressions, or LaTeX was asked for and SymPy is not installed.
     """
     if language not in LANGUAGES:

@@ -220,7 +220,7 @@ MEANINGS = {
     "inverse_derivatives": ("", "Derivatives of tau = inverse(q, qd, qdd) by q, qd and qdd"),
     "forward_derivatives": ("", "Derivatives of qdd = forward(q, qd, tau) by q, qd and tau"),
 }
-"""Quantity → name of its result (empty: it has several, with names of their own), and what it is."""
+"""Quantity → name of its result (empty: it has several, with names of their own), and its description."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Statements from a graph: what is used more than once gets a name, what is used once stands where it is used."""
+"""Statements from a graph: a value that is used more than once gets a name, any other stands where it is used."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.symbolic.graph import Graph, Routine
 from robodyn_ros.engine.listing import Operation
 
-# What the files of every language say about the arm, and what things are called in them.
+# The facts about the arm, and the names, in the files of every language.
 
 
 def identifier(name: str) -> str:

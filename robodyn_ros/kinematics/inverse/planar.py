@@ -3,8 +3,8 @@
 
 """Closed-form inverse kinematics of the planar RR and PRR arms: every branch, and reachability decided exactly.
 
-In the plane of complex numbers of :class:`PlanarArm`, with the links L₁ and L₂ at
-position 0, the shoulder at s, and the angles θ counted about the first revolute axis::
+In the plane of complex numbers of :class:`PlanarArm`, with the links L₁ and L₂ at position 0, the shoulder at s, and
+the angles θ counted about the first revolute axis::
 
     RR     w = c - s           = exp(iθ₁) L₁ + exp(i(θ₁ + θ₂)) L₂
     PRR    w = c - s - exp(iφ) L₂ = q₁ + exp(iθ₂) L₁,                φ = θ₂ + θ₃
