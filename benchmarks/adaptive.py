@@ -15,31 +15,26 @@ next.
 
 from __future__ import annotations
 
-import argparse
-import json
 import statistics
 import time
 from typing import Any, NamedTuple
 
 import numpy as np
+from common import PRR, options, report
 from numpy.typing import NDArray
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 import robodyn_ros as rd
-from robodyn_ros.assets import find
 from robodyn_ros.cli.simulate import make_loop, make_simulated
 from robodyn_ros.control import ControlLoop, Reference
 
 Array = NDArray[np.float64]
 
 LAWS = ("computed_torque", "disturbance_observer", "adaptive")
-RATE = 500.0
+RATE, RMS = 500.0, "RMS error [mm, mrad]"
 SETTLED = 10.0
 """From when on the laws are compared [s]."""
 
-ROBOT = rd.load_robot(find("urdf/prr.urdf"))
+ROBOT = rd.load_robot(PRR)
 CENTRE, SIZE, FREQUENCY = np.array([1.0, 0.0, 0.3]), np.array([0.4, 0.8, 0.6]), np.array([0.25, 0.4, 0.55])
 
 LOADED: dict[str, Any] = {"mismatch.payload_mass": 2.0, "state_rate": RATE}
@@ -117,89 +112,62 @@ def answered(loop: ControlLoop, stamp: float, now: float, q: Array, qd: Array | 
     return loop.update(stamp, now, q, qd)
 
 
-def figures(run: Run) -> dict[str, Any]:
-    """What a run shows from ``SETTLED`` on."""
+def figures(run: Run) -> dict[str, dict[str, float]]:
+    """Joint → what a run shows from ``SETTLED`` on."""
     late = run.t >= SETTLED
     effort = run.effort[late]
     effort = effort[np.isfinite(effort).all(axis=1)]
     # What is left of a smooth effort after two differences is what changes from one command to the next.
     rough = np.diff(effort, 2, axis=0).std(axis=0) / np.sqrt(6.0)
+    rms, greatest = 1e3 * np.sqrt(np.mean(run.error[late] ** 2, axis=0)), 1e3 * np.abs(run.error[late]).max(axis=0)
+    share = np.abs(effort).max(axis=0) / ROBOT.effort_limit
     return {
-        "rms": np.sqrt(np.mean(run.error[late] ** 2, axis=0)).tolist(),
-        "greatest": np.abs(run.error[late]).max(axis=0).tolist(),
-        "roughness": rough.tolist(),
-        "effort": (np.abs(effort).max(axis=0) / ROBOT.effort_limit).tolist(),
-        "limited": run.limited,
-        "microseconds": run.microseconds,
-        "faults": run.faults,
+        joint.name: {
+            RMS: float(rms[k]),
+            "greatest error [mm, mrad]": float(greatest[k]),
+            "rough by [N, N·m]": float(rough[k]),
+            "effort [limits]": float(share[k]),
+            "limited": run.limited,
+            "loop [µs]": run.microseconds,
+            "faults": run.faults,
+        }
+        for k, joint in enumerate(ROBOT.joints)
     }
 
 
-def compare(duration: float) -> dict[str, dict[str, Any]]:
-    """Hardware → law → figures."""
-    return {hardware: {law: figures(swing(law, hardware, duration)) for law in LAWS} for hardware in HARDWARE}
+def compare(duration: float) -> dict[str, list[dict[str, Any]]]:
+    """A table for each hardware: the laws and joints, and how many times better than computed torque a law is."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for hardware in HARDWARE:
+        runs = {law: figures(swing(law, hardware, duration)) for law in LAWS}
+        found[f"{hardware} hardware, from {SETTLED:g} s on"] = [
+            {"law": law, "joint": joint, **row, "times better": runs[LAWS[0]][joint][RMS] / row[RMS]}
+            for law, rows in runs.items()
+            for joint, row in rows.items()
+        ]
+    return found
 
 
-def show(found: dict[str, dict[str, Any]], console: Console) -> None:
-    """As tables."""
-    for hardware, laws in found.items():
-        table = Table(title=f"{hardware} hardware, from {SETTLED:g} s on", title_justify="left")
-        for heading in ("law", "joint", "RMS error", "better", "rough by", "limit", "loop"):
-            table.add_column(heading, justify="left" if heading in ("law", "joint") else "right")
-        for law, values in laws.items():
-            for index, joint in enumerate(ROBOT.joints):
-                usual = laws["computed_torque"]["rms"][index]
-                table.add_row(
-                    law.replace("_", "\n") if index == 0 else "",
-                    joint.name,
-                    f"{1e3 * values['rms'][index]:.2f} m{joint.position_unit}",
-                    f"{usual / values['rms'][index]:.1f} x",
-                    f"{values['roughness'][index]:.3f} {joint.effort_unit}",
-                    f"{values['effort'][index]:.0%}",
-                    f"{values['microseconds']:.0f} µs" if index == 0 else "",
-                    end_section=index == ROBOT.n - 1,
-                )
-        console.print(table)
-
-
-def soak(minutes: float, console: Console) -> dict[str, Any]:
+def soak(minutes: float) -> dict[str, list[dict[str, Any]]]:
     """The adaptive law for long, minute by minute."""
-    begun = time.perf_counter()
     run = swing("adaptive", "rough", 60.0 * minutes)
     each = round(60.0 * RATE)
     parts = [run.error[start : start + each] for start in range(0, len(run.error), each)]
-    rms = [np.sqrt(np.mean(part**2, axis=0)) for part in parts]
-    table = Table(title=f"adaptive, rough hardware, {minutes:g} minutes", title_justify="left")
-    names = list(run.estimates[-1][1])
-    for heading in ("minute", *(f"RMS {joint.name} [m{joint.position_unit}]" for joint in ROBOT.joints), names[0]):
-        table.add_column(escape(heading), justify="right")
-    for minute, (error, (_, estimate)) in enumerate(zip(rms, run.estimates[1:], strict=True), 1):
+    rows = []
+    for minute, (error, (_, estimate)) in enumerate(zip(parts, run.estimates[1:], strict=True), 1):
         if minute <= 3 or minute % 5 == 0:
-            table.add_row(str(minute), *(f"{1e3 * value:.3f}" for value in error), f"{estimate[names[0]]:.4f}")
-    console.print(table)
-    console.print(f"{time.perf_counter() - begun:.0f} s")
-    return {
-        "minutes": minutes,
-        "rms": [error.tolist() for error in rms],
-        "estimates": [estimate for _, estimate in run.estimates],
-        **figures(run),
-    }
+            rms = 1e3 * np.sqrt(np.mean(error**2, axis=0))
+            rows.append({"minute": minute, RMS: dict(zip(ROBOT.joint_names, rms.tolist(), strict=True)), **estimate})
+    whole = [{"joint": joint, **row} for joint, row in figures(run).items()]
+    return {f"adaptive, rough hardware, {minutes:g} minutes": rows, "all of it": whole}
 
 
 def main() -> None:
-    """See the module."""
-    parser = argparse.ArgumentParser(description="what learning does")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    """Measure and print."""
+    parser = options(__doc__)
     parser.add_argument("--soak", type=float, metavar="MINUTES", help="the adaptive law alone, for so long")
     args = parser.parse_args()
-    console = Console(stderr=args.json)
-    if args.soak:
-        found = soak(args.soak, console)
-    else:
-        found = compare(60.0)
-        show(found, console)
-    if args.json:
-        print(json.dumps(found))
+    report(soak(args.soak) if args.soak else compare(60.0), args.json)
 
 
 if __name__ == "__main__":

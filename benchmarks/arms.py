@@ -17,8 +17,8 @@ under computed torque and under pd, or the error message in place of a motion.
 
 from __future__ import annotations
 
-import argparse
 import hashlib
+import json
 import re
 import sys
 import warnings
@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from common import options
 
 import robodyn_ros as rd
 from robodyn_ros.errors import LoadWarning
@@ -89,15 +90,15 @@ def files(folders: list[Path]) -> Iterator[Path]:
 def load(path: Path) -> tuple[Robot | None, str]:
     """The arm, and the options that it takes; or the first reason why there is none."""
     why = ""
-    for options in OPTIONS:
+    for accepted in OPTIONS:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                robot = rd.load_robot(path, accept=options)
+                robot = rd.load_robot(path, accept=accepted)
         except rd.RobodynError as problem:
             why = why or str(problem).replace(str(path), path.name)
             continue
-        return robot, f"`accept: [{', '.join(options)}]`" if options else "yes"
+        return robot, f"`accept: [{', '.join(accepted)}]`" if accepted else "yes"
     return None, why
 
 
@@ -197,7 +198,7 @@ def table(rows: list[Row]) -> str:
 
 def main() -> None:
     """Try them, and print or write the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options(__doc__)
     parser.add_argument("folders", nargs="*", type=Path)
     parser.add_argument("--still", action="store_true", help="do not move the arms, which takes most of the time")
     parser.add_argument("--only", default="", metavar="REGEX", help="only arms whose name fits")
@@ -216,7 +217,9 @@ def main() -> None:
         rows.append(row(path, not args.still))
         print("\t".join(rows[-1]), file=sys.stderr)
     found = table(rows)
-    if args.markdown is None:
+    if args.json:
+        print(json.dumps([row._asdict() for row in rows], indent=1))
+    elif args.markdown is None:
         print(found)
     else:
         text = args.markdown.read_text(encoding="utf-8")

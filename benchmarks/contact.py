@@ -15,23 +15,18 @@ the threshold of a touch finds within half a second, by bisection.
 
 from __future__ import annotations
 
-import argparse
-import json
-import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from common import PRR, options, report, urdfs
 from numpy.typing import NDArray
-from rich.console import Console
-from rich.table import Table
 
 import robodyn_ros as rd
-from robodyn_ros.assets import find
 from robodyn_ros.control import ControlLoop, SafetySettings, Trajectory
-from robodyn_ros.control.contact.free_motion import ProposedThresholds, propose_thresholds
-from robodyn_ros.control.contact.momentum_observer import MomentumObserver
-from robodyn_ros.control.contact.settings import Contact, ContactThresholds
+from robodyn_ros.control.contact import Contact, ContactThresholds, ProposedThresholds, propose_thresholds
+from robodyn_ros.control.momentum_observer import MomentumObserver
 from robodyn_ros.control.motion.point_to_point import point_to_point
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.simulation import Plant, PlantSettings
@@ -56,15 +51,9 @@ POSES = {
 }
 
 
-def urdf_of(name: str) -> str:
+def urdf_of(name: str) -> Path:
     """The URDF of an arm; UR5 and Panda are those of the package example-robot-data."""
-    if name == "prr":
-        return str(find("urdf/prr.urdf"))
-    from importlib.metadata import distribution
-
-    share = distribution("example-robot-data").locate_file("cmeel.prefix/share/example-robot-data/robots")
-    file = {"ur5": "ur_description/urdf/ur5_robot.urdf", "panda": "panda_description/urdf/panda.urdf"}[name]
-    return f"{share}/{file}"
+    return PRR if name == "prr" else urdfs()[{"ur5": "ur5_robot"}.get(name, name)]
 
 
 class Bench:
@@ -148,7 +137,7 @@ def false_alarms(name: str, found: ProposedThresholds, minutes: float) -> int:
     return count
 
 
-def collision(name: str, found: ProposedThresholds) -> dict[str, float]:
+def collision(name: str, found: ProposedThresholds) -> dict[str, dict[str, float]]:
     """A spring in the way of the tool, which moves straight at it along its easiest direction."""
     q, link = np.array(POSES[name][0]), POSES[name][1]
     kinematics = Kinematics(rd.load_robot(urdf_of(name)))
@@ -177,7 +166,7 @@ def collision(name: str, found: ProposedThresholds) -> dict[str, float]:
             safety=SafetySettings(plausibility=False, externally_supported=True, following_tolerance=0.0,
                                   allow_nonzero_velocity_at_trajectory_end=True)))  # fmt: skip
         bench.loop.follow(Trajectory(times, np.array(positions)))
-        touched, force_then, peak, latency, speed_then = None, 0.0, 0.0, np.nan, 0.0
+        touched, force_then, peak, latency = None, 0.0, 0.0, np.nan
         for _ in range(900):
             command = bench.step()
             here = kinematics.pose(link, bench.plant.q)[:3, 3]
@@ -185,13 +174,12 @@ def collision(name: str, found: ProposedThresholds) -> dict[str, float]:
             peak = max(peak, STIFFNESS * depth)
             if depth > 0.0 and touched is None:
                 touched = bench.steps
-                speed_then = float(direction @ kinematics.jacobian(link, bench.plant.q)[:3] @ bench.plant.qd)
             if command.fault is not None and np.isnan(latency):
                 if touched is None:
                     raise SystemExit(f"{name}: a false alarm before the collision: {command.problem}")
                 latency, force_then = (bench.steps - touched) * PERIOD * 1e3, STIFFNESS * max(depth, 0.0)
-        results[kind] = {"speed": speed_then, "latency": latency, "force": force_then, "peak": peak}
-    return {f"{kind}_{key}": value for kind, values in results.items() for key, value in values.items()}
+        results[kind] = {"found after [ms]": latency, "force then [N]": force_then, "peak [N]": peak}
+    return results
 
 
 def smallest_push(name: str, found: ProposedThresholds) -> float:
@@ -217,49 +205,26 @@ def smallest_push(name: str, found: ProposedThresholds) -> float:
 
 def main() -> None:
     """Print what was found."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser = options(__doc__)
     parser.add_argument("--arms", nargs="+", default=list(POSES), choices=list(POSES))
     parser.add_argument("--minutes", type=float, default=5.0, help="of free motion, in which alarms are false")
-    parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
-    results: dict[str, dict[str, Any]] = {}
+    rows = []
     for name in args.arms:
-        begun = time.perf_counter()
         found = proposed(name)
-        results[name] = {
-            "touch": found.touch.tolist(),
-            "false_alarms": false_alarms(name, found, args.minutes),
-            "minutes": args.minutes,
-            **collision(name, found),
-            "smallest_push": smallest_push(name, found),
-            "took": time.perf_counter() - begun,
-        }
-    if args.json:
-        print(json.dumps(results))
-        return
-    out = Console(width=100)
-    out.print(
-        f"A spring of {STIFFNESS / 1e3:g} N/mm at {SPEED:g} m/s; friction {100 * (MORE - 1):.0f} % unknown, "
-        f"{DELAY} ms delay, noise, 1 kHz; forces of the spring.\n"
-    )
-    table = Table(box=None, pad_edge=False)
-    heading = "arm", "threshold", "false alarms", "level", "found after", "force then", "peak", "smallest push"
-    for column in heading:
-        table.add_column(column, justify="left" if column in ("arm", "level") else "right")
-    for name, row in results.items():
-        for kind in ("touch", "collision"):
-            first = kind == "touch"
-            table.add_row(
-                name if first else "",
-                f"{min(row['touch']):.2g} to {max(row['touch']):.2g} N·m, N" if first else "",
-                f"{row['false_alarms']} in {row['minutes']:g} min" if first else "",
-                kind,
-                f"{row[f'{kind}_latency']:.0f} ms",
-                f"{row[f'{kind}_force']:.0f} N",
-                f"{row[f'{kind}_peak']:.0f} N",
-                f"{row['smallest_push']:.1f} N" if first else "",
-            )
-    out.print(table)
+        rows.append(
+            {
+                "arm": name,
+                "least threshold": float(found.touch.min()),
+                "greatest": float(found.touch.max()),
+                "false alarms": false_alarms(name, found, args.minutes),
+                **collision(name, found),
+                "smallest push [N]": smallest_push(name, found),
+            }
+        )
+    title = f"A spring of {STIFFNESS / 1e3:g} N/mm at {SPEED:g} m/s; friction {100 * (MORE - 1):.0f} % unknown, "
+    title += f"{DELAY} ms delay, noise, 1 kHz; forces of the spring; {args.minutes:g} minutes of free motion"
+    report({title: rows}, args.json)
 
 
 if __name__ == "__main__":

@@ -23,104 +23,103 @@ legitimate case has more unknown friction, mass or payload than those state, and
 
 from __future__ import annotations
 
-import argparse
 import json
-import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from statistics import median
 from typing import Any
 
 import numpy as np
+from common import options, report
 from fault_cell import ARMS
 from fault_injections import Injection, Outcome, Run, inject, injections
 from fault_legitimate import Alarm, Legitimate, draw, run
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import track
-from rich.table import Table
 
 SEED, LEGITIMATE = 1, 1000
-
-WIDTH = 100
-"""Width of the tables where the output is no terminal [characters]."""
-
 
 MOST = 70
 """How much of the words of a fault a table shows; ``--case`` shows all [characters]."""
 
 
-def console() -> Console:
-    """Where tables go: as wide as the terminal, or as ``WIDTH``."""
-    return Console() if sys.stdout.isatty() else Console(width=WIDTH)
+Rows = list[dict[str, Any]]
 
 
-def legitimate_table(cases: Sequence[Legitimate], alarms: Sequence[Alarm]) -> Table:
+def legitimate_rows(cases: Sequence[Legitimate], alarms: Sequence[Alarm]) -> Rows:
     """Runs and false alarms of each arm."""
-    table = _table("Legitimate motion", "arm", "runs", "false alarms", "arguable", "twin fails too", "kinds")
+    rows = []
     for name in [*dict.fromkeys(case.setup.arm.name for case in cases), "all"]:
-        runs = [case for case in cases if name in (case.setup.arm.name, "all")]
         found = [alarm for alarm in alarms if name in (alarm.case.setup.arm.name, "all")]
         counted = [alarm for alarm in found if alarm.counts]
-        arguable = sum(alarm.is_arguable for alarm in counted)
-        kinds = ", ".join(f"{kind} {count}" for kind, count in Counter(alarm.kind for alarm in counted).most_common())
-        table.add_row(name, *map(str, (len(runs), len(counted), arguable, len(found) - len(counted))), kinds)
-    return table
+        kinds = Counter(alarm.kind for alarm in counted).most_common()
+        rows.append(
+            {
+                "arm": name,
+                "runs": sum(name in (case.setup.arm.name, "all") for case in cases),
+                "false alarms": len(counted),
+                "arguable": sum(alarm.is_arguable for alarm in counted),
+                "twin fails too": len(found) - len(counted),
+                "kinds": ", ".join(f"{kind} {count}" for kind, count in kinds),
+            }
+        )
+    return rows
 
 
-def alarm_table(alarms: Sequence[Alarm]) -> Table:
+def alarm_rows(alarms: Sequence[Alarm]) -> Rows:
     """Each false alarm."""
-    table = _table("False alarms", "case", "at", "kind", "farthest", "what")
-    for alarm in alarms:
-        if alarm.counts:
-            text = f"{alarm.problem[:MOST]}: {alarm.case.text}"
-            table.add_row(
-                f"L{alarm.case.number}", f"{alarm.at:.2f} s", alarm.kind, f"{alarm.farthest:.2f}", escape(text)
-            )
-    return table
+    return [
+        {
+            "case": f"L{alarm.case.number}", "at [s]": alarm.at, "kind": alarm.kind, "farthest": alarm.farthest,
+            "what": f"{alarm.problem[:MOST]}: {alarm.case.text}",
+        }
+        for alarm in alarms
+        if alarm.counts
+    ]  # fmt: skip
 
 
-def injection_table(outcomes: Sequence[Outcome]) -> Table:
+def injection_rows(outcomes: Sequence[Outcome]) -> Rows:
     """What became of each fault, over arms, motion and drives."""
-    table = _table("Faults", "fault", "found", "after", "speed then", "speed", "worst", "twin", "step", "worse")
-    in_time = [outcome for outcome in outcomes if not outcome.is_early]
+    in_time, rows = [outcome for outcome in outcomes if not outcome.is_early], []
     for name in [*dict.fromkeys(outcome.injection.fault.name for outcome in in_time), "all"]:
         own = [outcome for outcome in in_time if name in (outcome.injection.fault.name, "all")]
-        table.add_row(escape(name), *_injection_cells(own))
-    return table
+        found = [outcome for outcome in own if outcome.detected < np.inf]
+        speeds = [outcome.checked.speed for outcome in own]
+        rows.append(
+            {
+                "fault": name,
+                "found": f"{len(found)}/{len(own)}",
+                "after [ms]": 1e3 * median(outcome.detected for outcome in found) if found else None,
+                "speed then": max((outcome.at_detection for outcome in found), default=None),
+                "speed": median(speeds),
+                "worst": max(speeds),
+                "twin": max(outcome.better.speed for outcome in own),
+                "step": max(outcome.checked.step for outcome in own),
+                "worse": f"{sum(not outcome.is_good for outcome in own)}/{len(own)}",
+            }
+        )
+    return rows
 
 
-def _injection_cells(outcomes: Sequence[Outcome]) -> list[str]:
-    found = [outcome for outcome in outcomes if outcome.detected < np.inf]
-    after = f"{1e3 * median(outcome.detected for outcome in found):.0f} ms" if found else ""
-    at_detection = f"{max(outcome.at_detection for outcome in found):.2f}" if found else ""
-    speeds, better = [outcome.checked.speed for outcome in outcomes], [outcome.better.speed for outcome in outcomes]
-    numbers = f"{median(speeds):.2f}", f"{max(speeds):.1f}", f"{max(better):.1f}"
-    step = f"{max(outcome.checked.step for outcome in outcomes):.2f}"
-    count, worse = len(outcomes), sum(not outcome.is_good for outcome in outcomes)
-    return [f"{len(found)}/{count}", after, at_detection, *numbers, step, f"{worse}/{count}"]
-
-
-def worse_table(outcomes: Iterable[Outcome]) -> Table:
+def worse_rows(outcomes: Iterable[Outcome]) -> Rows:
     """Each injection that is worse than its better twin, the worst first."""
-    table = _table("Worse than the better twin", "case", "fault", "arm", "drives", "speed", "twins", "stop", "found as")
     bad = [outcome for outcome in outcomes if not outcome.is_good and not outcome.is_early]
+    rows = []
     for outcome in sorted(bad, key=lambda each: -each.checked.speed / max(each.better.speed, 1.0)):
         injection = outcome.injection
-        twins = " ".join(f"{each.speed:.2f}" for each in (outcome.unchecked, outcome.lets_go) if each)
-        arm = f"{injection.arm} {'moves' if injection.moves else 'stands'}{', exact' * injection.exact}"
-        drives, stop = "brake" if outcome.brakes else "limp", "yes" if outcome.checked.stop else ""
-        after = f"{outcome.kind} {1e3 * outcome.detected:.0f} ms" if outcome.kind else "not"
-        speed = f"{outcome.checked.speed:.2f}"
-        table.add_row(f"I{outcome.case}", escape(injection.fault.name), arm, drives, speed, twins, stop, after)
-    return table
-
-
-def _table(title: str, *names: str) -> Table:
-    table = Table(title=title, pad_edge=False, padding=(0, 1, 0, 0))
-    for name in names:
-        table.add_column(name, justify="left" if name in names[:1] or name in ("what", "kinds", "fault") else "right")
-    return table
+        rows.append(
+            {
+                "case": f"I{outcome.case}",
+                "fault": injection.fault.name,
+                "arm": f"{injection.arm} {'moves' if injection.moves else 'stands'}{', exact' * injection.exact}",
+                "drives": "brake" if outcome.brakes else "limp",
+                "speed": outcome.checked.speed,
+                "twins": [each.speed for each in (outcome.unchecked, outcome.lets_go) if each],
+                "stop": "yes" if outcome.checked.stop else "",
+                "found as": f"{outcome.kind} {1e3 * outcome.detected:.0f} ms" if outcome.kind else "not",
+            }
+        )
+    return rows
 
 
 def outcome_text(outcome: Outcome) -> str:
@@ -198,13 +197,12 @@ def some(count: int, total: int, seed: int) -> list[int]:
 
 def main() -> None:
     """Run the campaigns and print what they find."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = options(__doc__)
     parser.add_argument("--seed", type=int, default=SEED, help="another seed gives other cases")
     parser.add_argument("--legitimate", type=int, default=LEGITIMATE, help="how many legitimate runs")
     parser.add_argument("--injections", type=int, default=10**6, help="how many injections at most; all unless given")
     parser.add_argument("--arms", nargs="+", default=ARMS, help="names of arms, or paths of URDFs")
     parser.add_argument("--case", help="run this case alone, as L17 or I230")
-    parser.add_argument("--json", action="store_true", help="print JSON")
     given = parser.parse_args()
     arms = tuple(given.arms)
     if given.case:
@@ -219,12 +217,11 @@ def main() -> None:
     if given.json:
         print(as_json(cases, alarms, outcomes))
         return
-    out = console()
     if cases:
-        out.print(legitimate_table(cases, alarms), alarm_table(alarms))
+        report({"Legitimate motion": legitimate_rows(cases, alarms), "False alarms": alarm_rows(alarms)}, False)
     if outcomes:
-        out.print(injection_table(outcomes), worse_table(outcomes))
-        out.print(f"found before there was a fault: {sum(outcome.is_early for outcome in outcomes)} of {len(outcomes)}")
+        report({"Faults": injection_rows(outcomes), "Worse than the better twin": worse_rows(outcomes)}, False)
+        print(f"found before there was a fault: {sum(outcome.is_early for outcome in outcomes)} of {len(outcomes)}")
 
 
 if __name__ == "__main__":

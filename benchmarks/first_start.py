@@ -27,27 +27,22 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-from dynamics import arms
+from common import arms, options, report, urdfs
 
 ARMS = ("prr", "ur5", "panda", "two pandas", "humanoid")
 LAWS = ("computed_torque", "cartesian_impedance")
-HUMANOID = "talos_data/robots/talos_reduced.urdf"
 
 
-def urdfs() -> dict[str, str]:
+def known_arms() -> dict[str, str]:
     """Name → URDF; those of the package example-robot-data where it is installed."""
     found = arms()
     if "panda" in found:
         body = re.search(r"<robot[^>]*>(.*)</robot>", found["panda"], re.DOTALL).group(1)  # type: ignore[union-attr]
         both = [_mounted(re.sub(r'(name|link)="panda_', rf'\1="{side}_', body), side, y) for side, y in SIDES.items()]
         found["two pandas"] = f'<robot name="two_pandas"><link name="base"/>{"".join(both)}</robot>'
-        for prefix in sys.path:
-            path = Path(prefix, "cmeel.prefix/share/example-robot-data/robots", HUMANOID)
-            if path.is_file():
-                found["humanoid"] = path.read_text()
+        found["humanoid"] = urdfs()["talos_reduced"].read_text(encoding="utf-8")
     return found
 
 
@@ -88,16 +83,16 @@ class Meter:
 def start(urdf: str, law: str) -> dict[str, float]:
     """Times of a start in this process [s]."""
     import robodyn_ros as rd
+    from robodyn_ros.cli.compile import THREAD
     from robodyn_ros.control.core_library import caller_library, start_core
     from robodyn_ros.control.core_settings import start_model
     from robodyn_ros.control.faults.dry_run import check_model
     from robodyn_ros.control.loop import ControlLoop
     from robodyn_ros.control.loop_settings import loop_default_values, make_loop_settings
-    from robodyn_ros.control.motion.tool_motion import ToolMotion
+    from robodyn_ros.control.motion.own_motions import ToolMotion
     from robodyn_ros.control.parameter_file import FileParameters
     from robodyn_ros.engine import codegen, kernel, library
     from robodyn_ros.engine.program import Program
-    from robodyn_ros.precompilation import THREAD
     from robodyn_ros.robot.robot import tip
 
     python, compiler = Meter(), Meter()
@@ -146,32 +141,22 @@ def measure(arm: str, law: str, repeat: int) -> dict[str, float]:
 
 def main() -> None:
     """Measure each arm and law, and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options(__doc__)
     parser.add_argument("--arms", nargs="+", default=ARMS, choices=ARMS)
     parser.add_argument("--laws", nargs="+", default=LAWS)
     parser.add_argument("--repeat", type=int, default=3)
-    parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
-    known = urdfs()
+    known = known_arms()
     if args.one:
         print(json.dumps(start(known[args.arms[0]], args.laws[0])))
         return
     from robodyn_ros.plugins import available
 
     laws = available("controllers") if "all" in args.laws else args.laws
-    found = {}
-    if not args.json:
-        print("| arm | law | " + " | ".join(f"{name} [s]" for name in COLUMNS[:-1]) + " | calls of the compiler |")
-        print("|" + "---|" * (len(COLUMNS) + 2), flush=True)
-    for arm in args.arms:
-        for law in laws if arm in known else ():
-            row = found[f"{arm}, {law}"] = measure(arm, law, args.repeat)
-            if not args.json:
-                cells = [f"{row[name]:.2f}" for name in COLUMNS[:-1]]
-                print(f"| {arm} | {law} | " + " | ".join(cells) + f" | {row['calls']:.0f} |", flush=True)
-    if args.json:
-        print(json.dumps(found, indent=2))
+    pairs = [(arm, law) for arm in args.arms if arm in known for law in laws]
+    rows = [{"arm": arm, "law": law, **measure(arm, law, args.repeat)} for arm, law in pairs]
+    report({"A first start, times in [s]": rows}, args.json)
 
 
 if __name__ == "__main__":

@@ -19,19 +19,19 @@ next, which the middleware notes, and a gap may be this machine's: the load is p
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import struct
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import yaml
+from common import options, report
 from drives import COUNTS, ROOT, STATE_TIMEOUT, Drives
 
 from robodyn_ros.cli.processes import ProcessGroup, joined
@@ -331,36 +331,24 @@ def campaign(
     }
 
 
-def lines(found: dict[str, dict[str, Any]]) -> Iterator[str]:
-    """The report as text: a column for each way of time."""
-    width = max(map(len, COUNTS)) + 2
-
-    def row(name: str, values: Sequence[object]) -> str:
-        return f"{name:{width}}" + "".join(f"{value:>12}" for value in values)
-
-    columns = found.values()
-    yield row("", list(found))
-    for name in AMOUNTS:
-        yield row(name.replace("_", " "), [f"{column['sent'].get(name, 0):,}" for column in columns])
-    for name in ("states", "commands"):
-        yield row(name, [f"{column[name]:,}" for column in columns])
-    yield row("minutes", [f"{column['minutes']:.1f}" for column in columns])
-    yield row("greatest load of the machine", [f"{column['load']:.1f}" for column in columns])
-    yield "-" * (width + 12 * len(found))
-    for name in next(iter(columns))["counts"]:
-        yield row(name, [column["counts"][name] for column in columns])
-    for way, column in found.items():
-        if column["ended"]:
-            yield f"{way} ended early: {column['ended']}"
+def rows(found: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    """The table: a row for each way of time."""
+    return [
+        {
+            "time": way, **column["sent"], "states": column["states"], "commands": column["commands"],
+            "minutes": column["minutes"], "greatest load of the machine": column["load"], **column["counts"],
+            "ended early": column["ended"],
+        }
+        for way, column in found.items()
+    ]  # fmt: skip
 
 
 def main() -> int:
     """Run it as the arguments say; 1 if anything was counted."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options(__doc__)
     parser.add_argument("--scale", type=float, default=1.0, help="of all numbers (default: 1)")
     parser.add_argument("--seed", type=int, default=1, help="of what is drawn (default: 1)")
     parser.add_argument("--time", choices=("both", *WAYS), default="both", help="of the controller (default: both)")
-    parser.add_argument("--json", action="store_true", help="print the counts as JSON")
     parser.add_argument("--parts", default=",".join(AMOUNTS), help="of the storm, with commas (default: all)")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter, in YAML")
     parser.add_argument("--log", type=Path, help="folder for the controller's logs; a temporary one unless given")
@@ -373,7 +361,7 @@ def main() -> int:
             place.mkdir(parents=True, exist_ok=True)
             parts = args.parts.split(",")
             found[way] = campaign(args.scale, args.seed, place, parts, real_time=way == "real", given=given)
-    print(json.dumps(found) if args.json else "\n".join(lines(found)))
+    print(json.dumps(found)) if args.json else report({"The storm": rows(found)}, False)
     return 1 if any(any(column["counts"].values()) or column["ended"] for column in found.values()) else 0
 
 

@@ -25,14 +25,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "test"))
-
+import common  # which puts the folder of the tests on the path
 import identification_scenario as scenario
+import numpy as np
 from ros_graph import own_graph
 
-from robodyn_ros.assets import find
 from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.identification.estimation.base_parameters import base_parameters
 from robodyn_ros.identification.excitation import Excitation, excite
@@ -51,29 +48,28 @@ PARAMETER, EFFORT, BETTER = 0.01, 0.02, 5.0
 
 def main() -> int:
     """Run and report."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = common.options(__doc__)
     parser.add_argument("--seeds", type=int, nargs="+", default=[3], help="of the arms")
     parser.add_argument("--rate", type=float, default=500.0, help="of the states [Hz]")
     parser.add_argument("--periods", type=int, default=3, help="of the exciting motion")
     parser.add_argument("--report", type=Path, help="folder for reports and URDFs")
-    parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
     scenario.RATE = args.rate
     found = []
     for seed in args.seeds:
         scenario.TRUTH["seed"] = seed
         with TemporaryDirectory() as folder, own_graph(Path(folder)) as graph:
-            found.append({"seed": seed} | measure(graph, Path(folder), args))
-        if not args.json:
-            show(found[-1])
-    if args.json:
-        print(json.dumps(found, indent=2))
-    return 0 if all(one["good"] for one in found) else 1
+            found.append({"arm": seed} | measure(graph, Path(folder), args))
+    base = [{"arm": one["arm"], **row} for one in found for row in one.pop("base parameters")]
+    common.report(
+        {"Base parameters": base, "Efforts of a motion that was not used, and tracking of it": found}, args.json
+    )
+    return 0 if all(one["as promised"] for one in found) else 1
 
 
 def measure(graph: Any, folder: Path, args: argparse.Namespace) -> dict[str, Any]:
     """Figure → value."""
-    text = find("urdf/prr.urdf").read_text(encoding="utf-8")
+    text = common.PRR.read_text(encoding="utf-8")
     true, start = scenario.truth(text), list(scenario.START.values())
     motion = excite(true.robot, ExcitationSettings(periods=args.periods, velocity_share=0.4), start=start)
     other = ExcitationSettings(periods=1, period=8.0, harmonics=3, seed=8, velocity_share=0.3)
@@ -114,7 +110,7 @@ def measure(graph: Any, folder: Path, args: argparse.Namespace) -> dict[str, Any
         "tracking by the URDF": scenario.rms(before).tolist(),
         "tracking": scenario.rms(after).tolist(),
         "times better": better.tolist(),
-        "good": good and max(relative.values()) < EFFORT and bool(better.min() >= BETTER),
+        "as promised": good and max(relative.values()) < EFFORT and bool(better.min() >= BETTER),
     }
 
 
@@ -142,19 +138,6 @@ def root(values: Array) -> Array:
     """Root mean square over the samples."""
     found: Array = np.sqrt(np.mean(values**2, axis=0))
     return found
-
-
-def show(found: dict[str, Any]) -> None:
-    """Print."""
-    print(f"arm {found['seed']}, efforts act {found['delay [ms]']:.2f} ms later than recorded")
-    for one in found["base parameters"]:
-        figures = f"{one['true']:11.5g} {one['found']:11.5g} ± {one['standard error']:.1g}"
-        print(f"  {one['name'][:52]:<52} {figures:<36} {one['of itself']:8.3%} {one['of the effort']:8.3%}")
-    for name in ("unseen efforts by the URDF", "unseen efforts"):
-        print(f"  {name:<28}" + ", ".join(f"{joint} {value:.2%}" for joint, value in found[name].items()))
-    for name in ("tracking by the URDF", "tracking", "times better"):
-        print(f"  {name:<28}" + ", ".join(f"{value:.3g}" for value in found[name]))
-    print(f"  {'as promised' if found['good'] else 'NOT as promised'}")
 
 
 if __name__ == "__main__":

@@ -19,8 +19,6 @@ leave of the same samples: the noise that the filter has let through. Needs the 
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 from pathlib import Path
 from time import process_time
@@ -28,17 +26,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pinocchio
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "test"))
-
-from industrial import urdfs
+from common import PRR, options, report, urdfs
 
 import robodyn_ros as rd
 from robodyn_ros.identification import Identification, PreparedSamples, RecordedTrack, Recording, identify, prepare
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 
-PRR = Path(__file__).parents[1] / "urdf" / "prr.urdf"
 ARMS = ("prr", "ur5_robot", "xarm7", "z1", "double_pendulum")
 NOISE_FREE, TIMES_NOISE = 1e-3, 1.2
 """What is promised, see the module."""
@@ -183,40 +177,20 @@ def _friction(found: Identification) -> list[str]:
 
 def main() -> int:
     """Run and report."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options(__doc__)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--count", type=int, default=20, help="recordings of each kind")
     parser.add_argument("--arms", nargs="+", default=list(ARMS))
-    parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
-    rows: list[dict[str, Any]] = []
-    good = True
-    for noisy in (False, True):
-        if not args.json:
-            print(f"{'with' if noisy else 'without'} noise")
+    found: dict[str, list[dict[str, Any]]] = {"without noise": [], "with noise": []}
+    for noisy, rows in enumerate(found.values()):
         for k in range(args.count):
-            row = measure(make(args.arms[k % len(args.arms)], 1000 * args.seed + 2 * k + noisy, noisy))
+            row = measure(make(args.arms[k % len(args.arms)], 1000 * args.seed + 2 * k + noisy, bool(noisy)))
             bound = TIMES_NOISE * row["noise"] if noisy else NOISE_FREE
-            row["good"] = max(row["unexplained"], row["left_out"]) <= bound and not row["false_friction"]
-            good &= row["good"]
+            row["as promised"] = max(row["unexplained"], row["left_out"]) <= bound and not row["false_friction"]
             rows.append(row)
-            if not args.json:
-                show(row)
-    if args.json:
-        print(json.dumps(rows, indent=2))
-    return 0 if good else 1
-
-
-def show(row: dict[str, Any]) -> None:
-    """Print one row."""
-    mean = f"mean of {row['periods']}" if row["periods"] else ""
-    figures = f"{row['unexplained']:9.4%} left out {row['left_out']:9.4%} floor {row['left_by_least_squares']:9.4%}"
-    noise = f" noise {row['noise']:6.2%} × {row['of_noise']:.2f}" if row["of_noise"] is not None else ""
-    claimed = "; claims " + ", ".join(row["false_friction"]) if row["false_friction"] else ""
-    verdict = "" if row["good"] else "  NOT as promised"
-    friction = "friction" if row["friction"] else ""
-    how = f"{row['case']} {row['cutoff']:6.1f} Hz {mean:<9} {friction:<8}"
-    print(f"  {how} {figures}{noise} {row['seconds']:4.1f} s{claimed}{verdict}", flush=True)
+    report(found, args.json)
+    return 0 if all(row["as promised"] for rows in found.values() for row in rows) else 1
 
 
 if __name__ == "__main__":

@@ -18,43 +18,24 @@ pinocchio CLIK  the loop of Pinocchio's own example: damped pseudoinverse 1e-12,
 
 from __future__ import annotations
 
-import argparse
-import json
-import re
 import statistics
-import sys
 import time
 import timeit
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pinocchio
-from rich.console import Console
-from rich.table import Table
+from common import arms, options, report
 
 import robodyn_ros as rd
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.kinematics.inverse import InverseKinematics
-from robodyn_ros.kinematics.workspace import random_positions
+from robodyn_ros.robot.configuration import random_positions
 
 TOLERANCE = 1e-6
 BATCH = 100_000
-
-
-def arms() -> dict[str, tuple[str, str]]:
-    """Name → URDF and tool; those of the package example-robot-data."""
-    for prefix in sys.path:
-        models = Path(prefix, "cmeel.prefix", "share", "example-robot-data", "robots")
-        if models.is_dir():
-            panda = (models / "panda_description/urdf/panda.urdf").read_text()
-            panda = re.sub(r'(<joint name="panda_finger_joint\d" type=)"prismatic"', r'\1"fixed"', panda)
-            return {
-                "ur5": ((models / "ur_description/urdf/ur5_robot.urdf").read_text(), "tool0"),
-                "panda": (re.sub(r"<mimic[^>]*>", "", panda), "panda_hand_tcp"),
-            }
-    raise SystemExit("the arms of this benchmark come with example-robot-data: pip install example-robot-data")
+TOOLS = {"ur5": "tool0", "panda": "panda_hand_tcp"}
 
 
 class Rival:
@@ -146,9 +127,9 @@ def compare_inverse(xml: str, tool: str, count: int, slow: int) -> dict[str, dic
         name: {
             "poses": len(times[name]),
             "success": good[name] / len(times[name]),
-            "median_us": statistics.median(times[name]) * 1e6,
-            "p99_us": float(np.percentile(times[name], 99)) * 1e6,
-            "worst_error": worst[name],
+            "median [µs]": statistics.median(times[name]) * 1e6,
+            "99 % [µs]": float(np.percentile(times[name], 99)) * 1e6,
+            "worst error": worst[name],
         }
         for name in entrants
     }
@@ -177,44 +158,27 @@ def compare_forward(xml: str, tool: str) -> dict[str, float]:
         return min(timeit.repeat(function, number=number, repeat=7)) / number
 
     return {
-        "in_place_us": best(kernel.evaluate, 20_000) * 1e6,
-        "plain_us": best(lambda: kinematics.jacobian(tool, one), 5_000) * 1e6,
-        "pinocchio_us": best(pinocchios, 20_000) * 1e6,
-        "batch_million_per_s": BATCH / best(lambda: kinematics.pose(tool, q), 1) / 1e6,
+        "in place [µs]": best(kernel.evaluate, 20_000) * 1e6,
+        "plain [µs]": best(lambda: kinematics.jacobian(tool, one), 5_000) * 1e6,
+        "Pinocchio [µs]": best(pinocchios, 20_000) * 1e6,
+        "many at once [million/s]": BATCH / best(lambda: kinematics.pose(tool, q), 1) / 1e6,
     }
 
 
 def main() -> None:
     """Run."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+    parser = options(__doc__)
     parser.add_argument("--poses", type=int, default=2000, help="poses for each arm (CLIK: a tenth of them)")
-    options = parser.parse_args()
-    results = {
-        name: {
-            "forward": compare_forward(xml, tool),
-            "inverse": compare_inverse(xml, tool, options.poses, max(1, options.poses // 10)),
-        }
-        for name, (xml, tool) in arms().items()
-    }
-    if options.json:
-        print(json.dumps(results, indent=2))
-        return
-    console = Console(width=110)
-    table = Table("arm", "in place", "plain", "Pinocchio", "many at once", title="Pose and Jacobian of the tool")
-    for name, result in results.items():
-        forward = result["forward"]
-        cells = [f"{forward[key]:.2f} µs" for key in ("in_place_us", "plain_us", "pinocchio_us")]
-        table.add_row(name, *cells, f"{forward['batch_million_per_s']:.1f} million/s")
-    console.print(table)
-    headings = ("arm", "entrant", "poses", "success", "median", "99 %", "worst error")
-    table = Table(*headings, title=f"Inverse kinematics: within the limits and {TOLERANCE:g} of the pose")
-    for name, result in results.items():
-        for entrant, row in result["inverse"].items():
-            numbers = [f"{row['poses']}", f"{row['success']:.2%}"]
-            numbers += [f"{row[key]:.0f} µs" for key in ("median_us", "p99_us")]
-            table.add_row(name, entrant, *numbers, f"{row['worst_error']:.1e}")
-    console.print(table)
+    args = parser.parse_args()
+    if "panda" not in (known := arms()):
+        raise SystemExit("the arms of this benchmark come with example-robot-data: pip install example-robot-data")
+    forward, inverse = [], []
+    for name, tool in TOOLS.items():
+        forward.append({"arm": name, **compare_forward(known[name], tool)})
+        entrants = compare_inverse(known[name], tool, args.poses, max(1, args.poses // 10))
+        inverse += [{"arm": name, "entrant": entrant, **row} for entrant, row in entrants.items()]
+    title = f"Inverse kinematics: within the limits and {TOLERANCE:g} of the pose"
+    report({"Pose and Jacobian of the tool": forward, title: inverse}, args.json)
 
 
 if __name__ == "__main__":

@@ -27,9 +27,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from common import PRR, memory_of, options, report
+
 from robodyn_ros.cli.processes import joined
 
-ROOT = Path(__file__).parents[1]
 PATIENCE = 60.0
 """How long anything may take [s]."""
 
@@ -125,7 +126,7 @@ def running(folder: Path, **parameters: Any) -> Iterator[Running]:
     from robodyn_ros.nodes.controller.node import ControllerNode
 
     path = folder / "parameters.yaml"
-    given = {"robot_description": (ROOT / "urdf" / "prr.urdf").read_text(), "autostart": False, "state_timeout": 10.0}
+    given = {"robot_description": PRR.read_text(), "autostart": False, "state_timeout": 10.0}
     path.write_text(yaml.safe_dump({"/**": {"ros__parameters": given | parameters}}))
     with joined():
         announce_often()
@@ -151,21 +152,15 @@ def census() -> dict[str, int]:
     return dict(found)
 
 
-def memory() -> float:
-    """Memory of this process in use [kB]."""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") / 1024.0
-
-
 def leaks(cycle: Callable[[], None], count: int) -> dict[str, Any]:
     """Repeat something: kinds of objects whose number grew in every block, by how many a cycle, and memory [kB]."""
     each = max(count // BLOCKS, 1)
     for _ in range(WARM_UP):
         cycle()
-    begin = last = memory()
+    begin = last = memory_of()
     before, least = census(), {}
     for block in range(BLOCKS):
-        last = memory()
+        last = memory_of()
         for _ in range(each):
             cycle()
         after = census()
@@ -173,7 +168,7 @@ def leaks(cycle: Callable[[], None], count: int) -> dict[str, Any]:
         least = growth if block == 0 else {kind: min(number, growth.get(kind, 0)) for kind, number in least.items()}
         before = after
     grew = {kind: number / each for kind, number in least.items() if number > 0}
-    now = memory()
+    now = memory_of()
     return {"cycles": BLOCKS * each, "grew": grew, "kB a cycle": (now - last) / each, "kB in all": now - begin}
 
 
@@ -238,19 +233,10 @@ def of_bare_node(count: int, entities: dict[str, int]) -> dict[str, Any]:
         return found
 
 
-def lines(name: str, found: dict[str, Any]) -> Iterator[str]:
-    """A result as text."""
-    yield f"{name}: {found['cycles']} life cycles"
-    yield f"  memory  {found['kB in all']:+.0f} kB in all, {found['kB a cycle']:+.2f} kB a cycle in the last third"
-    for kind, number in sorted(found["grew"].items(), key=lambda item: -item[1]):
-        yield f"  grew    {number:g} {kind} a cycle"
-
-
 def main() -> int:
     """Run it as the arguments say; 1 if anything of the controller grew."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options(__doc__)
     parser.add_argument("--count", type=int, default=1000, help="of life cycles (default: 1000)")
-    parser.add_argument("--json", action="store_true", help="print the counts as JSON")
     parser.add_argument("--no-floor", action="store_true", help="leave the bare node out")
     parser.add_argument("--bare", help=argparse.SUPPRESS)
     args = parser.parse_args()
@@ -266,7 +252,7 @@ def main() -> int:
     if args.json:
         print(json.dumps(found))
     else:
-        print("\n".join(line for name, part in found.items() for line in lines(name, part)))
+        report({"Left behind": [{"by": name, **part} for name, part in found.items()]}, False)
     return 1 if found["controller"]["grew"] else 0
 
 

@@ -14,17 +14,15 @@ takes; the median is what a machine with other work gives it.
 
 from __future__ import annotations
 
-import argparse
 import ctypes
-import json
 import statistics
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from dynamics import arms
+from common import arms, options, report
 
 import robodyn_ros as rd
 from robodyn_ros.control import ComputedTorque, ControlLoop
@@ -100,8 +98,8 @@ def ways(laws: list[str]) -> dict[str, Callable[[], float]]:
     return found
 
 
-def measure(batches: int, laws: list[str]) -> dict[str, dict[str, float]]:
-    """Name → least and median time of an update [µs], the yardstick's [ns] beside them."""
+def measure(batches: int, laws: list[str]) -> list[dict[str, Any]]:
+    """Least and median time of an update [µs], the yardstick's [ns] beside them."""
     measured = ways(laws)
     times: dict[str, list[float]] = {name: [] for name in measured}
     yards: dict[str, list[float]] = {name: [] for name in measured}
@@ -111,36 +109,27 @@ def measure(batches: int, laws: list[str]) -> dict[str, dict[str, float]]:
             if turn:  # the first fills caches, and ends the ramp
                 yards[name].append(yard)
                 times[name].append(found)
-    return {
-        name: {
+    return [
+        {
+            "update": name,
             "least [µs]": 1e6 * min(values),
             "median [µs]": 1e6 * statistics.median(values),
             "yardstick, least [ns]": 1e9 * min(yards[name]),
             "yardstick, median [ns]": 1e9 * statistics.median(yards[name]),
+            "update / turn of the yardstick": min(values) / min(yards[name]),
         }
         for name, values in times.items()
-    }
+    ]
 
 
-def main() -> int:
-    """See the module."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", action="store_true", help="print JSON")
+def main() -> None:
+    """Measure and print."""
+    parser = options(__doc__)
     parser.add_argument("--batches", type=int, default=1000, help="of each way, in turns")
     parser.add_argument("--laws", nargs="+", default=[], help="of the Panda in C, instead")
-    arguments = parser.parse_args()
-    found = measure(arguments.batches, arguments.laws)
-    if arguments.json:
-        print(json.dumps(found, indent=2))
-        return 0
-    print(
-        f"{'update':26} {'least':>8} {'median':>8} [µs]   a turn of the yardstick: least, median [ns]   update / turn"
-    )
-    for name, values in found.items():
-        least, median, yard, usual = values.values()
-        print(f"{name:26} {least:8.2f} {median:8.2f}        {yard:20.1f} {usual:8.1f} {1e3 * least / yard:26.0f}")
-    return 0
+    args = parser.parse_args()
+    report({"A period of the control loop": measure(args.batches, args.laws)}, args.json)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 from rclpy.serialization import serialize_message
 
-from robodyn_ros.engine.c_functions import loaded, text_key
-from robodyn_ros.engine.c_structs import CStructs
+from robodyn_ros.engine.c_interface import CStructs, loaded, text_key
 from robodyn_ros.nodes.common.client_library import NEWEST, RELIABLE
 from robodyn_ros.nodes.controller.realtime.thread import find_functions, handle_address, make_subscription
 from robodyn_ros.robot.pose import Array

@@ -13,22 +13,16 @@ be compared, but for the minimum that each comes to. Every time is the median of
 
 from __future__ import annotations
 
-import argparse
-import json
 import re
 import statistics
-import sys
 import time
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+from common import PRR, ROOT, arms, options, percentiles, report
 from crocoddyl_problem import Crocoddyl
-from rich.console import Console
-from rich.table import Table
 
 import robodyn_ros as rd
-from robodyn_ros.assets import find
 from robodyn_ros.control import ComputedTorque, Reference, gains, rest_to_rest
 from robodyn_ros.planning.cost import Effort, Tracking
 from robodyn_ros.planning.ddp.ilqr import ILQR, ILQRSettings
@@ -43,20 +37,9 @@ RATE = 500.0  # of the states [Hz]
 POSES = [[0.3, 0.0, 0.0], [0.3, -1.83, -0.12], [0.5, -1.83, 1.5], [0.2, -1.0, 0.0], [0.6, 1.2, 0.0], [0.3, 0.0, 0.0]]
 
 
-class Solved(NamedTuple):
-    """Solutions of one problem by one solver."""
-
-    problem: str
-    solver: str
-    milliseconds: float
-    iterations: int
-    cost: float  # at the end
-    soon: float | None  # milliseconds until the cost is within 1 % of the least that any of them found
-
-
 def closed_loop(leg: float, laps: int) -> dict[str, Any]:
     """The law in a simulation of the PRR arm through its poses; each leg takes so long [s]."""
-    dynamics, none = rd.create_dynamics("rnea", rd.load_robot(find("urdf/prr.urdf"))), np.zeros(3)
+    dynamics, none = rd.create_dynamics("rnea", rd.load_robot(PRR)), np.zeros(3)
     poses = POSES[:1] + POSES[1:] * laps
     trajectory = rest_to_rest(poses, np.arange(len(poses)) * leg)
     law = MPC(dynamics, *gains(ComputedTorque, dynamics, none, 12.0, 1.0), config=MPCSettings(budget=10.0))
@@ -74,23 +57,21 @@ def closed_loop(leg: float, laps: int) -> dict[str, Any]:
     law.advance = measured  # type: ignore[method-assign]
     plant = Plant(dynamics, PlantSettings(step=1.0 / RATE), q0=poses[0])
     run = simulate(plant, law, lambda t: Reference(*trajectory.sample(t), none), trajectory.duration)
-    wall, cpu = 1e3 * np.array(law.solve_times), 1e3 * np.array(busy)
     error = np.sqrt(np.mean((run.q - run.reference) ** 2, axis=0))
     saturated = np.mean(np.abs(run.effort) > 0.999 * plant.effort_limit)
-    named = {"median": 50.0, "p99": 99.0, "p99.9": 99.9, "greatest": 100.0}
     return {
         "leg [s]": leg,
-        "solutions": len(wall),
+        "solutions": len(law.solve_times),
         "efforts at a limit [%]": 100.0 * float(saturated),
         "RMS error": error.tolist(),
-        "solve time [ms]": {name: float(np.percentile(wall, at)) for name, at in named.items()},
-        "of it on the processor [ms]": {name: float(np.percentile(cpu, at)) for name, at in named.items()},
+        "solve time [ms]": percentiles(law.solve_times),
+        "of it on the processor [ms]": percentiles(busy),
     }
 
 
 def problems() -> dict[str, tuple[str, Any, Any, Any, float, int, Any]]:
     """Name → URDF, start, goal, weights of the end, duration, steps, effort limit."""
-    prr, two = (Path(find(f"urdf/{name}.urdf")).read_text(encoding="utf-8") for name in ("prr", "two_link"))
+    prr, two = ((ROOT / f"urdf/{name}.urdf").read_text(encoding="utf-8") for name in ("prr", "two_link"))
     # Pinocchio takes a continuous joint for a point on the circle; here the joints are angles.
     turned = '<limit lower="-99" upper="99" velocity="99" effort="99"/></joint>'
     two = re.sub('"continuous"(.*?)</joint>', rf'"revolute"\1{turned}', two, flags=re.DOTALL)
@@ -104,23 +85,19 @@ def problems() -> dict[str, tuple[str, Any, Any, Any, float, int, Any]]:
             *(2.0, 100, [15.0, 7.0]),
         ),
     }
-    models = [Path(prefix, "cmeel.prefix", "share", "example-robot-data", "robots") for prefix in sys.path]
-    models = [folder for folder in models if folder.is_dir()]
-    if not models:
+    if "panda" not in (known := arms()):
         return found
-    panda = (models[0] / "panda_description/urdf/panda.urdf").read_text(encoding="utf-8")
-    panda = re.sub(r'(<joint name="panda_finger_joint\d" type=)"prismatic"', r'\1"fixed"', panda)
     start = np.concatenate(([0.0, -0.8, 0.0, -2.4, 0.0, 1.6, 0.8], np.zeros(7)))
     goal = np.concatenate(([1.2, 0.3, -0.4, -1.5, 0.5, 2.2, -0.3], np.zeros(7)))
     limit = [87.0] * 4 + [12.0] * 3
     found["Panda, reach in 0.6 s"] = (
-        *(re.sub(r"<mimic[^>]*>", "", panda), start, goal, [1e4] * 7 + [1e2] * 7),
+        *(known["panda"], start, goal, [1e4] * 7 + [1e2] * 7),
         *(0.6, 60, limit),
     )
     return found
 
 
-def beside_crocoddyl(repeats: int) -> tuple[list[Solved], str]:
+def beside_crocoddyl(repeats: int) -> tuple[list[dict[str, Any]], str]:
     """Each problem by each solver, and which Crocoddyl that was."""
     found, version = [], ""
     for name, (urdf, start, goal, weights, duration, steps, limit) in problems().items():
@@ -146,42 +123,24 @@ def beside_crocoddyl(repeats: int) -> tuple[list[Solved], str]:
         for kind, runs in results.items():
             taken, costs = 1e3 * statistics.median(seconds for _, seconds in runs[1:]), runs[-1][0]
             soon = next((index + 1 for index, cost in enumerate(costs) if cost <= good), None)
-            found.append(
-                Solved(name, kind, taken, len(costs), costs[-1], None if soon is None else taken * soon / len(costs))
-            )
+            row = {"problem": name, "solver": kind, "time [ms]": taken, "iterations": len(costs)}
+            row |= {"ms an iteration": taken / len(costs), "cost": costs[-1]}
+            found.append(row | {"ms to 1 % of the best": None if soon is None else taken * soon / len(costs)})
     return found, version
 
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    parser = options(__doc__)
     parser.add_argument("--repeats", type=int, default=9, help="solutions of each problem (default: %(default)s)")
     parser.add_argument("--laps", type=int, default=10, help="laps of the closed loop (default: %(default)s)")
     args = parser.parse_args()
     loops = [closed_loop(leg, args.laps) for leg in (0.6, 0.4)]
     solved, version = beside_crocoddyl(args.repeats)
-    if args.json:
-        print(json.dumps({"mpc": loops, "solvers": [s._asdict() for s in solved], "crocoddyl": version}, indent=2))
-        return
-    console = Console(width=110)
-    table = Table("mpc, PRR arm at 500 Hz, solved at 100 Hz", *(f"{loop['leg [s]']:g} s a leg" for loop in loops))
-    for row in ("solutions", "efforts at a limit [%]"):
-        table.add_row(row.replace("[", r"\["), *(f"{loop[row]:.3g}" for loop in loops))
-    table.add_row(r"RMS error \[m, rad, rad]", *(" ".join(f"{e:.2g}" for e in loop["RMS error"]) for loop in loops))
-    for row in ("solve time [ms]", "of it on the processor [ms]"):
-        for name in loops[0][row]:
-            table.add_row(f"{row}, {name}".replace("[", r"\["), *(f"{loop[row][name]:.2f}" for loop in loops))
-    console.print(table)
-    table = Table("problem", "solver", "time [ms]", "iterations", "ms an iteration", "cost", "ms to 1 % of the best")
-    for s in solved:
-        table.add_row(s.problem, s.solver, f"{s.milliseconds:.2f}", str(s.iterations),
-                      f"{s.milliseconds / s.iterations:.3f}", f"{s.cost:.6g}",
-                      "never" if s.soon is None else f"{s.soon:.2f}")  # fmt: skip
-    console.print(table)
-    console.print(
-        f"Crocoddyl {version}, one thread" if version else "Crocoddyl is not installed: pip install crocoddyl"
+    title = (
+        f"Beside Crocoddyl {version}, one thread" if version else "Crocoddyl is not installed: pip install crocoddyl"
     )
+    report({"mpc, PRR arm at 500 Hz, solved at 100 Hz": loops, title: solved}, args.json)
 
 
 if __name__ == "__main__":

@@ -54,7 +54,7 @@ EQUIVALENT = Path(__file__).with_name("mutants_equivalent.yaml")
 ROOMS = {
     "loop": (
         "control/core/*.c control/loop.c control/loop.py control/step.py control/limits.py control/faults/*.py "
-        "control/reference/*.py",
+        "control/motion/following.py control/motion/streams.py",
         "test_control_[!ct]*.py test_control_chunks.py test_control_con[st]*.py test_control_tool_*.py "
         "test_control_trajectory.py",
     ),
@@ -85,15 +85,13 @@ FIRST = {
     "dry_run": "safety",
     "faults": "fault_table recurrence holding safety reactions consistency",
     "following": "action_goal behaviour speed_scaling",
-    "holding": "holding gains",
-    "limits": "limits motion_limits safety",
+    "limits": "holding motion_limits gains safety",
     "loop": "loop action_goal recurrence limits",
     "references": "action_goal stopping stream_velocity speed_scaling seam servo trajectory chunks motion_limits",
     "sampling": "sampling gains",
     "states": "stream_velocity sampling recurrence",
-    "step": "step step_export",
-    "stream_velocity": "stream_velocity",
-    "tolerances": "action_goal",
+    "step": "step limits step_export",
+    "streams": "stream_velocity tool_stream",
     "tool": "tool_stream tool_laws tool_figures tool_motion",
     "trajectory": "trajectory seam action_goal motion_limits limits stopping",
 }

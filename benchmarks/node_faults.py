@@ -12,7 +12,6 @@ that swings.
 
 from __future__ import annotations
 
-import argparse
 import os
 import signal
 import sys
@@ -24,8 +23,8 @@ from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 import numpy as np
+from common import options, report
 from drives import ROOT, Drives
-from faults import console
 from node_cell import (
     BREAKS,
     LASTS,
@@ -675,20 +674,21 @@ def outcomes(scenarios: Iterable[Scenario] = SCENARIOS) -> Iterator[tuple[Scenar
 
 def main() -> None:
     """Inject the faults, and print what became of them."""
-    from rich.table import Table
-
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = options(__doc__)
     parser.add_argument("--around", action="store_true", help="faults around the loop")
     given = parser.parse_args()
-    table = Table("fault", "answer", "after", "speed", "step", "stops", "back")
+    rows = []
     for scenario, found in outcomes(SCENARIOS if given.around else campaign()):
-        after = "" if np.isnan(found.detected) else f"{1e3 * found.detected:.0f} ms"
         name = f"{scenario.row}: {scenario.variant}" if scenario.variant else scenario.row
-        table.add_row(
-            name, found.answer, after, f"{found.speed:.2f}", f"{found.step:.2f}", f"{found.struck}", found.back
-        )
+        rows.append(
+            {
+                "fault": name, "answer": found.answer, "after [ms]": 1e3 * found.detected, "speed": found.speed,
+                "step": found.step, "stops": found.struck, "back": found.back,
+            }
+        )  # fmt: skip
         print(f"{name}: {found}", file=sys.stderr, flush=True)
-    console().print(table, "speed in velocity limits, step of the effort from one command to the next in effort limits")
+    title = "Speeds in velocity limits, steps of the effort from one command to the next in effort limits"
+    report({title: rows}, given.json)
 
 
 if __name__ == "__main__":

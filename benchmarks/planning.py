@@ -13,15 +13,16 @@ as Drake does.
 
 from __future__ import annotations
 
-import argparse
-import json
 import re
 import site
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
+from common import PRR, options, report
 
 STEPS = 20
 SOFT = "effort, soft end"  # as Crocoddyl states it: a weighted end, no limits of position and speed
@@ -29,32 +30,26 @@ LIFTED, WEIGHTS, BRIEF = np.array([0.3, -1.83, -0.12]), [1e6] * 3 + [1e4] * 3, 0
 HOME, PICK = np.zeros(3), np.array([0.0, -1.83, -0.12])
 
 
-@dataclass(frozen=True)
-class Row:
-    """One solver on one problem."""
-
-    problem: str
-    solver: str
-    milliseconds: float
-    solved: bool
-    duration: float  # of the motion [s]
-    cost: float  # as its own quadrature has it
-    error: float | None  # of the efforts between the points, over their limit; None where nobody looked
+def row_of(problem: str, solver: str, seconds: list[float], found: Any) -> dict[str, Any]:
+    """One solver on one problem; the error is that of the efforts between the points, over their limit."""
+    return {
+        "problem": problem, "solver": solver, "time [ms]": 1e3 * median(seconds), "solved": bool(found.solved),
+        "T [s]": found.duration, "cost": found.cost, "error": getattr(found, "dynamics_error", None),
+    }  # fmt: skip
 
 
-def ours(repeats: int) -> list[Row]:
+def ours(repeats: int) -> list[dict[str, Any]]:
     """Every method of this package."""
     import robodyn_ros as rd
-    from robodyn_ros.assets import find
     from robodyn_ros.control import point_to_point
     from robodyn_ros.planning import time_scaling
     from robodyn_ros.planning.collocation.collocation import CollocationSettings, plan
     from robodyn_ros.planning.cost import Effort, MinimumTime, Tracking
     from robodyn_ros.planning.problem import JointGoal, MotionLimits, Problem
 
-    dynamics = rd.create_dynamics("rnea", rd.load_robot(find("urdf/prr.urdf")))
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(PRR))
     quintic = point_to_point(dynamics, HOME, PICK, share=0.9)
-    rows = [Row("minimum time", "quintic (point_to_point)", np.nan, True, quintic.duration, quintic.duration, None)]
+    rows = [{"problem": "minimum time", "solver": "quintic (point_to_point)", "T [s]": quintic.duration}]
     unlimited = np.full(3, np.inf)
     free = replace(MotionLimits.of(dynamics.robot), lower=-unlimited, upper=unlimited, velocity=unlimited)
     soft = Effort() + Tracking([*LIFTED, 0.0, 0.0, 0.0], np.zeros(6), QT=WEIGHTS)
@@ -68,64 +63,46 @@ def ours(repeats: int) -> list[Row]:
             for refinements, note in ((0, f", {STEPS} intervals"), (8, "")):
                 config = CollocationSettings(scheme=scheme, intervals=STEPS, refinements=refinements, time_limit=300.0)
                 found = [plan(problem, config) for _ in range(repeats)]
-                solved = found[0].solved or (refinements == 0 and "between the points" in found[0].reason)
-                time = 1e3 * median(one.solve_time for one in found)
-                rows.append(
-                    Row(name, scheme + note, time, solved, found[0].duration, found[0].cost, found[0].dynamics_error)
-                )
+                row = row_of(name, scheme + note, [one.solve_time for one in found], found[0])
+                row["solved"] |= refinements == 0 and "between the points" in found[0].reason
+                rows.append(row)
     try:
         found = [time_scaling.plan(least["minimum time"]) for _ in range(repeats)]
     except rd.ConfigurationError:
         return rows
-    time = 1e3 * median(one.solve_time for one in found)
-    rows.append(
-        Row(
-            "minimum time",
-            "time scaling, straight way",
-            time,
-            found[0].solved,
-            found[0].duration,
-            found[0].cost,
-            found[0].dynamics_error,
-        )
-    )
+    rows.append(row_of("minimum time", "time scaling, straight way", [one.solve_time for one in found], found[0]))
     return rows
 
 
-def drakes(repeats: int) -> list[Row]:
+def drakes(repeats: int) -> list[dict[str, Any]]:
     """Drake, if it is there."""
     from drake_problem import Drake
 
     import robodyn_ros as rd
-    from robodyn_ros.assets import find
 
-    path = find("urdf/prr.urdf")
-    robot = rd.load_robot(path)
+    robot = rd.load_robot(PRR)
     limits = robot.lower, robot.upper, 0.9 * robot.velocity_limit, 0.9 * robot.effort_limit
     try:
-        drake = Drake(Path(path).read_text(encoding="utf-8"))
+        drake = Drake(PRR.read_text(encoding="utf-8"))
     except ImportError:
         return []
     rows = []
     for name, duration in (("minimum time", None), ("effort in 1 s", 1.0)):
         for kind in ("Snopt", "Ipopt"):
             found = [drake.solve(kind, HOME, PICK, limits, STEPS, duration) for _ in range(repeats)]
-            one, time = found[0], 1e3 * median(answer.seconds for answer in found)
             title = f"Drake, {kind}, {STEPS} intervals"
-            rows.append(Row(name, title, time, one.solved, one.duration, one.cost, None))
+            rows.append(row_of(name, title, [answer.seconds for answer in found], found[0]))
     return rows
 
 
-def crocoddyls(repeats: int) -> list[Row]:
+def crocoddyls(repeats: int) -> list[dict[str, Any]]:
     """Crocoddyl, if it is there."""
     from crocoddyl_problem import Crocoddyl
 
     import robodyn_ros as rd
-    from robodyn_ros.assets import find
 
-    path = find("urdf/prr.urdf")
-    robot, steps = rd.load_robot(path), 60
-    urdf = re.sub(r"<visual.*?</visual>", "", Path(path).read_text(encoding="utf-8"), flags=re.DOTALL)
+    robot, steps = rd.load_robot(PRR), 60
+    urdf = re.sub(r"<visual.*?</visual>", "", PRR.read_text(encoding="utf-8"), flags=re.DOTALL)
     goal, guess = [*LIFTED, 0.0, 0.0, 0.0], np.tile([196.2, 0.0, 0.0], (steps, 1))
     try:
         solver = Crocoddyl(urdf, np.zeros(6), goal, WEIGHTS, BRIEF, steps, 0.9 * robot.effort_limit)
@@ -134,34 +111,24 @@ def crocoddyls(repeats: int) -> list[Row]:
     rows = []
     for kind in ("BoxDDP", "BoxFDDP"):
         found = [solver.solve(kind, guess, 300) for _ in range(repeats)]
-        time = 1e3 * median(seconds for _, seconds in found)
-        solved, cost = len(found[0][0]) < 300, 2.0 * found[0][0][-1]
-        rows.append(Row(SOFT, f"Crocoddyl, {kind}, {steps} steps", time, solved, BRIEF, cost, None))
+        costs = found[0][0]
+        one = SimpleNamespace(solved=len(costs) < 300, duration=BRIEF, cost=2.0 * costs[-1])
+        rows.append(row_of(SOFT, f"Crocoddyl, {kind}, {steps} steps", [seconds for _, seconds in found], one))
     return rows
 
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser = options(__doc__)
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument(
-        "--also", type=Path, action="append", default=[], help="site-packages to search last; again for more"
-    )
-    parser.add_argument("--json", action="store_true")
+    text = "site-packages to search last; again for more"
+    parser.add_argument("--also", type=Path, action="append", default=[], help=text)
     args = parser.parse_args()
     for folder in args.also:
         site.addsitedir(str(folder))
-    rows = sorted([*ours(args.repeats), *drakes(args.repeats), *crocoddyls(args.repeats)], key=lambda row: row.problem)
-    if args.json:
-        print(json.dumps([asdict(row) for row in rows], indent=2).replace("NaN", "null"))
-        return
-    print("PRR arm, HOME to PICK at rest, 90 % of the limits of speed and effort\n")
-    print(f"{'problem':<16} {'solver':<52} {'time [ms]':>10} {'T [s]':>8} {'cost':>9} {'error':>7}")
-    for row in rows:
-        error = "" if row.error is None else f"{row.error:.1%}"
-        time = "" if np.isnan(row.milliseconds) else f"{row.milliseconds:.0f}"
-        state = "" if row.solved else "  not solved"
-        print(f"{row.problem:<16} {row.solver:<52} {time:>10} {row.duration:>8.4f} {row.cost:>9.5g} {error:>7}{state}")
+    rows = [*ours(args.repeats), *drakes(args.repeats), *crocoddyls(args.repeats)]
+    title = "PRR arm, HOME to PICK at rest, 90 % of the limits of speed and effort"
+    report({title: sorted(rows, key=lambda row: row["problem"])}, args.json)
 
 
 if __name__ == "__main__":

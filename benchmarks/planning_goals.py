@@ -20,32 +20,25 @@ Needs the extras of the tests.
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 from collections import Counter
-from pathlib import Path
 from time import thread_time
 from typing import Any
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "test"))
-
-from industrial import urdfs
+from common import PRR, options, report, urdfs
 
 import robodyn_ros as rd
 from robodyn_ros.kinematics import Kinematics
-from robodyn_ros.kinematics.workspace import random_positions
 from robodyn_ros.planning.collocation.collocation import CollocationSettings, plan
 from robodyn_ros.planning.cost import MinimumTime
 from robodyn_ros.planning.plan import Plan
 from robodyn_ros.planning.problem import Goal, JointGoal, Problem, ToolGoal
 from robodyn_ros.planning.time_scaling import METHOD
 from robodyn_ros.robot import Robot
+from robodyn_ros.robot.configuration import random_positions
 from robodyn_ros.robot.robot import tip
 
-PRR = Path(__file__).parents[1] / "urdf" / "prr.urdf"
 ARMS = {"prr": "", "ur5": "ur5_robot", "panda": "panda"}
 BUSY = 12.0
 """Ratio of the time by the clock that a search may take to the CPU time that it should take."""
@@ -90,40 +83,29 @@ def measure(name: str, count: int, seed: int, limit: float) -> dict[str, Any]:
         "straight": straight,
         "late": late,
         "reasons": dict(reasons.most_common()),
-        "median": float(np.median(seconds)),
-        "p95": float(np.percentile(seconds, 95)),
-        "greatest": float(np.max(seconds)),
-        "good": solved >= SHARE * (count - told),
+        "median [s]": float(np.median(seconds)),
+        "95 % [s]": float(np.percentile(seconds, 95)),
+        "greatest [s]": float(np.max(seconds)),
+        "as promised": solved >= SHARE * (count - told),
     }
 
 
 def main() -> int:
     """Run and report."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options(__doc__)
     parser.add_argument("--arms", nargs="+", default=list(ARMS), choices=list(ARMS))
     parser.add_argument("--goals", type=int, default=200, help="of each arm")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--time", type=float, default=5.0, help="that a plan may take [s]")
-    parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
-    rows = []
-    heads: dict[str, int] = {"arm": 8, "goals": 6, "possible": 10, "solved": 8, "optimal": 9, "straight": 10, "late": 6}
-    heads |= {"median": 9, "95 %": 8}
-    if not args.json:
-        print("".join(f"{head:>{width}}" for head, width in heads.items()) + "  greatest")
-    for name in args.arms:
-        row = measure(name, args.goals, args.seed, args.time)
-        rows.append(row)
-        if not args.json:
-            figures = f"{row['goals']:>6}{row['possible']:>10}{row['solved']:>8}{row['optimal']:>9}"
-            figures += f"{row['straight']:>10}{row['late']:>6}"
-            times = f"{row['median']:>7.2f} s{row['p95']:>6.2f} s{row['greatest']:>8.2f} s"
-            print(f"{name:>8}{figures}{times}{'' if row['good'] else '  NOT as promised'}", flush=True)
-            for reason, number in row["reasons"].items():
-                print(f"    {number:>4} × {reason}")
-    if args.json:
-        print(json.dumps(rows, indent=2))
-    return 0 if all(row["good"] for row in rows) else 1
+    rows = [measure(name, args.goals, args.seed, args.time) for name in args.arms]
+    reasons = [
+        {"arm": row["arm"], "goals": number, "reason": reason}
+        for row in rows
+        for reason, number in row.pop("reasons").items()
+    ]
+    report({"Goals": rows, "Reasons of those that are not solved": reasons}, args.json)
+    return 0 if all(row["as promised"] for row in rows) else 1
 
 
 if __name__ == "__main__":

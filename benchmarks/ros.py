@@ -23,10 +23,7 @@ where the system permits it.
 
 from __future__ import annotations
 
-import argparse
 import gc
-import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -39,11 +36,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from common import PRR, memory_of, options, percentiles, processor_time, report, urdfs
 
 from robodyn_ros.cli.processes import joined
 from robodyn_ros.nodes.common.executor import announce_often
 
-ROOT = Path(__file__).parents[1]
 RATE = 500.0
 """Of the simulation's states in the soak [Hz]."""
 
@@ -100,14 +97,6 @@ KINDS = {
 """How the controller's process is disturbed."""
 
 
-def percentiles(trips: list[float]) -> dict[str, float]:
-    """Of times in [s], in [ms]."""
-    values = 1e3 * np.array(trips)
-    named = {"median": 50.0, "p99": 99.0, "p99.9": 99.9}
-    found = {name: float(np.percentile(values, percent)) for name, percent in named.items()}
-    return found | {"greatest": float(values.max())}
-
-
 @contextmanager
 def in_the_graph() -> Iterator[tuple[Any, Any]]:
     """A node of this process, and the executor that runs it."""
@@ -147,15 +136,9 @@ def running(commands: dict[str, list[str]]) -> Iterator[dict[str, int]]:
 
 def urdf_of(arm: str) -> Path:
     """The URDF of an arm."""
-    if arm == "prr":
-        return ROOT / "urdf/prr.urdf"
-    sys.path.insert(0, str(ROOT / "test"))
-    from industrial import urdfs
-
-    if arm not in urdfs():
+    if arm != "prr" and arm not in urdfs():
         raise SystemExit(f"{arm}: the package example-robot-data is not installed")
-    found: Path = urdfs()[arm]
-    return found
+    return PRR if arm == "prr" else urdfs()[arm]
 
 
 def positions_of(arm: str) -> tuple[list[str], list[float]]:
@@ -275,12 +258,6 @@ def disturbed(rate: float, duration: float) -> dict[str, Any]:
     return found
 
 
-def processor_time(pid: int) -> float:
-    """Time that all threads of a process have computed [s]."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
 def soak(duration: float, options: list[str]) -> dict[str, Any]:
     """Simulator and controller for a while: periods of the commands, latency, memory."""
     from diagnostic_msgs.msg import DiagnosticArray
@@ -288,11 +265,7 @@ def soak(duration: float, options: list[str]) -> dict[str, Any]:
 
     from robodyn_ros.nodes.common.scheduling import Scheduling, SchedulingSettings, declare_scheduling
 
-    def memory(pid: int) -> float:
-        text = Path(f"/proc/{pid}/status").read_text()
-        return int(text.split("VmRSS:")[1].split()[0]) / 1024.0
-
-    given = ("--ros-args", "-p", f"robot_description:={ROOT / 'urdf/prr.urdf'}")
+    given = ("--ros-args", "-p", f"robot_description:={PRR}")
     wiring = ("-p", "thread_priority:=50", "-r", "commands:=controller/commands")
     simulator = ["-m", "robodyn_ros.nodes.start", "simulator", *given, *wiring]
     controller = ["-m", "robodyn_ros.nodes.start", "controller", *given, "-p", "use_sim_time:=true", *options]
@@ -318,13 +291,13 @@ def soak(duration: float, options: list[str]) -> dict[str, Any]:
         with ThreadPoolExecutor(2) as threads:
             gc.collect()
             gc.freeze()
-            first, begin = memory(pids["controller"]), time.monotonic()
+            first, begin = memory_of(pids["controller"]) / 1024.0, time.monotonic()
             commands = threads.submit(meter.measure, "controller", RATE, duration)
             sleeper = threads.submit(sleep_lateness, RATE, duration, settings.thread_priority)
             while (left := begin + duration - time.monotonic()) > 0.0:
                 executor.spin_once(timeout_sec=min(left, 0.1))
             times, floor = commands.result()[0], sleeper.result()
-        last = memory(pids["controller"])
+        last = memory_of(pids["controller"]) / 1024.0
     late = np.diff(times) - 1.0 / RATE
     values = [{item.key: item.value for item in status.values} for status in said]
     latencies = [float(value["latency p99 [ms]"]) for value in values]
@@ -347,7 +320,7 @@ def starts(count: int) -> dict[str, Any]:
     """How soon a controller that starts sends its first command, and how long its imports alone take [s]."""
     from sensor_msgs.msg import JointState
 
-    given = ("--ros-args", "-p", f"robot_description:={ROOT / 'urdf/prr.urdf'}")
+    given = ("--ros-args", "-p", f"robot_description:={PRR}")
     simulator = ["-m", "robodyn_ros.nodes.start", "simulator", *given, "-r", "commands:=controller/commands"]
     controller = ["-m", "robodyn_ros.nodes.start", "controller", *given, "-p", "use_sim_time:=true"]
     found: dict[str, list[float]] = {"imports [s]": [], "first command [s]": []}
@@ -371,28 +344,20 @@ def starts(count: int) -> dict[str, Any]:
     return {what: {"median": float(np.median(times)), "all": times} for what, times in found.items()}
 
 
-def table(found: dict[str, Any]) -> str:
-    """For people."""
-    lines = [f"{'':10} {'node':12} {'median':>8} {'p99':>8} {'p99.9':>8} {'greatest':>9}   answered, processor   [ms]"]
+def rows_of(found: dict[str, Any]) -> list[dict[str, Any]]:
+    """Rows of times [ms]; below the nodes the ratios of each to the echo, if there is one."""
+    rows = []
     for rate, nodes in found.items():
-        if rate in KINDS.values():
-            lines.append(rate)
-        for node, values in nodes.items():
-            figures = f"{values['median']:8.3f} {values['p99']:8.3f} {values['p99.9']:8.3f} {values['greatest']:9.3f}"
-            answered = f"{values['answered']} of {values['sent']}"
-            where = "" if rate in KINDS.values() else rate
-            lines.append(f"{where:10} {node:12} {figures}   {answered}, {values['processor [µs]']:.0f} µs")
+        rows += [{"at": rate, "node": node, **values} for node, values in nodes.items()]
         for node in [name for name in nodes if name != "echo"] if "echo" in nodes else ():
             ratios = {key: nodes[node][key] / nodes["echo"][key] for key in ("median", "p99", "processor [µs]")}
-            figures = f"{ratios['median']:8.2f} {ratios['p99']:8.2f}"
-            lines.append(f"{rate:10} {node + ' / echo':19} {figures}   processor {ratios['processor [µs]']:.2f}")
-    return "\n".join(lines)
+            rows.append({"at": rate, "node": f"{node} / echo", **ratios})
+    return rows
 
 
-def main() -> int:
-    """See the module."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", action="store_true", help="print JSON")
+def main() -> None:
+    """Measure and print."""
+    parser = options(__doc__)
     parser.add_argument("--rate", type=float, nargs="+", default=[500.0, 1000.0, 2000.0], help="of the states [Hz]")
     parser.add_argument("--duration", type=float, default=20.0, help="of each node at each rate [s]")
     parser.add_argument("--soak", type=float, metavar="SECONDS", help="the PRR arm in simulation for so long instead")
@@ -403,29 +368,19 @@ def main() -> int:
     parser.add_argument("--python", action="store_true", help="a controller with its loop in Python, too")
     parser.add_argument("--arm", choices=ARMS, default="prr", help="the arm of the controllers")
     parser.add_argument("--law", nargs="+", metavar="LAW", help="the laws of the controllers, one after the other")
-    arguments = parser.parse_args()
-    if arguments.soak:
-        print(json.dumps(soak(arguments.soak, ["-p", f"realtime:={arguments.realtime}"]), indent=2))
-        return 0
-    if arguments.starts:
-        print(json.dumps(starts(arguments.starts), indent=2))
-        return 0
-    if arguments.disturbed:
-        found = disturbed(1000.0, arguments.duration)
-        print(json.dumps(found, indent=2) if arguments.json else table(found))
-        return 0
-    laws = {law: ["-p", f"controller:={law}"] for law in arguments.law or ()} or {"": []}
-    chosen = {**CONTROLLERS, **(PYTHON if arguments.python else {})}
-    each = {
-        law: compare(arguments.rate, arguments.duration, given, arguments.arm, chosen) for law, given in laws.items()
-    }
-    if arguments.json:
-        print(json.dumps(each if arguments.law else each[""], indent=2))
-        return 0
-    for law, found in each.items():
-        print(f"{law} on {arguments.arm}\n{table(found)}" if law else table(found))
-    return 0
+    args = parser.parse_args()
+    if args.soak:
+        report({"Soak": [soak(args.soak, ["-p", f"realtime:={args.realtime}"])]}, args.json)
+    elif args.starts:
+        report({"From the start [s]": [{"time": what, **row} for what, row in starts(args.starts).items()]}, args.json)
+    elif args.disturbed:
+        report({"Disturbed [ms]": rows_of(disturbed(1000.0, args.duration))}, args.json)
+    else:
+        laws = {law: ["-p", f"controller:={law}"] for law in args.law or ()} or {"the default law": []}
+        chosen = {**CONTROLLERS, **(PYTHON if args.python else {})}
+        each = {law: compare(args.rate, args.duration, given, args.arm, chosen) for law, given in laws.items()}
+        report({f"{law} on {args.arm} [ms]": rows_of(found) for law, found in each.items()}, args.json)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

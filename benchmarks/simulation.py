@@ -13,20 +13,16 @@ called from Python.
 
 from __future__ import annotations
 
-import argparse
-import json
 import statistics
 import time
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
+from common import PRR, in_turns, options, report
 from scipy.integrate import solve_ivp
 
 import robodyn_ros as rd
-from robodyn_ros.assets import find
 from robodyn_ros.errors import ConfigurationError
 from robodyn_ros.simulation import PlantSettings
 from robodyn_ros.simulation.integrators.dop853 import DOP853
@@ -41,23 +37,15 @@ ACROSS = (9.81, 0.0, 0.0)
 HOLDING = np.array([0.5, 0.5, 0.2])
 
 
-class Figure(NamedTuple):
-    """A way to simulate."""
-
-    name: str
-    steps: int  # in one run
-    seconds: float  # that it took
-    error: float | None  # greatest error of a position at the end [rad or m]
-
-    @property
-    def rate(self) -> float:
-        """Steps in a second."""
-        return self.steps / self.seconds
+def row_of(name: str, steps: int, taken: list[float], error: float | None = None) -> dict[str, Any]:
+    """A way to simulate: steps of a run, times of runs [s], and the greatest error of a position at the end."""
+    rate = steps / statistics.median(taken)
+    return {"way": name, "steps/s": rate, "µs a step": 1e6 / rate, "error after 10 s [rad or m]": error}
 
 
-def rollouts(repeats: int) -> list[Figure]:
+def rollouts(repeats: int) -> list[dict[str, Any]]:
     """The integrators, and SciPy's solve_ivp beside them."""
-    dynamics, zero = rd.create_dynamics("rnea", rd.load_robot(find("urdf/prr.urdf")), gravity=ACROSS), np.zeros(3)
+    dynamics, zero = rd.create_dynamics("rnea", rd.load_robot(PRR), gravity=ACROSS), np.zeros(3)
     truth = rollout(dynamics, START, zero, zero, DURATION, 1, DOP853(1e-13)).q[-1]
 
     def ours(name: str) -> Callable[[], tuple[int, np.ndarray]]:
@@ -76,22 +64,16 @@ def rollouts(repeats: int) -> list[Figure]:
     entrants = {name: ours(name) for name in rd.available("integrators") if name != "dop853"}
     entrants["solve_ivp RK45, steps of 1 ms"] = scipy("RK45", max_step=STEP, rtol=1e-3, atol=1e-3)
     entrants["solve_ivp DOP853, rtol 1e-12"] = scipy("DOP853", rtol=1e-12, atol=1e-12)
-    times: dict[str, list[float]] = {name: [] for name in entrants}
     results = {name: run() for name, run in entrants.items()}  # compiles
-    for _ in range(repeats):
-        for name, run in entrants.items():
-            began = time.perf_counter()
-            run()
-            times[name].append(time.perf_counter() - began)
     return [
-        Figure(name, results[name][0], statistics.median(taken), float(np.abs(results[name][1] - truth).max()))
-        for name, taken in times.items()
+        row_of(name, results[name][0], taken, float(np.abs(results[name][1] - truth).max()))
+        for name, taken in in_turns(entrants, repeats).items()
     ]
 
 
-def plants(repeats: int, steps: int = 1000) -> list[Figure]:
+def plants(repeats: int, steps: int = 1000) -> list[dict[str, Any]]:
     """The plants: in one go, step by step, and with a command at every step."""
-    dynamics = rd.create_dynamics("rnea", rd.load_robot(find("urdf/prr.urdf")))
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(PRR))
     hold = dynamics.gravity(HOLDING)
 
     def at_once(plant: PlantBase) -> None:
@@ -125,24 +107,15 @@ def plants(repeats: int, steps: int = 1000) -> list[Figure]:
             began = time.perf_counter()
             way(plant)
             times[name].append(time.perf_counter() - began)
-    return [Figure(name, steps, statistics.median(taken), None) for name, taken in times.items()]
+    return [row_of(name, steps, taken) for name, taken in times.items()]
 
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    parser = options(__doc__)
     parser.add_argument("--repeats", type=int, default=9, help="runs of each (default: %(default)s)")
     args = parser.parse_args()
-    found = [*rollouts(args.repeats), *plants(args.repeats)]
-    if args.json:
-        print(json.dumps([{**figure._asdict(), "rate": figure.rate} for figure in found], indent=2))
-        return
-    table = Table("PRR arm", "steps/s", "µs a step", "error after 10 s [rad or m]")
-    for figure in found:
-        error = "" if figure.error is None else f"{figure.error:.1e}"
-        table.add_row(figure.name, f"{figure.rate:,.0f}", f"{1e6 / figure.rate:.2f}", error)
-    Console(width=100).print(table)
+    report({"PRR arm": [*rollouts(args.repeats), *plants(args.repeats)]}, args.json)
 
 
 if __name__ == "__main__":

@@ -11,9 +11,6 @@ The arm is commanded all the time, at random but within its limits. Linux only, 
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
 import sys
 import time
 from pathlib import Path
@@ -21,8 +18,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+from common import PRR, memory_of, options, processor_time, report
 
-from robodyn_ros.assets import find
 from robodyn_ros.cli.processes import ProcessGroup, joined
 from robodyn_ros.robot import load_robot
 
@@ -38,19 +35,14 @@ DRIFT = 0.01
 
 def main() -> int:
     """Run; exit code 1 if it is not what the README promises."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options(__doc__)
     parser.add_argument("--factor", type=float, default=1.0, help="simulated time per real time")
     parser.add_argument("--rate", type=float, default=1000.0, help="of joint_states [Hz]")
     parser.add_argument("--minutes", type=float, default=1 / 6, help="of simulated time")
-    parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
     with joined() as environment, TemporaryDirectory() as folder, ProcessGroup(environment, Path(folder)) as crew:
         found = measure(crew, args.factor, args.rate, 60.0 * args.minutes)
-    if args.json:
-        print(json.dumps(found, indent=2))
-    else:
-        for name, value in found.items():
-            print(f"{name:<34} {value:.6g}" if isinstance(value, float) else f"{name:<34} {value}")
+    report({"The simulator node": [found]}, args.json)
     good = found["real-time factor / asked"] >= 0.999 and found["memory growth [KiB]"] < GROWTH
     return 0 if good and abs(found["drift of /clock [s]"]) < DRIFT and found["lost time [s]"] == "0" else 1
 
@@ -65,7 +57,7 @@ def measure(crew: ProcessGroup, factor: float, rate: float, duration: float) -> 
 
     from robodyn_ros.nodes.common.messages import seconds
 
-    robot = load_robot(find("urdf/prr.urdf"))
+    robot = load_robot(PRR)
     parameters = {"robot_description": robot.urdf, "state_rate": rate, "real_time_factor": factor, "brake": False}
     member = crew.start("simulator", parameters)
     rclpy.init(args=[])
@@ -86,14 +78,14 @@ def measure(crew: ProcessGroup, factor: float, rate: float, duration: float) -> 
     while not reports or not clocks:
         rclpy.spin_once(node)
     pid, begun = member.process.pid, time.monotonic()
-    processor, memory, first = _processor(pid), [], len(clocks)
+    processor, memory, first = processor_time(pid), [], len(clocks)
     while time.monotonic() - begun < duration / factor:
         rclpy.spin_once(node, timeout_sec=0.1)
         if len(memory) < time.monotonic() - begun:
-            memory.append(_memory(pid))
+            memory.append(memory_of(pid))
             crew.check()
     elapsed = time.monotonic() - begun
-    used = _processor(pid) - processor
+    used = processor_time(pid) - processor
     wall, clock = np.array(clocks[first:]).T
     # The earliest that a message came is what its scheduling did least to: so the drift is that of the least delays.
     late = wall - clock / factor
@@ -114,18 +106,6 @@ def measure(crew: ProcessGroup, factor: float, rate: float, duration: float) -> 
         "lost time [s]": reports[-1]["lost time [s]"],
         "commands taken": int(reports[-1]["commands since start"]),
     }
-
-
-def _processor(pid: int) -> float:
-    """Time on the processor [s]."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def _memory(pid: int) -> int:
-    """Resident memory [KiB]."""
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return int(next(line for line in lines if line.startswith("VmRSS")).split()[1])
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
 """What the laws of the tool achieve: a circle, singular poses, a wall, and a stream that loses messages.
 
     make bench-tool                                 all of it
-    make bench-tool BENCH="--part wall"             one part: circle, singular, wall, stream or pushes
+    make bench-tool BENCH="--part wall"             one part: circle, singular, wall, slide, stream, pushes
     make bench-tool BENCH=--json
 
 The control loop and the plant run in lockstep at 1 kHz, with ideal sensors, without a rate limit of the efforts, so
@@ -27,31 +27,24 @@ laws have the gains of ``FREQUENCY`` and ``STIFFNESS``. Where masses are wrong, 
 
 from __future__ import annotations
 
-import argparse
 import copy
-import json
-import sys
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from common import PRR, options, report, urdfs
 from numpy.typing import NDArray
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 from scipy.interpolate import CubicSpline
 
 import robodyn_ros as rd
-from robodyn_ros.assets import find
 from robodyn_ros.control import ControlLoop, SafetySettings, Trajectory, gains, rest_to_rest
 from robodyn_ros.control.laws.base import Controller
 from robodyn_ros.control.laws.cartesian_impedance import CartesianImpedanceSettings
 from robodyn_ros.control.laws.gains import JointGains
 from robodyn_ros.control.laws.operational_space import OperationalSpaceSettings
 from robodyn_ros.control.laws.tool import ToolLaw
-from robodyn_ros.control.motion.tool_stream import StreamedTool
+from robodyn_ros.control.motion.streams import StreamedTool
 from robodyn_ros.dynamics.parameters import Payload
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.kinematics.inverse.solver import InverseKinematics
@@ -60,9 +53,6 @@ from robodyn_ros.plugins import load
 from robodyn_ros.simulation import Plant, PlantSettings
 from robodyn_ros.simulation.plant.external_forces import Wall
 from robodyn_ros.simulation.plant.mismatch import Mismatch
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "test"))
-from industrial import urdfs
 
 Array = NDArray[np.float64]
 
@@ -133,7 +123,7 @@ HELD = {"ur5_robot": Payload("tool0", 1.0, (0.0, 0.0, 0.05), np.diag([2e-3, 2e-3
 
 def robot_of(arm: str) -> rd.Robot:
     """The PRR arm, or one of the package example-robot-data."""
-    return rd.load_robot(find("urdf/prr.urdf") if arm == "prr" else INSTALLED[arm])
+    return rd.load_robot(PRR if arm == "prr" else INSTALLED[arm])
 
 
 def law_of(name: str, link: str, model: rd.Dynamics, **given: Any) -> Controller:
@@ -361,10 +351,14 @@ def slide(arm: str, friction: float) -> dict[str, Any]:
     }
 
 
-def walls(arms: tuple[str, ...] = ARMS) -> dict[str, list[dict[str, Any]]]:
-    """Forces of the wall [N]."""
-    met = [{"arm": arm, **collide(arm, name, speed)} for arm in arms for name in LAWS for speed in SPEEDS]
-    return {"met": met, "along": [{"arm": arm, **slide(arm, friction)} for arm in arms for friction in FRICTION]}
+def walls(arms: tuple[str, ...] = ARMS) -> list[dict[str, Any]]:
+    """Forces of the wall that is met [N]."""
+    return [{"arm": arm, **collide(arm, name, speed)} for arm in arms for name in LAWS for speed in SPEEDS]
+
+
+def slides(arms: tuple[str, ...] = ARMS) -> list[dict[str, Any]]:
+    """Forces along the wall [N]."""
+    return [{"arm": arm, **slide(arm, friction)} for arm in arms for friction in FRICTION]
 
 
 def stream(arms: tuple[str, ...] = ARMS, names: tuple[str, ...] = TOOL_LAWS) -> list[dict[str, Any]]:
@@ -453,109 +447,39 @@ def pushes(arms: tuple[str, ...] = tuple(PUSHED), names: tuple[str, ...] = HOLDI
                 ]  # fmt: skip
                 found = [push(arm, name, way, safety) for way in held]
                 row: dict[str, Any] = {"arm": arm, "law": name, "force": force, "overload": DIRECTIONS - len(held)}
-                row |= {key: [float(each[key]) for each in found] for key in ("moved", "speed", "end")}
-                rows.append(row | {"faults": [each["fault"] for each in found if each["fault"]]})
+                row |= {"least moved": min((each["moved"] for each in found), default=None)}
+                row |= {key: max((each[key] for each in found), default=None) for key in ("moved", "speed", "end")}
+                faults = [each["fault"].split()[0] for each in found if each["fault"]]
+                rows.append(row | {"faults": len(faults), "kinds": ", ".join(sorted(set(faults)))})
     return rows
 
 
-def table(title: str, columns: list[str], rows: list[list[str]], out: Console) -> None:
-    """Print rows of text; in the first column, what is the same as above is left out."""
-    found, above = Table(box=None, pad_edge=False), ""
-    for column in columns:
-        found.add_column(column, justify="left" if column in ("arm", "pose", "law", "damping") else "right")
-    for first, *others in rows:
-        found.add_row("" if first == above else first, *others)
-        above = first
-    out.print(escape(title), highlight=False)
-    out.print(found)
-    out.print()
-
-
-def show_circle(rows: list[dict[str, Any]], out: Console) -> None:
-    """Print it."""
-    columns = ["arm", "law", "model right", f"masses {WRONG:.0%} wrong"]
-    cells = [[r["arm"], r["law"], *(f"{1e3 * r[key]:.3f} mm" for key in ("matched", "wrong"))] for r in rows]
-    table(f"A circle of {DIAMETER:g} m in diameter in {TURN:g} s: RMS of the tool's distance", columns, cells, out)
-
-
-def show_singular(rows: list[dict[str, Any]], out: Console) -> None:
-    """Print it."""
-    title = f"Singular poses, passed with the model right, with masses {WRONG:.0%} wrong, and held with these:\n"
-    title += "greatest speed of a joint [velocity limits], and effort step in a millisecond [effort limits]"
-    title += ";\nwhere joints and tool end with wrong masses [rad or m], [mm]"
-    columns = ["pose", "law", "damping", "right", "step", "wrong", "step", "holding", "step", "joints", "tool", "fault"]
-    cells = [
-        [r["pose"], r["law"], r["damping"]] + [f"{r[f'{k}_speed']:.2f}" if first else f"{r[f'{k}_step']:.3f}"
-         for k in ("right", "wrong", "hold") for first in (True, False)]
-        + [f"{r['joints_end']:.2f}", f"{1e3 * r['tool_end']:.0f}", r["fault"]] for r in rows
-    ]  # fmt: skip
-    table(title, columns, cells, out)
-
-
-def show_walls(found: dict[str, list[dict[str, Any]]], out: Console) -> None:
-    """Print it."""
-    columns = ["arm", "law", "at", "peak", "v√(k m)", "bounce after 0.5 s", "then"]
-    cells = [
-        [r["arm"], r["law"], f"{r['speed']:.1f} m/s", f"{r['peak']:.0f} N", f"{r['free_peak']:.0f} N",
-         f"{r['bounce']:.2f} N", f"{r['last']:.0f} N"] for r in found["met"]
-    ]  # fmt: skip
-    table(f"A wall of {WALL / 1e3:g} kN/m; v√(k m) is the peak of the arm's effective mass alone", columns, cells, out)
-    columns = ["arm", "friction", "peak of the touch", "greatest difference"]
-    cells = [
-        [r["arm"], f"{r['friction']:g}", f"{r['peak']:.0f} N", f"{r['off']:.3f} N"] for r in found["along"]
-    ]  # fmt: skip
-    table(f"{FORCE:g} N along the wall at {SLIDING:g} m/s, by operational_space", columns, cells, out)
-
-
-def show_stream(rows: list[dict[str, Any]], out: Console) -> None:
-    """Print it."""
-    title = f"Poses at {RATE:g} Hz, {LOST:.0%} lost, the others up to {1e3 * JITTER:g} ms late, beside all in time"
-    columns = ["arm", "law", "RMS", "but for the delay", "greatest", "effort step", "in time"]
-    cells = [
-        [r["arm"], r["law"], *(f"{1e3 * r[key]:.2f} mm" for key in ("rms", "rms_but_late", "greatest")),
-         *(f"{r[key]:.3f}" for key in ("step", "clean_step"))] for r in rows
-    ]  # fmt: skip
-    table(title, columns, cells, out)
-
-
-def show_pushes(rows: list[dict[str, Any]], out: Console) -> None:
-    """Print it."""
-    title = f"A push at the tool along {DIRECTIONS} directions for {HELD_FOR:g} s, all checks on: greatest displacement"
-    title += f" and speed,\ndistance {BACK:g} s later; faults end a case, overloads of a joint are left out"
-    columns = ["arm", "law", "push", "displacement", "speed", "back", "overloads", "faults"]
-    cells = [
-        [r["arm"], r["law"], f"{r['force']:g} N"]
-        + ([f"{1e3 * min(r['moved']):.1f} … {1e3 * max(r['moved']):.1f} mm", f"{max(r['speed']):.2f} m/s",
-            f"{1e3 * max(r['end']):.2f} mm"] if r["moved"] else ["", "", ""])
-        + [str(r["overload"]), "; ".join(sorted({fault.split()[0] for fault in r["faults"]}))
-           + (f" {len(r['faults'])}" if r["faults"] else "0")] for r in rows
-    ]  # fmt: skip
-    table(title, columns, cells, out)
-
-
-PARTS: dict[str, tuple[Callable[[], Any], Callable[[Any, Console], None]]] = {
-    "circle": (circle, show_circle),
-    "singular": (singular, show_singular),
-    "wall": (walls, show_walls),
-    "stream": (stream, show_stream),
-    "pushes": (pushes, show_pushes),
+PARTS: dict[str, tuple[str, Callable[[], Any]]] = {
+    "circle": (f"A circle of {DIAMETER:g} m in diameter in {TURN:g} s: RMS of the tool's distance [m]", circle),
+    "singular": (
+        f"Singular poses, passed with the model right, with masses {WRONG:.0%} wrong, and held with these: greatest "
+        "speed of a joint [velocity limits], effort step in a millisecond [effort limits], and where joints and tool "
+        "end with wrong masses [rad or m], [m]",
+        singular,
+    ),
+    "wall": (f"A wall of {WALL / 1e3:g} kN/m; v√(k m) is the peak of the arm's effective mass alone [N]", walls),
+    "slide": (f"{FORCE:g} N along the wall at {SLIDING:g} m/s, by operational_space [N]", slides),
+    "stream": (f"Poses at {RATE:g} Hz, {LOST:.0%} lost, the others up to {1e3 * JITTER:g} ms late [m]", stream),
+    "pushes": (
+        f"A push at the tool along {DIRECTIONS} directions for {HELD_FOR:g} s, all checks on: greatest displacement "
+        f"[m] and speed [m/s], distance {BACK:g} s later [m]; a fault ends a case, overloads of a joint are left out",
+        pushes,
+    ),
 }
+"""Part → title of its table, and its rows."""
 
 
 def main() -> None:
     """Print what was found."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser = options(__doc__)
     parser.add_argument("--part", choices=list(PARTS), help="one part; all unless given")
-    parser.add_argument("--json", action="store_true", help="print JSON")
     args = parser.parse_args()
-    found = {}
-    for part in [args.part] if args.part else PARTS:
-        measure, show = PARTS[part]
-        found[part] = measure()
-        if not args.json:
-            show(found[part], Console(width=130))
-    if args.json:
-        print(json.dumps(found))
+    report({title: rows() for part, (title, rows) in PARTS.items() if args.part in (None, part)}, args.json)
 
 
 if __name__ == "__main__":

@@ -14,8 +14,8 @@ double tool_trial(Core* c, CoreSettings* settings, const double* q, int64_t mess
   struct timespec begin, end;
   int64_t next = 0;
   c->settings = settings;
-  m->active = 0; m->time = 0; m->tool.delay = 0;
-  hold_at(&m->references, q, INFINITY);
+  m->active = 0; m->tool.delay = 0;
+  start(m, 0, q);
   for (int64_t k = 0; k < periods; ++k) {
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
     for (; next < messages && times[next] <= m->time; ++next)

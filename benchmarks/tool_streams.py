@@ -20,27 +20,20 @@ settings are the node's defaults, but at edges, where the tool has 0.25 m/s and 
 
 from __future__ import annotations
 
-import argparse
 import ctypes
-import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from common import PRR, options, report, urdfs
 from numpy.typing import NDArray
+from truth import Pinocchio, pinocchio
 
 import robodyn_ros as rd
-from robodyn_ros.assets import find
 from robodyn_ros.control.core_library import CODES, Core, core_structs
 from robodyn_ros.control.faults.settings import SafetySettings
-from robodyn_ros.control.motion.tool_stream import StreamedTool, StreamSettings
+from robodyn_ros.control.motion.streams import StreamedTool, StreamSettings
 from robodyn_ros.kinematics import so3
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "test"))
-from arms import random_robot
-from industrial import urdfs
-from truth import Pinocchio, pinocchio
 
 Array = NDArray[np.float64]
 
@@ -55,7 +48,7 @@ POSES = {
 }
 ARMS = tuple(name for name in POSES if name in ("prr", "chain") or name in INSTALLED)
 KINDS = ("within reach", "beyond reach", "behind the base", "1 km", "turned by π")
-EDGE = {"speed": 0.25, "acceleration": 2.0}
+EDGE = {"speed": (0.25, 2.0), "acceleration": (2.0, 20.0)}
 AWAY, BACK, EVERY = 2.5, 12.0, 0.02
 """How long a target is kept, and the first pose after it, and the time between two messages [s]."""
 SPEED, RADIUS, RATES = 0.15, 0.0978, (10.0, 20.0, 30.0, 100.0)
@@ -63,11 +56,18 @@ FASTEST = 3.0
 """Velocity limit of a joint that has none [rad/s] or [m/s]."""
 
 
+def chain() -> str:
+    """The URDF of a chain of seven joints, drawn at random."""
+    from arms import random_robot  # of the tests, whose folder is on the path by now
+
+    return random_robot(5, 7, branching=0.0)
+
+
 class Bench:
     """An arm that is where its reference is."""
 
-    def __init__(self, name: str, dt: float, **settings: float) -> None:
-        text = find("urdf/prr.urdf") if name == "prr" else INSTALLED.get(name) or random_robot(5, 7, branching=0.0)
+    def __init__(self, name: str, dt: float, **settings: tuple[float, float]) -> None:
+        text = PRR if name == "prr" else INSTALLED.get(name) or chain()
         self.robot, self.dt, self.q = rd.load_robot(text), dt, np.array(POSES[name])
         self.settings, self.tool = StreamSettings(**settings), StreamedTool.of(self.robot)
         n = self.robot.n
@@ -124,10 +124,11 @@ class Bench:
             [turns[:, 2, 1] - turns[:, 1, 2], turns[:, 0, 2] - turns[:, 2, 0], turns[:, 1, 0] - turns[:, 0, 1]]
         )
         settings, found = self.settings, {}
-        for name, rate in (("", np.diff(poses[:, :3, 3], axis=0) / self.dt), ("turn_", angular.T / 2.0 / self.dt)):
-            found[f"{name}speed"] = float(np.linalg.norm(rate, axis=1).max() / getattr(settings, f"{name}speed"))
+        rates = (("", np.diff(poses[:, :3, 3], axis=0) / self.dt), ("turn_", angular.T / 2.0 / self.dt))
+        for k, (name, rate) in enumerate(rates):
+            found[f"{name}speed"] = float(np.linalg.norm(rate, axis=1).max() / settings.speed[k])
             change = np.linalg.norm(np.diff(rate, axis=0), axis=1) / self.dt
-            found[f"{name}acceleration"] = float(change.max() / getattr(settings, f"{name}acceleration"))
+            found[f"{name}acceleration"] = float(change.max() / settings.acceleration[k])
         found["joints"] = float(np.max(np.abs(np.diff(q, axis=0)) / self.dt / self.limit))
         outside = (q < self.robot.lower - 1e-9) | (q > self.robot.upper + 1e-9)
         found["outside"] = float(outside.sum())
@@ -221,8 +222,8 @@ def edges(arm: str) -> list[dict[str, Any]]:
         q, states, _, _ = bench.run(messages, 12.0)
         poses, found = bench.motion(q)
         way = poses[:, :3, 3] - start[:3, 3]
-        row = {"arm": arm, "case": case, "speed [m/s]": found["speed"] * EDGE["speed"]}
-        row |= {"acceleration [m/s²]": found["acceleration"] * EDGE["acceleration"], "joints": found["joints"]}
+        row = {"arm": arm, "case": case, "speed [m/s]": found["speed"] * EDGE["speed"][0]}
+        row |= {"acceleration [m/s²]": found["acceleration"] * EDGE["acceleration"][0], "joints": found["joints"]}
         row["off the line [mm]"] = 1e3 * float(np.linalg.norm(way - np.outer(way @ out, out), axis=1).max())
         rows.append(row | {"stood [s]": float((states == CODES["TOOL_STANDS"]).sum() * bench.dt)})
     return rows
@@ -257,14 +258,13 @@ def circles(arm: str, seed: int) -> list[dict[str, Any]]:
 
 def main() -> None:
     """Print what was found."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser = options(__doc__)
     parser.add_argument("--part", choices=("targets", "edges", "circles"), help="one part; all unless given")
     parser.add_argument("--arm", choices=ARMS, help="one arm; all unless given")
     parser.add_argument("--targets", type=int, default=100, help="how many for each arm")
     parser.add_argument("--seed", type=int, default=1, help="of what is random")
-    parser.add_argument("--json", action="store_true", help="print JSON")
     args = parser.parse_args()
-    found: list[dict[str, Any]] = []
+    found: dict[str, list[dict[str, Any]]] = {}
     for arm in [args.arm] if args.arm else ARMS:
         parts = {
             "targets": lambda arm=arm: [targets(arm, args.targets, args.seed)],
@@ -273,16 +273,8 @@ def main() -> None:
         }
         for part in [args.part] if args.part else parts:
             if part == "targets" or arm in ("prr", "ur5_robot", "panda"):
-                found += parts[part]()
-    if args.json:
-        print(json.dumps(found))
-        return
-    for row in found:
-        print(
-            ", ".join(
-                f"{key} {value:.3f}" if isinstance(value, float) else f"{key} {value}" for key, value in row.items()
-            )
-        )
+                found.setdefault(part, []).extend(parts[part]())
+    report(found, args.json)
 
 
 if __name__ == "__main__":

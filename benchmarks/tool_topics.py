@@ -13,7 +13,6 @@ Pinocchio. All settings are the nodes' defaults. *late* is the time that the way
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tempfile
 import time
@@ -22,12 +21,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from faults import console
+from common import PRR, options, report
 from rich.progress import track
-from rich.table import Table
 from tool_streams import ARMS, INSTALLED, KINDS, POSES, Bench, needed_straight, target
-
-from robodyn_ros.assets import find
 
 AWAY, LONGEST, EVERY = 1.5, 20.0, 0.02
 """How long a target is streamed, how long the way back may take, and the time between two messages [s]."""
@@ -45,7 +41,7 @@ class Topics:
         from sensor_msgs.msg import JointState
         from std_msgs.msg import Float64MultiArray
 
-        urdf = Path(find("urdf/prr.urdf") if arm == "prr" else INSTALLED[arm]).read_text(encoding="utf-8")
+        urdf = (PRR if arm == "prr" else INSTALLED[arm]).read_text(encoding="utf-8")
         self.graph, self.bench = graph, Bench(arm, 2e-3)
         self.names = list(self.bench.robot.joint_names)
         start = dict(zip(self.names, POSES[arm], strict=True))
@@ -109,7 +105,7 @@ class Topics:
         }  # fmt: skip
 
 
-def run(arm: str, law: str, count: int, seed: int) -> list[str]:
+def run(arm: str, law: str, count: int, seed: int) -> dict[str, Any]:
     """A row of the table for an arm."""
     from ros_graph import own_graph
 
@@ -124,17 +120,17 @@ def run(arm: str, law: str, count: int, seed: int) -> list[str]:
             found.append(topics.go(there, home))
             print(f"{arm}: {KINDS[k % len(KINDS)]}: {found[-1]}", file=sys.stderr, flush=True)
     faults = Counter(fault for one in found for fault in one["faults"])
-    return [
-        arm, f"{count}", f"{sum(not one['left'] for one in found)}",
-        f"{sum(one['away'] > 1e3 * ARRIVED for one in found)}",
-        f"{max(one['away'] for one in found):.2f} mm", f"{max(one['late'] for one in found):.2f} s",
-        f"{max(one['speed'] for one in found):.2f}", ", ".join(f"{name}: {n}" for name, n in faults.items()) or "none",
-    ]  # fmt: skip
+    return {
+        "arm": arm, "targets": count, "not left": sum(not one["left"] for one in found),
+        "not back": sum(one["away"] > 1e3 * ARRIVED for one in found),
+        "farthest after [mm]": max(one["away"] for one in found), "late [s]": max(one["late"] for one in found),
+        "joints' speed": max(one["speed"] for one in found), "errors told": dict(faults) or "none",
+    }  # fmt: skip
 
 
 def main() -> None:
     """Send the targets, and print what became of them."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = options(__doc__)
     parser.add_argument(
         "--arms", nargs="+", default=["prr", "panda", "ur5_robot"], choices=sorted(set(ARMS) - {"chain"})
     )
@@ -142,10 +138,8 @@ def main() -> None:
     parser.add_argument("--targets", type=int, default=10, help="of each arm")
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
-    table = Table("arm", "targets", "not left", "not back", "farthest after", "late", "joints' speed", "errors told")
-    for arm in given.arms:
-        table.add_row(*run(arm, given.law, given.targets, given.seed))
-    console().print(table, "speed in velocity limits")
+    rows = [run(arm, given.law, given.targets, given.seed) for arm in given.arms]
+    report({"Targets of the tool over topics; speeds in velocity limits": rows}, given.json)
 
 
 if __name__ == "__main__":

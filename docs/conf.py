@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""How Sphinx makes the site of the documentation: `make docs`.
+"""Configuration of Sphinx, which makes the site of the documentation: `make docs`.
 
 Sphinx, not MkDocs: MkDocs 1 and its Material theme are no longer developed, and Sphinx knows Python objects by itself.
 """
@@ -38,7 +38,7 @@ math_number_all = False
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
-autodoc_use_type_comments = False  # there are none, and looking costs a parse each
+autodoc_use_type_comments = False  # there are none, and each search parses a module
 autodoc_default_options = {"members": True}
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
@@ -63,7 +63,7 @@ pygments_dark_style = "github-dark"
 
 
 def page_language(app, pagename, templatename, context, doctree):
-    """A browser chooses fonts and hyphenation by it."""
+    """Set the language of a Korean page, by which a browser chooses fonts and hyphenation."""
     if "/ko/" in pagename:
         context["language"] = "ko"
 
@@ -75,7 +75,7 @@ told = [monotonic()]
 
 
 def tell(doing, page):
-    """Say which page it is at, after each few seconds: the programs of the pages take minutes."""
+    """Print the page in progress every few seconds: the programs of the pages take minutes."""
     if monotonic() - told[0] > PERIOD:
         told[0] = monotonic()
         print(f"{doing} {page}", file=sys.stderr, flush=True)

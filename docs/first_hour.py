@@ -6,12 +6,11 @@
     docs/first_hour.py                          the tutorial (PRR), then the page of the UR5 and the Panda
     docs/first_hour.py --pages docs/tutorial.md this page only; pages build on each other
 
-The commands and Python blocks are those of the pages, from top to bottom, also those that the tests leave out. What
-runs until Ctrl-C runs in a terminal of its own, until the next command that ends has ended; an address that it prints
-is opened. Questions are answered with yes. A table shows each command, its time and its verdict; the exit code is 1
-unless all went well. It needs Linux, git and the network, as a newcomer does; what needs a sourced ROS 2 is skipped
-without it, and so is a block whose comment says that it needs a thing that a newcomer does not have: a cluster, a
-recording of his own, an arm that runs.
+The program runs the commands and Python blocks of the pages from top to bottom, also those that the tests leave out. A
+command that runs until Ctrl-C has a terminal of its own, until the next command that ends has ended; an address that it
+prints is opened. Questions are answered with yes. A table shows each command, its time and its verdict; the exit code
+is 1 if a command fails. The program needs Linux, git and the network. It skips commands that need a sourced ROS 2 if
+there is none, and blocks whose comment names a thing that a newcomer does not have: a cluster, a recording, an arm.
 """
 
 from __future__ import annotations
@@ -36,30 +35,30 @@ import executed
 
 PAGES = ("docs/tutorial.md", "docs/how-to/ur5-panda.md")
 READY = re.compile(r"(http://\S+)|\d joints, ")
-"""What a program that runs until Ctrl-C says when it has started."""
+"""Output of a program that runs until Ctrl-C, when it has started."""
 
 OF_HIS_OWN = re.compile(r"it needs (an?|two|the real) ")
-"""How the reason begins for which a first hour leaves a block out: ``<!-- not run: it needs a cluster -->``."""
+"""Beginning of the reason for which a first hour leaves a block out: ``<!-- not run: it needs a cluster -->``."""
 
 LONGEST = 900.0
 """Time that a command may take [s]."""
 
 
 class Command(NamedTuple):
-    """What is typed into a terminal."""
+    """A command of a page."""
 
     script: str
     until_told: bool
 
     def told(self) -> str:
-        """Its lines without the texts that it writes into files."""
+        """Its lines, without the texts that it writes into files."""
         return re.sub(
             r"<<'END'\n.*?^END$", "<<'END' …", self.script, flags=re.DOTALL | re.MULTILINE
         ).strip()
 
 
 class Row(NamedTuple):
-    """What came of a command."""
+    """The result of a command."""
 
     command: Command
     seconds: float
@@ -68,7 +67,7 @@ class Row(NamedTuple):
 
 
 def commands(script: str) -> Iterator[Command]:
-    """The commands of a block: one, or one for each that runs until Ctrl-C, with what stands before it."""
+    """The commands of a block: one, or one for each that runs until Ctrl-C, with the lines before it."""
     typed = ""
     for line in re.findall(r"(?:[^\n]*\\\n)*[^\n]*\n", script):
         typed += line
@@ -80,7 +79,7 @@ def commands(script: str) -> Iterator[Command]:
 
 
 class Shell:
-    """The terminals in a fresh clone; variables that one command sets, the next ones know."""
+    """The terminals in a fresh clone; a variable that one command sets is set for the next ones."""
 
     def __init__(self, folder: Path) -> None:
         """
@@ -109,7 +108,7 @@ class Shell:
         self._count = 0
 
     def run(self, command: Command) -> list[Row]:
-        """What came of a command, and of those that it ended."""
+        """Run a command; returns its result, and those of the commands that it ended."""
         if command.script.startswith("ros2 ") and not shutil.which("ros2"):
             return [Row(command, 0.0, "no ROS 2 is sourced", skipped=True)]
         process, output, began = self._start(command)
@@ -165,7 +164,7 @@ class Shell:
         output, answers = self._scratch / "output" / str(self._count), self._scratch / "answers"
         answers.write_text("y\n" * 200)
         script = f"set -euo pipefail; set -a; source {self._variables}\n{command.script}\n"
-        script += f"declare -p $(compgen -v | grep -xE '[A-Z]+' | grep -vxE '{'|'.join(FIXED)}') > {self._variables}\n"
+        script += f"declare -p $(compgen -v | grep -xE '[A-Z]+' | grep -vxE '{FIXED}') > {self._variables}\n"
         with open(output, "wb") as out, open(answers, "rb") as typed:
             words = ["bash", "-c", script]
             options = {"cwd": self.clone, "env": self._environment, "start_new_session": True}
@@ -174,35 +173,14 @@ class Shell:
 
 
 FIXED = (
-    "BASHOPTS",
-    "BASHPID",
-    "EUID",
-    "PPID",
-    "SHELLOPTS",
-    "UID",
-    "HOME",
-    "PATH",
-    "PWD",
-    "OLDPWD",
-    "SHLVL",
-    "RANDOM",
+    "BASHOPTS|BASHPID|EUID|PPID|SHELLOPTS|UID|HOME|PATH|PWD|OLDPWD|SHLVL|RANDOM|SECONDS|SRANDOM"
+    "|LINENO|EPOCHSECONDS|EPOCHREALTIME|FUNCNAME|GROUPS|DIRSTACK|IFS"
 )
-FIXED += (
-    "SECONDS",
-    "SRANDOM",
-    "LINENO",
-    "EPOCHSECONDS",
-    "EPOCHREALTIME",
-    "FUNCNAME",
-    "GROUPS",
-    "DIRSTACK",
-    "IFS",
-)
-"""Variables that are the shell's own."""
+"""Variables that are the shell's own, as a regular expression."""
 
 
 def _wait_until_ready(process: subprocess.Popen[bytes], output: Path) -> str:
-    """What keeps a program from having started; an address that it prints is opened."""
+    """Wait until a program has started, and open an address that it prints; returns the problem, if any."""
     until = monotonic() + LONGEST
     while not (found := READY.search(output.read_text(errors="replace"))):
         try:
@@ -210,7 +188,7 @@ def _wait_until_ready(process: subprocess.Popen[bytes], output: Path) -> str:
             return f"ended with {process.returncode} before it was ready"
         except subprocess.TimeoutExpired:
             if monotonic() > until:
-                return "it does not say that it is ready"
+                return f"not ready after {LONGEST:.0f} s"
     if found[1]:
         with urllib.request.urlopen(found[1], timeout=30.0) as page:
             if page.status != 200 or b"<html" not in page.read().lower():
@@ -219,7 +197,7 @@ def _wait_until_ready(process: subprocess.Popen[bytes], output: Path) -> str:
 
 
 def page_of(shell: Shell, page: str) -> Iterator[Row]:
-    """What came of a page's commands, and at last of its Python."""
+    """The results of a page's commands, and at last of its Python."""
     for block in executed.blocks(executed.ROOT / page, "bash"):
         if OF_HIS_OWN.match(block.why_not):
             yield Row(Command(block.code, False), 0.0, block.why_not, skipped=True)
@@ -249,7 +227,7 @@ def main() -> int:
     )
     parser.add_argument("--keep", action="store_true", help="keep clone and outputs")
     args = parser.parse_args()
-    # Behind nohup or & it is ignored, and what is started would ignore it too.
+    # Behind nohup or & the signal is ignored, and started programs would ignore it too.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     folder = Path(tempfile.mkdtemp(prefix="first-hour-"))
     good = True

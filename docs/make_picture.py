@@ -33,7 +33,7 @@ from robodyn_ros.simulation import Mismatch, Plant, PlantSettings, RolloutRecord
 from robodyn_ros.view import Arrow, Line, Mark, Overlay
 from robodyn_ros.view.browser import GHOST
 from robodyn_ros.view.drawing import ArmDrawing, MarkDrawing
-from robodyn_ros.view.shapes import Meshes
+from robodyn_ros.view.marks import Meshes
 
 ROOT = Path(__file__).parents[1]
 
@@ -62,16 +62,16 @@ REST = 0.25
 """Time in each pose [s]."""
 
 NATURAL_FREQUENCY = 12.0
-"""Of every joint under both laws [rad/s]."""
+"""Natural frequency of every joint under both laws [rad/s]."""
 
 MASS_SCALE = 1.03
-"""How much heavier each arm is than its model knows: no arm is its model."""
+"""Ratio of each arm's masses to those of its model [-]."""
 
 STEP = 0.001
-"""Of the simulation [s]."""
+"""Step of the simulation [s]."""
 
 RATE = 14.0
-"""Of the picture, in real time [1/s]."""
+"""Frame rate of the picture [1/s]."""
 
 SIZE = (720, 450)
 """Width and height [pixels]."""
@@ -80,10 +80,10 @@ SAMPLES = 2
 """Rendered pixels per pixel of the picture, in each direction."""
 
 QUALITY = 90
-"""Of the WebP, 0 to 100."""
+"""Quality of the WebP, 0 to 100."""
 
 DISTANCE = 0.98
-"""From the middle to each arm [m]."""
+"""Distance of each arm from the middle [m]."""
 
 CAMERA, LOOK_AT, FIELD = np.array([0.0, -12.0, 1.7]), np.array([0.0, 0.0, 0.47]), 0.204
 """Place of the camera [m], the point it looks at [m], and its vertical field of view [rad]."""
@@ -95,7 +95,7 @@ INK, PALE = (38, 45, 56), (110, 120, 134)
 """Colours of the text."""
 
 APART = 0.01
-"""How far a joint must be from its reference for the ghost to be drawn [rad] or [m]."""
+"""Least distance of a joint from its reference at which the ghost is drawn [rad] or [m]."""
 
 PLACES = (0.255, 0.745)
 """Middles of the captions, as parts of the width."""
@@ -103,7 +103,7 @@ PLACES = (0.255, 0.745)
 LAYERS = frozenset({"effort", "trace"})
 
 HIDDEN = {"elevator"}
-"""Marks that the arm would hide in part."""
+"""Marks that are not drawn, because the arm would hide them in part."""
 
 BOLD = 1.8
 """Width of the marks, as a multiple of that in the viewer."""
@@ -112,7 +112,7 @@ SUBFRAMES = 4
 """Points of the tool's path per frame."""
 
 TRACE = 0.6
-"""How much of the tool's path is shown [s]."""
+"""Duration of the tool's path that is drawn [s]."""
 
 
 class Run(NamedTuple):
@@ -271,7 +271,7 @@ def annotate(image: Image.Image, misses: Sequence[float]) -> None:
 
 
 def miss(robot: Robot, made: Run) -> Array:
-    """Return how far the tool is from its reference at each time (N,) [m]."""
+    """Return the distance of the tool from its reference at each time (N,) [m]."""
     kinematics = rd.Kinematics(robot)
     there, asked = (
         np.array([kinematics.pose("tool", q)[:3, 3] for q in path])
@@ -281,7 +281,7 @@ def miss(robot: Robot, made: Run) -> Array:
 
 
 def render(client: Any) -> Image.Image:
-    """Return what the browser draws, with transparency."""
+    """Return the picture that the browser draws, with transparency."""
     width, height = (SAMPLES * pixels for pixels in SIZE)
     pixels = client.get_render(
         height,

@@ -27,7 +27,7 @@ COMMENTS = {
 
 
 def with_licence(name: str, text: str) -> str:
-    """The text of a file with copyright and licence at its head; as it is if it has them, or is no source file.
+    """The text of a file with copyright and licence at its head; unchanged if it has them, or is no source file.
 
     Args:
         name: of the file.

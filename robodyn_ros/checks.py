@@ -39,13 +39,13 @@ def as_real(name: str, value: object, expected: str) -> Array:
     Args:
         name: the argument's name, for the message.
         value: the argument.
-        expected: what the argument must be, for the message.
+        expected: description of the argument, for the message.
 
     Raises:
         InputError: it is no array, or holds something else than real numbers: complex ones, text, objects, booleans.
     """
     array = _real(name, value, expected)
-    with np.errstate(over="ignore"):  # what is beyond the range of float64 is infinite, and reported as such
+    with np.errstate(over="ignore"):  # values beyond the range of float64 become infinite, and are reported as such
         return np.require(array, np.float64, ("C", "A"))
 
 
@@ -60,7 +60,7 @@ def _real(name: str, value: object, expected: str) -> NDArray[Any]:
 
 
 def in_short(value: object) -> str:
-    """A value as it is written in code, on one line, of which at most 60 characters are told."""
+    """A value as written in code, on one line of at most 60 characters."""
     try:
         text = " ".join(repr(value).split())
     except Exception:  # of somebody's object, or a whole number of thousands of digits

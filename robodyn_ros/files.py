@@ -1,13 +1,26 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Files that users name: read whole, but never without end."""
+"""Files: those that users name, YAML among them, and those that come with the package.
+
+A file is read whole, but never without end. YAML is read within limits: mappings, lists, texts, numbers and truth
+values, and nothing else. Tags would make objects, dates would make values of a type that nobody expects, and a few
+lines of aliases can stand for more values than there is memory. A date is a text here, as in ROS 2. Every error message
+is one line.
+"""
 
 from __future__ import annotations
 
 import errno
 import os
 import stat
+import sys
+from pathlib import Path
+from typing import Any, NoReturn
+
+import yaml
+
+from robodyn_ros.errors import InputError, RobodynError
 
 LARGEST = 64 * 2**20
 """Greatest size of a description, a parameter file and the like [bytes]."""
@@ -39,3 +52,189 @@ def read_bytes(path: str | os.PathLike[str], most: int = LARGEST) -> bytes:
 def _open_at_once(name: str, flags: int) -> int:
     """Open without waiting for somebody to write into a pipe."""
     return os.open(name, flags | os.O_NONBLOCK)
+
+
+PACKAGE = "robodyn_ros"
+
+
+def find(name: str) -> Path:
+    """The path of a file that comes with the package.
+
+    Args:
+        name: relative to the package's share folder, for example ``urdf/prr.urdf``.
+
+    Raises:
+        InputError: no folder holds it; the message lists the folders.
+    """
+    places = folders()
+    for place in places:
+        if (place / name).is_file():
+            return place / name
+    raise InputError("file", f"{name} is not in {' or '.join(map(str, places))}", name)
+
+
+def folders() -> list[Path]:
+    """Folders that may hold the package's files: a checkout, the ament prefixes, Python's own prefix."""
+    checkout = Path(__file__).parent.parent
+    prefixes = [*os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep), sys.prefix]
+    shares = [Path(prefix, "share", PACKAGE) for prefix in prefixes if prefix]
+    return [checkout, *shares] if (checkout / "package.xml").is_file() else shares
+
+
+DEEPEST = 50
+"""Most collections within each other."""
+
+MOST = 1_000_000
+"""Most values of a file; an alias counts as what it stands for."""
+
+TAGS = ("null", "bool", "int", "float", "str", "seq", "map")
+"""The types that YAML may make (YAML 1.1, https://yaml.org/type)."""
+
+PREFIX = "tag:yaml.org,2002:"
+
+
+class YamlError(RobodynError):
+    """A text that is no YAML, or more than a file of settings may be.
+
+    Attributes:
+        line: where, from 1; 0 if it is everywhere.
+        problem: what is wrong, without the line.
+    """
+
+    def __init__(self, problem: str, line: int = 0) -> None:
+        self.problem, self.line = " ".join(problem.split()), line
+        super().__init__(f"line {line}: {self.problem}" if line else self.problem)
+
+
+def read_yaml(path: str | os.PathLike[str]) -> Any:
+    """The content of a file.
+
+    Raises:
+        YamlError: it cannot be read, or is not such YAML.
+    """
+    return construct(compose(read_text(path)))
+
+
+def read_text(path: str | os.PathLike[str]) -> str:
+    """The text of a file.
+
+    Raises:
+        YamlError: it cannot be read, or is no text.
+    """
+    try:
+        return read_bytes(path).decode("utf-8-sig")
+    except OSError as cause:
+        raise YamlError(cause.strerror or str(cause)) from cause
+    except UnicodeDecodeError as cause:
+        raise YamlError(f"is not UTF-8 text: {cause.reason} at byte {cause.start}") from cause
+    except ValueError as cause:
+        raise YamlError(str(cause)) from cause
+
+
+def compose(text: str) -> yaml.Node | None:
+    """The tree of a text, with the lines of its nodes; None if there is nothing in it.
+
+    Raises:
+        YamlError: it is not such YAML.
+    """
+    try:
+        tree = _Loader(text).get_single_node()
+    except yaml.YAMLError as cause:
+        _refuse(cause)
+    if tree is not None:
+        _measure(tree, {}, [])
+    return tree
+
+
+def construct(tree: yaml.Node | None) -> Any:
+    """The values of a tree of :func:`compose`.
+
+    Raises:
+        YamlError: it has a value of another type.
+    """
+    if tree is None:
+        return None
+    try:
+        return _Loader("").construct_document(tree)
+    except yaml.YAMLError as cause:
+        _refuse(cause)
+    except ValueError as cause:
+        raise YamlError(str(cause), tree.start_mark.line + 1) from cause
+
+
+def _refuse(cause: yaml.YAMLError) -> NoReturn:
+    mark = getattr(cause, "problem_mark", None)
+    parts = [part for part in (getattr(cause, "context", None), getattr(cause, "problem", None)) if part]
+    said = ", ".join(parts) or str(cause)
+    raise YamlError(said, mark.line + 1 if mark else 0) from cause
+
+
+class _Loader(yaml.SafeLoader):  # type: ignore[misc]
+    """PyYAML's loader for plain values, with a limit of depth."""
+
+    _depth = 0
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        self._depth += 1
+        if self._depth > DEEPEST:
+            raise YamlError(f"is nested deeper than {DEEPEST}", self.line + 1)
+        try:
+            return super().compose_node(parent, index)
+        finally:
+            self._depth -= 1
+
+    def construct_integer(self, node: Any) -> int:
+        line = node.start_mark.line + 1
+        try:
+            value: int = self.construct_yaml_int(node)
+        except ValueError as cause:
+            raise YamlError(f"{node.value[:40]!r} is no number", line) from cause
+        if not -(2**63) <= value < 2**63:
+            raise YamlError(f"the number {node.value[:40]} has more than 64 bits", line)
+        return value
+
+    def construct_number(self, node: Any) -> float:
+        try:
+            return float(self.construct_yaml_float(node))
+        except ValueError as cause:
+            raise YamlError(f"{node.value[:40]!r} is no number", node.start_mark.line + 1) from cause
+
+
+_Loader.add_constructor(f"{PREFIX}int", _Loader.construct_integer)
+_Loader.add_constructor(f"{PREFIX}float", _Loader.construct_number)
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in found if tag != f"{PREFIX}timestamp"]
+    for first, found in _Loader.yaml_implicit_resolvers.items()
+}
+
+
+def _measure(node: yaml.Node, measured: dict[int, tuple[int, int]], above: list[yaml.Node]) -> tuple[int, int]:
+    """How many values a node stands for, and how many levels of them.
+
+    Raises:
+        YamlError: too many, one of a type that is not among :data:`TAGS`, or it contains itself.
+    """
+    if id(node) in measured:
+        return measured[id(node)]
+    line = node.start_mark.line + 1
+    if node.tag.removeprefix(PREFIX) not in TAGS:
+        raise YamlError(f"has a value of the type {node.tag.replace(PREFIX, '!!')}, not {', '.join(TAGS)}", line)
+    if any(node is one for one in above):
+        raise YamlError("contains itself, by an alias", line)
+    parts: list[yaml.Node] = []
+    if isinstance(node, yaml.MappingNode):
+        if not all(isinstance(key, yaml.ScalarNode) for key, _ in node.value):
+            raise YamlError("has a key that is no text", line)
+        parts = [value for _, value in node.value]
+    elif isinstance(node, yaml.SequenceNode):
+        parts = node.value
+    above.append(node)
+    sizes = [_measure(part, measured, above) for part in parts]
+    above.pop()
+    total, levels = 1 + sum(count for count, _ in sizes), 1 + max((depth for _, depth in sizes), default=0)
+    if total > MOST:
+        raise YamlError(f"stands for more than {MOST} values", line)
+    if levels > DEEPEST:
+        raise YamlError(f"is nested deeper than {DEEPEST}, by aliases", line)
+    measured[id(node)] = total, levels
+    return total, levels

@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Names that a package shows and imports when they are first used (PEP 562)."""
+"""Public names of a package, each imported on its first use (PEP 562)."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def available(kind: str) -> tuple[str, ...]:
 
 
 def find(kind: str, name: str) -> EntryPoint:
-    """Where a plugin is; nothing is imported, which may take any time.
+    """The entry point of a plugin; nothing is imported, because an import may take long.
 
     Raises:
         PluginError: the name is unknown, or two packages claim it.
@@ -76,10 +76,10 @@ def load(kind: str, name: str) -> type[Any]:
 
 
 def load_whole(kind: str, name: str) -> type[Any]:
-    """The class of a plugin that omits nothing of what its kind asks for, as far as the class tells.
+    """The class of a plugin, checked against the contract of its kind as far as a class shows it.
 
     Raises:
-        PluginError: as :func:`load`, or the class omits something; the message says what.
+        PluginError: as :func:`load`, or the class breaks the contract; the message says how.
     """
     plugin = load(kind, name)
     problem = _omission(plugin, _contracts.get(kind))
@@ -93,7 +93,7 @@ def create(kind: str, name: str, *args: Any, **kwargs: Any) -> Any:
 
     Raises:
         PluginError: as :func:`load`, or the class omits a part of its contract; the message says which.
-        RobodynError: a method of the object returns something else than it should.
+        RobodynError: a method of the object returns a wrong shape or type.
     """
     plugin, contract = load_whole(kind, name), _contracts.get(kind)
     if contract is not None:
@@ -114,7 +114,7 @@ def create(kind: str, name: str, *args: Any, **kwargs: Any) -> Any:
 
 
 def raised(problem: BaseException) -> str:
-    """An exception in words; of one that came out of somebody's plugin, in which method, and on which line."""
+    """An exception in words, with method and line if it was raised in a plugin."""
     said, where = f"{type(problem).__name__}: {problem}", origin(problem)
     return said if where is None else f"{said}, in {where.method} ({where.place})"
 
@@ -129,9 +129,9 @@ class Origin(NamedTuple):
 
 
 def origin(problem: BaseException) -> Origin | None:
-    """Where an exception was raised in a plugin of somebody else's package; None if it came out of none.
+    """The place in a plugin of another package where an exception was raised; None if it was in none.
 
-    Where one plugin calls another, it is the last of them. What it inherits from a class of this package counts only if
+    If one plugin calls another, it is the last of them. Methods that a plugin inherits from this package count only if
     no code of its own was running.
     """
     frames = [(frame.f_code, line, *_plugin_of(frame)) for frame, line in walk_tb(problem.__traceback__)]
@@ -146,7 +146,7 @@ def origin(problem: BaseException) -> Origin | None:
 
 
 def _plugin_of(frame: FrameType) -> tuple[str, Any]:
-    """Kind and object of somebody else's plugin that a method is of; "" and None if it is of none."""
+    """Kind and object of the plugin of another package whose method this is; "" and None if it is none."""
     code = frame.f_code
     one = frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
     if not type(one).__module__.startswith(f"{__package__}."):
@@ -160,12 +160,12 @@ _PACKAGE = f"{Path(__file__).parent}{os.sep}"
 
 
 class PluginContract(NamedTuple):
-    """What a plugin of a kind has to have besides its abstract methods."""
+    """The contract of a kind of plugin, besides its abstract methods."""
 
     base: type[Any]  # class that it derives from
     states: Mapping[str, tuple[Any, ...]]  # attribute of the class → the values that it may have; () for any
     sets: tuple[str, ...]  # attributes that the constructor of the base sets
-    check: Callable[[Any], None] | None  # raises for an object whose methods return something else than they should
+    check: Callable[[Any], None] | None  # raises for an object whose methods return a wrong shape or type
 
 
 def require(
@@ -183,7 +183,7 @@ _contracts: dict[str, PluginContract] = {}
 
 
 def _omission(plugin: type[Any], contract: PluginContract | None) -> str:
-    """What a class omits, and what it should have; "" if nothing."""
+    """How a class breaks the contract, and what would be right; "" if it keeps it."""
     omitted = sorted(getattr(plugin, "__abstractmethods__", ()))
     if omitted:
         return f"omits {', '.join(omitted)}, which every plugin of this kind has to have"
@@ -201,7 +201,7 @@ def _omission(plugin: type[Any], contract: PluginContract | None) -> str:
 
 
 def _wrong_method(plugin: type[Any], base: type[Any]) -> str:
-    """Which method of a class does not take what that of its base takes; "" if none."""
+    """The method of a class that does not take the arguments of its base; "" if none."""
     for name, method in vars(base).items():
         own = getattr_static(plugin, name)
         if name.startswith("_") or not isinstance(method, FunctionType) or own is method:

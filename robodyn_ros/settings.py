@@ -13,8 +13,7 @@ from dataclasses import Field, field, fields
 from math import isfinite
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from robodyn_ros.errors import ConfigurationError
-from robodyn_ros.suggestions import is_it
+from robodyn_ros.errors import ConfigurationError, is_it
 
 Settings = TypeVar("Settings")
 
@@ -36,7 +35,7 @@ def setting(
 
     Args:
         default: a number, or a vector of numbers.
-        description: what it is.
+        description: of the setting.
         unit: of each number.
         least: allowed, of each number.
         greatest: allowed, of each number.
@@ -67,7 +66,7 @@ def choice(
 
     Args:
         default: one of them.
-        description: what is chosen.
+        description: of the choice.
         choices: gives the names.
         shared: as :func:`setting` has it.
     """
@@ -89,7 +88,7 @@ def names(default: tuple[str, ...], description: str) -> Any:
 
 
 def shared(owner: Any, name: str) -> Any:
-    """A field of another dataclass of settings, whose parameter has no prefix: both read the same parameter."""
+    """A field of another dataclass of settings; both read the same parameter, which has no prefix."""
     item = next(item for item in fields(owner) if item.name == name)
     return field(default=item.default, metadata={**item.metadata, "shared": parameter_name(item, "")})
 
@@ -135,7 +134,7 @@ def check_value(name: str, item: Field[Any], value: object) -> None:
     """Check a value of a field that was made by one of the functions above.
 
     Args:
-        name: what the value is called in the message.
+        name: of the value, for the message.
         item: the field.
         value: for it.
 
@@ -148,7 +147,7 @@ def check_value(name: str, item: Field[Any], value: object) -> None:
 
 
 def _wanted_text(item: Field[Any], value: Any) -> str:
-    """What a value must be; "" if it is that."""
+    """The requirement that a value breaks; "" if it keeps it."""
     return "" if isinstance(value, str) else f"a text, not {value!r}"
 
 
@@ -184,7 +183,7 @@ CHECKS: dict[str, Callable[[Field[Any], Any], str]] = {
     "names": _wanted_names,
     "choices": _wanted_choice,
 }
-"""Kind of a field, by its metadata → what says what its value must be; numbers if there is none."""
+"""Kind of a field, by its metadata → the check of its value; that of numbers if there is none."""
 
 
 def _is_allowed(item: Field[Any], value: Any) -> bool:

@@ -3,8 +3,8 @@
 
 """One call from an arm to a result that draws itself: simulate, compare, plan, identify.
 
-Each function takes a robot or the path of its URDF, and calls the room that does the work; who wants more than its
-arguments offer calls that room. A result has a ``plot()``.
+Each function takes a robot or the path of its URDF, and calls the room that does the work. The room itself has more
+options. A result has a ``plot()``.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from robodyn_ros.control.loop_settings import (
 )
 from robodyn_ros.control.motion.point_to_point import point_to_point
 from robodyn_ros.control.parameter_file import FileParameters
-from robodyn_ros.document.numbers import digits
+from robodyn_ros.document.text import digits
 from robodyn_ros.dynamics.parameters import Payload
-from robodyn_ros.errors import InputError, LoadWarning
+from robodyn_ros.errors import InputError, LoadWarning, is_it
 from robodyn_ros.plugins import create
 from robodyn_ros.robot import Robot, as_robot
 from robodyn_ros.robot.pose import Array
@@ -41,7 +41,6 @@ from robodyn_ros.simulation.comparison import compare as compare_laws
 from robodyn_ros.simulation.hardware import default_values, make_hardware
 from robodyn_ros.simulation.trial import Trial, run_trial
 from robodyn_ros.simulation.trial_files import plot_trial, tracking_error
-from robodyn_ros.suggestions import is_it
 
 if TYPE_CHECKING:
     from robodyn_ros.identification import Identification, Recording
@@ -66,7 +65,7 @@ class SimulationResult:
     Attributes:
         robot: the arm.
         controller: name of the control law.
-        trial: the record: what was true, what the sensors read, what was commanded.
+        trial: the record: true states, readings of the sensors, and commands.
     """
 
     robot: Robot
@@ -95,7 +94,7 @@ class SimulationResult:
 
     @property
     def faults(self) -> dict[str, int]:
-        """Faults of arm and control: message, as it began → number of states; empty if all went well."""
+        """Faults of arm and control: beginning of the message → number of states; empty if there was none."""
         return self.trial.faults
 
     def __repr__(self) -> str:
@@ -132,7 +131,7 @@ def simulate(
 
     Args:
         robot: the arm, or the path of its URDF.
-        to: where to go, from rest to rest; stay unless given. A joint that is not named stays.
+        to: where the arm moves, from rest to rest; it stays unless given, and so does a joint that is not named.
         controller: name of the control law.
         start: where the arm begins; its home, the position nearest to zero, unless given.
         duration: of the simulation [s]; a second more than the motion takes unless given. The motion is as fast as 80 %
@@ -142,7 +141,7 @@ def simulate(
             documentation): ``{"mismatch.payload_mass": 2.0}``, for example.
 
     Warns:
-        LoadWarning: gravity and friction alone are too much for a joint on the way.
+        LoadWarning: gravity and friction alone exceed the effort limit of a joint on the way.
 
     Raises:
         InputError: an argument is wrong; the message names it.
@@ -247,17 +246,17 @@ def plan(
         robot: the arm, or the path of its URDF.
         to: where it ends: joint positions, or a ``JointGoal`` or ``ToolGoal`` of :mod:`robodyn_ros.planning.problem`.
         start: where it begins; the arm's home unless given.
-        cost: what is to be least: ``time``, ``effort``, ``smoothness``, or a sum as ``time+0.1*effort``; quick and
+        cost: to be minimised: ``time``, ``effort``, ``smoothness``, or a sum as ``time+0.1*effort``; quick and
             smooth unless given, and ``time`` for time scaling. Efforts and accelerations count as ratios of the arm's
             limits of effort and speed, as for ``robodyn plan``.
         duration: of the motion [s]; free unless given.
-        payload: what a link carries.
-        obstacles: what the arm keeps clear of.
+        payload: mass that a link carries.
+        obstacles: bodies that the arm keeps clear of.
         method: ``collocation``; or ``time-scaling``, which keeps to the straight line in the joints' space.
 
     Raises:
         InputError: an argument is wrong; the message names it.
-        ConfigurationError: what the planner needs is not installed.
+        ConfigurationError: an optional package of the planner is not installed.
     """
     from robodyn_ros.planning.cost import SMOOTH, read_cost
     from robodyn_ros.planning.problem import JointGoal, Problem, ToolGoal
@@ -306,7 +305,7 @@ def identify(
 
     from robodyn_ros.identification import IdentificationSettings, Recording, SignalSettings, prepare, read_recording
     from robodyn_ros.identification import identify as identify_samples
-    from robodyn_ros.identification.signals.samples import RecordedSamples
+    from robodyn_ros.identification.samples import RecordedSamples
 
     robot = as_robot(robot)
     some = [recordings] if isinstance(recordings, (str, os.PathLike, Recording)) else list(recordings)

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from robodyn_ros.dynamics import Dynamics, Energy, Parameters
-from robodyn_ros.dynamics.inertial_parameters import parameters_of
+from robodyn_ros.dynamics.parameters import parameters_of
 from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Body, Inertial, Robot

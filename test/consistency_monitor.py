@@ -18,7 +18,7 @@ from robodyn_ros.control.faults.table import PROBLEMS
 from robodyn_ros.control.limits import Limits
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.sensitivity import sensitivity_parameters, sensitivity_program
-from robodyn_ros.engine.c_functions import plain_function, text_key
+from robodyn_ros.engine.c_interface import plain_function, text_key
 from robodyn_ros.engine.library import loaded
 
 VERDICTS = ("TRUSTED", "DROPPED", "BLIND", "FAULTY")

@@ -17,7 +17,7 @@ import numpy as np
 from once import kept_folder, once
 
 from robodyn_ros.control.core_library import core_structs
-from robodyn_ros.engine.c_structs import views_at
+from robodyn_ros.engine.c_interface import views_at
 from robodyn_ros.engine.library import FLAGS, LINKED, find_compiler
 
 SEND, KEEP, SILENT, BLIND = range(4)

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from robodyn_ros.kinematics.dh import DHRow, DHTable
-from robodyn_ros.kinematics.dh_robot import LinkData, robot_from_dh
+from robodyn_ros.kinematics.dh import DHRow, DHTable, LinkData, robot_from_dh
 from robodyn_ros.robot import Robot
 
 TABLE = DHTable(

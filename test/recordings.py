@@ -117,7 +117,7 @@ class Bag:
 
 
 def table(path: Path, names: Sequence[str], t: Array, delimiter: str = ",", **quantities: Array) -> Path:
-    """A table: the time, and quantities (N, n), named as :mod:`robodyn_ros.identification.recording.csv` has it."""
+    """A table: the time, and quantities (N, n), named as ``identification/recording/recording.py`` has it."""
     columns = {
         f"{name}/{quantity}": values[:, k] for quantity, values in quantities.items() for k, name in enumerate(names)
     }

@@ -22,10 +22,10 @@ import test_control_thread as thread
 from industrial import urdfs
 
 import robodyn_ros as rd
+from robodyn_ros.cli.compile import GROUPS, TRIALS, find_jobs
 from robodyn_ros.control.core_library import core_source
 from robodyn_ros.engine.codegen import batch_source, kernel_source
 from robodyn_ros.engine.library import FLAGS, NATIVE, PAGE
-from robodyn_ros.precompilation import GROUPS, TRIALS, find_jobs
 
 TARGET = "aarch64-linux-gnu-"
 EMULATOR = ("qemu-aarch64", "-L", "/usr/aarch64-linux-gnu")

@@ -13,20 +13,20 @@ from zipfile import ZipFile
 
 import pytest
 
-from robodyn_ros import assets
 from robodyn_ros.errors import InputError
+from robodyn_ros.files import find
 
 ROOT = Path(__file__).parent.parent
 
 
 def test_in_a_checkout() -> None:
-    assert assets.find("urdf/prr.urdf") == ROOT / "urdf" / "prr.urdf"
+    assert find("urdf/prr.urdf") == ROOT / "urdf" / "prr.urdf"
 
 
 def test_what_is_not_there_says_where_it_was_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AMENT_PREFIX_PATH", "/opt/ros/somewhere")
     with pytest.raises(InputError, match=r"urdf/none\.urdf is not in .*/opt/ros/somewhere/share/robodyn_ros"):
-        assets.find("urdf/none.urdf")
+        find("urdf/none.urdf")
 
 
 def test_a_wheel_carries_everything(tmp_path: Path) -> None:

@@ -19,9 +19,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 import robodyn_ros as rd
+from robodyn_ros.cli.compile import CONTRACT, LOOPS, STEP, TRIALS
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.engine import find_compiler
-from robodyn_ros.precompilation import CONTRACT, LOOPS, STEP, TRIALS
 
 PRR = Path(__file__).parent.parent / "urdf" / "prr.urdf"
 STATES = np.random.default_rng(4).uniform(-2, 2, (3, 11, 3))  # q, q̇, q̈ or τ of eleven states
@@ -61,7 +61,7 @@ for method in ("pose", "jacobian"):
     call = getattr(kinematics, method)
     answers[method] = [call("tool", states[0][0]).tolist(), call("tool", states[0]).tolist()]
 from robodyn_ros.control.limits import Limits
-from robodyn_ros.control.motion.tool_motion import PoseGoal, ToolMotion
+from robodyn_ros.control.motion.own_motions import PoseGoal, ToolMotion
 from robodyn_ros.control.motion.trajectory import Sample
 from robodyn_ros.kinematics.inverse import InverseKinematics, Task
 robot, start = dynamics.robot, [0.3, -0.9, 0.4]

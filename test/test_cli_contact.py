@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose
 
 from robodyn_ros.cli.main import main
 from robodyn_ros.cli.verb import ExitCode
-from robodyn_ros.control.contact.free_motion import BLOCK, block_maxima, extreme, propose_thresholds
+from robodyn_ros.control.contact import BLOCK, block_maxima, extreme, propose_thresholds
 from robodyn_ros.errors import InputError
 
 PRR = str(Path(__file__).parents[1] / "urdf" / "prr.urdf")

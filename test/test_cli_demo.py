@@ -194,14 +194,14 @@ def test_a_mistake_is_found_before_anything_starts(demo, arguments, said):
 def test_lost_states_break_a_run_however_well_the_law_does(tmp_path):
     """Three of four states are lost on purpose, in lockstep: gaps are long, and no fault begins."""
     from robodyn_ros import load_robot
-    from robodyn_ros.assets import find
+    from robodyn_ros.cli.arm import OWN_ARM, tour
+    from robodyn_ros.cli.demo import run_controller
     from robodyn_ros.cli.demo.figures import evaluate, judge
-    from robodyn_ros.cli.demo.run import ROBOT, run_controller
-    from robodyn_ros.cli.motion import tour
-    from robodyn_ros.cli.parameters import GivenParameters
     from robodyn_ros.cli.processes import isolated
+    from robodyn_ros.cli.verb import GivenParameters
+    from robodyn_ros.files import find
 
-    robot, motion = load_robot(find(ROBOT)), tour().trajectory
+    robot, motion = load_robot(find(OWN_ARM)), tour().trajectory
     found = {}
     with isolated() as env:
         for name, hardware in (("whole", {}), ("lossy", {"state_drop": 0.75})):

@@ -11,12 +11,10 @@ import pytest
 from rich.console import Console
 
 import robodyn_ros as rd
-from robodyn_ros.cli.demo.figures import JointFigures, RunFigures, cut, evaluate, judge, table
-from robodyn_ros.cli.demo.plot import draw
-from robodyn_ros.cli.demo.run import GAINS, ROBOT
-from robodyn_ros.cli.motion import POSES, REST, TOUR, tour
-from robodyn_ros.control.run_record import RunRecord
-from robodyn_ros.document.numbers import digits, quantity
+from robodyn_ros.cli.arm import OWN_ARM, OWN_GAINS, POSES, REST, TOUR, tour
+from robodyn_ros.cli.demo.figures import JointFigures, RunFigures, cut, draw, evaluate, judge, table
+from robodyn_ros.control.motion.trajectory import RunRecord
+from robodyn_ros.document.text import digits, quantity
 from robodyn_ros.errors import InputError
 
 START, RATE = 12.5, 500.0
@@ -24,9 +22,9 @@ START, RATE = 12.5, 500.0
 
 @pytest.fixture(scope="module")
 def robot():
-    from robodyn_ros.assets import find
+    from robodyn_ros.files import find
 
-    return rd.load_robot(find(ROBOT))
+    return rd.load_robot(find(OWN_ARM))
 
 
 def recorded(way, amplitude, missing=0):
@@ -156,7 +154,7 @@ def test_in_lockstep_answers_to_repeated_states_are_no_losses(robot):
 
 def in_demo(monkeypatch, tmp_path, *records):
     """Run the verb on records in place of processes; the exit code, and whether each run was in lockstep."""
-    from robodyn_ros.cli.demo import run as runs
+    from robodyn_ros.cli import demo as runs
     from robodyn_ros.cli.main import main
 
     left, waited = list(records), []
@@ -375,9 +373,9 @@ def test_half_the_speed_takes_twice_the_time_between_poses():
 
 
 def test_the_gains_are_those_that_the_arm_is_launched_with():
-    from robodyn_ros.assets import find
+    from robodyn_ros.files import find
 
-    assert "natural_frequency" in find(GAINS).read_text(encoding="utf-8")
+    assert "natural_frequency" in find(OWN_GAINS).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("ending", ["png", "svg"])

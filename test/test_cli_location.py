@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from arms import joint, link, robot
 
-from robodyn_ros.assets import find
 from robodyn_ros.cli import main as command
 from robodyn_ros.control.parameter_file import read_parameters
 from robodyn_ros.errors import RobotDescriptionError
+from robodyn_ros.files import find
 from robodyn_ros.kinematics.inverse.planar import planar_arm
 from robodyn_ros.robot import load_robot
 

@@ -25,7 +25,7 @@ from robodyn_ros import cli
 from robodyn_ros.cli import main as command
 from robodyn_ros.cli import plugins
 from robodyn_ros.cli.console import console
-from robodyn_ros.cli.verb import ExitCode, Verb
+from robodyn_ros.cli.verb import ExitCode
 from robodyn_ros.errors import ConfigurationError, PluginError
 from robodyn_ros.plugins import GROUPS, load
 
@@ -58,8 +58,7 @@ def verb(monkeypatch):
     """Make ``plugins`` do something else."""
 
     def replace(run):
-        made = Verb("s", "d", (("robodyn plugins", "e"),), plugins.VERB.add_arguments, run)
-        monkeypatch.setattr(plugins, "VERB", made)
+        monkeypatch.setattr(plugins, "run", run)
 
     return replace
 
@@ -67,7 +66,7 @@ def verb(monkeypatch):
 def test_every_file_with_a_verb_is_listed_and_no_other():
     modules = [(Path(folder), module) for folder in cli.__path__ for module in pkgutil.iter_modules([folder])]
     files = {m.name: folder / (f"{m.name}/__init__.py" if m.ispkg else f"{m.name}.py") for folder, m in modules}
-    verbs = {name for name, file in files.items() if "\nVERB = " in file.read_text(encoding="utf-8")}
+    verbs = {name for name, file in files.items() if "\ndef add_arguments(" in file.read_text(encoding="utf-8")}
     assert verbs == set(command.VERBS)
 
 
@@ -86,7 +85,7 @@ def test_help_fits_80_columns(arguments):
 
 @pytest.mark.parametrize("name", command.VERBS)
 def test_help_of_a_verb_has_examples_that_its_parser_takes(name):
-    verbs = {name: command._verb(name) for name in command.VERBS}
+    verbs = command._verbs()
     assert verbs[name].examples
     for line, _ in verbs[name].examples:
         assert line in help_of(name)

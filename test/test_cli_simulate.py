@@ -18,10 +18,10 @@ import numpy as np
 import pytest
 
 import robodyn_ros as rd
+from robodyn_ros.cli.arm import requested_trajectory
 from robodyn_ros.cli.main import main
-from robodyn_ros.cli.motion import requested_trajectory
-from robodyn_ros.cli.parameters import gather
 from robodyn_ros.cli.simulate import make_loop, make_simulated
+from robodyn_ros.cli.verb import gather
 from robodyn_ros.simulation.trial import run_trial
 
 ROOT = Path(__file__).parents[1]

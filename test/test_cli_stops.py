@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import robodyn_ros as rd
-from robodyn_ros.cli import progress
 from robodyn_ros.cli.main import main
 from robodyn_ros.cli.simulate import make_loop, make_simulated
 from robodyn_ros.control.motion.point_to_point import rest_to_rest
@@ -240,22 +239,24 @@ def test_progress_is_lines_where_the_output_is_piped(monkeypatch, capsys):
 
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 
-    monkeypatch.setattr(progress, "PERIOD", 0.02)
+    from robodyn_ros.cli import console
+
+    monkeypatch.setattr(console, "PERIOD", 0.02)
     said = Event()
 
-    plain = progress.console.__globals__["_Console"].print
+    plain = console._Console.print
 
     def told(self, *objects, **how):
         plain(self, *objects, **how)
         said.set()
 
-    monkeypatch.setattr(progress.console.__globals__["_Console"], "print", told)
-    with progress.progress_bar(TextColumn("cases"), BarColumn(), MofNCompleteColumn()) as shown:
+    monkeypatch.setattr(console._Console, "print", told)
+    with console.progress_bar(TextColumn("cases"), BarColumn(), MofNCompleteColumn()) as shown:
         task = shown.add_task("", total=8)
         shown.update(task, completed=3)
         assert said.wait(10.0)
     assert re.fullmatch(r"(cases 3/8 \(\d+ s\)\n)+", capsys.readouterr().err)
     said.clear()
-    with progress.waiting("measuring"):
+    with console.waiting("measuring"):
         assert said.wait(10.0)
     assert re.fullmatch(r"(measuring \(\d+ s\)\n)+", capsys.readouterr().err)

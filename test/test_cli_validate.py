@@ -119,7 +119,7 @@ def test_what_it_cannot_do(capsys):
 
 def test_options_are_settings_of_the_comparison():
     parser = ArgumentParser()
-    validate.VERB.add_arguments(parser)
+    validate.add_arguments(parser)
     given = vars(parser.parse_args([RR]))
     defaults = mujoco.ValidationSettings()
     assert {name: given[name] for name in validate.OPTIONS} == {

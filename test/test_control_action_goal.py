@@ -16,9 +16,7 @@ from types import ModuleType, SimpleNamespace
 import numpy as np
 import pytest
 
-from robodyn_ros.control.reference.action_goal import RESULTS, ActionGoal, goal_tolerances
-from robodyn_ros.control.reference.following import Following
-from robodyn_ros.control.reference.tolerances import Tolerances
+from robodyn_ros.control.motion.following import RESULTS, ActionGoal, Following, Tolerances, goal_tolerances
 from robodyn_ros.errors import InputError, LimitError, NotReadyError
 
 JOINTS = ("elevator", "shoulder", "wrist")

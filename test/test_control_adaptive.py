@@ -15,7 +15,7 @@ import robodyn_ros as rd
 from robodyn_ros.control import Adaptive, AdaptiveSettings, ComputedTorque, ControlLoop, Reference, gains
 from robodyn_ros.control.laws.adaptation import MASS_RATIO, PossibleBody
 from robodyn_ros.control.laws.memory_file import restore_memory, save_memory
-from robodyn_ros.dynamics.inertial_parameters import parameters_of, to_pseudo
+from robodyn_ros.dynamics.parameters import parameters_of, to_pseudo
 from robodyn_ros.robot import Inertial
 from robodyn_ros.simulation import FrictionSettings, Plant, PlantSettings
 

@@ -18,8 +18,7 @@ from numpy.typing import ArrayLike
 
 import robodyn_ros as rd
 from robodyn_ros.control import Command, ControlLoop, GravityCompensation, Reference, SafetySettings, rest_to_rest
-from robodyn_ros.control.reference.following import Following
-from robodyn_ros.control.reference.tolerances import Tolerances
+from robodyn_ros.control.motion.following import Following, Tolerances
 
 ROBOT = rd.load_robot(arms.mechanism("PRR", (13, 1.5, 6), (1, 0.5, 0.34), (0.1, 0.2, 0.15)))
 DYNAMICS = rd.create_dynamics("rnea", ROBOT)

@@ -12,13 +12,12 @@ import numpy as np
 import pytest
 
 import robodyn_ros as rd
-from robodyn_ros.control.commissioning import Commissioning, CommissioningSettings, moves, procedure
-from robodyn_ros.control.commissioning.findings import DRIFT
-from robodyn_ros.control.commissioning.report import MIRROR, report
-from robodyn_ros.control.drive_compensation import DriveCompensation
-from robodyn_ros.control.transmission import Transmission, TransmissionSettings
+from robodyn_ros.control.commissioning import moves, procedure
+from robodyn_ros.control.commissioning.findings import DRIFT, MIRROR, CommissioningSettings, report
+from robodyn_ros.control.commissioning.procedure import Commissioning
+from robodyn_ros.control.drives import DriveCompensation, Transmission, TransmissionSettings
 from robodyn_ros.document.html import html
-from robodyn_ros.document.markdown import markdown
+from robodyn_ros.document.latex import markdown
 from robodyn_ros.simulation.plant.joint_effects import FrictionSettings
 from robodyn_ros.simulation.plant.native import Plant
 

@@ -17,9 +17,7 @@ from numpy.testing import assert_allclose
 
 import robodyn_ros as rd
 from robodyn_ros.control import ControlLoop, rest_to_rest
-from robodyn_ros.control.contact.momentum_observer import MomentumObserver
-from robodyn_ros.control.contact.sensor import ForceTorqueSensor, wrench_at
-from robodyn_ros.control.contact.settings import (
+from robodyn_ros.control.contact import (
     Contact,
     ContactSettings,
     ContactThresholds,
@@ -29,6 +27,7 @@ from robodyn_ros.control.contact.settings import (
 from robodyn_ros.control.faults.settings import SafetySettings
 from robodyn_ros.control.faults.table import TO_CONTACT, FaultReactions
 from robodyn_ros.control.loop_settings import loop_default_values
+from robodyn_ros.control.momentum_observer import ForceTorqueSensor, MomentumObserver, wrench_at
 from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.errors import ConfigurationError, InputError, NotReadyError
 from robodyn_ros.kinematics import Kinematics, so3

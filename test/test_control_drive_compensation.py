@@ -13,7 +13,7 @@ from test_control_safety import CONFIG, DYNAMICS, GRAVITY, PERIOD, QD, ROBOT, ZE
 import robodyn_ros as rd
 from robodyn_ros.cli import commission
 from robodyn_ros.control import PD, ComputedTorque, ControlLoop, GravityCompensation, Reference
-from robodyn_ros.control.drive_compensation import DriveCompensation
+from robodyn_ros.control.drives import DriveCompensation
 from robodyn_ros.control.faults.table import FaultReactions
 from robodyn_ros.control.loop_settings import MODEL, loop_default_values, make_loop_settings
 from robodyn_ros.control.motion.point_to_point import rest_to_rest

@@ -40,7 +40,7 @@ from robodyn_ros.control.export.controller_parameters import known_defaults
 from robodyn_ros.control.export.ros2_control import ExportedFiles, export_package, write_package
 from robodyn_ros.control.faults.table import REACTIONS
 from robodyn_ros.control.loop_settings import make_loop_settings, model_parameters, with_streams
-from robodyn_ros.control.motion.tool_stream import StreamedTool
+from robodyn_ros.control.motion.streams import StreamedTool
 from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.dynamics.sensitivity import sensitivity_parameters
 from robodyn_ros.engine import find_compiler

@@ -57,7 +57,7 @@ EDITS = {
     },
     "test/test_nodes_diagnostics.py": {
         "WAYS = {": """def quick(on):
-    limit = on.loop.settings.limits.velocity[2]
+    limit = on.loop.control.settings.limits.velocity[2]
 
     def step():
         on.qd[2] = 1.05 * limit * np.cos(20.0 * on.t)

@@ -17,8 +17,8 @@ import pytest
 
 import robodyn_ros as rd
 from robodyn_ros.control import ControlLoop, SafetySettings
-from robodyn_ros.control.faults.holding import RISE, START
 from robodyn_ros.control.faults.sampling import carried_part
+from robodyn_ros.control.limits import RISE, START
 from robodyn_ros.control.loop_settings import loop_default_values, make_loop_settings, model_parameters
 from robodyn_ros.errors import ConfigurationError, HoldingError, InputError, RobodynError
 from robodyn_ros.plugins import load

@@ -17,11 +17,9 @@ from robodyn_ros.control import ControlLoop, Reference, SafetySettings, Trajecto
 from robodyn_ros.control.faults.settings import Feedback
 from robodyn_ros.control.laws.gains import gains
 from robodyn_ros.control.laws.gravity_compensation import GravityCompensation
-from robodyn_ros.control.limits import overload, soften
-from robodyn_ros.control.reference.action_goal import RESULTS
-from robodyn_ros.control.reference.tolerances import GoalSettings, JointTolerances, Tolerances
-from robodyn_ros.control.step import LEAD
-from robodyn_ros.control.step_numbers import StepMemory, step_settings, views
+from robodyn_ros.control.limits import overload
+from robodyn_ros.control.motion.following import RESULTS, GoalSettings, JointTolerances, Tolerances
+from robodyn_ros.control.step import LEAD, soften, step_settings
 from robodyn_ros.errors import ConfigurationError
 
 ROBOT = rd.load_robot(arms.mechanism("PRR", (13, 1.5, 6), (1, 0.5, 0.34), (0.1, 0.2, 0.15)))
@@ -72,13 +70,13 @@ class Arm:
 def test_soft_limits_keep_their_law():
     """Nothing beyond a hold at the limit, towards it and within the margin; everything else is left alone."""
     feedback, margin = Feedback(np.array([50.0, 40.0, 30.0]), np.array([8.0, 7.0, 6.0])), 0.1
+    settings = step_settings(Arm(soft_limit_margin=margin).loop.settings._replace(feedback=feedback))
     rng = np.random.default_rng(2)
     cut = 0
     for _ in range(2000):
         q = rng.choice([rng.uniform(ROBOT.lower, ROBOT.upper), ROBOT.upper - rng.uniform(-0.1, 0.15, 3)])
         q = q if rng.integers(2) else ROBOT.lower + (ROBOT.upper - q)
         qd, gravity, wanted = rng.uniform(-2, 2, 3), rng.uniform(-30, 30, 3), rng.uniform(-60, 60, 3)
-        settings = step_settings(ROBOT, ZERO, ZERO, feedback, SafetySettings(soft_limit_margin=margin))
         given = soften(wanted, q, qd, gravity, settings)
         for i in range(3):
             expected = wanted[i]
@@ -132,7 +130,7 @@ def test_the_integral_is_bounded_and_begins_anew_after_a_break():
     arm = Arm(rho=4.0, integral_limit=0.003)
     arm.go(3.0, push=np.array([60.0, 10.0, -10.0]))
     shares = arm.commands[-1].efforts.feedback
-    integral = views(StepMemory, arm.loop.step_memory, 3).integral
+    integral = arm.loop.memory().memory.integral
     np.testing.assert_allclose(np.abs(integral), 0.003)
     arm.t += 1.0
     arm.go(STEP)

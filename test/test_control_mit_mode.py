@@ -9,9 +9,8 @@ import pytest
 
 import robodyn_ros as rd
 from robodyn_ros.control import PD, ComputedTorque, ControlLoop, SafetySettings, rest_to_rest
+from robodyn_ros.control.drives import MitCommand, MitSettings, Transmission, TransmissionSettings
 from robodyn_ros.control.faults.table import FaultReactions
-from robodyn_ros.control.motion.mit_mode import MitCommand, MitSettings
-from robodyn_ros.control.transmission import Transmission, TransmissionSettings
 from robodyn_ros.simulation import Plant, PlantSettings
 
 ROBOT = rd.load_robot(arms.mechanism("PRR", (4, 1.5, 0.6), (1, 0.5, 0.34), (0.1, 0.2, 0.15)))

@@ -12,7 +12,7 @@ import robodyn_ros as rd
 from robodyn_ros.control import ComputedTorque, ControlLoop, gains
 from robodyn_ros.control.faults.settings import SafetySettings
 from robodyn_ros.control.limits import Limits
-from robodyn_ros.control.motion.payload_motion import ACCELERATION, MARGIN, PayloadSettings, payload_motion
+from robodyn_ros.control.motion.own_motions import ACCELERATION, MARGIN, PayloadSettings, payload_motion
 from robodyn_ros.errors import NotReadyError
 from robodyn_ros.identification.estimation.payload import estimate_online
 from robodyn_ros.simulation import FrictionSettings, Plant, PlantSettings

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 import robodyn_ros as rd
 from robodyn_ros.control.faults.settings import SafetySettings
 from robodyn_ros.control.loop import ControlLoop
-from robodyn_ros.control.motion.trajectory import PlannedEffort, Trajectory
+from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.errors import InputError
 
 LAWS = ("pd", "gravity_compensation", "computed_torque", "impedance")
@@ -55,7 +55,7 @@ def followed(control, trajectory, **options):
 def test_on_the_reference_the_command_is_what_was_planned(dynamics, law):
     extra = np.array([7.0, -1.5, 0.4])  # friction, say, that the law's model lacks
     trajectory = motion(dynamics, extra)
-    assert_allclose(followed(loop(dynamics, law), trajectory), trajectory.planned.efforts[1:-1], atol=1e-9)
+    assert_allclose(followed(loop(dynamics, law), trajectory), trajectory.efforts[1:-1], atol=1e-9)
 
 
 def test_between_two_points_the_command_is_on_the_straight_line(dynamics):
@@ -65,7 +65,7 @@ def test_between_two_points_the_command_is_on_the_straight_line(dynamics):
     control.follow(trajectory, 0.0)
     for t in np.arange(0.007, 0.49, 0.007):
         sample = trajectory.sample(t)
-        planned = [np.interp(t, TIMES, column) for column in trajectory.planned.efforts.T]
+        planned = [np.interp(t, TIMES, column) for column in trajectory.efforts.T]
         assert_allclose(control.update(t, t, sample.q, sample.qd).effort, planned, atol=1e-9)
 
 
@@ -100,12 +100,7 @@ def test_at_the_end_a_hold_takes_over(dynamics):
     assert_allclose(control.update(0.51, 0.51, end, np.zeros(3)).effort, dynamics.gravity(end), atol=1e-9)
 
 
-def test_efforts_are_straight_between_the_points():
-    planned = PlannedEffort(np.array([1.0, 2.0, 4.0]), [[0.0, 1.0], [2.0, 1.0], [0.0, 5.0]], 2)
-    assert_allclose(planned.at(1.5), [1.0, 1.0])
-    assert_allclose(planned.at(3.0), [1.0, 3.0])
-    assert_allclose(planned.at(1.0), [0.0, 1.0])
-    assert planned.at(0.99) is None and planned.at(4.0) is None
+def test_efforts_are_checked():
     with pytest.raises(InputError, match="efforts"):
         Trajectory([0.0, 1.0], [[0.0], [1.0]], efforts=[[0.0]])
     with pytest.raises(InputError, match="efforts"):

@@ -46,7 +46,11 @@ CASES = [
     ),  # 3.1: without friction the model drove light joints away
     (1, 107, False, "velocities: zero", "kinova", 1.5),  # 20: let go of at its limit, although it was seen and braked
     (1, 193, True, "stuck, no velocity: all", "prr", 0.6),  # 7.4: an encoder that stopped with its velocity was trusted
-    (2, 145, True, "joints: swapped", "prr", 0.4),  # 1.6: velocities were trusted for good
+    (2, 145, True, "joints: swapped", "prr", 0.5),  # 1.6: velocities were trusted for good
+    (2, 151, True, "joints: swapped", "panda", 0.5),  # 7.1: each joint was damped by itself
+    (2, 327, True, "no states", "panda", 0.6),  # 1.3: likewise
+    (2, 99, True, "velocities: zero", "ur5_robot", 0.7),  # 2.6: one joint's damping was cut by its limit, not all
+    (1, 319, True, "positions in degrees", "chain3", 0.3),  # 1.4: 57 times the velocity was trusted once it was slow
     (
         1,
         480,
@@ -60,7 +64,7 @@ CASES = [
 
 @pytest.mark.parametrize(("seed", "number", "brakes", "fault", "arm", "most"), CASES)
 def test_a_reaction_drives_no_joint_on(seed, number, brakes, fault, arm, most):
-    if arm != "prr" and arm not in industrial.urdfs():
+    if not arm.startswith(("prr", "chain")) and arm not in industrial.urdfs():
         pytest.skip(f"the URDF of {arm} is not installed")
     injection = fault_injections.injections(seed)[number]
     assert (injection.fault.name, injection.arm) == (fault, arm)

@@ -26,7 +26,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 import robodyn_ros as rd
 from robodyn_ros.control import ComputedTorque, ControlLoop, Trajectory
-from robodyn_ros.control.motion.tool_stream import StreamedTool
+from robodyn_ros.control.motion.streams import StreamedTool
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.nodes.common.messages import to_duration

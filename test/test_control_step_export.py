@@ -13,13 +13,13 @@ import pytest
 from test_control_tracing import Branching, Remembering
 
 import robodyn_ros as rd
-from robodyn_ros.control.law_step import LawStep
+from robodyn_ros.control.compiled_step import LawStep
+from robodyn_ros.control.core_settings import LawInNumbers
+from robodyn_ros.control.export.step_export import export_step
 from robodyn_ros.control.laws.base import Reference
 from robodyn_ros.control.loop_settings import MODEL, loop_default_values, make_loop_settings
 from robodyn_ros.control.parameter_file import FileParameters
-from robodyn_ros.control.step import LawInNumbers, control_step
-from robodyn_ros.control.step_export import export_step
-from robodyn_ros.control.step_numbers import StepMemory, first_memory, step_settings, views
+from robodyn_ros.control.step import StepMemory, control_step, first_memory, step_settings, views
 from robodyn_ros.engine import find_compiler
 from robodyn_ros.errors import ConfigurationError
 
@@ -58,9 +58,9 @@ def motion(count: int, seed: int = 4):
 
 def in_numbers(settings, rows, dts, rate_limit=None):
     """The efforts of the step in Python, and the results."""
-    limits, law = settings.limits, settings.controller
-    rate = limits.rate if rate_limit is None else rate_limit
-    numbers = step_settings(PRR, limits.effort, rate, settings.feedback, settings.safety, settings.drives)
+    law, numbers = settings.controller, step_settings(settings)
+    if rate_limit is not None:
+        numbers = numbers._replace(rate_limit=rate_limit)
     plain, memory = LawInNumbers(law), views(StepMemory, first_memory(PRR.n), PRR.n)
     t, found = 0.0, []
     for row, dt in zip(rows, dts, strict=True):

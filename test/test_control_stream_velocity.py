@@ -9,7 +9,7 @@ import pytest
 
 import robodyn_ros as rd
 from robodyn_ros.control import ComputedTorque, ControlLoop, Reference, SafetySettings
-from robodyn_ros.control.reference.stream_velocity import StreamVelocity
+from robodyn_ros.control.motion.streams import StreamVelocity
 from robodyn_ros.simulation import Plant, PlantSettings
 
 ROBOT = rd.load_robot(arms.mechanism("PRR", (4, 1.5, 0.6), (1, 0.5, 0.34), (0.1, 0.2, 0.15)))

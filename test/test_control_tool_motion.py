@@ -11,8 +11,8 @@ from numpy.testing import assert_allclose
 
 import robodyn_ros as rd
 from robodyn_ros.control.limits import Limits
+from robodyn_ros.control.motion.own_motions import PoseGoal, ToolMotion, ToolSettings
 from robodyn_ros.control.motion.point_to_point import braking
-from robodyn_ros.control.motion.tool_motion import PoseGoal, ToolMotion, ToolSettings
 from robodyn_ros.control.motion.trajectory import Sample
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import se3

@@ -16,7 +16,7 @@ from truth import Pinocchio, pinocchio
 
 import robodyn_ros as rd
 from robodyn_ros.control import ComputedTorque, ControlLoop, SafetySettings
-from robodyn_ros.control.motion.tool_stream import StreamedTool, StreamSettings
+from robodyn_ros.control.motion.streams import StreamedTool, StreamSettings
 from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.kinematics import so3
 

@@ -15,7 +15,7 @@ from scipy.optimize import minimize_scalar
 import robodyn_ros as rd
 from robodyn_ros.control import ComputedTorque, ControlLoop, SafetySettings, Trajectory, durations, rest_to_rest
 from robodyn_ros.control.core_library import CODES
-from robodyn_ros.control.reference.following import PreparedTrajectory, Refused
+from robodyn_ros.control.motion.following import PreparedTrajectory, Refused
 from robodyn_ros.errors import InputError, LimitError
 
 RNG = np.random.default_rng(3)
@@ -231,9 +231,9 @@ def test_the_core_takes_no_trajectory_without_points_or_without_joints(points, c
     """Whoever calls it: in Python no such trajectory is made."""
     loop, numbers = prr_loop(np.full(3, 50.0)), np.zeros((points, columns))
     made = SimpleNamespace(times=1.0 + np.arange(points), positions=numbers, velocities=None, accelerations=None)
-    made.planned = None
+    made.efforts = None
     with pytest.raises(Refused) as refused:
-        PreparedTrajectory(loop._core, loop.core_settings.record.address, made, [0, 1, 2, 2][:columns], None, 0.0)
+        PreparedTrajectory(loop.core, loop.core_settings.record.address, made, [0, 1, 2, 2][:columns], None, 0.0)
     assert refused.value.args[0] == CODES["CORE_NOT_NUMBERS"]
 
 

@@ -6,7 +6,7 @@
 import numpy as np
 import pytest
 
-from robodyn_ros.control.transmission import Transmission, TransmissionSettings
+from robodyn_ros.control.drives import Transmission, TransmissionSettings
 from robodyn_ros.errors import ConfigurationError
 
 # An elevator with 250 rad of the motor a metre, a reversed shoulder with a gear of 40 and a drive in amperes, a wrist

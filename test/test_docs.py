@@ -47,7 +47,7 @@ PARAMETER_ROW = re.compile(r"^\| `([\w.<>]+)` \|", re.MULTILINE)
 def options_of(verb: str) -> set[str]:
     """The options of a verb of the command."""
     parser = ArgumentParser()
-    import_module(f"robodyn_ros.cli.{verb}").VERB.add_arguments(parser)
+    import_module(f"robodyn_ros.cli.{verb}").add_arguments(parser)
     return {option for action in parser._actions for option in action.option_strings}
 
 

@@ -39,10 +39,8 @@ from robodyn_ros.document.blocks import (
     quoted,
     table,
 )
-from robodyn_ros.document.html import html
-from robodyn_ros.document.latex import ENGINES, pdf, tex
-from robodyn_ros.document.markdown import markdown
-from robodyn_ros.document.mathml import mathml
+from robodyn_ros.document.html import html, mathml
+from robodyn_ros.document.latex import ENGINES, markdown, pdf, tex
 from robodyn_ros.document.text import text, text_lines, unicode, width
 
 NAME = quoted(r"a_b%c$d#e&f{g}h~i^j\k<l>m*n|o`p ü")
@@ -117,8 +115,8 @@ def test_a_sum_on_a_line_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("formula", [r"\unknown x", r"\mathbf q", r"\begin{aligned} a &= b \end{aligned}"])
-def test_what_the_converter_does_not_know_is_refused(formula: str) -> None:
-    with pytest.raises(rd.RobodynError, match=r"converter|browsers"):
+def test_a_formula_beyond_the_converter_is_refused(formula: str) -> None:
+    with pytest.raises(rd.RobodynError, match=r"latex2mathml does not know|browsers do not show"):
         mathml(formula)
 
 

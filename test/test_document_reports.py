@@ -17,11 +17,10 @@ from identified import Unknown
 
 import robodyn_ros as rd
 from robodyn_ros.control.commissioning.findings import CommissioningOutcome, GravityStep, JointFindings
-from robodyn_ros.control.commissioning.report import report as commissioning_report
+from robodyn_ros.control.commissioning.findings import report as commissioning_report
 from robodyn_ros.document.blocks import Document, literal_table
 from robodyn_ros.document.html import html
-from robodyn_ros.document.latex import tex
-from robodyn_ros.document.markdown import markdown
+from robodyn_ros.document.latex import markdown, tex
 from robodyn_ros.document.text import text
 from robodyn_ros.identification import Samples, identify
 from robodyn_ros.identification.report import report as identification_report

@@ -68,6 +68,17 @@ def test_terms_follow_from_each_other(formulation: str, arm: str, compiled: bool
 
 
 @pytest.mark.parametrize("arm", ARMS)
+def test_mass_rate_minus_twice_coriolis_is_skew(formulation: str, arm: str) -> None:
+    """Ṁ by central differences of O(h⁴), so that the check owes nothing to how C is made."""
+    dynamics, h = make(formulation, arm), 1e-3
+    q, qd = np.random.default_rng(5).uniform(-3, 3, (2, 50, dynamics.robot.n))
+    m = [dynamics.mass_matrix(q + k * h * qd) for k in (-2, -1, 1, 2)]
+    rate = (m[0] - 8 * m[1] + 8 * m[2] - m[3]) / (12 * h)
+    skew = rate - 2 * dynamics.coriolis_matrix(q, qd)
+    assert_allclose((skew + skew.transpose(0, 2, 1)) / np.abs(rate).max(), 0, atol=1e-8)
+
+
+@pytest.mark.parametrize("arm", ARMS)
 def test_the_regressor_times_theta_is_the_effort(formulation: str, arm: str) -> None:
     n = rd.load_robot(ARMS[arm]).n
     payload = Payload(rd.load_robot(ARMS[arm]).bodies[-1].name, 1.3, (0.1, -0.2, 0.3), np.diag([0.03, 0.04, 0.05]))
@@ -247,7 +258,10 @@ def test_a_wrong_payload_is_refused_where_it_is_made(values: tuple[Any, ...], me
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"gravity": (0, 0)}, "gravity: must be 3 finite numbers"),
+        *(
+            ({"gravity": wrong}, "gravity: must be 3 finite numbers")
+            for wrong in ((0, 0), (0, 0, np.nan), "down", (0, 0, -9.81, 0), None)
+        ),
         ({"armature": (0, 0, -1)}, "armature: must not be negative"),
         ({"viscous": (0, np.nan, 1)}, "viscous: must be 3 finite numbers"),
         ({"coulomb": 1.0}, "coulomb: must be 3 finite numbers"),

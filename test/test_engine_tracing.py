@@ -35,6 +35,8 @@ WORKS = {
     "functions": (lambda a: np.tanh(a) + np.sin(a) * np.exp(a) - np.sqrt(a * a) + np.sign(a) * np.arctan2(a, 2), A),
     "sums": (lambda m: m.sum(axis=0) + m.sum() + np.sum(m, axis=1) + m.mean(), M),
     "greatest": (lambda m: np.max(m, axis=1) - m.min(), M),
+    "greatest, with a start": (lambda a: np.max(a, initial=3.0) + np.sum(a, initial=2.0), A),
+    "sum that keeps its axes": (lambda m: np.sum(m, axis=(0, 1), keepdims=True), M),
     "norm": (lambda a: np.linalg.norm(a) * a, A),
     "array of arrays": (lambda a, b: np.array([a, np.tanh(b)]) * np.stack([b, a]), A, B),
     "array of elements": (lambda a, b: np.array([a[0], b[1], 2.0, a[2] * b[0]]) + 1.0, A, B),

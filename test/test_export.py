@@ -19,7 +19,7 @@ import robodyn_ros as rd
 from robodyn_ros.dynamics import Payload
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.symbolic.export import export
-from robodyn_ros.dynamics.symbolic.export.graph import MEANINGS, Graph, routines
+from robodyn_ros.dynamics.symbolic.graph import MEANINGS, Graph, routines
 from robodyn_ros.engine import find_compiler
 
 URDF = Path(__file__).parent.parent / "urdf"

@@ -119,6 +119,7 @@ SAME: dict[str, Callable[[np.ndarray], Any]] = {
     "record array": lambda v: v.view(np.recarray),
     "masked": lambda v: np.ma.array(v, mask=np.arange(v.size).reshape(v.shape) % 2),
     "list": lambda v: v.tolist(),
+    "tuple": lambda v: tuple(map(tuple, v)) if v.ndim == 2 else tuple(v),
     "NumPy's own numbers": list,
     "array.array": lambda v: array.array("d", v) if v.ndim == 1 else v,
     "ctypes": lambda v: (ctypes.c_double * N)(*v) if v.ndim == 1 else v,
@@ -217,6 +218,7 @@ def test_what_is_no_state_is_refused(dynamics: Any, kind: str) -> None:
             with pytest.raises(rd.InputError) as caught:
                 getattr(dynamics, method)(*values)
             assert caught.value.name in {name, "arguments"}
+            assert isinstance(caught.value, ValueError)
 
 
 DTYPES = (

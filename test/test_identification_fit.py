@@ -16,14 +16,14 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
 import robodyn_ros as rd
-from robodyn_ros.dynamics.inertial_parameters import (
+from robodyn_ros.dynamics.parameters import (
+    STANDARD_GRAVITY,
     least_eigenvalues,
     made_possible,
     to_inertial,
     to_parameters,
     to_pseudo,
 )
-from robodyn_ros.dynamics.parameters import STANDARD_GRAVITY
 from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.identification import IdentificationSettings, Samples, identify
@@ -31,8 +31,8 @@ from robodyn_ros.identification.estimation.base_parameters import parameter_name
 from robodyn_ros.identification.estimation.physical import fit_physical
 from robodyn_ros.identification.estimation.regression import estimate, matvec, tsqr
 from robodyn_ros.identification.estimation.regression_model import RegressionModel
-from robodyn_ros.identification.signals.segments import lowpass
-from robodyn_ros.robot.checks import check_inertial
+from robodyn_ros.identification.segments import lowpass
+from robodyn_ros.robot.tree import check_inertial
 
 FRICTION = IdentificationSettings(inertial=False)
 

@@ -277,7 +277,7 @@ def test_a_compressed_recording_is_unpacked_within_a_limit(tmp_path, monkeypatch
     temporary.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(temporary))
     assert_allclose(read_recording(packed, JOINTS).measured.values, TAU)
-    monkeypatch.setattr("robodyn_ros.identification.recording.unpacking.LARGEST", 20_000)
+    monkeypatch.setattr("robodyn_ros.identification.recording.bag.LARGEST", 20_000)
     with pytest.raises(InputError, match=r"recording: .*run.*: unpacks to more than .* GB, the most that is read"):
         read_recording(packed, JOINTS)
     assert not list(temporary.iterdir())

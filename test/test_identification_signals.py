@@ -15,10 +15,10 @@ from scipy.interpolate import CubicSpline
 import robodyn_ros as rd
 from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.errors import InputError
+from robodyn_ros.identification import preparation as signals
 from robodyn_ros.identification.recording import RecordedTrack, Recording
+from robodyn_ros.identification.segments import Segment
 from robodyn_ros.identification.settings import SignalSettings
-from robodyn_ros.identification.signals import prepare as signals
-from robodyn_ros.identification.signals.segments import Segment
 
 ROBOT = rd.load_robot(Path(__file__).parents[1] / "urdf" / "prr.urdf")
 N, JOINTS = ROBOT.n, ROBOT.joint_names

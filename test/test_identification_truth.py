@@ -16,7 +16,7 @@ from recordings import fourier, moved
 import robodyn_ros as rd
 from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.identification import RecordedTrack, Recording, SignalSettings, identify, prepare
-from robodyn_ros.robot.urdf_editor import UrdfEditor
+from robodyn_ros.robot.description import UrdfEditor
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 

@@ -15,11 +15,11 @@ from numpy.testing import assert_allclose
 from truth import Pinocchio
 
 import robodyn_ros as rd
-from robodyn_ros.dynamics.inertial_parameters import standard_parameters
+from robodyn_ros.dynamics.parameters import standard_parameters
 from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.errors import InputError
 from robodyn_ros.identification import identify
-from robodyn_ros.identification.urdf_writing import with_parameters
+from robodyn_ros.identification.estimation.identify import with_parameters
 
 pinocchio = pytest.importorskip("pinocchio", reason="Pinocchio (PyPI: pin) is the independent truth here")
 

@@ -17,8 +17,7 @@ from puma import COULOMB, GEARS, NOMINAL, ROTORS, TABLE, VISCOUS, puma
 import robodyn_ros as rd
 from robodyn_ros.errors import InputError, RobotDescriptionError
 from robodyn_ros.kinematics import Kinematics
-from robodyn_ros.kinematics.dh import DHRow, DHTable, read_dh
-from robodyn_ros.kinematics.dh_robot import LinkData, robot_from_dh
+from robodyn_ros.kinematics.dh import DHRow, DHTable, LinkData, read_dh, robot_from_dh
 from robodyn_ros.kinematics.tree import build_tree
 from robodyn_ros.robot import Pose
 

@@ -16,7 +16,7 @@ from robodyn_ros.control.motion.point_to_point import point_to_point
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import Kinematics, se3
 from robodyn_ros.kinematics.target import ToolTarget, UnreachableError
-from robodyn_ros.kinematics.workspace import random_positions
+from robodyn_ros.robot.configuration import random_positions
 
 
 def test_every_pose_of_a_planar_arm_is_found_again(prr: str) -> None:

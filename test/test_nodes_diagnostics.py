@@ -9,10 +9,10 @@ The controller runs in this process, and the test is its time and its drives, so
 from __future__ import annotations
 
 import ctypes
+import sys
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
-from runpy import run_path
 from types import SimpleNamespace
 
 import numpy as np
@@ -31,7 +31,9 @@ from robodyn_ros.control.faults.settings import SafetySettings
 from robodyn_ros.control.faults.table import FAULTS
 from robodyn_ros.nodes.common.diagnostics import RECENT
 
-LIFE = SimpleNamespace(**run_path(str(Path(__file__).parents[1] / "benchmarks" / "life_cycles.py")))
+sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
+import life_cycles
+
 LEVELS = {b"\x00": "OK", b"\x01": "WARN", b"\x02": "ERROR"}
 STEP = 0.002
 REST = np.array([0.5, -1.0, 0.25])
@@ -96,7 +98,7 @@ class Simulated:
 def node(tmp_path_factory):
     folder, given = tmp_path_factory.mktemp("node"), {"contact.observe": "joints"}
     options = {"use_sim_time": True, "realtime": "off", "state_timeout": 0.1}
-    with pytest.MonkeyPatch.context() as patch, LIFE.running(folder, **options, **given) as there:
+    with pytest.MonkeyPatch.context() as patch, life_cycles.running(folder, **options, **given) as there:
         patch.setattr(SafetySettings, "overrun", 10.0)  # however slow the machine is
         yield there
 

@@ -17,7 +17,7 @@ pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 from geometry_msgs.msg import TransformStamped
 
 import robodyn_ros as rd
-from robodyn_ros.control.motion.tool_stream import OLDEST_FRAME
+from robodyn_ros.control.motion.streams import OLDEST_FRAME
 from robodyn_ros.errors import InputError, NotReadyError
 from robodyn_ros.kinematics import so3
 from robodyn_ros.nodes.common.messages import to_duration

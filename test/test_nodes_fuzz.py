@@ -21,7 +21,6 @@ from sensor_msgs.msg import JointState
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 import drives as arm_drives
-import fuzz_nodes
 
 ROOT = Path(__file__).parents[1]
 
@@ -42,8 +41,6 @@ def test_nothing_happens_in_a_small_storm(tmp_path):
         assert set(counts.values()) == {0}, (found, (tmp_path / way / "controller.log").read_text()[-3000:])
         assert found["sent"] == {"messages": 400, "parameters": 12, "switches": 1, "life_cycles": 4}
         assert found["commands"] > 0.5 * found["states"]
-    text = list(fuzz_nodes.lines(both))
-    assert max(map(len, text)) <= 80
     assert done.returncode in (0, any(both["real"]["counts"].values()))
 
 

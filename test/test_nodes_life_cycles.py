@@ -13,8 +13,6 @@ import threading
 from collections import Counter
 from functools import cached_property
 from pathlib import Path
-from runpy import run_path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -30,14 +28,16 @@ from robodyn_ros.control import compiled_step
 from robodyn_ros.control.compiled_step import CompiledStep
 from robodyn_ros.nodes.common.diagnostics import UNFORESEEN
 
+sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
+import life_cycles
+
 ROOT = Path(__file__).parents[1]
 PROGRAM = ROOT / "benchmarks" / "life_cycles.py"
-LIFE = SimpleNamespace(**run_path(str(PROGRAM)))
 MAKERS = ("create_publisher", "create_lifecycle_publisher", "create_subscription", "create_service", "create_timer")
 STAGES = {
     "the model": "robodyn_ros.nodes.controller.node:make_dynamics",
     "the law's constructor": "robodyn_ros.control.laws.computed_torque:ComputedTorque.__init__",
-    "the loop": "robodyn_ros.control.loop:ControlLoop.__init__",
+    "the loop": "robodyn_ros.control.loop:ControlLoop.from_settings",
     "the publishers": "robodyn_ros.nodes.controller.output:Output.__init__",
     "the references": "robodyn_ros.nodes.controller.references:ReferenceInput.__init__",
     "the states": "robodyn_ros.nodes.controller.closed_loop:StateCallback.__init__",
@@ -59,7 +59,7 @@ class BrokenError(Exception):
 def there(tmp_path_factory):
     """A controller in this process, not configured, and its drivers."""
     folder = tmp_path_factory.mktemp("node")
-    with LIFE.running(folder, estimates_file=str(folder / "estimates.yaml")) as made:
+    with life_cycles.running(folder, estimates_file=str(folder / "estimates.yaml")) as made:
         yield made
 
 
@@ -110,7 +110,7 @@ def sockets() -> set[str]:
 def test_nothing_of_a_graph_is_on_the_wire_after_its_end(tmp_path):
     """Its domain is free for others then, so nothing of it may be left in this process, which ends later."""
     before = sockets()
-    with LIFE.running(tmp_path) as there:
+    with life_cycles.running(tmp_path) as there:
         assert sockets() > before
     assert there.drives is not None  # it is still known here, as by a fixture or a traceback
     assert sockets() == before
@@ -306,14 +306,14 @@ def test_the_count_sees_what_leaks():
     def cycle():
         kept.append([object()])
 
-    grew = LIFE.leaks(cycle, 9)["grew"]
+    grew = life_cycles.leaks(cycle, 9)["grew"]
     assert grew["builtins.list"] == 1.0
 
 
 def test_a_switch_compiles_nothing_in_the_loop_s_thread(there, monkeypatch):
     """The control step of another law is compiled beside the loop, which goes on meanwhile, and swapped in ready."""
     node, where = there.node, []
-    compile_step = CompiledStep._slots.func
+    compile_step = CompiledStep.kernel.func
 
     def compiled(step):
         if type(step.law).__name__ == "PD":
@@ -327,9 +327,9 @@ def test_a_switch_compiles_nothing_in_the_loop_s_thread(there, monkeypatch):
     assert all(result.successful for result in node.set_parameters([Parameter(name, value=0.5) for name in names]))
     there.change("activate")
     there.be_answered()
-    slots = cached_property(compiled)
-    slots.__set_name__(CompiledStep, "_slots")
-    monkeypatch.setattr(CompiledStep, "_slots", slots)
+    kernel = cached_property(compiled)
+    kernel.__set_name__(CompiledStep, "kernel")
+    monkeypatch.setattr(CompiledStep, "kernel", kernel)
     monkeypatch.setattr(compiled_step, "_known", {})  # an earlier test may have compiled the same step
     monkeypatch.setattr("robodyn_ros.nodes.controller.parameters.dry_run", lambda *_: None)  # it is another process
     assert node.set_parameters([Parameter("controller", value="pd")])[0].successful

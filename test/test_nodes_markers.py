@@ -21,7 +21,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 import robodyn_ros as rd
 from robodyn_ros.nodes.markers import GHOST, TARGET, TOOL
 from robodyn_ros.view import LAYERS
-from robodyn_ros.view.tool_marks import TOOL_LAYERS
+from robodyn_ros.view.marks import TOOL_LAYERS
 
 PRR = Path(__file__).parents[1] / "urdf" / "prr.urdf"
 

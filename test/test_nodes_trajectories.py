@@ -61,9 +61,9 @@ def same_trajectory(one, other):
     assert (list(names), begin) == (list(others), start)
     for field in ("times", "positions", "velocities", "accelerations"):
         np.testing.assert_array_equal(getattr(a, field), getattr(b, field))
-    assert (a.planned is None) == (b.planned is None)
-    if a.planned is not None:
-        np.testing.assert_array_equal(a.planned.efforts, b.planned.efforts)
+    assert (a.efforts is None) == (b.efforts is None)
+    if a.efforts is not None:
+        np.testing.assert_array_equal(a.efforts, b.efforts)
 
 
 def refused(read, data):

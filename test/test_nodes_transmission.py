@@ -17,7 +17,7 @@ from rcl_interfaces.srv import GetParameters
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from robodyn_ros.control.transmission import Transmission, TransmissionSettings
+from robodyn_ros.control.drives import Transmission, TransmissionSettings
 
 REAL = Path(__file__).parents[1] / "config/prr_real.yaml"
 START = {"elevator": 0.3, "shoulder": -0.9, "wrist": 0.4}

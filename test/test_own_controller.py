@@ -18,10 +18,10 @@ from installed_package import install_guide
 import robodyn_ros as rd
 from robodyn_ros import plugins
 from robodyn_ros.control import ControlLoop, rest_to_rest
+from robodyn_ros.control.export.step_export import export_step
 from robodyn_ros.control.laws.traced import trace_problem
 from robodyn_ros.control.loop_settings import EFFORT_RATE, MODEL, loop_default_values, make_loop_settings
 from robodyn_ros.control.parameter_file import FileParameters
-from robodyn_ros.control.step_export import export_step
 from robodyn_ros.engine import find_compiler
 from robodyn_ros.simulation.compiled_trial import run_until_fault
 from robodyn_ros.simulation.hardware import default_values, make_hardware_settings

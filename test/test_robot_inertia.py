@@ -22,8 +22,8 @@ from robodyn_ros.cli import view
 from robodyn_ros.cli.main import main
 from robodyn_ros.errors import RobotDescriptionError, RobotDescriptionWarning
 from robodyn_ros.robot import load_robot, reload_robot
-from robodyn_ros.robot.checks import check_inertial, nearest_possible
 from robodyn_ros.robot.robot import Inertial
+from robodyn_ros.robot.tree import check_inertial, nearest_possible
 
 WRONG = (0.013, 0.002, -0.001, 0.011, 0.003, 0.041)
 RIGHT = (0.031, 0.001, 0.002, 0.027, 0.003, 0.019)

@@ -184,7 +184,7 @@ def test_a_file_with_includes_shapes_and_verbs(tmp_path: Path, capsys: pytest.Ca
     robot = load_robot(path)
     assert_allclose(robot.damping, 0.7)
     compare(robot, mujoco.MjModel.from_xml_path(str(path)))
-    from robodyn_ros.view.shapes import mesh_path, read_shapes
+    from robodyn_ros.view.marks import mesh_path, read_shapes
 
     shapes = {shape.kind: shape for shape in read_shapes(robot)}
     assert mesh_path(shapes["mesh"].mesh).samefile(tmp_path / "parts" / "wedge.obj")
@@ -233,7 +233,7 @@ def test_an_mjcf_is_known_by_its_root() -> None:
 
 def test_gravity_and_air_of_the_file_are_told() -> None:
     tilted = free('<option gravity="0 -9.81 0"/>', joint="")
-    with pytest.warns(RobotDescriptionWarning, match="option 'gravity': is 0 -9.81 0 m/s² and not a part of the arm"):
+    with pytest.warns(RobotDescriptionWarning, match="option 'gravity': is 0 -9.81 0 m/s², which a URDF cannot hold"):
         robot = load_robot(tilted)
     compare(robot, mujoco.MjModel.from_xml_string(free(joint="")))
     assert not load_robot(robot.urdf).findings  # it is told once

@@ -10,8 +10,8 @@ from numpy.testing import assert_array_equal
 import robodyn_ros as rd
 from robodyn_ros.cli.main import main
 from robodyn_ros.errors import RobotDescriptionError, RobotDescriptionWarning
+from robodyn_ros.robot.description import UrdfEditor
 from robodyn_ros.robot.urdf import reload_robot
-from robodyn_ros.robot.urdf_editor import UrdfEditor
 
 LIMITS = {
     "first": 'acceleration="4.5" deceleration="6" jerk="50"',

@@ -12,7 +12,7 @@ from industrial import urdfs
 from truth import Pinocchio
 
 import robodyn_ros as rd
-from robodyn_ros.dynamics.inertial_parameters import parameters_of, standard_parameters
+from robodyn_ros.dynamics.parameters import parameters_of, standard_parameters
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.robot.reduction import LockedJoints, chosen_joints

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import robodyn_ros as rd
-from robodyn_ros.dynamics.inertial_parameters import standard_parameters
+from robodyn_ros.dynamics.parameters import standard_parameters
 from robodyn_ros.errors import ConfigurationError
 from robodyn_ros.simulation import Plant
 from robodyn_ros.simulation.plant.joint_effects import FrictionSettings, urdf_friction

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import robodyn_ros as rd
-from robodyn_ros.cli.check.uncertainty import uncertainty_findings
+from robodyn_ros.cli.check.joints import uncertainty_findings
 from robodyn_ros.cli.main import main
-from robodyn_ros.control.faults.explained import AFFORDED, afforded, explained_efforts
+from robodyn_ros.control.faults.consistency import AFFORDED, afforded, explained_efforts
 from robodyn_ros.control.faults.settings import SafetySettings
 from robodyn_ros.dynamics.parameters import Payload
-from robodyn_ros.identification.signals.noise import position_noise
+from robodyn_ros.identification.preparation import position_noise
 
 PRR = "urdf/prr.urdf"
 

@@ -7,7 +7,7 @@ import itertools
 
 import pytest
 
-from robodyn_ros.suggestions import is_it, misspelt, nearest, slips
+from robodyn_ros.errors import is_it, misspelt, nearest, slips
 
 POSES = ("HOME", "PICK", "CLIMB", "STATION", "PROCESSOR", "ALGAE", "L1")
 PARAMETERS = (

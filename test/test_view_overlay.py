@@ -27,10 +27,9 @@ from robodyn_ros.robot.pose import Pose
 from robodyn_ros.view import LAYERS, Arrow, Ball, Line, Overlay
 from robodyn_ros.view.browser import GHOST, NARROW, PANEL, SHEET, on_white, page_head
 from robodyn_ros.view.drawing import ArmDrawing
+from robodyn_ros.view.marks import Meshes, Shape, mesh_path, read_mesh, read_shapes, wall_lines
 from robodyn_ros.view.overlay import FULL_ARC, VELOCITY_SPAN
 from robodyn_ros.view.panel import PLOTS, History, Panel, Requests, plot_range
-from robodyn_ros.view.shapes import Meshes, Shape, mesh_path, read_mesh, read_shapes
-from robodyn_ros.view.tool_marks import wall_lines
 
 pinocchio = pytest.importorskip("pinocchio", reason="Pinocchio (PyPI: pin) is the independent truth here")
 
@@ -250,7 +249,7 @@ def test_a_collada_mesh_has_its_colours_and_its_unit(tmp_path, monkeypatch):
     assert (red.color, blue.color) == ((1.0, 0.0, 0.0, 1.0), (0.0, 0.0, 1.0, 1.0))
     assert_allclose(np.ptp(red.vertices, axis=0), [0.1, 0.2, 0.0], atol=1e-12)  # millimetres
     assert_allclose(np.ptp(blue.vertices, axis=0), [0.1, 0.0, 0.3], atol=1e-12)
-    monkeypatch.setattr("robodyn_ros.view.shapes.find_spec", lambda name: None)
+    monkeypatch.setattr("robodyn_ros.view.marks.find_spec", lambda name: None)
     with pytest.raises(RobotDescriptionError, match="pip install pycollada"):
         read_mesh(tmp_path / "a.dae")
 

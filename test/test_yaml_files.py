@@ -20,10 +20,9 @@ from robodyn_ros.control.laws.memory_file import restore_memory
 from robodyn_ros.control.motion.trajectory import read_trajectory
 from robodyn_ros.control.parameter_file import parse_parameter, read_parameters
 from robodyn_ros.errors import InputError, RobodynError, RobotDescriptionError
-from robodyn_ros.files import read_bytes
+from robodyn_ros.files import DEEPEST, YamlError, compose, construct, read_bytes
 from robodyn_ros.planning.obstacles import read_obstacles
 from robodyn_ros.simulation.sweeps.study_yaml import read_study_file
-from robodyn_ros.yaml_files import DEEPEST, YamlError, compose, construct
 
 PRR = Path(__file__).parents[1] / "urdf" / "prr.urdf"
 

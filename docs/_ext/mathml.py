@@ -12,7 +12,7 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.writers.html5 import HTML5Translator
 
-from robodyn_ros.document.mathml import mathml
+from robodyn_ros.document.html import mathml
 
 WORDS = re.compile(r"(\\[a-zA-Z]+|\\.|[{}])")
 """What a formula in LaTeX is cut into: commands, braces, and the text between."""

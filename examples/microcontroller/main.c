@@ -16,11 +16,11 @@
 
 int board_wait(void);                                         /* until the next period begins; 0 ends the program */
 void board_read(double *q, double *qd);                       /* position and velocity of each joint */
-void board_reference(double *q, double *qd, double *qdd);     /* what the arm should do; unchanged if nothing is asked */
+void board_reference(double *q, double *qd, double *qdd);     /* the reference; unchanged if there is no new one */  
 void board_write(const double *effort);                       /* to the drives; a null pointer switches them off */
 
 int main(void) {
-  static prr_step_t step; /* what the step remembers and heeds */
+  static prr_step_t step; /* memory and settings of the step */
   const double rate_limit[JOINTS] = {20e3, 4e3, 1e3};
   double q[JOINTS], qd[JOINTS], effort[JOINTS], dt = 0.0;
   double goal[JOINTS], rate[JOINTS] = {0.0}, acceleration[JOINTS] = {0.0}, none[JOINTS] = {0.0};

@@ -1,11 +1,23 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""``robodyn bench``: how fast an arm's dynamics are on this machine, beside other libraries in the same run.
+"""``robodyn bench``: how fast an arm's dynamics are on this machine, and is it good enough for control.
 
-Pinocchio, MuJoCo and the Robotics Toolbox do the same work where they are installed and can read the arm. Every figure
-is the median of many short runs, taken in turn (ours, theirs, ours, …), so that a machine that changes its speed
-changes all of them.
+Measures the dynamics of an arm on this machine: single calls (in place: in
+memory of the caller, as a control loop does it; plain: arrays in, array out),
+many states at once, a rollout, and the time until the first effort. Pinocchio,
+MuJoCo and the Robotics Toolbox do the same work beside it where they are
+installed (pip install pin mujoco).
+
+With --computer it measures for half a minute how well this computer keeps the
+times of a control loop, and shows the rates and gains that are safe here. The
+answer is no if the default gains are not.
+
+Examples:
+    robodyn bench arm.urdf                        table
+    robodyn bench arm.urdf --dynamics lagrangian  the other formulation
+    robodyn bench arm.urdf --json                 for a script
+    robodyn bench --computer --rate 1000          this computer at 1 kHz
 """
 
 from __future__ import annotations
@@ -26,8 +38,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from robodyn_ros.cli.arm import add_arm, read_arm
-from robodyn_ros.cli.console import console, print_json
-from robodyn_ros.cli.verb import ExitCode, Verb
+from robodyn_ros.cli.console import console, print_json, simple_table
+from robodyn_ros.cli.verb import ExitCode
 from robodyn_ros.errors import InputError
 
 if TYPE_CHECKING:
@@ -101,7 +113,7 @@ def run(args: Namespace) -> ExitCode:
         raise InputError("urdf", "the arm is missing; `robodyn bench --computer` needs none", args.urdf)
     if args.rounds < 1:
         raise InputError("--rounds", "must be at least 1", args.rounds)
-    from robodyn_ros.cli.progress import waiting
+    from robodyn_ros.cli.console import waiting
     from robodyn_ros.engine.casadi import need_casadi
 
     need_casadi()  # the first start, from an empty cache, is measured too
@@ -131,9 +143,9 @@ def judge_computer(args: Namespace) -> ExitCode:
     """
     from rich.text import Text
 
-    from robodyn_ros.assets import find
     from robodyn_ros.cli import computer
-    from robodyn_ros.cli.progress import waiting
+    from robodyn_ros.cli.console import waiting
+    from robodyn_ros.files import find
     from robodyn_ros.robot import load_robot
 
     for option, value in (("--rate", args.rate), ("--seconds", args.seconds)):
@@ -178,30 +190,23 @@ def _spread(times: np.ndarray[Any, Any]) -> dict[str, float | None]:
 
 
 def _timing_table(timing: Timing) -> Table:
-    from rich.table import Table
-
-    table = Table("[ms]", title=f"At {timing.rate:g} Hz", title_justify="left")
-    for name in ("half", "99.9 %", "greatest"):
-        table.add_column(name, justify="right")
-    for name, times in (("a state is late by", timing.late), ("an effort comes after", timing.latency)):
-        cells = ["none" if value is None else f"{1e3 * value:.3f}" for value in _spread(times).values()]
-        table.add_row(name, *cells)
-    return table
+    rows = [
+        (name, *("none" if value is None else f"{1e3 * value:.3f}" for value in _spread(times).values()))
+        for name, times in (("a state is late by", timing.late), ("an effort comes after", timing.latency))
+    ]
+    return simple_table(("[ms]", "half", "99.9 %", "greatest"), rows, title=f"At {timing.rate:g} Hz")
 
 
 def _allowance_table(allowed: Sequence[Allowance]) -> Table:
-    from rich.table import Table
-
     from robodyn_ros.control.laws.gains import JointGains
 
     default = JointGains().natural_frequency
-    table = Table("rate of the states", title="What is safe", title_justify="left")
-    for name in ("natural frequency up to", f"default gains, {default:g} rad/s"):
-        table.add_column(name, justify="right")
+    rows = []
     for one in allowed:
         frequency = f"{one.frequency:.0f} rad/s" if one.keeps else "the rate is not kept"
-        table.add_row(f"{one.rate:g} Hz", frequency, "yes" if one.frequency >= default else "no")
-    return table
+        rows.append((f"{one.rate:g} Hz", frequency, "yes" if one.frequency >= default else "no"))
+    heads = ("rate of the states", "natural frequency up to", f"default gains, {default:g} rad/s")
+    return simple_table(heads, rows, title="Safe gains")
 
 
 def measure(robot: Robot, plugin: str, rounds: int) -> dict[str, dict[str, Any]]:
@@ -222,7 +227,9 @@ def measure(robot: Robot, plugin: str, rounds: int) -> dict[str, dict[str, Any]]
 
 
 def median_times(calls: Calls, rounds: int) -> dict[str, float]:
-    """Return the median time of each call [µs]; the calls take turns.
+    """Return the median time of each call [µs] in many short runs.
+
+    The calls take turns (ours, theirs, ours, …), so that a machine that changes its speed changes all of them.
 
     Args:
         calls: name → statement, and the names that it uses.
@@ -456,37 +463,10 @@ def _list(times: dict[str, float], value: Callable[[float], float], unit: str) -
 
 
 def _call_table(title: str, calls: dict[str, dict[str, float]]) -> Table:
-    from rich.table import Table
-
     present = [name for name in OTHERS if any(name in times for times in calls.values())]
     columns = [name for name in ("in place", "plain") if name in calls["inverse"]] + present
-    table = Table("quantity", title=title, title_justify="left")
-    for name in columns:
-        table.add_column(name, justify="right")
-    for quantity, times in calls.items():
-        table.add_row(quantity, *(f"{times[name]:.3f}" if name in times else "" for name in columns))
-    return table
-
-
-VERB = Verb(
-    summary="how fast an arm's dynamics are on this machine, and is it good enough for control",
-    description=(
-        "Measures the dynamics of an arm on this machine: single calls (in place: in\n"
-        "memory of the caller, as a control loop does it; plain: arrays in, array out),\n"
-        "many states at once, a rollout, and the time until the first effort. Pinocchio,\n"
-        "MuJoCo and the Robotics Toolbox do the same work beside it where they are\n"
-        "installed (pip install pin mujoco).\n"
-        "\n"
-        "With --computer it measures for half a minute how well this computer keeps the\n"
-        "times of a control loop, and shows the rates and gains that are safe here. The\n"
-        "answer is no if the default gains are not."
-    ),
-    examples=(
-        ("robodyn bench arm.urdf", "table"),
-        ("robodyn bench arm.urdf --dynamics lagrangian", "the other formulation"),
-        ("robodyn bench arm.urdf --json", "for a script"),
-        ("robodyn bench --computer --rate 1000", "this computer at 1 kHz"),
-    ),
-    add_arguments=add_arguments,
-    run=run,
-)
+    rows = [
+        (quantity, *(f"{times[name]:.3f}" if name in times else "" for name in columns))
+        for quantity, times in calls.items()
+    ]
+    return simple_table(("quantity", *columns), rows, title=title)

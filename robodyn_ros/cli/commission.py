@@ -1,10 +1,20 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""``robodyn commission``: the commissioning of an arm, one joint at a time, by the commissioner node.
+"""``robodyn commission``: switch an arm on for the first time, one joint at a time.
 
-The node runs as a process of its own. It writes a line of JSON on stdout for each stage, question and the verdict, and
-reads the answers on stdin.
+Switches an arm on for the first time: with little effort, one joint at a time,
+from the tip to the base. It finds the sign, the scale and the friction of each
+joint. Then it raises the gravity compensation in steps from 0 to 100 %. Begin
+with the arm at rest without effort: on its stops, hanging, or supported. No
+controller may run beside it. It ends with Ctrl-C, with a joint that is too fast
+or too far, and if states are missing; the efforts are then ramped down. Keep
+the emergency stop in your hand. The exit code is 1 unless everything is right.
+
+Examples:
+    robodyn commission arm.urdf                       on the controller's topics
+    robodyn commission arm.urdf --params my_arm.yaml  with transmissions
+    robodyn commission arm.urdf --report arm.html     report as a page
 """
 
 from __future__ import annotations
@@ -20,9 +30,8 @@ from typing import TYPE_CHECKING, Any
 
 from robodyn_ros.cli.arm import add_arm, arm_settings, read_arm
 from robodyn_ros.cli.console import console
-from robodyn_ros.cli.parameters import add_parameters, check_used, gather
 from robodyn_ros.cli.processes import messages_of, node_command
-from robodyn_ros.cli.verb import ExitCode, Verb
+from robodyn_ros.cli.verb import ExitCode, add_parameters, check_used, gather
 from robodyn_ros.die_with_parent import dying_with_parent
 from robodyn_ros.errors import InputError
 
@@ -81,7 +90,7 @@ def run(args: Namespace) -> ExitCode:
 def _command(args: Namespace, folder: Path) -> list[str]:
     """Return the command line of the node, with its parameters in a file in the folder."""
     from robodyn_ros.control.commissioning.findings import CommissionerSettings, CommissioningSettings
-    from robodyn_ros.control.drive_compensation import CompensationSettings
+    from robodyn_ros.control.drives import CompensationSettings
     from robodyn_ros.control.parameter_file import FileParameters
 
     robot = read_arm(args)
@@ -113,8 +122,7 @@ def _command(args: Namespace, folder: Path) -> list[str]:
 def _defaults(robot: Robot) -> dict[str, Any]:
     """Name → default of every parameter of the procedure."""
     from robodyn_ros.control.commissioning.findings import CommissionerSettings, CommissioningSettings
-    from robodyn_ros.control.drive_compensation import CompensationSettings
-    from robodyn_ros.control.transmission import TransmissionSettings
+    from robodyn_ros.control.drives import CompensationSettings, TransmissionSettings
     from robodyn_ros.dynamics import STANDARD_GRAVITY
 
     found: dict[str, Any] = {"joints": [], "gravity": list(STANDARD_GRAVITY)}
@@ -132,6 +140,8 @@ def _defaults(robot: Robot) -> dict[str, Any]:
 
 def _follow(process: subprocess.Popen[str]) -> tuple[dict[str, Any], bool]:
     """Show the node's messages, and pass on the answers to its questions and Ctrl-C.
+
+    The node writes a line of JSON on stdout for each stage, question and the verdict, and reads the answers on stdin.
 
     Returns:
         Its last message, and whether Ctrl-C has come.
@@ -162,24 +172,3 @@ def _answer(process: subprocess.Popen[str], question: str) -> bool:
     process.stdin.write(f"{answer}\n")
     process.stdin.flush()
     return False
-
-
-VERB = Verb(
-    summary="switch an arm on for the first time, one joint at a time",
-    description=(
-        "Switches an arm on for the first time: with little effort, one joint at a time,\n"
-        "from the tip to the base. It finds the sign, the scale and the friction of each\n"
-        "joint. Then it raises the gravity compensation in steps from 0 to 100 %. Begin\n"
-        "with the arm at rest without effort: on its stops, hanging, or supported. No\n"
-        "controller may run beside it. It ends with Ctrl-C, with a joint that is too fast\n"
-        "or too far, and if states are missing; the efforts are then ramped down. Keep\n"
-        "the emergency stop in your hand. The exit code is 1 unless everything is right."
-    ),
-    examples=(
-        ("robodyn commission arm.urdf", "on the controller's topics"),
-        ("robodyn commission arm.urdf --params my_arm.yaml", "with transmissions"),
-        ("robodyn commission arm.urdf --report arm.html", "report as a page"),
-    ),
-    add_arguments=add_arguments,
-    run=run,
-)

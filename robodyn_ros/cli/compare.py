@@ -1,7 +1,19 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""``robodyn compare``: each control law on the same arm, motions and gains."""
+"""``robodyn compare``: compare the control laws on an arm.
+
+Has each control law do a step and a trajectory, in simulation, with the
+same stiffness and damping for all: error, settling, effort, and a verdict.
+The arm may differ from the model of the laws, in its masses, by a payload, and
+in its friction. A law that fails is not judged, and the exit code is then 1.
+
+Examples:
+    robodyn compare arm.urdf                               an arm like its model
+    robodyn compare arm.urdf --mass-scale 1.1 --payload 1  another arm
+    robodyn compare arm.urdf --params gains.yaml           with your own gains
+    robodyn compare arm.urdf --plot laws.png               with a picture
+"""
 
 from __future__ import annotations
 
@@ -18,9 +30,8 @@ from rich.text import Text
 
 from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import check_picture, console, print_json, with_folder
-from robodyn_ros.cli.parameters import add_mismatch, add_parameters, check_used, gather_simulated
-from robodyn_ros.cli.verb import ExitCode, Verb, names
-from robodyn_ros.document.numbers import digits, quantity
+from robodyn_ros.cli.verb import ExitCode, add_mismatch, add_parameters, check_used, gather_simulated, names
+from robodyn_ros.document.text import digits, quantity
 from robodyn_ros.errors import InputError
 
 if TYPE_CHECKING:
@@ -176,22 +187,3 @@ def _cell(heading: str, figures: Mapping[str, float], joint: Joint) -> str:
 def report(motion: ComparedMotion, runs: Mapping[str, ComparedRun]) -> dict[str, dict[str, list[float]]]:
     """Return the figures for JSON: law → figure → a value for each joint, NaN where there is none."""
     return {name: {key: values.tolist() for key, values in run.figures(motion).items()} for name, run in runs.items()}
-
-
-VERB = Verb(
-    summary="compare the control laws on an arm",
-    description=(
-        "Has each control law do a step and a trajectory, in simulation, with the\n"
-        "same stiffness and damping for all: error, settling, effort, and a verdict.\n"
-        "The arm may differ from the model of the laws, in its masses, by a payload, and\n"
-        "in its friction. A law that fails is not judged, and the exit code is then 1."
-    ),
-    examples=(
-        ("robodyn compare arm.urdf", "an arm like its model"),
-        ("robodyn compare arm.urdf --mass-scale 1.1 --payload 1", "another arm"),
-        ("robodyn compare arm.urdf --params gains.yaml", "with your own gains"),
-        ("robodyn compare arm.urdf --plot laws.png", "with a picture"),
-    ),
-    add_arguments=add_arguments,
-    run=run,
-)

@@ -1,7 +1,21 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""``robodyn completion``: a shell script that completes verbs, options, plugins and files with the tab key."""
+"""``robodyn completion``: print the tab completion of a shell.
+
+Prints a script for a shell: the tab key then completes verbs, options, the
+names of the plugins that are installed now, and files. Its place:
+
+  bash  ~/.local/share/bash-completion/completions/robodyn
+  zsh   a file _robodyn in a folder of $fpath
+  fish  ~/.config/fish/completions/robodyn.fish
+  tcsh  ~/.tcshrc
+
+Examples:
+    robodyn completion bash  for bash
+    robodyn completion zsh   for zsh
+    robodyn completion fish  for fish
+"""
 
 from __future__ import annotations
 
@@ -10,8 +24,8 @@ from argparse import Action, ArgumentParser, Namespace, _SubParsersAction
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from robodyn_ros.cli.verb import ExitCode, Verb
-from robodyn_ros.errors import ConfigurationError, pip_install
+from robodyn_ros.cli.verb import ExitCode
+from robodyn_ros.errors import need
 from robodyn_ros.plugins import available
 
 SHELLS = ("bash", "zsh", "fish", "tcsh")
@@ -39,11 +53,7 @@ def run(args: Namespace) -> ExitCode:
     """Print the completion script."""
     from robodyn_ros.cli.main import command_parser
 
-    try:
-        import shtab
-    except ImportError as cause:
-        problem = f"the script is written by shtab: {pip_install('robodyn_ros[completion]')}"
-        raise ConfigurationError(problem) from cause
+    shtab = need("shtab", "the script is written by shtab", "robodyn_ros[completion]")
     parser = command_parser()
     for action in _actions(parser):
         if action.type is Path or action.metavar in FILE_METAVARS or action.dest == "urdf":
@@ -62,23 +72,3 @@ def _actions(parser: ArgumentParser) -> Iterator[Action]:
                 yield from _actions(verb)
         else:
             yield action
-
-
-VERB = Verb(
-    summary="print the tab completion of a shell",
-    description=(
-        "Prints a script for a shell: the tab key then completes verbs, options, the\n"
-        "names of the plugins that are installed now, and files. Its place:\n\n"
-        "  bash  ~/.local/share/bash-completion/completions/robodyn\n"
-        "  zsh   a file _robodyn in a folder of $fpath\n"
-        "  fish  ~/.config/fish/completions/robodyn.fish\n"
-        "  tcsh  ~/.tcshrc"
-    ),
-    examples=(
-        ("robodyn completion bash", "for bash"),
-        ("robodyn completion zsh", "for zsh"),
-        ("robodyn completion fish", "for fish"),
-    ),
-    add_arguments=add_arguments,
-    run=run,
-)

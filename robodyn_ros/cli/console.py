@@ -3,6 +3,8 @@
 
 """The output of the command: results go to stdout, progress and errors to stderr; only a terminal gets colour.
 
+Progress is a bar on a terminal, and a line every few seconds where the output is piped.
+
 The checks of output files are here too. A verb calls them before its work, so that a wrong path is an error at once and
 not after a minute.
 """
@@ -13,16 +15,29 @@ import json
 import math
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any, NoReturn
 
+from rich import box
 from rich.console import Console
 from rich.measure import Measurement
+from rich.progress import (
+    BarColumn,
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    TaskProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
 from rich.table import Table
+from rich.text import Text
 
 from robodyn_ros.errors import ConfigurationError, InputError, pip_install
 
@@ -106,6 +121,25 @@ def console(stderr: bool = False) -> Console:
     return made
 
 
+def simple_table(
+    headings: Sequence[str], rows: Iterable[Sequence[str | Text]], left: Sequence[int] = (0,), **how: Any
+) -> Table:
+    """Return a table of text and numbers; no cell is broken.
+
+    Args:
+        headings: of the columns.
+        rows: cells.
+        left: columns of text; the others are numbers.
+        **how: as for ``rich.table.Table``, such as ``title``.
+    """
+    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, title_justify="left", **how)
+    for index, heading in enumerate(headings):
+        made.add_column(heading, justify="left" if index in left else "right", no_wrap=True)
+    for row in rows:
+        made.add_row(*row)
+    return made
+
+
 def print_json(value: Any) -> None:
     """Print a value as JSON; a number that is not finite, which JSON does not have, as null."""
     json.dump(_without_nan(value), sys.stdout, indent=2, ensure_ascii=False, allow_nan=False)
@@ -163,3 +197,59 @@ def write_file(option: str, path: Path, content: str | bytes) -> None:
         with_folder(path).write_bytes(content.encode() if isinstance(content, str) else content)
     except OSError as cause:
         raise InputError(option, f"{str(path)!r} cannot be written: {cause.strerror}", path) from cause
+
+
+PERIOD = 4.0
+"""Time between two lines [s]."""
+
+DRAWN = (BarColumn, SpinnerColumn, TimeElapsedColumn)
+"""Columns that a line omits, because it ends with the time."""
+
+
+def progress_bar(*columns: ProgressColumn, transient: bool = True) -> Progress:
+    """Return the display of progress, for a ``with`` statement.
+
+    Args:
+        *columns: columns to show (default: description, bar and percentage); a line has its texts and numbers.
+        transient: remove the bar at the end.
+    """
+    out = console(stderr=True)
+    shown = columns or (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn())
+    if out.is_terminal:
+        return Progress(*shown, console=out, transient=transient)
+    return _ProgressLines(*shown, console=out, disable=True)
+
+
+@contextmanager
+def waiting(what: str) -> Iterator[None]:
+    """Show that a long task without known progress is running.
+
+    Args:
+        what: the task, such as ``measuring``.
+    """
+    with progress_bar(SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn()) as shown:
+        shown.add_task(what, total=None)
+        yield
+
+
+class _ProgressLines(Progress):
+    """Progress as lines. Their clock is a thread, since one step of the work may take minutes."""
+
+    def start(self) -> None:
+        self._ended = Event()
+        self._begun = self.get_time()
+        self._clock = Thread(target=self._tell, daemon=True)
+        self._clock.start()
+
+    def stop(self) -> None:
+        self._ended.set()
+        self._clock.join()
+
+    def _tell(self) -> None:
+        while not self._ended.wait(PERIOD):
+            for task in self.tasks:
+                if task.started and not task.finished:
+                    parts = [each.render(task) for each in self.columns if not isinstance(each, DRAWN)]  # type: ignore[union-attr]
+                    words = [part.plain for part in parts if isinstance(part, Text) and part.plain.strip()]
+                    words.append(f"({self.get_time() - self._begun:.0f} s)")
+                    self.console.print(" ".join(words), markup=False, highlight=False, soft_wrap=True)

@@ -1,7 +1,18 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""``robodyn contact``: thresholds of touch and collision, proposed from a recording of free motion."""
+"""``robodyn contact``: propose thresholds of touch and collision from free motion.
+
+Reads a recording of motion in which nothing touches the arm, estimates the
+external efforts with the momentum observer, and proposes thresholds that such
+motion hardly ever exceeds. Record the planned motions of the arm, over ten
+seconds and more. This is not a safety function in the sense of a standard.
+
+Examples:
+    robodyn contact arm.urdf free.csv            thresholds from a table
+    robodyn contact arm.urdf bag/ --out c.yaml   and a parameter file
+    robodyn contact arm.urdf free.csv --hours 8  for a shift
+"""
 
 from __future__ import annotations
 
@@ -12,12 +23,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from robodyn_ros.cli.arm import add_arm, read_arm
-from robodyn_ros.cli.console import check_file, console, print_json, write_file
-from robodyn_ros.cli.verb import ExitCode, Verb
+from robodyn_ros.cli.console import check_file, console, print_json, simple_table, write_file
+from robodyn_ros.cli.verb import ExitCode
 from robodyn_ros.errors import InputError
 
 if TYPE_CHECKING:
-    from robodyn_ros.control.contact.free_motion import ProposedThresholds
+    from robodyn_ros.control.contact import ProposedThresholds
     from robodyn_ros.identification.recording import Recording
     from robodyn_ros.robot import Robot
     from robodyn_ros.robot.pose import Array
@@ -45,8 +56,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> ExitCode:
     """Observe the motion, and propose."""
     from robodyn_ros import create_dynamics
-    from robodyn_ros.control.contact.free_motion import observe_motion, propose_thresholds
-    from robodyn_ros.control.contact.momentum_observer import MomentumObserver
+    from robodyn_ros.control.contact import observe_motion, propose_thresholds
+    from robodyn_ros.control.momentum_observer import MomentumObserver
     from robodyn_ros.identification.recording import read_recording
 
     if args.out is not None:
@@ -95,13 +106,10 @@ def _parameters(robot: Robot, proposed: ProposedThresholds, args: Namespace) -> 
 
 
 def _show(robot: Robot, proposed: ProposedThresholds, args: Namespace) -> None:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in ("From outside", "Seen", "Touch", "Collision", ""):
-        table.add_column(heading, justify="left" if heading in ("From outside", "") else "right", no_wrap=True)
-    rows = [(j.name, j.effort_unit) for j in robot.joints] + [("force at the link", "N"), ("torque at the link", "N·m")]
+    names = [(j.name, j.effort_unit) for j in robot.joints] + [
+        ("force at the link", "N"),
+        ("torque at the link", "N·m"),
+    ]
     columns = (
         np.concatenate(pair)
         for pair in (
@@ -110,10 +118,12 @@ def _show(robot: Robot, proposed: ProposedThresholds, args: Namespace) -> None:
             (proposed.collision, proposed.collision_wrench),
         )
     )
-    for (name, unit), *values in zip(rows, *columns, strict=True):
-        table.add_row(name, *(f"{value:.3g}" for value in values), unit)
+    rows = [
+        (name, *(f"{value:.3g}" for value in values), unit)
+        for (name, unit), *values in zip(names, *columns, strict=True)
+    ]
     out = console()
-    out.print(table)
+    out.print(simple_table(("From outside", "Seen", "Touch", "Collision", ""), rows, left=(0, 4)))
     out.print(
         f"{proposed.seconds:.3g} s of motion. The probability of a false alarm in {args.hours:g} h of such motions is "
         f"{100.0 * args.chance:g} %.",
@@ -121,21 +131,3 @@ def _show(robot: Robot, proposed: ProposedThresholds, args: Namespace) -> None:
     )
     if args.out is not None:
         out.print(f"{args.out}: parameters of the controller", markup=False, soft_wrap=True)
-
-
-VERB = Verb(
-    summary="propose thresholds of touch and collision from free motion",
-    description=(
-        "Reads a recording of motion in which nothing touches the arm, estimates the\n"
-        "external efforts with the momentum observer, and proposes thresholds that such\n"
-        "motion hardly ever exceeds. Record the planned motions of the arm, over ten\n"
-        "seconds and more. This is not a safety function in the sense of a standard."
-    ),
-    examples=(
-        ("robodyn contact arm.urdf free.csv", "thresholds from a table"),
-        ("robodyn contact arm.urdf bag/ --out c.yaml", "and a parameter file"),
-        ("robodyn contact arm.urdf free.csv --hours 8", "for a shift"),
-    ),
-    add_arguments=add_arguments,
-    run=run,
-)

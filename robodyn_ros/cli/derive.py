@@ -1,7 +1,27 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""``robodyn derive``: the derivation of an arm's equations of motion, step by step, as a document."""
+"""``robodyn derive``: derive an arm's equations of motion, step by step.
+
+Derives the equations of motion of an arm from its URDF, step by step: frames,
+centres of mass and their Jacobians, kinetic and potential energy, Lagrangian,
+mass matrix, Coriolis matrix by Christoffel symbols, gravity, and the equations.
+
+Formulas have symbols (m_i, l_i, l_ci, I_i), or with --numbers the arm's own
+numbers. If they would fill pages, as those of six joints do, the document has
+the constants of the arm and numbers at a pose instead.
+
+HTML needs no network (formulas are MathML), PDF needs LaTeX on this machine;
+JSON has the formulas in LaTeX.
+
+Examples:
+    robodyn derive arm.urdf                           in the terminal
+    robodyn derive arm.urdf --of mass_matrix,gravity  some steps
+    robodyn derive arm.urdf --numbers                 with its numbers
+    robodyn derive arm.urdf --at 0.1,0.8,-0.4         M, C, G at a pose too
+    robodyn derive arm.urdf --out arm.html            for the browser
+    robodyn derive arm.urdf --format pdf              arm.pdf
+"""
 
 from __future__ import annotations
 
@@ -13,9 +33,8 @@ from typing import TYPE_CHECKING
 
 from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import console, write_file
-from robodyn_ros.cli.verb import ExitCode, Verb, add_gravity, names
-from robodyn_ros.errors import InputError
-from robodyn_ros.suggestions import is_it
+from robodyn_ros.cli.verb import ExitCode, add_gravity, names
+from robodyn_ros.errors import InputError, is_it
 
 if TYPE_CHECKING:
     from robodyn_ros.document.blocks import Document
@@ -50,7 +69,7 @@ def run(args: Namespace) -> ExitCode:
     import numpy as np
 
     from robodyn_ros import create_dynamics
-    from robodyn_ros.cli.motion import parse_pose
+    from robodyn_ros.cli.arm import parse_pose
     from robodyn_ros.dynamics.symbolic.derivation import STEPS, derive
 
     kind = _format(args.format, args.out)
@@ -65,7 +84,7 @@ def run(args: Namespace) -> ExitCode:
         return ExitCode.YES
     content = _writers()[kind](document)
     if kind == "pdf" and args.out is None:
-        from robodyn_ros.dynamics.symbolic.export.listing import identifier
+        from robodyn_ros.dynamics.symbolic.listing import identifier
 
         args.out = f"{identifier(dynamics.robot.name)}.pdf"
     _write(content, args.out)
@@ -97,8 +116,7 @@ def _writers() -> dict[str, Callable[[Document], str | bytes]]:
     """Format → the function that writes a document in it."""
     from robodyn_ros.document.blocks import data
     from robodyn_ros.document.html import html
-    from robodyn_ros.document.latex import pdf, tex
-    from robodyn_ros.document.markdown import markdown
+    from robodyn_ros.document.latex import markdown, pdf, tex
     from robodyn_ros.document.text import text
 
     return {"text": text, "markdown": markdown, "html": html, "latex": tex, "pdf": pdf, "json": data}
@@ -124,28 +142,3 @@ def _write(content: str | bytes, out: str | None) -> None:
     path = Path(out or "")
     write_file("--out", path, content)
     print(path)
-
-
-VERB = Verb(
-    summary="derive an arm's equations of motion, step by step",
-    description=(
-        "Derives the equations of motion of an arm from its URDF, step by step: frames,\n"
-        "centres of mass and their Jacobians, kinetic and potential energy, Lagrangian,\n"
-        "mass matrix, Coriolis matrix by Christoffel symbols, gravity, and the equations.\n\n"
-        "Formulas have symbols (m_i, l_i, l_ci, I_i), or with --numbers the arm's own\n"
-        "numbers. If they would fill pages, as those of six joints do, the document has\n"
-        "the constants of the arm and numbers at a pose instead.\n\n"
-        "HTML needs no network (formulas are MathML), PDF needs LaTeX on this machine;\n"
-        "JSON has the formulas in LaTeX."
-    ),
-    examples=(
-        ("robodyn derive arm.urdf", "in the terminal"),
-        ("robodyn derive arm.urdf --of mass_matrix,gravity", "some steps"),
-        ("robodyn derive arm.urdf --numbers", "with its numbers"),
-        ("robodyn derive arm.urdf --at 0.1,0.8,-0.4", "M, C, G at a pose too"),
-        ("robodyn derive arm.urdf --out arm.html", "for the browser"),
-        ("robodyn derive arm.urdf --format pdf", "arm.pdf"),
-    ),
-    add_arguments=add_arguments,
-    run=run,
-)

@@ -1,7 +1,20 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""``robodyn excite``: an exciting trajectory, from which an arm can be identified."""
+"""``robodyn excite``: a motion from which an arm's parameters can be identified.
+
+Finds a periodic motion that excites the inertial and friction parameters of the
+arm as well as possible, within the limits of position, velocity and effort in
+the URDF and, if asked, within a box. It begins and ends at rest.
+
+The file is a message trajectory_msgs/msg/JointTrajectory: send it to the
+controller, or give it to `robodyn simulate --motion`; record, and identify.
+
+Examples:
+    robodyn excite arm.urdf --out motion.json        within the URDF's limits
+    robodyn excite arm.urdf --floor 0.05             no link below 5 cm
+    robodyn excite arm.urdf --period 20 --periods 5  slower, and more often
+"""
 
 from __future__ import annotations
 
@@ -15,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import check_file, console, print_json, with_folder
-from robodyn_ros.cli.verb import ExitCode, Verb
+from robodyn_ros.cli.verb import ExitCode
 from robodyn_ros.errors import InputError
 
 if TYPE_CHECKING:
@@ -57,8 +70,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> ExitCode:
     """Optimise the trajectory, write it and report."""
-    from robodyn_ros.cli.motion import parse_pose
-    from robodyn_ros.cli.progress import progress_bar
+    from robodyn_ros.cli.arm import parse_pose
+    from robodyn_ros.cli.console import progress_bar
     from robodyn_ros.control.motion.trajectory import write_trajectory
     from robodyn_ros.identification.excitation import excite
     from robodyn_ros.identification.settings import ExcitationSettings
@@ -139,23 +152,3 @@ def _report(robot: Robot, excitation: Excitation, args: Namespace) -> None:
         markup=False,
         soft_wrap=True,
     )
-
-
-VERB = Verb(
-    summary="a motion from which an arm's parameters can be identified",
-    description=(
-        "Finds a periodic motion that excites the inertial and friction parameters of the\n"
-        "arm as well as possible, within the limits of position, velocity and effort in\n"
-        "the URDF and, if asked, within a box. It begins and ends at rest.\n"
-        "\n"
-        "The file is a message trajectory_msgs/msg/JointTrajectory: send it to the\n"
-        "controller, or give it to `robodyn simulate --motion`; record, and identify."
-    ),
-    examples=(
-        ("robodyn excite arm.urdf --out motion.json", "within the URDF's limits"),
-        ("robodyn excite arm.urdf --floor 0.05", "no link below 5 cm"),
-        ("robodyn excite arm.urdf --period 20 --periods 5", "slower, and more often"),
-    ),
-    add_arguments=add_arguments,
-    run=run,
-)

@@ -1,7 +1,30 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""``robodyn export``: an arm's equations as C, Python or LaTeX, its step as C, its controller for ros2_control."""
+"""``robodyn export``: write an arm's equations as C, Python or LaTeX, or its controller for ros2_control.
+
+Writes the equations of motion of an arm as source code that needs nothing of
+this package:
+
+  c       C99 with <math.h> alone and no memory but the stack, for the smallest
+          processors too
+  python  a module that imports math alone
+  latex   a document with the closed form, for arms of up to four joints
+
+With --ros2-control it writes a complete package instead: a controller that a
+controller_manager loads, with the law, limits and answers to faults of the
+node.
+
+Order of joints, units, gravity and the number of operations are in the files.
+
+Examples:
+    robodyn export arm.urdf --language c                    arm.c and arm.h
+    robodyn export arm.urdf --language c --real float       in single precision
+    robodyn export arm.urdf --language python --of forward  one function
+    robodyn export arm.urdf --language c --of step          the control step
+    robodyn export arm.urdf --language latex --out -        on the screen
+    robodyn export arm.urdf --ros2-control my_arm           a controller package
+"""
 
 from __future__ import annotations
 
@@ -15,8 +38,7 @@ import robodyn_ros
 from robodyn_ros.about import with_licence
 from robodyn_ros.cli.arm import add_arm, arm_source, read_arm
 from robodyn_ros.cli.console import write_file
-from robodyn_ros.cli.parameters import add_parameters, check_used, gather
-from robodyn_ros.cli.verb import ExitCode, Verb, add_gravity, names
+from robodyn_ros.cli.verb import ExitCode, add_gravity, add_parameters, check_used, gather, names
 from robodyn_ros.errors import InputError
 from robodyn_ros.settings import split_names
 
@@ -167,9 +189,9 @@ def _step(
     args: Namespace, dynamics: Dynamics, given: LoadedParameters, quantities: list[str], stem: str
 ) -> dict[str, str]:
     """The files of the control step."""
+    from robodyn_ros.control.export.step_export import export_step
     from robodyn_ros.control.loop_settings import loop_default_values, make_loop_settings, model_parameters
     from robodyn_ros.control.parameter_file import FileParameters
-    from robodyn_ros.control.step_export import export_step
 
     if quantities != [STEP] or args.language != "c" or args.real != "double":
         raise InputError("--of", "step is written alone, in C, and with numbers of type double: it keeps the time")
@@ -202,30 +224,3 @@ def _joined(files: dict[str, str]) -> str:
     for name in files:
         text = text.replace(f'#include "{name}"\n\n', "")
     return text
-
-
-VERB = Verb(
-    summary="write an arm's equations as C, Python or LaTeX, or its controller for ros2_control",
-    description=(
-        "Writes the equations of motion of an arm as source code that needs nothing of\n"
-        "this package:\n\n"
-        "  c       C99 with <math.h> alone and no memory but the stack, for the smallest\n"
-        "          processors too\n"
-        "  python  a module that imports math alone\n"
-        "  latex   a document with the closed form, for arms of up to four joints\n\n"
-        "With --ros2-control it writes a complete package instead: a controller that a\n"
-        "controller_manager loads, with the law, limits and answers to faults of the\n"
-        "node.\n\n"
-        "Order of joints, units, gravity and the number of operations are in the files."
-    ),
-    examples=(
-        ("robodyn export arm.urdf --language c", "arm.c and arm.h"),
-        ("robodyn export arm.urdf --language c --real float", "in single precision"),
-        ("robodyn export arm.urdf --language python --of forward", "one function"),
-        ("robodyn export arm.urdf --language c --of step", "the control step"),
-        ("robodyn export arm.urdf --language latex --out -", "on the screen"),
-        ("robodyn export arm.urdf --ros2-control my_arm", "a controller package"),
-    ),
-    add_arguments=add_arguments,
-    run=run,
-)

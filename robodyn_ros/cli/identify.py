@@ -1,7 +1,27 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""``robodyn identify``: the arm's inertial and friction parameters, from recordings of its motion."""
+"""``robodyn identify``: the arm's real parameters, from recordings of its motion.
+
+Finds the masses, centres of mass, inertias and friction with which the arm's
+equations of motion explain the recorded motion: joint_states and commands in a
+rosbag2 (SQLite or MCAP) or in a table. Parameters that the motion does not
+excite stay as near to the URDF as possible, and all remain physically possible.
+The new URDF keeps comments and unknown tags.
+
+A column of a table is called time, or joint/position, joint/effort (measured)
+or joint/command, as `robodyn simulate --out run.csv` writes it.
+
+The answer is no if the URDF predicted the efforts as well.
+
+Examples:
+    robodyn identify arm.urdf run --out new.urdf                   a rosbag2
+    robodyn identify arm.urdf a.mcap b.mcap                        two bags
+    robodyn identify arm.urdf a.mcap --validate b.mcap             predict b
+    robodyn identify arm.urdf a.csv --report a.html                report
+    robodyn identify arm.urdf a --payload-link hand                its payload
+    robodyn identify arm.urdf a --joint-states /left/joint_states  of two
+"""
 
 from __future__ import annotations
 
@@ -16,17 +36,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from robodyn_ros.cli.arm import add_arm, locked_joints, read_arm
-from robodyn_ros.cli.console import check_file, console, print_json, write_file
-from robodyn_ros.cli.verb import ExitCode, Verb, add_gravity, names
+from robodyn_ros.cli.console import check_file, console, print_json, simple_table, write_file
+from robodyn_ros.cli.verb import ExitCode, add_gravity, names
 from robodyn_ros.errors import InputError
 
 if TYPE_CHECKING:
     from robodyn_ros.identification import Identification
     from robodyn_ros.identification.estimation.payload import PayloadEstimate
     from robodyn_ros.identification.estimation.result import Parameter, Prediction
+    from robodyn_ros.identification.preparation import PreparedSamples
     from robodyn_ros.identification.recording.recording import RecordedTrack, RecordingSource
     from robodyn_ros.identification.settings import SignalSettings
-    from robodyn_ros.identification.signals.prepare import PreparedSamples
     from robodyn_ros.robot import Joint, Robot
 
 TIMES = ("auto", "stamp", "received")
@@ -113,7 +133,7 @@ def identify_arm(args: Namespace) -> ExitCode:
     from robodyn_ros.document.html import html
     from robodyn_ros.identification import IdentificationSettings, identify
     from robodyn_ros.identification.report import everything, improved, report
-    from robodyn_ros.identification.signals.samples import RecordedSamples
+    from robodyn_ros.identification.samples import RecordedSamples
 
     robot = read_arm(args)
     with _progress(args) as tell:
@@ -150,7 +170,7 @@ def identify_payload(args: Namespace) -> ExitCode:
     """
     from robodyn_ros import create_dynamics
     from robodyn_ros.identification.estimation.payload import estimate_payload
-    from robodyn_ros.identification.signals.samples import RecordedSamples
+    from robodyn_ros.identification.samples import RecordedSamples
 
     if args.validate:
         raise InputError("--validate", "is for the arm's numbers, not for a payload", args.validate)
@@ -169,9 +189,9 @@ def _prepare(
     args: Namespace, robot: Robot, tell: Callable[[str], None]
 ) -> tuple[list[PreparedSamples], list[PreparedSamples]]:
     """Read and prepare the recordings to identify from, and those to predict (``--validate``)."""
+    from robodyn_ros.identification.preparation import prepare
     from robodyn_ros.identification.recording import RecordingSource, read_recording
     from robodyn_ros.identification.settings import SignalSettings
-    from robodyn_ros.identification.signals.prepare import prepare
 
     order, locked = tuple(names(args.command_joints)), locked_joints(args, robot)
     source = RecordingSource(args.states, args.commands, order, args.times)
@@ -227,7 +247,7 @@ def _progress(args: Namespace) -> Iterator[Callable[[str], None]]:
     """Show the present step on stderr; yields the function to call at each step."""
     from rich.progress import BarColumn, TextColumn
 
-    from robodyn_ros.cli.progress import progress_bar
+    from robodyn_ros.cli.console import progress_bar
 
     steps = len(args.recordings + args.validate) + 3 + (args.report is not None)
     with progress_bar(BarColumn(), TextColumn("{task.description}", markup=False)) as progress:
@@ -252,22 +272,21 @@ def show_arm(
     """
     from rich.text import Text
 
-    from robodyn_ros.identification.report import changes, friction, improved, sought, verdict
-    from robodyn_ros.identification.uncertainty import stated_uncertainty
+    from robodyn_ros.identification.report import changes, friction, improved, sought, stated_uncertainty, verdict
 
     out = console()
     _show_recordings(out, [*used, *unused])
-    out.print(_table(*_joints(result)))
+    out.print(simple_table(*_joints(result)))
     for heading, rows in (friction(result), changes(result)):
         if rows:
-            out.print(_table(heading, rows))
+            out.print(simple_table(heading, rows))
         else:
             out.print(f"{heading[0]}: nothing", markup=False)
     rows = [
         (one.name, f"{one.default:g} {one.unit}", f"{one.value:.2g} {one.unit}", one.joint)
         for one in stated_uncertainty(result, used)
     ]
-    out.print(_table(("For the controller", "Default", "Here", "Joint"), rows))
+    out.print(simple_table(("For the controller", "Default", "Here", "Joint"), rows))
     wanted = sought(result)
     text = f"{sum(one.identified for one in wanted)} of {len(wanted)} parameters are identified; this motion excites "
     text += f"{result.rank} of {result.base.rank} base parameters"
@@ -290,8 +309,7 @@ def print_arm(
         unused: the recordings that were predicted.
         args: of the verb.
     """
-    from robodyn_ros.identification.report import improved, verdict
-    from robodyn_ros.identification.uncertainty import stated_uncertainty
+    from robodyn_ros.identification.report import improved, stated_uncertainty, verdict
 
     names = result.robot.joint_names
     predictions = {
@@ -349,13 +367,13 @@ def show_payload(found: PayloadEstimate, robot: Robot, used: Sequence[PreparedSa
         ("Mass", f"{payload.mass:.4g} kg", f"{found.mass_error:.2g} kg"),
         (f"Centre of mass in {payload.link}", f"({com}) mm", f"({spread}) mm"),
     ]
-    out.print(_table(("Payload", "Value", "±"), rows))
+    out.print(simple_table(("Payload", "Value", "±"), rows))
     errors = zip(robot.joints, found.rms_without.tolist(), found.rms.tolist(), strict=True)
     rows = [
         (joint.name, f"{before:.3g} {joint.effort_unit}", f"{now:.3g} {joint.effort_unit}")
         for joint, before, now in errors
     ]
-    out.print(_table(("Unexplained effort", "Without", "With the payload"), rows))
+    out.print(simple_table(("Unexplained effort", "Without", "With the payload"), rows))
     if found.reason:
         out.print(f"Not every coordinate of the payload is determined: {found.reason}.", markup=False)
 
@@ -410,19 +428,6 @@ def _joints(result: Identification) -> tuple[tuple[str, ...], list[tuple[str, ..
     return ("Unexplained effort", *(name for name, _ in columns)), rows
 
 
-def _table(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> Any:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for index, name in enumerate(heading):
-        table.add_column(Text(name), justify="right" if index else "left", no_wrap=True)
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
-    return table
-
-
 def _recording(one: PreparedSamples) -> dict[str, Any]:
     found = {
         key: getattr(one, key)
@@ -444,30 +449,3 @@ def _errors(found: Prediction, names: Sequence[str]) -> dict[str, Any]:
         name: {"rms": rms, "relative": relative}
         for name, rms, relative in zip(names, found.rms.tolist(), found.relative.tolist(), strict=True)
     }
-
-
-VERB = Verb(
-    summary="the arm's real parameters, from recordings of its motion",
-    description=(
-        "Finds the masses, centres of mass, inertias and friction with which the arm's\n"
-        "equations of motion explain the recorded motion: joint_states and commands in a\n"
-        "rosbag2 (SQLite or MCAP) or in a table. Parameters that the motion does not\n"
-        "excite stay as near to the URDF as possible, and all remain physically possible.\n"
-        "The new URDF keeps comments and unknown tags.\n"
-        "\n"
-        "A column of a table is called time, or joint/position, joint/effort (measured)\n"
-        "or joint/command, as `robodyn simulate --out run.csv` writes it.\n"
-        "\n"
-        "The answer is no if the URDF predicted the efforts as well."
-    ),
-    examples=(
-        ("robodyn identify arm.urdf run --out new.urdf", "a rosbag2"),
-        ("robodyn identify arm.urdf a.mcap b.mcap", "two bags"),
-        ("robodyn identify arm.urdf a.mcap --validate b.mcap", "predict b"),
-        ("robodyn identify arm.urdf a.csv --report a.html", "report"),
-        ("robodyn identify arm.urdf a --payload-link hand", "its payload"),
-        ("robodyn identify arm.urdf a --joint-states /left/joint_states", "of two"),
-    ),
-    add_arguments=add_arguments,
-    run=run,
-)

@@ -18,10 +18,9 @@ try:  # Ctrl-C may come while the command is still being imported
 
     from robodyn_ros import __version__
     from robodyn_ros.cli.verb import ExitCode, Verb, VerbHelp, VerbParser
-    from robodyn_ros.errors import InputError, RobodynError
+    from robodyn_ros.errors import InputError, RobodynError, is_it, nearest
     from robodyn_ros.plugins import origin
     from robodyn_ros.robot.xacro import is_argument
-    from robodyn_ros.suggestions import is_it, nearest
 except KeyboardInterrupt:
     sys.exit(130)
 
@@ -189,9 +188,7 @@ def _verbs() -> dict[str, Verb]:
 
 
 def _verb(name: str) -> Verb:
-    verb = import_module(f"robodyn_ros.cli.{name}").VERB
-    assert isinstance(verb, Verb)
-    return verb
+    return Verb.of(import_module(f"robodyn_ros.cli.{name}"))
 
 
 def _parser(verbs: dict[str, Verb]) -> ArgumentParser:

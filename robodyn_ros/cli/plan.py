@@ -1,7 +1,24 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""``robodyn plan``: the best motion that an arm's dynamics allow, as a file, a picture, or sent to the arm."""
+"""``robodyn plan``: the best motion that an arm's dynamics allow: smooth, in minimum time, by least effort.
+
+Finds the motion of least cost from one pose to another within the limits of
+position, speed and effort, with the arm's own equations: collocation, or time
+scaling along a given path. By default it is quick and smooth; with --cost time
+it is the fastest, and its efforts jump from one limit to the other. The plan
+has the efforts of the motion; the controller feeds them forward.
+
+The answer is no if there is no such motion; the violated constraint is named.
+
+Examples:
+    robodyn plan arm.urdf --to PICK --out plan.json --plot plan.png  smoothly
+    robodyn plan arm.urdf --to PICK --cost time                      fastest
+    robodyn plan arm.urdf --to 0.3,-1,0 --cost effort --duration 2   least effort
+    robodyn plan arm.urdf --to-tool 0.5,0,1 --payload 2              the tool
+    robodyn plan arm.urdf --to 1,0.5,0 --method time-scaling         straight
+    robodyn plan arm.urdf --to PICK --obstacles shelf.yaml --view    shown
+"""
 
 from __future__ import annotations
 
@@ -16,7 +33,7 @@ from typing import TYPE_CHECKING, Any
 from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import check_file, check_picture, console, print_json, with_folder
 from robodyn_ros.cli.processes import node_command
-from robodyn_ros.cli.verb import ExitCode, Verb, need_ros
+from robodyn_ros.cli.verb import ExitCode, need_ros
 from robodyn_ros.errors import InputError, NotReadyError
 
 if TYPE_CHECKING:
@@ -41,7 +58,7 @@ PORT = 8080
 """Port of the page, unless one is given."""
 
 LAYERS = frozenset({"effort", "trace", "com"})
-"""Title of the browser's page."""
+"""Layers of the marks that the browser shows."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -134,7 +151,7 @@ def make_problem(args: Namespace) -> Problem:
         InputError: an argument is wrong.
     """
     from robodyn_ros import create_dynamics
-    from robodyn_ros.cli.motion import parse_pose
+    from robodyn_ros.cli.arm import parse_pose
     from robodyn_ros.dynamics.parameters import Payload
     from robodyn_ros.planning.cost import SMOOTH, read_cost
     from robodyn_ros.planning.obstacles import read_obstacles
@@ -168,7 +185,7 @@ def make_problem(args: Namespace) -> Problem:
 def _goal(args: Namespace, robot: Robot, link: str, before: Array) -> Goal:
     import numpy as np
 
-    from robodyn_ros.cli.motion import parse_pose
+    from robodyn_ros.cli.arm import parse_pose
     from robodyn_ros.planning.problem import JointGoal, ToolGoal
     from robodyn_ros.robot import Pose
 
@@ -191,7 +208,7 @@ def _solve(args: Namespace, problem: Problem) -> Plan:
     """Find the plan, and show the progress of the search on stderr."""
     from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    from robodyn_ros.cli.progress import progress_bar
+    from robodyn_ros.cli.console import progress_bar
 
     columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
     with progress_bar(*columns) as progress:
@@ -329,6 +346,8 @@ def view(plan: Plan, problem: Problem, port: int) -> None:
     Raises:
         ConfigurationError: viser is not installed, or the port is in use.
     """
+    import numpy as np
+
     from robodyn_ros.view.browser import Browser
 
     browser, trajectory = Browser(problem.dynamics.robot, "127.0.0.1", port), plan.to_trajectory()
@@ -340,7 +359,9 @@ def view(plan: Plan, problem: Problem, port: int) -> None:
             begun = time.monotonic()
             while (t := time.monotonic() - begun) < plan.duration + PAUSE:
                 sample = trajectory.sample(t)
-                planned = None if trajectory.planned is None else trajectory.planned.at(t)
+                planned = None
+                if trajectory.efforts is not None and t < trajectory.duration:
+                    planned = np.array([np.interp(t, trajectory.times, column) for column in trajectory.efforts.T])
                 browser.show(sample.q, sample.qd, planned, None, LAYERS | browser.at_first)
                 time.sleep(1.0 / FRAME_RATE)
     finally:
@@ -363,27 +384,3 @@ def _show_obstacles(browser: Browser, problem: Problem) -> None:
         wxyz = np.roll(Rotation.from_matrix(obstacle.rotation).as_quat(), 1)  # viser puts w first
         size = tuple(obstacle.size.tolist())
         scene.add_box(name, dimensions=size, color=color, opacity=0.5, position=position, wxyz=wxyz)
-
-
-VERB = Verb(
-    summary="the best motion that an arm's dynamics allow: smooth, in minimum time, by least effort",
-    description=(
-        "Finds the motion of least cost from one pose to another within the limits of\n"
-        "position, speed and effort, with the arm's own equations: collocation, or time\n"
-        "scaling along a given path. By default it is quick and smooth; with --cost time\n"
-        "it is the fastest, and its efforts jump from one limit to the other. The plan\n"
-        "has the efforts of the motion; the controller feeds them forward.\n"
-        "\n"
-        "The answer is no if there is no such motion; the violated constraint is named."
-    ),
-    examples=(
-        ("robodyn plan arm.urdf --to PICK --out plan.json --plot plan.png", "smoothly"),
-        ("robodyn plan arm.urdf --to PICK --cost time", "fastest"),
-        ("robodyn plan arm.urdf --to 0.3,-1,0 --cost effort --duration 2", "least effort"),
-        ("robodyn plan arm.urdf --to-tool 0.5,0,1 --payload 2", "the tool"),
-        ("robodyn plan arm.urdf --to 1,0.5,0 --method time-scaling", "straight"),
-        ("robodyn plan arm.urdf --to PICK --obstacles shelf.yaml --view", "shown"),
-    ),
-    add_arguments=add_arguments,
-    run=run,
-)

@@ -1,7 +1,17 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""``robodyn plugins``: the installed plugins, the module of each, and which control laws are traced."""
+"""``robodyn plugins``: list the plugins that are installed.
+
+Lists the installed plugins and the module that each comes from. One that cannot
+be loaded is shown with the cause, and the exit code is then 1. A control law is
+traced and runs compiled, or runs as Python; the reason is shown.
+
+Examples:
+    robodyn plugins           all of them
+    robodyn plugins dynamics  of one kind
+    robodyn plugins --json    for a script
+"""
 
 from __future__ import annotations
 
@@ -9,7 +19,7 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, NamedTuple
 
 from robodyn_ros.cli.console import console, print_json
-from robodyn_ros.cli.verb import ExitCode, Verb
+from robodyn_ros.cli.verb import ExitCode
 from robodyn_ros.errors import PluginError
 from robodyn_ros.plugins import GROUPS, available, load, raised
 
@@ -62,8 +72,8 @@ def _entry(kind: str, name: str) -> PluginEntry:
 def _how_it_runs(law: str) -> str:
     """Return "traced" for a control law, or the reason why it is not; it is tried on the arm of the package."""
     import robodyn_ros as rd
-    from robodyn_ros.assets import find
     from robodyn_ros.control.laws.traced import kind_problem, trace_problem
+    from robodyn_ros.files import find
 
     dynamics = rd.create_dynamics("rnea", rd.load_robot(find(ARM)), compiled=False)
     try:
@@ -114,20 +124,3 @@ def _broken_at_dots(module: str, room: int) -> str:
             lines.append("")
         lines[-1] += part
     return "\n".join(lines)
-
-
-VERB = Verb(
-    summary="list the plugins that are installed",
-    description=(
-        "Lists the installed plugins and the module that each comes from. One that cannot\n"
-        "be loaded is shown with the cause, and the exit code is then 1. A control law is\n"
-        "traced and runs compiled, or runs as Python; the reason is shown."
-    ),
-    examples=(
-        ("robodyn plugins", "all of them"),
-        ("robodyn plugins dynamics", "of one kind"),
-        ("robodyn plugins --json", "for a script"),
-    ),
-    add_arguments=add_arguments,
-    run=run,
-)

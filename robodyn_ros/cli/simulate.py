@@ -1,7 +1,23 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""``robodyn simulate``: an arm under a control law, without ROS, by the parameters of simulator and controller."""
+"""``robodyn simulate``: an arm under a control law, offline: figures, CSV, MCAP, rosbag2, a picture.
+
+Simulates an arm under a control law without ROS, as fast as it goes: the plant,
+drives and sensors of the simulator node and the control loop of the controller
+node, with the same parameters, from the same files. Each state gets its command
+as it arrives.
+
+The answer is no if the arm or its control failed.
+
+Examples:
+    robodyn simulate arm.urdf --duration 5 --out run.csv        stay for 5 s
+    robodyn simulate arm.urdf --to 0.3,-1,0 --plot run.png      go there
+    robodyn simulate arm.urdf --motion motion.json              a JointTrajectory
+    robodyn simulate arm.urdf --params arm.yaml --out run.mcap  for Foxglove
+    robodyn simulate arm.urdf --controller none --out run       passive; rosbag2
+    robodyn simulate arm.urdf -p command_delay:=0.004           with slow drives
+"""
 
 from __future__ import annotations
 
@@ -12,10 +28,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from robodyn_ros.cli.arm import add_arm, read_arm
-from robodyn_ros.cli.console import check_file, check_picture, console, print_json, with_folder
-from robodyn_ros.cli.parameters import NODES, add_mismatch, add_parameters, check_used, gather_simulated
-from robodyn_ros.cli.verb import ExitCode, Verb
-from robodyn_ros.document.numbers import digits, quantity
+from robodyn_ros.cli.console import check_file, check_picture, console, print_json, simple_table, with_folder
+from robodyn_ros.cli.verb import NODES, ExitCode, add_mismatch, add_parameters, check_used, gather_simulated
+from robodyn_ros.document.text import digits, quantity
 from robodyn_ros.errors import InputError
 from robodyn_ros.plugins import available
 
@@ -105,7 +120,7 @@ def _simulate(args: Namespace, robot: Robot, given: dict[str, LoadedParameters])
     """Build hardware and control loop, give the loop its trajectory, and run: the trial, and the time it took [s]."""
     from time import perf_counter
 
-    from robodyn_ros.cli.motion import POSES, TOUR, TOUR_JOINTS
+    from robodyn_ros.cli.arm import POSES, TOUR, TOUR_JOINTS
     from robodyn_ros.control.loop_settings import loop_default_values
     from robodyn_ros.simulation.hardware import default_values
 
@@ -130,7 +145,7 @@ def _simulate(args: Namespace, robot: Robot, given: dict[str, LoadedParameters])
 
 def _motion(args: Namespace, robot: Robot, hardware: Hardware) -> tuple[Trajectory | None, float]:
     """The motion that the options ask for, if any, and the duration of the trial [s]."""
-    from robodyn_ros.cli.motion import requested_trajectory
+    from robodyn_ros.cli.arm import requested_trajectory
     from robodyn_ros.control.motion.trajectory import read_trajectory
 
     duration = args.duration
@@ -201,7 +216,7 @@ def _run_trial(hardware: Hardware, loop: ControlLoop | None, duration: float) ->
     """Run the trial, and show its progress on stderr."""
     from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 
-    from robodyn_ros.cli.progress import progress_bar
+    from robodyn_ros.cli.console import progress_bar
     from robodyn_ros.simulation.trial import run_trial
 
     columns = (BarColumn(), TextColumn("{task.completed:.1f} of {task.total:g} s"), TimeRemainingColumn())
@@ -280,54 +295,28 @@ def _report(found: SimulatedFigures, controller: str, seconds: float, args: Name
     if args.json:
         print_json({"controller": controller, **asdict(found), "seconds": seconds, **written})
         return
-    from rich import box
-    from rich.table import Table
 
     from robodyn_ros.simulation.trial import simulated
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("Joint", no_wrap=True)
-    for heading in ("RMS error", "Greatest error", "Greatest effort", "Limit"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for joint in found.joints:
-        errors = (joint.error_rms, joint.error_greatest)
-        limit = "none" if joint.effort_limit is None else f"{joint.effort_limit:g} {joint.effort_unit}"
-        table.add_row(
+    rows = [
+        (
             joint.joint,
-            *("–" if error is None else quantity(error, joint.unit) for error in errors),
+            *(
+                "–" if error is None else quantity(error, joint.unit)
+                for error in (joint.error_rms, joint.error_greatest)
+            ),
             f"{digits(joint.effort_greatest)} {joint.effort_unit}",
-            limit,
+            "none" if joint.effort_limit is None else f"{joint.effort_limit:g} {joint.effort_unit}",
         )
+        for joint in found.joints
+    ]
     out = console()
     if found.stopped:
         out.print(found.stopped, style="bold red", soft_wrap=True)
-    out.print(table)
+    out.print(simple_table(("Joint", "RMS error", "Greatest error", "Greatest effort", "Limit"), rows))
     pace = f"{digits(found.simulated / seconds)} times real time"
     out.print(f"{found.simulated:g} s under {controller} in {seconds:.2f} s, {pace}.", markup=False)
     for what, count in found.faults.items():
         out.print(f"{count} times {simulated(what)}", style="red", soft_wrap=True)
     for path in written.values():
         out.print(f"Written: {path}", markup=False, soft_wrap=True)
-
-
-VERB = Verb(
-    summary="an arm under a control law, offline: figures, CSV, MCAP, rosbag2, a picture",
-    description=(
-        "Simulates an arm under a control law without ROS, as fast as it goes: the plant,\n"
-        "drives and sensors of the simulator node and the control loop of the controller\n"
-        "node, with the same parameters, from the same files. Each state gets its command\n"
-        "as it arrives.\n"
-        "\n"
-        "The answer is no if the arm or its control failed."
-    ),
-    examples=(
-        ("robodyn simulate arm.urdf --duration 5 --out run.csv", "stay for 5 s"),
-        ("robodyn simulate arm.urdf --to 0.3,-1,0 --plot run.png", "go there"),
-        ("robodyn simulate arm.urdf --motion motion.json", "a JointTrajectory"),
-        ("robodyn simulate arm.urdf --params arm.yaml --out run.mcap", "for Foxglove"),
-        ("robodyn simulate arm.urdf --controller none --out run", "passive; rosbag2"),
-        ("robodyn simulate arm.urdf -p command_delay:=0.004", "with slow drives"),
-    ),
-    add_arguments=add_arguments,
-    run=run,
-)

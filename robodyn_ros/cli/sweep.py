@@ -1,7 +1,22 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""``robodyn sweep``: does a controller meet its specification on thousands of arms that differ from the model?"""
+"""``robodyn sweep``: does a controller meet its specification on arms that differ from the model?
+
+Simulates an arm under control many times, each time with other masses,
+friction, payload, noise, delays or gains, as defined in a study; on all
+processors of this machine or on a Dask cluster, with the same results. Reports
+the probability that the arm meets its specification, the worst cases, and the
+sensitivity to each input. Every case can be repeated alone.
+
+The answer is yes if every case meets the specification.
+
+Examples:
+    robodyn sweep study.yaml                            into the folder study
+    robodyn sweep study.yaml --case 12 --plot case.png  one case, as it was
+    robodyn sweep study.yaml --resume                   continue after Ctrl-C
+    robodyn sweep study.yaml --scheduler tcp://pc:8786  on a Dask cluster
+"""
 
 from __future__ import annotations
 
@@ -19,8 +34,7 @@ from rich.text import Text
 
 from robodyn_ros.cli.arm import add_joints, chosen_arm
 from robodyn_ros.cli.console import check_picture, console, print_json, with_folder
-from robodyn_ros.cli.parameters import add_parameters, check_names, gather
-from robodyn_ros.cli.verb import ExitCode, Verb
+from robodyn_ros.cli.verb import ExitCode, add_parameters, check_names, gather
 from robodyn_ros.errors import ConfigurationError, InputError, pip_install
 
 if TYPE_CHECKING:
@@ -208,7 +222,7 @@ def progress(total: int) -> Iterator[ProgressCallback]:
     """
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-    from robodyn_ros.cli.progress import progress_bar
+    from robodyn_ros.cli.console import progress_bar
 
     columns = (
         TextColumn("cases"),
@@ -362,25 +376,3 @@ def as_json(summaries: list[Summary]) -> dict[str, Any]:
             for each in summaries
         }
     }
-
-
-VERB = Verb(
-    summary="does a controller meet its specification on arms that differ from the model?",
-    description=(
-        "Simulates an arm under control many times, each time with other masses,\n"
-        "friction, payload, noise, delays or gains, as defined in a study; on all\n"
-        "processors of this machine or on a Dask cluster, with the same results. Reports\n"
-        "the probability that the arm meets its specification, the worst cases, and the\n"
-        "sensitivity to each input. Every case can be repeated alone.\n"
-        "\n"
-        "The answer is yes if every case meets the specification."
-    ),
-    examples=(
-        ("robodyn sweep study.yaml", "into the folder study"),
-        ("robodyn sweep study.yaml --case 12 --plot case.png", "one case, as it was"),
-        ("robodyn sweep study.yaml --resume", "continue after Ctrl-C"),
-        ("robodyn sweep study.yaml --scheduler tcp://pc:8786", "on a Dask cluster"),
-    ),
-    add_arguments=add_arguments,
-    run=run,
-)

@@ -1,9 +1,18 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""``robodyn teach``: a motion shown by hand, recorded, thinned out, and played back.
+"""``robodyn teach``: show the arm a motion by hand, and play it back.
 
-The teacher and the replayer are nodes, each a process of its own. They write a line of JSON on stdout for each stage.
+Records a motion that is shown by hand: the running controller changes to a law
+under which the arm can be guided, and back at the end. The motion is smoothed,
+thinned out to few points, slowed down where the limits require it, and written
+as a JointTrajectory. With --play the controller follows such a file, under any
+law, from any position of the arm. `robodyn simulate --motion` takes it too.
+
+Examples:
+    robodyn teach arm.urdf --out wave.json               guide the arm; Enter ends
+    robodyn teach arm.urdf --play wave.json --speed 0.5  at half the speed
+    robodyn teach arm.urdf --recording run.csv           from a recording
 """
 
 from __future__ import annotations
@@ -19,9 +28,8 @@ from typing import TYPE_CHECKING, Any
 
 from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import check_file, console, print_json, with_folder
-from robodyn_ros.cli.parameters import add_parameters, check_used, gather
 from robodyn_ros.cli.processes import messages_of, node_command
-from robodyn_ros.cli.verb import ExitCode, Verb
+from robodyn_ros.cli.verb import ExitCode, add_parameters, check_used, gather
 from robodyn_ros.die_with_parent import dying_with_parent
 from robodyn_ros.errors import NotReadyError
 
@@ -139,6 +147,8 @@ def _play(args: Namespace, robot: Robot) -> ExitCode:
 def _follow(command: list[str], folder: Path) -> dict[str, Any]:
     """Run a node, show its stages, and return its last message; Enter and Ctrl-C go to the node.
 
+    The teacher and the replayer are such nodes. They write a line of JSON on stdout for each stage.
+
     Raises:
         KeyboardInterrupt: Ctrl-C has come, but not to end a demonstration.
         NotReadyError: the node has not finished; the message has its last output.
@@ -168,22 +178,3 @@ def _follow(command: list[str], folder: Path) -> dict[str, Any]:
             else f"{Path(sys.executable).name} ended with {code}"
         )
     return last
-
-
-VERB = Verb(
-    summary="show the arm a motion by hand, and play it back",
-    description=(
-        "Records a motion that is shown by hand: the running controller changes to a law\n"
-        "under which the arm can be guided, and back at the end. The motion is smoothed,\n"
-        "thinned out to few points, slowed down where the limits require it, and written\n"
-        "as a JointTrajectory. With --play the controller follows such a file, under any\n"
-        "law, from any position of the arm. `robodyn simulate --motion` takes it too."
-    ),
-    examples=(
-        ("robodyn teach arm.urdf --out wave.json", "guide the arm; Enter ends"),
-        ("robodyn teach arm.urdf --play wave.json --speed 0.5", "at half the speed"),
-        ("robodyn teach arm.urdf --recording run.csv", "from a recording"),
-    ),
-    add_arguments=add_arguments,
-    run=run,
-)

@@ -1,7 +1,22 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""``robodyn tune``: gains that meet a specification on arms that differ from the model, with the least effort."""
+"""``robodyn tune``: gains that meet a specification on arms that differ from the model.
+
+Searches for gains, and if asked for the controller, that keep to the
+specification of a study in its worst cases, with the least effort. The section
+tune of the study has their bounds. Then compares them with those of the study,
+on cases that the search has not seen, and writes a parameter file for the
+controller node.
+
+The answer is yes if the tuned gains keep to the specification on the worst of
+those cases too.
+
+Examples:
+    robodyn tune study.yaml                          writes tuned.yaml
+    robodyn tune study.yaml --out config/arm.yaml    writes that file
+    robodyn tune study.yaml --joints shoulder,wrist  the others locked
+"""
 
 from __future__ import annotations
 
@@ -14,10 +29,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from robodyn_ros.cli.arm import add_joints, chosen_arm
-from robodyn_ros.cli.console import check_file, console, print_json, write_file
-from robodyn_ros.cli.parameters import add_parameters, check_names, gather
+from robodyn_ros.cli.console import check_file, console, print_json, simple_table, write_file
 from robodyn_ros.cli.sweep import add_backend_arguments, check_study, choose_backend
-from robodyn_ros.cli.verb import ExitCode, Verb
+from robodyn_ros.cli.verb import ExitCode, add_parameters, check_names, gather
 from robodyn_ros.errors import InputError
 
 if TYPE_CHECKING:
@@ -81,7 +95,7 @@ def _progress(task: TuningTask) -> Iterator[Callable[[str, int, Score], None]]:
     """Show on stderr the progress of the search and its best score."""
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 
-    from robodyn_ros.cli.progress import progress_bar
+    from robodyn_ros.cli.console import progress_bar
 
     settings = task.settings
     most = len(task.controllers) * settings.population * len(task.bounds) * (settings.generations + 1)
@@ -128,51 +142,19 @@ def _show(args: Namespace, study: Study, best: Tuned, before: Score, after: Scor
         scores = {name: each._asdict() for name, each in compared.items()}
         print_json({"study": study.name, **about, **scores, "file": str(args.out)})
         return
-    from rich import box
-    from rich.table import Table
-
     out = console()
-    for name, found in ((f"{study.controllers[0]}, as in the study", before), (f"{best.controller}, tuned", after)):
+    both = ((f"{study.controllers[0]}, as in the study", before), (f"{best.controller}, tuned", after))
+    for name, found in both:
         if found.stopped:
             out.print(f"{name}: {found.stopped}", style="bold red", soft_wrap=True)
-    table = Table(
-        title=f"{study.name}: {best.controller}", title_justify="left", title_style="bold", box=box.SIMPLE_HEAD
-    )
-    for head in ("Joint", *next(iter(best.gains.values()))):
-        table.add_column(head.replace("_", " "), justify="left" if head == "Joint" else "right")
-    for joint, own in best.gains.items():
-        table.add_row(joint, *(f"{value:g}" for value in own.values()))
-    out.print(table)
-    table = Table(
-        title=f"On {after.cases} cases that the tuning has not seen", title_justify="left", box=box.SIMPLE_HEAD
-    )
-    for head in ("", "Met", "Worst: beyond\nthe bound by", "Effort"):
-        table.add_column(head, justify="right" if head else "left")
-    for name, found in ((f"{study.controllers[0]}, as in the study", before), (f"{best.controller}, tuned", after)):
+    heads = [head.replace("_", " ") for head in ("Joint", *next(iter(best.gains.values())))]
+    rows = [(joint, *(f"{value:g}" for value in own.values())) for joint, own in best.gains.items()]
+    out.print(simple_table(heads, rows, title=f"{study.name}: {best.controller}", title_style="bold"))
+    rows = []
+    for name, found in both:
         met = f"{100 * found.met / found.cases:.2f} %"
         beyond = "stopped" if found.stopped else f"{100 * found.violation:+.0f} %"
-        table.add_row(name, met, beyond, f"{found.effort:.4f}" if isfinite(found.effort) else "–")
-    out.print(table)
+        rows.append((name, met, beyond, f"{found.effort:.4f}" if isfinite(found.effort) else "–"))
+    title = f"On {after.cases} cases that the tuning has not seen"
+    out.print(simple_table(("", "Met", "Worst: beyond\nthe bound by", "Effort"), rows, title=title))
     out.print(f"{best.candidates} candidates; written to {args.out}", markup=False, soft_wrap=True)
-
-
-VERB = Verb(
-    summary="gains that meet a specification on arms that differ from the model",
-    description=(
-        "Searches for gains, and if asked for the controller, that keep to the\n"
-        "specification of a study in its worst cases, with the least effort. The section\n"
-        "tune of the study has their bounds. Then compares them with those of the study,\n"
-        "on cases that the search has not seen, and writes a parameter file for the\n"
-        "controller node.\n"
-        "\n"
-        "The answer is yes if the tuned gains keep to the specification on the worst of\n"
-        "those cases too."
-    ),
-    examples=(
-        ("robodyn tune study.yaml", "writes tuned.yaml"),
-        ("robodyn tune study.yaml --out config/arm.yaml", "writes that file"),
-        ("robodyn tune study.yaml --joints shoulder,wrist", "the others locked"),
-    ),
-    add_arguments=add_arguments,
-    run=run,
-)

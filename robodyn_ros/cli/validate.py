@@ -1,7 +1,18 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""``robodyn validate``: an arm's equations and motions compared with MuJoCo's."""
+"""``robodyn validate``: compare an arm's equations and motions with MuJoCo's.
+
+Compares M, g, inverse and forward dynamics of an arm with MuJoCo's at random
+states, and the native plant with MuJoCo's over random motions under computed
+torque, without friction. The exit code is 1 if they differ. MuJoCo must be
+installed: pip install mujoco.
+
+Examples:
+    robodyn validate arm.urdf                        100 states, 3 motions of 2 s
+    robodyn validate arm.urdf --dynamics lagrangian  the other formulation
+    robodyn validate arm.urdf --states 1000 --json   for a script
+"""
 
 from __future__ import annotations
 
@@ -10,8 +21,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from robodyn_ros.cli.arm import add_arm, read_arm
-from robodyn_ros.cli.console import console, print_json
-from robodyn_ros.cli.verb import ExitCode, Verb
+from robodyn_ros.cli.console import console, print_json, simple_table
+from robodyn_ros.cli.verb import ExitCode
 
 if TYPE_CHECKING:
     from robodyn_ros.robot import Robot
@@ -44,7 +55,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> ExitCode:
     """Compare; the answer is no if a difference is above its tolerance."""
     from robodyn_ros import create_dynamics
-    from robodyn_ros.cli.progress import progress_bar
+    from robodyn_ros.cli.console import progress_bar
     from robodyn_ros.simulation.plant.mujoco import ValidationSettings, validate
 
     robot = read_arm(args)
@@ -62,20 +73,17 @@ def run(args: Namespace) -> ExitCode:
 
 
 def _show(robot: Robot, settings: ValidationSettings, found: list[Comparison], agrees: bool) -> None:
-    from rich import box
-    from rich.table import Table
     from rich.text import Text
 
     from robodyn_ros.simulation.plant.mujoco import mimics
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading, justify in (("Native beside MuJoCo", "left"), ("Error", "right"), ("Allowed", "right"), ("", "left")):
-        table.add_column(heading, justify=justify, no_wrap=True)  # type: ignore[arg-type]
-    for row, (quantity, error, allowed) in enumerate(found):
-        verdict = Text("agrees", "green") if found[row].agrees else Text("differs", "bold red")
-        table.add_row(quantity, f"{error:.1e}", f"{allowed:.0e}", verdict)
+    rows = []
+    for each in found:
+        verdict = Text("agrees", "green") if each.agrees else Text("differs", "bold red")
+        quantity, error, allowed = each
+        rows.append((quantity, f"{error:.1e}", f"{allowed:.0e}", verdict))
     out = console()
-    out.print(table)
+    out.print(simple_table(("Native beside MuJoCo", "Error", "Allowed", ""), rows, left=(0, 3)))
     summary = f"{settings.states} states: norm of the difference, relative to the greatest norm."
     if following := mimics(robot):
         summary += f" No motions: MuJoCo does not couple {', '.join(following)} rigidly with the joint that it mimics."
@@ -84,21 +92,3 @@ def _show(robot: Robot, settings: ValidationSettings, found: list[Comparison], a
     out.print(summary, markup=False)
     outcome = Text("agrees with MuJoCo", "bold green") if agrees else Text("differs from MuJoCo", "bold red")
     out.print(Text.assemble(robot.name, " ", outcome))
-
-
-VERB = Verb(
-    summary="compare an arm's equations and motions with MuJoCo's",
-    description=(
-        "Compares M, g, inverse and forward dynamics of an arm with MuJoCo's at random\n"
-        "states, and the native plant with MuJoCo's over random motions under computed\n"
-        "torque, without friction. The exit code is 1 if they differ. MuJoCo must be\n"
-        "installed: pip install mujoco."
-    ),
-    examples=(
-        ("robodyn validate arm.urdf", "100 states, 3 motions of 2 s"),
-        ("robodyn validate arm.urdf --dynamics lagrangian", "the other formulation"),
-        ("robodyn validate arm.urdf --states 1000 --json", "for a script"),
-    ),
-    add_arguments=add_arguments,
-    run=run,
-)

@@ -1,7 +1,22 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""``robodyn view``: an arm in the browser, with the simulator and controller nodes or with a running ROS 2 graph."""
+"""``robodyn view``: an arm in the browser, with sliders that move it.
+
+Starts a simulator and a controller as processes of their own, in an isolated
+ROS 2 graph, and a viewer that shows the arm in a browser: sliders that send
+references, buttons for hold, pause, step and reset, a choice of controller and
+dynamics plugin, and live plots. Ctrl-C ends it.
+
+Only this machine can reach it, unless --host is given, and only the printed
+address opens it: its token is new for each start.
+
+Examples:
+    robodyn view                          the PRR arm, at the address printed
+    robodyn view my_arm.urdf              your own arm
+    robodyn view -p command_delay:=0.004  with slow drives
+    robodyn view --attach                 an arm that runs already, real or not
+"""
 
 from __future__ import annotations
 
@@ -18,10 +33,9 @@ from select import select
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from robodyn_ros.cli.arm import add_arm, arm_of, arm_settings, arm_source
+from robodyn_ros.cli.arm import OWN_GAINS, POSES, add_arm, arm_of, arm_settings, arm_source
 from robodyn_ros.cli.console import console
-from robodyn_ros.cli.parameters import add_parameters, node_parameters
-from robodyn_ros.cli.verb import ExitCode, Verb, need_ros
+from robodyn_ros.cli.verb import ExitCode, add_parameters, need_ros, node_parameters
 from robodyn_ros.errors import ConfigurationError, InputError, pip_install
 from robodyn_ros.plugins import find as find_plugin
 from robodyn_ros.robot.description import read_document
@@ -89,15 +103,13 @@ class _Arm(NamedTuple):
 
 def _arm(args: Namespace) -> _Arm:
     """Read the arm and check its parameters."""
-    from robodyn_ros.assets import find
-    from robodyn_ros.cli.demo.run import GAINS
-    from robodyn_ros.cli.motion import POSES
     from robodyn_ros.cli.processes import start_arm
+    from robodyn_ros.files import find
 
     document = read_document(arm_source(args))
     robot = arm_of(document, args)
     given = node_parameters(args, robot)
-    files = given.files or ([find(GAINS)] if args.urdf == OWN else [])
+    files = given.files or ([find(OWN_GAINS)] if args.urdf == OWN else [])
     find_plugin("controllers", args.controller)
     find_plugin("dynamics", args.dynamics)
     model = {"robot_description": robot.urdf, "accept": list(arm_settings(args).accept)}
@@ -171,25 +183,3 @@ def check_viewer() -> None:
     need_ros()
     if find_spec("viser") is None:
         raise ConfigurationError(f"the viewer needs viser: {pip_install('robodyn_ros[viewer]')}")
-
-
-VERB = Verb(
-    summary="an arm in the browser, with sliders that move it",
-    description=(
-        "Starts a simulator and a controller as processes of their own, in an isolated\n"
-        "ROS 2 graph, and a viewer that shows the arm in a browser: sliders that send\n"
-        "references, buttons for hold, pause, step and reset, a choice of controller and\n"
-        "dynamics plugin, and live plots. Ctrl-C ends it.\n"
-        "\n"
-        "Only this machine can reach it, unless --host is given, and only the printed\n"
-        "address opens it: its token is new for each start."
-    ),
-    examples=(
-        ("robodyn view", "the PRR arm, at the address printed"),
-        ("robodyn view my_arm.urdf", "your own arm"),
-        ("robodyn view -p command_delay:=0.004", "with slow drives"),
-        ("robodyn view --attach", "an arm that runs already, real or not"),
-    ),
-    add_arguments=add_arguments,
-    run=run,
-)

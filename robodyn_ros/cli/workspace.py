@@ -1,7 +1,25 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""``robodyn workspace``: the reachable space of an arm, with manipulability or payload, as picture or point cloud."""
+"""``robodyn workspace``: the reachable space of an arm, with manipulability or payload.
+
+Draws the workspace of a link: the arm is put into many positions within its
+limits, and each cell of space gets the best value of the positions in it:
+
+  manipulability  how evenly the tool can move (Yoshikawa); 0 is singular
+  payload         the greatest mass that the effort limits can hold at rest
+
+A spatial arm is drawn in three slices through the middle of its workspace, and
+as a cloud that is cut open; a planar arm in its plane.
+Every drawn cell is reachable; more samples fill gaps.
+
+Examples:
+    robodyn workspace arm.urdf                         workspace.png
+    robodyn workspace arm.urdf --payload 2             where can it hold 2 kg?
+    robodyn workspace arm.urdf --payload 2 --json      the answer for a script
+    robodyn workspace arm.urdf --plane xy --slice 0.1  from above, at height 0
+    robodyn workspace arm.urdf --out cloud.ply         for a mesh viewer
+"""
 
 from __future__ import annotations
 
@@ -13,7 +31,7 @@ import numpy as np
 
 from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import check_file, check_picture, print_json, with_folder
-from robodyn_ros.cli.verb import ExitCode, Verb, names
+from robodyn_ros.cli.verb import ExitCode, names
 from robodyn_ros.errors import InputError
 
 if TYPE_CHECKING:
@@ -68,7 +86,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> ExitCode:
     """Sample, write and report; with a mass, the answer is no if the arm can hold it nowhere."""
     from robodyn_ros.kinematics import Kinematics
-    from robodyn_ros.kinematics.workspace import random_positions
+    from robodyn_ros.robot.configuration import random_positions
     from robodyn_ros.robot.robot import tip
 
     _check(args)
@@ -145,7 +163,7 @@ def _payloads(kinematics: Kinematics, link: str, args: Namespace) -> Cells:
 
 def _rows(kinematics: Kinematics, link: str, plane: str) -> tuple[int, ...]:
     """Return the relevant rows of the Jacobian: directions in which the link moves, or else those of the picture."""
-    from robodyn_ros.kinematics.workspace import random_positions
+    from robodyn_ros.robot.configuration import random_positions
 
     linear = kinematics.jacobian(link, random_positions(kinematics.robot, 20))[:, :3]
     moves = np.flatnonzero(np.abs(linear).max(axis=(0, 2)) > 1e-9)
@@ -195,26 +213,3 @@ def _cell(points: Array, samples: int) -> float:
     return next(
         float(f"{factor * power:.6g}") for factor in (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0, 10.0) if factor * power >= edge
     )
-
-
-VERB = Verb(
-    summary="the reachable space of an arm, with manipulability or payload",
-    description=(
-        "Draws the workspace of a link: the arm is put into many positions within its\n"
-        "limits, and each cell of space gets the best value of the positions in it:\n\n"
-        "  manipulability  how evenly the tool can move (Yoshikawa); 0 is singular\n"
-        "  payload         the greatest mass that the effort limits can hold at rest\n\n"
-        "A spatial arm is drawn in three slices through the middle of its workspace, and\n"
-        "as a cloud that is cut open; a planar arm in its plane.\n"
-        "Every drawn cell is reachable; more samples fill gaps."
-    ),
-    examples=(
-        ("robodyn workspace arm.urdf", "workspace.png"),
-        ("robodyn workspace arm.urdf --payload 2", "where can it hold 2 kg?"),
-        ("robodyn workspace arm.urdf --payload 2 --json", "the answer for a script"),
-        ("robodyn workspace arm.urdf --plane xy --slice 0.1", "from above, at height 0"),
-        ("robodyn workspace arm.urdf --out cloud.ply", "for a mesh viewer"),
-    ),
-    add_arguments=add_arguments,
-    run=run,
-)

@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING
 from robodyn_ros.lazy import shown
 
 if TYPE_CHECKING:
+    from robodyn_ros.control.compiled_step import LawStep
+    from robodyn_ros.control.drives import Transmission, TransmissionSettings
     from robodyn_ros.control.faults.settings import Feedback, SafetySettings
     from robodyn_ros.control.faults.table import FaultReactions
-    from robodyn_ros.control.law_step import LawStep
     from robodyn_ros.control.laws.adaptation import AdaptiveSettings
     from robodyn_ros.control.laws.adaptive import Adaptive
     from robodyn_ros.control.laws.base import Controller, Efforts, FrictionCompensation, Reference
@@ -38,15 +39,18 @@ if TYPE_CHECKING:
     from robodyn_ros.control.limits import Limits, saturate
     from robodyn_ros.control.loop import ControlLoop
     from robodyn_ros.control.loop_settings import LoopSettings, loop_default_values, make_loop_settings
-    from robodyn_ros.control.motion.payload_motion import PayloadSettings, payload_motion
+    from robodyn_ros.control.motion.following import Following, GoalSettings, JointTolerances, Tolerances
+    from robodyn_ros.control.motion.own_motions import (
+        PayloadSettings,
+        PoseGoal,
+        ToolMotion,
+        ToolSettings,
+        payload_motion,
+    )
     from robodyn_ros.control.motion.point_to_point import braking, durations, point_to_point, rest_to_rest
-    from robodyn_ros.control.motion.tool_motion import PoseGoal, ToolMotion, ToolSettings
     from robodyn_ros.control.motion.trajectory import Sample, Trajectory, read_trajectory, write_trajectory
     from robodyn_ros.control.parameter_file import FileParameters, read_parameters
-    from robodyn_ros.control.reference.following import Following
-    from robodyn_ros.control.reference.tolerances import GoalSettings, JointTolerances, Tolerances
     from robodyn_ros.control.step import Command
-    from robodyn_ros.control.transmission import Transmission, TransmissionSettings
 
 __all__ = [
     "PD",
@@ -107,6 +111,8 @@ __all__ = [
 __getattr__, __dir__ = shown(
     __name__,
     {
+        "compiled_step": ("LawStep",),
+        "drives": ("Transmission", "TransmissionSettings"),
         "faults.settings": ("Feedback", "SafetySettings"),
         "faults.table": ("FaultReactions",),
         "laws.adaptation": ("AdaptiveSettings",),
@@ -121,18 +127,14 @@ __getattr__, __dir__ = shown(
         "laws.memory_file": ("restore_memory", "save_memory"),
         "laws.pd": ("PD",),
         "laws.traced": ("CompiledLaw", "trace_problem"),
-        "law_step": ("LawStep",),
         "limits": ("Limits", "saturate"),
         "loop": ("ControlLoop",),
         "loop_settings": ("LoopSettings", "loop_default_values", "make_loop_settings"),
-        "motion.payload_motion": ("PayloadSettings", "payload_motion"),
+        "motion.following": ("Following", "GoalSettings", "JointTolerances", "Tolerances"),
+        "motion.own_motions": ("PayloadSettings", "PoseGoal", "ToolMotion", "ToolSettings", "payload_motion"),
         "motion.point_to_point": ("braking", "durations", "point_to_point", "rest_to_rest"),
-        "motion.tool_motion": ("PoseGoal", "ToolMotion", "ToolSettings"),
         "motion.trajectory": ("Sample", "Trajectory", "read_trajectory", "write_trajectory"),
         "parameter_file": ("FileParameters", "read_parameters"),
-        "reference.following": ("Following",),
-        "reference.tolerances": ("GoalSettings", "JointTolerances", "Tolerances"),
         "step": ("Command",),
-        "transmission": ("Transmission", "TransmissionSettings"),
     },
 )

@@ -6,15 +6,21 @@
 :class:`CompiledStep` is the step as compiled code: (state, reference, memory, settings) → (efforts, flags, memory). The
 settings are its runtime parameters: limits, gains, and the parameters of the model. It is compiled from
 :func:`robodyn_ros.control.step.control_step`, which Python can run as well.
+
+:class:`LawStep` is this step as a library function: for a control loop of your own, in place, or for many arms at once.
+:class:`ControlLoop` does more: it checks states, manages references and reacts to faults.
 """
 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from robodyn_ros.control.drives import DriveCompensation
+from robodyn_ros.control.faults.settings import SafetySettings
 from robodyn_ros.control.laws.base import Controller, Efforts, Reference
 from robodyn_ros.control.laws.traced import (
     LawNumbers,
@@ -22,14 +28,27 @@ from robodyn_ros.control.laws.traced import (
     flat,
     law_key,
     law_numbers,
+    unflat,
     why_not_traced,
 )
-from robodyn_ros.control.step import StepResult, control_step
-from robodyn_ros.control.step_numbers import StepMemory, StepSettings, joined, views, width
+from robodyn_ros.control.limits import Limits
+from robodyn_ros.control.loop_settings import LoopSettings, law_feedback
+from robodyn_ros.control.motion.following import Tolerances
+from robodyn_ros.control.step import (
+    StepMemory,
+    StepResult,
+    StepSettings,
+    control_step,
+    first_memory,
+    joined,
+    step_settings,
+    views,
+    width,
+)
 from robodyn_ros.engine import Kernel, Program
 from robodyn_ros.engine.tracing import Trace, TraceError, column, symbols
 from robodyn_ros.robot import Robot
-from robodyn_ros.robot.pose import Array, read_only
+from robodyn_ros.robot.pose import Array
 
 if TYPE_CHECKING:
     import casadi as ca
@@ -110,30 +129,29 @@ class CompiledStep:
         parameters: settings of the step, then those of the law: the runtime parameters of the compiled function.
     """
 
-    def __init__(self, law: Controller, settings: StepSettings) -> None:
+    def __init__(self, settings: LoopSettings) -> None:
         """
         Args:
-            law: the control law.
-            settings: of the step.
+            settings: of the loop.
 
         Raises:
             TraceError: the law cannot be traced.
             NotReadyError: there is neither a compiler nor CasADi to run it with.
         """
+        self.law = law = settings.controller
         problem = why_not_traced(law)
         if problem:
             raise TraceError(problem)
-        self.law, self._settings = law, settings
+        self._settings = step_settings(settings)
         self.n = n = law.dynamics.robot.n
         self.follows = law.follows
         self._numbers = law_numbers(law)
         self.program = step_program(law, self._numbers)
         self.parameters = np.zeros(width(StepSettings, n) + len(flat(self._numbers.settings)))
-        self._nowhere = read_only(np.zeros(n)) != 0.0
         key = self.program.key
         if key not in _known:
             try:
-                self._slots  # noqa: B018  (it compiles the program, or raises if there is none)
+                self.kernel  # noqa: B018  (it compiles the program, or raises if there is none)
             except TraceError as cause:
                 _known[key] = str(cause)
             else:
@@ -146,16 +164,6 @@ class CompiledStep:
     def kernel(self) -> Kernel:
         """The compiled function on its arrays; made when a step is run, because a sweep runs it in C."""
         return Kernel(self.program, self.parameters)
-
-    @cached_property
-    def _slots(self) -> _Slots:
-        kernel, numbers = self.kernel, self._numbers.memory
-        times, *states, memory, law_memory = kernel.inputs
-        rows, flags, after, law_after = kernel.results
-        remembered = zip(numbers, _parts(numbers, law_memory), _parts(numbers, law_after), strict=True)
-        return _Slots(
-            times.data, [item.data for item in states], memory.data, rows, flags.data, after, list(remembered)
-        )
 
     @property
     def robot(self) -> Robot:
@@ -175,8 +183,12 @@ class CompiledStep:
 
     def restore_law(self, values: Array) -> None:
         """Set the memory of the law, in the form of :attr:`law_memory`."""
-        for name, value in zip(self._numbers.memory, _parts(self._numbers.memory, values), strict=True):
-            _remember(self.law, name, value if value.ndim else float(value))
+        for name, value in unflat(self._numbers.memory, values).items():
+            held = getattr(self.law, name)
+            if isinstance(held, np.ndarray) and held.ndim and held.flags.writeable:
+                held[...] = value  # in place, because other code may read that array
+            else:
+                setattr(self.law, name, value.copy() if value.ndim else float(value))
 
     def read_settings(self) -> bool:
         """Take over the settings of the law and the parameters of the model; False if other code is needed.
@@ -193,72 +205,95 @@ class CompiledStep:
         self.parameters[:] = joined([*self._settings, *numbers.settings.values()])
         return True
 
-    def run(self, t: float, dt: float, q: Array, qd: Array, reference: Reference, memory: Array) -> bool:
-        """Make a step; the arguments are those of :func:`robodyn_ros.control.step.control_step`.
+
+class LawStep:
+    """The control step of a traced law: law, soft limits, limits of effort and rate.
+
+    In place: write ``q``, ``qd`` and ``reference``, call :meth:`evaluate`, read ``effort``. It checks nothing and
+    allocates nothing. An object of this class belongs to one thread, and has the memory of one arm.
+
+    Attributes:
+        q: position, (n,) in [rad] or [m]; to be written.
+        qd: velocity, (n,) in [rad/s] or [m/s]; to be written.
+        reference: the desired motion; to be written, its four arrays in place.
+        effort: to send, (n,) in [N·m] or [N]; to be read.
+        efforts: the terms of the law; to be read.
+        flags: (3,), 0 or 1: all efforts are finite; any is saturated; any is rate-limited.
+        memory: of the step, (m,).
+        law_memory: memory of the law, (l,).
+    """
+
+    def __init__(
+        self,
+        controller: Controller,
+        effort_limit: ArrayLike | None = None,
+        rate_limit: ArrayLike | None = None,
+        safety: SafetySettings | None = None,
+        drives: DriveCompensation | None = None,
+    ) -> None:
+        """
+        Args:
+            controller: the control law.
+            effort_limit: (n,), not negative, in [N·m] or [N]; the URDF's unless given.
+            rate_limit: of the effort, (n,) in [N·m/s] or [N/s]; none unless given.
+            safety: margin of the soft limits, bound of the integral; the defaults unless given.
+            drives: the compensation that the drives add by themselves; none unless given.
+
+        Raises:
+            TraceError: the law cannot be traced; the message says why.
+            InputError: a limit of the wrong shape, negative or NaN.
+        """
+        robot = controller.dynamics.robot
+        limits = Limits.of(robot, robot.effort_limit if effort_limit is None else effort_limit, rate_limit)
+        given = controller, limits, law_feedback(controller), Tolerances.none(robot.n), safety or SafetySettings()
+        self._step = CompiledStep(LoopSettings(*given, drives=drives))
+        kernel = self._step.kernel
+        self._times, self.q, self.qd, *reference, self.memory, self.law_memory = kernel.inputs
+        rows, self.flags, self._after, self._law_after = kernel.results
+        self.reference, self.effort, self.efforts = Reference(*reference), rows[0], Efforts(*rows[REST:])
+        self._kernel, self._first = kernel, first_memory(robot.n)
+        self.reset()
+
+    def reset(self) -> None:
+        """Make the next step the first one; the law's memory becomes that of the law object."""
+        self._times[:] = 0.0
+        self.memory[:], self.law_memory[:] = self._first, self._step.law_memory
+
+    def evaluate(self, dt: float) -> None:
+        """Make a step in place.
 
         Args:
-            t: time [s].
-            dt: time since the state before [s].
-            q: position (n,).
-            qd: velocity (n,).
-            reference: the desired motion.
-            memory: numbers of the memory; changed in place if the efforts are finite.
+            dt: time since the step before [s]; 0 in the first step.
+        """
+        self._times[0] += dt
+        self._times[1] = dt
+        self._kernel.evaluate()
+        self.law_memory[:] = self._law_after
+        if self.flags[0]:
+            self.memory[:] = self._after
+
+    def many(
+        self, t: Array, dt: Array, q: Array, qd: Array, reference: Reference, memory: Array, law_memory: Array
+    ) -> tuple[StepResult, Array, Array]:
+        """A step of each of N arms of this kind; their times may differ.
+
+        Args:
+            t: time [s], (N,).
+            dt: time since the step before [s], (N,).
+            q: positions, (N, n).
+            qd: velocities, (N, n).
+            reference: their desired motions, (N, n) each.
+            memory: of their steps, (N, m); at first, :attr:`memory` of a new object.
+            law_memory: memory of their laws, (N, l), likewise.
 
         Returns:
-            True if the efforts are finite.
+            The results, (N, n) each, and both memories after the step.
+
+        Raises:
+            InputError: an array has the wrong shape, or holds a NaN or an infinity.
         """
-        slots, law = self._slots, self.law
-        slots.times[0], slots.times[1] = t, dt
-        for slot, value in zip(slots.states, (q, qd, *reference), strict=True):
-            slot[:] = value
-        slots.memory[:] = memory.data
-        for name, before, _ in slots.remembered:
-            before[...] = getattr(law, name)
-        self.kernel.evaluate()
-        for name, before, after in slots.remembered:
-            _remember(law, name, after if before.ndim else float(after))
-        if not slots.flags[0]:
-            return False
-        memory[:] = slots.after
-        return True
-
-    def result(self) -> StepResult:
-        """The result of the last step, in arrays of its own."""
-        slots = self._slots
-        effort, saturated, rate_limited, gravity, error, *terms = slots.rows.copy()
-        return StepResult(
-            effort,
-            saturated != 0.0 if slots.flags[1] else self._nowhere,
-            rate_limited != 0.0 if slots.flags[2] else self._nowhere,
-            gravity,
-            Efforts(*terms),
-            error,
-        )
-
-
-class _Slots(NamedTuple):
-    """The arrays of the compiled function: its inputs and its results."""
-
-    times: Any
-    states: list[Any]
-    memory: Any
-    rows: Array
-    flags: Any
-    after: Array
-    remembered: list[tuple[str, Array, Array]]  # attribute of the law, before and after the step
-
-
-def _parts(numbers: dict[str, Any], values: Array) -> list[Array]:
-    """Views of the parts of an array, in the shapes of numbers."""
-    bounds = np.cumsum([0, *(np.size(value) for value in numbers.values())])
-    shapes = map(np.shape, numbers.values())
-    return [values[a:b].reshape(shape) for a, b, shape in zip(bounds[:-1], bounds[1:], shapes, strict=True)]
-
-
-def _remember(law: Controller, name: str, value: Any) -> None:
-    """Set an attribute of a law, in place if it is an array, because other code may read that array."""
-    held = getattr(law, name)
-    if isinstance(held, np.ndarray) and held.ndim and held.flags.writeable:
-        held[...] = value
-    else:
-        setattr(law, name, np.array(value) if np.ndim(value) else value)
+        times = np.column_stack([t, dt])
+        rows, _, after, law_after = self._kernel.call(times, q, qd, *reference, memory, law_memory)
+        effort, saturated, rate_limited, gravity, error, *terms = np.moveaxis(rows, 1, 0)
+        result = StepResult(effort, saturated != 0.0, rate_limited != 0.0, gravity, Efforts(*terms), error)
+        return result, after, law_after

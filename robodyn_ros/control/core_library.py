@@ -4,7 +4,7 @@
 """The core in C (``core/``), compiled once for a number of joints, and its memory as arrays.
 
 ``core/core.h`` declares the functions of the core, ``core/memory.h`` its memory. Both languages use the same memory:
-the C files declare the structs, and :mod:`robodyn_ros.engine.c_structs` reads them.
+the C files declare the structs, and :mod:`robodyn_ros.engine.c_interface` reads them.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 
 from robodyn_ros.control.faults.table import fault_header
-from robodyn_ros.engine.c_functions import required, text_key
-from robodyn_ros.engine.c_structs import CStructs, Record, memory_at, numbers_at, views_at
+from robodyn_ros.engine.c_interface import CStructs, Record, memory_at, numbers_at, required, text_key, views_at
 from robodyn_ros.engine.kernel import bound_function
 from robodyn_ros.engine.library import start_library
 from robodyn_ros.robot.pose import Array

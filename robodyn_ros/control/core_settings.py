@@ -11,28 +11,43 @@ from __future__ import annotations
 
 import ctypes
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robodyn_ros.checks import is_finite
 from robodyn_ros.control.compiled_step import FLAGS, ROWS, CompiledStep
-from robodyn_ros.control.contact.momentum_observer import MomentumObserver
-from robodyn_ros.control.contact.settings import Contact, ContactThresholds
+from robodyn_ros.control.contact import Contact, ContactThresholds
 from robodyn_ros.control.core_library import CODES
-from robodyn_ros.control.drive_compensation import DriveCompensation
+from robodyn_ros.control.drives import DriveCompensation
 from robodyn_ros.control.faults.consistency import uncertainty_of
 from robodyn_ros.control.faults.table import FAULTS, PHASES
-from robodyn_ros.control.laws.base import Reference
+from robodyn_ros.control.laws.base import Controller, Efforts, Reference
 from robodyn_ros.control.loop_settings import LoopSettings, law_feedback
-from robodyn_ros.control.step import LawInNumbers, control_step
-from robodyn_ros.control.step_numbers import StepMemory, StepSettings, joined, step_settings, views, width
+from robodyn_ros.control.momentum_observer import MomentumObserver
+from robodyn_ros.control.step import (
+    StepMemory,
+    checked_total,
+    control_step,
+    joined,
+    step_settings,
+    views,
+    width,
+)
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.sensitivity import sensitivity_parameters, sensitivity_program
-from robodyn_ros.engine.c_functions import plain_function, run_library, start_library_of
-from robodyn_ros.engine.c_structs import CStructs, Record, memory_at
+from robodyn_ros.engine.c_interface import (
+    CStructs,
+    Record,
+    address_of,
+    memory_at,
+    plain_function,
+    run_library,
+    start_library_of,
+)
+from robodyn_ros.engine.program import Program
 from robodyn_ros.engine.tracing import TraceError
 from robodyn_ros.errors import NotReadyError
 from robodyn_ros.robot.configuration import ConfigurationSpace
@@ -70,50 +85,118 @@ def array_at(address: int, *shape: int) -> Array:
     return found
 
 
+class LawInNumbers:
+    """A control law, called with numbers.
+
+    Attributes:
+        last: latest gravity effort of the model, (n,) in [N·m] or [N]; NaN before the first one.
+    """
+
+    def __init__(self, law: Controller) -> None:
+        """
+        Args:
+            law: the law.
+        """
+        self._law = law
+        self.ki = law.ki
+        self.last = np.full(law.dynamics.robot.n, np.nan)
+
+    def gravity(self, q: Array) -> Array:
+        """The model's gravity effort at q (n,), (n,).
+
+        Raises:
+            ValueError: the model does not give n finite numbers; ``last`` stays.
+            Exception: whatever the model raises; likewise.
+        """
+        gravity = self._law.dynamics.gravity(q)
+        if getattr(gravity, "shape", None) != q.shape or not is_finite(gravity):
+            raise ValueError(f"gravity of the dynamics plugin is no {len(q)} finite numbers: {gravity!r}")
+        self.last = gravity
+        return gravity
+
+    def learn(self, is_due: Any, dt: Any, q: Array, qd: Array, reference: Reference, asked: Array, sent: Array) -> None:
+        """:meth:`Controller.advance`, if it is due."""
+        if is_due:
+            self._law.advance(float(dt), q, qd, reference, asked, sent)
+
+    def compute(self, q: Array, qd: Array, reference: Reference, integral: Array | None = None) -> Efforts:
+        """:meth:`Controller.compute`, checked."""
+        efforts = (
+            self._law.compute(q, qd, reference, integral) if self.ki.any() else self._law.compute(q, qd, reference)
+        )
+        checked_total(self._law, efforts, len(q))
+        return efforts
+
+
+class CoreFunction:
+    """A function that the core runs on arrays: a program, or a callback where it is not compiled.
+
+    Attributes:
+        parts: the arrays, in the order of the code.
+        arrays: their addresses.
+        constants: numbers that depend on the parameters alone.
+        address: of the function.
+    """
+
+    def __init__(
+        self,
+        widths: Iterable[int],
+        program: Program | None = None,
+        parameters: Array | None = None,
+        callback: Callable[[int, int], None] | None = None,
+    ) -> None:
+        """
+        Args:
+            widths: lengths of the arrays.
+            program: the program, if there is one.
+            parameters: of the program.
+            callback: takes the addresses of ``arrays`` and ``constants``; called if there is no program.
+        """
+        self.parts = [np.zeros(width) for width in widths]
+        self.arrays = np.array([part.ctypes.data for part in self.parts], dtype=np.int64)
+        library = None if program is None else run_library(program)
+        if program is None or parameters is None or library is None:
+            assert callback is not None  # the core is compiled, so the program can be
+            self._function, self.constants = RUN(callback), np.zeros(1)
+        else:
+            self._function = library[f"{program.name}_run"]
+            self.constants = np.zeros(ctypes.c_int.in_dll(library, f"{program.name}_constants").value)
+            given = (parameters, self.constants)
+            library[f"{program.name}_prepare"](*(ctypes.c_void_p(item.ctypes.data) for item in given))
+        self.address = address_of(self._function)
+
+
 class StepInPython:
     """The control step of a law that cannot be traced; the core calls it.
 
     Attributes:
-        program: None, because nothing is compiled.
-        arrays: addresses of the arrays that the core works on, in its order.
+        core: the function of the core that calls the law back.
         law_memory: empty, because such a law keeps its memory itself.
-        flags: of the latest step.
-        rows: its results.
         problem: the exception of the law in the latest step; None if there was none.
         follows: False for a law with which the arm is moved by hand.
     """
 
-    program = None
-
-    def __init__(self, settings: LoopSettings, numbers: StepSettings, ahead: Ahead) -> None:
+    def __init__(self, settings: LoopSettings, ahead: Ahead) -> None:
         """
         Args:
             settings: of the loop.
-            numbers: of the step.
             ahead: gives the future reference.
         """
         self.law = law = settings.controller
         self.follows, self.law_memory = law.follows, np.zeros(0)
         self.problem: Exception | None = None
-        self._numbers, self._ahead, self._limit = numbers, ahead, settings.limits.effort
+        self._numbers, self._ahead, self._limit = step_settings(settings), ahead, settings.limits.effort
         self._in_numbers = LawInNumbers(law)
         n = law.dynamics.robot.n
         widths = (2, *(n,) * 6, 0, 0, 0, len(ROWS) * n, len(FLAGS), width(StepMemory, n), 0)
-        self._parts = [np.zeros(width) for width in widths]
-        self.arrays = np.array([part.ctypes.data for part in self._parts], dtype=np.int64)
-        self.flags, self.rows = self._parts[CODES["FLAGS"]], self._parts[CODES["RESULTS"]].reshape(len(ROWS), n)
-        self.function = RUN(self._run)
-
-    @property
-    def address(self) -> int:
-        """Address of the function that makes a step."""
-        return int(ctypes.cast(self.function, ctypes.c_void_p).value or 0)
+        self.core = CoreFunction(widths, callback=self._run)
 
     def restore_law(self, values: Array) -> None:
         """Do nothing: the law keeps its memory itself."""
 
     def _run(self, arrays: int, constants: int) -> None:
-        n, parts = self.law.dynamics.robot.n, self._parts
+        n, parts = self.law.dynamics.robot.n, self.core.parts
+        flags = parts[CODES["FLAGS"]]
         try:
             t, dt = parts[0].tolist()
             q, qd, *reference = (part.copy() for part in parts[1:7])
@@ -125,11 +208,11 @@ class StepInPython:
             rows = [getattr(result, name) for name in ROWS[:5]]
             parts[CODES["RESULTS"]][:] = joined([*rows, *result.efforts])
             parts[CODES["AFTER"]][:] = joined(after)
-            self.flags[:] = 1.0, np.any(result.saturated), np.any(result.rate_limited)
+            flags[:] = 1.0, np.any(result.saturated), np.any(result.rate_limited)
             self.problem = None
         except Exception as problem:  # any error of a plugin: there are no efforts
-            self.rows[CODES["GRAVITY"]] = self._in_numbers.last
-            self.flags[0], self.problem = 0.0, problem
+            parts[CODES["RESULTS"]].reshape(len(ROWS), n)[CODES["GRAVITY"]] = self._in_numbers.last
+            flags[0], self.problem = 0.0, problem
 
 
 def model_function(dynamics: Dynamics, name: str, shape: Sequence[int]) -> Any:
@@ -191,15 +274,17 @@ class CoreSettings:
         shapes = {"gravity": (n,), "mass_matrix": (n, n), "inverse": (n,), "forward": (n,)}
         self._functions = {name: model_function(dynamics, name, shape) for name, shape in shapes.items()}
         self.step, self._judge = step, judge
-        self._make_step(step)
+        run = self._run = self._step_function(step)
+        self.law_memory, self.flags = run.parts[CODES["LAW_MEMORY"]], run.parts[CODES["FLAGS"]]
+        self.rows = run.parts[CODES["RESULTS"]].reshape(len(ROWS), n)
         self._model = dynamics.symbols.copy() if isinstance(dynamics, CompiledDynamics) else np.zeros(1)
         self.record: Record = structs.make("Settings")
         values = {
-            "step_run": self._step_address,
-            **{name: ctypes.cast(function, ctypes.c_void_p).value for name, function in self._functions.items()},
-            "judge": 0 if judge is None else ctypes.cast(judge, ctypes.c_void_p).value,
-            "step_arrays": self._arrays.ctypes.data,
-            "step_constants": self._constants.ctypes.data,
+            "step_run": run.address,
+            **{name: address_of(function) for name, function in self._functions.items()},
+            "judge": address_of(judge),
+            "step_arrays": run.arrays.ctypes.data,
+            "step_constants": run.constants.ctypes.data,
             "model": self._model.ctypes.data,
             "law_memory_width": len(self.law_memory),
             "circular": ConfigurationSpace(robot).circular,
@@ -223,30 +308,20 @@ class CoreSettings:
 
     def _sensitivity_values(self, dynamics: Dynamics) -> dict[str, int]:
         """The sensitivity of efforts, and its parameters; 0 for a model without compiled code."""
-        compiled = isinstance(dynamics, CompiledDynamics) and dynamics.compiled and not dynamics.replaced()
-        if not isinstance(dynamics, CompiledDynamics) or not compiled:
+        if not isinstance(dynamics, CompiledDynamics) or not dynamics.compiled or dynamics.replaced():
             return {"sensitivity": 0, "sensitivity_model": 0}
         self._sensitivity = plain_function(sensitivity_program(dynamics)), sensitivity_parameters(dynamics)
         function, parameters = self._sensitivity
-        address = 0 if function is None else int(ctypes.cast(function, ctypes.c_void_p).value or 0)
-        return {"sensitivity": address, "sensitivity_model": parameters.ctypes.data}
+        return {"sensitivity": address_of(function), "sensitivity_model": parameters.ctypes.data}
 
-    def _make_step(self, step: CompiledStep | StepInPython) -> None:
-        """Make the arrays of the step, its function, and its constants, which depend on the settings alone."""
+    def _step_function(self, step: CompiledStep | StepInPython) -> CoreFunction:
         if isinstance(step, StepInPython):
-            self._arrays, self.law_memory, self._step_address = step.arrays, step.law_memory, step.address
-            self.flags, self.rows = step.flags, step.rows
-            self._constants = np.zeros(1)
-            return
-        library = run_library(step.program)
-        self._arrays, parts = step_arrays(step)
-        self._parts_of_step = parts  # keeps them alive
-        self.law_memory, self.flags = parts[CODES["LAW_MEMORY"]], parts[CODES["FLAGS"]]
-        self.rows = parts[CODES["RESULTS"]].reshape(len(ROWS), step.n)
-        self._step_address = int(ctypes.cast(library.step_run, ctypes.c_void_p).value or 0)
-        self._constants = np.zeros(ctypes.c_int.in_dll(library, "step_constants").value)
-        parameters = step.parameters
-        library.step_prepare(*(ctypes.c_void_p(item.ctypes.data) for item in (parameters, self._constants)))
+            return step.core
+        widths_in, widths_out = step.program.widths
+        widths = (*widths_in, len(step.parameters), *widths_out)
+        made = CoreFunction(widths, step.program, step.parameters)
+        made.parts[CODES["LAW_MEMORY"]][:], made.parts[CODES["SETTINGS"]][:] = step.law_memory, step.parameters
+        return made
 
     def _observer_values(self, contact: Contact | None) -> dict[str, Any]:
         """The members of the struct ``Settings`` for the observation of contacts."""
@@ -256,20 +331,11 @@ class CoreSettings:
         observer.read_parameters()
         n, numbers = len(observer.bias), observer.parameters
         widths = (1, *(n,) * 4, 3 * n, len(numbers), 3 * n, n + 8, 1)
-        self._parts = parts = [np.zeros(width) for width in widths]
-        parts[CODES["NUMBERS"]][:] = numbers
-        addresses = np.array([part.ctypes.data for part in parts], dtype=np.int64)
-        library = None if observer.program is None else run_library(observer.program)
-        if library is None:
-            run: Any = RUN(lambda _, __: observe(observer, parts))
-            constants = np.zeros(1)
-        else:
-            run, constants = library.contact_run, np.zeros(ctypes.c_int.in_dll(library, "contact_constants").value)
-            library.contact_prepare(*(ctypes.c_void_p(item.ctypes.data) for item in (parts[6], constants)))
-        self._observer = library, run, addresses, constants
-        address = ctypes.cast(run, ctypes.c_void_p).value
-        values = address, addresses.ctypes.data, constants.ctypes.data, contact.judges, *contact.thresholds
-        return dict(zip(OBSERVER, values, strict=True))
+        run = CoreFunction(widths, observer.program, numbers, lambda _, __: observe(observer, run.parts))
+        run.parts[CODES["NUMBERS"]][:] = numbers
+        self._observer = run  # keeps it alive
+        places = run.address, run.arrays.ctypes.data, run.constants.ctypes.data
+        return dict(zip(OBSERVER, (*places, contact.judges, *contact.thresholds), strict=True))
 
 
 def plain_values(settings: LoopSettings) -> dict[str, Any]:
@@ -309,15 +375,6 @@ def observe(observer: MomentumObserver, parts: list[Array]) -> None:
         found[:] = np.nan
 
 
-def step_arrays(step: CompiledStep) -> tuple[NDArray[np.int64], list[Array]]:
-    """Addresses of the arrays of a control step that the core works on, and the arrays, in the order of the code."""
-    widths_in, widths_out = step.program.widths
-    parts = [np.zeros(width) for width in (*widths_in, len(step.parameters), *widths_out)]
-    addresses = np.array([part.ctypes.data for part in parts], dtype=np.int64)
-    parts[CODES["LAW_MEMORY"]][:], parts[CODES["SETTINGS"]][:] = step.law_memory, step.parameters
-    return addresses, parts
-
-
 def make_step(settings: LoopSettings, ahead: Ahead) -> CompiledStep | StepInPython:
     """The control step for settings; compiled if its law can be traced.
 
@@ -325,11 +382,8 @@ def make_step(settings: LoopSettings, ahead: Ahead) -> CompiledStep | StepInPyth
         settings: of the loop.
         ahead: gives the future reference, for a law in Python that plans.
     """
-    law, limits = settings.controller, settings.limits
-    robot = law.dynamics.robot
-    numbers = step_settings(robot, limits.effort, limits.rate, settings.feedback, settings.safety, settings.drives)
     try:
-        return CompiledStep(law, numbers)
+        return CompiledStep(settings)
     except (TraceError, NotReadyError) as reason:
-        log.debug("%s runs as Python: %s", type(law).__name__, reason)
-        return StepInPython(settings, numbers, ahead)
+        log.debug("%s runs as Python: %s", type(settings.controller).__name__, reason)
+        return StepInPython(settings, ahead)

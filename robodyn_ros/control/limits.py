@@ -1,35 +1,31 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Limits of references, and of the efforts that are sent to the arm.
+"""Limits of an arm: of references and efforts, and those that let the drives hold it.
 
-The effort that is sent is computed from the effort of the control law in four stages:
+To hold a joint takes the gravity effort g_i(q), and to begin a motion takes M_ii(q) ``START`` in addition. The limits
+of the joint must allow both::
 
-1. **Blend** (:func:`blend`): when law, model or gains change, or a fault is over, the difference to the latest effort
-   is added and fades out within ``blend_time``. A change of settings during a blend adds only its own difference to the
-   remaining one. So changes in quick succession do not freeze the efforts.
-2. **Soft position limits** (:func:`soften`): near a position limit, no effort drives the joint faster towards it.
-3. **Absolute limit**: ±effort_limit, for the effort that is sent, and for its sum with the compensation that the drive
-   adds by itself.
-4. **Rate limit**: at most ±rate_limit · Δt away from the latest effort; Δt is ``state_timeout`` at most.
-   Both limits are in :func:`limit`.
+    |g_i(q)| ≤ effort limit        |g_i(q)| + M_ii(q) START ≤ effort rate limit · RISE
 
-The stages are functions of numbers or of symbols: :mod:`robodyn_ros.control.step` traces and compiles them. The efforts
-of a reaction to a fault are limited by ``core/limits.c``.
+Gravity that the drives add by themselves need not rise. So no payload, gravity or centre of mass can be set that the
+drives do not carry, and no limits with which the law could not carry the arm. While an effort rises linearly within
+``RISE``, an arm falls by g RISE² / 3, that is 13 cm.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.checks import is_within
-from robodyn_ros.control.step_numbers import NEVER, StepMemory, StepSettings
-from robodyn_ros.errors import InputError, LimitError
+from robodyn_ros.dynamics.base import Dynamics
+from robodyn_ros.errors import HoldingError, InputError, LimitError
 from robodyn_ros.robot import Robot
+from robodyn_ros.robot.configuration import random_positions
 from robodyn_ros.robot.pose import Array, read_only
 
 SPEED_TOLERANCE = 1.01
@@ -42,11 +38,9 @@ is worse than 1e-10."""
 EFFORT_TOLERANCE = 1.001
 """Tolerance factor of the limits of a feed-forward effort, for the tolerance of a planner."""
 
-EFFORT_ROUNDING = 1e-9
-"""Greatest difference of two efforts by rounding, relative to their magnitude and to 1 N or 1 N·m."""
 
-INSTANT = 1e-12
-"""Least time between two commands in the rate limit [s]: an infinite rate times zero would be no number."""
+TINY = 1e-12
+"""Keeps a division by an effort limit defined at zero [N·m] or [N]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,41 +116,22 @@ def check_position_limits(name: str, robot: Robot, positions: Array, columns: li
         raise LimitError(name, joint.name, float(rows[row, column]), float(lower[column]), float(upper[column]))
 
 
-def check_velocity_limits(name: str, robot: Robot, limit: Array, velocities: Array, columns: list[int]) -> None:
-    """Refuse velocities beyond the limits of their joints.
-
-    Args:
-        name: of the values, for the message.
-        robot: the arm.
-        limit: (n,) in [rad/s] or [m/s].
-        velocities: (m,) in [rad/s] or [m/s].
-        columns: index into ``robot.joints`` of each of the m.
-
-    Raises:
-        LimitError: names the joint, the value and the limits.
-    """
-    _check_magnitudes(name, robot, SPEED_TOLERANCE, limit, velocities, columns)
-
-
-def check_effort_limits(name: str, robot: Robot, limit: Array, efforts: Array, columns: list[int]) -> None:
-    """Refuse feed-forward efforts beyond the limits of their joints.
-
-    Args:
-        name: of the values, for the message.
-        robot: the arm.
-        limit: (n,) in [N·m] or [N].
-        efforts: (m,) in [N·m] or [N].
-        columns: index into ``robot.joints`` of each of the m.
-
-    Raises:
-        LimitError: names the joint, the value and the limits.
-    """
-    _check_magnitudes(name, robot, EFFORT_TOLERANCE, limit, efforts, columns)
-
-
-def _check_magnitudes(
+def check_magnitudes(
     name: str, robot: Robot, tolerance: float, limit: Array, values: Array, columns: list[int]
 ) -> None:
+    """Refuse velocities or feed-forward efforts beyond the limits of their joints.
+
+    Args:
+        name: of the values, for the message.
+        robot: the arm.
+        tolerance: factor on the limits, ``SPEED_TOLERANCE`` or ``EFFORT_TOLERANCE``.
+        limit: (n,) in the unit of the values.
+        values: (m,).
+        columns: index into ``robot.joints`` of each of the m.
+
+    Raises:
+        LimitError: names the joint, the value and the limits.
+    """
     for column in np.flatnonzero(np.abs(values) > tolerance * limit[columns]):
         greatest = float(limit[columns[column]])
         raise LimitError(name, robot.joints[columns[column]].name, float(values[column]), -greatest, greatest)
@@ -171,7 +146,7 @@ def overload(robot: Robot, limit: Array, efforts: Array) -> str:
         efforts: against gravity and friction along a motion, at equal time steps (K, n).
     """
     most = np.abs(efforts).max(axis=0)
-    column = int(np.argmax(most / np.maximum(limit, INSTANT)))
+    column = int(np.argmax(most / np.maximum(limit, TINY)))
     over = np.abs(efforts[:, column]) > limit[column]
     if not over.any():
         return ""
@@ -183,90 +158,102 @@ def overload(robot: Robot, limit: Array, efforts: Array) -> str:
     )
 
 
-def blend(t: Any, wanted: Array, memory: StepMemory) -> tuple[Array, StepMemory]:
-    """Efforts without a step: the difference between the last old and the first new effort fades linearly.
+RISE = 0.2
+"""Longest time in which an effort may rise from zero to that which holds a joint [s]."""
+
+START = 1.0
+"""Acceleration that a joint must reach within that time [rad/s²] or [m/s²]."""
+
+POSES = 64
+"""Number of poses, home and random ones, that are checked if the position of the arm is unknown."""
+
+HELD = 1 / 8
+"""Ratio of these poses in which a joint must be held [-]."""
+
+NO_WORSE = 1.01
+"""Factor on the present load up to which a change is accepted where the present limits are too low already."""
+
+
+class Holding(NamedTuple):
+    """The efforts that hold an arm, each (n,)."""
+
+    gravity: Array  # effort of gravity, without its sign [N·m] or [N]
+    rise: Array  # effort that rises from zero: gravity, if the drive does not add it, and that of a slow motion
+    where: tuple[str, ...]  # in which poses, in words, for each joint
+    carried: bool  # True if something else than the drives carries the arm
+
+    @classmethod
+    def at(cls, dynamics: Dynamics, q: Array, sent: Array | float = 1.0, *, carried: bool) -> Holding:
+        """At a position (n,).
+
+        Args:
+            dynamics: of the arm.
+            q: position.
+            sent: the part of gravity that is sent, because the drives do not add it by themselves, (n,).
+            carried: True if something else than the drives carries the arm.
+        """
+        inertia = np.diagonal(dynamics.mass_matrix(q))
+        weight = np.zeros(len(q)) if carried else np.abs(dynamics.gravity(q))
+        return cls(weight, sent * weight + START * inertia, ("where the arm is",) * len(q), carried)
+
+    @classmethod
+    def anywhere(cls, dynamics: Dynamics, sent: Array | float = 1.0, *, carried: bool) -> Holding:
+        """Joint by joint, in the easiest ``HELD`` of many poses; arguments are those of :meth:`at`."""
+        robot = dynamics.robot
+        poses = np.array([robot.home, *random_positions(robot, POSES - 1)])
+        weights = np.sort(np.abs(dynamics.gravity(poses)) * (not carried), axis=0)
+        gravity = weights[round(HELD * POSES) - 1]
+        start = START * np.diagonal(dynamics.mass_matrix(poses), axis1=1, axis2=2).min(axis=0)
+        often = f"in {1.0 - HELD:.0%} of all poses"
+        where = [
+            "in every pose" if least > 0.99 * most else often for least, most in zip(weights[0], gravity, strict=True)
+        ]
+        return cls(gravity, sent * gravity + start, tuple(where), carried)
+
+    def loads(self, limits: Limits) -> HoldingLoads:
+        """The efforts as ratios of the limits."""
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            effort = np.where((limits.effort > 0.0) | self.carried, self.gravity / limits.effort, np.inf)
+            rise = self.rise / (limits.rate * RISE)
+        nothing = self.gravity == 0.0  # by no limit, if the arm is carried
+        return HoldingLoads(np.where(nothing & (effort != np.inf), 0.0, effort), rise)
+
+
+class HoldingLoads(NamedTuple):
+    """Efforts that hold an arm as ratios of the limits, each (n,); up to one a joint is held."""
+
+    effort: Array
+    rise: Array
+
+
+def check_holding(dynamics: Dynamics, limits: Limits, needed: Holding, before: HoldingLoads | None = None) -> None:
+    """Check that the limits let the drives hold the arm.
 
     Args:
-        t: time [s].
-        wanted: efforts (n,) in [N·m] or [N].
-        memory: of the step.
+        dynamics: of the arm, with its payload.
+        limits: of efforts and rates.
+        needed: the efforts that hold the arm.
+        before: the loads with the present settings; no greater loads are accepted too.
 
-    Returns:
-        The blended efforts (n,), and the memory after the blend.
+    Raises:
+        HoldingError: a joint is not held; the message has the effort that holds it, and the remedy.
     """
-    begins = memory.blending == 1.0
-    begin = np.where(begins, t, memory.blend_begin)
-    difference = np.where(begins, memory.blend_from - wanted, memory.blend_from)
-    gone = t - begin
-    left = np.where(memory.blending > 0.0, np.maximum(1.0 - gone / np.maximum(memory.blend_time, INSTANT), 0.0), 0.0)
-    runs = (memory.blending > 0.0) & (gone >= 0.0) & (gone < memory.blend_time)  # time may run backwards
-    asked: Array = wanted + left * difference
-    return asked, memory._replace(blend_from=difference, blend_begin=begin, blending=np.where(runs, 2.0, 0.0))
-
-
-def soften(effort: Array, q: Array, qd: Array, gravity: Array, settings: StepSettings) -> Array:
-    """Efforts (n,) within the soft position limits.
-
-    Near a position limit, the effort towards the limit is at most that of a hold at the limit. With d the distance to
-    the hard limit, within ``soft_limit_margin`` of it and in its direction::
-
-        τ ≤ g(q) + K d - D q̇,   d = max(0, limit - q)      (mirrored at the lower limit)
-
-    The right-hand side is the effort that would hold the arm exactly at the limit. So the bound reduces neither the
-    gravity effort nor a hold within the limits or at one. It removes every effort that drives the joint faster towards
-    its stop: with a well damped joint the velocity decays as exp(-ωt), and at the limit no effort acts outwards any
-    more. Beyond the limit no force drives the joint back, so an arm found there can be moved back slowly.
-
-    Compare the soft limits of ROS's joint_limits_interface (velocity bounds that decrease with the distance, efforts
-    that decrease with the velocity); they do not include gravity, and let a loaded joint drop from its upper limit.
-
-    Args:
-        effort: wanted, (n,) in [N·m] or [N].
-        q: position (n,).
-        qd: velocity (n,).
-        gravity: the model's gravity effort minus the compensation of the drives, (n,).
-        settings: position limits, K and D, and the margin.
-    """
-    margin = settings.soft_limit_margin
-    above, below = settings.upper - q, q - settings.lower
-    still = gravity - settings.damping * qd
-    most = np.where(above < margin, still + settings.stiffness * np.clip(above, 0.0, margin), np.inf)
-    least = np.where(below < margin, still - settings.stiffness * np.clip(below, 0.0, margin), -np.inf)
-    return np.minimum(np.maximum(effort, least), most)
-
-
-def limit(
-    t: Any, asked: Array, softened: Array, added: Array, memory: StepMemory, settings: StepSettings
-) -> tuple[Array, Any, Any, StepMemory]:
-    """The absolute limit and the rate limit.
-
-    Args:
-        t: time [s].
-        asked: blended efforts (n,) in [N·m] or [N].
-        softened: these efforts within the soft position limits.
-        added: compensation of the drives (n,).
-        memory: of the step.
-        settings: the limits.
-
-    Returns:
-        The effort to send, masks of its absolute and of its rate limit, each (n,), and the memory after it.
-    """
-    least = np.maximum(-added, 0.0) - settings.effort_limit
-    most = settings.effort_limit - np.maximum(added, 0.0)
-    clamped = np.minimum(np.maximum(softened, least), most)
-    sends, fell_silent = memory.is_sending > 0.0, memory.sent_at > NEVER
-    dt = np.where(sends, np.minimum(np.maximum(t - memory.sent_at, INSTANT), settings.state_timeout), INSTANT)
-    change = np.where(sends | fell_silent, settings.rate_limit * dt, np.inf)
-    effort = np.minimum(np.maximum(clamped, memory.sent - change), memory.sent + change)
-    cut = np.where(differ(asked, effort), asked - effort, 0.0)
-    after = memory._replace(sent=effort, cut=cut, sent_at=t, is_sending=1.0)
-    return effort, differ(asked, clamped), differ(clamped, effort), after
-
-
-def differ(before: Array, after: Array) -> Any:
-    """Mask of efforts that differ by more than rounding before and after a limit, (n,).
-
-    A blend begins at the latest effort, which may be exactly at the limit. So the last bits often decide on which side
-    of the limit an effort is, and these bits depend on how the step was compiled.
-    """
-    return np.abs(before - after) > EFFORT_ROUNDING * (1.0 + np.abs(after))
+    loads = needed.loads(limits)
+    most = HoldingLoads(*(np.ones(len(needed.gravity)) for _ in loads))
+    if before is not None:
+        most = HoldingLoads(*(np.maximum(1.0, NO_WORSE * load) for load in before))
+    for index in np.flatnonzero(~(loads.effort <= most.effort) | ~(loads.rise <= most.rise)):  # not a number, too
+        joint, where = dynamics.robot.joints[index], needed.where[index]
+        unit, gravity, whole = joint.effort_unit, needed.gravity[index], needed.rise[index]
+        if not loads.effort[index] <= most.effort[index]:
+            raise HoldingError(
+                f"effort_limits.{joint.name}: {limits.effort[index]:g} {unit} is below what holds the arm: gravity "
+                f"takes {gravity:.4g} {unit} or more {where}; raise it, check gravity and payload, or set "
+                "externally_supported if something else carries the arm"
+            )
+        raise HoldingError(
+            f"effort_rate_limits.{joint.name}: {limits.rate[index]:.4g} {unit}/s does not hold the arm: from zero to "
+            f"gravity and the effort of a slow motion, {whole:.4g} {unit} {where}, it takes "
+            f"{RISE * loads.rise[index]:.3g} s; {RISE:g} s is the most, so make it {whole / RISE:.4g} {unit}/s "
+            "or more"
+        )

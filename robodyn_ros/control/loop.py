@@ -20,29 +20,27 @@ from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import finite_array
 from robodyn_ros.control.compiled_step import REST, CompiledStep
-from robodyn_ros.control.contact.settings import Contact
+from robodyn_ros.control.contact import Contact
 from robodyn_ros.control.core_library import CODES, REACTION, Core
 from robodyn_ros.control.core_settings import JUDGE, CoreSettings, StepInPython, make_step
-from robodyn_ros.control.drive_compensation import DriveCompensation
-from robodyn_ros.control.faults.active_fault import ActiveFault
-from robodyn_ros.control.faults.holding import Holding, check_holding
-from robodyn_ros.control.faults.problems import FaultCause
+from robodyn_ros.control.drives import DriveCompensation, MitCommand, MitSettings
+from robodyn_ros.control.faults.active_fault import ActiveFault, FaultCause
 from robodyn_ros.control.faults.sampling import Judgement, StateSampling, check_sampling, judged, sampling_problem
 from robodyn_ros.control.faults.settings import Feedback, SafetySettings
 from robodyn_ros.control.faults.table import KINDS, FaultReactions
 from robodyn_ros.control.laws.base import Controller, Efforts, Reference, what_is_wrong
 from robodyn_ros.control.limits import (
+    EFFORT_TOLERANCE,
+    SPEED_TOLERANCE,
+    Holding,
     Limits,
-    check_effort_limits,
+    check_holding,
+    check_magnitudes,
     check_position_limits,
-    check_velocity_limits,
     overload,
 )
 from robodyn_ros.control.loop_settings import LoopSettings, law_feedback
-from robodyn_ros.control.motion.mit_mode import MitCommand, MitSettings
-from robodyn_ros.control.motion.tool_stream import StreamedTool, StreamSettings
-from robodyn_ros.control.motion.trajectory import Trajectory
-from robodyn_ros.control.reference.following import (
+from robodyn_ros.control.motion.following import (
     MODES,
     OUTCOMES,
     Following,
@@ -50,13 +48,15 @@ from robodyn_ros.control.reference.following import (
     Outcome,
     PreparedTrajectory,
     Refused,
+    Tolerances,
     joint_columns,
     samples,
 )
-from robodyn_ros.control.reference.tolerances import Tolerances
+from robodyn_ros.control.motion.streams import StreamedTool, StreamSettings
+from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.control.step import Command, checked_total
 from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.engine.c_structs import Record
+from robodyn_ros.engine.c_interface import Record, address_of
 from robodyn_ros.errors import (
     EffortError,
     FutureStateError,
@@ -176,6 +176,8 @@ class ControlLoop:
 
     Attributes:
         settings: the present settings.
+        core: the core in C.
+        contact: the kind of contact that was reported by :meth:`set_contact`; "" for none.
         live: the thread that runs the periods; None while this object runs them.
     """
 
@@ -218,59 +220,50 @@ class ControlLoop:
             NotReadyError: there is no C compiler; the message says how to get one.
         """
         robot = controller.dynamics.robot
-        self.settings = LoopSettings(
-            controller,
-            Limits.of(robot, effort_limit, rate_limit, velocity_limit),
-            feedback or law_feedback(controller),
-            tolerances or Tolerances.none(robot.n),
-            safety or SafetySettings(),
-            reactions or FaultReactions(),
-            None if deceleration is None else np.asarray(deceleration, dtype=np.float64),
-            drives,
-            contact,
-            tool,
-            stream or StreamSettings(),
+        self._begin(
+            LoopSettings(
+                controller,
+                Limits.of(robot, effort_limit, rate_limit, velocity_limit),
+                feedback or law_feedback(controller),
+                tolerances or Tolerances.none(robot.n),
+                safety or SafetySettings(),
+                reactions or FaultReactions(),
+                None if deceleration is None else np.asarray(deceleration, dtype=np.float64),
+                drives,
+                contact,
+                tool,
+                stream or StreamSettings(),
+            )
         )
-        self._kept: list[Any] = []
-        self.try_out(self.settings)
-        step = make_step(self.settings, self._ahead)  # before the core, which may still be compiled
-        self._core = Core(robot.n)
-        self.live: Runner | None = None
-        self._judge = JUDGE(self.judge_rate)
-        self._kept = self._core.kept
-        self._copy = self._core.structs.make("State")
-        self._begins = np.zeros(1)
-        self._conflict = self._contact_problem = ""
-        self._contact = ""
-        self._followed = 0
-        self._fault: ActiveFault | None = None
-        self._nowhere = read_only(np.zeros(robot.n)) != 0.0
-        period = self._core.period
-        self._q, self._qd, self._has_velocity = period.q.data, period.qd.data, period.has_velocity
-        self._has_velocity[...] = 1
-        self._times, self._time = self._core.times.data, self._core.state.time
-        self._run, self._numbers, self._external = self._core.run, self._core.numbers, period.external
-        self._hand_over(self.settings, step, "CORE_CONTINUE")
 
     @classmethod
     def from_settings(cls: type[Loop], settings: LoopSettings) -> Loop:
         """A loop with given settings."""
-        limits = settings.limits
-        return cls(
-            settings.controller,
-            limits.effort,
-            settings.safety,
-            rate_limit=limits.rate,
-            velocity_limit=limits.velocity,
-            feedback=settings.feedback,
-            tolerances=settings.tolerances,
-            reactions=settings.reactions,
-            deceleration=settings.deceleration,
-            drives=settings.drives,
-            contact=settings.contact,
-            tool=settings.tool,
-            stream=settings.stream,
-        )
+        made = cls.__new__(cls)
+        made._begin(settings)
+        return made
+
+    def _begin(self, settings: LoopSettings) -> None:
+        n = settings.controller.dynamics.robot.n
+        self.settings = settings
+        self._kept: list[Any] = []
+        self.try_out(settings)
+        step = make_step(settings, self._ahead)  # before the core, which may still be compiled
+        self.core = Core(n)
+        self.live: Runner | None = None
+        self._judge = JUDGE(self.judge_rate)
+        self._kept = self.core.kept
+        self._copy = self.core.structs.make("State")
+        self._conflict = self._contact_problem = self.contact = ""
+        self._followed = 0
+        self._fault: ActiveFault | None = None
+        self._nowhere = read_only(np.zeros(n)) != 0.0
+        period = self.core.period
+        self._q, self._qd, self._has_velocity = period.q.data, period.qd.data, period.has_velocity
+        self._has_velocity[...] = 1
+        self._times, self._time = self.core.times.data, self.core.state.time
+        self._run, self._numbers, self._external = self.core.run, self.core.numbers, period.external
+        self._hand_over(settings, step, "CORE_CONTINUE")
 
     @property
     def controller(self) -> Controller:
@@ -288,11 +281,6 @@ class ControlLoop:
         return self.settings.controller.dynamics.robot
 
     @property
-    def core(self) -> Core:
-        """The core in C."""
-        return self._core
-
-    @property
     def core_settings(self) -> CoreSettings:
         """The settings as the core has them."""
         return cast(CoreSettings, self._kept[-1])
@@ -301,11 +289,6 @@ class ControlLoop:
     def compiled_step(self) -> CompiledStep | None:
         """The control step as compiled code; None while the law runs as Python."""
         return self._step if isinstance(self._step, CompiledStep) else None
-
-    @property
-    def step_memory(self) -> Array:
-        """The memory of the control step (:class:`robodyn_ros.control.step_numbers.StepMemory`) now, as one array."""
-        return np.concatenate([np.ravel(part) for part in vars(self.memory().memory).values()])
 
     @property
     def restarts(self) -> int:
@@ -345,7 +328,7 @@ class ControlLoop:
     def memory(self) -> Any:
         """The struct ``State`` of the core; while a thread runs the periods, a copy made between two periods."""
         if self.live is None:
-            return self._core.state
+            return self.core.state
         settings = self.core_settings
         law = settings.law_memory.copy()
         self._ask("SNAPSHOT", object=self._copy.address, result=law)
@@ -412,7 +395,7 @@ class ControlLoop:
         Raises:
             InputError: q or qd is not n finite numbers.
         """
-        for name, values, place in (("q", q, self._core.period.q), ("qd", qd, self._core.period.qd)):
+        for name, values, place in (("q", q, self.core.period.q), ("qd", qd, self.core.period.qd)):
             if values is not None:
                 place[:] = finite_array(name, values, place.shape)
 
@@ -440,9 +423,8 @@ class ControlLoop:
             return None
         if code in (REACTION, CODES["CORE_SEND"]):
             return self._reaction(has_state=has_state)
-        period, memory = self._core.period, self._core.state
-        joint, value, bound = int(memory.problem_joint), float(memory.problem_value), float(memory.problem_bound)
-        cause = FaultCause(int(memory.problem), joint, value, bound)
+        period, memory = self.core.period, self.core.state
+        cause = FaultCause.of(vars(memory))
         if code == CODES["CORE_STATE_NOT_HELD"]:
             check_holding(self.dynamics, self.settings.limits, self._needed(self.settings, period.q.copy()))
         if code == CODES["CORE_LAW_FAILED"]:
@@ -478,7 +460,7 @@ class ControlLoop:
 
     def watch_due(self, rests: float) -> float:
         """Time until :meth:`watch` is due again [s]: a period of the states while it sends, else ``rests``."""
-        return self._core.watch_due(rests)
+        return self.core.watch_due(rests)
 
     def watch(self, t: float) -> Command | None:
         """The command while no usable state comes; None if none is due. To be called periodically.
@@ -488,13 +470,13 @@ class ControlLoop:
         """
         if not t - float(self._time) > self.settings.safety.state_timeout:
             return None
-        return self._reaction(has_state=False) if self._core.watch(t) == CODES["CORE_SEND"] else None
+        return self._reaction(has_state=False) if self.core.watch(t) == CODES["CORE_SEND"] else None
 
     def _reaction(self, *, has_state: bool) -> Command:
         """The reaction to a fault, as the latest period computed it."""
-        rows, memory = self._numbers.copy(), self._core.state
-        kind = KINDS[int(self._core.period.kind)]
-        problem = self.problem_of(kind, memory)
+        rows, memory = self._numbers.copy(), self.core.state
+        kind = KINDS[int(self.core.period.kind)]
+        problem = self.problem_of(kind, vars(memory))
         return Command(
             rows[6],
             rows[7] != 0.0,
@@ -506,17 +488,16 @@ class ControlLoop:
             external=None if self._observes_nothing else self._external.copy(),
         )
 
-    def problem_of(self, kind: str, memory: Any) -> str:
+    def problem_of(self, kind: str, members: Any) -> str:
         """The cause of a fault as a message.
 
         Args:
             kind: of the fault.
-            memory: the cause in numbers, with the names of the struct ``State``.
+            members: the cause in numbers: member of the struct ``State`` → value.
         """
-        joint, value, bound = int(memory.problem_joint), float(memory.problem_value), float(memory.problem_bound)
-        cause = FaultCause(int(memory.problem), joint, value, bound)
+        cause = FaultCause.of(members)
         problem = self.described(kind, cause) or cause.text(self.robot)
-        if memory.latched:
+        if members["latched"]:
             settled = self.settings.safety.settled_time
             problem += f" (latched until ~/hold acknowledges it, or {settled:g} s without it)"
         return problem
@@ -547,9 +528,9 @@ class ControlLoop:
             settings: greatest gains.
             q: the latest position by the drives, (n,), if it may differ from the loop's by whole turns.
         """
-        at = self._core.state.q.copy() if q is None else np.array(q, dtype=np.float64)
+        at = self.core.state.q.copy() if q is None else np.array(q, dtype=np.float64)
         greatest = np.array(settings.mit_limits)
-        return MitCommand(*self._core.mit(t, at, np.ascontiguousarray(command.effort), greatest))
+        return MitCommand(*self.core.mit(t, at, np.ascontiguousarray(command.effort), greatest))
 
     def judge_rate(self) -> None:
         """Judge which gains the rate of the states allows, by the period and the delay that the core has measured."""
@@ -633,7 +614,7 @@ class ControlLoop:
         check_position_limits("trajectory", self.robot, trajectory.positions, columns)
         settings = self.core_settings
         try:
-            return PreparedTrajectory(self._core, settings.record.address, trajectory, columns, start, self._latest())
+            return PreparedTrajectory(self.core, settings.record.address, trajectory, columns, start, self._latest())
         except Refused as refused:
             raise refused.error("trajectory", self.robot) from None
 
@@ -646,7 +627,7 @@ class ControlLoop:
             LimitError: the path to its next point leaves the limits.
         """
         self._refuse_during_fault()
-        allowed, n = tolerances or self.settings.tolerances, self.robot.n
+        allowed, settings = tolerances or self.settings.tolerances, self.settings
         numbers = np.concatenate([allowed.path, allowed.goal, [allowed.speed, allowed.time]])
         address = prepared.hand_over()
         if not address:
@@ -658,18 +639,12 @@ class ControlLoop:
             self._ask("FOLLOW", "trajectory", object=address, number=number, numbers=(numbers,))
         finally:
             self._take_back_trajectories()
-        settings = self.settings
-
-        def judge_load() -> str:
-            return "" if settings.safety.externally_supported else _overload(settings, prepared, present)
-
-        assert len(numbers) == 2 * n + 2
-        return Following(lambda: self._outcome(number), judge_load)
+        return Following(lambda: self._outcome(number), lambda: _overload(settings, prepared, present))
 
     def _take_back_trajectories(self) -> None:
         """Free the trajectories that the core no longer needs."""
         while address := int(self._ask("RETURNED").fields.object):
-            self._core.library.core_trajectory_destroy(ctypes.c_void_p(address))
+            self.core.library.core_trajectory_destroy(ctypes.c_void_p(address))
 
     def _outcome(self, number: int) -> Outcome | None:
         """How a trajectory ended; None if it has not."""
@@ -702,8 +677,8 @@ class ControlLoop:
         given = [finite_array(f"reference.{key}", values, shape) for key, values in reference._asdict().items()]
         if self.mode != "waiting":  # else the core refuses it
             check_position_limits("reference", robot, given[0], columns)
-            check_velocity_limits("reference, speed", robot, limits.velocity, given[1], columns)
-            check_effort_limits("reference, effort", robot, limits.effort, given[3], columns)
+            check_magnitudes("reference, speed", robot, SPEED_TOLERANCE, limits.velocity, given[1], columns)
+            check_magnitudes("reference, effort", robot, EFFORT_TOLERANCE, limits.effort, given[3], columns)
         whole, named = np.zeros((len(given), robot.n)), np.zeros(robot.n, dtype=np.int64)
         whole[:, columns], named[columns] = given, 1
         self._ask("TRACK", "reference", t=t, numbers=tuple(whole), joints=named)
@@ -810,13 +785,8 @@ class ControlLoop:
             kind: ``touch``, ``collision``, or "" for none.
             problem: description of the contact.
         """
-        self._contact, self._contact_problem = kind, problem
+        self.contact, self._contact_problem = kind, problem
         self._ask("SET_CONTACT", number=CONTACTS.index(kind))
-
-    @property
-    def contact(self) -> str:
-        """The kind of contact that was reported by :meth:`set_contact`; "" for none."""
-        return self._contact
 
     def set_publisher_conflict(self, conflict: str) -> None:
         """Report a conflict of publishers of states, commands or references; "" if there is none."""
@@ -848,7 +818,7 @@ class ControlLoop:
         Raises:
             RobodynError: the core refuses it.
         """
-        request = self._core.structs.make("Request")
+        request = self.core.structs.make("Request")
         fields = request.fields
         fields.what[...] = CODES[what]
         for key, value in arguments.items():
@@ -856,7 +826,7 @@ class ControlLoop:
                 fields.numbers[: len(value)] = [array.ctypes.data for array in value]
             else:
                 getattr(fields, key)[...] = value.ctypes.data if isinstance(value, np.ndarray) else value
-        (self._core if self.live is None else self.live).request(request)
+        (self.core if self.live is None else self.live).request(request)
         if name and fields.outcome:
             refused = Refused(int(fields.outcome), int(fields.joint), float(fields.value), float(fields.limit))
             if refused.args[0] == CODES["CORE_FAULT"]:
@@ -905,7 +875,7 @@ class ControlLoop:
             self._refresh()
 
     def _hand_over(self, settings: LoopSettings, step: CompiledStep | StepInPython, how: str) -> None:
-        made = CoreSettings(self._core.structs, settings, step, None if self.live is not None else self._judge)
+        made = CoreSettings(self.core.structs, settings, step, None if self.live is not None else self._judge)
         self._ask("APPLY", object=made.record.address, number=CODES[how])
         self._kept[:] = [*self._kept[-2:], made]
         self._step, self._flags = step, made.flags.data
@@ -916,15 +886,13 @@ class ControlLoop:
 
     def enter_thread(self, runner: Runner) -> None:
         """Have a thread run the periods from now on; the thread decides when the rate of the states is judged."""
-        self._set_judged(judged=False)
-        self.core_settings.law_memory[:] = self._step.law_memory
+        self._lend_law(judged=False)
         self.live = runner
 
     def leave_thread(self) -> None:
         """Run the periods in this object again, after the thread has ended."""
         self.live = None
-        self._step.restore_law(self.core_settings.law_memory)
-        self._set_judged(judged=True)
+        self._take_law_back()
 
     @contextmanager
     def run_by_others(self, *, judged: bool) -> Iterator[None]:
@@ -933,17 +901,21 @@ class ControlLoop:
         Args:
             judged: False if the rate of the states is far above the need of all gains, so that it need not be judged.
         """
-        self.core_settings.law_memory[:] = self._step.law_memory
-        self._set_judged(judged=judged)
+        self._lend_law(judged=judged)
         try:
             yield
         finally:
-            self._step.restore_law(self.core_settings.law_memory)
-            self._set_judged(judged=True)
+            self._take_law_back()
 
-    def _set_judged(self, *, judged: bool) -> None:
-        address = ctypes.cast(self._judge, ctypes.c_void_p).value if judged else 0
-        self.core_settings.record.fields.judge[...] = address
+    def _lend_law(self, *, judged: bool) -> None:
+        settings = self.core_settings
+        settings.law_memory[:] = self._step.law_memory
+        settings.record.fields.judge[...] = address_of(self._judge) if judged else 0
+
+    def _take_law_back(self) -> None:
+        settings = self.core_settings
+        self._step.restore_law(settings.law_memory)
+        settings.record.fields.judge[...] = address_of(self._judge)
 
     def try_out(self, settings: LoopSettings) -> None:
         """Compute the efforts of a control law at the arm's position, without sending them.
@@ -996,6 +968,8 @@ def _sampling(memory: Any) -> StateSampling:
 
 def _overload(settings: LoopSettings, prepared: PreparedTrajectory, present: Array) -> str:
     """Where along a trajectory gravity and friction alone exceed a joint's effort limit; "" if nowhere."""
+    if settings.safety.externally_supported:
+        return ""
     dynamics = settings.controller.dynamics
     q, qd = samples(prepared, present, OVERLOAD_SAMPLES)
     friction = dynamics.robot.damping * qd + dynamics.robot.friction * np.sign(qd)

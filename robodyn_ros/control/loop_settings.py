@@ -14,17 +14,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robodyn_ros.control.contact.settings import Contact, ContactSettings, JointContactSettings, contact_of
-from robodyn_ros.control.drive_compensation import CompensationSettings, DriveCompensation
-from robodyn_ros.control.faults.holding import Holding, check_holding
+from robodyn_ros.control.contact import Contact, ContactSettings, JointContactSettings, contact_of
+from robodyn_ros.control.drives import CompensationSettings, DriveCompensation
 from robodyn_ros.control.faults.settings import Feedback, SafetySettings
 from robodyn_ros.control.faults.table import REACTIONS, FaultReactions
 from robodyn_ros.control.laws.base import Controller
 from robodyn_ros.control.laws.gains import JointGains, joint_gains
 from robodyn_ros.control.laws.gravity_compensation import GravityCompensation
-from robodyn_ros.control.limits import Limits
-from robodyn_ros.control.motion.tool_stream import StreamedTool, StreamSettings
-from robodyn_ros.control.reference.tolerances import GoalSettings, JointTolerances, Tolerances
+from robodyn_ros.control.limits import Holding, Limits, check_holding
+from robodyn_ros.control.motion.following import GoalSettings, JointTolerances, Tolerances
+from robodyn_ros.control.motion.streams import StreamedTool, StreamSettings
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.parameters import STANDARD_GRAVITY, Payload
 from robodyn_ros.errors import ConfigurationError, InputError, PluginError
@@ -54,6 +53,22 @@ PAYLOAD = (
     ),
 )
 """The payload of the arm, as parameters."""
+
+ARM_SETTINGS: tuple[tuple[type[Any], str], ...] = (
+    (SafetySettings, ""),
+    (CompensationSettings, ""),
+    (GoalSettings, "constraints."),
+    (ContactSettings, "contact."),
+    *((reaction, f"faults.{kind}.") for kind, reaction in REACTIONS.items()),
+)
+"""Settings of the loop that are no limits and no law's, and the prefix of their names."""
+
+JOINT_SETTINGS: tuple[tuple[type[Any], str, str], ...] = (
+    (JointGains, "gains.", " of"),
+    (JointTolerances, "constraints.", " of"),
+    (JointContactSettings, "contact.", " on"),
+)
+"""Settings of each joint, the prefix before its name, and what joins descriptions and ``joint <name>``."""
 
 LIMIT_DEFAULTS = {"effort": "effort", "effort_rate": "", "velocity": "velocity"}
 """Kind of limit, as in ``<kind>_limits.<joint>`` → attribute of the joint with its default; "" for no limit."""
@@ -206,15 +221,10 @@ def loop_default_values(robot: Robot) -> dict[str, Any]:
     for kind, default in LIMIT_DEFAULTS.items():
         for joint in robot.joints:
             found[f"{kind}_limits.{joint.name}"] = getattr(joint, default) if default else np.inf
-    groups: dict[str, Any] = {f"gains.{name}.": JointGains() for name in robot.joint_names}
-    groups |= {f"constraints.{name}.": JointTolerances() for name in robot.joint_names}
-    groups |= {f"contact.{name}.": JointContactSettings() for name in robot.joint_names}
-    groups["contact."] = ContactSettings()
-    groups["constraints."] = GoalSettings()
-    groups |= {f"faults.{kind}.": reaction for kind, reaction in FaultReactions().items()}
-    groups |= {prefix: settings() for prefix, settings in law_settings().items()}
-    for prefix, settings in [("", SafetySettings()), ("", CompensationSettings()), *groups.items()]:
-        found |= {parameter_name(item, prefix): getattr(settings, item.name) for item in fields(settings)}
+    joints = [(settings, f"{prefix}{name}.") for settings, prefix, _ in JOINT_SETTINGS for name in robot.joint_names]
+    laws = [(settings, prefix) for prefix, settings in law_settings().items()]
+    for settings, prefix in (*ARM_SETTINGS, *laws, *joints):
+        found |= {parameter_name(item, prefix): item.default for item in fields(settings)}
     return found
 
 

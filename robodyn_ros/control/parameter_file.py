@@ -274,7 +274,7 @@ def read_parameters(path: Path, node: str) -> LoadedParameters:
     Raises:
         InputError: the file cannot be read, or is no parameter file.
     """
-    from robodyn_ros.yaml_files import YamlError, compose, construct, read_text
+    from robodyn_ros.files import YamlError, compose, construct, read_text
 
     try:
         tree = compose(read_text(path))
@@ -294,7 +294,7 @@ def parse_parameter(text: str) -> tuple[str, Any]:
     Raises:
         InputError: it is not of this form.
     """
-    from robodyn_ros.yaml_files import YamlError, compose, construct
+    from robodyn_ros.files import YamlError, compose, construct
 
     name, found, value = text.partition(":=")
     try:

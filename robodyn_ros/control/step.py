@@ -10,21 +10,46 @@ run this code. With numbers it is plain Python: for debugging, for laws that can
 neither a compiler nor CasADi.
 
 The core calls the compiled code; for a law that runs as Python it calls back into Python.
+
+The effort that is sent is computed from the effort of the control law in four stages:
+
+1. **Blend** (:func:`blend`): when law, model or gains change, or a fault is over, the difference to the latest effort
+   is added and fades out within ``blend_time``. A change of settings during a blend adds only its own difference to the
+   remaining one. So changes in quick succession do not freeze the efforts.
+2. **Soft position limits** (:func:`soften`): near a position limit, no effort drives the joint faster towards it.
+3. **Absolute limit**: ±effort_limit, for the effort that is sent, and for its sum with the compensation that the drive
+   adds by itself.
+4. **Rate limit**: at most ±rate_limit · Δt away from the latest effort; Δt is ``state_timeout`` at most.
+   Both limits are in :func:`limit`.
+
+The efforts of a reaction to a fault are limited by ``core/limits.c``.
+
+Memory and settings of the step are one array of numbers each, which compiled code reads and writes; the fields are
+views of its parts.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.checks import is_finite
+from robodyn_ros.control.drives import DriveCompensation
 from robodyn_ros.control.laws.base import Controller, Efforts, Reference, what_is_wrong
-from robodyn_ros.control.limits import blend, limit, soften
-from robodyn_ros.control.step_numbers import StepMemory, StepSettings
+from robodyn_ros.control.loop_settings import LoopSettings
 from robodyn_ros.errors import EffortError
 from robodyn_ros.robot.pose import Array
+
+Kind = TypeVar("Kind", "StepMemory", "StepSettings")
+
+INSTANT = 1e-12
+"""Least time between two commands in the rate limit [s]: an infinite rate times zero would be no number."""
+
+EFFORT_ROUNDING = 1e-9
+"""Greatest difference of two efforts by rounding, relative to their magnitude and to 1 N or 1 N·m."""
 
 LEAD = 0.2
 """How far a trajectory runs ahead of a joint whose effort is saturated [rad] or [m]."""
@@ -44,6 +69,41 @@ class Command(NamedTuple):
     problem: str = ""  # the cause of the fault
     state: tuple[Array, Array] | None = None  # position and velocity that the command was computed for, if any
     external: Array | None = None  # external efforts, wrench, energy and mass, (n + 8,); None if not observed
+
+
+class StepMemory(NamedTuple):
+    """Memory of a control step; arrays (n,), and numbers as arrays ()."""
+
+    integral: Array  # of the position error [rad s] or [m s]
+    requested: Array  # latest effort of the law, without the compensation of the drives [N·m] or [N]
+    sent: Array  # latest effort sent, likewise
+    added: Array  # compensation that the drives added to it by themselves
+    cut: Array  # blended effort minus effort sent
+    blend_from: Array  # effort sent when the blend was requested; once it runs, the difference that fades
+    has_requested: Any  # 1 if the law has given an effort since the loop started
+    is_sending: Any  # 1 if an effort has been sent since the loop was switched on, or stopped sending
+    sent_at: Any  # time of the latest effort sent [s]
+    blending: Any  # 0: no; 1: it begins with the next effort; 2: it runs
+    blend_begin: Any  # begin of the blend [s]
+    blend_time: Any  # duration of the blend [s]
+    lagging: Any  # 1 if a joint with a limited effort lags behind, so that the trajectory waits
+
+
+class StepSettings(NamedTuple):
+    """Settings of a control step; arrays (n,), and numbers as arrays ()."""
+
+    effort_limit: Array  # [N·m] or [N]
+    rate_limit: Array  # [N·m/s] or [N/s]
+    lower: Array  # position limits [rad] or [m]
+    upper: Array
+    stiffness: Array  # of the soft position limits [N·m/rad] or [N/m]
+    damping: Array  # likewise [N·m·s/rad] or [N·s/m]
+    adds_gravity: Array  # 1 where a drive adds gravity by itself
+    adds_coriolis: Array  # likewise
+    adds_friction: Array  # likewise
+    soft_limit_margin: Any  # distance from the position limit at which they begin [rad] or [m]
+    state_timeout: Any  # longest time step of the rate limit [s]
+    integral_limit: Any  # [rad s] or [m s]
 
 
 class StepResult(NamedTuple):
@@ -159,47 +219,93 @@ def split(efforts: Efforts, gravity: Array, settings: StepSettings) -> tuple[Eff
     return to_send, weight + others[0] + others[1]
 
 
-class LawInNumbers:
-    """A control law, called with numbers.
+def blend(t: Any, wanted: Array, memory: StepMemory) -> tuple[Array, StepMemory]:
+    """Efforts without a step: the difference between the last old and the first new effort fades linearly.
 
-    Attributes:
-        last: latest gravity effort of the model, (n,) in [N·m] or [N]; NaN before the first one.
+    Args:
+        t: time [s].
+        wanted: efforts (n,) in [N·m] or [N].
+        memory: of the step.
+
+    Returns:
+        The blended efforts (n,), and the memory after the blend.
     """
+    begins = memory.blending == 1.0
+    begin = np.where(begins, t, memory.blend_begin)
+    difference = np.where(begins, memory.blend_from - wanted, memory.blend_from)
+    gone = t - begin
+    left = np.where(memory.blending > 0.0, np.maximum(1.0 - gone / np.maximum(memory.blend_time, INSTANT), 0.0), 0.0)
+    runs = (memory.blending > 0.0) & (gone >= 0.0) & (gone < memory.blend_time)  # time may run backwards
+    asked: Array = wanted + left * difference
+    return asked, memory._replace(blend_from=difference, blend_begin=begin, blending=np.where(runs, 2.0, 0.0))
 
-    def __init__(self, law: Controller) -> None:
-        """
-        Args:
-            law: the law.
-        """
-        self._law = law
-        self.ki = law.ki
-        self.last = np.full(law.dynamics.robot.n, np.nan)
 
-    def gravity(self, q: Array) -> Array:
-        """The model's gravity effort at q (n,), (n,).
+def soften(effort: Array, q: Array, qd: Array, gravity: Array, settings: StepSettings) -> Array:
+    """Efforts (n,) within the soft position limits.
 
-        Raises:
-            ValueError: the model does not give n finite numbers; ``last`` stays.
-            Exception: whatever the model raises; likewise.
-        """
-        gravity = self._law.dynamics.gravity(q)
-        if getattr(gravity, "shape", None) != q.shape or not is_finite(gravity):
-            raise ValueError(f"gravity of the dynamics plugin is no {len(q)} finite numbers: {gravity!r}")
-        self.last = gravity
-        return gravity
+    Near a position limit, the effort towards the limit is at most that of a hold at the limit. With d the distance to
+    the hard limit, within ``soft_limit_margin`` of it and in its direction::
 
-    def learn(self, is_due: Any, dt: Any, q: Array, qd: Array, reference: Reference, asked: Array, sent: Array) -> None:
-        """:meth:`Controller.advance`, if it is due."""
-        if is_due:
-            self._law.advance(float(dt), q, qd, reference, asked, sent)
+        τ ≤ g(q) + K d - D q̇,   d = max(0, limit - q)      (mirrored at the lower limit)
 
-    def compute(self, q: Array, qd: Array, reference: Reference, integral: Array | None = None) -> Efforts:
-        """:meth:`Controller.compute`, checked."""
-        efforts = (
-            self._law.compute(q, qd, reference, integral) if self.ki.any() else self._law.compute(q, qd, reference)
-        )
-        checked_total(self._law, efforts, len(q))
-        return efforts
+    The right-hand side is the effort that would hold the arm exactly at the limit. So the bound reduces neither the
+    gravity effort nor a hold within the limits or at one. It removes every effort that drives the joint faster towards
+    its stop: with a well damped joint the velocity decays as exp(-ωt), and at the limit no effort acts outwards any
+    more. Beyond the limit no force drives the joint back, so an arm found there can be moved back slowly.
+
+    Compare the soft limits of ROS's joint_limits_interface (velocity bounds that decrease with the distance, efforts
+    that decrease with the velocity); they do not include gravity, and let a loaded joint drop from its upper limit.
+
+    Args:
+        effort: wanted, (n,) in [N·m] or [N].
+        q: position (n,).
+        qd: velocity (n,).
+        gravity: the model's gravity effort minus the compensation of the drives, (n,).
+        settings: position limits, K and D, and the margin.
+    """
+    margin = settings.soft_limit_margin
+    above, below = settings.upper - q, q - settings.lower
+    still = gravity - settings.damping * qd
+    most = np.where(above < margin, still + settings.stiffness * np.clip(above, 0.0, margin), np.inf)
+    least = np.where(below < margin, still - settings.stiffness * np.clip(below, 0.0, margin), -np.inf)
+    return np.minimum(np.maximum(effort, least), most)
+
+
+def limit(
+    t: Any, asked: Array, softened: Array, added: Array, memory: StepMemory, settings: StepSettings
+) -> tuple[Array, Any, Any, StepMemory]:
+    """The absolute limit and the rate limit.
+
+    Args:
+        t: time [s].
+        asked: blended efforts (n,) in [N·m] or [N].
+        softened: these efforts within the soft position limits.
+        added: compensation of the drives (n,).
+        memory: of the step.
+        settings: the limits.
+
+    Returns:
+        The effort to send, masks of its absolute and of its rate limit, each (n,), and the memory after it.
+    """
+    least = np.maximum(-added, 0.0) - settings.effort_limit
+    most = settings.effort_limit - np.maximum(added, 0.0)
+    clamped = np.minimum(np.maximum(softened, least), most)
+    sends, fell_silent = memory.is_sending > 0.0, memory.sent_at > NEVER
+    dt = np.where(sends, np.minimum(np.maximum(t - memory.sent_at, INSTANT), settings.state_timeout), INSTANT)
+    change = np.where(sends | fell_silent, settings.rate_limit * dt, np.inf)
+    effort = np.minimum(np.maximum(clamped, memory.sent - change), memory.sent + change)
+    cut = np.where(differ(asked, effort), asked - effort, 0.0)
+    after = memory._replace(sent=effort, cut=cut, sent_at=t, is_sending=1.0)
+    return effort, differ(asked, clamped), differ(clamped, effort), after
+
+
+def differ(before: Array, after: Array) -> Any:
+    """Mask of efforts that differ by more than rounding before and after a limit, (n,).
+
+    A blend begins at the latest effort, which may be exactly at the limit. So the last bits often decide on which side
+    of the limit an effort is, and these bits depend on how the step was compiled.
+    """
+    return np.abs(before - after) > EFFORT_ROUNDING * (1.0 + np.abs(after))
 
 
 def checked_total(controller: Controller, efforts: Efforts, n: int) -> Array:
@@ -216,3 +322,61 @@ def checked_total(controller: Controller, efforts: Efforts, n: int) -> Array:
     if problem:
         raise EffortError(f"{type(controller).__name__}: {problem}")
     return np.asarray(given, dtype=float)
+
+
+NEVER = -1e300
+"""A time before all others [s]; not infinite, so that the difference of two of them is a number."""
+
+SCALARS = {
+    "has_requested", "is_sending", "sent_at", "blending", "blend_begin", "blend_time", "lagging",
+    "soft_limit_margin", "state_timeout", "integral_limit",
+}  # fmt: skip
+"""Fields with one number for the arm, not one for each joint."""
+
+
+def shapes(kind: type[Kind], n: int) -> list[tuple[int, ...]]:
+    """The shape of each field for n joints."""
+    return [() if name in SCALARS else (n,) for name in kind._fields]
+
+
+def width(kind: type[Kind], n: int) -> int:
+    """Length of the array for n joints."""
+    return sum(n if shape else 1 for shape in shapes(kind, n))
+
+
+def views(kind: type[Kind], values: Any, n: int) -> Kind:
+    """The parts of an array by name; they share its memory.
+
+    Args:
+        kind: memory or settings.
+        values: all numbers, (width,), an array or a traced one.
+        n: number of joints.
+    """
+    parts, start = [], 0
+    for shape in shapes(kind, n):
+        end = start + (n if shape else 1)
+        parts.append(values[start:end].reshape(shape))
+        start = end
+    return kind(*parts)
+
+
+def first_memory(n: int) -> Array:
+    """The memory of n joints before the first step, (width,)."""
+    numbers = np.zeros(width(StepMemory, n))
+    views(StepMemory, numbers, n).sent_at[...] = NEVER
+    return numbers
+
+
+def joined(parts: Sequence[Any]) -> Array:
+    """Arrays and numbers one after the other, (width,)."""
+    return np.concatenate([np.ravel(part) for part in parts]).astype(np.float64)
+
+
+def step_settings(settings: LoopSettings) -> StepSettings:
+    """The settings of the step of a loop."""
+    robot, limits, feedback = settings.controller.dynamics.robot, settings.limits, settings.feedback
+    drives = settings.drives or DriveCompensation.none(robot.n)
+    numbers = [getattr(settings.safety, name) for name in StepSettings._fields if hasattr(settings.safety, name)]
+    return StepSettings(
+        limits.effort, limits.rate, robot.lower, robot.upper, *feedback, *drives, *map(np.float64, numbers)
+    )

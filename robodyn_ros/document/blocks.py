@@ -18,7 +18,7 @@ from typing import Any
 
 
 class Literal(str):
-    """A text without formulas: reports write what comes from a file or a user as one."""
+    """A text without formulas: reports write texts from a file or a user as one."""
 
     __slots__ = ()
 
@@ -44,7 +44,7 @@ class TextBlock:
 
 @dataclass(frozen=True)
 class VerdictBlock:
-    """A paragraph that says the result of a page; it stands out."""
+    """A paragraph with the result of a page; it stands out."""
 
     text: str
 
@@ -58,7 +58,7 @@ class HeadingBlock:
 
 @dataclass(frozen=True)
 class CodeBlock:
-    """A command or a piece of a file, to be shown as it is."""
+    """A command or a piece of a file, shown verbatim."""
 
     text: str
 
@@ -77,7 +77,7 @@ class PictureBlock:
     Attributes:
         content: the bytes of its file.
         kind: their media type, for example ``image/png``.
-        description: what the picture shows, for who cannot see it.
+        description: of the picture, for readers who cannot see it.
         width: width on a page [px]; as wide as the page unless given.
     """
 
@@ -142,7 +142,7 @@ class DetailsBlock:
     """Blocks that a page hides until its reader asks for them; other formats show them.
 
     Attributes:
-        summary: what is hidden.
+        summary: line that stands in place of the hidden part.
         blocks: the hidden part.
     """
 
@@ -184,7 +184,7 @@ class Document:
 
     Attributes:
         title: its heading.
-        blocks: what stands before the first section.
+        blocks: before the first section.
         sections: the rest.
         numbered: number the headings of the sections.
     """

@@ -1,7 +1,11 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A document in LaTeX that compiles as it is, and as PDF by whatever LaTeX this machine has."""
+"""A document in the formats that keep its formulas in LaTeX: LaTeX itself, PDF, and Markdown.
+
+The LaTeX compiles as it is; the PDF is made by the LaTeX that this machine has. Markdown has formulas between dollar
+signs, as GitHub, GitLab, Jupyter and Pandoc read it.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+from base64 import b64encode
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -64,7 +69,7 @@ ENGINES = {
 """Programs that are looked for, in this order, and their options."""
 
 PATIENCE = 120.0
-"""For a document that takes a second or two [s]."""
+"""Time that LaTeX may take; a document takes a second or two [s]."""
 
 
 def tex(document: Document) -> str:
@@ -161,7 +166,7 @@ def pdf(document: Document) -> bytes:
         source.write_text(tex(document), encoding="utf-8")
         command = [engine, *ENGINES[engine], source.name]
         try:
-            for _ in range(2):  # longtable learns its widths from the first run
+            for _ in range(2):  # longtable takes its widths from the first run
                 done = subprocess.run(
                     command, cwd=folder, capture_output=True, text=True, errors="replace", check=False, timeout=PATIENCE
                 )
@@ -171,3 +176,51 @@ def pdf(document: Document) -> bytes:
             said = next((line for line in done.stdout.splitlines() if line.startswith("!")), "it gives no reason")
             raise ConfigurationError(f"{engine} failed: {said.lstrip('! ')}")
         return result.read_bytes()
+
+
+MARKUP = re.compile(r"[\\`*_{}<>|$]|^\[|\](?=[(\[])|&(?=#?\w+;)|~(?=~)")
+"""Signs that Markdown could take for markup: also the end of a link's text, character references and ``~~``."""
+
+
+def markdown(document: Document) -> str:
+    """Return the text of the file."""
+    parts = [f"# {_markdown_prose(document.title)}", *_markdown_blocks(document.blocks)]
+    for number, section in document.headings():
+        parts += [
+            f"## {f'{number}. ' if number else ''}{_markdown_prose(section.title)}",
+            *_markdown_blocks(section.blocks),
+        ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _markdown_blocks(blocks: Iterable[Block]) -> Iterator[str]:
+    for block in blocks:
+        match block:
+            case TextBlock(content):
+                yield _markdown_prose(content)
+            case VerdictBlock(content):
+                yield f"**{_markdown_prose(content)}**"
+            case HeadingBlock(content):
+                yield f"### {_markdown_prose(content)}"
+            case CodeBlock(content):
+                yield "\n".join(f"    {line}" for line in content.splitlines())
+            case ListBlock(items):
+                yield "\n".join(f"- {_markdown_prose(item)}" for item in items)
+            case PictureBlock(content, kind, description, _):
+                yield f"![{_markdown_prose(Literal(description))}](data:{kind};base64,{b64encode(content).decode()})"
+            case EquationBlock(equations):
+                yield f"$$\n\\begin{{aligned}}\n{aligned(equations)}\n\\end{{aligned}}\n$$"
+            case TableBlock(heads, rows):
+                lines = [heads, ["---"] * len(heads), *rows]
+                yield "\n".join(f"| {' | '.join(map(_markdown_prose, line))} |" for line in lines)
+            case DetailsBlock(summary, inner):
+                yield f"### {_markdown_prose(summary)}"
+                yield from _markdown_blocks(inner)
+
+
+def _markdown_prose(text: str) -> str:
+    """Return a text on one line, formulas as they are, and nothing in the rest that could be markup."""
+    return "".join(
+        f"${part}$" if formula else re.sub(r"\s*[\r\n]+\s*", " ", MARKUP.sub(r"\\\g<0>", part))
+        for formula, part in split(text)
+    )

@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The style of every figure of this package, and what figures have in common. They need matplotlib (extra ``plot``).
+"""The style of every figure of this package, and the parts that figures share. They need matplotlib (extra ``plot``).
 
 A figure goes to a file if one is given, and else to the screen: in a notebook it stands under its cell, in a script
 ``matplotlib.pyplot.show()`` opens its window.
@@ -13,7 +13,7 @@ A control law has one colour in every figure (:func:`law_colours`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, BinaryIO
@@ -27,7 +27,7 @@ from robodyn_ros.errors import need
 Curve = NDArray[np.float64]
 
 COLOURS = ("#D55E00", "#E69F00", "#0072B2", "#009E73", "#CC79A7")
-"""Colours of what is no control law, in order."""
+"""Colours of curves that belong to no control law, in order."""
 
 LAW_COLOURS: Mapping[str, str] = MappingProxyType(
     {
@@ -123,11 +123,10 @@ def new_figure(
             figure.savefig(path, dpi=DPI, format=kind, metadata={"Date": None} if kind == "svg" else None)
 
 
-@contextmanager
 def joint_figure(
     path: Path | BinaryIO | None, joints: int, foot: float, sharex: bool | str = True
-) -> Iterator[tuple[Any, Any]]:
-    """Yield a figure with a row for each joint, three columns, and time on the horizontal axes.
+) -> AbstractContextManager[tuple[Any, Any]]:
+    """Return the context of a figure with a row for each joint, three columns, and time on the horizontal axes.
 
     Args:
         path: as :func:`new_figure`.
@@ -135,8 +134,7 @@ def joint_figure(
         foot: height for title and legend [inch].
         sharex: as ``pyplot.subplots`` takes it.
     """
-    with new_figure(path, joints, 3, (13.0, 2.3 * joints + foot), sharex=sharex) as (figure, grid):
-        yield figure, grid
+    return new_figure(path, joints, 3, (13.0, 2.3 * joints + foot), sharex=sharex)
 
 
 def finish_joint_figure(figure: Any, grid: Any, title: str, **options: Any) -> None:
@@ -201,7 +199,7 @@ def share_heights(rows: Any) -> None:
 
 
 def gather_legend(rows: Any) -> tuple[list[Any], list[str]]:
-    """Return the handles and labels of some axes, each label once, what is no law at the end."""
+    """Return the handles and labels of some axes, each label once, "reference" at the end."""
     found: dict[str, Any] = {}
     for axes in np.asarray(rows).flat:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):

@@ -3,8 +3,8 @@
 
 """A document as plain text for a terminal, formulas on one line: ``m₂ lc₂² q̈₂``.
 
-A formula is read by :func:`read`, which knows the part of LaTeX in which this package writes formulas, and written
-anew in Unicode by :func:`unicode`.
+:func:`read` parses a formula; it knows the part of LaTeX in which this package writes formulas. :func:`unicode` writes
+it in Unicode.
 """
 
 from __future__ import annotations
@@ -108,10 +108,10 @@ Formula = Leaf | FormulaRow | Script | Fraction | Dotted
 
 
 def read(text: str) -> Formula:
-    """Return the formula that a text in LaTeX says.
+    """Parse a formula in LaTeX.
 
     Raises:
-        RobodynError: it is beyond the part of LaTeX that is known here.
+        RobodynError: it has LaTeX that this parser does not know.
     """
     return _FormulaReader(text).row("")
 
@@ -123,7 +123,7 @@ class _FormulaReader:
         self._tokens.reverse()
 
     def row(self, end: str) -> Formula:
-        """Up to an end, which is taken too."""
+        """Parse up to an end token, which is consumed too."""
         parts: list[Formula] = []
         while self._tokens and self._tokens[-1][1] != (end or None):
             if self._tokens[-1][1] in {"_", "^"} and parts:
@@ -149,7 +149,7 @@ class _FormulaReader:
         if kind == 5 and token == "{":
             return self.row("}")
         if token == "}":
-            raise RobodynError(f"a brace closes that was not opened in the formula {self._text!r}")
+            raise RobodynError(f"a closing brace without an opening one in the formula {self._text!r}")
         if kind == 4:
             return Leaf("gap", " ")
         return Leaf({2: "number", 3: "name"}.get(kind, "operator"), {"-": "−", "'": "′"}.get(token, token))
@@ -187,7 +187,7 @@ BELOW = str.maketrans("0123456789ijk+−", "₀₁₂₃₄₅₆₇₈₉ᵢⱼ
 ABOVE = str.maketrans("0123456789+−T", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ᵀ")
 
 DOTS = ("", "\u0307", "\u0308")
-"""Combining characters; they stand after what they are put on."""
+"""Combining characters; each stands after the letter that it marks."""
 
 HALVES = {("1", "2"): "½"}
 
@@ -196,7 +196,7 @@ def unicode(formula: str) -> str:
     """Return a formula in LaTeX as plain text.
 
     Raises:
-        RobodynError: it is beyond what :func:`read` knows.
+        RobodynError: it has LaTeX that :func:`read` does not know.
     """
     return re.sub(" +", " ", _text(read(formula))).strip()
 
@@ -264,7 +264,7 @@ def text_lines(document: Document, columns: int = COLUMNS) -> Iterator[TextLine]
 
     Args:
         document: the document.
-        columns: width of the text; only a single name or factor that is longer stands out.
+        columns: greatest width; only a single longer name or factor exceeds it.
     """
     yield TextLine(document.title, "title")
     yield TextLine("")
@@ -373,3 +373,24 @@ def _table(block: TableBlock, columns: int) -> Iterator[str]:
         yield from (" " * before + line for line in more)
         if place == 0:
             yield INDENT + "─" * (before + min(widths[-1], rest) - len(INDENT))
+
+
+SMALLEST = 5e-4
+"""Magnitude below which only the bound ``<0.001`` is written."""
+
+
+def quantity(value: float, unit: str) -> str:
+    """Format a length [m] or an angle [rad] in thousandths with three digits, for example ``0.412 mrad``."""
+    return f"{digits(1e3 * value)} m{unit}"
+
+
+def digits(value: float) -> str:
+    """Format a number with three digits, or with all digits before the point if they are more.
+
+    A number too small for three decimal places becomes ``<0.001``, and zero becomes ``0``.
+    """
+    magnitude = abs(value)
+    if magnitude < SMALLEST:
+        return "0" if value == 0.0 else "<0.001" if value > 0.0 else ">-0.001"
+    places = 0 if magnitude >= 99.95 else 1 if magnitude >= 9.995 else 2 if magnitude >= 0.9995 else 3
+    return f"{value:.{places}f}"

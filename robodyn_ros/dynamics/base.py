@@ -18,15 +18,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.document.blocks import Block, literal_table, literal_text
-from robodyn_ros.document.summary import Summarised
-from robodyn_ros.dynamics.inertial_parameters import standard_parameters
-from robodyn_ros.dynamics.parameters import Parameters
-from robodyn_ros.dynamics.results import finite_result
+from robodyn_ros.document.html import Summarised
+from robodyn_ros.dynamics.parameters import Parameters, standard_parameters
 from robodyn_ros.errors import ModelError
 from robodyn_ros.plugins import require
 from robodyn_ros.robot import Robot, as_robot
-from robodyn_ros.robot.checks import check_moves_inertia
 from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot.tree import check_moves_inertia
 
 
 class Energy(NamedTuple):
@@ -100,7 +98,7 @@ class Dynamics(Summarised, ABC):
         self.parameters = Parameters.of(robot, standard_parameters(robot)).changed(parameters)
 
     def summary(self) -> tuple[Block, ...]:
-        """Return formulation, arm, gravity and payload, and what each joint has of armature and friction."""
+        """Return formulation, arm, gravity and payload, and the armature and friction of each joint."""
         robot, p = self.robot, self.parameters
         gravity = ", ".join(f"{value:.4g}" for value in p.gravity + 0.0)
         held = "no payload" if p.payload is None else f"{p.payload.mass:g} kg at {p.payload.link}"
@@ -119,7 +117,7 @@ class Dynamics(Summarised, ABC):
         return f"{type(self).__name__} of {self.robot.name} ({', '.join(self.robot.joint_names)})"
 
     def configure(self, **parameters: Any) -> None:
-        """Change parameters while running; what is not named stays. Nothing is compiled anew.
+        """Change parameters while running; the others stay. Nothing is compiled again.
 
         Raises:
             InputError: a parameter is unknown or wrong; nothing is changed then.
@@ -195,7 +193,7 @@ RESULTS = {
 
 
 def check_results(dynamics: Dynamics) -> None:
-    """Call what a plugin computes itself at the arm's home, at rest: for one state and for two.
+    """Call the quantities that a plugin computes itself at the arm's home, at rest: for one state and for two.
 
     Raises:
         ModelError: a result is not an array of floats, or is of the wrong shape, or is not finite.
@@ -220,3 +218,33 @@ def check_results(dynamics: Dynamics) -> None:
 
 
 require("dynamics", Dynamics, {}, "robot", "parameters", check=check_results)
+
+
+def finite_result(method: str, answer: object, shape: tuple[int, ...]) -> Array:
+    """A result of a plugin.
+
+    Args:
+        method: that returned it.
+        answer: the result.
+        shape: expected shape.
+
+    Raises:
+        ModelError: it is not a finite array of floats of this shape; the message describes it.
+    """
+    if not isinstance(answer, (np.ndarray, np.floating)):
+        raise ModelError(f"dynamics plugin: {method} {_gives(answer)}")
+    array: Array = np.asarray(answer)
+    if array.shape != shape or array.dtype.kind not in "fi" or not np.isfinite(array).all():
+        raise ModelError(f"dynamics plugin: {method} gives no finite numbers of shape {shape}, but {answer!r}")
+    return array
+
+
+def _gives(answer: object) -> str:
+    if answer is None:
+        return "returns None: is its return statement missing?"
+    said = f"gives no array, but a {type(answer).__name__}"
+    try:
+        np.asarray(answer)
+    except Exception as cause:  # of whatever object it is
+        return f"{said}: {cause}"
+    return said

@@ -18,29 +18,24 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, wraps
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.dynamics.base import Dynamics, Energy, ForwardDerivatives, InverseDerivatives, Momentum, Power, Terms
-from robodyn_ros.dynamics.inertial_parameters import parameters_of
-from robodyn_ros.dynamics.parameters import Parameters
+from robodyn_ros.dynamics.equations import Equations
+from robodyn_ros.dynamics.parameters import Parameters, parameters_of
 from robodyn_ros.engine import Kernel, Program, digest
-from robodyn_ros.engine.c_functions import plain_function
+from robodyn_ros.engine.c_interface import plain_function
+from robodyn_ros.engine.casadi import ca
 from robodyn_ros.engine.states import as_states, refuse_non_finite
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.kinematics.tree import Tree, build_tree, geometry
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array, read_only
-
-if TYPE_CHECKING:
-    import casadi as ca
-
-    from robodyn_ros.dynamics.equations import Equations
-
 
 ARGUMENTS = {
     "q": "positions, (n,) or (N, n), in [rad] or [m]",
@@ -51,7 +46,7 @@ ARGUMENTS = {
     "qd_r": "reference velocities, likewise, in [rad/s] or [m/s]",
     "qdd_r": "reference accelerations, likewise, in [rad/s²] or [m/s²]",
 }
-"""Input of a compiled function → what its docstring says of it."""
+"""Input of a compiled function → its description in the docstring."""
 
 
 @dataclass
@@ -87,7 +82,7 @@ class CompiledFunction:
             return self
         made: dict[str, Any] = dynamics.__dict__.setdefault("_functions", {})
         function = made[self.name] = made.get(self.name) or self._function(dynamics)
-        if getattr(type(dynamics), self.name) is self:  # else a subclass has its own, which must stay in sight
+        if getattr(type(dynamics), self.name) is self:  # else a subclass has its own, which must not be hidden
             dynamics.__dict__[self.name] = function
         return function
 
@@ -111,7 +106,7 @@ class CompiledFunction:
 
 
 _maps: WeakKeyDictionary[Tree, dict[type, Array]] = WeakKeyDictionary()
-"""Tree → class of a formulation → its ``inertial_map``, which takes longer than all else of its constructor."""
+"""Tree → class of a formulation → its ``inertial_map``, the slowest part of its constructor."""
 
 
 class CompiledDynamics(Dynamics):
@@ -146,7 +141,7 @@ class CompiledDynamics(Dynamics):
         if type(self) not in maps:
             maps[type(self)] = read_only(self.parameter_map(self._tree))
         self.inertial_map = maps[type(self)]
-        self.symbols = np.zeros(3 + 3 * robot.n + len(self.inertial_map))  # what the compiled functions read
+        self.symbols = np.zeros(3 + 3 * robot.n + len(self.inertial_map))  # read by the compiled functions
         self.apply(self.parameters)
 
     @staticmethod
@@ -196,7 +191,7 @@ class CompiledDynamics(Dynamics):
         return {name: item for name, item in vars(CompiledDynamics).items() if isinstance(item, CompiledFunction)}
 
     def replaced(self) -> list[str]:
-        """Names of the quantities that are not compiled: a subclass, or whoever has this object, has others."""
+        """Names of the quantities that are not compiled: a subclass or a caller has replaced them."""
         made = vars(self).get("_functions", {})
         return [
             name
@@ -242,7 +237,7 @@ class CompiledDynamics(Dynamics):
 
     def apply(self, parameters: Parameters) -> None:
         """Write new parameters where the compiled functions read them."""
-        with np.errstate(all="ignore"):  # what overflows is reported below
+        with np.errstate(all="ignore"):  # an overflow is reported below
             theta = self.theta(parameters)
             inertial, joints = theta[: -3 * self.robot.n], theta[-3 * self.robot.n :]
             symbols = np.concatenate([self._tree.base.T @ parameters.gravity, joints, self.inertial_map @ inertial])
@@ -271,7 +266,7 @@ class CompiledDynamics(Dynamics):
         return plain_function(self.program(quantity))
 
     def program(self, quantity: str) -> Program:
-        """Return what is compiled for a quantity.
+        """Return the program to compile for a quantity.
 
         Raises:
             InputError: no such quantity.
@@ -282,8 +277,6 @@ class CompiledDynamics(Dynamics):
         names = known[quantity].inputs.split()
 
         def build() -> tuple[list[ca.SX], list[ca.SX]]:
-            from robodyn_ros.engine.casadi import ca
-
             states = [ca.SX.sym(name, n) for name in names]
             parameters = ca.SX.sym("parameters", len(self.symbols))
             return [*states, parameters], self.expressions(quantity, states, parameters)
@@ -306,7 +299,7 @@ class CompiledDynamics(Dynamics):
 
     @cached_property
     def key(self) -> str:
-        """What tells the code of this arm and formulation from all other."""
+        """The key of the code of this arm and formulation."""
         return digest(*geometry(self._tree), type(self).__qualname__, source=type(self).__module__)
 
     @cached_property

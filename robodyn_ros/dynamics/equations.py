@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from robodyn_ros.engine.casadi import ca
 from robodyn_ros.engine.tracing import solve_symmetric
-from robodyn_ros.kinematics.expressions import Transform, Z, joint_rate
+from robodyn_ros.kinematics.forward import Transform, Z, joint_rate
 from robodyn_ros.kinematics.tree import Tree
 from robodyn_ros.robot.pose import Array
 

@@ -20,7 +20,8 @@ from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.engine.states import as_states
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.forward import ORIGIN, Kinematics
-from robodyn_ros.kinematics.workspace import Cells, cells, random_positions
+from robodyn_ros.kinematics.workspace import Cells, cells
+from robodyn_ros.robot.configuration import random_positions
 from robodyn_ros.robot.pose import Array
 
 
@@ -36,26 +37,6 @@ class HoldingMap(NamedTuple):
         return centers
 
 
-def holding_effort(
-    dynamics: Dynamics, kinematics: Kinematics, link: str, q: ArrayLike, mass: float, point: ArrayLike = ORIGIN
-) -> Array:
-    """Return the efforts (n,) or (N, n) in [N·m] or [N] that hold the arm and a mass at rest.
-
-    Args:
-        dynamics: of the arm, with the payload that it has anyway.
-        kinematics: of the same arm.
-        link: that holds the mass.
-        q: positions (n,) or (N, n) in [rad] or [m].
-        mass: [kg].
-        point: of the link, in its frame, where the mass is (3,) in [m].
-
-    Raises:
-        InputError: no such link, or an array is wrong.
-    """
-    effort: Array = dynamics.gravity(q) + mass * _per_kilogram(dynamics, kinematics, link, q, point)
-    return effort
-
-
 def greatest_payload(
     dynamics: Dynamics,
     kinematics: Kinematics,
@@ -67,20 +48,22 @@ def greatest_payload(
     """Return the greatest mass that the arm can hold at rest, () or (N,) in [kg]; NaN where it cannot hold itself.
 
     Args:
-        dynamics: as :func:`holding_effort`.
-        kinematics: likewise.
-        link: likewise.
-        q: likewise.
-        point: likewise.
-        limits: greatest efforts (n,); the URDF's unless given, inf where there is none.
+        dynamics: of the arm, with the payload that it has anyway.
+        kinematics: of the same arm.
+        link: that holds the mass.
+        q: positions (n,) or (N, n) in [rad] or [m].
+        point: of the link, in its frame, where the mass is (3,) in [m].
+        limits: greatest efforts (n,) in [N·m] or [N]; the URDF's unless given, inf where there is none.
 
     Raises:
-        InputError: as :func:`holding_effort`, or limits of a wrong shape, or negative.
+        InputError: no such link, an array is wrong, or limits are negative.
     """
     bound = np.asarray(dynamics.robot.effort_limit if limits is None else limits, dtype=np.float64)
     if bound.shape != (dynamics.robot.n,) or not (bound >= 0.0).all():
         raise InputError("limits", f"must be {dynamics.robot.n} numbers from 0 up, not {limits!r}", limits)
-    bare, weight = dynamics.gravity(q), _per_kilogram(dynamics, kinematics, link, q, point)
+    (given,) = as_states(("q",), (q,), (dynamics.robot.n,))
+    linear = kinematics.jacobian(link, given, "aligned", point)[..., :3, :]
+    bare, weight = dynamics.gravity(given), -np.einsum("...ij,i->...j", linear, dynamics.gravity_vector)
     with np.errstate(divide="ignore", invalid="ignore"):
         masses = np.where(weight == 0.0, np.inf, (np.copysign(bound, weight) - bare) / weight)
     greatest: Array = np.where((np.abs(bare) <= bound).all(axis=-1), masses.min(axis=-1), np.nan)
@@ -101,23 +84,16 @@ def holding_map(
     """Return the greatest payload cell by cell: that of the strongest of many postures within the position limits.
 
     Args:
-        dynamics: as :func:`holding_effort`.
+        dynamics: as :func:`greatest_payload`.
         kinematics: likewise.
         link: likewise.
         size: edge of a cell [m].
         count: number of postures.
-        point: as :func:`holding_effort`.
-        limits: as :func:`greatest_payload`.
+        point: as :func:`greatest_payload`.
+        limits: likewise.
         seed: seed of the random postures.
     """
     q = random_positions(dynamics.robot, count, seed)
     greatest = greatest_payload(dynamics, kinematics, link, q, point, limits)
     found = cells(kinematics.pose(link, q, point)[:, :3, 3], greatest, size)
     return HoldingMap(found, q[found.best])
-
-
-def _per_kilogram(dynamics: Dynamics, kinematics: Kinematics, link: str, q: ArrayLike, point: ArrayLike) -> Array:
-    (given,) = as_states(("q",), (q,), (dynamics.robot.n,))
-    linear = kinematics.jacobian(link, given, "aligned", point)[..., :3, :]
-    weight: Array = -np.einsum("...ij,i->...j", linear, dynamics.gravity_vector)
-    return weight

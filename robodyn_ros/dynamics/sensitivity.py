@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Sensitivity of the efforts to what a model does not know: the masses of the bodies, a payload, a force at the tool.
+"""Sensitivity of the efforts to errors of the model: masses of the bodies, a payload, a force at the tool.
 
     masses    Σ_b |τ_b|             τ_b: the efforts that body b alone needs for the motion, so that Σ_b τ_b = τ
     payload   |Jᵀ (a - γ)| + LEVER |γ| |J_ω|    efforts by mass of a payload at the tool, with the free fall γ
@@ -9,7 +9,7 @@
 
 A payload's centre of mass and a force may be ``LEVER`` away from the tool's origin.
 
-The tool is the last link of each branch, that which gives more where there are several.
+The tool is the last link of each branch. If there are several, the greatest value counts.
 
 If each body's density is wrong by a ratio of at most ε on its own, so are its efforts, for τ is linear in the inertial
 parameters: |Δτ| ≤ ε Σ_b |τ_b|. That is the bound Σ_j |Y_ij| δθ_j of the regressor Y, for densities.
@@ -19,21 +19,16 @@ Source: linearity in the parameters: Siciliano et al., Robotics: Modelling, Plan
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from robodyn_ros.dynamics.compiled import CompiledDynamics
-from robodyn_ros.dynamics.inertial_parameters import parameters_of
-from robodyn_ros.dynamics.parameters import Payload
+from robodyn_ros.dynamics.parameters import Payload, parameters_of
 from robodyn_ros.engine import Program, digest
+from robodyn_ros.engine.casadi import ca
+from robodyn_ros.kinematics.forward import geometric_jacobian, placed
 from robodyn_ros.kinematics.se3 import from_pose
 from robodyn_ros.robot import Link, Robot
 from robodyn_ros.robot.pose import Array
-
-if TYPE_CHECKING:
-    import casadi as ca
-
 
 LEVER = 0.1
 """Distance from the origin of the tool at which a payload or a force may be [m]."""
@@ -58,9 +53,6 @@ def sensitivity_program(dynamics: CompiledDynamics) -> Program:
     n, mapping, ends = robot.n, dynamics.inertial_map, tools(dynamics.robot)
 
     def build() -> tuple[list[ca.SX], list[ca.SX]]:
-        from robodyn_ros.engine.casadi import ca
-        from robodyn_ros.kinematics.expressions import geometric_jacobian, placed
-
         q, qd, qdd = (ca.SX.sym(name, n) for name in ("q", "qd", "qdd"))
         model, bodies = ca.SX.sym("model", len(dynamics.symbols)), ca.SX.sym("bodies", mapping.shape[1])
         equations, pi = dynamics.equations(), ca.SX.sym("pi", mapping.shape[0])

@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Dynamics of the tool: what mass, what Coriolis force and what gravity somebody feels who holds it.
+"""Dynamics of the tool in operational space: its mass, its Coriolis force and its gravity.
 
 With the task's velocity ẋ = J(q) q̇, the equations of motion of an arm M q̈ + h + g = τ + Jᵀ F become
 
@@ -11,14 +11,15 @@ J̄ is the dynamically consistent inverse of J: of all efforts with the same for
 are those that do not accelerate it, for J M⁻¹ N = 0.
 
 **Directions.** A task has at most six directions: x, y, z, rx, ry, rz, which are the velocity of the link's origin and
-its angular velocity in the root link's axes. Unless told, those count that the arm has: the planar PRR arm has three.
-Where these are not along the axes, as with a mechanism in a tilted plane, the task has an orthonormal basis of them.
+its angular velocity in the root link's axes. By default it has those in which the arm moves: the planar PRR arm has
+three. If these are not along the axes, as with a mechanism in a tilted plane, the task has an orthonormal basis of
+them.
 
-**Singularities.** There A = J M⁻¹ Jᵀ loses rank, and Λ would be infinite. Therefore Λ = (A + λ² W)⁻¹, where W is what
-is usual of A's diagonal for this arm, and λ² = λ₀ (1 - σ/λ₀)² where σ = 1 / tr((W⁻½ A W⁻½)⁻¹) is below λ₀, and 0
-elsewhere. σ is at most the least eigenvalue. So all is exact away from singularities, smooth, and bounded by 4 / (3
-λ₀). λ₀ is a tenth of the median of σ, unless told. Near a singularity N is not exact: the null space moves the tool a
-little there. It is so everywhere where a task has more directions than the arm has joints.
+**Singularities.** There A = J M⁻¹ Jᵀ loses rank, and Λ would be infinite. Therefore Λ = (A + λ² W)⁻¹, where W is the
+typical diagonal of A for this arm, and λ² = λ₀ (1 - σ/λ₀)² where σ = 1 / tr((W⁻½ A W⁻½)⁻¹) is below λ₀, and 0
+elsewhere. σ is at most the least eigenvalue. So Λ is exact away from singularities, smooth, and bounded by 4 / (3 λ₀).
+By default λ₀ is a tenth of the median of σ. Near a singularity N is not exact: the null space moves the tool a little.
+If a task has more directions than the arm has joints, that is so in every pose.
 
 Source: Khatib, A unified approach for motion and force control of robot manipulators: the operational space
 formulation, IEEE J. Robotics and Automation 3(1) (1987), eq. 13 to 19 and 51; damping: Nakamura and Hanafusa, Inverse
@@ -37,7 +38,7 @@ from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.engine.tracing import solve_positive, symmetric
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import Kinematics
-from robodyn_ros.kinematics.workspace import random_positions
+from robodyn_ros.robot.configuration import random_positions
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.robot import tip
 
@@ -45,13 +46,13 @@ DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
 """Names of the directions of a task, along and about the root link's axes."""
 
 POSES = 200
-"""Number of random poses that say which directions an arm has, and what inertia is usual."""
+"""Number of random poses that show which directions an arm has, and which inertia is typical."""
 
 LOST = 1e-9
-"""A direction that has less than this ratio of the greatest over all poses is none."""
+"""A direction with less than this ratio of the greatest motion over all poses does not count."""
 
 FLOOR = 0.1
-"""λ₀, as ratio of the median of σ over those poses, unless told."""
+"""Default of λ₀, as ratio of the median of σ over those poses."""
 
 ROUNDING = 1e-12
 """Added to eigenvalues, so that a singular matrix has an inverse."""
@@ -114,7 +115,7 @@ class TaskSpace:
 
     @property
     def scales(self) -> tuple[Array, Array]:
-        """What is usual of this arm, by which damping is scaled: numbers that depend on the model's parameters."""
+        """Typical mobility of this arm, which scales the damping: numbers that depend on the model's parameters."""
         return self._scale, np.array([self._floor])
 
     def scaled(self, scales: Array) -> TaskSpace:
@@ -232,7 +233,7 @@ def geometric_mean(first: Array, second: Array) -> Array:
     """A # B of two symmetric positive definite matrices (k, k): A½ (A⁻½ B A⁻½)½ A½.
 
     With a mass matrix Λ and a stiffness K, the damping 2 ζ (Λ # K) gives every mode of Λ ẍ + D ẋ + K x = 0 the ratio ζ.
-    The mean is what arithmetic and harmonic mean, taken in turns, have as their limit. They converge quadratically.
+    The mean is the common limit of the arithmetic and the harmonic mean, taken in turns, which converge quadratically.
 
     Source: Ando, Li, Mathias, Geometric means, Linear Algebra and its Applications 385 (2004), section 1; the damping:
     Albu-Schäffer, Ott, Frese, Hirzinger, Cartesian impedance control of redundant robots, ICRA 2003, section 3.2.

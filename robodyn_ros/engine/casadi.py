@@ -3,8 +3,9 @@
 
 """CasADi, which writes the expressions. What is compiled ahead runs without it.
 
-No release of Debian, Ubuntu or ROS 2 has it, so it may be missing. Who writes expressions imports ``ca`` from here;
-where it is missing, the error says how to install it.
+No release of Debian, Ubuntu or ROS 2 has it, so it may be missing. Modules that write expressions import ``ca`` from
+here, and need no CasADi to be imported: ``ca`` imports it at its first use, or raises an error that says how to install
+it.
 """
 
 from __future__ import annotations
@@ -16,14 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 from robodyn_ros.errors import NotReadyError, pip_install
 
-if TYPE_CHECKING:
-    import casadi as ca
-
 __all__ = ["ca", "has_casadi", "missing", "need_casadi"]
 
 
 def missing() -> str:
-    """What is wrong without CasADi, and what to do."""
+    """The problem without CasADi, and the remedy."""
     how = pip_install("casadi")
     return f"CasADi is not installed: {how} (where that is refused: --no-deps --target FOLDER, with it in PYTHONPATH)"
 
@@ -44,10 +42,19 @@ def need_casadi() -> None:
         raise NotReadyError(missing())
 
 
-def __getattr__(name: str) -> Any:
-    """``ca``, when it is first imported from here (PEP 562)."""
-    if name != "ca":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    need_casadi()
-    found = globals()[name] = import_module("casadi")
-    return found
+class _CasADi:
+    """The module ``casadi``, imported at the first use of a name in it."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # asked by tools that look at any object, not by code that writes expressions
+            raise AttributeError(name)
+        need_casadi()
+        module = import_module("casadi")
+        vars(self).update(vars(module))
+        return getattr(module, name)
+
+
+if TYPE_CHECKING:
+    import casadi as ca
+else:
+    ca = _CasADi()

@@ -43,10 +43,10 @@ PART = 500
 """Statements of each of those functions."""
 
 PARTS = 16
-"""Those functions on a page. More are on several pages, which are compiled side by side."""
+"""Functions on a page. More are on several pages, which are compiled in parallel."""
 
 _DEFINED = re.compile(r"(?:^const real |, )(\w+) = ", re.MULTILINE)
-"""A number that a line of ``compute`` gives a name."""
+"""A named number in a line of ``compute``."""
 
 HEADER = """#include <math.h>
 #include <stdint.h>
@@ -216,7 +216,7 @@ int {program.name}_batch(long long count, const double** arg, double** res) {{
     {scatter("LANES")}
     bad += {check} - {check};
   }}
-  if (i < count) {{ /* the lanes that are left over repeat the first of them */
+  if (i < count) {{ /* the unused lanes repeat the first of the rest */
     const int left = (int)(count - i);
     {gather("(l < left ? l : 0)")}
     compute({given});
@@ -255,7 +255,7 @@ static inline void compute({taken}) {{
 
 
 def _taken(program: Program) -> str:
-    """What ``compute`` takes."""
+    """The parameters of ``compute``, in C."""
     inputs = "".join(f"const real* x{i}, " for i in range(len(program.inputs)))
     results = "".join(f", real* restrict y{i}" for i in range(len(program.outputs) + 1))
     return f"{inputs}const double* p, const double* k{results}"
@@ -271,7 +271,7 @@ def _parts(program: Program, units: list[list[str]], known: dict[str, str], take
         program: that is computed.
         units: lines that stay together.
         known: name → line that reads a number of ``prepare``.
-        taken: what ``compute`` takes.
+        taken: the parameters of ``compute``, in C.
     """
     parts = [list(chain(*units[i : i + PART])) for i in range(0, len(units), PART)]
     heads = [f"void {program.name}_part{k}({taken}, real* restrict w)" for k in range(len(parts))]

@@ -30,8 +30,9 @@ from typing import Any
 
 import numpy as np
 
+from robodyn_ros.engine.c_interface import run_library
 from robodyn_ros.engine.casadi import has_casadi, missing
-from robodyn_ros.engine.codegen import batch_source, kernel_source
+from robodyn_ros.engine.codegen import batch_source
 from robodyn_ros.engine.library import loaded
 from robodyn_ros.engine.program import Program
 from robodyn_ros.engine.states import as_states, refuse_non_finite
@@ -40,10 +41,10 @@ from robodyn_ros.errors import NotReadyError
 from robodyn_ros.robot.pose import Array
 
 LEAST = 4096
-"""A thread is worth its start from about this many states."""
+"""Number of states from which another thread saves time."""
 
 FEW = 256
-"""Up to this number of states the code for one state takes each in turn: that needs no other code to be compiled."""
+"""Up to this number of states the code for one state runs on each in turn, so that no other code is compiled."""
 
 _NO_ARGUMENTS = 0x0004  # METH_NOARGS
 
@@ -83,9 +84,7 @@ class Kernel:
     def _evaluator(self) -> Callable[[], object]:
         """The program as a function without arguments that works on this kernel's arrays."""
         program = self._program
-        library = None
-        if self._compiled:
-            library = loaded(program.name, program.key, lambda: kernel_source(program))
+        library = run_library(program) if self._compiled else None
         if library is not None:
             return bound_function(library, f"{program.name}_python", self._arrays)
         if not has_casadi():
@@ -107,7 +106,7 @@ class Kernel:
     def call(self) -> Callable[..., Any]:
         """The plain call, as a function written for the program's inputs, because each operation counts.
 
-        Assigning between memory views checks type and shape, at a third of what NumPy's own checks cost.
+        Assigning between memory views checks type and shape, at a third of the cost of NumPy's own checks.
         """
         names = self._names
         arguments = ", ".join(names)
@@ -157,7 +156,7 @@ def call({arguments}):
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
     def _one_by_one(self, arrays: list[Array], outputs: list[Array]) -> bool:
-        """Run the code for one state on each state; the kernel's own arrays are afterwards what they were."""
+        """Run the code for one state on each state; the kernel's own arrays are restored afterwards."""
         bad, own = False, (*self.inputs, *self._flat)
         before = [array.copy() for array in own]
         for row in range(len(arrays[0])):

@@ -6,18 +6,18 @@
 The cache is a folder that only this user can write to. An entry is a shared library and, beside it, the SHA-256 of its
 content. A library is loaded only if its folder belongs to this user, nobody else can write to either, and the checksum
 fits; anything else is a miss, and the entry is built again. What is loaded is the very file that was checked, by its
-descriptor (:func:`load_library`): who owns a folder above the cache may put another one under its name at any moment.
-Entries appear by an atomic rename, so two processes that
-start at once cannot see each other's half-written files; both build the same entry, and either one is right.
+descriptor (:func:`load_library`), because the owner of a folder above the cache could exchange the file at any moment.
+Entries appear by an atomic rename, so two processes that start at once cannot see each other's half-written files; both
+build the same entry, and either one is right.
 
 A library has two keys. The first is made of what its program is built from, our own source files included; it is known
 before any expression is written. The second is the generated C code: where an edit of a source file leaves the C as it
 was, nothing is compiled anew. The libraries lie in the subfolder ``code`` under the second key, and hard links in the
 cache folder name them by the first.
 
-The compiler takes most of the time of a first start. Therefore it runs in threads (:class:`Build`): who knows what he
-will need says so (:func:`start_library`), does something else meanwhile, and waits only when he asks for the library.
-Each build is told to the logger ``robodyn_ros`` when it begins, with its number and how many are known so far.
+The compiler takes most of the time of a first start. Therefore it runs in threads (:class:`Build`): a caller starts a
+build early (:func:`start_library`), does other work, and waits only when it asks for the library (:func:`loaded`).
+Each build is logged to ``robodyn_ros`` when it begins, with its number and the number of builds known so far.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple, TypeVar
 
-from robodyn_ros.engine.casadi import has_casadi
+from robodyn_ros.engine.casadi import ca, has_casadi
 from robodyn_ros.errors import RobodynError
 
 log = logging.getLogger("robodyn_ros")
@@ -64,18 +64,18 @@ TIMEOUT = 600.0
 """Time that the compiler may take [s]."""
 
 COMPILER_HINT = "install one (Debian and Ubuntu: sudo apt install gcc), or name it in the environment variable CC"
-"""What to do about a compiler that is missing."""
+"""Remedy for a missing compiler."""
 
 PAGE = "\f"
-"""Parts a C file into pages, which are compiled side by side, each behind the first one; white space to C."""
+"""Separates the pages of a C file, which are compiled in parallel, each behind the first one; white space in C."""
 
 
 class CompilationError(RobodynError):
-    """The C compiler failed; the message ends with what it printed."""
+    """The C compiler failed; the message ends with its output."""
 
 
 class CacheError(RobodynError):
-    """The cache folder cannot be trusted or written to; the message says what would be right."""
+    """The cache folder cannot be trusted or written to; the message names the remedy."""
 
 
 class Wanted(NamedTuple):
@@ -97,7 +97,7 @@ def is_listing() -> bool:
 
 @contextmanager
 def only_listed() -> Iterator[list[Wanted]]:
-    """Within it libraries are neither found nor made but only listed; CasADi's virtual machine does the work."""
+    """Context in which libraries are only listed, not found or compiled; CasADi's virtual machine does the work."""
     _lists.append([])
     try:
         yield _lists[-1]
@@ -137,10 +137,9 @@ def make_library(name: str, key: str, source: Callable[[], str]) -> Path | None:
 
 
 def start_library(name: str, key: str, source: Callable[[], str]) -> None:
-    """Have a library made beside the program's work, if the cache has none: :func:`loaded` will ask for it.
+    """Start to compile a library in the background, if the cache has none; :func:`loaded` waits for it.
 
-    The source is written now, for CasADi must not be used in two threads. What goes wrong is said when the library is
-    asked for.
+    The source is written now, because CasADi must not be used in two threads. :func:`loaded` reports errors.
 
     Args:
         name: of the function in it.
@@ -156,7 +155,7 @@ def start_library(name: str, key: str, source: Callable[[], str]) -> None:
 
 
 def begin_library(name: str, key: str, source: Callable[[], str], is_urgent: bool = False) -> Path | Build | None:
-    """As :func:`make_library`, but where the compiler has to work, it has only begun to.
+    """As :func:`make_library`, but a compilation runs in the background: its :class:`Build` is returned.
 
     Args:
         name: of the function in it.
@@ -197,10 +196,10 @@ class Build(threading.Thread):
     """A library that is being made.
 
     Attributes:
-        running: as many builds as there are processors; those that nobody waits for take turns.
-        begun: builds of the present series that have begun.
-        known: those that have been asked for.
-        seconds: time that it has taken [s].
+        running: admits one build that nobody waits for on each processor; the others wait.
+        begun: number of builds of the present series that have begun.
+        known: number of its builds that have been requested.
+        seconds: duration [s].
     """
 
     begun = known = 0
@@ -226,7 +225,7 @@ class Build(threading.Thread):
             begin = perf_counter()
             try:
                 self._outcome = self._make()
-            except Exception as cause:  # for who waits
+            except Exception as cause:  # for the thread that waits
                 self._outcome = cause
             self.seconds = perf_counter() - begin
 
@@ -246,11 +245,11 @@ class Build(threading.Thread):
 
 
 _builds: dict[tuple[Path, str], Build] = {}
-"""Folder and key → the build of a library that nobody has asked for since it began."""
+"""Folder and key → a build whose library has not been fetched yet."""
 
 
 def _leave_builds() -> None:
-    """In a process that was forked: the threads run in the other one."""
+    """Forget the builds in a forked process: their threads run in the parent."""
     _builds.clear()
     Build.running = threading.BoundedSemaphore(len(os.sched_getaffinity(0)))
 
@@ -326,7 +325,7 @@ def load_library(library: Path, kind: type[Library] = ctypes.CDLL) -> Library:  
 _loaded: dict[tuple[object, ...], ctypes.CDLL] = {}
 
 SURROUNDINGS = ("XDG_CACHE_HOME", "HOME", "CC", "PATH")
-"""Environment variables that say where libraries are, and what makes them."""
+"""Environment variables that decide where libraries are, and which compiler makes them."""
 
 
 def loaded(name: str, key: str, source: Callable[[], str], kind: type[ctypes.CDLL] = ctypes.CDLL) -> Any:
@@ -360,7 +359,7 @@ _names = itertools.count()
 
 
 def _own_name(descriptor: int) -> str:
-    """A path of an open file that no other has had in this process.
+    """A path of an open file that no other file has had in this process.
 
     The number of a descriptor is used again once it is closed, and dlopen gives the library that it has loaded by the
     same path before. So a counter is written into the path, in binary: ``/`` is 0 and ``/.`` is 1.
@@ -384,24 +383,24 @@ def _opened(library: Path) -> Iterator[int]:
         if not stat.S_ISREG(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o022:
             raise CacheError(f"{library} is not safe to load code from: it must be yours, and writable by you alone")
         if _checksum(file.read()) != expected:
-            raise CacheError(f"{library} is not what was put there")
+            raise CacheError(f"{library} has changed since it was put there")
         yield descriptor
 
 
 def _store(folder: Path, key: str, content: bytes) -> Path:
     """Put a library under a key, atomically."""
-    # The library first: a library without its checksum is a miss, not a fault.
+    # The library first: without its checksum it is a miss, not an error.
     library = _replace(folder / f"{key}.so", content)
     _replace(folder / f"{key}.sha256", _checksum(content))
     return library
 
 
 def remembered_texts(name: str, key: str, write: Callable[[], dict[str, str]]) -> dict[str, str]:
-    """Texts that are made of expressions: written now and kept in the cache; without CasADi, as they are kept there.
+    """Texts that are generated from expressions: written now and stored in the cache; without CasADi, read from there.
 
     Args:
         name: of the kind of texts.
-        key: changes with all that they are made of.
+        key: changes with everything that they are generated from.
         write: name → text; it needs CasADi.
 
     Raises:
@@ -547,8 +546,6 @@ def _casadi_version() -> str:
     try:
         return version("casadi")
     except PackageNotFoundError:  # built from source, or by a distribution: it is there without being listed
-        from robodyn_ros.engine.casadi import ca
-
         return str(ca.__version__)
 
 

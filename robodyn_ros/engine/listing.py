@@ -14,13 +14,10 @@ from __future__ import annotations
 from collections import Counter
 from functools import lru_cache
 from math import isfinite, isnan
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from robodyn_ros.engine.casadi import ca
 from robodyn_ros.errors import RobodynError
-
-if TYPE_CHECKING:
-    import casadi as ca
-
 
 SIGNS = {"add": "+", "sub": "-", "mul": "*"}
 """CasADi's name of an operation → its operator in C."""
@@ -49,8 +46,6 @@ class Operation(NamedTuple):
 @lru_cache(maxsize=1)
 def _names() -> dict[int, tuple[str, int]]:
     """CasADi's number of an operation → its name, and how many operands it has."""
-    from robodyn_ros.engine.casadi import ca
-
     unary, binary = ("neg", "sq", "twice", "inv", "sin", "cos", *UNARY), (*SIGNS, "div", *BINARY)
     return {getattr(ca, f"OP_{name.upper()}"): (name, 1) for name in unary} | {
         getattr(ca, f"OP_{name.upper()}"): (name, 2) for name in binary
@@ -63,8 +58,6 @@ def read(function: ca.Function) -> tuple[list[Operation], list[tuple[int, int, i
     Raises:
         RobodynError: it holds an operation that is not listed here.
     """
-    from robodyn_ros.engine.casadi import ca
-
     nodes: list[Operation] = []
     outputs: list[tuple[int, int, int]] = []
     work: dict[int, int] = {}
@@ -100,7 +93,7 @@ class Statements:
 
     Attributes:
         constants: names and terms of the numbers that depend on the parameters alone.
-        statements: text, or a group of angles whose sines and cosines are due.
+        statements: text, or a group of angles whose sines and cosines are computed there.
         functions: those of ``UNARY`` and ``BINARY`` that are used.
     """
 

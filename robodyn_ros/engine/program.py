@@ -12,10 +12,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import casadi as ca
+from robodyn_ros.engine.casadi import ca
 
 
 @dataclass(frozen=True)
@@ -46,10 +44,8 @@ class Program:
         """The expressions as a CasADi function: inputs, parameters → results in row-major order, check.
 
         The check is the sum of the inputs: a NaN or an infinity among them is noticed in compiled code, even where the
-        results do not depend on it. The last functions are kept, for others with the same arm ask for the same ones.
+        results do not depend on it. The last ``KEPT`` functions are cached for other objects of the same arm.
         """
-        from robodyn_ros.engine.casadi import ca
-
         kept = _functions.pop((self.name, self.key), None)
         if kept is None:
             symbols, results = self.build()
@@ -63,17 +59,17 @@ class Program:
 
 
 KEPT = 32
-"""How many functions a process keeps."""
+"""Number of functions that a process caches."""
 
 _functions: dict[tuple[str, str], ca.Function] = {}
-"""Name and key of a program → its function, the one that was asked for last at the end."""
+"""Name and key of a program → its function, the last used at the end."""
 
 
 def digest(*facts: object, source: str) -> str:
     """A program's key. It changes with the facts that the program is built from and with the code that builds it.
 
     Args:
-        *facts: objects whose ``repr`` tells all that matters.
+        *facts: objects whose ``repr`` identifies them.
         source: name of the module that writes the expressions; it may be a plugin's outside this package.
     """
     origin = getattr(sys.modules[source], "__file__", None)

@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""From NumPy code to expressions: a function is called with symbols in place of numbers, and what it does is recorded.
+"""From NumPy code to expressions: a function is called with symbols for numbers, and its operations are recorded.
 
 :class:`TracedArray` stands for an array in the function. NumPy's operations on it give CasADi expressions, element by
 element, and so do this package's compiled functions (:func:`inlined`). A function that asks for a *value* cannot be
@@ -17,7 +17,7 @@ import operator
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import partial, reduce
+from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -25,12 +25,11 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
 
+from robodyn_ros.engine.casadi import ca
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.robot.pose import Array
 
 if TYPE_CHECKING:
-    import casadi as ca
-
     from robodyn_ros.engine.program import Program
 
 Elements = NDArray[np.object_]
@@ -40,15 +39,15 @@ SWEEPS = 6
 """Sweeps of Jacobi's method: it converges quadratically, and 5 reach the last bit of nearly every matrix of 4 rows."""
 
 TINY = 1e-300
-"""What keeps the tangent of a rotation that has nothing to do from being 0 / 0."""
+"""Keeps the tangent of a rotation by 0 from being 0 / 0."""
 
 
 class TraceError(RobodynError):
-    """A function cannot be traced; the message says what it does."""
+    """A function cannot be traced; the message names the operation."""
 
 
 class Trace:
-    """What a trace has found out: which arrays of numbers are symbols.
+    """The state of a trace: which arrays of numbers are symbols.
 
     An array that a function reads from somewhere else, such as the runtime parameters of the model, is a constant of
     its code unless it is named here.
@@ -63,7 +62,7 @@ class Trace:
         self._known[id(array)] = (array, symbols)  # the array itself, so that no other one gets its id
 
     def symbols(self, array: Array) -> TracedArray | None:
-        """What stands for an array; None if nothing does."""
+        """The symbols that stand for an array, or None."""
         return self._known.get(id(array), (None, None))[1]
 
     def function(self, program: Program) -> ca.Function:
@@ -135,7 +134,7 @@ class TracedArray(NDArrayOperatorsMixin):
     def __array__(self, dtype: Any = None, copy: Any = None) -> Elements:
         """Its scalars, traced ones, so that ``np.array([a, b])`` works; an array of numbers it is not."""
         if dtype is not None and np.dtype(dtype) != object:
-            raise TraceError("an array of numbers is asked for")
+            raise TraceError("a conversion to an array of numbers cannot be traced")
         found = np.empty(self.shape, object)
         for index in np.ndindex(self.shape):
             found[index] = TracedArray(_scalar(self.elements[index]))
@@ -143,25 +142,10 @@ class TracedArray(NDArrayOperatorsMixin):
 
     # What functions do with arrays
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """As of an array."""
-        return self.elements.shape
-
-    @property
-    def ndim(self) -> int:
-        """As of an array."""
-        return self.elements.ndim
-
-    @property
-    def size(self) -> int:
-        """As of an array."""
-        return self.elements.size
-
-    @property
-    def T(self) -> TracedArray:
-        """As of an array."""
-        return TracedArray(self.elements.T)
+    shape = property(lambda self: self.elements.shape)
+    ndim = property(lambda self: self.elements.ndim)
+    size = property(lambda self: self.elements.size)
+    T = property(lambda self: TracedArray(self.elements.T))
 
     def __len__(self) -> int:
         return len(self.elements)
@@ -212,8 +196,6 @@ class TracedArray(NDArrayOperatorsMixin):
 
 def symbols(name: str, shape: tuple[int, ...]) -> Any:
     """New symbols in the shape of an array: a :class:`TracedArray`, for functions that take an array."""
-    from robodyn_ros.engine.casadi import ca
-
     found = np.empty(shape, object)
     for index in np.ndindex(shape):
         found[index] = ca.SX.sym("_".join([name, *map(str, index)]))
@@ -222,8 +204,6 @@ def symbols(name: str, shape: tuple[int, ...]) -> Any:
 
 def column(values: Sequence[Any]) -> ca.SX:
     """Arrays, traced or not, one after the other as one column of expressions, each in row-major order."""
-    from robodyn_ros.engine.casadi import ca
-
     return ca.vertcat(*(ca.SX(item) for value in values for item in elements_of(value).ravel()), ca.SX(0, 1))
 
 
@@ -261,7 +241,7 @@ def _is_expression(value: object) -> bool:
 
 
 def inlined(program: Program, parameters: Array, values: Sequence[Any]) -> Any:
-    """What a call of a compiled function is in a trace: its expressions, in those of its arguments.
+    """The result of a call of a compiled function in a trace: its expressions, in those of its arguments.
 
     Args:
         program: of the function.
@@ -284,10 +264,12 @@ def inlined(program: Program, parameters: Array, values: Sequence[Any]) -> Any:
 
 
 def _scalars(vector: ca.SX) -> Elements:
-    found = np.empty(vector.shape[0], object)
-    for index in range(len(found)):
-        found[index] = vector[index]
-    return found
+    return np.fromiter(vector.elements(), object, vector.numel())
+
+
+def traced(matrix: ca.SX) -> Any:
+    """Expressions (n, m) as an array for NumPy's functions: the inverse of :func:`column` but for the shape."""
+    return TracedArray(_scalars(ca.densify(ca.vec(matrix.T))).reshape(matrix.shape))
 
 
 def _scalar(found: Any) -> Elements:
@@ -320,32 +302,21 @@ def _unwrapped(value: Any) -> Any:
 
 
 def _apply(operation: Callable[..., Any], *operands: Elements) -> Elements:
-    together = np.broadcast_arrays(*operands) if len(operands) > 1 else operands
-    found = np.empty(together[0].shape, object)
-    for index in np.ndindex(found.shape):
-        found[index] = operation(*(item[index] for item in together))
-    return found
+    return _scalar(np.frompyfunc(operation, len(operands), 1)(*operands))
 
 
 def _reduced(ufunc: np.ufunc, value: Any, axis: Any = 0, keepdims: bool = False, **options: Any) -> Any:
-    if {key for key, given in options.items() if given is not None and key != "dtype"} - {"initial", "where"}:
-        raise TraceError(f"numpy.{ufunc.__name__}.reduce with {', '.join(options)}")
-    elements, start = elements_of(value), options.get("initial", ufunc.identity)
-    if axis is None:
-        elements, axis = elements.reshape(-1), 0
-    moved = np.moveaxis(elements, axis, 0)
-    found = np.empty(moved.shape[1:], object)
-    for k, row in enumerate(moved.reshape(len(moved), -1).T):
-        found.reshape(-1)[k] = reduce(_ELEMENTWISE[ufunc], row) if len(row) else start
-    return _wrapped(np.expand_dims(found, axis) if keepdims and not np.ndim(axis) else found)
+    given = {key: option for key, option in options.items() if option is not None and key != "dtype"}
+    if given.keys() - {"initial"}:
+        raise TraceError(f"numpy.{ufunc.__name__}.reduce with {', '.join(given)}")
+    operation = np.frompyfunc(_ELEMENTWISE[ufunc], 2, 1, identity=ufunc.identity)
+    return _wrapped(operation.reduce(elements_of(value), axis=axis, keepdims=keepdims, **given))
 
 
 def _casadi(name: str) -> Callable[..., Any]:
     """A function of CasADi, found when it is called; numbers become constants of expressions."""
 
     def call(*values: Any) -> Any:
-        from robodyn_ros.engine.casadi import ca
-
         return getattr(ca, name)(*map(ca.SX, values))
 
     return call
@@ -389,7 +360,7 @@ _ELEMENTWISE: dict[Any, Callable[..., Any]] = {
     **{getattr(np, name): _casadi(name) for name in ("floor", "ceil", "sign", "hypot", "copysign", "expm1", "log1p")},
     **{getattr(np, f"arc{name}"): _casadi(f"a{name}") for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
 }
-"""NumPy's universal functions → what they do with two scalars."""
+"""NumPy's universal functions → the operation on scalars."""
 
 _STRUCTURAL = {
     *(np.concatenate, np.stack, np.hstack, np.vstack, np.column_stack, np.reshape, np.ravel, np.transpose, np.squeeze),
@@ -430,24 +401,18 @@ def _zeros_like(value: Any, **_: Any) -> Array:
 
 
 def _matrix(elements: Elements) -> ca.SX:
-    from robodyn_ros.engine.casadi import ca
-
     return ca.reshape(column([elements.T]), *elements.shape)
 
 
 def _solve(matrix: Any, right: Any) -> Any:
     """A⁻¹ b by CasADi's QR decomposition; b (n,) or (n, k)."""
-    from robodyn_ros.engine.casadi import ca
-
     return _solved(ca.solve, matrix, right)
 
 
 def _solved(solve: Callable[[ca.SX, ca.SX], ca.SX], matrix: Any, right: Any) -> Any:
-    from robodyn_ros.engine.casadi import ca
-
     given = elements_of(right)
-    found = ca.densify(solve(_matrix(elements_of(matrix)), _matrix(given.reshape(len(given), -1))))
-    return _wrapped(_scalars(ca.vec(found.T)).reshape(given.shape))
+    found = solve(_matrix(elements_of(matrix)), _matrix(given.reshape(len(given), -1)))
+    return TracedArray(traced(found).elements.reshape(given.shape))
 
 
 def solve_positive(matrix: Any, right: Any) -> Any:
@@ -464,8 +429,6 @@ def solve_symmetric(matrix: ca.SX, right: ca.SX) -> ca.SX:
     It goes from the last coordinate to the first, which suits a mass matrix: no zero between branches of a tree is
     lost, and the tips' part is known first (Featherstone, Rigid Body Dynamics Algorithms, section 6.5).
     """
-    from robodyn_ros.engine.casadi import ca
-
     n = matrix.shape[0]
     left, inverse, x = ca.SX(matrix), ca.SX.zeros(n), ca.SX(right)
     lower = ca.SX.eye(n)
@@ -522,6 +485,21 @@ def _eigh(matrix: Any, UPLO: str = "L") -> tuple[Any, Any]:
     return values, vectors
 
 
+_REDUCTIONS: dict[Any, np.ufunc] = {
+    np.sum: np.add,
+    np.prod: np.multiply,
+    np.min: np.minimum,
+    np.max: np.maximum,
+    np.any: np.logical_or,
+    np.all: np.logical_and,
+}
+"""NumPy's functions that reduce an array → the universal function of the reduction."""
+
+
+def _reduction(ufunc: np.ufunc, value: Any, axis: Any = None, **options: Any) -> Any:
+    return ufunc.reduce(value, axis=axis, **options)
+
+
 _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.where: _where,
     np.clip: _clip,
@@ -533,15 +511,10 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.zeros_like: _zeros_like,
     np.ones_like: lambda value, **_: np.ones(elements_of(value).shape),
     np.full_like: lambda value, fill, **_: fill + np.zeros(elements_of(value).shape),
-    np.sum: lambda value, axis=None, **options: np.add.reduce(value, axis=axis, **options),
-    np.prod: lambda value, axis=None, **options: np.multiply.reduce(value, axis=axis, **options),
-    np.min: lambda value, axis=None, **options: np.minimum.reduce(value, axis=axis, **options),
-    np.max: lambda value, axis=None, **options: np.maximum.reduce(value, axis=axis, **options),
-    np.any: lambda value, axis=None, **options: np.logical_or.reduce(value, axis=axis, **options),
-    np.all: lambda value, axis=None, **options: np.logical_and.reduce(value, axis=axis, **options),
     np.shape: lambda value: elements_of(value).shape,
     np.ndim: lambda value: elements_of(value).ndim,
     np.size: lambda value: elements_of(value).size,
+    **{function: partial(_reduction, ufunc) for function, ufunc in _REDUCTIONS.items()},
 }
 """NumPy's other functions → the same for traced arrays."""
 

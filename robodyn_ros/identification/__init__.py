@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from robodyn_ros.identification.estimation.payload import PayloadEstimate, estimate_payload
     from robodyn_ros.identification.estimation.result import Identification
     from robodyn_ros.identification.excitation import Excitation, excite
+    from robodyn_ros.identification.preparation import PreparedSamples, prepare
     from robodyn_ros.identification.recording import RecordedTrack, Recording, RecordingSource, read_recording
+    from robodyn_ros.identification.samples import Samples
     from robodyn_ros.identification.settings import ExcitationSettings, IdentificationSettings, SignalSettings
-    from robodyn_ros.identification.signals.prepare import PreparedSamples, prepare
-    from robodyn_ros.identification.signals.samples import Samples
 
 __all__ = [
     "Excitation",
@@ -57,7 +57,7 @@ __getattr__, __dir__ = shown(
         "excitation": ("Excitation", "excite"),
         "recording": ("RecordedTrack", "Recording", "RecordingSource", "read_recording"),
         "settings": ("ExcitationSettings", "IdentificationSettings", "SignalSettings"),
-        "signals.prepare": ("PreparedSamples", "prepare"),
-        "signals.samples": ("Samples",),
+        "preparation": ("PreparedSamples", "prepare"),
+        "samples": ("Samples",),
     },
 )

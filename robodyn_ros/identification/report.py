@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The report of an identification: its page, its tables and its pictures."""
+"""The report of an identification: its page, its tables, its pictures, and settings of the controller that follow."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ import csv
 import io
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
+from robodyn_ros.control.faults.consistency import position_scale
+from robodyn_ros.control.faults.settings import SafetySettings
 from robodyn_ros.document.blocks import (
     Block,
     DetailsBlock,
@@ -25,7 +28,7 @@ from robodyn_ros.document.blocks import (
     literal_table,
 )
 from robodyn_ros.identification.estimation.result import Identification, Parameter, Prediction, plot_efforts
-from robodyn_ros.identification.signals.prepare import PreparedSamples
+from robodyn_ros.identification.preparation import PreparedSamples
 
 PREDICTION = (
     "RMS of each joint's residual effort over the RMS of its effort, while the joint moves. For "
@@ -295,3 +298,44 @@ def sought(result: Identification) -> list[Parameter]:
     names = set(result.base.names)
     known = {one.name for one in result.parameters[: len(result.theta)]} - names
     return [one for one in result.parameters if one.name not in known]
+
+
+SIGMAS = 3.0
+"""Number of standard deviations of the residual that count as unknown friction, and of a delay's error [-]."""
+
+
+class StatedSetting(NamedTuple):
+    """A setting of the controller, estimated from recordings."""
+
+    name: str
+    default: float
+    value: float
+    unit: str
+    joint: str  # the joint with the greatest value; "" for all
+
+
+def stated_uncertainty(result: Identification, used: Sequence[PreparedSamples]) -> list[StatedSetting]:
+    """The settings ``position_noise``, ``velocity_delay`` and ``unknown_friction``, estimated from recordings.
+
+    The user must state the uncertainty that recordings do not show: a payload, a push, and errors of masses that only
+    other poses would show.
+
+    The noise is that of the noisiest joint. The delay is that of the efforts, with three standard errors. The friction
+    is three standard deviations of the residual effort in a motion that was not used, over the joint's effort limit.
+
+    Args:
+        result: the identification from them.
+        used: the recordings.
+    """
+    robot, defaults = result.robot, SafetySettings()
+    noise = np.max([one.noise for one in used], axis=0) / position_scale(robot)
+    delay = max(abs(one.delay) + SIGMAS * one.delay_error for one in used)
+    unseen = result.validation or result.cross_validation
+    left = np.nan_to_num(SIGMAS * unseen.rms / robot.effort_limit)
+    noisy, rough = robot.joint_names[int(noise.argmax())], robot.joint_names[int(left.argmax())]
+    found = [
+        ("position_noise", float(noise.max()), "rad", noisy),
+        ("velocity_delay", delay, "s", ""),
+        ("unknown_friction", float(left.max()), "", rough),
+    ]
+    return [StatedSetting(name, getattr(defaults, name), value, unit, joint) for name, value, unit, joint in found]

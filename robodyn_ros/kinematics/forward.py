@@ -18,21 +18,19 @@ point of the link with the link's axes.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.engine import Kernel, Program, digest
+from robodyn_ros.engine.casadi import ca
 from robodyn_ros.engine.states import as_states, refuse_non_finite
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.se3 import from_pose
-from robodyn_ros.kinematics.tree import build_tree, geometry
+from robodyn_ros.kinematics.tree import Tree, TreeNode, build_tree, geometry
 from robodyn_ros.robot import Link, Robot, as_robot
-from robodyn_ros.robot.pose import Array
-
-if TYPE_CHECKING:
-    import casadi as ca
+from robodyn_ros.robot.pose import Array, read_only
 
 Frame = Literal["aligned", "body", "space"]
 
@@ -80,7 +78,7 @@ class Kinematics:
         Args:
             link: its name.
             q: positions (n,) or (N, n) in [rad] or [m].
-            frame: ``aligned``, ``body`` or ``space``, as the head of this file defines them.
+            frame: ``aligned``, ``body`` or ``space``: the point and the axes of the twist.
             point: of the link, in its frame, (3,) in [m].
 
         Raises:
@@ -98,7 +96,7 @@ class Kinematics:
             link: its name.
             q: positions (n,) or (N, n) in [rad] or [m].
             qd: velocities, likewise, in [rad/s] or [m/s].
-            frame: ``aligned``, ``body`` or ``space``, as the head of this file defines them.
+            frame: ``aligned``, ``body`` or ``space``: the point and the axes of the twist.
             point: of the link, in its frame, (3,) in [m].
         """
         derivative: Array = self._at(f"rate_{frame}", link, point).call(q, qd)
@@ -127,10 +125,6 @@ class Kinematics:
         """
         return self.pose(link, q, self._com(link))[..., :3, 3]
 
-    def com_jacobian(self, link: str, q: ArrayLike, frame: Frame = "aligned") -> Array:
-        """The Jacobian at a link's centre of mass; shapes and errors as ``jacobian`` and ``com``."""
-        return self.jacobian(link, q, frame, self._com(link))
-
     def kernel(self, link: str, frame: Frame = "aligned") -> Kernel:
         """Return pose and Jacobian of a link with memory of their own, for loops that allocate nothing.
 
@@ -154,9 +148,6 @@ class Kinematics:
         n, tree, links = self.robot.n, self.tree, self.robot.links
 
         def build() -> tuple[list[ca.SX], list[ca.SX]]:
-            from robodyn_ros.engine.casadi import ca
-            from robodyn_ros.kinematics.expressions import placed
-
             q = ca.SX.sym("q", n)
             return [q, ca.SX.sym("none", 0)], [ca.vertcat(*(placed(tree, link, q).matrix for link in links))]
 
@@ -194,9 +185,6 @@ class Kinematics:
         n, tree = self.robot.n, self.tree
 
         def build() -> tuple[list[ca.SX], list[ca.SX]]:
-            from robodyn_ros.engine.casadi import ca
-            from robodyn_ros.kinematics.expressions import drift, geometric_jacobian, placed
-
             q, qd, point = ca.SX.sym("q", n), ca.SX.sym("qd", n), ca.SX.sym("point", 3)
             where = placed(tree, link, q, point)
             if kind == "drift":
@@ -210,3 +198,132 @@ class Kinematics:
         key = digest(*geometry(tree), link.body, from_pose(link.pose).tolist(), source=__name__)
         inputs = (("q", n), ("qd", n)) if kind else (("q", n),)
         return Program(f"kinematics_{quantity}", key, inputs, shapes, build)
+
+
+Z = read_only([0.0, 0.0, 1.0])
+"""The axis of every joint, in the frames of the tree."""
+
+
+class Transform:
+    """Pose of a node's frame in its parent's frame, as a function of the coordinates."""
+
+    def __init__(self, node: TreeNode, q: ca.SX) -> None:
+        s = node.body.ratio * q[node.body.coordinate] + node.body.offset
+        self._constant, self._turn = ca.SX(ca.DM(node.rotation)), ca.SX.eye(3)
+        self.offset = ca.SX(ca.DM(node.offset))
+        if node.prismatic:
+            self.offset += self._constant[:, 2] * s
+        else:
+            cosine, sine = ca.cos(s + node.turn), ca.sin(s + node.turn)
+            self._turn[0, 0] = self._turn[1, 1] = cosine
+            self._turn[1, 0], self._turn[0, 1] = sine, -sine
+
+    def up(self, v: ca.SX) -> ca.SX:
+        """Components in the parent's frame of vectors (3, k) given in the child's."""
+        return self._constant @ (self._turn @ v)
+
+    def after(self, rotation: ca.SX) -> ca.SX:
+        """The rotation (3, 3) of the child's frame for another rotation of the parent's."""
+        return (rotation @ self._constant) @ self._turn
+
+    def up_symmetric(self, matrix: ca.SX) -> ca.SX:
+        """R S Rᵀ of a symmetric matrix (3, 3): with w = cos (Sxx - Syy) - 2 sin Sxy the turn about z takes eight
+        multiplications, where two general products take twenty-four.
+        """
+        cosine, sine = self._turn[0, 0], self._turn[1, 0]
+        if not sine.is_zero():
+            w = cosine * (matrix[0, 0] - matrix[1, 1]) - 2 * (sine * matrix[0, 1])
+            xx, yy, xy = matrix[1, 1] + cosine * w, matrix[0, 0] - cosine * w, matrix[0, 1] + sine * w
+            side = self._turn[:2, :2] @ matrix[:2, 2]
+            matrix = ca.blockcat([[xx, xy, side[0]], [xy, yy, side[1]], [side[0], side[1], matrix[2, 2]]])
+        return ca.tril2symm(ca.tril(self._constant @ matrix @ self._constant.T))
+
+    def down(self, v: ca.SX) -> ca.SX:
+        """Components in the child's frame of vectors (3, k) given in the parent's."""
+        return self._turn.T @ (self._constant.T @ v)
+
+
+def joint_rate(node: TreeNode, rates: ca.SX) -> ca.SX:
+    """Rate of a node's joint from the rates (or accelerations) of the coordinates; they differ for a mimic joint."""
+    return node.body.ratio * rates[node.body.coordinate]
+
+
+class PlacedJoint(NamedTuple):
+    """A joint that moves a link, in the root link's frame."""
+
+    node: TreeNode
+    axis: ca.SX  # (3,)
+    origin: ca.SX  # (3,)
+
+
+class Placed(NamedTuple):
+    """A link's frame in the root link's."""
+
+    rotation: ca.SX  # (3, 3)
+    position: ca.SX  # (3,)
+    joints: list[PlacedJoint]  # those that move it, from the root on
+
+    @property
+    def matrix(self) -> ca.SX:
+        """As a homogeneous matrix (4, 4)."""
+        return ca.vertcat(ca.horzcat(self.rotation, self.position), ca.SX(ca.DM([[0, 0, 0, 1]])))
+
+
+def placed(tree: Tree, link: Link, q: ca.SX, point: ca.SX | None = None) -> Placed:
+    """The pose of a link, or of the frame at one of its points with the link's axes.
+
+    Args:
+        tree: of the arm.
+        link: of the arm.
+        q: coordinates (n,).
+        point: in the link's frame (3,) in [m]; its origin unless given.
+    """
+    chain = tree.chain(link.body)
+    pose = ca.SX(ca.DM(from_pose(link.pose)))
+    if point is not None:
+        pose = ca.horzcat(pose[:, :3], pose @ ca.vertcat(point, 1))
+    if chain:
+        pose = ca.SX(ca.DM(from_pose(chain[-1].frame.inverse()))) @ pose
+    rotation, position = ca.SX(ca.DM(tree.base)) if chain else ca.SX.eye(3), ca.SX.zeros(3)
+    joints = []
+    for node in chain:
+        transform = Transform(node, q)
+        position = position + rotation @ transform.offset
+        rotation = transform.after(rotation)
+        joints.append(PlacedJoint(node, rotation[:, 2], position))
+    return Placed(rotation @ pose[:3, :3], position + rotation @ pose[:3, 3], joints)
+
+
+def drift(where: Placed, qd: ca.SX) -> ca.SX:
+    """J̇ q̇ (6,) of a frame, in the root link's axes: its acceleration at zero joint accelerations.
+
+    Source: Craig, Introduction to Robotics, eq. 6.32 to 6.36.
+    """
+    omega, alpha, a, at = ca.SX.zeros(3), ca.SX.zeros(3), ca.SX.zeros(3), ca.SX.zeros(3)
+    for node, axis, origin in where.joints:
+        rate = joint_rate(node, qd) * axis
+        a += _relative_acceleration(origin - at, omega, alpha)
+        a, alpha = (a + 2 * ca.cross(omega, rate), alpha) if node.prismatic else (a, alpha + ca.cross(omega, rate))
+        omega, at = omega if node.prismatic else omega + rate, origin
+    return ca.vertcat(a + _relative_acceleration(where.position - at, omega, alpha), alpha)
+
+
+def _relative_acceleration(offset: ca.SX, omega: ca.SX, alpha: ca.SX) -> ca.SX:
+    """Acceleration of a point of a body relative to that of another one."""
+    return ca.cross(alpha, offset) + ca.cross(omega, ca.cross(omega, offset))
+
+
+def geometric_jacobian(where: Placed, q: ca.SX, frame: str = "aligned") -> ca.SX:
+    """J(q) (6, n) with [v; ω] = J q̇; see ``Kinematics.jacobian`` for the frames."""
+    rotation, position, joints = where
+    linear, angular = ca.SX(3, q.numel()), ca.SX(3, q.numel())
+    for node, axis, origin in joints:
+        k, ratio = node.body.coordinate, node.body.ratio
+        linear[:, k] += ratio * (axis if node.prismatic else ca.cross(axis, position - origin))
+        if not node.prismatic:
+            angular[:, k] += ratio * axis
+    if frame == "body":
+        linear, angular = rotation.T @ linear, rotation.T @ angular
+    elif frame == "space":
+        linear = linear + ca.skew(position) @ angular  # the velocity of the body's point at the root link's origin
+    return ca.vertcat(linear, angular)

@@ -12,6 +12,7 @@ coordinate. It chooses no frames and uses none of the compiled functions: the tw
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -84,25 +85,36 @@ def screws(robot: Robot, link: str) -> Screws:
         InputError: no such link.
     """
     found = robot.link(link)
-    chain: list[int] = []
-    index = found.body
-    while index >= 0:
-        chain.append(index)
-        index = robot.bodies[index].parent
-    chain.reverse()
+    bodies = [robot.bodies[index] for index in robot.chain(found.body)]
     pose, axes = Pose(), []
-    for index in chain:
-        body = robot.bodies[index]
+    for body in bodies:
         pose = pose @ body.placement
         turned = pose.rotation @ body.joint.axis
         turns = not body.joint.is_prismatic
         axes.append(np.concatenate([np.cross(pose.translation, turned), turned] if turns else [turned, np.zeros(3)]))
-    bodies = [robot.bodies[index] for index in chain]
     return Screws(
-        axes=read_only(np.reshape(axes, (len(chain), 6))),
+        axes=read_only(np.reshape(axes, (len(bodies), 6))),
         home=read_only(se3.from_pose(pose @ found.pose)),
         coordinates=tuple(body.coordinate for body in bodies),
         ratios=read_only([body.ratio for body in bodies]),
         offsets=read_only([body.offset for body in bodies]),
         n=robot.n,
     )
+
+
+PLANAR_TOLERANCE = 1e-9
+"""Greatest sine that counts as zero in the test for a planar arm."""
+
+
+def plane_normal(axes: Sequence[Array] | Array, tolerance: float = PLANAR_TOLERANCE) -> Array | None:
+    """Return the normal (3,) of the plane that an arm moves in; None if it moves in space, or does not turn.
+
+    Args:
+        axes: screws of its joints [v; ω], (k, 6).
+        tolerance: greatest sine that counts as zero.
+    """
+    turning = [axis[3:] for axis in axes if axis[3:].any()]
+    sliding = [axis[:3] for axis in axes if not axis[3:].any()]
+    if not turning or any(abs(turning[0] @ axis) >= tolerance for axis in sliding):
+        return None
+    return turning[0] if all(np.linalg.norm(np.cross(turning[0], axis)) < tolerance for axis in turning) else None

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import finite_array
 from robodyn_ros.kinematics import so3
+from robodyn_ros.kinematics.screws import plane_normal
 from robodyn_ros.kinematics.tree import build_tree
 from robodyn_ros.robot import Pose, Robot
 from robodyn_ros.robot.pose import Array
@@ -175,11 +176,7 @@ def _placed(robot: Robot, q: Array) -> list[SketchedBody]:
         parent = Pose() if body.parent < 0 else bodies[body.parent].frame
         zero = parent @ body.placement
         value = body.ratio * q[body.coordinate] + body.offset
-        if body.joint.is_prismatic:
-            moved = Pose(translation=value * body.joint.axis)
-        else:
-            moved = Pose(so3.exp(value * body.joint.axis))
-        frame = zero @ moved
+        frame = zero @ body.joint.motion(value)
         axis = zero.rotation @ body.joint.axis
         bodies.append(
             SketchedBody(
@@ -210,7 +207,10 @@ def _seen(frame: Pose, point: Array) -> Array:
 
 def _view(bodies: list[SketchedBody]) -> SketchView:
     """The plane that the arm moves in, with x or y to the right and z up; or a view from the side and above."""
-    normal = _normal(bodies)
+    none = np.zeros(3)
+    normal = plane_normal(
+        [np.hstack([body.axis, none] if body.slides else [none, body.axis]) for body in bodies], PARALLEL
+    )
     if normal is not None:
         upward = next(each for each in np.eye(3)[[2, 1]] if np.linalg.norm(np.cross(each, normal)) > 0.5)
         up = upward - (upward @ normal) * normal
@@ -218,15 +218,6 @@ def _view(bodies: list[SketchedBody]) -> SketchView:
         return SketchView(right if right[int(np.argmax(abs(right)))] > 0.0 else -right, up / np.linalg.norm(up), True)
     (ca, sa), (ce, se) = ((np.cos(angle), np.sin(angle)) for angle in (AZIMUTH, ELEVATION))
     return SketchView(np.array([-sa, ca, 0.0]), np.array([-se * ca, -se * sa, ce]), False)
-
-
-def _normal(bodies: list[SketchedBody]) -> Array | None:
-    """The normal of the plane that the arm moves in; None if it moves in space, or does not turn."""
-    turning = [body.axis for body in bodies if not body.slides]
-    sliding = [body.axis for body in bodies if body.slides]
-    if not turning or any(abs(turning[0] @ axis) >= PARALLEL for axis in sliding):
-        return None
-    return turning[0] if all(np.linalg.norm(np.cross(turning[0], axis)) < PARALLEL for axis in turning) else None
 
 
 def _fitted(view: SketchView, bodies: list[SketchedBody]) -> SketchView:

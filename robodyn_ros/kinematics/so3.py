@@ -47,20 +47,24 @@ def log(rotation: ArrayLike) -> Array:
 
 def quaternion(rotation: ArrayLike) -> Array:
     """The unit quaternion (w, x, y, z) of a rotation, w ≥ 0, (4,) or (N, 4)."""
-    return _quaternion(np.asarray(rotation, dtype=np.float64))
+    q = _scaled_quaternion(np.asarray(rotation, dtype=np.float64))
+    unit: Array = q / np.linalg.norm(q, axis=-1, keepdims=True)
+    return unit
 
 
 def rotation_vector(r: Array) -> Array:
     """:func:`log` of an array, which may have expressions: a control law that uses it can be traced."""
-    q = _quaternion(r)
+    q = _scaled_quaternion(r)
     w, v = q[..., 0], q[..., 1:]
     s = np.sqrt(np.sum(v**2, -1))
-    small = s < 1e-8  # then atan2(s, w) = s / w to rounding, and w = 1
-    factor = np.where(small, 2.0, 2.0 * np.arctan2(s, w) / np.where(small, 1.0, s))
-    return factor[..., None] * v
+    small = s < 1e-8 * w  # then atan2(s, w) = s / w to rounding
+    factor = np.where(small, 2.0 / np.maximum(w, s), 2.0 * np.arctan2(s, w) / np.where(small, 1.0, s))
+    vector: Array = factor[..., None] * v
+    return vector
 
 
-def _quaternion(r: Array) -> Array:
+def _scaled_quaternion(r: Array) -> Array:
+    """A positive multiple of the quaternion (w, x, y, z) with w ≥ 0, (…, 4)."""
     (a, b, c), (d, e, f), (g, h, i) = ([r[..., j, k] for k in range(3)] for j in range(3))
     outer = [  # 4 q qᵀ, linear in R: the column of the greatest diagonal element loses no digit
         [1 + a + e + i, h - f, c - g, d - b],
@@ -73,7 +77,6 @@ def _quaternion(r: Array) -> Array:
     for k in (1, 2, 3):
         greater = outer[k][k] > greatest
         q, greatest = np.where(greater[..., None], columns[k], q), np.maximum(outer[k][k], greatest)
-    q = q / np.sqrt(np.sum(q**2, -1))[..., None]
     upper: Array = np.where(q[..., :1] < 0.0, -q, q)
     return upper
 

@@ -23,13 +23,10 @@ from robodyn_ros.kinematics.forward import Kinematics
 from robodyn_ros.kinematics.inverse.planar import Branches, PlanarInverse
 from robodyn_ros.kinematics.inverse.solver import InverseKinematics, InverseSettings
 from robodyn_ros.kinematics.inverse.task import Task
-from robodyn_ros.kinematics.screws import Screws, screws
+from robodyn_ros.kinematics.screws import Screws, plane_normal, screws
 from robodyn_ros.robot import Pose
 from robodyn_ros.robot.configuration import ConfigurationSpace
 from robodyn_ros.robot.pose import Array
-
-PLANAR_TOLERANCE = 1e-9
-"""Greatest sine that counts as zero in the test for a planar arm."""
 
 
 class UnreachableError(RobodynError):
@@ -85,7 +82,7 @@ class ToolTarget:
         self._inverse = InverseKinematics(kinematics, link, settings or InverseSettings(choose="nearest", starts=20))
         self._space = ConfigurationSpace(kinematics.robot)
         found = screws(kinematics.robot, link)
-        self._normal = _normal(found)
+        self._normal = plane_normal(found.axes)
         self.task = task or _task(found, self._normal)
         self.slack = slack
         self._planar = None
@@ -143,17 +140,6 @@ class ToolTarget:
             raise UnreachableError(self._link, f"out of the plane of the arm by {beside:.3g} m")
         if tilt > self.slack[1]:
             raise UnreachableError(self._link, f"the tool would have to tilt out of the plane by {tilt:.3g} rad")
-
-
-def _normal(found: Screws) -> Array | None:
-    """Return the normal of the plane that the arm moves in, (3,), or None if it leaves every plane."""
-    turning = [axis[3:] for axis in found.axes if axis[3:].any()]
-    sliding = [axis[:3] for axis in found.axes if not axis[3:].any()]
-    if not turning:
-        return None
-    normal: Array = turning[0]
-    parallel = all(float(np.linalg.norm(np.cross(normal, axis))) < PLANAR_TOLERANCE for axis in turning)
-    return normal if parallel and all(abs(float(axis @ normal)) < PLANAR_TOLERANCE for axis in sliding) else None
 
 
 def _task(found: Screws, normal: Array | None) -> Task:

@@ -67,6 +67,10 @@ class Tree:
     base: Array
     n: int
 
+    def chain(self, node: int) -> list[TreeNode]:
+        """The nodes from the base to one, which is the last; empty for -1."""
+        return [] if node < 0 else [*self.chain(self.nodes[node].parent), self.nodes[node]]
+
 
 _trees: WeakKeyDictionary[Robot, Tree] = WeakKeyDictionary()
 

@@ -1,12 +1,18 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The workspace of a link, by sampling positions within the limits and by solving for orientations.
+"""The workspace of a link, and the manipulability of a pose.
 
+The workspace is found by sampling positions within the limits, and by solving for orientations.
 A point of the reachable workspace is reached in some orientation, one of the dexterous workspace in every orientation
 (Kumar and Waldron, The workspaces of a mechanical manipulator, ASME J. Mech. Design 103 (1981)); between the two is
 the ratio of orientations, the capability map of Zacharias, Borst and Hirzinger (IROS 2007). Sampling approaches the
 reachable set from within: every sampled point is reachable.
+
+The manipulability of a pose is that of its Jacobian J = U Σ Vᵀ. The velocities at unit joint rates fill an ellipsoid
+with the half axes σᵢ uᵢ, the forces at unit joint efforts one with the half axes uᵢ / σᵢ (Yoshikawa, Manipulability of
+robotic mechanisms, Int. J. Robotics Research 4 (1985); Siciliano et al., Robotics (2009), section 3.9). Rows in metres
+and rows in radians do not compare: choose rows of one kind, or weigh them by a length of the arm.
 """
 
 from __future__ import annotations
@@ -15,19 +21,17 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.spatial.transform import Rotation
 
+from robodyn_ros.checks import as_real
 from robodyn_ros.engine.states import as_states, refuse_non_finite
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import se3
 from robodyn_ros.kinematics.forward import Kinematics
 from robodyn_ros.kinematics.inverse.solver import InverseKinematics
 from robodyn_ros.kinematics.inverse.task import Task
-from robodyn_ros.kinematics.manipulability import manipulability
-from robodyn_ros.robot import Robot
+from robodyn_ros.robot.configuration import random_positions
 from robodyn_ros.robot.pose import Array
-
-SPAN = np.pi
-"""A joint without limits is sampled within ± this [rad] or [m] of 0."""
 
 
 class WorkspaceSamples(NamedTuple):
@@ -46,19 +50,6 @@ class Cells(NamedTuple):
     counts: NDArray[np.int64]  # samples in each (K,)
     best: NDArray[np.int64]  # index of the sample that the value comes from (K,)
     size: float  # edge of a cube [m]
-
-    @property
-    def volume(self) -> float:
-        """Volume of all cubes together [m³]."""
-        return len(self.centers) * self.size**3
-
-
-def random_positions(robot: Robot, count: int, seed: int = 1) -> Array:
-    """Return positions (count, n), uniform within the limits of each joint, or within ± ``SPAN`` without limits."""
-    lower = np.where(np.isfinite(robot.lower), robot.lower, -SPAN)
-    upper = np.where(np.isfinite(robot.upper), robot.upper, SPAN)
-    positions: Array = np.random.default_rng(seed).uniform(lower, np.maximum(lower, upper), (count, robot.n))
-    return positions
 
 
 def sample(
@@ -138,12 +129,89 @@ def dexterity(
 
 def random_rotations(count: int, seed: int = 1) -> Array:
     """Return rotations (count, 3, 3), all equally likely."""
-    u, a, b = np.random.default_rng(seed).uniform(size=(3, count))
-    (s1, c1), (s2, c2) = ((np.sin(2 * np.pi * x), np.cos(2 * np.pi * x)) for x in (a, b))
-    x, y, z, w = np.sqrt(1 - u) * s1, np.sqrt(1 - u) * c1, np.sqrt(u) * s2, np.sqrt(u) * c2
-    rows = [
-        [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-        [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-        [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
-    ]
-    return np.stack([np.stack(row, -1) for row in rows], -2)
+    rotations: Array = Rotation.random(count, random_state=seed).as_matrix()
+    return rotations
+
+
+LINEAR, ANGULAR = (0, 1, 2), (3, 4, 5)
+"""Rows of a geometric Jacobian."""
+
+SINGULAR = 1e-9
+"""A singular value below this ratio to the greatest counts as zero."""
+
+
+class Ellipsoid(NamedTuple):
+    """An ellipsoid by its half axes, longest first."""
+
+    axes: Array  # unit vectors as columns (m, m)
+    lengths: Array  # (m,); of a force ellipsoid inf if any force is held
+
+
+class Analysis(NamedTuple):
+    """Manipulability of a Jacobian (m, n)."""
+
+    singular_values: Array  # σ, greatest first, (min(m, n),)
+    rank: int
+    singular: bool  # rank < min(m, n)
+    manipulability: float  # √det(J Jᵀ), √det(Jᵀ J) if m > n: the product of the singular values (Yoshikawa)
+    condition: float  # σ_max / σ_min, from 1 to inf
+    isotropy: float  # σ_min / σ_max, from 0 (singular) to 1 (the same in every direction)
+    null_space: Array  # joint rates without motion of the tool, orthonormal columns (n, n - rank)
+    lost: Array  # directions in which the arm cannot go, orthonormal columns (m, m - rank)
+    velocity: Ellipsoid  # of unit joint rates
+    force: Ellipsoid  # of unit joint efforts
+
+
+def analyse(
+    jacobian: ArrayLike, rows: tuple[int, ...] | None = None, *, length: float = 1.0, tolerance: float = SINGULAR
+) -> Analysis:
+    """Return the singular values of a Jacobian, and the measures derived from them.
+
+    Args:
+        jacobian: (m, n), for instance of ``Kinematics.jacobian``.
+        rows: those that count, all unless given; ``LINEAR`` and ``ANGULAR`` of a geometric one, (0, 2, 4) in the plane
+            x-z.
+        length: weight of radians against metres [m]: multiplies the rows from 3 on of a geometric Jacobian (six
+            rows).
+        tolerance: see ``SINGULAR``.
+
+    Raises:
+        InputError: not a matrix of finite numbers, or no such row.
+    """
+    J = as_real("jacobian", jacobian, "a matrix")
+    if J.ndim != 2 or 0 in J.shape or not np.isfinite(J).all():
+        raise InputError("jacobian", f"must be a matrix of finite numbers, not of shape {J.shape}", jacobian)
+    if length != 1.0 and len(J) == 6:
+        J = J * np.array([1.0, 1.0, 1.0, length, length, length])[:, None]
+    if rows is not None:
+        if not rows or not set(rows) <= set(range(len(J))):
+            raise InputError("rows", f"must be among 0 … {len(J) - 1}, not {rows!r}", rows)
+        J = J[list(rows)]
+    m = len(J)
+    U, sigma, Vt = np.linalg.svd(J)
+    rank = int(np.count_nonzero(sigma > tolerance * sigma[0])) if sigma[0] > 0.0 else 0
+    least, greatest = (float(sigma[-1]), float(sigma[0])) if rank == len(sigma) else (0.0, float(sigma[0]))
+    lengths = np.zeros(m)
+    lengths[:rank] = sigma[:rank]
+    with np.errstate(divide="ignore"):
+        forces = 1.0 / lengths[::-1]
+    return Analysis(
+        singular_values=sigma,
+        rank=rank,
+        singular=rank < len(sigma),
+        manipulability=float(np.prod(sigma)) if rank == len(sigma) else 0.0,
+        condition=greatest / least if least > 0.0 else np.inf,
+        isotropy=least / greatest if greatest > 0.0 else 0.0,
+        null_space=Vt[rank:].T,
+        lost=U[:, rank:],
+        velocity=Ellipsoid(U, lengths),
+        force=Ellipsoid(U[:, ::-1], forces),
+    )
+
+
+def manipulability(jacobians: ArrayLike, rows: tuple[int, ...] | None = None) -> Array:
+    """Return Yoshikawa's measure of many Jacobians (N, m, n): the product of their singular values, (N,)."""
+    J = as_real("jacobians", jacobians, "matrices")
+    chosen = J if rows is None else J[..., list(rows), :]
+    product: Array = np.prod(np.linalg.svd(chosen, compute_uv=False), axis=-1)
+    return product

@@ -26,12 +26,11 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from robodyn_ros import create_dynamics
-from robodyn_ros.control.commissioning import Commissioning, CommissioningSettings
-from robodyn_ros.control.commissioning.findings import CommissionerSettings
-from robodyn_ros.control.commissioning.report import report, verdict
-from robodyn_ros.control.drive_compensation import CompensationSettings, DriveCompensation
+from robodyn_ros.control.commissioning.findings import CommissionerSettings, CommissioningSettings, report, verdict
+from robodyn_ros.control.commissioning.procedure import Commissioning
+from robodyn_ros.control.drives import CompensationSettings, DriveCompensation
 from robodyn_ros.document.html import html
-from robodyn_ros.document.markdown import markdown
+from robodyn_ros.document.latex import markdown
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.nodes.common.arm_parameters import (
     DESCRIPTION,

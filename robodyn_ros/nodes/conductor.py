@@ -4,10 +4,10 @@
 """The conductor node: lets a controller follow a trajectory, and records the motion of the arm.
 
 :meth:`ConductorNode._script` has all steps in order. It waits until states and commands flow, sends the trajectory with
-a start a little later, and saves a :class:`~robodyn_ros.control.run_record.RunRecord` after the motion. Before and
-after, the simulator is paused for a moment: while no message is on its way, the number of commands that the controller
-has sent can be compared with the number that the simulator has received, and the trajectory arrives in time even on a
-busy machine. Faults that the nodes report during the motion are part of the record.
+a start a little later, and saves a ``RunRecord`` after the motion. Before and after, the simulator is paused for a
+moment: while no message is on its way, the number of commands that the controller has sent can be compared with the
+number that the simulator has received, and the trajectory arrives in time even on a busy machine. Faults that the nodes
+report during the motion are part of the record.
 
 Progress goes to stdout, one JSON object a line: ``{"time": 1.25, "error": [0.001, 0.02, 0.01]}``, the trajectory's time
 [s] and reference minus position [rad] or [m].
@@ -31,8 +31,7 @@ from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory
 
 from robodyn_ros.control.motion.point_to_point import rest_to_rest
-from robodyn_ros.control.motion.trajectory import Trajectory
-from robodyn_ros.control.run_record import RunRecord
+from robodyn_ros.control.motion.trajectory import RunRecord, Trajectory
 from robodyn_ros.errors import ConfigurationError, InputError, NotReadyError, RobodynError
 from robodyn_ros.nodes.common.client_library import RELIABLE
 from robodyn_ros.nodes.common.diagnostics import ExceptionGuard

@@ -11,7 +11,7 @@ from __future__ import annotations
 from rclpy.node import Node
 from visualization_msgs.msg import Marker, MarkerArray
 
-from robodyn_ros.errors import ConfigurationError, RobodynError
+from robodyn_ros.errors import ConfigurationError, RobodynError, is_it
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.nodes.common.arm_parameters import ANY, DescriptionSource, declare_description, declare_tool
 from robodyn_ros.nodes.common.client_library import RELIABLE, say_awaited, steady_timer
@@ -23,12 +23,9 @@ from robodyn_ros.nodes.common.parameters import NodeParameters, declare, mention
 from robodyn_ros.nodes.common.watch import PoseWatch, ToolWatch, Watch
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.suggestions import is_it
 from robodyn_ros.view import LAYERS, Overlay
-from robodyn_ros.view.marks import triad
+from robodyn_ros.view.marks import TOOL_LAYERS, Shape, read_shapes, triad
 from robodyn_ros.view.overlay import SKELETON
-from robodyn_ros.view.shapes import Shape, read_shapes
-from robodyn_ros.view.tool_marks import TOOL_LAYERS
 
 GHOST = "reference"
 """The layer that shows the arm at its reference."""

@@ -5,7 +5,7 @@
 
 :meth:`TeacherNode._script` has all steps in order. It switches the controller to a law for that, records until a line
 on stdin or Ctrl-C ends it, and always switches the controller back to its former law. The recording is a table that
-:mod:`robodyn_ros.identification.recording.csv` reads.
+:mod:`robodyn_ros.identification.recording.recording` reads.
 
 Progress goes to stdout, one JSON object a line: ``{"stage": "recording"}`` and ``{"states": 1234}``.
 """

@@ -21,9 +21,8 @@ from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import finite_array
 from robodyn_ros.control.motion.trajectory import Trajectory
-from robodyn_ros.errors import InputError
+from robodyn_ros.errors import InputError, is_it
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.suggestions import is_it
 
 if TYPE_CHECKING:
     import casadi as ca

@@ -27,12 +27,12 @@ from numpy.typing import ArrayLike
 from robodyn_ros.checks import finite_array
 from robodyn_ros.engine.casadi import ca
 from robodyn_ros.errors import InputError
-from robodyn_ros.kinematics.expressions import placed
+from robodyn_ros.files import YamlError, read_yaml
+from robodyn_ros.kinematics.forward import placed
 from robodyn_ros.kinematics.tree import build_tree
 from robodyn_ros.robot import Pose, Robot
 from robodyn_ros.robot.description import read_document
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.yaml_files import YamlError, read_yaml
 
 RADIUS = 0.05
 """Radius of a body without a known shape [m]."""

@@ -153,8 +153,8 @@ class Plan:
 
 def points_of(motion: Trajectory) -> tuple[Array, Array, Array, Array, Array]:
     """Times (K,), positions, velocities, accelerations and efforts (K, n) of a trajectory that has them all."""
-    assert motion.velocities is not None and motion.accelerations is not None and motion.planned is not None
-    return motion.times, motion.positions, motion.velocities, motion.accelerations, motion.planned.efforts
+    assert motion.velocities is not None and motion.accelerations is not None and motion.efforts is not None
+    return motion.times, motion.positions, motion.velocities, motion.accelerations, motion.efforts
 
 
 def _plain(value: Any) -> Any:

@@ -17,16 +17,15 @@ from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.engine.casadi import ca
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import Kinematics, se3
-from robodyn_ros.kinematics.expressions import placed
+from robodyn_ros.kinematics.forward import placed
 from robodyn_ros.kinematics.inverse.task import Task
 from robodyn_ros.kinematics.target import ToolTarget
 from robodyn_ros.kinematics.tree import Tree, build_tree
-from robodyn_ros.kinematics.workspace import random_positions
 from robodyn_ros.planning.cost import Cost, MinimumTime
 from robodyn_ros.planning.ddp.passes import require_expressions
 from robodyn_ros.planning.obstacles import Capsule, Clearance, Obstacle, capsules
 from robodyn_ros.robot import Pose, Robot
-from robodyn_ros.robot.configuration import ConfigurationSpace
+from robodyn_ros.robot.configuration import ConfigurationSpace, random_positions
 from robodyn_ros.robot.pose import Array, read_only
 
 SHARE = 0.9

@@ -163,7 +163,7 @@ def verify(problem: Problem, trajectory: Trajectory, stops: list[int], tolerance
     """
     times, interval = _instants(trajectory.times)
     q, qd, qdd = trajectory.samples(times)
-    velocities, planned = trajectory.velocities, trajectory.planned
+    velocities, planned = trajectory.velocities, trajectory.efforts
     assert velocities is not None and planned is not None
     effort = problem.model.efforts(q, qd, qdd)
     limits, names, units = problem.bounds, problem.joints, JointUnits.of(problem.dynamics.robot)
@@ -174,10 +174,10 @@ def verify(problem: Problem, trajectory: Trajectory, stops: list[int], tolerance
         *_above("velocity limit", qd, limits.velocity, names, units.velocity),
         *_above("acceleration limit", qdd, limits.acceleration, names, units.acceleration),
         *_above("jerk limit", jerks(problem, times, qdd), limits.jerk, names, units.jerk),
-        *_above("effort limit", planned.efforts, limits.effort, names, units.effort),
+        *_above("effort limit", planned, limits.effort, names, units.effort),
     ]
     scale = np.where(np.isfinite(limits.effort), limits.effort, np.maximum(np.abs(effort).max(axis=0), 1e-9))
-    planned_effort = np.column_stack([np.interp(times, trajectory.times, column) for column in planned.efforts.T])
+    planned_effort = np.column_stack([np.interp(times, trajectory.times, column) for column in planned.T])
     error = np.abs(effort - planned_effort)
     found += _beyond("equation of motion", error, tolerance * scale, names, units.effort)
     errors = np.zeros(len(trajectory.times) - 1)
@@ -315,8 +315,8 @@ def cost_of(problem: Problem, motion: Trajectory) -> float:
     at = Point(*[ca.SX.sym(name, size) for name, size in zip(Point._fields, (n, n, n, n, 2 * n), strict=True)])
     costs = (problem.cost.running(at), problem.cost.final(at))
     running, final = (ca.Function("cost", list(at), [ca.SX(cost)]) for cost in costs)
-    assert motion.velocities is not None and motion.accelerations is not None and motion.planned is not None
-    parts = [motion.positions, motion.velocities, motion.accelerations, motion.planned.efforts]
+    assert motion.velocities is not None and motion.accelerations is not None and motion.efforts is not None
+    parts = [motion.positions, motion.velocities, motion.accelerations, motion.efforts]
     columns = [part.T for part in (*parts, problem.cost.reference(motion.times, n))]
     values = np.array(running(*columns)).ravel()
     return float(np.trapezoid(values, motion.times)) + float(final(*(column[:, -1] for column in columns)))

@@ -5,8 +5,8 @@
 
 Each step has one file: :mod:`~robodyn_ros.robot.description` reads the XML (:mod:`~robodyn_ros.robot.xacro` and
 :mod:`~robodyn_ros.robot.mjcf` convert other formats to URDF), :mod:`~robodyn_ros.robot.urdf` makes links and joints of
-it, :mod:`~robodyn_ros.robot.tree` orders them into the bodies of a :class:`Robot` (:mod:`~robodyn_ros.robot.robot`),
-and :mod:`~robodyn_ros.robot.checks` refuses bodies and arms that cannot exist. :mod:`~robodyn_ros.robot.reduction`
+it, and :mod:`~robodyn_ros.robot.tree` orders them into the bodies of a :class:`Robot`
+(:mod:`~robodyn_ros.robot.robot`) and refuses bodies and arms that cannot exist. :mod:`~robodyn_ros.robot.reduction`
 locks some of its joints.
 """
 

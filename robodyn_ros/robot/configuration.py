@@ -22,6 +22,9 @@ from robodyn_ros.robot.robot import Robot
 
 TURN = 2.0 * np.pi
 
+SPAN = np.pi
+"""Random positions of a joint without limits lie within ± this [rad] or [m] of 0."""
+
 
 class ConfigurationSpace:
     """The configuration space of one arm.
@@ -127,3 +130,11 @@ class ConfigurationSpace:
                 turns = min(max(round((wanted[joint] - position) / TURN), least), most)
                 found[joint] = position + TURN * turns
         return found
+
+
+def random_positions(robot: Robot, count: int, seed: int = 1) -> Array:
+    """Return positions (count, n), uniform within the limits of each joint, or within ± ``SPAN`` without limits."""
+    lower = np.where(np.isfinite(robot.lower), robot.lower, -SPAN)
+    upper = np.where(np.isfinite(robot.upper), robot.upper, SPAN)
+    positions: Array = np.random.default_rng(seed).uniform(lower, np.maximum(lower, upper), (count, robot.n))
+    return positions

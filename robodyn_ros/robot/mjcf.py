@@ -8,8 +8,9 @@ shapes. The compiled model is written as a URDF. Positions q are the same in bot
 of the motors' rotors; it becomes an attribute ``armature`` of ``<dynamics>``.
 
 A URDF can hold a tree of joints only. Other constraints and forces in MuJoCo (closed loops, tendons, springs, air) are
-listed in tags ``<constraint>``; :func:`~robodyn_ros.robot.load_robot` refuses them unless its settings ignore them. A
-URDF has no place for gravity, which the caller gives elsewhere; it is in a tag ``<remark>``, and becomes a warning.
+listed in tags ``<constraint>``; :func:`~robodyn_ros.robot.load_robot` refuses them unless it accepts ``closed_loops``.
+A URDF has no place for gravity either, which is a parameter of the dynamics; it is in a tag ``<remark>`` and becomes a
+warning.
 
 The kinematics is MuJoCo's (documentation, "Computation", and ``mj_kinematics`` in its engine_core_smooth.c).
 """
@@ -271,11 +272,14 @@ class _Writer:
                 yield f"option {name!r}", f"lets air or water resist the motion ({value:g})"
 
     def _remarks(self) -> Iterator[tuple[str, str]]:
-        """Name and content of each element that the caller gives elsewhere."""
+        """Name and content of each element that is no part of the arm."""
         own, usual = self._model.opt.gravity, self._mj.MjOption().gravity  # MuJoCo's default is that of this package
         if not np.array_equal(own, usual):
             vector = " ".join(f"{value:g}" for value in own)
-            yield "option 'gravity'", f"is {vector} m/s² and not a part of the arm: say it where gravity is asked for"
+            yield (
+                "option 'gravity'",
+                f"is {vector} m/s², which a URDF cannot hold: pass it to the dynamics",
+            )
 
     def _has(self, array: str, index: int) -> bool:
         """True if an array of the model, which older versions of MuJoCo may not have, is not zero at an index."""

@@ -19,13 +19,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.errors import InputError
-from robodyn_ros.robot.description import read_document
+from robodyn_ros.errors import InputError, is_it
+from robodyn_ros.robot.description import UrdfEditor, read_document
 from robodyn_ros.robot.pose import Array, Pose, read_only
 from robodyn_ros.robot.robot import Inertial, Joint, Robot
 from robodyn_ros.robot.tree import build_robot
-from robodyn_ros.robot.urdf_editor import UrdfEditor
-from robodyn_ros.suggestions import is_it
 
 
 def reduced(robot: Robot, locked: Mapping[str, float]) -> Robot:
@@ -37,13 +35,9 @@ def reduced(robot: Robot, locked: Mapping[str, float]) -> Robot:
 
     Raises:
         InputError: there is no such joint, it mimics another, its position is no finite number, or no joint is left.
-        RobotDescriptionError: what is left cannot move, for want of masses.
+        RobotDescriptionError: the rest cannot move, because masses are missing.
     """
-    joints = LockedJoints(robot, [name for name in robot.joint_names if name not in locked])
-    for name in locked:
-        if name not in joints.names:
-            raise InputError("locked", f"{_unknown(robot, name)}", name)
-    return joints.robot([locked[name] for name in joints.names])
+    return chosen_joints(robot, None, locked).robot
 
 
 class ChosenJoints(NamedTuple):
@@ -150,10 +144,7 @@ class LockedJoints:
     @cached_property
     def middle(self) -> Array:
         """The middle of each locked joint's range, or 0 where it has none, (k,) in [rad] or [m]."""
-        joints = [self._joints[name] for name in self.names]
-        lower, upper = np.array([[joint.lower, joint.upper] for joint in joints]).reshape(-1, 2).T
-        known = np.isfinite(lower) & np.isfinite(upper)
-        return read_only(0.5 * np.where(known, lower, 0.0) + 0.5 * np.where(known, upper, 0.0))
+        return read_only([self._joints[name].middle for name in self.names])
 
     def robot(self, positions: ArrayLike) -> Robot:
         """Return the robot with the joints locked.
@@ -163,7 +154,7 @@ class LockedJoints:
 
         Raises:
             InputError: they are not k finite numbers.
-            RobotDescriptionError: what is left cannot move, for want of masses.
+            RobotDescriptionError: the rest cannot move, because masses are missing.
         """
         whole, fixed = self.whole, self._fixed(positions)
         joints = [fixed.get(joint.name, joint) for joint in self._ordered]
@@ -229,7 +220,7 @@ class LockedJoints:
             leader = self.whole.joint_names[body.coordinate]
             if leader in given:
                 joint = body.joint
-                moved = joint.origin @ _motion(joint, body.ratio * given[leader] + body.offset)
+                moved = joint.origin @ joint.motion(body.ratio * given[leader] + body.offset)
                 found[joint.name] = replace(joint, type="fixed", origin=moved, mimic=None)
         return found
 
@@ -238,10 +229,7 @@ class LockedJoints:
         whole = self.whole
         for body in whole.bodies:
             if whole.joint_names[body.coordinate] not in self.names:
-                parent = body.parent
-                while parent >= 0:
-                    yield whole.joint_names[whole.bodies[parent].coordinate]
-                    parent = whole.bodies[parent].parent
+                yield from (whole.joint_names[whole.bodies[index].coordinate] for index in whole.chain(body.parent))
 
 
 def _unknown(robot: Robot, name: str) -> str:
@@ -252,16 +240,6 @@ def _unknown(robot: Robot, name: str) -> str:
     return (
         f"{name!r} is not in the robot; its joints are {', '.join(robot.joint_names)}{is_it(name, robot.joint_names)}"
     )
-
-
-def _motion(joint: Joint, position: float) -> Pose:
-    """The pose of the child link's frame in the joint's frame."""
-    if joint.is_prismatic:
-        return Pose(translation=read_only(position * joint.axis))
-    x, y, z = joint.axis
-    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    # Rodrigues' formula: Lynch and Park, Modern Robotics (2017), eq. 3.51.
-    return Pose(read_only(np.eye(3) + np.sin(position) * cross + (1.0 - np.cos(position)) * cross @ cross))
 
 
 def _edited(urdf: str, fixed: Iterable[Joint]) -> str:

@@ -8,16 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
 from robodyn_ros.document.blocks import Block, literal_table, literal_text
-from robodyn_ros.document.summary import Summarised
-from robodyn_ros.errors import InputError, Place, RobotDescriptionError
-from robodyn_ros.robot.description import Finding
+from robodyn_ros.document.html import Summarised
+from robodyn_ros.errors import InputError, Place, RobotDescriptionError, is_it
 from robodyn_ros.robot.pose import Array, Pose, read_only
-from robodyn_ros.suggestions import is_it
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,6 +140,22 @@ class Joint(Summarised):
         known = {name: getattr(self, name) for name in powers if np.isfinite(getattr(self, name))}
         return [f"{name} {value:.4g} {unit}/s{powers[name]}" for name, value in known.items()]
 
+    def motion(self, position: float) -> Pose:
+        """Pose of the child link's frame in the joint frame at a position [rad] or [m].
+
+        Source: Rodrigues' formula, Lynch and Park, Modern Robotics (2017), eq. 3.51.
+        """
+        if self.is_prismatic:
+            return Pose(translation=read_only(position * self.axis))
+        x, y, z = self.axis
+        K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+        return Pose(read_only(np.eye(3) + np.sin(position) * K + (1.0 - np.cos(position)) * K @ K))
+
+    @property
+    def middle(self) -> float:
+        """The middle of its range, or 0 where it has none [x]."""
+        return 0.5 * self.lower + 0.5 * self.upper if np.isfinite([self.lower, self.upper]).all() else 0.0
+
     @property
     def is_prismatic(self) -> bool:
         """True if the joint slides; every other movable joint turns."""
@@ -156,6 +170,15 @@ class Joint(Summarised):
     def effort_unit(self) -> str:
         """``N`` or ``N·m``."""
         return "N" if self.is_prismatic else "N·m"
+
+
+class Finding(NamedTuple):
+    """Something in a URDF that is wrong or suspicious."""
+
+    severity: Literal["error", "warning", "note"]
+    element: str  # as in the file, for example ``joint 'shoulder'``
+    line: int | None  # in the file, from 1
+    text: str  # the problem and the remedy
 
 
 @dataclass(frozen=True, eq=False)
@@ -338,6 +361,14 @@ class Robot(Summarised):
                 place = self.places.get(finding.element)
                 texts.append(("" if place is None else f"{place}: ") + f"{finding.element}: {finding.text}")
         return tuple(texts)
+
+    def chain(self, body: int) -> list[int]:
+        """Indices of the bodies from the base to a body, which is the last one; empty for -1."""
+        found: list[int] = []
+        while body >= 0:
+            found.insert(0, body)
+            body = self.bodies[body].parent
+        return found
 
     def link(self, name: str, given_as: str = "link") -> Link:
         """The link of a name.

@@ -1,7 +1,14 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Links and joints → the tree of moving bodies, which is the robot."""
+"""Links and joints → the tree of moving bodies, which is the robot; bodies and arms that cannot exist are refused.
+
+A rigid body of mass m ≥ 0 has a rotational inertia about its centre of mass whose principal moments are ≥ 0 and obey
+the triangle inequality, I₁ + I₂ ≥ I₃, because each I is a sum of squares over the body: I₁ = ∫ y² + z² dm
+(Lynch and Park, Modern Robotics, section 8.2.1). Equality is a flat plate, (0, I, I) a thin rod, zeros a point mass.
+Textbooks use all three idealisations, and all are accepted. Rotational inertia without mass is accepted too, because
+robots in use have it (a gear's rotor, the feet of a walking robot).
+"""
 
 from __future__ import annotations
 
@@ -10,8 +17,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from robodyn_ros.errors import RobotDescriptionError
-from robodyn_ros.robot.checks import check_finite
-from robodyn_ros.robot.pose import Pose
+from robodyn_ros.robot.pose import Array, Pose, read_only
 from robodyn_ros.robot.robot import Body, Inertial, Joint, Link, Robot
 
 
@@ -151,3 +157,200 @@ def _leader(joint: Joint, joints: Mapping[str, Joint]) -> tuple[Joint, float, fl
     if not np.isfinite([ratio, offset]).all():
         raise RobotDescriptionError(title, "its mimic multipliers grow beyond all numbers")
     return joint, ratio, offset
+
+
+NOISE = 1e-12
+"""Inertia per kilogram that counts as zero [m²]: that of a body a micrometre across. Exporters write 1e-35."""
+
+ROUNDING = 1e-2
+"""Greatest violation of the rules that an inertia may have, relative to its greatest moment.
+
+URDFs carry rounded numbers. A plate with moments (0.5006, 0.5046, 1.0052), rounded to three digits, reads (0.501,
+0.505, 1.01), which breaks the triangle inequality by 0.4 %; three digits can break it by 0.6 % at most. Mistakes break
+it by more: in the URDFs of Gepetto/example-robot-data, one inertia breaks it by 0.18 %, all others by 2.1 % and more.
+"""
+
+EXACT = 1e-12
+"""Greatest negative value of a moment whose exact value is zero, relative to the greatest moment."""
+
+INSIDE = 1e-6
+"""Least eigenvalue of a repaired Σ, relative to the greatest. MuJoCo and other programs have no tolerance for
+rounding."""
+
+SINGULAR = 1e-10
+"""Relative size below which the inertia that a joint moves counts as zero.
+
+A point mass on a joint's axis has a relative inertia of 1e-32 with exact numbers, and of 1e-11 where a right angle is
+written as 1.5708. A 1 mm tool on a 30 m gantry, which is real, has 1e-9.
+"""
+
+_OVERFLOW = "its masses and lengths multiply to something beyond the range of numbers"
+
+PICTURES = (
+    "no moving link has a mass: this URDF is for pictures. Poses, inverse kinematics, workspace and viewer work with "
+    "it; dynamics needs an <inertial> with mass, centre of mass and inertia in each link that moves"
+)
+"""Message for a URDF that describes geometry only."""
+
+_POSES = (0.7, 1.3, 2.9)
+"""Seeds of the poses at which the mass matrix is evaluated; their values do not matter."""
+
+
+def check_inertial(title: str, inertial: Inertial) -> None:
+    """Check that a link's own inertial is physically possible.
+
+    Raises:
+        RobotDescriptionError: it is not; the message starts with the title.
+    """
+    mass, inertia = inertial.mass, inertial.inertia
+    if mass < 0.0:
+        raise RobotDescriptionError(title, f"mass {mass:g} kg is negative")
+    greatest = np.abs(inertia).max()
+    noise = NOISE * mass
+    if greatest <= noise:
+        return
+    names = ("ixx", "iyy", "izz")
+    for name, moment in zip(names, np.diag(inertia), strict=True):
+        if moment < -max(noise, EXACT * greatest):  # rounding cannot make a positive number negative
+            raise RobotDescriptionError(title, f"{name} = {moment:g} kg m² is negative, which is physically impossible")
+    moments = np.linalg.eigvalsh(inertia / greatest)
+    tolerance = ROUNDING * moments[2]
+    listed = ", ".join(f"{moment:g}" for moment in moments * greatest)
+    if moments[0] * greatest < -max(noise, tolerance * greatest):
+        raise RobotDescriptionError(
+            title, f"inertia is not positive definite: its principal moments are {listed} kg m²"
+        )
+    if moments[0] + moments[1] < moments[2] - tolerance:
+        raise RobotDescriptionError(
+            title,
+            f"inertia breaks the triangle inequality, which is physically impossible: of its principal moments "
+            f"{listed} kg m², the greatest exceeds the sum of the others",
+        )
+
+
+def nearest_possible(inertial: Inertial) -> Inertial:
+    """The nearest mass distribution that a body can have; the centre of mass stays.
+
+    About the centre of mass the pseudo-inertia is P = [[Σ, 0], [0, m]] with Σ = ½ tr(I) 1 − I, and a body exists
+    exactly if P is positive semidefinite (Wensing, Kim and Slotine, IEEE RA-L 3(1), 2018, section III). The nearest
+    such matrix in the Frobenius norm has the same eigenvectors, and zero replaces each negative eigenvalue (Higham,
+    Computing a nearest symmetric positive semidefinite matrix, Linear Algebra and its Applications 103, 1988, theorem
+    2.1). Here ``INSIDE`` times the greatest eigenvalue replaces zero, so that rounding cannot make the body impossible.
+    """
+    inertia = inertial.inertia
+    values, vectors = np.linalg.eigh(0.5 * np.trace(inertia) * np.eye(3) - inertia)
+    second = (vectors * np.maximum(values, INSIDE * max(values[2], 0.0))) @ vectors.T
+    possible = np.trace(second) * np.eye(3) - second
+    return Inertial(max(inertial.mass, 0.0), inertial.com, read_only(0.5 * (possible + possible.T)))
+
+
+def check_finite(robot: Robot) -> None:
+    """Check that products of the lengths and masses, which are finite, are finite too.
+
+    Raises:
+        RobotDescriptionError: one is not; the message names the link.
+    """
+    for link in robot.links:
+        own = link.inertial or Inertial()
+        _finite(f"link {link.name!r}", link.pose.translation, own.com, own.inertia)
+    for body in robot.bodies:
+        _finite(f"link {body.name!r}", body.placement.translation, body.inertial.com, body.inertial.inertia)
+
+
+def _finite(title: str, *arrays: Array) -> None:
+    if not all(np.isfinite(array).all() for array in arrays):
+        raise RobotDescriptionError(title, _OVERFLOW)
+
+
+def check_moves_inertia(robot: Robot) -> None:
+    """Check that every motion of the joints moves some inertia, so that the mass matrix can be inverted.
+
+    det M(q) is analytic in q. If it is zero at a random pose, it is (almost surely) zero at all poses.
+
+    Raises:
+        RobotDescriptionError: no body has a mass; a joint, or a combination of joints, moves no inertia, or a negative
+            one; the message names the joints and the remedy.
+    """
+    if not any(body.inertial.mass or body.inertial.inertia.any() for body in robot.bodies):
+        raise robot.description_error(f"robot {robot.name!r}", PICTURES)
+    found = []
+    for seed in _POSES:
+        with np.errstate(all="ignore"):  # an overflow gives inf or nan
+            found.append(_least_inertia(robot, np.sin(seed * np.arange(1, robot.n + 1))))
+        if np.isnan(found[-1][0]):
+            raise RobotDescriptionError(f"robot {robot.name!r}", _OVERFLOW)
+        if found[-1][0] > SINGULAR:
+            return
+    _, joints = max(found, key=lambda pair: pair[0])
+    names = [robot.joint_names[i] for i in joints]
+    if len(names) == 1:
+        raise robot.description_error(
+            f"joint {names[0]!r}",
+            "moves no inertia: the links beyond it have no mass, or it all lies on the axis; give them an <inertial>, "
+            "or lock the joint",
+        )
+    raise robot.description_error(
+        f"joints {', '.join(map(repr, names))}",
+        "can move against each other without moving any inertia, or a negative one: links between them have no mass, "
+        "or an impossible inertia; give them an <inertial>, or lock one of the joints",
+    )
+
+
+def _least_inertia(robot: Robot, q: Array) -> tuple[float, tuple[int, ...]]:
+    """The least relative inertia of any motion at pose q, and the indices of the joints that take part in it.
+
+    An inertia above ``SINGULAR`` gives infinity and no joints; an overflow gives NaN and no joints.
+    """
+    M, bound = _mass_matrix(robot, q)
+    if not np.isfinite(M).all() or not np.isfinite(bound).all():
+        return np.nan, ()
+    diagonal = np.diag(M) / np.where(bound > 0.0, bound, 1.0)
+    weakest = int(np.argmin(diagonal))
+    if diagonal[weakest] <= SINGULAR:
+        return float(diagonal[weakest]), (weakest,)
+    scale = np.sqrt(np.diag(M))
+    relative = M / np.outer(scale, scale)
+    try:  # eigenvalues take a hundred times as long, and only the error needs them
+        np.linalg.cholesky(relative - SINGULAR * np.eye(robot.n))
+    except np.linalg.LinAlgError:
+        values, vectors = np.linalg.eigh(relative)
+        return float(values[0]), tuple(int(i) for i in np.flatnonzero(np.abs(vectors[:, 0]) > 0.1))
+    return np.inf, ()
+
+
+def _mass_matrix(robot: Robot, q: Array) -> tuple[Array, Array]:
+    """M(q) (n, n), and a bound on its diagonal (n,), as if all mass were an arm's length away from each axis.
+
+    M = Σ m Jvᵀ Jv + Jωᵀ I Jω over the bodies (any textbook). It is written here because robot/ knows no plugins.
+    """
+    bodies, count = robot.bodies, len(robot.bodies)
+    poses: list[Pose] = []
+    carries = np.zeros((count, count))  # 1 where the joint in the column carries the body in the row
+    ratios = np.zeros((count, robot.n))
+    axes, origins = np.empty((2, count, 3))
+    for k, body in enumerate(bodies):
+        pose = body.placement if body.parent < 0 else poses[body.parent] @ body.placement
+        poses.append(pose @ body.joint.motion(body.ratio * q[body.coordinate] + body.offset))
+        axes[k], origins[k] = pose.rotation @ body.joint.axis, pose.translation
+        if body.parent >= 0:
+            carries[k] = carries[body.parent]
+        carries[k, k] = 1.0
+        ratios[k, body.coordinate] = body.ratio
+    seen = [body.inertial.seen_from(pose) for body, pose in zip(bodies, poses, strict=True)]
+    centres = np.array([inertial.com for inertial in seen])
+    inertias = np.array([inertial.inertia for inertial in seen])
+    masses = np.array([inertial.mass for inertial in seen])
+    size = np.linalg.norm(np.ptp(np.concatenate([[pose.translation for pose in poses], centres]), axis=0))
+    slides = np.array([body.joint.is_prismatic for body in bodies])
+    arms = np.where(slides[:, None], axes, np.cross(axes, centres[:, None] - origins))  # (body, joint, 3)
+    linear = np.einsum("bj,bjx,jn->bxn", carries, arms, ratios, optimize=True)
+    angular = np.einsum("bj,jx,jn->bxn", carries * ~slides, axes, ratios, optimize=True)
+
+    def gathered(a: Array, b: Array) -> Array:
+        product: Array = a.reshape(3 * count, -1).T @ b.reshape(3 * count, -1)
+        return product
+
+    M = gathered(linear, masses[:, None, None] * linear) + gathered(angular, inertias @ angular)
+    spread = masses * size**2 + np.trace(inertias, axis1=1, axis2=2)
+    bound = np.einsum("b,bxn->n", masses, linear**2) + np.einsum("b,bxn->n", spread, angular**2)
+    return M + np.diag(robot.armature), bound + robot.armature

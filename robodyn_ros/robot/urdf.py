@@ -38,16 +38,13 @@ from typing import Any
 import numpy as np
 from urdf_parser_py import urdf
 
-from robodyn_ros.errors import ConfigurationError, InputError, RobotDescriptionError, RobotDescriptionWarning
-from robodyn_ros.robot.checks import check_inertial, nearest_possible
-from robodyn_ros.robot.description import Finding, UrdfDocument, line_of, read_document, title_of
+from robodyn_ros.errors import ConfigurationError, InputError, RobotDescriptionError, RobotDescriptionWarning, is_it
+from robodyn_ros.robot.description import UrdfDocument, UrdfEditor, line_of, read_document, title_of
 from robodyn_ros.robot.mjcf import CONSTRAINT, REMARK
 from robodyn_ros.robot.pose import MOMENTS, Array, Pose, read_only
-from robodyn_ros.robot.robot import Inertial, Joint, JointType, Mimic, Robot
-from robodyn_ros.robot.tree import build_robot
-from robodyn_ros.robot.urdf_editor import UrdfEditor
-from robodyn_ros.settings import NONE, check_settings, names
-from robodyn_ros.suggestions import is_it
+from robodyn_ros.robot.robot import Finding, Inertial, Joint, JointType, Mimic, Robot
+from robodyn_ros.robot.tree import build_robot, check_inertial, nearest_possible
+from robodyn_ros.settings import NONE, CheckedSettings, names
 
 IMPERFECTIONS = {
     "impossible_inertia": "an inertia that no body has, as it is",
@@ -55,7 +52,7 @@ IMPERFECTIONS = {
     "movable_base": "a floating or planar joint, welded",
     "closed_loops": "parts beside the tree of joints, left out",
 }
-"""What a description may have that an arm does not, and how it is accepted."""
+"""Imperfection that a description may have → the way in which it is accepted."""
 
 ACCEPTED = f"imperfections of the description that are accepted: {'; '.join(map(', '.join, IMPERFECTIONS.items()))}"
 """Description of the setting that names them."""
@@ -142,14 +139,14 @@ _VECTORS = {"xyz", "rpy"}
 
 
 @dataclass(frozen=True)
-class DescriptionSettings:
+class DescriptionSettings(CheckedSettings):
     """Reactions to a URDF that does not describe an arm exactly."""
 
     accept: tuple[str, ...] = names((NONE,), ACCEPTED)
 
     def __post_init__(self) -> None:
         """Check the values."""
-        check_settings(self)
+        super().__post_init__()
         known = (*IMPERFECTIONS, NONE)
         for name in self.accept:
             if name not in known:
@@ -171,7 +168,7 @@ def load_robot(
             of the package ``robot_descriptions``, is accepted as well.
         accept: imperfections that are accepted with a warning; any other is refused. ``repaired_inertia``: an inertia
             that no body can have, on a link that moves, is replaced by the nearest possible one
-            (:func:`~robodyn_ros.robot.checks.nearest_possible`), also in ``Robot.urdf``. ``impossible_inertia``: it is
+            (:func:`~robodyn_ros.robot.tree.nearest_possible`), also in ``Robot.urdf``. ``impossible_inertia``: it is
             taken as it is, because M may be positive definite nevertheless. ``movable_base``: a ``floating`` or
             ``planar`` joint at the base (in an MJCF a ``free`` or ``ball`` joint) is welded. ``closed_loops``: closed
             loops, tendons and springs of an MJCF are left out, and a joint that mimics a missing one moves by itself.
@@ -436,7 +433,7 @@ class _Parts:
         for element in self._constraints:
             title, text = element.get("element", ""), element.get("problem", "")
             if "closed_loops" not in self._settings.accept:
-                others = f" (it is one of {things} such things)" if things > 1 else ""
+                others = f" (it is one of {things} such constraints)" if things > 1 else ""
                 text = f"{text}, which a tree of joints does not have{others}; accept: [closed_loops] leaves it out"
                 raise RobotDescriptionError(title, text)
             found.append(Finding("warning", title, None, f"{text}, which is ignored"))
@@ -513,23 +510,13 @@ def _joint(title: str, element: ET.Element) -> Joint:
     if kind == "fixed":
         # Exporters leave zero axes, limits and the like on joints that they fix.
         return joint
-    lower, upper, velocity, effort = _limits(title, parsed)
-    damping, friction, armature = _friction(title, parsed.dynamics, extra.pop(ARMATURE, 0.0))
-    acceleration, deceleration, jerk = _motion_limits(title, extra)
     return replace(
         joint,
         axis=_axis(title, parsed.axis),
-        lower=lower,
-        upper=upper,
-        velocity=velocity,
-        effort=effort,
-        damping=damping,
-        friction=friction,
-        armature=armature,
         mimic=_mimic(parsed.mimic),
-        acceleration=acceleration,
-        deceleration=deceleration,
-        jerk=jerk,
+        **_limits(title, parsed),
+        **_friction(title, parsed.dynamics, extra.pop(ARMATURE, 0.0)),
+        **_motion_limits(title, extra),
     )
 
 
@@ -542,32 +529,32 @@ def _axis(title: str, xyz: list[float] | None) -> Array:
     return read_only(axis / np.linalg.norm(axis))
 
 
-def _limits(title: str, parsed: Any) -> tuple[float, float, float, float]:
-    """The limits lower, upper, velocity and effort."""
-    if parsed.limit is None:
-        return -np.inf, np.inf, np.inf, np.inf
+def _limits(title: str, parsed: Any) -> dict[str, Any]:
+    """The limits of position, velocity and effort that are known."""
     limit = parsed.limit
+    if limit is None:
+        return {}
     for name in ("velocity", "effort"):
         if getattr(limit, name) < 0.0 and getattr(limit, name) not in NOT_KNOWN:
             text = f"{name} limit {getattr(limit, name):g} is negative; leave it out, or give 0, if it is not known"
             raise RobotDescriptionError(title, text)
-    velocity, effort = (np.inf if value in NOT_KNOWN else value for value in (limit.velocity, limit.effort))
+    found = {name: getattr(limit, name) for name in ("velocity", "effort") if getattr(limit, name) not in NOT_KNOWN}
     lower, upper = float(limit.lower), float(limit.upper)
     if parsed.type == "continuous" or lower == upper == 0.0:
-        return -np.inf, np.inf, velocity, effort
+        return found
     if lower > upper:
         raise RobotDescriptionError(title, f"lower limit {lower:g} is above the upper limit {upper:g}")
-    return lower, upper, velocity, effort
+    return found | {"lower": lower, "upper": upper}
 
 
-def _motion_limits(title: str, given: dict[str, float]) -> tuple[float, float, float]:
-    """The limits of acceleration, deceleration and jerk."""
+def _motion_limits(title: str, given: dict[str, float]) -> dict[str, Any]:
+    """The limits of acceleration, deceleration and jerk that are known."""
     for name, value in given.items():
         if value <= 0.0:
             text = f"{name} limit {value:g} is not above 0; leave it out if it is not known"
             raise RobotDescriptionError(title, text)
-    acceleration = given.get("acceleration", np.inf)
-    return acceleration, given.get("deceleration", acceleration), given.get("jerk", np.inf)
+    both = {"deceleration": given["acceleration"]} if "acceleration" in given else {}
+    return both | given
 
 
 def _taken(element: ET.Element, tag: str, names: tuple[str, ...]) -> dict[str, float]:
@@ -576,15 +563,15 @@ def _taken(element: ET.Element, tag: str, names: tuple[str, ...]) -> dict[str, f
     return {} if child is None else {name: float(child.attrib.pop(name)) for name in names if name in child.attrib}
 
 
-def _friction(title: str, dynamics: Any, armature: float) -> tuple[float, float, float]:
+def _friction(title: str, dynamics: Any, armature: float) -> dict[str, Any]:
     """The damping, the friction and the rotor's inertia."""
-    damping, friction = (0.0, 0.0) if dynamics is None else (dynamics.damping or 0.0, dynamics.friction or 0.0)
-    for name, value in (("damping", damping), ("friction", friction)):
+    found = {name: getattr(dynamics, name, None) or 0.0 for name in ("damping", "friction")}
+    for name, value in found.items():
         if value < 0.0:
             raise RobotDescriptionError(title, f"{name} {value:g} is negative and would drive the arm")
     if armature < 0.0:
         raise RobotDescriptionError(title, f"{ARMATURE} {armature:g} is negative, and no rotor has that inertia")
-    return damping, friction, armature
+    return found | {ARMATURE: armature}
 
 
 def _mimic(parsed: Any) -> Mimic | None:

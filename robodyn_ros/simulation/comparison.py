@@ -19,7 +19,6 @@ from robodyn_ros.control.loop_settings import loop_default_values, make_law, mod
 from robodyn_ros.control.motion.point_to_point import durations, rest_to_rest
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.control.parameter_file import FileParameters
-from robodyn_ros.document.numbers import digits, quantity
 from robodyn_ros.document.plotting import (
     LIMIT_LINE,
     REFERENCE_LINE,
@@ -31,6 +30,7 @@ from robodyn_ros.document.plotting import (
     law_panels,
     share_heights,
 )
+from robodyn_ros.document.text import digits, quantity
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import EffortError, InputError, RobodynError
 from robodyn_ros.plugins import create, load_whole, origin, raised

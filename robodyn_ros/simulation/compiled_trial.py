@@ -27,7 +27,7 @@ from robodyn_ros.control.loop_settings import LoopSettings
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
-from robodyn_ros.engine.c_functions import text_key
+from robodyn_ros.engine.c_interface import text_key
 from robodyn_ros.engine.library import loaded
 from robodyn_ros.errors import RobodynError, SimulationError
 from robodyn_ros.plugins import create

@@ -41,8 +41,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import finite_array
-from robodyn_ros.engine.c_functions import required, text_key
-from robodyn_ros.engine.c_structs import CStructs
+from robodyn_ros.engine.c_interface import CStructs, required, text_key
 from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import NONE, CheckedSettings, choice, names, setting, switch, whole

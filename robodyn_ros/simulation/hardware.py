@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 
 from numpy.typing import ArrayLike
 
-from robodyn_ros.control.drive_compensation import DriveCompensation
+from robodyn_ros.control.drives import DriveCompensation
 from robodyn_ros.control.laws.base import FrictionCompensation
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import ConfigurationError, SimulationError
@@ -68,7 +68,7 @@ class DriveModel:
         """
         Args:
             dynamics: the model in the drives.
-            terms: the terms that they add (:class:`robodyn_ros.control.drive_compensation.DriveCompensation`).
+            terms: the terms that they add (:class:`robodyn_ros.control.drives.DriveCompensation`).
 
         Raises:
             InputError: a term or a joint is unknown.

@@ -122,7 +122,7 @@ class _Controlled:
         if command is None and kind is None:
             return
         if kind != self._present[0]:
-            self._present = kind, "" if kind is None else f"{kind}: {loop.problem_of(kind, loop.memory())}"
+            self._present = kind, "" if kind is None else f"{kind}: {loop.problem_of(kind, vars(loop.memory()))}"
         if kind is not None:
             self._note_fault(self._present[1])
         if command is None:

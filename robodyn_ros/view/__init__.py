@@ -3,7 +3,7 @@
 
 """The picture of the arm in a browser, and marks over it.
 
-The shapes of the URDF (:mod:`~robodyn_ros.view.shapes`) and the marks of the state (:mod:`~robodyn_ros.view.overlay`)
+The shapes of the URDF (:mod:`~robodyn_ros.view.marks`) and the marks of the state (:mod:`~robodyn_ros.view.overlay`)
 are drawn (:mod:`~robodyn_ros.view.drawing`) by :mod:`~robodyn_ros.view.browser`; the panel beside the picture is
 :mod:`~robodyn_ros.view.panel`. RViz shows the same marks (``nodes/markers.py``).
 """

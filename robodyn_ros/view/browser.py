@@ -28,10 +28,8 @@ from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.view.drawing import ArmDrawing, MarkDrawing
 from robodyn_ros.view.gate import Gate
-from robodyn_ros.view.marks import Arrow, Mark
+from robodyn_ros.view.marks import WRENCH, Arrow, Mark, Meshes
 from robodyn_ros.view.overlay import SKELETON, Overlay
-from robodyn_ros.view.shapes import Meshes
-from robodyn_ros.view.tool_marks import WRENCH
 
 if TYPE_CHECKING:
     import viser
@@ -195,7 +193,7 @@ class Browser:
             host: address to listen at; 127.0.0.1 is this machine only.
             port: port to listen at.
             tip: name of the link that is traced; the last that moves unless given.
-            near: path of the URDF, as :class:`~robodyn_ros.view.shapes.Meshes` takes it.
+            near: path of the URDF, as :class:`~robodyn_ros.view.marks.Meshes` takes it.
 
         Raises:
             ConfigurationError: viser is not installed or not the right one, or the port is taken.

@@ -14,8 +14,7 @@ from scipy.spatial.transform import Rotation
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.view.marks import Arrow, Ball, Color, Line, Mark
-from robodyn_ros.view.shapes import Meshes, Shape, read_shapes
+from robodyn_ros.view.marks import Arrow, Ball, Color, Line, Mark, Meshes, Shape, read_shapes
 
 if TYPE_CHECKING:
     import viser

@@ -27,8 +27,8 @@ from numpy.typing import ArrayLike
 
 from robodyn_ros.dynamics.parameters import STANDARD_GRAVITY
 from robodyn_ros.kinematics import Kinematics
-from robodyn_ros.kinematics.workspace import random_positions
 from robodyn_ros.robot import Robot
+from robodyn_ros.robot.configuration import random_positions
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.robot import Body
 from robodyn_ros.robot.robot import tip as last_link

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.ndimage import binary_closing, distance_transform_edt, median_filter
 
-from robodyn_ros.errors import InputError, NotReadyError, pip_install
+from robodyn_ros.errors import InputError, need
 from robodyn_ros.view.overlay import SKELETON, Overlay
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def draw_map(
 
     Raises:
         InputError: no cell is that near to the plane.
-        NotReadyError: Matplotlib is not installed.
+        ConfigurationError: Matplotlib is not installed.
         OSError: the file cannot be written.
     """
     third = next(AXES.index(axis) for axis in AXES if axis not in plane)
@@ -199,13 +199,8 @@ def _scale(figure: Any, image: Any, axes: Any, label: str, levels: Sequence[floa
 
 
 def _figure(size: tuple[float, float]) -> Any:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as cause:
-        raise NotReadyError(
-            f"a picture needs Matplotlib, which is not installed: {pip_install('matplotlib')}"
-        ) from cause
-    figure = Figure(figsize=size, layout="constrained")
+    matplotlib = need("matplotlib.figure", "a picture needs Matplotlib", "robodyn_ros[plot]")
+    figure = matplotlib.Figure(figsize=size, layout="constrained")
     figure.get_layout_engine().set(w_pad=0.1, h_pad=0.1)
     return figure
 

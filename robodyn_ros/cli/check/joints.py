@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Findings about the joints: axes, limits, and the efforts that hold the arm."""
+"""Findings about the joints: axes, limits, the efforts that hold the arm, and whether a failed drive is detected."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ from typing import NamedTuple
 
 import numpy as np
 
+from robodyn_ros.cli.arm import parse_pose
 from robodyn_ros.cli.check.urdf import Urdf, UrdfJoint
-from robodyn_ros.cli.motion import parse_pose
+from robodyn_ros.control.faults.consistency import afforded, explained_efforts
 from robodyn_ros.control.laws.gains import JointGains
 from robodyn_ros.control.limits import check_position_limits
 from robodyn_ros.dynamics.base import Dynamics
+from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Joint, Robot
-from robodyn_ros.robot.description import Finding
 from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot.robot import Finding
 from robodyn_ros.robot.urdf import NOT_KNOWN
 from robodyn_ros.simulation.plant.joint_effects import decay_rates
 
@@ -303,3 +305,27 @@ def load_findings(robot: Robot, found: Loads) -> Iterator[Finding]:
     if found.worst_condition > ILL:
         text = f"the condition of M reaches {found.worst_condition:.2g}: some motion has almost no inertia"
         yield Finding("warning", f"robot {robot.name!r}", None, text)
+
+
+WHOLE = 1.0
+"""Ratio of the explained effort to the effort limit above which a drive without effort stays hidden [-]."""
+
+
+def uncertainty_findings(dynamics: Dynamics) -> Iterator[Finding]:
+    """A note if the default settings explain all of the effort of a joint that holds the arm in its home pose."""
+    if not isinstance(dynamics, CompiledDynamics):
+        return
+    explained = explained_efforts(dynamics, dynamics.robot.home)
+    whole = np.sum(list(explained.values()), axis=0)
+    worst = int(whole.argmax())
+    if whole[worst] < WHOLE:
+        return
+    parts = ", ".join(f"{name} {values[worst]:.0%}" for name, values in explained.items())
+    less = " and ".join(f"{name}: {value:g}" for name, value in afforded(explained).items())
+    yield Finding(
+        "note",
+        f"joint {dynamics.robot.joint_names[worst]!r}",
+        None,
+        f"the controller's stated uncertainty explains {whole[worst]:.0%} of its effort limit in the home pose "
+        f"({parts}), so that a drive without effort shows only in its motion. If true, state smaller values: {less}",
+    )

@@ -1,22 +1,32 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A URDF with its mistakes: the input of `robodyn check`, even if no robot can be made of it.
+"""A URDF with its mistakes, even if no robot can be made of it, and the findings about its links.
 
 :func:`robodyn_ros.robot.load_robot` ends at the first mistake; this continues after an invalid number, and it keeps the
 shapes of the links and the line of each element.
+
+Findings about the links tell whether their masses and inertias are possible, and whether their mass is where their
+shapes are. Bodies are compared by the radius of gyration k = √(tr I / 2 m), the root mean square distance of the mass
+from its centre (tr I = 2 ∫ r² dm). No mass lies outside its link, so k is less than the distance of the farthest point;
+a solid box of diagonal d has k = d / √12. Factors of a thousand are mistaken units.
 """
 
 from __future__ import annotations
 
+import itertools
 import xml.etree.ElementTree as ET
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from robodyn_ros.robot.description import Finding, UrdfDocument, line_of, title_of
+from robodyn_ros.errors import RobotDescriptionError
+from robodyn_ros.robot.description import UrdfDocument, line_of, title_of
 from robodyn_ros.robot.pose import MOMENTS, Array, Pose, read_only
-from robodyn_ros.robot.robot import Inertial
+from robodyn_ros.robot.robot import Finding, Inertial
+from robodyn_ros.robot.tree import check_inertial
 from robodyn_ros.robot.urdf import MOTION_LIMITS
 
 LIMITS: tuple[str, ...] = ("lower", "upper", "effort", "velocity", *MOTION_LIMITS)
@@ -170,3 +180,267 @@ def shape_pose(shape: ET.Element) -> Pose:
         shape: the element.
     """
     return _Reader([]).pose(shape.find("origin"))
+
+
+NO_SIZE = 1e-3
+"""A link with a smaller diagonal has no size to compare with [m]."""
+
+DENSE, THIN = 3e4, 2.0
+"""Densities of a link's box beyond which a mass is wrong [kg/m³]: osmium has 2.3e4, a frame of tubes some 50."""
+
+HEAVY = 1000.0
+"""The mass of a heavier link is probably in grams [kg]."""
+
+POINT_LIKE = 0.03
+"""Radius of gyration over diagonal: a box has 0.29, a motor in a long tube 0.1."""
+
+MARGIN = 0.1
+"""Distance of a centre of mass from the shapes that is allowed, over their diagonal; motors are often not drawn."""
+
+UNITS = {3: "g·m²", 6: "kg·mm²", 9: "g·mm²"}
+"""Power of ten by which an inertia is too large → its probable unit."""
+
+NEAR = 0.4
+"""Distance from that power of ten that is allowed [-]."""
+
+Remark = tuple[str, str]
+"""Severity and text of a finding."""
+
+
+class Size(NamedTuple):
+    """The size of a link, as a box in the link's frame."""
+
+    lower: Array  # (3,) in [m]
+    upper: Array  # (3,) in [m]
+    by_shapes: bool  # False: the box encloses its joints only
+
+    @property
+    def extent(self) -> Array:
+        """Lengths of its sides (3,) in [m]."""
+        extent: Array = self.upper - self.lower
+        return extent
+
+    @property
+    def diagonal(self) -> float:
+        """The longest distance in it [m]."""
+        return float(np.linalg.norm(self.extent))
+
+    def beyond(self, point: Array) -> float:
+        """Distance of a point (3,) from the box [m], 0 inside.
+
+        Args:
+            point: in the link's frame (3,) [m].
+        """
+        return float(np.linalg.norm(np.maximum(0.0, np.maximum(self.lower - point, point - self.upper))))
+
+    def farthest(self, point: Array) -> float:
+        """Greatest distance of the box's corners from a point (3,) [m].
+
+        Args:
+            point: in the link's frame (3,) [m].
+        """
+        return float(np.linalg.norm(np.maximum(np.abs(self.lower - point), np.abs(self.upper - point))))
+
+
+def size_of(link: UrdfLink, urdf: Urdf) -> Size | None:
+    """The size of a link by its shapes, else by its joints, or None if it is too small or unknown.
+
+    Args:
+        link: the link.
+        urdf: its URDF; the joints give the least extent of a mesh.
+    """
+    corners = [corner for shape in link.shapes for corner in _corners(shape)]
+    complete = bool(corners) and not any(_is_mesh(shape) for shape in link.shapes)
+    if not complete:
+        # A mesh is in a file of its own, which may be missing; but it extends at least from joint to joint.
+        corners += [np.zeros(3), *(joint.origin.translation for joint in urdf.joints if joint.parent == link.name)]
+    points = np.array(corners)
+    size = Size(points.min(axis=0), points.max(axis=0), complete)
+    return size if size.diagonal > NO_SIZE else None
+
+
+def _is_mesh(shape: ET.Element) -> bool:
+    return shape.find("geometry/mesh") is not None
+
+
+def _corners(shape: ET.Element) -> list[Array]:
+    """The corners of a box around a shape, in the link's frame; none for a mesh or a shape that cannot be read."""
+    box, cylinder, sphere = (shape.find(f"geometry/{kind}") for kind in ("box", "cylinder", "sphere"))
+    try:
+        if box is not None:
+            half = [float(word) / 2 for word in box.attrib["size"].split()]
+        elif cylinder is not None:
+            radius = float(cylinder.attrib["radius"])
+            half = [radius, radius, float(cylinder.attrib["length"]) / 2]
+        elif sphere is not None:
+            half = [float(sphere.attrib["radius"])] * 3
+        else:
+            return []
+    except (KeyError, ValueError):
+        return []
+    if len(half) != 3:
+        return []
+    pose = shape_pose(shape)
+    signs = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
+    return list((signs * half) @ pose.rotation.T + pose.translation)
+
+
+def link_findings(urdf: Urdf) -> Iterator[Finding]:
+    """The findings about the links that move.
+
+    Args:
+        urdf: links and joints, as :func:`~robodyn_ros.cli.check.urdf.read_urdf` gives them.
+    """
+    moved = moving_links(urdf)
+    turned = {joint.child for joint in urdf.joints if joint.type in ("revolute", "continuous")}
+    for link in urdf.links:
+        if link.inertial is not None and link.name in moved:
+            size = size_of(link, urdf)
+            remarks = [*_possible(link), *_mass(link, size), *_com(link, size), *_inertia(link, size)]
+            if link.name in turned and not link.has_origin and link.inertial.mass > 0.0:
+                text = "its centre of mass is at its joint, because <inertial> has no <origin>: is it missing?"
+                remarks.append(("warning", text))
+            for severity, text in remarks:
+                yield Finding(severity, link.title, link.line, text)  # type: ignore[arg-type]
+        elif link.inertial is not None:
+            for _, text in _possible(link):
+                yield Finding("note", link.title, link.line, f"{text}; the link does not move, so this has no effect")
+    yield from _without_mass(urdf)
+    yield from _placeholders([link for link in urdf.links if link.name in moved])
+
+
+def moving_links(urdf: Urdf) -> set[str]:
+    """Names of the links that some joint moves.
+
+    Args:
+        urdf: links and joints.
+    """
+    above = {joint.child: joint for joint in urdf.joints}
+
+    def moves(name: str, seen: frozenset[str] = frozenset()) -> bool:
+        joint = above.get(name)
+        if joint is None or name in seen:
+            return False
+        return joint.moves or moves(joint.parent, seen | {name})
+
+    return {link.name for link in urdf.links if moves(link.name)}
+
+
+def _possible(link: UrdfLink) -> Iterator[Remark]:
+    assert link.inertial is not None
+    try:
+        check_inertial(link.title, link.inertial)
+    except RobotDescriptionError as problem:
+        yield "error", str(problem).removeprefix(f"{link.title}: ")
+
+
+def _mass(link: UrdfLink, size: Size | None) -> Iterator[Remark]:
+    mass = link.inertial.mass if link.inertial else 0.0
+    if mass == 0.0 and link.inertial is not None:
+        yield "note", "has an <inertial> with mass 0"
+    volume = float(np.prod(size.extent)) if size is not None and size.by_shapes else 0.0
+    if volume > 0.0 and mass / volume > DENSE:
+        yield "warning", f"{mass:g} kg in a box of {_litres(volume)}, heavier than any metal: is the mass in g?"
+    elif mass > HEAVY:
+        yield "warning", f"weighs {mass:g} kg: is that in g?"
+    if volume > 0.0 and 0.0 < mass / volume < THIN:
+        yield "warning", f"{mass:g} kg in a box of {_litres(volume)}, lighter than foam: are the shapes in mm?"
+
+
+def _com(link: UrdfLink, size: Size | None) -> Iterator[Remark]:
+    if link.inertial is None or link.inertial.mass <= 0.0 or size is None:
+        return
+    com = link.inertial.com
+    # If only the joints are known, the link may extend beyond them by their distance.
+    allowed = MARGIN * size.diagonal + 5e-3 if size.by_shapes else size.diagonal + 0.1
+    beyond = size.beyond(com)
+    if beyond > allowed:
+        place = f"{_vector(com)} m, {1e3 * beyond:.0f} mm outside the link"
+        hint = ": is it in mm?" if beyond > 100.0 * size.diagonal else ""
+        yield "warning", f"its centre of mass is at {place}{hint}"
+
+
+def _inertia(link: UrdfLink, size: Size | None) -> Iterator[Remark]:
+    inertial = link.inertial
+    if inertial is None or inertial.mass <= 0.0 or size is None:
+        return
+    k = gyration(inertial)
+    if k == 0.0:
+        yield "note", "has no rotational inertia: a point mass"
+        return
+    solid = size.diagonal / np.sqrt(12.0)
+    reach = size.farthest(inertial.com) if size.by_shapes else 1.5 * size.diagonal + 0.15
+    power = float(np.log10((k / solid) ** 2))
+    about_joint = _about_joint(inertial, solid) if size.by_shapes else False
+    if about_joint:
+        yield "warning", "its inertia looks as if taken about the joint; a URDF has it about the centre of mass"
+    elif k > reach:
+        hint = "".join(f": is it in {unit}?" for exponent, unit in UNITS.items() if abs(power - exponent) < NEAR)
+        yield (
+            "warning",
+            f"its inertia puts the mass {_length(k)} from its centre, but the link reaches only {_length(reach)}{hint}",
+        )
+    elif k < POINT_LIKE * size.diagonal:
+        text = f"its inertia puts the mass within {_length(k)} of its centre, in a link of {_length(size.diagonal)}"
+        yield "warning", f"{text}: that is too small"
+
+
+def gyration(inertial: Inertial) -> float:
+    """Radius of gyration [m]; 0 without mass or with an impossible inertia.
+
+    Args:
+        inertial: mass [kg], and inertia about the centre of mass [kg m²].
+    """
+    return float(np.sqrt(max(0.0, np.trace(inertial.inertia)) / (2.0 * inertial.mass))) if inertial.mass > 0.0 else 0.0
+
+
+def _about_joint(inertial: Inertial, solid: float) -> bool:
+    """Return whether the inertia, reduced by the parallel axis term of the joint, is that of a solid box."""
+    squared = float(np.trace(inertial.inertia)) / (2.0 * inertial.mass)
+    left = squared - float(inertial.com @ inertial.com)
+    return squared > 2.5 * solid**2 and abs(left - solid**2) < 0.3 * solid**2
+
+
+def _without_mass(urdf: Urdf) -> Iterator[Finding]:
+    """Findings about links without mass that a joint moves."""
+    links = {link.name: link for link in urdf.links}
+    for joint in urdf.joints:
+        if not joint.moves or joint.child not in links:
+            continue
+        welded, ahead = 0.0, [joint.child]
+        while ahead and len(ahead) <= len(urdf.links):
+            name = ahead.pop()
+            inertial = links[name].inertial if name in links else None
+            welded += inertial.mass if inertial is not None else 0.0
+            ahead += [other.child for other in urdf.joints if other.parent == name and not other.moves]
+        if welded == 0.0:
+            link = links[joint.child]
+            yield Finding("warning", link.title, link.line, f"is moved by {joint.title} but has no mass")
+
+
+def _placeholders(links: list[UrdfLink]) -> Iterator[Finding]:
+    """Findings about links of different mass that have the same inertia."""
+    groups: dict[tuple[float, ...], list[UrdfLink]] = {}
+    for link in links:
+        if link.inertial is not None and link.inertial.inertia.any():
+            key = tuple(float(f"{moment:.4g}") for moment in np.linalg.eigvalsh(link.inertial.inertia))
+            groups.setdefault(key, []).append(link)
+    for moments, group in groups.items():
+        masses = {float(f"{link.inertial.mass:.3g}") for link in group if link.inertial}
+        if len(masses) > 1 or moments == (1.0, 1.0, 1.0):
+            names = ", ".join(link.name for link in group)
+            listed = " ".join(f"{moment:g}" for moment in moments)
+            text = f"the inertia {listed} kg m² looks like a placeholder; it is that of {names}"
+            yield Finding("warning", group[0].title, group[0].line, text)
+
+
+def _vector(values: Array) -> str:
+    return "(" + ", ".join(f"{value:.3g}" for value in values) + ")"
+
+
+def _length(value: float) -> str:
+    return f"{1e3 * value:.3g} mm" if value < 1.0 else f"{value:.3g} m"
+
+
+def _litres(volume: float) -> str:
+    return f"{1e3 * volume:.3g} litres"

@@ -1,42 +1,76 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""``robodyn demo``: the PRR arm under several control laws, on real ROS 2 topics between real processes.
+"""``robodyn demo``: a PRR arm under three controllers, on real ROS 2 topics.
 
-:mod:`.run` starts the processes of one run, :mod:`.figures` evaluates the records and judges, :mod:`.plot` draws.
+Starts a simulator and a controller as processes of their own, in an isolated
+ROS 2 graph, and moves the PRR arm, an elevator that carries a two-link arm,
+through its named poses under each control law, with the same stiffness and
+damping at home. Then shows the figures of each law, and draws them.
+
+The answer is yes if computed torque tracks 10 times better than pd on every
+revolute joint (RMS), and within 2 mm and 5 mrad RMS. That takes about a minute;
+Ctrl-C ends it at once. On a machine that is too busy for real time a run is
+repeated in lockstep, where the arm waits for the controller; a run with a
+fault, a gap or too many lost commands gives no verdict, and the exit code is 1.
+
+Examples:
+    robodyn demo                                  everything; draws demo.png
+    robodyn demo --speed 0.5                      the same motion, half as fast
+    robodyn demo --controller pd,computed_torque  only these two
+    robodyn demo --view                           until Ctrl-C
+    robodyn demo --json --plot arm.svg            for a script and a page
 """
 
 from __future__ import annotations
 
+import json
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from threading import Thread
+from typing import IO, TYPE_CHECKING, Any
 
+from robodyn_ros.cli.arm import OWN_GAINS
 from robodyn_ros.cli.console import check_picture, console, print_json, with_folder
-from robodyn_ros.cli.parameters import GivenParameters, add_parameters, node_parameters
-from robodyn_ros.cli.verb import ExitCode, Verb, names, need_ros
-from robodyn_ros.document.numbers import quantity
+from robodyn_ros.cli.verb import ExitCode, GivenParameters, add_parameters, names, need_ros, node_parameters
+from robodyn_ros.document.text import quantity
+from robodyn_ros.files import find
 from robodyn_ros.plugins import available
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
+    from robodyn_ros.cli.arm import Tour
     from robodyn_ros.cli.demo.figures import DemoVerdict, RunFigures
-    from robodyn_ros.cli.motion import Tour
-    from robodyn_ros.cli.processes import ProcessGroup
-    from robodyn_ros.control.run_record import RunRecord
+    from robodyn_ros.cli.processes import GroupProcess, ProcessGroup
+    from robodyn_ros.control.motion.trajectory import RunRecord, Trajectory
     from robodyn_ros.robot import Robot
+
 
 CONTROLLERS = "pd,gravity_compensation,computed_torque"
 """Laws that are compared by default."""
 
 SPEEDS = (0.1, 1.2)
 """Range of the speed factor; above it the effort limits of the arm do not suffice."""
+
+
+DYNAMICS = "rnea"
+"""Dynamics plugin of the simulator and of the controller."""
+
+DIAGNOSTICS_RATE = 20.0
+"""Rate of the nodes' diagnostics [Hz]; the conductor waits for some of them."""
+
+CHECK_PERIOD = 0.1
+"""Period of the check that no process has failed [s]."""
+
+ReportCallback = Callable[[Mapping[str, Any]], None]
+"""Function that takes each progress report of the conductor."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -66,15 +100,13 @@ def run(args: Namespace) -> ExitCode:
 
         check_viewer()
     from robodyn_ros import load_robot
-    from robodyn_ros.assets import find
-    from robodyn_ros.cli.demo.figures import cut, evaluate, judge
-    from robodyn_ros.cli.demo.plot import draw
-    from robodyn_ros.cli.demo.run import GAINS, ROBOT
-    from robodyn_ros.cli.motion import tour
+    from robodyn_ros.cli.arm import OWN_ARM, tour
+    from robodyn_ros.cli.demo.figures import cut, draw, evaluate, judge
     from robodyn_ros.cli.processes import ProcessGroup, isolated, start_arm
     from robodyn_ros.cli.view import stay, url
+    from robodyn_ros.files import find
 
-    robot, motion = load_robot(find(ROBOT)), tour(args.speed)
+    robot, motion = load_robot(find(OWN_ARM)), tour(args.speed)
     given = node_parameters(args, robot)
     with (
         isolated() as env,
@@ -97,7 +129,7 @@ def run(args: Namespace) -> ExitCode:
             f"The {robot.name.upper()} arm through its named poses\n{verdict}",
         )
         if args.view:
-            files = (find(GAINS), *given.files)
+            files = (find(OWN_GAINS), *given.files)
             start_arm(viewers, {"robot_description": robot.urdf}, controllers[-1], files, given=given.values)
             text = f"The page stays open, with the arm under {controllers[-1]}: its sliders move it. Ctrl-C ends it."
             console(stderr=True).print(text, markup=False, soft_wrap=True)
@@ -137,7 +169,6 @@ def _perform(
     A run in real time that cannot be judged is repeated in lockstep.
     """
     from robodyn_ros.cli.demo.figures import evaluate
-    from robodyn_ros.cli.demo.run import run_controller
 
     records = {}
     with show_progress(controllers, motion, robot) as progress:
@@ -155,6 +186,84 @@ def _perform(
                 progress.repeat(name, broken, again=not waits)
             progress.done(name)
     return records
+
+
+def run_controller(
+    controller: str,
+    trajectory: Trajectory,
+    robot: Robot,
+    env: Mapping[str, str],
+    folder: Path,
+    show: ReportCallback,
+    lockstep: bool = False,
+    given: GivenParameters | None = None,
+) -> RunRecord:
+    """Run the trajectory under one law, from rest at its first point, in processes of its own.
+
+    A run is simulator, controller and conductor as processes. The conductor is a node that sends the trajectory and
+    records states and commands; it writes its progress on stdout, a line of JSON for each report.
+
+    Args:
+        controller: the law's name.
+        trajectory: a trajectory through waypoints, at rest in each.
+        robot: the arm.
+        env: environment of the processes.
+        folder: an empty folder for their files.
+        show: takes the progress reports.
+        lockstep: let the simulator wait for the answer to each state: the machine's speed has no influence then.
+        given: further parameters of the nodes, which override the others.
+
+    Raises:
+        ProcessError: a process has failed.
+    """
+    from robodyn_ros.cli.processes import ProcessGroup, start_arm
+    from robodyn_ros.control.motion.trajectory import RunRecord
+
+    model = {"robot_description": robot.urdf, "dynamics": DYNAMICS, "diagnostics_rate": DIAGNOSTICS_RATE}
+    start = trajectory.positions[0].tolist()
+    simulator = {
+        **{f"initial_position.{name}": q for name, q in zip(robot.joint_names, start, strict=True)},
+        "lockstep": lockstep,
+    }
+    record = folder / "record.npz"
+    motion = {
+        "joints": list(robot.joint_names),
+        "times": trajectory.times.tolist(),
+        "waypoints": trajectory.positions.ravel().tolist(),
+        "record": str(record),
+        "lockstep": lockstep,
+    }
+    files, values = given or GivenParameters()
+    with ProcessGroup(env, folder) as group:
+        start_arm(group, model, controller, (find(OWN_GAINS), *files), simulator, values)
+        conductor = group.start("conductor", motion, piped=True)
+        _follow(group, conductor, show)
+    return RunRecord.load(record)
+
+
+def _follow(group: ProcessGroup, conductor: GroupProcess, show: ReportCallback) -> None:
+    """Pass on the progress reports until the conductor has ended."""
+    lines: SimpleQueue[str] = SimpleQueue()
+    assert conductor.process.stdout is not None
+    Thread(target=_read, args=(conductor.process.stdout, lines), daemon=True).start()
+    while True:
+        try:
+            line = lines.get(timeout=CHECK_PERIOD)
+        except Empty:
+            group.check()
+            continue
+        if not line:  # the conductor has closed the pipe
+            break
+        show(json.loads(line))
+    conductor.process.wait()
+    group.check()
+
+
+def _read(pipe: IO[str], lines: SimpleQueue[str]) -> None:
+    """Put each line into the queue, and an empty line at the end."""
+    for line in pipe:
+        lines.put(line)
+    lines.put("")
 
 
 class DemoProgress:
@@ -212,7 +321,7 @@ def show_progress(controllers: Sequence[str], tour: Tour, robot: Robot) -> Itera
     """
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 
-    from robodyn_ros.cli.progress import progress_bar
+    from robodyn_ros.cli.console import progress_bar
 
     columns = (
         TextColumn("[bold cyan]{task.description}"),
@@ -238,29 +347,3 @@ def _report(args: Namespace, runs: list[RunFigures], verdict: DemoVerdict) -> No
         out.print(f"{notes}\n", style="dim", highlight=False)
     out.print(verdict_text(verdict))
     out.print(f"The picture is {args.plot}.", soft_wrap=True)
-
-
-VERB = Verb(
-    summary="a PRR arm under three controllers, on real ROS 2 topics",
-    description=(
-        "Starts a simulator and a controller as processes of their own, in an isolated\n"
-        "ROS 2 graph, and moves the PRR arm, an elevator that carries a two-link arm,\n"
-        "through its named poses under each control law, with the same stiffness and\n"
-        "damping at home. Then shows the figures of each law, and draws them.\n"
-        "\n"
-        "The answer is yes if computed torque tracks 10 times better than pd on every\n"
-        "revolute joint (RMS), and within 2 mm and 5 mrad RMS. That takes about a minute;\n"
-        "Ctrl-C ends it at once. On a machine that is too busy for real time a run is\n"
-        "repeated in lockstep, where the arm waits for the controller; a run with a\n"
-        "fault, a gap or too many lost commands gives no verdict, and the exit code is 1."
-    ),
-    examples=(
-        ("robodyn demo", "everything; draws demo.png"),
-        ("robodyn demo --speed 0.5", "the same motion, half as fast"),
-        ("robodyn demo --controller pd,computed_torque", "only these two"),
-        ("robodyn demo --view", "until Ctrl-C"),
-        ("robodyn demo --json --plot arm.svg", "for a script and a page"),
-    ),
-    add_arguments=add_arguments,
-    run=run,
-)

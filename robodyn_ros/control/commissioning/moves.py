@@ -31,7 +31,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from robodyn_ros.control.commissioning.findings import CommissioningSettings, JointFindings
-from robodyn_ros.control.drive_compensation import DriveCompensation
+from robodyn_ros.control.drives import DriveCompensation
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.robot.pose import Array
 

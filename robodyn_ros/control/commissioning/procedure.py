@@ -32,7 +32,7 @@ from robodyn_ros.control.commissioning.findings import (
     JointFindings,
 )
 from robodyn_ros.control.commissioning.moves import ONSET, STROKE_SPEED, Moves, Script
-from robodyn_ros.control.drive_compensation import DriveCompensation
+from robodyn_ros.control.drives import DriveCompensation
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import ConfigurationError
 from robodyn_ros.robot.pose import Array

@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Selection of the tested laws, their fixtures, and the tolerances.
+"""The law under test on an arm, random periods for it, the choice of the laws, and the tolerances.
 
 The tolerances depend on the tier of the law (option ``--tier``):
 
@@ -14,12 +14,85 @@ The tolerances depend on the tier of the law (option ``--tier``):
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import Any, NamedTuple
+
+import numpy as np
 import pytest
 
-from robodyn_ros.control.conformance.subject import LawSubject
+import robodyn_ros as rd
+from robodyn_ros.control.laws.base import Controller, Efforts, Reference
+from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.conformance import subject as tiers
-from robodyn_ros.dynamics.conformance.arms import ARMS
-from robodyn_ros.plugins import available
+from robodyn_ros.dynamics.conformance.subject import ARMS
+from robodyn_ros.plugins import available, load
+from robodyn_ros.robot.pose import Array
+
+
+class Period(NamedTuple):
+    """Inputs of a law in a period, arrays (n,)."""
+
+    dt: float
+    q: Array
+    qd: Array
+    reference: Reference
+    integral: Array
+    asked: Array
+    sent: Array
+
+
+class LawSubject:
+    """Factory of a law on one arm: each object has the same gains and no memory.
+
+    Attributes:
+        n: degrees of freedom of the arm.
+        dynamics: the model, shared by all objects; it has friction.
+    """
+
+    def __init__(self, name: str, urdf: str) -> None:
+        """
+        Args:
+            name: of the law.
+            urdf: of the arm.
+        """
+        self._name = name
+        robot = rd.load_robot(urdf)
+        self.n = robot.n
+        friction = np.linspace(0.11, 0.37, 2 * self.n).reshape(2, self.n)
+        self.dynamics: Dynamics = rd.create_dynamics(
+            "rnea", robot, gravity=(0.4, -1.3, -9.6), viscous=friction[0], coulomb=friction[1]
+        )
+
+    def make(self) -> Controller:
+        """A law with gains that differ from joint to joint."""
+        rng = np.random.default_rng(7)
+        kp, kd, ki = rng.uniform(40.0, 90.0, self.n), rng.uniform(8.0, 25.0, self.n), rng.uniform(1.0, 9.0, self.n)
+        made: Controller = load("controllers", self._name)(self.dynamics, kp, kd, ki, **_without_haste(self._name))
+        return made
+
+    def periods(self, count: int, seed: int = 1) -> Iterator[Period]:
+        """Random periods. Every tenth, from the first on, has the length 0; about every third effort was limited."""
+        rng = np.random.default_rng(seed)
+        for k in range(count):
+            q, qd, *reference, integral, asked, other = rng.uniform(-1.5, 1.5, (9, self.n))
+            sent = np.where(rng.random(self.n) < 1.0 / 3.0, other, asked)
+            dt = 0.0 if k % 10 == 0 else rng.uniform(5e-4, 2e-2)
+            yield Period(dt, q, qd, Reference(*reference), integral, asked, sent)
+
+    def run(self, law: Controller, period: Period) -> Efforts:
+        """The efforts of a law in a period."""
+        law.look_ahead(lambda _: period.reference, np.full(self.n, np.inf))
+        law.advance(period.dt, period.q, period.qd, period.reference, period.asked, period.sent)
+        return law.compute(period.q, period.qd, period.reference, period.integral)
+
+
+def _without_haste(name: str) -> dict[str, Any]:
+    """Settings of a law with a ``budget`` of time: the greatest budget, so that a slow machine changes no effort."""
+    settings = getattr(load("controllers", name), "settings", None)
+    budgets = [item for item in fields(settings) if item.name == "budget"] if settings else []
+    return {"config": settings(budget=budgets[0].metadata["range"][1])} if settings and budgets else {}
+
 
 ON = ("prismatic and revolute joints", "tilted, negative and long axes", "branches")
 """The arms of the tests."""

@@ -5,15 +5,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
-from robodyn_ros.control.conformance.subject import LawSubject
 from robodyn_ros.control.laws.base import Efforts
 from robodyn_ros.control.laws.traced import CompiledLaw, trace_problem
 from robodyn_ros.dynamics.conformance.subject import same
+
+if TYPE_CHECKING:
+    from robodyn_ros.control.conformance.conftest import LawSubject
 
 EXACT = 1e-12
 """Relative tolerance between two exact computations of a number."""

@@ -318,7 +318,7 @@ static double trusted_velocity(const State* m, int i) {
 
 /* Finds the part of contradicting states that the prediction confirms, positions or velocities. It has at most half the
    deviation of the other one, and in each joint the deviation is within a slow speed and the error that the model may
-   have made since. */
+   have made since. If neither is within that, none is trusted. */
 static int find_trusted(const Settings* s, const State* m, double t) {
   double positions = 0, velocities = 0;
   EACH {
@@ -329,7 +329,8 @@ static int find_trusted(const Settings* s, const State* m, double t) {
     velocities = greater(velocities, fabs(m->consistency.reported[i] - x) / most);
   }
   const double nearest = smaller(positions, velocities);
-  if (nearest > 1 || nearest > greater(positions, velocities) / 2) return UNDECIDED;
+  if (nearest > 1) return TRUST_NONE;
+  if (nearest > greater(positions, velocities) / 2) return UNDECIDED;
   return positions < velocities ? TRUST_POSITIONS : TRUST_VELOCITIES;
 }
 
@@ -372,15 +373,20 @@ static int trust_reported(State* m) {
 }
 
 /* Selects the velocities of contradicting states: those of the part that the prediction confirms, positions or
-   velocities. As long as both differ little, the faster one is selected. Neither is trusted any more once it diverges.
+   velocities. As long as both differ little, the faster one is selected. Neither is trusted any more once it diverges,
+   or once both contradict the prediction.
    Nonzero if one is trusted. */
 static int trust_one(const Settings* s, State* m, double t) {
   const Consistency* c = &m->consistency;
   int slow = 1;
   if (m->trusted_source == TRUST_NONE) return 0;
   EACH slow &= fabs(m->difference_v[i] - c->reported[i]) <= SLOW * s->velocity_limit[i];
-  if (m->trusted_source == UNDECIDED && !slow) m->trusted_source = find_trusted(s, m, t);
-  if (m->trusted_source == UNDECIDED && !slow) return 0;
+  if (m->trusted_source == UNDECIDED) {
+    const int nearest = find_trusted(s, m, t);
+    if (nearest == TRUST_NONE) trust_none(s, m, t);
+    if (nearest == TRUST_NONE || (nearest == UNDECIDED && !slow)) return 0;
+    if (!slow) m->trusted_source = nearest;
+  }
   EACH {
     const int undecided = m->trusted_source == UNDECIDED;
     m->estimated_v[i] = undecided ? faster_of(m->difference_v[i], c->reported[i]) : trusted_velocity(m, i);
@@ -468,6 +474,27 @@ static double spring(const Settings* s, State* m, int i, double held, double q) 
   return effort;
 }
 
+/* Adds the damping of a reaction, -λ M v: all joints slow down at the same rate. A damping -D v of each joint by itself
+   would throw the light joints by the deceleration of the heavy ones, and so would a limit of one joint's effort: the
+   limits scale all of it. λ = vᵀ D v / vᵀ M v takes as much power out as -D v, and is at most the greatest eigenvalue of
+   M⁻¹ D, which the rate of the states carries. If the model gives no mass matrix, it is -D v. */
+static void add_damping(const Settings* s, const State* m, const double* q, const double* v, double ratio, double* effort) {
+  double mass[N * N], momentum[N] = {0}, power = 0, energy = 0;
+  s->mass_matrix(q, s->model, mass);
+  EACH {
+    for (int j = 0; j < N; ++j) momentum[i] += mass[i * N + j] * v[j];
+    power += m->carried_damping[i] * v[i] * v[i];
+    energy += momentum[i] * v[i];
+  }
+  if (!(is_finite(momentum) && energy > 0)) { EACH effort[i] -= ratio * m->carried_damping[i] * v[i]; return; }
+  double rate = ratio * power / energy;
+  EACH {
+    const double most = s->effort_limit[i], room = momentum[i] > 0 ? most + effort[i] : most - effort[i];
+    if (rate * fabs(momentum[i]) > room) rate = greater(room, 0) / fabs(momentum[i]);
+  }
+  EACH effort[i] -= rate * momentum[i];
+}
+
 /* Begins a reaction without valid states. */
 static void begin_blind(const Settings* s, State* m, double t) {
   m->blind = 1; m->blind_begin = t;
@@ -501,10 +528,8 @@ static int effort_without_state(const Settings* s, State* m, double t, int has_s
   }
   if (t >= (predicts_only ? smaller(m->until, m->blind_begin + BRAKING) : m->until)) return 1;
   if ((predicts_only && !is_below_limits(s, m, t)) || !obeys(s, m, t, m->predicted_q, m->estimated_v)) return 1;
-  EACH {
-    effort[i] += (is_known ? spring(s, m, i, m->found[i], m->predicted_q[i]) : 0) -
-      ratio * m->carried_damping[i] * m->estimated_v[i];
-  }
+  add_damping(s, m, m->predicted_q, m->estimated_v, ratio, effort);
+  EACH if (is_known) effort[i] += spring(s, m, i, m->found[i], m->predicted_q[i]);
   return 0;
 }
 

@@ -72,7 +72,7 @@ static int exceeds(const Settings* s, int i, Load load, const double* most) {
   return load.rate <= most[1] * s->rate_limit[i] ? CORE_OK : CORE_TOO_FAST;
 }
 
-/* For the first state: whether the limits allow the efforts that hold the arm there; faults/holding.py has the message.
+/* For the first state: whether the limits allow the efforts that hold the arm there; limits.py has the message.
    A model that gives no finite numbers is a fault of the law. */
 static int is_held(const Settings* s, State* m, const double* q) {
   double gravity[N], mass[N * N];

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /* The memory of the loop. Numbers are doubles or int64_t and pointers, so that the structs have no gaps: Python reads
-   this file (engine/c_structs.py) and has them as records of NumPy. Arrays have N numbers, one for each joint. */
+   this file (engine/c_interface.py) and has them as records of NumPy. Arrays have N numbers, one for each joint. */
 
 #ifndef MEMORY_H
 #define MEMORY_H
@@ -27,7 +27,7 @@ enum { RECURRENCES = 10, DEGREES = 6, LEVELS = 3, TRAIL = 32, OUTCOMES = 8, MOTI
 enum { TIMES, STATE, REFERENCE = STATE + 2, MEMORY = REFERENCE + 4, LAW_MEMORY, SETTINGS, RESULTS, FLAGS, AFTER, LAW_AFTER };
 enum { EFFORT, SATURATED, RATE_LIMITED, GRAVITY, ERROR, TERMS, ROWS = TERMS + 7 }; /* rows of its first result */
 
-/* Arrays of the contact observer, in the order of its program in contact/momentum_observer.py. */
+/* Arrays of the contact observer, in the order of its program in momentum_observer.py. */
 enum { DT, OBSERVED_Q, OBSERVED_QD, APPLIED, BIAS, OBSERVED, NUMBERS, OBSERVED_AFTER, EXTERNAL, WRENCH = N, ENERGY = N + 6 };
 
 typedef void Run(double* const*, const double*);
@@ -36,7 +36,7 @@ typedef void Function1(const double*, const double*, double*);
 typedef void Function2(const double*, const double*, double*, double*);
 typedef void Function3(const double*, const double*, const double*, const double*, double*);
 
-/* StepMemory of step_numbers.py. */
+/* StepMemory of step.py. */
 typedef struct {
   double integral[N], requested[N], sent[N], added[N], cut[N], blend_from[N];
   double has_requested, is_sending, sent_at, blending, blend_begin, blend_time, lagging;

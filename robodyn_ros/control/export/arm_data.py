@@ -17,39 +17,44 @@ from typing import Any
 
 import numpy as np
 
+from robodyn_ros.control import limits
 from robodyn_ros.control.compiled_step import CompiledStep
-from robodyn_ros.control.contact.settings import Contact
+from robodyn_ros.control.contact import Contact
 from robodyn_ros.control.core_library import CODES, core_structs
 from robodyn_ros.control.core_settings import LEVELS
 from robodyn_ros.control.export.controller_parameters import FINAL_COMMANDS, ExportedParameter, members
-from robodyn_ros.control.faults import holding, sampling
+from robodyn_ros.control.faults import sampling
+from robodyn_ros.control.faults.active_fault import FaultCause
 from robodyn_ros.control.faults.consistency import SETTINGS, uncertainty_of
-from robodyn_ros.control.faults.problems import FaultCause
 from robodyn_ros.control.faults.settings import MISSING_VELOCITY, SafetySettings
 from robodyn_ros.control.faults.table import FAULTS, KINDS, PHASES, PROBLEMS, REACTIONS
 from robodyn_ros.control.laws.base import Controller, Efforts, Reference
 from robodyn_ros.control.laws.gains import JointGains, gains_by_inertia
+from robodyn_ros.control.laws.traced import flat, law_numbers
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.loop_settings import NO_LIMIT, inertia_of, law_feedback
-from robodyn_ros.control.motion.tool_stream import OLDEST_FRAME, StreamedTool
-from robodyn_ros.control.reference.following import Refused
-from robodyn_ros.control.step_numbers import StepMemory, StepSettings, width
+from robodyn_ros.control.motion.following import Refused
+from robodyn_ros.control.motion.streams import OLDEST_FRAME, StreamedTool
+from robodyn_ros.control.step import StepSettings
 from robodyn_ros.dynamics.compiled import CompiledDynamics
-from robodyn_ros.dynamics.inertial_parameters import BASIS, moved, parameters_of, to_parameters, to_pseudo
-from robodyn_ros.engine.c_structs import Record
+from robodyn_ros.dynamics.parameters import BASIS, moved, parameters_of, to_parameters
+from robodyn_ros.engine.c_interface import Record
 from robodyn_ros.engine.listing import c_number
 from robodyn_ros.engine.program import Program, digest
 from robodyn_ros.engine.tracing import TracedArray, column, elements_of, symbols
 from robodyn_ros.errors import ConfigurationError
-from robodyn_ros.kinematics.workspace import random_positions
 from robodyn_ros.robot import Inertial, Robot
+from robodyn_ros.robot.configuration import random_positions
 from robodyn_ros.robot.pose import Array
 
 ODD_STEPS = 20
 """Number of steps after which every number of a law's memory has changed."""
 
 PER_LINE = 4
-"""Numbers in a line of a table."""
+"""Elements in a line of a table."""
+
+TEXTS = "const char* const"
+"""Type of texts in C."""
 
 
 class Mark(float):
@@ -303,7 +308,7 @@ class Arm:
         step_widths, observer_widths = array_widths(step.program, len(step.parameters)), self._observer()[0]
         numbers = {
             "NO_LIMIT": NO_LIMIT,
-            "NO_WORSE": holding.NO_WORSE,
+            "NO_WORSE": limits.NO_WORSE,
             "PERIODS_IN_TIMEOUT": sampling.PERIODS_IN_TIMEOUT,
             "GREATEST_PERIOD": greatest_period(self._law, self._robot),
         }
@@ -317,8 +322,8 @@ class Arm:
             "MODEL_WIDTH": len(dynamics.symbols),
             "INERTIAL_WIDTH": len(dynamics.inertial_map),
             "BODIES_WIDTH": len(self._bare_bodies),
-            "POSES": holding.POSES,
-            "HELD_POSES": round(holding.HELD * holding.POSES),
+            "POSES": limits.POSES,
+            "HELD_POSES": round(limits.HELD * limits.POSES),
             **{f"LEAVE_{name.upper()}": place for place, name in enumerate(FINAL_COMMANDS)},
             **{f"STEP_{name}": place for name, place in self._step_places().items()},
         }
@@ -329,15 +334,15 @@ class Arm:
         """Names and texts, and the parameters."""
         robot = self._robot
         return [
-            _texts("arm_joints", robot.joint_names),
-            _texts("arm_terms", Efforts._fields),
-            _texts("arm_fault_names", KINDS),
-            _texts("arm_frames", [link.name for link in robot.links]),
-            _texts("arm_links", (robot.root, self._stream.link, self.contact_link)),
+            table("arm_joints", robot.joint_names, TEXTS),
+            table("arm_terms", Efforts._fields, TEXTS),
+            table("arm_fault_names", KINDS, TEXTS),
+            table("arm_frames", [link.name for link in robot.links], TEXTS),
+            table("arm_links", (robot.root, self._stream.link, self.contact_link), TEXTS),
             "/* Messages of refusals and of problems for each joint; %1 and %2 stand for numbers. */",
-            _table_of_texts("REFUSAL_TEXTS", refusal_texts(robot)),
-            _table_of_texts("PROBLEM_TEXTS", problem_texts(robot)),
-            _texts("UNCERTAINTIES", SETTINGS, "static "),
+            table("REFUSAL_TEXTS", refusal_texts(robot), f"static {TEXTS}"),
+            table("PROBLEM_TEXTS", problem_texts(robot), f"static {TEXTS}"),
+            table("UNCERTAINTIES", SETTINGS, f"static {TEXTS}"),
             "/* --- the parameters */",
             self._choices(),
             self._entries(),
@@ -366,8 +371,8 @@ class Arm:
             table("LAW_KEEPS", law_keeps),
             table("FIRST_STEP", step.parameters),
             table("FIRST_OBSERVER", observer_numbers),
-            _widths("STEP_WIDTHS", array_widths(step.program, len(step.parameters))),
-            _widths("OBSERVER_WIDTHS", observer_widths),
+            table("STEP_WIDTHS", array_widths(step.program, len(step.parameters)), "static const int"),
+            table("OBSERVER_WIDTHS", observer_widths, "static const int"),
             "/* For each kind of faults and each reaction that may be chosen: the reactions of all levels. */",
             _escalation(),
             _statements("copy_safety(Settings* s, const Parameters* p)", safety),
@@ -380,29 +385,28 @@ class Arm:
         dynamics, robot = self._dynamics, self._robot
         inertia, feedback = np.diagonal(dynamics.mass_matrix(robot.home)), law_feedback(self._law)
         frequency = np.maximum(np.sqrt(feedback.stiffness / inertia), 0.5 * feedback.damping / inertia)
-        poses = np.array([robot.home, *random_positions(robot, holding.POSES - 1)])
+        poses = np.array([robot.home, *random_positions(robot, limits.POSES - 1)])
         return [
             "/* --- the model */",
             "/* Rotation of the gravity vector from the root link's frame to the base's. */",
-            table("ROOT_TO_BASE", dynamics._tree.base.T),
+            table("ROOT_TO_BASE", dynamics._tree.base.T.ravel()),
             "/* The parameters of the model without a payload. */",
             table("FIRST_MODEL", self._bare),
             "/* The inertial parameters of the bodies without a payload, and their map to those of the model. */",
             table("FIRST_BODIES", self._bare_bodies),
-            table("INERTIAL_MAP", dynamics.inertial_map),
+            table("INERTIAL_MAP", dynamics.inertial_map.ravel()),
             "/* The tool's body, and the map from a payload's inertial parameters to those of the body. */",
             f"enum {{ PAYLOAD_BODY = {robot.link(self._stream.link).body} }};",
-            table("PAYLOAD_MAP", self._payload_map(self._stream.link)),
+            table("PAYLOAD_MAP", self._payload_map(self._stream.link).ravel()),
             table("HOME", robot.home),
             table("FIRST_FREQUENCY", frequency),
-            _rows("POSITIONS", poses),
+            table("POSITIONS", poses),
         ]
 
     def _payload_map(self, name: str) -> Array:
         """The matrix from the standard parameters of a link's payload to those of its body, (10, 10)."""
         link = self._robot.link(name)
         columns = [to_parameters(moved(part, link.pose.rotation, link.pose.translation)) for part in BASIS]
-        np.testing.assert_allclose(to_pseudo(np.eye(10)), BASIS)
         found: Array = np.array(columns).T
         return found
 
@@ -410,7 +414,7 @@ class Arm:
         lines = []
         for index, item in enumerate(self._parameters):
             if item.choices:
-                texts = "".join(f"{{{_quoted(text)}, {value:g}}}, " for text, value in item.choices)
+                texts = "".join(f"{{{initial(text)}, {value:g}}}, " for text, value in item.choices)
                 lines.append(f"static const ArmChoice CHOICES_{index}[] = {{{texts}{{0, 0}}}};")
         return "\n".join(lines)
 
@@ -425,7 +429,7 @@ class Arm:
             start = sizes[item.member] + item.place if item.member else 0
             choices = f"CHOICES_{index}" if item.choices else "0"
             lines.append(
-                f"  {{{_quoted(item.spec.name)}, '{item.kind}', {int(item.fixed)}, {start}, {len(item.numbers)}, "
+                f"  {{{initial(item.spec.name)}, '{item.kind}', {int(item.fixed)}, {start}, {len(item.numbers)}, "
                 f"{c_number(least)}, {c_number(greatest)}, {choices}}}"
             )
         return "static const ArmParameter PARAMETERS[] = {\n" + ",\n".join(lines) + "\n};"
@@ -435,21 +439,21 @@ class Arm:
         for item in self._parameters:
             if item.member:
                 np.ravel(values[item.member])[item.place : item.place + len(item.numbers)] = item.numbers
-        return ",\n".join(f"  .{name} = {_braced(value)}" for name, value in values.items())
+        return ",\n".join(f"  .{name} = {initial(value)}" for name, value in values.items())
 
 
 def _escalation() -> str:
-    rows = []
-    for kind, reaction in REACTIONS.items():
-        levels = [
-            [PHASES.index(reaction(answer).escalated(level)) for level in range(LEVELS)]
-            if answer in FAULTS[kind].reactions
-            else [0] * LEVELS
-            for answer in PHASES
+    rows = [
+        [
+            [
+                PHASES.index(reaction(chosen).escalated(level)) if chosen in FAULTS[kind].reactions else 0
+                for level in range(LEVELS)
+            ]
+            for chosen in PHASES
         ]
-        rows.append("  {" + ", ".join(f"{{{', '.join(map(str, item))}}}" for item in levels) + "}")
-    size = f"[{len(rows)}][{len(PHASES)}][{LEVELS}]"
-    return f"static const int64_t ESCALATION{size} = {{\n" + ",\n".join(rows) + "\n};"
+        for kind, reaction in REACTIONS.items()
+    ]
+    return table("ESCALATION", rows, "static const int64_t")
 
 
 def _bounds(item: ExportedParameter) -> tuple[float, float]:
@@ -458,23 +462,24 @@ def _bounds(item: ExportedParameter) -> tuple[float, float]:
     return (0.0, 1.0) if item.kind == "b" else (-float(np.finfo(float).max), float(np.finfo(float).max))
 
 
-def resumed(before: CompiledStep, after: CompiledStep) -> Array:
+def resumed(before: Controller, after: Controller) -> Array:
     """1 for each number of a law's memory that another law of its class takes over, else 0 (``Controller.resume``).
 
     It is found by some steps at arbitrary states.
 
     Args:
-        before: a step; its memory is changed.
-        after: another one, of the same law with the same settings; its memory is changed too.
+        before: a law; its memory is changed.
+        after: another one with the same settings; its memory is changed too.
     """
-    robot, rest = before.robot, np.zeros(before.n)
-    memory = np.zeros(width(StepMemory, before.n))
+    home, n = before.dynamics.robot.home, before.dynamics.robot.n
+    reference = Reference(home, *np.zeros((3, n)))
     for count in range(1, ODD_STEPS + 1):
-        q = robot.home + 0.03 * np.sin(count + np.arange(before.n))
-        qd = 0.2 * np.cos(count * np.arange(1.0, before.n + 1.0))
-        before.run(0.01 * count, 0.01, q, qd, Reference(robot.home, rest, rest, rest), memory)
-    after.law.resume(before.law)
-    found: Array = np.isclose(after.law_memory, before.law_memory, rtol=1e-9).astype(np.float64)
+        q, qd = home + 0.03 * np.sin(count + np.arange(n)), 0.2 * np.cos(count * np.arange(1.0, n + 1.0))
+        effort = before.compute(q, qd, reference).total
+        before.advance(0.01, q, qd, reference, effort, effort)
+    after.resume(before)
+    known, taken = (flat(law_numbers(law).memory) for law in (before, after))
+    found: Array = np.isclose(taken, known, rtol=1e-9).astype(np.float64)
     return found
 
 
@@ -507,56 +512,38 @@ def _members(array: Any, pointers: set[str], indent: str) -> Iterable[str]:
         if value.dtype.names is not None:
             yield f"{indent}.{name} = {{\n" + ",\n".join(_members(value, pointers, indent + "  ")) + f"\n{indent}}}"
         else:
-            yield f"{indent}.{name} = {_braced(value)}"
+            yield f"{indent}.{name} = {initial(value)}"
 
 
-def _braced(values: Any) -> str:
-    """A number, or numbers of an array."""
-    texts = [c_number(value) for value in np.ravel(values).tolist()]
-    return f"{{{', '.join(texts)}}}" if np.ndim(values) else texts[0]
+def table(name: str, values: Any, kind: str = "static const double") -> str:
+    """The declaration of an array of numbers or texts, or of an array of arrays of one length."""
+    size = "".join(f"[{count}]" for count in np.shape(values))
+    return f"{kind} {name}{size} = {initial(values)};"
 
 
-def table(name: str, values: Array) -> str:
-    """An array of numbers."""
-    flat = np.ravel(values)
-    return f"static const double {name}[{len(flat)}] = {{\n{_table(flat)}\n}};"
+def initial(values: Any) -> str:
+    """A number or a text in C; arrays, also of arrays, in braces."""
+    if isinstance(values, str):
+        return json.dumps(values, ensure_ascii=False)
+    if np.ndim(values) == 0:
+        return c_number(np.asarray(values).item())
+    return f"{{{in_lines([initial(value) for value in values])}}}"
 
 
-def _table(values: Array) -> str:
-    texts = [c_number(value) for value in np.ravel(values).tolist()]
-    return ",\n".join("  " + ", ".join(texts[k : k + PER_LINE]) for k in range(0, len(texts), PER_LINE))
-
-
-def _rows(name: str, rows: Array) -> str:
-    lines = ",\n".join(f"{{\n{_table(row)}\n}}" for row in rows)
-    return f"static const double {name}[][{rows.shape[1]}] = {{\n{lines}\n}};"
+def in_lines(texts: Sequence[str]) -> str:
+    """The elements of an array, some in a line."""
+    lines = [", ".join(texts[k : k + PER_LINE]) for k in range(0, len(texts), PER_LINE)]
+    return lines[0] if len(lines) == 1 else "\n  " + ",\n  ".join(lines) + "\n"
 
 
 def _statements(head: str, lines: Sequence[str]) -> str:
     return f"static void {head} {{\n" + "\n".join(f"  {line};" for line in lines) + "\n}"
 
 
-def _texts(name: str, texts: Iterable[str], storage: str = "") -> str:
-    return f"{storage}const char* const {name}[] = {{{', '.join(map(_quoted, texts))}}};"
-
-
-def _table_of_texts(name: str, rows: Sequence[Sequence[str]]) -> str:
-    lines = ",\n".join("  {" + ",\n   ".join(map(_quoted, row)) + "}" for row in rows)
-    return f"static const char* const {name}[][{len(rows[0])}] = {{\n{lines}\n}};"
-
-
-def _widths(name: str, widths: Sequence[int]) -> str:
-    return f"static const int {name}[] = {{{', '.join(map(str, widths))}}};"
-
-
 def array_widths(program: Program, parameters: int) -> list[int]:
     """Lengths of the arrays of a program in the loop in C, in their order; each at least 1."""
     widths_in, widths_out = program.widths
     return [max(width, 1) for width in (*widths_in, parameters, *widths_out)]
-
-
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
 
 
 def _cast(record: Record, name: str) -> str:

@@ -16,13 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robodyn_ros.control.compiled_step import CompiledStep
-from robodyn_ros.control.contact.settings import FIXED, ContactSettings, JointContactSettings
-from robodyn_ros.control.drive_compensation import CompensationSettings
-from robodyn_ros.control.faults.settings import SafetySettings
-from robodyn_ros.control.faults.table import PHASES, REACTIONS
-from robodyn_ros.control.laws.gains import JointGains
-from robodyn_ros.control.limits import EFFORT_ROUNDING
+from robodyn_ros.control.contact import FIXED
+from robodyn_ros.control.drives import MitSettings
+from robodyn_ros.control.faults.table import KINDS, PHASES
 from robodyn_ros.control.loop_settings import (
+    ARM_SETTINGS,
+    JOINT_SETTINGS,
     MODEL,
     NO_LIMIT,
     PAYLOAD,
@@ -32,11 +31,9 @@ from robodyn_ros.control.loop_settings import (
     make_loop_settings,
     model_parameters,
 )
-from robodyn_ros.control.motion.mit_mode import MitSettings
-from robodyn_ros.control.motion.tool_stream import StreamSettings
+from robodyn_ros.control.motion.streams import StreamSettings
 from robodyn_ros.control.parameter_file import FileParameters
-from robodyn_ros.control.reference.tolerances import GoalSettings, JointTolerances
-from robodyn_ros.control.step_numbers import StepSettings, step_settings
+from robodyn_ros.control.step import EFFORT_ROUNDING, StepSettings
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.robot import Robot
 from robodyn_ros.settings import TOOL, ParameterSpec, parameter_specs
@@ -136,27 +133,23 @@ def _all_specs(robot: Robot, given: Mapping[str, Any], law: str) -> Iterator[tup
     text = "acceleration of free fall in the root link's frame [m/s²]"
     yield from single([ParameterSpec("gravity", list(MODEL["gravity"]), text, "3 finite numbers")])
     yield from single([*PAYLOAD])
-    for settings in (SafetySettings, MitSettings, CompensationSettings):
-        yield from single(parameter_specs(settings))
     yield from single([FINAL_COMMAND])
     yield from single([TOOL], fixed=True)
-    yield from single(parameter_specs(StreamSettings, "stream."))
-    yield from single(parameter_specs(GoalSettings, "constraints."))
-    yield from single(parameter_specs(ContactSettings, "contact."))
-    for prefix, own in law_settings().items():
-        if prefix == f"{law}.":
-            yield from single(parameter_specs(own, prefix), fixed=True)
-    for index, (kind, reaction) in enumerate(REACTIONS.items()):
-        for spec in parameter_specs(reaction, f"faults.{kind}."):
-            yield spec, f"faults_{spec.name.rpartition('.')[2]}", index, False
+    for settings, prefix in (*ARM_SETTINGS, (MitSettings, ""), (StreamSettings, "stream.")):
+        _, _, kind = prefix[:-1].partition("faults.")
+        if kind:
+            for spec in parameter_specs(settings, prefix):
+                yield spec, f"faults_{spec.name.rpartition('.')[2]}", KINDS.index(kind), False
+        else:
+            yield from single(parameter_specs(settings, prefix))
+    own = law_settings().get(f"{law}.")
+    if own is not None:
+        yield from single(parameter_specs(own, f"{law}."), fixed=True)
     for index, joint in enumerate(robot.joints):
-        name, of = joint.name, f" of joint {joint.name}"
-        for group, each in (("gains", JointGains), ("constraints", JointTolerances)):
-            for spec in parameter_specs(each, f"{group}.{name}.", of):
-                yield spec, f"{group}_{spec.name.rpartition('.')[2]}", index, False
-        for spec in parameter_specs(JointContactSettings, f"contact.{name}.", f" on joint {name}"):
-            yield spec, f"contact_{spec.name.rpartition('.')[2]}", index, False
-        effort = given.get(f"effort_limits.{name}")
+        for settings, prefix, of in JOINT_SETTINGS:
+            for spec in parameter_specs(settings, f"{prefix}{joint.name}.", f"{of} joint {joint.name}"):
+                yield spec, f"{prefix[:-1]}_{spec.name.rpartition('.')[2]}", index, False
+        effort = given.get(f"effort_limits.{joint.name}")
         for spec in limit_specs(joint, None if effort is None else float(effort)):
             yield spec, spec.name.partition(".")[0], index, False
 
@@ -169,23 +162,11 @@ def known_defaults(robot: Robot, given: Mapping[str, Any], law: str) -> dict[str
 
 
 def step_values(settings: LoopSettings) -> tuple[str, dict[str, Any]]:
-    """The key of the compiled step, and its settings by name; errors as :func:`step_of`."""
-    step = step_of(settings)
+    """The key of the compiled step, and its settings by name; errors as :class:`.CompiledStep`."""
+    step = CompiledStep(settings)
     sizes = step.setting_sizes
     parts = np.split(step.parameters, np.cumsum([*sizes.values()])[:-1])
     return step.program.key, dict(zip(sizes, parts, strict=True))
-
-
-def step_of(settings: LoopSettings) -> CompiledStep:
-    """The compiled control step of a loop with these settings.
-
-    Raises:
-        TraceError: the law cannot be traced.
-        NotReadyError: there is no compiler.
-    """
-    limits, robot = settings.limits, settings.controller.dynamics.robot
-    numbers = step_settings(robot, limits.effort, limits.rate, settings.feedback, settings.safety, settings.drives)
-    return CompiledStep(settings.controller, numbers)
 
 
 def frozen_groups(given: Mapping[str, Any], defaults: Mapping[str, Any], dynamics: Dynamics, law: str) -> set[str]:

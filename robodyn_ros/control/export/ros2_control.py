@@ -30,17 +30,16 @@ from robodyn_ros.control.export.controller_parameters import (
     frozen_groups,
     known_defaults,
     parameter_file,
-    step_of,
     with_fixed,
 )
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.loop_settings import make_loop_settings, model_parameters, with_streams
-from robodyn_ros.control.motion.tool_stream import StreamedTool
+from robodyn_ros.control.motion.streams import StreamedTool
 from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.sensitivity import sensitivity_parameters, sensitivity_program
-from robodyn_ros.dynamics.symbolic.export.listing import facts, plain
+from robodyn_ros.dynamics.symbolic.listing import facts, plain
 from robodyn_ros.engine.codegen import scalar_source
 from robodyn_ros.engine.program import Program
 from robodyn_ros.engine.tracing import TraceError
@@ -188,7 +187,7 @@ def export_package(
             raise ConfigurationError(f"{law} cannot be written as C: it runs as Python")
         parameters = with_fixed(exported_parameters(robot, given, law), frozen)
         stream = StreamedTool.of(robot, values[TOOL.name])
-        twins = (step_of(make_loop_settings(values, dynamics, law)) for _ in range(2))
+        twins = (make_loop_settings(values, dynamics, law).controller for _ in range(2))
         arm = Arm(robot, settings.controller, step, parameters, bare, settings.contact, stream, resumed(*twins))
         data = arm.data(loop)
     except (TraceError, NotReadyError) as cause:

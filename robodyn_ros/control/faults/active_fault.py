@@ -1,14 +1,17 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The present fault of the loop."""
+"""The present fault of the loop, and its cause in numbers, as the core has it, and in words."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from robodyn_ros.control.faults.table import KINDS, PHASES
+from robodyn_ros.control.core_library import CODES
+from robodyn_ros.control.faults.consistency import SETTINGS
+from robodyn_ros.control.faults.table import KINDS, PHASES, PROBLEMS
+from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 
 
@@ -42,3 +45,39 @@ class ActiveFault:
         kind, phase = KINDS[int(memory.active_kind)], PHASES[int(memory.phase)]
         present, latched = bool(memory.present), bool(memory.latched)
         return cls(int(memory.faults), kind, phase, present, latched, float(memory.left), memory.found.copy())
+
+
+WORDS = tuple(PROBLEMS.values())
+
+
+class FaultCause(NamedTuple):
+    """A problem in numbers; which ones, depends on its kind.
+
+    Its kind is the place in :data:`.table.PROBLEMS`, and ``PROBLEM_KINDS`` times the place in
+    :data:`.consistency.SETTINGS` of the setting that explains most of what is allowed.
+    """
+
+    kind: int
+    joint: int = 0
+    value: float = 0.0
+    bound: float = 0.0
+
+    @classmethod
+    def of(cls, members: Any) -> FaultCause:
+        """The cause in the members of a struct of C, such as ``State``, by their names."""
+        value, bound = float(members["problem_value"]), float(members["problem_bound"])
+        return cls(int(members["problem"]), int(members["problem_joint"]), value, bound)
+
+    def text(self, robot: Robot) -> str:
+        """The problem in words; "" for none."""
+        joint = robot.joints[self.joint]
+        place, kind = divmod(self.kind, CODES["PROBLEM_KINDS"])
+        return WORDS[kind].format(
+            joint=f"joint {joint.name!r}",
+            position=joint.position_unit,
+            effort=joint.effort_unit,
+            value=self.value,
+            size=abs(self.value),
+            bound=self.bound,
+            allowed=f"{SETTINGS[place]} and the rest explain {self.bound:.3g}",
+        )

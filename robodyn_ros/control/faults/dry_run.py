@@ -3,8 +3,8 @@
 
 """A dry run: a model and a law are made in a process of their own, before they are made for an arm that moves.
 
-What they compile is in the cache afterwards, so that making them again takes milliseconds. A plugin that raises,
-contradicts itself, crashes or never ends does so here.
+Their compiled code is in the cache afterwards, so that making them again takes milliseconds. A plugin that raises,
+contradicts itself, crashes or never ends does so in that process.
 """
 
 from __future__ import annotations
@@ -16,21 +16,20 @@ from typing import Any
 
 import numpy as np
 
-from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.dynamics.results import finite_result
+from robodyn_ros.dynamics.base import Dynamics, finite_result
 from robodyn_ros.errors import ModelError, NotReadyError, RobodynError
 from robodyn_ros.plugins import raised
 from robodyn_ros.robot import reload_robot
 from robodyn_ros.robot.pose import Array
 
 TIMEOUT = 120.0
-"""How long a dry run may take [s]: compiling a long arm for the first time takes some seconds."""
+"""Longest duration of a dry run [s]: compiling a long arm for the first time takes some seconds."""
 
 STATES = 5
-"""How many states are tried."""
+"""Number of states that are tried."""
 
 TOLERANCE = 1e-6
-"""Greatest difference of two results that should be equal, relative to the greatest number."""
+"""Tolerance of two results that should be equal, relative to the greatest number."""
 
 
 def dry_run(dynamics: str, controller: str, urdf: str) -> None:
@@ -42,7 +41,7 @@ def dry_run(dynamics: str, controller: str, urdf: str) -> None:
         urdf: of the arm.
 
     Raises:
-        NotReadyError: that failed; the message says how.
+        NotReadyError: it failed; the message has the reason.
     """
     command = [sys.executable, "-m", "robodyn_ros.control.faults.dry_run"]
     given = json.dumps({"dynamics": dynamics, "controller": controller, "urdf": urdf})

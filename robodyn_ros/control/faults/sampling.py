@@ -1,9 +1,9 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Sampling: which gains a rate of states carries.
+"""Sampling: the gains that a rate of states allows.
 
-An effort comes from a state that is δ old by then, and stays until the effort for the next state, a period T later. So
+An effort is computed from a state of the age δ, and is held until the effort for the next state, a period T later. So
 the feedback q̈ = -K q - D q̇ - I ∫q dt acts on the arm as the discrete system ::
 
     x_k+1 = Φ x_k + Γ₀ u_k-d + Γ₁ u_k-d-1,     u_k = -(K q_k + D q̇_k + I z_k),     δ = d T + δ',  0 ≤ δ' < T
@@ -11,8 +11,8 @@ the feedback q̈ = -K q - D q̇ - I ∫q dt acts on the arm as the discrete syst
 
 of the double integrator x = (q, q̇) with a held input and a delay δ: the age of the state, and ``command_delay``, in
 which the effort gets to the drives. It is stable if the spectral radius of its matrix is below one. Without a delay and
-an integral and for one joint that is ω T < 1 / ζ: a state every 0.1 s carries ω = 10 rad/s at ζ = 1, and no more. A law
-that learns or observes acts as an integral, a spring at the tool by M⁻¹ Jᵀ K J with the arm where it is
+an integral, for one joint, the condition is ω T < 1 / ζ: a state every 0.1 s allows ω = 10 rad/s at ζ = 1 at most. A
+law that learns or observes acts as an integral; a spring at the tool acts by M⁻¹ Jᵀ K J at the position of the arm
 (:meth:`robodyn_ros.control.laws.base.Controller.acceleration_gains`).
 
 Source: Åström and Wittenmark, Computer-Controlled Systems (3rd ed., 1997), §2.3 (sampling with time delay).
@@ -31,51 +31,51 @@ from robodyn_ros.errors import InputError
 from robodyn_ros.robot.pose import Array
 
 GAIN_MARGIN = 1.1
-"""By this factor the gains may be too high for the model, without being unstable."""
+"""Gain margin of the law: with gains greater by this factor the sampled feedback must still be stable."""
 
 REACTION_MARGIN = 2.0
-"""The same for the gains of reactions: a damper with half of what is stable turns no velocity round within a period."""
+"""Gain margin of the reactions: at half of the stable damping no velocity changes its sign within a period."""
 
 RETURN_MARGIN = 1.3
-"""The same, for gains that were too high to be carried again."""
+"""Gain margin at which gains that were reduced are used in full again."""
 
 PERIODS_IN_TIMEOUT = 1.5
-"""How many periods of the states must fit into a ``state_timeout`` that is set."""
+"""Least ``state_timeout`` that may be set, in periods of the states."""
 
 SPREAD = 2.0
-"""Up to this factor of period and delay together they need not be judged anew, where all gains are surely carried."""
+"""Factor on the sum of period and delay up to which they are not judged again, where all gains are stable by far."""
 
 STEADY = 0.2
-"""Where the greatest rate of the feedback, times period and delay, is below this, it is stable by far."""
+"""Bound of the greatest rate of the feedback times the sum of period and delay, below which it is stable by far."""
 
 BISECTIONS = 14
-"""How often the interval is halved in which the part lies that is carried."""
+"""Number of bisections for the allowed ratio of the natural frequencies."""
 
 PERIODS = 8
-"""A delay of more periods than this is computed with longer periods."""
+"""Greatest delay, in periods, of the discrete system; for a longer one it has longer periods."""
 
 ROUNDING = 1e-6
-"""How near to one a pole is that stands for a joint without stiffness."""
+"""Distance from one within which a pole stands for a joint without stiffness."""
 
 
 class StateSampling(NamedTuple):
-    """How states come, as it was measured, and what that carries."""
+    """Measured period and delay of the states, and the gains that they allow."""
 
     period: float = 0.0  # time between two states, a mean or the lesser of the last two [s]; 0 before it is known
     delay: float = 0.0  # mean age of a state when it is answered [s]
-    carried: float = 1.0  # the part of the law's natural frequencies that the states carry, in (0, 1]
+    carried: float = 1.0  # ratio of the law's natural frequencies that the states allow, in (0, 1]
 
 
 class Judgement(NamedTuple):
-    """What a period and a delay carry."""
+    """The gains that a period and a delay allow."""
 
-    carried: float  # the part of the law's natural frequencies, in (0, 1]
-    feedback: Feedback  # the gains of the reactions, as far as they are carried
-    settled_until: float  # up to this period and delay together nothing changes [s]
+    carried: float  # ratio of the law's natural frequencies, in (0, 1]
+    feedback: Feedback  # the gains of the reactions, reduced where the states do not allow them
+    settled_until: float  # greatest sum of period and delay with the same judgement [s]
 
 
 def judged(settings: LoopSettings, sampling: StateSampling, q: Array) -> Judgement:
-    """Judge the gains of settings by the period and delay that were measured, with the arm at q (n,)."""
+    """Judge the gains of settings by the measured period and delay, with the arm at q (n,)."""
     feedback, period = settings.feedback, sampling.period
     delay = sampling.delay + settings.safety.command_delay
     gains = checked_result(settings.controller, "acceleration_gains", q, period)
@@ -92,13 +92,13 @@ def judged(settings: LoopSettings, sampling: StateSampling, q: Array) -> Judgeme
 
 
 def check_sampling(settings: LoopSettings, now: LoopSettings, sampling: StateSampling, q: Array) -> None:
-    """Check that settings can be worked with at the measured rate, or better than with those of now.
+    """Check that the measured rate of the states allows settings, or allows them better than the present ones.
 
     Args:
-        settings: other ones.
-        now: those of now.
-        sampling: how states come; before it is known, what no rate of states would carry is refused.
-        q: where the arm is, (n,).
+        settings: the new ones.
+        now: the present ones.
+        sampling: of the states; before it is known, gains that no rate of states would allow are refused.
+        q: position of the arm, (n,).
 
     Raises:
         InputError: states come too rarely for the gains or for ``state_timeout``; the message has the numbers.
@@ -113,13 +113,13 @@ def check_sampling(settings: LoopSettings, now: LoopSettings, sampling: StateSam
 def sampling_problem(
     settings: LoopSettings, sampling: StateSampling, q: Array, periods: float = 1.0
 ) -> tuple[str, str]:
-    """Which settings are wrong for the rate of the states, and why, with what would be right; "" twice if none are.
+    """The setting that is wrong for the rate of the states, and a message with a right value; "" twice if none is.
 
     Args:
-        settings: that states may be too rare for.
-        sampling: how they come.
-        q: where the arm is, (n,).
-        periods: how many periods ``state_timeout`` must have.
+        settings: of the loop.
+        sampling: of the states.
+        q: position of the arm, (n,).
+        periods: least ``state_timeout``, in periods.
     """
     timeout, period = settings.safety.state_timeout, sampling.period
     if periods * period > timeout:
@@ -161,18 +161,18 @@ def effort_gains(feedback: Feedback, mass: Array) -> AccelerationGains:
 
 
 def scaled(feedback: Feedback, part: float) -> Feedback:
-    """The gains that a part of the natural frequencies has, at the same damping ratio."""
+    """The gains for a fraction of the natural frequencies, at the same damping ratio."""
     return Feedback(part**2 * feedback.stiffness, part * feedback.damping)
 
 
 def carried_part(period: float, delay: float, gains: AccelerationGains, margin: float) -> float:
-    """The part of the natural frequencies that a period and a delay [s] carry, in (0, 1].
+    """The ratio of the natural frequencies that a period and a delay [s] allow, in (0, 1].
 
     Args:
         period: of the states [s].
         delay: from a state to its effort [s].
         gains: of the feedback.
-        margin: by this factor they may be too high.
+        margin: the gain margin.
     """
     stiffness, damping, integral = gains
     if margin * fastest(gains) * (period + delay) < STEADY:
@@ -207,7 +207,7 @@ def greatest(gain: Array) -> float:
 def spectral_radius(period: float, delay: float, gains: AccelerationGains) -> float:
     """The spectral radius of the sampled and delayed feedback; below one it is stable.
 
-    A joint without stiffness stays where it is: that pole at one does not count, nor does its rounding.
+    A joint without stiffness has a pole at one, which does not count, nor does its rounding.
 
     Args:
         period: of the states [s].

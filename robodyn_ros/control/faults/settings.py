@@ -14,10 +14,10 @@ A reaction to a fault is never worse than sending nothing. The reactions, and th
     ramp    the present effort fades to zero, linearly, within ``ramp_down_time``
 
 Every g(q) includes the residual r: the observed error of the model, as far as masses and a payload explain it. Without
-valid states a hold is τ = g(q̂) + r - D v, with the motion q̂, v̂ that the model predicts from the latest valid state. An
-arm that stood is held for ``max_duration``; one that moved is braked for 0.15 s. Then nothing is sent. If the positions
-and velocities of states contradict each other, v is the one of the two that agrees with v̂, as long as it agrees; if
-neither agrees, v is v̂.
+valid states a hold is τ = g(q̂) + r - λ M v, with the motion q̂, v̂ that the model predicts from the latest valid
+state: all joints slow down at the same rate, and the power is that of -D v. An arm that stood is held for
+``max_duration``; one that moved is braked for 0.15 s. Then nothing is sent. If the positions and velocities of states
+contradict each other, v is the one of the two that agrees with v̂, as long as it agrees; once neither agrees, v is v̂.
 
 If joints accelerate under a reaction, for longer than efforts take to change, and their drives do not respond, these
 drives disobey, and nothing more is sent. Without commands the drives decide, and brakes are needed there. Each reaction
@@ -36,7 +36,7 @@ from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import CheckedSettings, choice, setting, switch, whole
 
 MISSING_VELOCITY = ("refuse", "estimate")
-"""What to do with states without velocities: refuse them, or differentiate their positions."""
+"""Ways to treat states without velocities: refuse them, or differentiate their positions."""
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, make_dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from robodyn_ros.errors import ConfigurationError
+from robodyn_ros.errors import ConfigurationError, is_it
 from robodyn_ros.settings import CheckedSettings, choice, setting
-from robodyn_ros.suggestions import is_it
 
 PHASES = ("retreat", "wait", "hold", "float", "damp", "ramp", "silent")
 """Phases of a reaction; those from ramp on lead nowhere else while a fault lasts."""
@@ -37,8 +36,8 @@ BLIND_ESCALATION = ("hold", "hold", "ramp")
 class Fault(NamedTuple):
     """A row of the table."""
 
-    words: str  # what it is counted under
-    detection: str  # what is detected, Markdown
+    words: str  # name under which it is counted
+    detection: str  # condition, Markdown
     by: str  # the function of core/faults.c that detects it; "" if another part of the core does
     description: str  # of what the reaction is to
     remedy: str  # where it ends a simulation
@@ -164,7 +163,7 @@ PROBLEMS: Mapping[str, str] = {
     "SEVERAL_PUBLISHERS": "there are several publishers of states, commands or references",
     "TOO_RARE": "a state every {bound:.3g} s is too rare for the gains or for state_timeout",
 }
-"""What exactly is wrong → the words; ``size`` is the magnitude of the value (:class:`.problems.FaultCause`)."""
+"""Problem → its message; ``size`` is the magnitude of the value (:class:`.FaultCause`)."""
 
 
 def fault_header() -> str:
@@ -172,8 +171,8 @@ def fault_header() -> str:
     judges = dict.fromkeys(fault.by for fault in FAULTS.values() if fault.by)
     phases, kinds = ", ".join(PHASES).upper(), ", ".join(f"FAULT_{kind.upper()}" for kind in KINDS)
     return (
-        "/* What the core has of the table of faults, faults/table.py: kinds, phases of a reaction, what is wrong in\n"
-        "   numbers, and the functions that find it, in their order. */\n\n"
+        "/* The table of faults, faults/table.py, for the core: kinds, phases of a reaction, problems, and the\n"
+        "   functions that detect them, in their order. */\n\n"
         "#ifndef KINDS_H\n#define KINDS_H\n\n"
         f"enum {{ {kinds}, KINDS }};\nenum {{ {phases} }};\nenum {{ {', '.join(PROBLEMS)} }};\n\n"
         f"#define JUDGES {', '.join(judges)}\n\n#endif\n"
@@ -182,7 +181,7 @@ def fault_header() -> str:
 
 @dataclass(frozen=True)
 class FaultReaction(CheckedSettings):
-    """What is sent because of a fault, and for how long."""
+    """The reaction to a fault, and its duration."""
 
     kind: ClassVar[str]
 

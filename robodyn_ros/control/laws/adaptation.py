@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robodyn_ros.dynamics.compiled import CompiledDynamics
-from robodyn_ros.dynamics.inertial_parameters import BASIS, to_pseudo
+from robodyn_ros.dynamics.parameters import BASIS, to_pseudo
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.robot import tip
 from robodyn_ros.settings import CheckedSettings, choice, setting
@@ -171,7 +171,7 @@ class PossibleBody:
     """The physically possible parameters of a body, with bounds around its model.
 
     A body is physically possible if its pseudo-inertia P is positive definite
-    (:mod:`robodyn_ros.dynamics.inertial_parameters`). The lightest body P̲ is a ratio of the model's, and P̄ is the
+    (:mod:`robodyn_ros.dynamics.parameters`). The lightest body P̲ is a ratio of the model's, and P̄ is the
     heaviest. The possible bodies are P̲ ≼ P ≼ P̄. With P = P̲ + S Z Sᵀ and S Sᵀ = P̄ - P̲, these are the Z whose
     eigenvalues lie within [0, 1], a convex set; clipping the eigenvalues gives the nearest Z in it.
 

@@ -13,7 +13,7 @@ import yaml
 
 from robodyn_ros.control.laws.base import Controller
 from robodyn_ros.errors import InputError
-from robodyn_ros.yaml_files import YamlError, read_yaml
+from robodyn_ros.files import YamlError, read_yaml
 
 
 class LawMemory(NamedTuple):

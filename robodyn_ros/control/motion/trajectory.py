@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Trajectories through points, and their files.
+"""Trajectories through points, their files, and the record of an arm that followed one.
 
 The degree follows from the points, as in joint_trajectory_controller: positions alone are joined by straight lines,
 positions and velocities by cubics, and points with accelerations by quintics. Each segment between two points h apart
@@ -23,8 +23,8 @@ from __future__ import annotations
 
 import json
 import os
-from bisect import bisect_right
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -74,7 +74,8 @@ class Trajectory:
         positions: (K, n) in [rad] or [m].
         velocities: (K, n) in [rad/s] or [m/s], or None.
         accelerations: (K, n) in [rad/s²] or [m/s²], or None.
-        planned: the efforts that the motion needs, or None if unknown.
+        efforts: planned total efforts at the points, with gravity, linear between them, (K, n) in [N·m] or [N]; None if
+            unknown.
         bernstein: Bernstein coefficients of every segment, (degree + 1, K - 1, n).
     """
 
@@ -105,7 +106,9 @@ class Trajectory:
         self.accelerations = (
             None if accelerations is None else read_only(finite_array("accelerations", accelerations, shape))
         )
-        self.planned = None if efforts is None else PlannedEffort(self.times, efforts, shape[1])
+        self.efforts = None if efforts is None else read_only(finite_array("efforts", efforts, shape))
+        if self.efforts is not None and is_any(np.abs(self.efforts) > GREATEST_EFFORT):
+            raise InputError("efforts", f"must be at most {GREATEST_EFFORT:g} in magnitude", efforts)
         later = np.flatnonzero(~(self.times[1:] > self.times[:-1]))
         if later.size:
             k = int(later[0])
@@ -124,8 +127,7 @@ class Trajectory:
         Args:
             columns: indices of the joints, one or more.
         """
-        efforts = None if self.planned is None else self.planned.efforts
-        more = (self.velocities, self.accelerations, efforts)
+        more = (self.velocities, self.accelerations, self.efforts)
         return Trajectory(
             self.times, self.positions[:, columns], *(None if values is None else values[:, columns] for values in more)
         )
@@ -188,42 +190,6 @@ class Trajectory:
         """Greatest speed of each joint, (n,) in [rad/s] or [m/s]; exact if above its limit (n,), else a bound."""
         velocity = self._curves[1].c if len(self.times) > 1 else np.empty((1, 0, self.n))
         return np.maximum(np.maximum(peaks(velocity, limit), peaks(-velocity, limit)), 0.0)
-
-
-class PlannedEffort:
-    """The efforts that a motion needs according to a plan, at K times and linear between them.
-
-    They are total efforts, with gravity, not only those that a law has to add.
-
-    Attributes:
-        times: (K,) in [s], rising.
-        efforts: (K, n) in [N·m] or [N].
-    """
-
-    def __init__(self, times: Array, efforts: ArrayLike, n: int) -> None:
-        """
-        Args:
-            times: (K,) in [s], rising.
-            efforts: (K, n), finite.
-            n: number of joints.
-
-        Raises:
-            InputError: wrong shapes, something not finite or above ``GREATEST_EFFORT``.
-        """
-        self.times = times
-        self.efforts = read_only(finite_array("efforts", efforts, (len(times), n)))
-        if is_any(np.abs(self.efforts) > GREATEST_EFFORT):
-            raise InputError("efforts", f"must be at most {GREATEST_EFFORT:g} in magnitude", efforts)
-
-    def at(self, t: float) -> Array | None:
-        """Efforts (n,) at time t [s]; None outside the points' times, because at the last the arm may still brake."""
-        after = bisect_right(self.times, t)
-        if after in (0, len(self.times)):
-            return None
-        begin, end = float(self.times[after - 1]), float(self.times[after])
-        ratio = (t - begin) / (end - begin)
-        between: Array = self.efforts[after - 1] + ratio * (self.efforts[after] - self.efforts[after - 1])
-        return between
 
 
 def _shape(positions: ArrayLike) -> tuple[int, int]:
@@ -315,7 +281,7 @@ def read_trajectory(path: str | os.PathLike[str], robot: Robot) -> Trajectory:
     Raises:
         InputError: the file cannot be read, is no trajectory, or is of other joints.
     """
-    from robodyn_ros.yaml_files import YamlError, read_yaml
+    from robodyn_ros.files import YamlError, read_yaml
 
     where = os.fspath(path)
     try:
@@ -350,3 +316,65 @@ def _rows(field: str, points: Sequence[dict[str, Any]], count: int) -> Array | N
     if any(len(row) != count for row in rows):
         raise ValueError(f"{field} of every point must have {count} values, one for each joint")
     return np.array(rows, dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class RunRecord:
+    """N states and M commands of an arm of n joints, as received by an observer.
+
+    There are two clocks: stamps are by the clock of the arm (simulated time with a simulator), times of receipt by a
+    steady clock of the observer's machine. A command has the stamp of the state that it is for.
+
+    Attributes:
+        joints: names, in the order of every array of n.
+        start: stamp at which the trajectory's time was 0 [s].
+        state_stamp: (N,) in [s].
+        state_received: (N,) in [s].
+        q: positions (N, n) in [rad] or [m].
+        qd: velocities (N, n) in [rad/s] or [m/s].
+        command_stamp: (M,) in [s].
+        command_received: (M,) in [s].
+        effort: commanded, (M, n) in [N·m] or [N].
+        commands_sent: number of commands that the controller reports, from before to after the trajectory.
+        commands_taken: number of them that the arm reports as received.
+        command_gap: longest time between two commands that the arm received, while it moved [s].
+        faults: reports of the nodes during the trajectory, each with the node's name; empty if there were none.
+        lockstep: True if the arm waited for the command to each state.
+    """
+
+    joints: tuple[str, ...]
+    start: float
+    state_stamp: Array
+    state_received: Array
+    q: Array
+    qd: Array
+    command_stamp: Array
+    command_received: Array
+    effort: Array
+    commands_sent: int
+    commands_taken: int
+    command_gap: float
+    faults: tuple[str, ...]
+    lockstep: bool
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the record to an ``.npz`` file."""
+        np.savez(path, allow_pickle=False, **asdict(self))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> RunRecord:
+        """Read a record that :meth:`save` wrote.
+
+        Raises:
+            InputError: the file cannot be read, or is no such record.
+        """
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                values: dict[str, Any] = dict(file)
+            values["joints"] = tuple(values["joints"].tolist())
+            values["faults"] = tuple(values["faults"].tolist())
+            for name in ("start", "commands_sent", "commands_taken", "command_gap", "lockstep"):
+                values[name] = values[name].item()
+            return cls(**values)
+        except (OSError, EOFError, ValueError, KeyError, TypeError) as cause:
+            raise InputError("path", f"{os.fspath(path)} is not the record of a run: {cause}", path) from cause

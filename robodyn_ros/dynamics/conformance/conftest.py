@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which plugins are put to the test, how the tests make one, and how exact it has to be.
+"""The plugins under test, and the exactness that a tier claims.
 
 A plugin claims a tier (option ``--tier``):
 
@@ -17,10 +17,8 @@ from __future__ import annotations
 import pytest
 
 import robodyn_ros as rd
-from robodyn_ros.dynamics.conformance import arms
-from robodyn_ros.dynamics.conformance import subject as subject_module
-from robodyn_ros.dynamics.conformance.arms import ARMS, PLAIN, arm_like
-from robodyn_ros.dynamics.conformance.subject import Subject
+from robodyn_ros.dynamics.conformance import subject as kit
+from robodyn_ros.dynamics.conformance.subject import ARMS, PLAIN, Subject, arm_like
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -33,10 +31,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 OWN_ARM = pytest.mark.skip(reason="--arm: the clause is about an arm of the kit")
-"""What a clause gets that is about an arm of the kit, where the plugin serves others."""
+"""Mark of a clause about an arm of the kit, if the plugin serves other arms."""
 
 OWN_NUMBERS = pytest.mark.skip(reason="tier learned: the plugin's numbers are its own")
-"""What a clause gets that asks for the numbers of the URDF, where the plugin was fitted to data."""
+"""Mark of a clause about the numbers of the URDF, if the plugin was fitted to data."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -44,9 +42,9 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "of_the_urdf: the clause asks for the numbers that follow from the URDF")
     config.addinivalue_line("markers", "of_the_kit: the clause is about an arm of the kit")
     tier = config.getoption("--tier", "exact")
-    subject_module.widening, subject_module.has_own_numbers = subject_module.WIDENING[tier], tier == "learned"
+    kit.widening, kit.has_own_numbers = kit.WIDENING[tier], tier == "learned"
     if served := config.getoption("--arm", []):
-        arms.serve_only(served)
+        kit.serve_only(served)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -73,7 +71,7 @@ def _check_serves(name: str, arm: str, urdf: str) -> None:
         rd.create_dynamics(name, rd.load_robot(urdf))
     except Exception as problem:
         line = " ".join(str(problem).split())
-        remedy = "" if arm not in arms.KITS_OWN else "; test a plugin for one arm on that arm, by --arm arm.urdf"
+        remedy = "" if arm not in kit.KITS_OWN else "; test a plugin for one arm on that arm, by --arm arm.urdf"
         raise pytest.UsageError(
             f"dynamics plugin {name!r} does not serve the arm {arm!r}: {type(problem).__name__}: {line}{remedy}"
         ) from problem

@@ -10,8 +10,7 @@ import pytest
 
 import robodyn_ros as rd
 from robodyn_ros.dynamics.base import Terms
-from robodyn_ros.dynamics.conformance.arms import ARMS, planar, tool_arm, tree
-from robodyn_ros.dynamics.conformance.subject import DIFFERENCES, INPUTS, Subject, same
+from robodyn_ros.dynamics.conformance.subject import ARMS, DIFFERENCES, INPUTS, Subject, planar, same, tool_arm, tree
 from robodyn_ros.robot.pose import Array
 
 ROUND_TRIP = 1e-9
@@ -119,7 +118,7 @@ def _times(matrices: Array, vectors: Array) -> Array:
     return products
 
 
-# Clauses about what the numbers mean: order, units, and everything that a URDF may contain.
+# Clauses about the meaning of the numbers: order, units, and everything that a URDF may contain.
 
 
 def test_the_robot_is_the_one_that_was_given(subject: Subject) -> None:

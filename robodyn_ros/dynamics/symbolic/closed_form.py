@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.dynamics.compiled import CompiledDynamics
-from robodyn_ros.dynamics.symbolic.algebra import Algebra, Polynomial
-from robodyn_ros.dynamics.symbolic.directions import Direction, directions, is_exact
+from robodyn_ros.dynamics.symbolic.algebra import Algebra, Direction, Polynomial, directions, is_exact
 from robodyn_ros.dynamics.symbolic.symbols import parameter_symbols, twists
 from robodyn_ros.kinematics.tree import Tree, TreeNode, build_tree
 from robodyn_ros.robot.pose import Array

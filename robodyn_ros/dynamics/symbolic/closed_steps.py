@@ -15,11 +15,9 @@ from sympy import Symbol
 from robodyn_ros.document.blocks import Block, EquationBlock, MatrixBlock, Section, SumBlock, TextBlock, leading
 from robodyn_ros.document.text import unicode, width
 from robodyn_ros.dynamics.compiled import CompiledDynamics
-from robodyn_ros.dynamics.symbolic import principles
-from robodyn_ros.dynamics.symbolic.algebra import Polynomial
+from robodyn_ros.dynamics.symbolic.algebra import Polynomial, is_exact
 from robodyn_ros.dynamics.symbolic.closed_form import ClosedForm, Polynomials
-from robodyn_ros.dynamics.symbolic.directions import is_exact
-from robodyn_ros.dynamics.symbolic.principles import roll_pitch_yaw
+from robodyn_ros.dynamics.symbolic.general_steps import principles, roll_pitch_yaw
 from robodyn_ros.dynamics.symbolic.symbols import labels
 from robodyn_ros.dynamics.symbolic.typeset import DIGITS, number
 from robodyn_ros.dynamics.symbolic.writer import JOINTS, TERMS, Legend, Writer, choose, joints, terms
@@ -85,7 +83,7 @@ class DerivationStep(NamedTuple):
 class _Steps:
     def __init__(self, form: ClosedForm) -> None:
         self._form, self._labels = form, labels(form.tree)
-        self._bodies, self._n = range(len(form.frames)), form.tree.n
+        self._n = form.tree.n
         base = form.tree.base
         self._where = "in the root link's axes"
         if not (form.algebra.numeric or is_exact(base)):
@@ -95,26 +93,25 @@ class _Steps:
         self._base = np.array([[form.algebra.constant(float(x)) for x in row] for row in base], dtype=object)
 
     def __iter__(self) -> Iterator[DerivationStep]:
-        yield DerivationStep("frames", *principles.frames(self._where), tuple(self._frames()))
-        yield DerivationStep(
-            "com", *principles.com(), tuple(self._vectors("p_{{c{}}}", map(self._form.centre, self._bodies)))
-        )
-        yield DerivationStep("jacobians", *principles.jacobians(), tuple(self._jacobians()))
-        yield DerivationStep("kinetic", *principles.kinetic(self._has("a")), tuple(self._kinetic()))
-        yield DerivationStep("potential", *principles.potential(), tuple(self._potential()))
         form = self._form
-        yield DerivationStep(
-            "lagrangian", *principles.lagrangian(), (DerivedQuantity("L", form.kinetic - form.potential, RATES),)
-        )
+        steps = principles(self._where, rotors=self._has("a"), friction=self._has("b", "f"))
         pairs = combinations_with_replacement(range(self._n), 2)
-        yield DerivationStep(
-            "mass_matrix", *principles.mass_matrix(), tuple(self._elements("M_{{{}{}}}", form.mass_matrix, pairs))
-        )
-        yield DerivationStep("coriolis", *principles.coriolis(), tuple(self._coriolis()))
-        yield DerivationStep("gravity", *principles.gravity(), tuple(self._vector("G", form.gravity, "")))
-        yield DerivationStep(
-            "equations", *principles.equations(self._has("b", "f")), tuple(self._vector(r"\tau", form.inverse, RATES))
-        )
+        parts: dict[str, Iterable[DerivedQuantity | TextBlock]] = {
+            "frames": self._frames(),
+            "com": (
+                DerivedQuantity(f"p_{{c{label}}}", self._in_root(form.centre(k))[:, None])
+                for k, label in enumerate(self._labels)
+            ),
+            "jacobians": self._jacobians(),
+            "kinetic": self._kinetic(),
+            "potential": self._potential(),
+            "lagrangian": (DerivedQuantity("L", form.kinetic - form.potential, RATES),),
+            "mass_matrix": self._elements("M_{{{}{}}}", form.mass_matrix, pairs),
+            "coriolis": self._coriolis(),
+            "gravity": self._vector("G", form.gravity, ""),
+            "equations": self._vector(r"\tau", form.inverse, RATES),
+        }
+        return (DerivationStep(name, *steps[name], tuple(found)) for name, found in parts.items())
 
     def _has(self, *kinds: str) -> bool:
         """Return whether a joint has any of these numbers."""
@@ -124,10 +121,6 @@ class _Steps:
         for label, frame in zip(self._labels, self._form.frames, strict=True):
             yield DerivedQuantity(f"p_{{{label}}}", self._in_root(frame.position)[:, None])
             yield DerivedQuantity(f"R_{{{label}}}", self._in_root(frame.group @ frame.within))
-
-    def _vectors(self, name: str, values: Iterator[Polynomials]) -> Iterator[DerivedQuantity]:
-        for label, vector in zip(self._labels, values, strict=True):
-            yield DerivedQuantity(name.format(label), self._in_root(vector)[:, None])
 
     def _jacobians(self) -> Iterator[DerivedQuantity]:
         for k, label in enumerate(self._labels):

@@ -4,8 +4,7 @@
 """The derivation of an arm's equations of motion, step by step, as a document.
 
 :func:`derive` checks what is asked, and chooses: an arm whose closed form can be read gets formulas in every step
-(``closed_steps``), any other the general formulas with its constants (``general_steps``). The text that both share is
-in ``principles``. Everything but this file needs SymPy.
+(``closed_steps``), any other the general formulas with its constants (``general_steps``). Both need SymPy.
 """
 
 from __future__ import annotations

@@ -1,22 +1,27 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The steps of the derivation for an arm whose closed form would fill pages, and the numbers of any arm at a pose.
+"""The steps of the derivation as they are for any arm, and the numbers of an arm at a pose.
 
-The steps are those that hold for any arm; with them come this arm's constants. Numbers at a pose are those of the
+An arm whose closed form would fill pages gets these steps with its constants. Numbers at a pose are those of the
 compiled dynamics.
 """
 
 from __future__ import annotations
 
+import warnings
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.spatial.transform import Rotation
 
 from robodyn_ros.document.blocks import (
     Block,
     EquationBlock,
     MatrixBlock,
     Section,
+    SumBlock,
     TableBlock,
     TextBlock,
     equation,
@@ -24,8 +29,6 @@ from robodyn_ros.document.blocks import (
     table,
 )
 from robodyn_ros.dynamics.compiled import CompiledDynamics
-from robodyn_ros.dynamics.symbolic import principles
-from robodyn_ros.dynamics.symbolic.principles import roll_pitch_yaw
 from robodyn_ros.dynamics.symbolic.symbols import inertials, labels
 from robodyn_ros.dynamics.symbolic.typeset import number
 from robodyn_ros.dynamics.symbolic.writer import AXES, joints
@@ -48,22 +51,16 @@ ZERO = r". The column is zero if the joint does not carry body $i$, and in $J_{\
 
 def general_sections(dynamics: CompiledDynamics) -> list[Section]:
     """Return every step but the numbers at a pose."""
-    tree = build_tree(dynamics.robot)
-    p = dynamics.parameters
-    made = (
-        ("frames", principles.frames("in the root link's axes"), _frames(tree)),
-        ("com", principles.com(), (_bodies(dynamics, tree), TextBlock(AXES))),
-        ("jacobians", principles.jacobians(), _jacobians()),
-        ("kinetic", principles.kinetic(bool(p.armature.any())), ()),
-        ("potential", principles.potential(), ()),
-        ("lagrangian", principles.lagrangian(), ()),
-        ("mass_matrix", principles.mass_matrix(), ()),
-        ("coriolis", principles.coriolis(), ()),
-        ("gravity", principles.gravity(), ()),
-        ("equations", principles.equations(bool(p.viscous.any() or p.coulomb.any())), ()),
-    )
+    tree, p = build_tree(dynamics.robot), dynamics.parameters
+    friction = bool(p.viscous.any() or p.coulomb.any())
+    steps = principles("in the root link's axes", rotors=bool(p.armature.any()), friction=friction)
+    own: dict[str, tuple[Block, ...]] = {
+        "frames": _frames(tree),
+        "com": (_bodies(dynamics, tree), TextBlock(AXES)),
+        "jacobians": _jacobians(),
+    }
     arm = Section("arm", "The arm", (joints(dynamics.robot),))
-    return [arm, *(Section(name, title, (*blocks, *own)) for name, (title, blocks), own in made)]
+    return [arm, *(Section(name, title, (*blocks, *own.get(name, ()))) for name, (title, blocks) in steps.items())]
 
 
 def _frames(tree: Tree) -> tuple[Block, ...]:
@@ -192,3 +189,139 @@ def _cells(values: Array) -> list[str]:
 
 def _listed(values: Array) -> str:
     return ", ".join(f"{x:g}" for x in values)
+
+
+FRICTION = r"$F$ is the friction: viscous, $b_i\, \dot{q}_i$, and Coulomb's, $f_i\, \operatorname{sgn}\dot{q}_i$."
+
+
+class Principle(NamedTuple):
+    """One step: its title, the idea, and the formula that is filled in."""
+
+    title: str
+    blocks: tuple[Block, ...]
+
+
+def principles(where: str, *, rotors: bool, friction: bool) -> dict[str, Principle]:
+    """Return the steps of the derivation as they are for any arm, by their names.
+
+    The derivation is Lagrange's: energies from the Jacobians of the centres of mass, and the equation from L = K - P
+    (Siciliano et al., Robotics: Modelling, Planning and Control, section 7.1).
+
+    Args:
+        where: the axes that positions are given in.
+        rotors: the kinetic energy has that of the drives' rotors.
+        friction: the efforts have those of friction.
+    """
+
+    def step(title: str, *blocks: Block) -> Principle:
+        return Principle(title, blocks)
+
+    def formulas(*equations: SumBlock) -> EquationBlock:
+        return EquationBlock(equations)
+
+    return {
+        "frames": step(
+            "Frames",
+            TextBlock(
+                "Frame $i$ moves with the body behind joint $i$. Its z axis is the joint's axis, and its x axis points"
+                " towards the axis of the next joint (Denavit and Hartenberg's choice, in Craig's form). $p_i$ is its"
+                f" origin and the columns of $R_i$ are its axes, {where}."
+            ),
+        ),
+        "com": step(
+            "Centres of mass",
+            TextBlock("A body's centre of mass is fixed in the body's frame, at $l_{ci}$."),
+            formulas(equation("p_{ci}", "p_i", "R_i l_{ci}")),
+        ),
+        "jacobians": step(
+            "Jacobians of the centres of mass",
+            TextBlock(
+                r"Velocities are linear in $\dot{q}$. The velocity of the centre of mass is $v_i = J_{vi}\, \dot{q}$."
+                r" The body's angular velocity is $\omega_i = J_{\omega i}\, \dot{q}$, in the axes of the body, because"
+                " its inertia is constant there."
+            ),
+            formulas(equation("J_{vi}", r"\frac{\partial p_{ci}}{\partial q}")),
+        ),
+        "kinetic": step(
+            "Kinetic energy",
+            TextBlock(
+                "Each body moves with its centre of mass and turns about it."
+                + (
+                    " The rotors of the drives turn too: $J_i$ is the inertia of a rotor, seen through its gear."
+                    * rotors
+                )
+            ),
+            formulas(
+                equation("K_i", r"\frac{1}{2} m_i v_i^2", r"\frac{1}{2} \omega_i^T I_i\, \omega_i"),
+                equation("K", r"\sum_i K_i", *[r"\frac{1}{2} \sum_i J_i\, \dot{q}_i^2"] * rotors),
+            ),
+        ),
+        "potential": step(
+            "Potential energy",
+            TextBlock(
+                "$P_i$ is the work against gravity; it is zero for a centre of mass at the origin. $g_0$ is the"
+                " acceleration of free fall."
+            ),
+            formulas(equation("P_i", r"- m_i\, g_0^T p_{ci}")),
+        ),
+        "lagrangian": step(
+            "The Lagrangian",
+            TextBlock("With $L = K - P$, the equation of Euler and Lagrange gives the effort of each joint."),
+            formulas(
+                equation(
+                    r"\frac{d}{dt} \frac{\partial L}{\partial \dot{q}_i} - \frac{\partial L}{\partial q_i}", r"\tau_i"
+                )
+            ),
+            TextBlock(
+                r"$K = \frac{1}{2} \dot{q}^T M(q)\, \dot{q}$ is quadratic in $\dot{q}$, and $P$ does not contain"
+                r" $\dot{q}$. So the equation is $M(q)\, \ddot{q} + C(q, \dot{q})\, \dot{q} + G(q) = \tau$. The next"
+                " steps are its parts."
+            ),
+        ),
+        "mass_matrix": step(
+            "Mass matrix M",
+            TextBlock(
+                r"$M$ holds the factors of the products $\dot{q}_i \dot{q}_j$ in $2 K$. It is symmetric. Elements of"
+                " its upper half that are not given are zero."
+            ),
+            formulas(
+                equation("M", r"\sum_i (m_i J_{vi}^T J_{vi} + J_{\omega i}^T I_i\, J_{\omega i})"),
+                equation("M_{ij}", r"\frac{\partial^2K}{\partial \dot{q}_i \partial \dot{q}_j}"),
+            ),
+        ),
+        "coriolis": step(
+            "Coriolis matrix C, by Christoffel symbols",
+            TextBlock(
+                r"$C \dot{q}$ is the rest of the equation: $\dot{M} \dot{q}$, less $\frac{\partial K}{\partial q}$. The"
+                " Christoffel symbols $c_{ijk}$ give its elements."
+            ),
+            formulas(
+                equation(
+                    "c_{ijk}",
+                    r"\frac{1}{2} \frac{\partial M_{ij}}{\partial q_k}",
+                    r"\frac{1}{2} \frac{\partial M_{ik}}{\partial q_j}",
+                    r"- \frac{1}{2} \frac{\partial M_{jk}}{\partial q_i}",
+                ),
+                equation("C_{ij}", r"\sum_k c_{ijk}\, \dot{q}_k"),
+            ),
+            TextBlock(r"Many matrices have the same $C \dot{q}$. For this one $\dot{M} - 2 C$ is skew-symmetric."),
+        ),
+        "gravity": step(
+            "Efforts of gravity G",
+            TextBlock("These efforts hold the arm at rest."),
+            formulas(equation("G_i", r"\frac{\partial P}{\partial q_i}")),
+        ),
+        "equations": step(
+            "Equations of motion",
+            *[TextBlock(FRICTION)] * friction,
+            formulas(equation(r"\tau", r"M \ddot{q}", r"C \dot{q}", "G", *["F"] * friction)),
+        ),
+    }
+
+
+def roll_pitch_yaw(rotation: Array) -> Array:
+    """Return a rotation as in a URDF: turns about the fixed x, y and z axis, in this order, (3,) in [rad]."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a pitch of a quarter turn has many rolls and yaws, and any will do
+        angles: Array = Rotation.from_matrix(rotation).as_euler("xyz")
+    return angles

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from robodyn_ros.dynamics.compiled import CompiledDynamics
-from robodyn_ros.dynamics.symbolic.directions import Direction, is_exact
+from robodyn_ros.dynamics.symbolic.algebra import Direction, is_exact
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.tree import Tree, TreeNode
 from robodyn_ros.robot import Inertial

@@ -131,7 +131,7 @@ class Typesetter:
         return level, bool(factor.atoms(Add)), (kind, place)
 
     def _place(self, term: Expr) -> tuple[list[Rank], ...]:
-        """Return the place of a term in a sum: first accelerations, then rates; then by what moves, then the rest."""
+        """Return the place of a term in a sum: accelerations, then rates; then by moving parts, then the rest."""
         every = sorted(self._ranks[symbol] for symbol in term.free_symbols)
         rates = sorted((RATES.index(kind), place) for kind, place in every if kind in RATES)
         alone = [factor.base if isinstance(factor, Pow) else factor for factor in Mul.make_args(term)]

@@ -333,7 +333,7 @@ class Readable:
                 raise InputError("quantity", f"{quantity!r} has no closed form to read; these have: {known}", quantity)
         if dynamics.robot.n > JOINTS:
             problem = f"the closed form of {dynamics.robot.n} joints would be too long to read (up to {JOINTS} can be)"
-            raise InputError("language", f"{problem}: c or python is what to use", "latex")
+            raise InputError("language", f"{problem}; export it in c or python", "latex")
         form = choose(dynamics)
         polynomials = {quantity: list(_elements(form, quantity)) for quantity in dict.fromkeys(quantities)}
         self.writer = Writer(form, (polynomial for found in polynomials.values() for _, polynomial in found))

@@ -18,16 +18,15 @@ from scipy.signal import savgol_filter
 
 from robodyn_ros.checks import non_negative
 from robodyn_ros.dynamics.compiled import CompiledDynamics
-from robodyn_ros.dynamics.inertial_parameters import moved, to_inertial, to_parameters, to_pseudo
-from robodyn_ros.dynamics.parameters import Payload
+from robodyn_ros.dynamics.parameters import Payload, moved, to_inertial, to_parameters, to_pseudo
 from robodyn_ros.errors import InputError
 from robodyn_ros.identification.estimation.identify import NOT_EXCITED
 from robodyn_ros.identification.estimation.physical import fit_physical
 from robodyn_ros.identification.estimation.regression import Regression, estimate
 from robodyn_ros.identification.estimation.regression_model import IDENTIFIED_GAIN
 from robodyn_ros.identification.estimation.result import root_mean_square
+from robodyn_ros.identification.samples import Samples
 from robodyn_ros.identification.settings import IdentificationSettings
-from robodyn_ros.identification.signals.samples import Samples
 from robodyn_ros.robot.pose import Array
 
 SIZE = 0.1

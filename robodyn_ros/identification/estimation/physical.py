@@ -27,7 +27,7 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from robodyn_ros.dynamics.inertial_parameters import least_eigenvalues, to_parameters, to_pseudo
+from robodyn_ros.dynamics.parameters import least_eigenvalues, to_parameters, to_pseudo
 from robodyn_ros.robot.pose import Array
 
 GROWTH = 30.0

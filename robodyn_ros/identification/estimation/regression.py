@@ -8,7 +8,7 @@ weight. Errors beyond a few standard deviations count less: Huber's ψ by iterat
 Robust Statistics, 1981, chs. 7.3 and 7.8).
 
 Standard errors come from the long-run variance of each joint's errors
-(:mod:`robodyn_ros.identification.signals.long_run_variance`).
+(:mod:`robodyn_ros.identification.samples`).
 
 Least squares are solved by TSQR, the QR decomposition of a tall matrix in blocks: the factor R of the whole is that of
 the stacked factors of the blocks (Demmel, Grigori, Hoemmen and Langou, Communication-optimal parallel and sequential QR
@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.errors import InputError
+from robodyn_ros.identification.samples import long_run_ratio
 from robodyn_ros.identification.settings import IdentificationSettings
-from robodyn_ros.identification.signals.long_run_variance import long_run_ratio
 from robodyn_ros.robot.pose import Array
 
 BLOCK_ELEMENTS = 8192

@@ -23,15 +23,15 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import least_squares
 
 from robodyn_ros.checks import non_negative
-from robodyn_ros.dynamics.inertial_parameters import made_possible, standard_parameters
+from robodyn_ros.dynamics.parameters import made_possible, standard_parameters
 from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.errors import InputError
 from robodyn_ros.identification.estimation.base_parameters import BaseParameters, base_parameters
 from robodyn_ros.identification.estimation.physical import fit_physical
 from robodyn_ros.identification.estimation.regression import Estimate, Regression, estimate
 from robodyn_ros.identification.estimation.result import Prediction
+from robodyn_ros.identification.samples import Samples
 from robodyn_ros.identification.settings import IdentificationSettings
-from robodyn_ros.identification.signals.samples import Samples
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 

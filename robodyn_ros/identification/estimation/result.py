@@ -14,12 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.document.plotting import COLOURS, INK, POINTS, add_legend, new_figure
-from robodyn_ros.errors import InputError
+from robodyn_ros.errors import InputError, is_it
 from robodyn_ros.identification.estimation.base_parameters import BaseParameters
-from robodyn_ros.identification.signals.samples import Samples
+from robodyn_ros.identification.samples import Samples
 from robodyn_ros.robot import Joint, Robot
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.suggestions import is_it
 
 
 @dataclass(frozen=True, eq=False)

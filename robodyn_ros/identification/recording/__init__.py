@@ -38,7 +38,7 @@ def read_recording(
     if not file.exists():
         raise unreadable(path, "there is no such file or folder")
     if file.suffix == ".csv":
-        from robodyn_ros.identification.recording.csv import read_csv
+        from robodyn_ros.identification.recording.recording import read_csv
 
         return read_csv(file, tuple(joints))
     if file.suffix == ".bag":

@@ -3,8 +3,8 @@
 
 """Closed-form inverse kinematics of the planar RR and PRR arms: every branch, and reachability decided exactly.
 
-In the plane of complex numbers of :class:`PlanarArm`, with the links L₁ and L₂ at
-position 0, the shoulder at s, and the angles θ counted about the first revolute axis::
+In the plane of complex numbers of :class:`PlanarArm`, with the links L₁ and L₂ at position 0, the shoulder at s, and
+the angles θ counted about the first revolute axis::
 
     RR     w = c - s           = exp(iθ₁) L₁ + exp(i(θ₁ + θ₂)) L₂
     PRR    w = c - s - exp(iφ) L₂ = q₁ + exp(iθ₂) L₁,                φ = θ₂ + θ₃
@@ -151,9 +151,6 @@ def planar_arm(robot: Robot, link: str) -> PlanarArm:
     )
 
 
-"""Greatest out-of-plane distance and angle of a pose in the plane [m] or [rad]."""
-
-
 class Branch(NamedTuple):
     """One solution."""
 
@@ -266,9 +263,7 @@ class PlanarInverse:
             reach = L1 + exp(1j * theta2) * L2
             theta1 = phase(w) - phase(reach) if r > 0.0 else 0.0  # at the shoulder itself any angle is a solution
             solutions.append(self._branch([theta1, self.arm.sense * theta2], elbow, near))
-        return Branches(
-            tuple(solutions), inside, margin, "reachable" if inside else f"on the edge, {-margin:.1e} m outside"
-        )
+        return _found(solutions, inside, margin)
 
     def _lift(self, w: complex, turn: float, near: ArrayLike | None, slack: float) -> Branches:
         l1 = self.arm.lengths[0]
@@ -285,15 +280,18 @@ class PlanarInverse:
             theta2 = atan2(aside, elbow * along) - phase(self.arm.links[0])
             q = [w.real - elbow * along, theta2, self.arm.sense * (turn - theta2)]
             solutions.append(self._branch(q, elbow, near))
-        return Branches(
-            tuple(solutions), inside, margin, "reachable" if inside else f"on the edge, {-margin:.1e} m outside"
-        )
+        return _found(solutions, inside, margin)
 
     def _branch(self, q: list[float], elbow: Literal[1, -1], near: ArrayLike | None) -> Branch:
         wrapped = np.array([*q[:-2], _wrapped(q[-2]), _wrapped(q[-1])])
         turned = self._space.nearest_turn(np.zeros(len(q)) if near is None else near, wrapped)
         within = bool(((turned >= self.arm.robot.lower) & (turned <= self.arm.robot.upper)).all())
         return Branch(turned, elbow, within)
+
+
+def _found(solutions: list[Branch], inside: bool, margin: float) -> Branches:
+    reason = "reachable" if inside else f"on the edge, {-margin:.1e} m outside"
+    return Branches(tuple(solutions), inside, margin, reason)
 
 
 def _wrapped(angle: float) -> float:

@@ -3,8 +3,22 @@
 
 """Inverse kinematics by damped least squares from several starts.
 
-:mod:`robodyn_ros.kinematics.inverse.step` has the step and its sources. A target outside the ball that the arm can
-reach is tried from one start only.
+A target outside the ball that the arm can reach is tried from one start only. A step, from residual to new position, is
+one compiled function.
+
+The residual is e = [p* - p; log(R* Rᵀ)], along given directions, and the step (Levenberg–Marquardt)::
+
+    (Jᵀ W J + λ 1) Δq = Jᵀ W e,     λ = c E + floor,     E = eᵀ W e / 2
+
+Damping in proportion to the error: Chan and Lawrence, General inverse kinematics with the error damped pseudoinverse
+(ICRA 1988); Sugihara, Solvability-unconcerned inverse kinematics by the Levenberg–Marquardt method (IEEE Trans.
+Robotics 27 (2011)). With equal angular weights the geometric Jacobian gives the exact gradient, because the logarithm's
+derivative does not change its own direction.
+
+A joint at a limit that the gradient pushes outwards is held there and takes no part in the step (Bertsekas, Projected
+Newton methods for optimization problems with simple constraints (1982)); the others are clamped at theirs. The motion z
+of a null-space objective is projected into the null space, z - (JᵀWJ + λ)⁻¹ JᵀWJ z (Nakamura and Hanafusa, Inverse
+kinematic solutions with singularity robustness, J. Dyn. Sys. Meas. Control 108 (1986)).
 """
 
 from __future__ import annotations
@@ -17,16 +31,18 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robodyn_ros.engine import Kernel, Program, digest
+from robodyn_ros.engine.casadi import ca
 from robodyn_ros.engine.states import as_states, refuse_non_finite
+from robodyn_ros.engine.tracing import column, solve_symmetric, traced
 from robodyn_ros.errors import ConfigurationError, InputError
-from robodyn_ros.kinematics.forward import Kinematics
-from robodyn_ros.kinematics.inverse.null_space import NullSpaceObjective, centred
-from robodyn_ros.kinematics.inverse.step import build_step
-from robodyn_ros.kinematics.inverse.task import Task
-from robodyn_ros.kinematics.se3 import as_pose
-from robodyn_ros.kinematics.tree import Tree
+from robodyn_ros.kinematics import so3
+from robodyn_ros.kinematics.forward import Kinematics, geometric_jacobian, placed
+from robodyn_ros.kinematics.inverse.task import NullSpaceObjective, Task, centred
+from robodyn_ros.kinematics.se3 import as_pose, from_pose
+from robodyn_ros.kinematics.tree import Tree, geometry
 from robodyn_ros.robot import Link, Pose, Robot
-from robodyn_ros.robot.configuration import ConfigurationSpace
+from robodyn_ros.robot.configuration import ConfigurationSpace, random_positions
 from robodyn_ros.robot.pose import Array
 
 Limits = Literal["clamp", "avoid", "ignore"]
@@ -110,12 +126,7 @@ def reach(robot: Robot, tree: Tree, link: Link) -> Reach:
 
     Each prismatic one counts at its longest. No point outside is reachable; a point inside may be.
     """
-    chain = []
-    index = link.body
-    while index >= 0:
-        chain.append(tree.nodes[index])
-        index = chain[-1].parent
-    chain.reverse()
+    chain = tree.chain(link.body)
     if not chain:
         return Reach(link.pose.translation, 0.0)
     radius = float(np.linalg.norm((chain[-1].frame.inverse() @ link.pose).translation))
@@ -128,10 +139,6 @@ def reach(robot: Robot, tree: Tree, link: Link) -> Reach:
         else:
             radius += float(np.linalg.norm(offset))
     return Reach(tree.base @ chain[0].offset, radius)
-
-
-SPAN = np.pi
-"""Random starts of a joint without limits lie within ± this [rad] or [m] of 0."""
 
 
 class _Attempt(NamedTuple):
@@ -177,9 +184,7 @@ class InverseKinematics:
         self._reach = reach(self.robot, kinematics.tree, found)
         self._pose = kinematics.tree, found
         self._lower, self._upper = self.robot.lower, self.robot.upper
-        lines = np.isfinite(self._lower) & np.isfinite(self._upper)
-        self._middle = np.where(lines, (np.where(lines, self._lower, 0.0) + np.where(lines, self._upper, 0.0)) / 2, 0.0)
-        self._middle = np.clip(self._middle, self._lower, self._upper)
+        self._middle = np.clip([joint.middle for joint in self.robot.joints], self._lower, self._upper)
         self._whole = Task.pose()
 
     def solve(
@@ -196,7 +201,7 @@ class InverseKinematics:
             start: start of the search, to which the turns of revolute joints are nearest, (n,); the middle of the
                 limits unless given.
             task: the components of the pose that count; all unless given.
-            objective: null-space objective, see :mod:`robodyn_ros.kinematics.inverse.null_space`.
+            objective: null-space objective, see :mod:`robodyn_ros.kinematics.inverse.task`.
 
         Raises:
             InputError: the target is no pose, or the start is not n finite numbers.
@@ -256,13 +261,7 @@ class InverseKinematics:
 
     def _starts(self, first: Array, settings: InverseSettings) -> Iterator[Array]:
         yield np.clip(first, self._lower, self._upper) if settings.limits != "ignore" else first
-        lower, upper = (
-            np.where(np.isfinite(self._lower), self._lower, -SPAN),
-            np.where(np.isfinite(self._upper), self._upper, SPAN),
-        )
-        rng = np.random.default_rng(settings.seed)
-        for _ in range(settings.starts - 1):
-            yield rng.uniform(lower, np.maximum(lower, upper))
+        yield from random_positions(self.robot, settings.starts - 1, settings.seed)
 
     def _descend(self, q: Array, settings: InverseSettings, objective: NullSpaceObjective | None) -> _Attempt:
         step = self._step
@@ -312,3 +311,72 @@ def _reason(outcome: Outcome, best: _Attempt, tried: int, excess: float, radius:
     if outcome == "limits":
         return f"found only outside the position limits; within them {closest}"
     return f"not found from {tried} starts: {closest}"
+
+
+class DampedStep(NamedTuple):
+    """The compiled step and the memory it works on; views into one kernel."""
+
+    kernel: Kernel
+    q: Array  # in: position at the start (n,)
+    secondary: Array  # in: motion z of the null-space objective (n,)
+    position: Array  # in: p* (3,)
+    rotation: Array  # in: R* (3, 3)
+    directions: Array  # in: rows along which the linear and the angular residual count, (2, 3, 3)
+    weights: Array  # in: W (6,)
+    damping: Array  # in: c, floor (2,)
+    lower: Array  # in: (n,)
+    upper: Array  # in: (n,)
+    stepped: Array  # out: the new position (n,)
+    residual: Array  # out: along the directions, at the old position (6,) in [m] and [rad]
+    measure: Array  # out: weighted lengths of its linear part [m] and its angular part [rad], and E (3,)
+
+
+def build_step(tree: Tree, link: Link, compiled: bool) -> DampedStep:
+    """Return the step for one link of an arm."""
+    n = tree.n
+    key = digest(*geometry(tree), link.body, from_pose(link.pose).tolist(), source=__name__)
+    inputs, outputs = (("q", n), ("secondary", n)), ((n,), (6,), (3,))
+    program = Program("inverse_step", key, inputs, outputs, lambda: _step_expressions(tree, link))
+    parameters = np.zeros(38 + 2 * n)
+    cuts = np.split(parameters, np.cumsum([3, 9, 18, 6, 2, n]))
+    kernel = Kernel(program, parameters, compiled=compiled)
+    position, rotation, directions, weights, damping, lower, upper = cuts
+    (q, secondary), (stepped, residual, measure) = kernel.inputs, kernel.results
+    return DampedStep(
+        kernel=kernel,
+        q=q,
+        secondary=secondary,
+        position=position,
+        rotation=rotation.reshape(3, 3),
+        directions=directions.reshape(2, 3, 3),
+        weights=weights,
+        damping=damping,
+        lower=lower,
+        upper=upper,
+        stepped=stepped,
+        residual=residual,
+        measure=measure,
+    )
+
+
+def _step_expressions(tree: Tree, link: Link) -> tuple[list[ca.SX], list[ca.SX]]:
+    n = tree.n
+    q, secondary, parameters = ca.SX.sym("q", n), ca.SX.sym("secondary", n), ca.SX.sym("parameters", 38 + 2 * n)
+    cuts = [0, *np.cumsum([3, 9, 18, 6, 2, n, n]).tolist()]
+    position, rotation, directions, weights, damping, lower, upper = ca.vertsplit(parameters, cuts)
+    rotation = ca.reshape(rotation, 3, 3).T
+    seen = ca.diagcat(ca.reshape(directions[:9], 3, 3).T, ca.reshape(directions[9:], 3, 3).T)
+
+    where = placed(tree, link, q)
+    e = seen @ ca.vertcat(position - where.position, column([so3.rotation_vector(traced(rotation @ where.rotation.T))]))
+    J = seen @ geometric_jacobian(where, q)
+    JW = J.T @ ca.diag(weights)
+    A, g = JW @ J, JW @ e
+    held = ca.logic_or(ca.logic_and(q <= lower, g < 0), ca.logic_and(q >= upper, g > 0))
+    free = 1 - held
+    E = ca.dot(weights, e**2) / 2
+    H = (free @ free.T) * A + ca.diag((damping[0] * E + damping[1]) * free + held)
+    step = free * (solve_symmetric(H, free * (g - A @ (free * secondary))) + secondary)
+    counted = ca.if_else(weights > 0, e, 0)
+    measure = ca.vertcat(ca.norm_2(counted[:3]), ca.norm_2(counted[3:]), E)
+    return [q, secondary, parameters], [ca.fmin(ca.fmax(q + step, lower), upper), e, measure]

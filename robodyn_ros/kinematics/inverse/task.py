@@ -1,18 +1,27 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The components of a pose that count: all of it, the position alone, a plane, a direction."""
+"""The task of the inverse kinematics: the components of a pose that count, and secondary goals.
+
+A task is all of a pose, the position alone, a plane, a direction. A null-space objective is a secondary goal for the
+degrees of freedom that a task leaves free: a function from positions (n,) to a small motion z (n,), a step down the
+gradient of a cost (Liégeois, Automatic supervisory control of the configuration and behavior of multibody mechanisms,
+IEEE Trans. SMC 7 (1977)). The solver projects it into the null space of the task.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import as_real
+from robodyn_ros.engine.states import as_states, refuse_non_finite
 from robodyn_ros.errors import InputError
+from robodyn_ros.robot import Robot
+from robodyn_ros.robot.configuration import ConfigurationSpace
 from robodyn_ros.robot.pose import Array, read_only
 
 
@@ -81,3 +90,30 @@ def _basis(name: str, axis: ArrayLike) -> Array:
     x = np.cross(np.eye(3)[np.argmin(np.abs(z))], z)
     x /= np.linalg.norm(x)
     return np.stack([x, np.cross(z, x), z])
+
+
+NullSpaceObjective = Callable[[Array], Array]
+"""Positions (n,) → motion z (n,)."""
+
+RATIO = 0.1
+"""Fraction of the distance to the goal in one step."""
+
+
+def centred(robot: Robot, ratio: float = RATIO) -> NullSpaceObjective:
+    """Return the objective to stay in the middle of each joint's range; joints without limits have none."""
+    bounded = np.isfinite(robot.lower) & np.isfinite(robot.upper)
+    middle = np.array([joint.middle for joint in robot.joints])
+    pull = np.where(bounded, ratio, 0.0)
+    return lambda q: pull * (middle - q)
+
+
+def posture(robot: Robot, rest: ArrayLike, ratio: float = RATIO) -> NullSpaceObjective:
+    """Return the objective to reach a posture (n,), for a joint without limits by the shorter turn.
+
+    Raises:
+        InputError: the posture is not n finite numbers.
+    """
+    (given,) = as_states(("rest",), (rest,), (robot.n,))
+    refuse_non_finite(("rest",), (given,))
+    goal, space = read_only(given), ConfigurationSpace(robot)
+    return lambda q: ratio * space.difference(q, goal)

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from rclpy.node import Node
 from std_msgs.msg import String
 
-from robodyn_ros.control.transmission import Transmission, TransmissionSettings
+from robodyn_ros.control.drives import Transmission, TransmissionSettings
 from robodyn_ros.dynamics import STANDARD_GRAVITY
 from robodyn_ros.errors import ConfigurationError, NotReadyError
 from robodyn_ros.nodes.common.client_library import LATCHED, on_topic

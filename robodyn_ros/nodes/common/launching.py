@@ -184,7 +184,7 @@ def read_controller_manager(path: Path) -> ControllerManager:
     Raises:
         ConfigurationError: it cannot be read, or does not have exactly one forward_command_controller for efforts.
     """
-    from robodyn_ros.yaml_files import YamlError, read_yaml
+    from robodyn_ros.files import YamlError, read_yaml
 
     try:
         content = read_yaml(path)

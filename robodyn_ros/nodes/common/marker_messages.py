@@ -20,8 +20,7 @@ from robodyn_ros.nodes.common.messages import stamp, to_pose
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.view import Arrow, Ball, Line
-from robodyn_ros.view.marks import Color, Mark
-from robodyn_ros.view.shapes import Shape, read_shapes
+from robodyn_ros.view.marks import Color, Mark, Shape, read_shapes
 
 GHOST = 0.35
 """Opacity of the reference's ghost."""

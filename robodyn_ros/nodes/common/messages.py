@@ -21,10 +21,9 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from robodyn_ros.checks import finite_array
 from robodyn_ros.control.laws.base import Reference
 from robodyn_ros.control.motion.trajectory import Trajectory
-from robodyn_ros.errors import InputError, RobodynError
+from robodyn_ros.errors import InputError, RobodynError, is_it
 from robodyn_ros.kinematics import se3, so3
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.suggestions import is_it
 
 NANO = 1_000_000_000
 """Nanoseconds in a second."""
@@ -210,7 +209,7 @@ def from_trajectory(joints: Sequence[str], trajectory: Trajectory) -> JointTraje
     """The message of a trajectory of the joints named; it starts when it is received."""
     points = [JointTrajectoryPoint(time_from_start=to_duration(time)) for time in trajectory.times.tolist()]
     rows = {name: getattr(trajectory, name) for name in ("positions", "velocities", "accelerations")}
-    rows["effort"] = None if trajectory.planned is None else trajectory.planned.efforts
+    rows["effort"] = trajectory.efforts
     for field, values in rows.items():
         if values is not None:
             for point, row in zip(points, values.tolist(), strict=True):

@@ -20,9 +20,8 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from robodyn_ros.control.parameter_file import refuse_replaced
-from robodyn_ros.errors import ConfigurationError
+from robodyn_ros.errors import ConfigurationError, is_it
 from robodyn_ros.settings import ParameterSpec, check_value, parameter_name, parameter_specs
-from robodyn_ros.suggestions import is_it
 
 Settings = TypeVar("Settings")
 

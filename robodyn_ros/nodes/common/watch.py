@@ -29,8 +29,7 @@ from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.robot import tip
 from robodyn_ros.settings import TOOL
-from robodyn_ros.view.marks import Mark
-from robodyn_ros.view.tool_marks import box_lines, foot_on_wall, force_arrow, stiffness_ball, wall_lines
+from robodyn_ros.view.marks import Mark, box_lines, foot_on_wall, force_arrow, stiffness_ball, wall_lines
 
 CONTROLLER = "controller"
 """Name of the controller whose topics are subscribed to; remap them for another."""

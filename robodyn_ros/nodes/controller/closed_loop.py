@@ -30,11 +30,10 @@ from rclpy.lifecycle import LifecycleNode
 from sensor_msgs.msg import JointState
 
 from robodyn_ros.control.core_library import Core
+from robodyn_ros.control.drives import MitSettings, Transmission
 from robodyn_ros.control.laws.base import Controller
 from robodyn_ros.control.loop import ControlLoop
-from robodyn_ros.control.motion.mit_mode import MitSettings
 from robodyn_ros.control.step import Command
-from robodyn_ros.control.transmission import Transmission
 from robodyn_ros.errors import NotReadyError
 from robodyn_ros.nodes.common.client_library import NEWEST, PARTS, set_period, steady_timer
 from robodyn_ros.nodes.common.diagnostics import Faults
@@ -157,6 +156,11 @@ class ClosedLoop:
             return ""
         return self._fault_report.state or ("no joint states" if self._silent else "")
 
+    @property
+    def is_realtime(self) -> bool:
+        """True while the loop runs in a thread of its own."""
+        return self._realtime is not None
+
     def activate(self, scheduling: Scheduling) -> None:
         """Send a command for each state from now on; the arm is held at the position of the first one.
 
@@ -171,7 +175,6 @@ class ClosedLoop:
         self._active, self._scheduling = True, scheduling
         self._callback.active = self.enabled
         self._begin()
-        self._reschedule()
 
     def deactivate(self) -> None:
         """Send no commands from now on. To be called before the node's publishers are deactivated."""

@@ -23,11 +23,10 @@ from rclpy.lifecycle import LifecycleNode
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension, MultiArrayLayout
 
-from robodyn_ros.control.contact.momentum_observer import MomentumObserver
-from robodyn_ros.control.contact.sensor import ForceTorqueSensor, wrench_at
-from robodyn_ros.control.contact.settings import BEHIND, Contact, ContactSettings, contact_of, judged
+from robodyn_ros.control.contact import BEHIND, Contact, ContactSettings, contact_of, judged
+from robodyn_ros.control.drives import Transmission
+from robodyn_ros.control.momentum_observer import ForceTorqueSensor, MomentumObserver, wrench_at
 from robodyn_ros.control.step import Command
-from robodyn_ros.control.transmission import Transmission
 from robodyn_ros.errors import InputError, NotReadyError, RobodynError
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.nodes.common.client_library import NEWEST, RECORDED, steady_timer

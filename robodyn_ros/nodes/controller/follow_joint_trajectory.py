@@ -4,7 +4,7 @@
 """The interface of joint_trajectory_controller, if control_msgs is installed.
 
 - The action ``~/follow_joint_trajectory``, with which MoveIt moves an arm. Tolerances and results of goals are in
-  :mod:`robodyn_ros.control.reference.action_goal`. The server exists as long as the node: a goal that is interrupted by
+  :mod:`robodyn_ros.control.motion.following`. The server exists as long as the node: a goal that is interrupted by
   a cleanup gets its result, and goals are refused while the node is not configured.
 - ``~/controller_state``: reference, state, error and command, for plots and for panels of rqt.
 - ``~/query_state``: the reference at a time.
@@ -24,8 +24,7 @@ from rclpy.lifecycle import LifecycleNode
 from rclpy.node import Node
 from rclpy.task import Future
 
-from robodyn_ros.control.reference.action_goal import ActionGoal, GoalResult, goal_tolerances
-from robodyn_ros.control.reference.tolerances import Tolerances
+from robodyn_ros.control.motion.following import ActionGoal, GoalResult, Tolerances, goal_tolerances
 from robodyn_ros.control.step import Command
 from robodyn_ros.errors import InputError, RobodynError
 from robodyn_ros.nodes.common.client_library import RELIABLE, rclpy_implementation, steady_timer
@@ -209,10 +208,3 @@ def _tolerances(loop: ClosedLoop, goal: Any) -> Tolerances:
     path, end = ([(item.name, item.position) for item in items] for items in (goal.path_tolerance, goal.goal_tolerance))
     time = seconds(goal.goal_time_tolerance)
     return goal_tolerances(loop.control.settings.tolerances, loop.robot.joint_names, path, end, time)
-
-
-TRAJECTORY_INTERFACE: tuple[Callable[[LifecycleNode, ClosedLoop], Any], ...] = (
-    ControllerState,
-    QueryState,
-)
-"""Interfaces of a configured controller besides the action, if control_msgs is installed."""

@@ -17,7 +17,7 @@ import numpy as np
 from rclpy.node import Node
 
 from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.dynamics.inertial_parameters import locked_parameters
+from robodyn_ros.dynamics.parameters import locked_parameters
 from robodyn_ros.errors import NotReadyError
 from robodyn_ros.nodes.common.arm_parameters import locked_position
 from robodyn_ros.nodes.common.client_library import steady_timer

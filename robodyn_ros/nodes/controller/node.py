@@ -36,7 +36,7 @@ from robodyn_ros.control.core_settings import start_model
 from robodyn_ros.control.laws.base import checked_result
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.loop_settings import make_loop_settings, with_streams
-from robodyn_ros.control.motion.tool_motion import ToolMotion
+from robodyn_ros.control.motion.own_motions import ToolMotion
 from robodyn_ros.errors import NotReadyError, RobodynError
 from robodyn_ros.nodes.common.arm_parameters import DescriptionSource, joint_order, make_transmission
 from robodyn_ros.nodes.common.client_library import on_topic, once_running, say_awaited
@@ -49,8 +49,9 @@ from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
 from robodyn_ros.nodes.controller.contact import ContactTopics
 from robodyn_ros.nodes.controller.estimates import Estimates
 from robodyn_ros.nodes.controller.follow_joint_trajectory import (
-    TRAJECTORY_INTERFACE,
+    ControllerState,
     FollowJointTrajectory,
+    QueryState,
     is_available,
 )
 from robodyn_ros.nodes.controller.locked_model import LockedModel
@@ -159,6 +160,8 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
         gc.collect()
         gc.freeze()
         self._frozen = True
+        # Once more: the middleware's threads for the loop's topics may have started after the first time.
+        self._scheduling.begin(python=not self._loop().is_realtime)
         return answer
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -357,11 +360,13 @@ class ConfiguredController:
         self.loop = ClosedLoop(node, loop, joints, transmission, faults, self._locked)
         self._locked.follow(lambda: self.loop.control.dynamics)
         self.switching = Switching(node, self.loop, faults)
-        self._frames = Frames(node, self.loop)
-        self._streams = StreamInput(node, self.loop, self._frames)
-        self._target = TargetInput(node, self.loop, motion, self._frames, report)
-        self._tool = ToolPose(node, self.loop, tool)
-        self._trajectories = [kind(node, self.loop) for kind in TRAJECTORY_INTERFACE] if is_available() else []
+        frames = Frames(node, self.loop)
+        self._streams = StreamInput(node, self.loop, frames)
+        self._target = TargetInput(node, self.loop, motion, frames, report)
+        ToolPose(node, self.loop, tool)
+        if is_available():
+            ControllerState(node, self.loop)
+            QueryState(node, self.loop)
         self.contact = ContactTopics(node, self.loop, transmission)
         self.estimates = Estimates(node, self.loop)
         self.payload = PayloadEstimation(node, self.loop)

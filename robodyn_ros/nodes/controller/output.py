@@ -15,10 +15,10 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension, MultiArrayLayout
 
+from robodyn_ros.control.drives import MitCommand
 from robodyn_ros.control.faults.active_fault import ActiveFault
 from robodyn_ros.control.faults.table import FAULTS
 from robodyn_ros.control.loop import ControlLoop
-from robodyn_ros.control.motion.mit_mode import MitCommand
 from robodyn_ros.control.step import Command
 from robodyn_ros.nodes.common.client_library import wait_until_delivered
 from robodyn_ros.nodes.common.diagnostics import PAUSE, Faults

@@ -21,14 +21,13 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from robodyn_ros import create_dynamics
-from robodyn_ros.control.contact.settings import FIXED, ContactSettings, JointContactSettings
-from robodyn_ros.control.drive_compensation import CompensationSettings
+from robodyn_ros.control.contact import FIXED
+from robodyn_ros.control.drives import MitSettings
 from robodyn_ros.control.faults.dry_run import check_model, dry_run
-from robodyn_ros.control.faults.settings import SafetySettings
-from robodyn_ros.control.faults.table import REACTIONS
-from robodyn_ros.control.laws.gains import JointGains
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.loop_settings import (
+    ARM_SETTINGS,
+    JOINT_SETTINGS,
     PAYLOAD,
     LoopSettings,
     law_settings,
@@ -37,11 +36,8 @@ from robodyn_ros.control.loop_settings import (
     model_parameters,
     with_streams,
 )
-from robodyn_ros.control.motion.mit_mode import MitSettings
-from robodyn_ros.control.motion.payload_motion import PayloadSettings
-from robodyn_ros.control.motion.tool_motion import ToolSettings
-from robodyn_ros.control.motion.tool_stream import StreamSettings
-from robodyn_ros.control.reference.tolerances import GoalSettings, JointTolerances
+from robodyn_ros.control.motion.own_motions import PayloadSettings, ToolSettings
+from robodyn_ros.control.motion.streams import StreamSettings
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.errors import NotReadyError, RobodynError
 from robodyn_ros.nodes.common.arm_parameters import (
@@ -59,7 +55,7 @@ from robodyn_ros.nodes.common.scheduling import SchedulingSettings, declare_sche
 from robodyn_ros.nodes.common.threads import BackgroundTask
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
 from robodyn_ros.plugins import available, find, raised
-from robodyn_ros.robot import Joint, Robot
+from robodyn_ros.robot import Robot
 from robodyn_ros.settings import TOOL, CheckedSettings, choice
 
 FIXED_WHILE_CONFIGURED = (
@@ -120,15 +116,8 @@ def declare_node_parameters(node: Node) -> None:
     declare_settings(node, PayloadSettings, "payload_estimation.")
     declare(node, "estimates_file", "", "path of the YAML file for the learnt values of the law; none if empty")
     declare_spec(node, TOOL)
-    declare_settings(node, SafetySettings)
-    declare_settings(node, CompensationSettings)
-    declare_settings(node, MitSettings)
-    declare_settings(node, ToolSettings)
-    declare_settings(node, StreamSettings, "stream.")
-    declare_settings(node, GoalSettings, "constraints.")
-    declare_settings(node, ContactSettings, "contact.")
-    for kind, reaction in REACTIONS.items():
-        declare_settings(node, reaction, f"faults.{kind}.")
+    for settings, prefix in (*ARM_SETTINGS, (MitSettings, ""), (ToolSettings, ""), (StreamSettings, "stream.")):
+        declare_settings(node, settings, prefix)
     for prefix, settings in law_settings().items():
         declare_settings(node, settings, prefix)
     declare_settings(node, RealtimeSettings)
@@ -150,18 +139,12 @@ def declare_joint_parameters(node: Node, robot: Robot) -> None:
     """
     declare_transmissions(node, robot)
     for joint in robot.joints:
-        name = joint.name
-        declare_settings(node, JointGains, f"gains.{name}.", f" of joint {name}")
-        declare_settings(node, JointTolerances, f"constraints.{name}.", f" of joint {name}")
-        declare_settings(node, JointContactSettings, f"contact.{name}.", f" on joint {name}")
-        _declare_limits(node, joint)
-
-
-def _declare_limits(node: Node, joint: Joint) -> None:
-    effort, *_ = limit_specs(joint)
-    declare_spec(node, effort)
-    for spec in limit_specs(joint, NodeParameters(node).get(effort.name, 0.0))[1:]:
-        declare_spec(node, spec)
+        for settings, prefix, of in JOINT_SETTINGS:
+            declare_settings(node, settings, f"{prefix}{joint.name}.", f"{of} joint {joint.name}")
+        effort, *_ = limit_specs(joint)
+        declare_spec(node, effort)
+        for spec in limit_specs(joint, NodeParameters(node).get(effort.name, 0.0))[1:]:
+            declare_spec(node, spec)
 
 
 def make_dynamics(parameters: NodeParameters, robot: Robot) -> Dynamics:

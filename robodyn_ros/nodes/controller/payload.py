@@ -23,9 +23,8 @@ from rclpy.parameter import Parameter
 from rclpy.task import Future
 
 from robodyn_ros.control.laws.adaptive import Adaptive
-from robodyn_ros.control.motion.payload_motion import DEVIATION, PayloadSettings, payload_motion
-from robodyn_ros.control.reference.following import Following
-from robodyn_ros.control.reference.tolerances import Tolerances
+from robodyn_ros.control.motion.following import Following, Tolerances
+from robodyn_ros.control.motion.own_motions import DEVIATION, PayloadSettings, payload_motion
 from robodyn_ros.control.step import Command
 from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.errors import NotReadyError, RobodynError

@@ -28,10 +28,9 @@ from trajectory_msgs.msg import JointTrajectory
 
 from robodyn_ros.control.laws.base import Reference
 from robodyn_ros.control.loop import ControlLoop
+from robodyn_ros.control.motion.following import Following, PreparedTrajectory, Tolerances
+from robodyn_ros.control.motion.streams import StreamVelocity
 from robodyn_ros.control.motion.trajectory import Trajectory
-from robodyn_ros.control.reference.following import Following, PreparedTrajectory
-from robodyn_ros.control.reference.stream_velocity import StreamVelocity
-from robodyn_ros.control.reference.tolerances import Tolerances
 from robodyn_ros.errors import InputError, NotReadyError, RobodynError
 from robodyn_ros.nodes.common.client_library import NEWEST, RELIABLE
 from robodyn_ros.nodes.common.diagnostics import PAUSE, Faults

@@ -25,10 +25,9 @@ from numpy.typing import NDArray
 from rclpy.lifecycle import LifecycleNode
 from sensor_msgs.msg import JointState
 
+from robodyn_ros.control.drives import MitSettings, Transmission
 from robodyn_ros.control.loop import ControlLoop
-from robodyn_ros.control.motion.mit_mode import MitSettings
 from robodyn_ros.control.step import Command
-from robodyn_ros.control.transmission import Transmission
 from robodyn_ros.errors import (
     EffortError,
     FutureStateError,

@@ -42,13 +42,13 @@ from rclpy.time import Time as RclpyTime
 from std_msgs.msg import Float64MultiArray, String
 
 from robodyn_ros.control.loop import ToolTarget
-from robodyn_ros.control.motion.tool_motion import PoseGoal, ToolMotion, ToolSettings
-from robodyn_ros.control.motion.tool_stream import OLDEST_FRAME
+from robodyn_ros.control.motion.following import Following
+from robodyn_ros.control.motion.own_motions import PoseGoal, ToolMotion, ToolSettings
+from robodyn_ros.control.motion.streams import OLDEST_FRAME
 from robodyn_ros.control.motion.trajectory import Sample, Trajectory
-from robodyn_ros.control.reference.following import Following
 from robodyn_ros.control.step import Command
 from robodyn_ros.engine.casadi import missing
-from robodyn_ros.errors import InputError, NotReadyError, RobodynError
+from robodyn_ros.errors import InputError, NotReadyError, RobodynError, is_it
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.nodes.common.client_library import LATCHED, NEWEST, RELIABLE, steady_timer
 from robodyn_ros.nodes.common.messages import NANO, decode, seconds, to_matrix, to_pose
@@ -56,7 +56,6 @@ from robodyn_ros.nodes.common.parameters import NodeParameters
 from robodyn_ros.nodes.common.threads import BackgroundTask
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.suggestions import is_it
 
 STREAMS: dict[ToolTarget, type[Any]] = {"pose": PoseStamped, "twist": TwistStamped, "wrench": WrenchStamped}
 """Stream → its messages; the topic is ``~/target_`` and the name, and so is the field of the message."""

@@ -22,7 +22,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.dynamics.inertial_parameters import locked_parameters
+from robodyn_ros.dynamics.parameters import locked_parameters
 from robodyn_ros.errors import InputError, RobodynError
 from robodyn_ros.nodes.common.client_library import NEWEST, RECORDED, RELIABLE
 from robodyn_ros.nodes.common.diagnostics import Faults

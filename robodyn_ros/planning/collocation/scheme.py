@@ -24,9 +24,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robodyn_ros.errors import InputError
+from robodyn_ros.errors import InputError, is_it
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.suggestions import is_it
 
 
 class Columns(NamedTuple):

@@ -34,7 +34,7 @@ from robodyn_ros.checks import finite_array
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.engine import Program
-from robodyn_ros.engine.c_functions import start_batch
+from robodyn_ros.engine.c_interface import start_batch
 from robodyn_ros.engine.codegen import batch_source
 from robodyn_ros.engine.library import loaded
 from robodyn_ros.errors import InputError

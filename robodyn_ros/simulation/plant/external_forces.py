@@ -290,7 +290,7 @@ class _Forces(ctypes.Structure):
 def _expression(robot: Robot, contacts: Sequence[Contact], q: ca.SX, qd: ca.SX, p: ca.SX) -> ca.SX:
     """The efforts (n,) as an expression."""
     from robodyn_ros.engine.casadi import ca
-    from robodyn_ros.kinematics.expressions import geometric_jacobian, placed
+    from robodyn_ros.kinematics.forward import geometric_jacobian, placed
 
     tree, efforts, at = build_tree(robot), ca.SX.zeros(robot.n), 0
     for body in robot.bodies:

@@ -18,8 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robodyn_ros.dynamics.inertial_parameters import parameters_of
-from robodyn_ros.dynamics.parameters import Payload
+from robodyn_ros.dynamics.parameters import Payload, parameters_of
 from robodyn_ros.robot import Inertial, Robot
 from robodyn_ros.robot.pose import Array, read_only
 from robodyn_ros.settings import CheckedSettings, setting

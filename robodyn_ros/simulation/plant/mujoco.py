@@ -32,7 +32,7 @@ from numpy.typing import ArrayLike
 from robodyn_ros.checks import is_finite
 from robodyn_ros.control.motion.point_to_point import rest_to_rest
 from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.dynamics.inertial_parameters import parameters_of, standard_parameters
+from robodyn_ros.dynamics.parameters import parameters_of, standard_parameters
 from robodyn_ros.errors import ConfigurationError, InputError, need
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.description import read_document

@@ -35,12 +35,12 @@ from robodyn_ros.control.motion.point_to_point import rest_to_rest
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.control.parameter_file import FileParameters, LoadedParameters
 from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.dynamics.inertial_parameters import standard_parameters
+from robodyn_ros.dynamics.parameters import standard_parameters
 from robodyn_ros.errors import InputError, RobodynError
 from robodyn_ros.plugins import create, raised
 from robodyn_ros.robot import Robot, reload_robot
+from robodyn_ros.robot.description import UrdfEditor
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.robot.urdf_editor import UrdfEditor
 from robodyn_ros.settings import TOOL
 from robodyn_ros.simulation.compiled_trial import TrialOutcome, run_until_fault
 from robodyn_ros.simulation.hardware import HardwareSettings, default_values, make_hardware_settings

@@ -21,10 +21,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robodyn_ros.errors import InputError
+from robodyn_ros.errors import InputError, is_it
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import CheckedSettings, choice, setting, whole
-from robodyn_ros.suggestions import is_it
 
 METHODS = ("sobol", "latin_hypercube", "factorial")
 """Methods of sampling."""

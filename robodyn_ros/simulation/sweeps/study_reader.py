@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from robodyn_ros.control.parameter_file import LoadedParameters, read_parameters, take_joints
-from robodyn_ros.errors import RobodynError, RobotDescriptionWarning
+from robodyn_ros.errors import RobodynError, RobotDescriptionWarning, is_it
 from robodyn_ros.plugins import available, load
 from robodyn_ros.robot import DescriptionSettings, Robot, reload_robot
 from robodyn_ros.robot.description import read_document
@@ -47,7 +47,6 @@ from robodyn_ros.simulation.sweeps.study_yaml import (
     unknown,
 )
 from robodyn_ros.simulation.sweeps.tuning import GAINS, TuningSettings, TuningTask
-from robodyn_ros.suggestions import is_it
 
 SECTIONS = (
     "arm",

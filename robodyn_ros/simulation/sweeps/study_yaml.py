@@ -15,9 +15,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from robodyn_ros.errors import RobodynError
+from robodyn_ros.errors import RobodynError, is_it
 from robodyn_ros.robot import Robot
-from robodyn_ros.suggestions import is_it
 
 Settings = TypeVar("Settings")
 
@@ -30,7 +29,7 @@ def read_study_file(path: Path) -> StudySection:
     """
     import yaml
 
-    from robodyn_ros.yaml_files import YamlError, compose, read_text
+    from robodyn_ros.files import YamlError, compose, read_text
 
     try:
         text = read_text(path)
@@ -50,7 +49,7 @@ def read_study_file(path: Path) -> StudySection:
 def _value(file: str, key: str, node: Any) -> Any:
     import yaml
 
-    from robodyn_ros.yaml_files import YamlError, construct
+    from robodyn_ros.files import YamlError, construct
 
     if not isinstance(node, yaml.MappingNode):
         try:

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from time import perf_counter
-from types import SimpleNamespace
 from typing import Any
 
 from builtin_interfaces.msg import Time
 
 from robodyn_ros.control.core_library import CODES, Core
-from robodyn_ros.control.faults.problems import FaultCause
+from robodyn_ros.control.faults.active_fault import FaultCause
 from robodyn_ros.control.faults.table import FAULTS, KINDS, PHASES
 from robodyn_ros.control.laws.base import Efforts, Reference
 from robodyn_ros.control.loop import ControlLoop
@@ -231,17 +230,10 @@ def refusal(entry: Any, loop: ControlLoop) -> RobodynError | None:
     code = int(entry["code"])
     if code in (CODES["CORE_SEND"], CODES["CORE_SILENT"]):
         return None
-    value, bound = float(entry["problem_value"]), float(entry["problem_bound"])
-    cause = FaultCause(int(entry["problem"]), int(entry["problem_joint"]), value, bound)
-    return loop.refusal(code, cause, entry["q"], entry["qd"])
+    return loop.refusal(code, FaultCause.of(entry), entry["q"], entry["qd"])
 
 
 def problem_of(entry: Any, loop: ControlLoop) -> str:
     """The cause of a fault in a period, and the reaction to it, as a message."""
-    numbers = SimpleNamespace(**{name: entry[name] for name in (*PROBLEM, "latched")})
-    text = loop.problem_of(KINDS[int(entry["kind"])], numbers)
+    text = loop.problem_of(KINDS[int(entry["kind"])], entry)
     return f"{text or 'already over'}; the reaction is {PHASES[int(entry['phase'])]}"
-
-
-PROBLEM = ("problem", "problem_joint", "problem_value", "problem_bound")
-"""Members of the struct ``Entry`` with the cause of a fault."""

@@ -22,8 +22,8 @@ from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 
 from robodyn_ros.control.core_library import Core, caller_library, core_structs
-from robodyn_ros.control.transmission import Transmission
-from robodyn_ros.engine.c_structs import Record
+from robodyn_ros.control.drives import Transmission
+from robodyn_ros.engine.c_interface import Record, address_of
 from robodyn_ros.errors import NotReadyError
 from robodyn_ros.nodes.common.client_library import check_for_type_support, rclpy_implementation
 from robodyn_ros.nodes.common.threads import Allocator
@@ -116,7 +116,7 @@ class RealtimeThread:
         for name, address in rcl.addresses.items():
             getattr(fields, name)[...] = address
         for name, function in CALLS.items():
-            getattr(fields, name)[...] = ctypes.cast(getattr(core.library, function), ctypes.c_void_p).value
+            getattr(fields, name)[...] = address_of(getattr(core.library, function))
         fields.subscription[...] = handle_address(self._subscription, "subscription", rcl.library, topic)
         fields.clock[...] = handle_address(self._clock, "clock", rcl.library)
         fields.ros_time_active[...] = clock.ros_time_is_active
@@ -286,7 +286,7 @@ def find_functions() -> RclFunctions:
     for member, name in FUNCTIONS.items():
         if not hasattr(library, name):
             raise NotReadyError(f"rcl has no {name}")
-        addresses[member] = ctypes.cast(library[name], ctypes.c_void_p).value or 0
+        addresses[member] = address_of(library[name])
     return RclFunctions(library, addresses)
 
 

@@ -1,0 +1,146 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Shared by the benchmarks: the command line, the tables, the arms, runs taken in turn, and figures of a process."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+ROOT = Path(__file__).parents[1]
+if str(ROOT / "test") not in sys.path:
+    sys.path.insert(0, str(ROOT / "test"))
+
+from industrial import urdfs  # noqa: E402
+
+PRR = ROOT / "urdf" / "prr.urdf"
+
+WIDTH = 130
+"""Width of the tables where the output is no terminal [characters]."""
+
+FEW = 4
+"""Greatest number of rows of a table that is turned if it has many more columns."""
+
+Rows = Sequence[Mapping[str, Any]]
+"""Rows of a table: heading → figure, or → several figures with headings of their own."""
+
+
+def options(doc: str | None) -> argparse.ArgumentParser:
+    """The command line of a benchmark: its docstring is the help, and ``--json`` prints JSON."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    return parser
+
+
+def report(found: Mapping[str, Rows], as_json: bool) -> None:
+    """Print figures as JSON, or a table for each title."""
+    if as_json:
+        print(json.dumps(found, indent=1, default=_plain).replace("NaN", "null"))
+        return
+    console = console_of()
+    for title, rows in found.items():
+        if not rows:
+            console.print(title, "none", "", markup=False)
+            continue
+        flat = [_flat(row) for row in rows]
+        heads = dict.fromkeys(head for row in flat for head in row)
+        first = next(iter(heads), "")
+        if len({row.get(first) for row in flat}) == len(flat) <= FEW < len(heads) - FEW:
+            flat = [{first: head, **{_cell(row.get(first)): row.get(head) for row in flat}} for head in [*heads][1:]]
+            heads = dict.fromkeys(head for row in flat for head in row)
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        for head in heads:
+            texts = any(isinstance(row.get(head), str) for row in flat)
+            table.add_column(Text(head), justify="left" if texts else "right")
+        for row in flat:
+            table.add_row(*(Text(_cell(row.get(head))) for head in heads))
+        console.print(title, table, "", markup=False)
+
+
+def console_of(width: int = WIDTH) -> Console:
+    """Where tables go: as wide as the terminal, or as ``width`` [characters]."""
+    return Console(width=None if sys.stdout.isatty() else width, highlight=False)
+
+
+def _plain(value: Any) -> Any:
+    """A value of NumPy, a path or a set, for JSON."""
+    return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else sorted(map(str, value))
+
+
+def _flat(row: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+    """A row without mappings in it: ``{"a": {"b": 1}}`` has the heading ``a, b``."""
+    found: dict[str, Any] = {}
+    for head, value in row.items():
+        name = f"{before}, {head}" if before else str(head)
+        found |= _flat(value, name) if isinstance(value, Mapping) else {name: value}
+    return found
+
+
+def _cell(value: Any) -> str:
+    if value is None or (isinstance(value, float) and np.isnan(value)):
+        return ""
+    if isinstance(value, (bool, np.bool_)):
+        return "yes" if value else "no"
+    if isinstance(value, (float, np.floating)):
+        return f"{value:,.4g}" if abs(value) < 1e5 else f"{value:,.0f}"
+    if isinstance(value, (list, tuple, set, np.ndarray)):
+        return ", ".join(map(_cell, value))
+    return str(value)
+
+
+def percentiles(seconds: Sequence[float] | np.ndarray[Any, Any]) -> dict[str, float]:
+    """Median, 99 %, 99.9 % and greatest of times [s], in [ms]."""
+    values = 1e3 * np.asarray(seconds)
+    named = {"median": 50.0, "p99": 99.0, "p99.9": 99.9, "greatest": 100.0}
+    return {name: float(np.percentile(values, percent)) for name, percent in named.items()}
+
+
+def in_turns(ways: Mapping[str, Callable[[], object]], repeats: int) -> dict[str, list[float]]:
+    """Times of calls [s], taken in turn, so that a machine that changes its speed changes all; the first warms up."""
+    times: dict[str, list[float]] = {name: [] for name in ways}
+    for turn in range(repeats + 1):
+        for name, call in ways.items():
+            begun = time.perf_counter()
+            call()
+            if turn:
+                times[name].append(time.perf_counter() - begun)
+    return times
+
+
+def arms() -> dict[str, str]:
+    """Name → URDF of the arms that are compared: PRR, and UR5 and Panda where example-robot-data is installed.
+
+    The Panda is the arm of the literature: seven joints, the fingers welded.
+    """
+    found = {name: (ROOT / "urdf" / f"{name}.urdf").read_text(encoding="utf-8") for name in ("prr", "rr")}
+    if "panda" in urdfs():
+        found["ur5"] = urdfs()["ur5_robot"].read_text(encoding="utf-8")
+        panda = urdfs()["panda"].read_text(encoding="utf-8")
+        panda = re.sub(r'(<joint name="panda_finger_joint\d" type=)"prismatic"', r'\1"fixed"', panda)
+        found["panda"] = re.sub(r"<mimic[^>]*>", "", panda)
+    return found
+
+
+def processor_time(pid: int) -> float:
+    """Time that all threads of a process have computed [s]."""
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def memory_of(pid: int | str = "self") -> float:
+    """Resident memory of a process [kB]."""
+    pages = int(Path(f"/proc/{pid}/statm").read_text(encoding="utf-8").split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1024.0

@@ -1,0 +1,281 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Contacts: the settings of their observation, and the thresholds of a touch and of a collision.
+
+:func:`propose_thresholds` proposes thresholds by the estimates of the observer while the arm moves freely. In free
+motion the observer estimates the errors of the model: masses, friction, noise, delay. The greatest value of each half
+second is taken. A Gumbel distribution of these maxima, fitted by its moments, gives the value x that is exceeded within
+a time of operation with a given probability:
+
+    β = s sqrt(6) / π,   μ = m - γ β,   x = μ + β ln(N / P)
+
+m and s are mean and standard deviation of the maxima, γ Euler's constant, N the number of half seconds, P the
+probability. The threshold is at least ``HEADROOM`` times the greatest observed value. It is valid for motions like the
+recorded ones, so record the motions of the application.
+
+Source: Coles, An Introduction to Statistical Modeling of Extreme Values (2001), chapters 3.1 and 3.3 (block maxima);
+NIST/SEMATECH e-Handbook of Statistical Methods, section 1.3.6.6.16 (Gumbel distribution by moments).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robodyn_ros.checks import is_within
+from robodyn_ros.control.core_library import CODES
+from robodyn_ros.control.faults.active_fault import FaultCause
+from robodyn_ros.control.momentum_observer import MomentumObserver
+from robodyn_ros.dynamics.base import Dynamics
+from robodyn_ros.errors import ConfigurationError, InputError
+from robodyn_ros.robot.pose import Array
+from robodyn_ros.settings import TOOL, CheckedSettings, NamedValues, choice, setting, text
+
+OBSERVED = ("nothing", "joints", "tool")
+"""Observed quantities: none, the efforts on the joints, or these and the wrench and the energy of a link."""
+
+BEHIND = "measured_behind_gear"
+"""Source of efforts that the friction of the gears has no part in, as joints with torque sensors have them."""
+
+SOURCES = ("commanded", "measured", BEHIND, "sensor")
+"""Sources of the estimate: the efforts that were sent, those of the joint states, or a force-torque sensor."""
+
+
+@dataclass(frozen=True)
+class ContactSettings(CheckedSettings):
+    """Settings of the observation of contacts, and the limits of the tool."""
+
+    observe: str = choice(
+        "nothing",
+        "contact estimates: nothing, the efforts on the joints, or also the wrench and the energy of a link",
+        lambda: OBSERVED,
+    )
+    link: str = text("", TOOL.description, shared=TOOL.name)
+    gain: float = setting(30.0, "gain K of the momentum observer: the inverse of its time constant", "1/s", 0.1, 1000.0)
+    effort_source: str = choice(
+        "commanded",
+        "source that contacts are estimated from: commanded efforts, efforts that joint_states have, measured before or"
+        " behind the gears' friction, or a sensor",
+        lambda: SOURCES,
+    )
+    sensor_load: tuple[float, ...] = setting(
+        (0.0,) * 4, "mass of the parts on the force-torque sensor, and their centre in its frame", "kg, m", -1e3, 1e3
+    )
+    touch_wrench: tuple[float, ...] = setting(
+        (0.0, 0.0),
+        "force at the tool, and torque about its origin, that are a touch (0: no threshold)",
+        "N, N·m",
+        0.0,
+        1e6,
+    )
+    collision_wrench: tuple[float, ...] = setting(
+        (0.0, 0.0),
+        "force at the tool, and torque about its origin, that are a collision (0: no threshold)",
+        "N, N·m",
+        0.0,
+        1e6,
+    )
+    energy: float = setting(
+        0.0,
+        "greatest kinetic energy of the effective mass at the link, in the direction of motion (0: no limit)",
+        "J",
+        0.0,
+        1e6,
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.sensor_load[0] < 0.0:
+            raise ConfigurationError(f"sensor_load: its mass must be 0 or more, not {self.sensor_load[0]:g} kg")
+
+
+@dataclass(frozen=True)
+class JointContactSettings(CheckedSettings):
+    """Thresholds of the external effort on a joint."""
+
+    touch: float = setting(0.0, "external effort that counts as a touch (0: no threshold)", "N·m or N", 0.0, 1e6)
+    collision: float = setting(
+        0.0, "external effort that counts as a collision (0: no threshold)", "N·m or N", 0.0, 1e6
+    )
+
+
+class ContactThresholds(NamedTuple):
+    """Thresholds of contacts; inf for no threshold."""
+
+    touch: Array  # external effort on each joint, (n,) in [N·m] or [N]
+    collision: Array  # likewise
+    touch_wrench: Array  # force [N] and torque [N·m], (2,)
+    collision_wrench: Array  # likewise
+    energy: float  # of the tool [J]
+
+    @classmethod
+    def of(cls, contact: ContactSettings, joints: list[JointContactSettings]) -> ContactThresholds:
+        """Thresholds of the settings, in which 0 means no threshold."""
+
+        def bounds(*values: float) -> Array:
+            return np.array([value or np.inf for value in values])
+
+        return cls(
+            bounds(*(joint.touch for joint in joints)),
+            bounds(*(joint.collision for joint in joints)),
+            bounds(*contact.touch_wrench),
+            bounds(*contact.collision_wrench),
+            contact.energy or np.inf,
+        )
+
+
+class Contact(NamedTuple):
+    """Observer of contacts in a loop, and its thresholds."""
+
+    observer: MomentumObserver
+    thresholds: ContactThresholds
+    judges: bool = True  # False if contacts are detected outside the core, from other efforts
+
+
+def judged(efforts: Array, wrench: Array, thresholds: ContactThresholds) -> tuple[str, FaultCause] | None:
+    """Kind and cause of the contact fault by efforts (n,) and a wrench (6,) from outside; None within the thresholds.
+
+    For estimates from outside the core, such as those of a force-torque sensor; the core judges its own estimates.
+    """
+    strengths = np.sqrt([wrench[:3] @ wrench[:3], wrench[3:] @ wrench[3:]])
+    for kind in ("collision", "touch"):
+        most, bounds = getattr(thresholds, kind), getattr(thresholds, f"{kind}_wrench")
+        if not is_within(efforts, most):
+            joint = int(np.argmax(np.abs(efforts) - most))
+            return kind, FaultCause(CODES["FELT_JOINT"], joint, abs(float(efforts[joint])), float(most[joint]))
+        for problem, strength, bound in zip(("FELT_FORCE", "FELT_TORQUE"), strengths, bounds, strict=True):
+            if strength > bound:
+                return kind, FaultCause(CODES[problem], 0, float(strength), float(bound))
+    return None
+
+
+def contact_of(values: NamedValues, dynamics: Dynamics) -> Contact | None:
+    """The observer and its thresholds by named values; None if contacts are not observed.
+
+    Args:
+        values: by name.
+        dynamics: the arm's model.
+
+    Raises:
+        RobodynError: a value is wrong; the message names it.
+    """
+    settings = values.settings(ContactSettings, "contact.")
+    own = [values.settings(JointContactSettings, f"contact.{name}.") for name in dynamics.robot.joint_names]
+    if settings.observe == "nothing":
+        return None
+    observer = MomentumObserver(
+        dynamics,
+        settings.link,
+        settings.gain,
+        tool=settings.observe == "tool",
+        friction=settings.effort_source != BEHIND,
+    )
+    return Contact(observer, ContactThresholds.of(settings, own), settings.effort_source == "commanded")
+
+
+FIXED = tuple(f"contact.{name}" for name in ("observe", "effort_source", "sensor_load"))
+"""Values that are read when a node is configured, because they change the compiled code or the topics."""
+
+
+BLOCK = 0.5
+"""Length of a block of which the greatest value is taken [s]."""
+
+LEAST_BLOCKS = 10
+"""Least number of blocks."""
+
+HEADROOM = 1.1
+"""Least ratio of a threshold to the greatest observed value."""
+
+COLLISION = 2.5
+"""Ratio of the threshold of a collision to that of a touch."""
+
+
+class ProposedThresholds(NamedTuple):
+    """Thresholds from free motion; (n,) in [N·m] or [N], and force [N] and torque [N·m], (2,)."""
+
+    seen: Array  # greatest observed effort
+    touch: Array
+    collision: Array
+    seen_wrench: Array
+    touch_wrench: Array
+    collision_wrench: Array
+    seconds: float  # duration of the motion
+
+
+def observe_motion(observer: MomentumObserver, t: Array, q: Array, qd: Array, efforts: Array) -> Array:
+    """The observer's estimates during a motion, (N, n + 8).
+
+    Args:
+        observer: reset before the motion.
+        t: times, increasing, (N,) [s].
+        q: positions (N, n).
+        qd: velocities (N, n).
+        efforts: of the drives, each from its time to the next, (N, n).
+    """
+    observer.reset()
+    found = np.zeros((len(t), len(observer.found)))
+    for k in range(len(t)):
+        dt = -1.0 if k == 0 else float(t[k] - t[k - 1])
+        found[k] = observer.update(dt, q[k], qd[k], efforts[k - 1] if k else efforts[0])
+    return found
+
+
+def block_maxima(t: ArrayLike, values: ArrayLike) -> Array:
+    """The greatest value of each column in each block of time, (blocks, k).
+
+    Args:
+        t: times (N,) [s].
+        values: (N, k), not negative.
+
+    Raises:
+        InputError: the time is too short.
+    """
+    times, rows = np.asarray(t, dtype=np.float64), np.asarray(values, dtype=np.float64)
+    place = ((times - times[0]) / BLOCK).astype(int)
+    count = int(place[-1])  # the last block is not complete
+    if count < LEAST_BLOCKS:
+        least = LEAST_BLOCKS * BLOCK
+        raise InputError("recording", f"lasts {times[-1] - times[0]:.3g} s; thresholds need at least {least:g} s", t)
+    return np.array([rows[place == k].max(axis=0) for k in range(count) if (place == k).any()])
+
+
+def extreme(maxima: Array, blocks: float, chance: float) -> Array:
+    """The value that the maximum of future blocks exceeds with a given probability, for each column (k,).
+
+    Args:
+        maxima: of observed blocks, (N, k).
+        blocks: number of future blocks.
+        chance: the probability, between 0 and 1.
+    """
+    scale = maxima.std(axis=0, ddof=1) * np.sqrt(6.0) / np.pi
+    place = maxima.mean(axis=0) - np.euler_gamma * scale
+    found: Array = np.maximum(place + scale * np.log(blocks / chance), HEADROOM * maxima.max(axis=0))
+    return found
+
+
+def propose_thresholds(t: Array, found: Array, hours: float = 1.0, chance: float = 0.01) -> ProposedThresholds:
+    """Thresholds that free motion exceeds within some hours with a given probability at most.
+
+    Args:
+        t: times (N,) [s].
+        found: estimates at these times, (N, n + 8).
+        hours: of motions like the recorded one.
+        chance: probability of a false alarm within these hours.
+
+    Raises:
+        InputError: the time is too short, or hours or chance are not above 0.
+    """
+    if not (hours > 0.0 and 0.0 < chance < 1.0):
+        raise InputError("hours, chance", f"must be above 0, and a chance below 1, not {hours!r}, {chance!r}", hours)
+    efforts, wrench = np.abs(found[:, :-8]), found[:, -8:-2]
+    strengths = np.column_stack([np.linalg.norm(part, axis=1) for part in (wrench[:, :3], wrench[:, 3:])])
+    maxima = block_maxima(t, np.column_stack((efforts, strengths)))
+    blocks = hours * 3600.0 / BLOCK
+    touch, seen, n = extreme(maxima, blocks, chance), maxima.max(axis=0), efforts.shape[1]
+    return ProposedThresholds(
+        seen[:n], touch[:n], COLLISION * touch[:n], seen[n:], touch[n:], COLLISION * touch[n:], float(t[-1] - t[0])
+    )

@@ -1,0 +1,344 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The momentum observer: external efforts on the joints, and the wrench at the tool that is equivalent to them.
+
+    r = K (p - p₀ - ∫ (τ + C(q, q̇)ᵀ q̇ - g(q) - τ_friction(q̇) + r) dt),   p = M(q) q̇,   so that   ṙ = K (τ_ext - r)
+
+r follows the external efforts, τ_ext = Jᵀ F, as a first-order filter with the time constant 1/K: after 1/K it has
+reached 63 % of a push, after 3/K 95 %. It needs neither accelerations nor M⁻¹. It works with every control law, and
+during reactions to faults.
+
+**The wrench.** F = J̄ᵀ r, with the dynamically consistent inverse J̄ of the link's Jacobian, is the wrench at the origin
+of the link that causes r, in the root link's axes. It is exact for a single wrench at that link in the directions that
+the arm has; with fewer than six directions, the other components are 0. A push on another link appears as a different
+wrench. Near a singularity J̄ is damped (:mod:`robodyn_ros.dynamics.task_space`).
+
+**The energy.** E = ½ m v², with v the velocity of the link's origin and m = 1 / (uᵀ J_v M⁻¹ J_vᵀ u) the effective mass
+in its direction u. A person in the path can receive this energy in a free and hard impact.
+
+**Limitations.** Errors of the model appear as external efforts: a payload that is not in the model, errors of masses
+and friction. Their bias in a pose can be subtracted (``tare``). At a standstill Coulomb friction balances the load,
+with any value up to its limit. Velocity noise σ, independent from state to state, causes a noise of K M σ in r, and
+less if the gain is not small compared with the rate of the states; a delay d of the commands causes an error of d τ̇.
+
+Source: De Luca, Albu-Schäffer, Haddadin, Hirzinger, Collision detection and safe reaction with the DLR-III lightweight
+manipulator arm, IROS 2006, eq. 12 to 16; Haddadin, De Luca, Albu-Schäffer, Robot collisions: a survey on detection,
+isolation, and identification, IEEE Trans. Robotics 33(6) (2017), section IV.E, V.B and V.C; the effective mass: Khatib,
+Inertial properties in robotic manipulation: an object-level framework, Int. J. Robotics Research 14(1) (1995), eq. 14.
+
+**A force-torque sensor** may take the place of the observer; the weight that it carries is compensated:
+
+    f_ext = f - m Rᵀ g - f₀,   τ_ext = τ - r_com × m Rᵀ g - τ₀
+
+R is the rotation of the sensor's frame, g the gravity vector, m and r_com the mass and the centre of mass of the parts
+that the sensor carries, f₀ and τ₀ the bias. A sensor that carries a tool at rest measures its weight: f = m Rᵀ g.
+Inertial forces of the tool are not compensated.
+
+Source: Siciliano, Khatib (ed.), Springer Handbook of Robotics (2016), section 28.4 (wrist force-torque sensors).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robodyn_ros.checks import finite_array
+from robodyn_ros.control.laws.base import FrictionCompensation
+from robodyn_ros.control.laws.computed_torque import SMOOTHING
+from robodyn_ros.dynamics.base import Dynamics
+from robodyn_ros.dynamics.compiled import CompiledDynamics
+from robodyn_ros.dynamics.task_space import TaskSpace
+from robodyn_ros.engine import Kernel, Program, digest
+from robodyn_ros.engine.tracing import Trace, column, solve_positive, symbols
+from robodyn_ros.kinematics.se3 import from_pose
+from robodyn_ros.robot.pose import Array
+
+if TYPE_CHECKING:
+    import casadi as ca
+
+TINY = 1e-300
+"""Keeps a division by a speed defined at a standstill."""
+
+
+class ObserverMemory(NamedTuple):
+    """Memory of the observer from period to period, (n,) each."""
+
+    residual: Array  # r [N·m] or [N]
+    momentum: Array  # p = M q̇
+    drift: Array  # Cᵀ q̇ - g - τ_friction
+
+
+class ExternalEfforts(NamedTuple):
+    """Estimates of the external efforts on the arm."""
+
+    efforts: Array  # on the joints, (n,) in [N·m] or [N]
+    wrench: Array  # at the link's origin, force [N] and torque [N·m] in the root link's axes, (6,)
+    energy: Any  # kinetic energy of the effective mass at the link [J]
+    mass: Any  # the effective mass in the direction of motion [kg]; 0 at a standstill
+
+
+def momentum_residual(
+    residual: Array, dt: Any, gained: Array, before: Array, now: Array, efforts: Array, gain: Any
+) -> Array:
+    """R after a period, by the trapezoidal rule, implicit in r and so stable with every gain.
+
+    Args:
+        residual: r before the period, (n,).
+        dt: the period [s].
+        gained: change of p during the period, (n,).
+        before: terms of ṗ besides the efforts, at its beginning, (n,).
+        now: these terms at its end, (n,).
+        efforts: τ during it, (n,).
+        gain: K [1/s].
+    """
+    explained = dt * (efforts + (before + now) / 2.0)
+    found: Array = (residual + gain * (gained - explained)) / (1.0 + gain * np.maximum(dt, 0.0))
+    return found
+
+
+class ExternalForceModel:
+    """The equations of the observer for one arm, with numbers or traced.
+
+    Attributes:
+        dynamics: the arm's model.
+        task: the link at which the wrench is estimated; None without wrench.
+    """
+
+    def __init__(self, dynamics: Dynamics, link: str, *, tool: bool, friction: bool) -> None:
+        """
+        Args:
+            dynamics: the arm's model.
+            link: at which the wrench is estimated; the last moving link if empty.
+            tool: True to estimate the wrench.
+            friction: True to subtract the friction of the model.
+
+        Raises:
+            InputError: no such link, or no joint moves it.
+        """
+        self.dynamics = dynamics
+        self.task = TaskSpace(dynamics, link) if tool else None
+        self._friction = FrictionCompensation(dynamics)
+        self._knows_friction = friction
+
+    def numbers(self, gain: float) -> Array:
+        """Numbers that may change at run time: gain, friction, and the scales of the task."""
+        friction = self._friction
+        known = np.concatenate((friction.viscous, friction.coulomb)) * self._knows_friction
+        return np.concatenate(([gain], known, *([] if self.task is None else self.task.scales)))
+
+    def observe(
+        self, dt: Any, q: Array, qd: Array, efforts: Array, bias: Array, memory: ObserverMemory, numbers: Array
+    ) -> tuple[ExternalEfforts, ObserverMemory]:
+        """The external efforts after a period.
+
+        Args:
+            dt: the period [s]; 0 or less if there was none, which resets the observation.
+            q: positions at its end, (n,) in [rad] or [m].
+            qd: velocities at its end, (n,) in [rad/s] or [m/s].
+            efforts: of the drives during it, (n,) in [N·m] or [N].
+            bias: subtracted from the external efforts, (n,).
+            memory: after the period before.
+            numbers: those of :meth:`numbers`.
+        """
+        n = len(q)
+        mass, gravity = self.dynamics.mass_matrix(q), self.dynamics.gravity(q)
+        momentum = mass @ qd
+        friction = numbers[1 : n + 1] * qd + numbers[n + 1 : 2 * n + 1] * np.tanh(qd / SMOOTHING)
+        drift = self.dynamics.coriolis_matrix(q, qd).T @ qd - gravity - friction
+        period = np.maximum(dt, 0.0)
+        observed = momentum_residual(
+            memory.residual, period, momentum - memory.momentum, memory.drift, drift, efforts, numbers[0]
+        )
+        residual = np.where(dt > 0.0, observed, 0.0)
+        external = residual - bias
+        found = ExternalEfforts(external, np.zeros(6), 0.0, 0.0)
+        if self.task is not None:
+            task = self.task.scaled(numbers[2 * n + 1 :])
+            jacobian = task.full_jacobian(q)
+            wrench = task.axes.T @ (task.consistent_inverse(q, mass).T @ external)
+            linear = jacobian[:3]
+            velocity = linear @ qd
+            squared = velocity @ velocity
+            mobility = velocity @ (linear @ solve_positive(mass, linear.T @ velocity))
+            effective = squared / (mobility + TINY)
+            found = ExternalEfforts(external, wrench, effective * squared / 2.0, effective)
+        return found, ObserverMemory(residual, momentum, drift)
+
+    def program(self) -> Program:
+        """:meth:`observe` as a program.
+
+        Its inputs are the period, q, q̇, the efforts, the bias and the memory; its parameters are the numbers and those
+        of the model. Its results are the memory and the estimates, as one array (n + 8,).
+        """
+        dynamics = self.dynamics
+        assert isinstance(dynamics, CompiledDynamics)
+        n, count = dynamics.robot.n, len(self.numbers(1.0))
+        inputs = (("dt", 1), *((name, n) for name in ("q", "qd", "efforts", "bias")), ("memory", 3 * n))
+        place = None  # of the link on its body, and the directions that it has
+        if self.task is not None:
+            link = dynamics.robot.link(self.task.link)
+            place = link.body, from_pose(link.pose).tolist(), self.task.axes.tolist()
+
+        def build() -> tuple[list[ca.SX], list[ca.SX]]:
+            given = [symbols(name, (size,)) for name, size in inputs]
+            numbers, model = symbols("numbers", (count,)), symbols("model", (len(dynamics.symbols),))
+            trace = Trace()
+            trace.name(dynamics.symbols, model)
+            dt, q, qd, efforts, bias, memory = given
+            parts = ObserverMemory(memory[:n], memory[n : 2 * n], memory[2 * n :])
+            with trace.running():
+                found, after = self.observe(dt[0], q, qd, efforts, bias, parts, numbers)
+            return [*(column([value]) for value in given), column([numbers, model])], [column(after), column(found)]
+
+        key = digest(dynamics.key, type(dynamics).__qualname__, place, source=__name__)
+        return Program("contact", key, inputs, ((3 * n,), (n + 8,)), build)
+
+
+class MomentumObserver:
+    """The observer of one arm, step by step. Like a kernel, an object of this class belongs to one thread.
+
+    Attributes:
+        memory: of the observer, (3 n,).
+        bias: subtracted from the external efforts, (n,); may be written.
+        found: latest estimates, (n + 8,): efforts, wrench, energy and mass.
+        program: the program that is compiled; None if the model cannot be compiled.
+        parameters: its runtime parameters.
+    """
+
+    def __init__(
+        self, dynamics: Dynamics, link: str = "", gain: float = 30.0, *, tool: bool = True, friction: bool = True
+    ) -> None:
+        """
+        Args:
+            dynamics: the arm's model.
+            link: at whose origin the wrench acts; the last moving link if empty.
+            gain: K, the inverse of the time constant [1/s].
+            tool: False for the efforts on the joints alone, without wrench and energy.
+            friction: True to subtract the friction of the model.
+
+        Raises:
+            InputError: no such link, or no joint moves it.
+        """
+        n = dynamics.robot.n
+        self._model, self._gain = ExternalForceModel(dynamics, link, tool=tool, friction=friction), gain
+        self.memory, self.bias, self.found = np.zeros(3 * n), np.zeros(n), np.zeros(n + 8)
+        self.parameters = self._present_parameters()
+        can_be_compiled = isinstance(dynamics, CompiledDynamics) and not dynamics.replaced()
+        self.program = self._model.program() if can_be_compiled else None
+        self._kernel = None if self.program is None else Kernel(self.program, self.parameters)
+
+    def _present_parameters(self) -> Array:
+        dynamics = self._model.dynamics
+        self._seen = dynamics.parameters
+        model = dynamics.symbols if isinstance(dynamics, CompiledDynamics) else np.zeros(0)
+        return np.concatenate((self._model.numbers(self._gain), model))
+
+    @property
+    def efforts(self) -> Array:
+        """The latest estimate of the external efforts on the joints, (n,) in [N·m] or [N]."""
+        return self.found[:-8]
+
+    @property
+    def wrench(self) -> Array:
+        """The external wrench at the link, in the root link's axes, (6,) in [N] and [N·m]."""
+        return self.found[-8:-2]
+
+    @property
+    def link(self) -> str:
+        """Name of the link at whose origin the wrench acts; "" without wrench."""
+        return "" if self._model.task is None else self._model.task.link
+
+    def read_parameters(self) -> None:
+        """Use the present parameters of the model."""
+        self.parameters[:] = self._present_parameters()
+
+    def reset(self) -> None:
+        """Begin anew with the next state; the bias is kept."""
+        self.memory[:] = self.found[:] = 0.0
+
+    def tare(self, efforts: Array) -> None:
+        """Zero the estimate: add observed efforts (n,) to the bias."""
+        self.bias += efforts
+
+    def update(self, dt: float, q: Array, qd: Array, efforts: Array) -> Array:
+        """The estimates after a period, :attr:`found`.
+
+        Args:
+            dt: time since the state before [s]; 0 or less if there was none, or if its efforts are unknown.
+            q: positions (n,) in [rad] or [m].
+            qd: velocities (n,) in [rad/s] or [m/s].
+            efforts: of the drives since then, (n,) in [N·m] or [N].
+
+        Raises:
+            Exception: whatever the model raises.
+        """
+        if self._model.dynamics.parameters is not self._seen:
+            self.read_parameters()
+        n, kernel = len(q), self._kernel
+        if kernel is None:
+            before = ObserverMemory(*self.memory.reshape(3, n))
+            numbers = self._model.numbers(self._gain)
+            found, after = self._model.observe(dt, q, qd, efforts, self.bias, before, numbers)
+            self.memory[:] = np.concatenate(after)
+            self.found[:] = np.concatenate((found.efforts, found.wrench, [found.energy, found.mass]))
+            return self.found
+        given: tuple[Any, ...] = (dt, q, qd, efforts, self.bias, self.memory)
+        for slot, value in zip(kernel.inputs, given, strict=True):
+            slot[:] = value
+        kernel.evaluate()
+        self.memory[:], self.found[:] = kernel.results[0], kernel.results[1]
+        return self.found
+
+
+class ForceTorqueSensor:
+    """The compensation of one sensor.
+
+    Attributes:
+        bias: force [N] and torque [N·m] that are subtracted, in the sensor's axes, (6,).
+    """
+
+    def __init__(self, mass: float = 0.0, com: ArrayLike = (0.0, 0.0, 0.0)) -> None:
+        """
+        Args:
+            mass: of the parts that the sensor carries [kg].
+            com: their centre of mass in the sensor's frame, (3,) in [m].
+        """
+        self._mass, self._com = mass, finite_array("com", com, (3,))
+        self.bias = np.zeros(6)
+        self._raw = np.zeros(6)
+
+    def external(self, measured: ArrayLike, rotation: Array, gravity: Array) -> Array:
+        """The external wrench about the sensor's origin, in its axes, force [N] and torque [N·m], (6,).
+
+        Args:
+            measured: wrench of the sensor, (6,).
+            rotation: of the sensor's frame in the root link's, (3, 3).
+            gravity: in the root link's axes, (3,) in [m/s²].
+
+        Raises:
+            InputError: the measured wrench is not 6 finite numbers.
+        """
+        weight = self._mass * (rotation.T @ gravity)
+        taken = np.concatenate((weight, np.cross(self._com, weight)))
+        self._raw = finite_array("wrench", measured, (6,)) - taken
+        external: Array = self._raw - self.bias
+        return external
+
+    def tare(self) -> None:
+        """Zero the estimate: the latest wrench becomes the bias."""
+        self.bias = self._raw.copy()
+
+
+def wrench_at(pose: Array, wrench: Array) -> Array:
+    """A wrench (6,), force and torque about a frame's origin and in its axes, transformed to another frame.
+
+    Args:
+        pose: of the first frame in the other one, (4, 4).
+        wrench: in the first frame.
+    """
+    turned = pose[:3, :3] @ wrench[:3]
+    found: Array = np.concatenate((turned, pose[:3, :3] @ wrench[3:] + np.cross(pose[:3, 3], turned)))
+    return found

@@ -1,0 +1,359 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Trajectories that a loop follows: their preparation, their tolerances, their outcome, and goals of the action.
+
+Tolerances, and the results of a goal of the action FollowJointTrajectory, are those of joint_trajectory_controller.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+
+from robodyn_ros.control.core_library import CODES, Core
+from robodyn_ros.control.motion.trajectory import Trajectory
+from robodyn_ros.errors import InputError, LimitError, NotReadyError, RobodynError, is_it
+from robodyn_ros.robot import Robot
+from robodyn_ros.robot.pose import Array
+from robodyn_ros.settings import CheckedSettings, setting
+
+
+@dataclass(frozen=True)
+class GoalSettings(CheckedSettings):
+    """Tolerances of the whole arm."""
+
+    stopped_velocity_tolerance: float = setting(0.01, "greatest speed at the goal", "rad/s or m/s", 0.0, 100.0)
+    goal_time: float = setting(0.0, "longest wait for the goal after the last point (0: no limit)", "s", 0.0, 3600.0)
+
+
+@dataclass(frozen=True)
+class JointTolerances(CheckedSettings):
+    """Tolerances of a joint, and its deceleration."""
+
+    trajectory: float = setting(0.0, "greatest distance from the reference (0: no limit)", "rad or m", 0.0, 1000.0)
+    goal: float = setting(0.0, "greatest distance from the last point (0: no limit)", "rad or m", 0.0, 1000.0)
+    max_deceleration_on_cancel: float = setting(
+        0.0,
+        "deceleration after a cancel or a hold (0: the URDF's, or a stop at once if it has none)",
+        "rad/s² or m/s²",
+        0.0,
+        1e4,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Tolerances:
+    """The tolerances of a trajectory; inf where there is none.
+
+    Attributes:
+        path: (n,) in [rad] or [m].
+        goal: (n,) in [rad] or [m].
+        speed: at the goal, [rad/s] or [m/s].
+        time: after the last point [s].
+    """
+
+    path: Array
+    goal: Array
+    speed: float
+    time: float
+
+    @classmethod
+    def none(cls, n: int) -> Tolerances:
+        """No tolerances, for n joints."""
+        return cls(np.full(n, np.inf), np.full(n, np.inf), np.inf, np.inf)
+
+    @classmethod
+    def of(cls, arm: GoalSettings, joints: list[JointTolerances]) -> Tolerances:
+        """From settings, where 0 stands for no limit."""
+        path, goal = (np.array([getattr(j, name) or np.inf for j in joints]) for name in ("trajectory", "goal"))
+        return cls(path, goal, arm.stopped_velocity_tolerance or np.inf, arm.goal_time or np.inf)
+
+
+Mode = Literal["waiting", "hold", "follow", "track"]
+"""Source of the reference: none before the first state, a hold, a trajectory, or a stream."""
+
+MODES: dict[int, Mode] = {
+    CODES["WAITING"]: "waiting",
+    CODES["HELD"]: "hold",
+    CODES["TRAJECTORY"]: "follow",
+    CODES["STOPPING"]: "hold",
+    CODES["STREAM"]: "track",
+    CODES["TOOL"]: "track",
+}
+
+Outcome = Literal[
+    "succeeded", "path tolerance violated", "goal tolerance violated", "replaced", "held", "interrupted", "stopped"
+]
+"""Ends of a trajectory; ``interrupted``: by a fault or by a gap in the states; ``stopped``: with the whole loop."""
+
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+"""Outcomes in the order of ``core.h``, whose codes begin with 1."""
+
+
+def joint_columns(robot: Robot, joints: Sequence[str] | None) -> list[int]:
+    """Index among the arm's joints of each joint named; all unless given.
+
+    Raises:
+        InputError: a name is unknown or repeated.
+    """
+    names = robot.joint_names
+    if joints is None:
+        return list(range(len(names)))
+    for joint in joints:
+        if joint not in names or list(joints).count(joint) > 1:
+            problem = f"{joint!r} is unknown or repeated; the arm has {', '.join(names)}"
+            raise InputError("joints", problem + ("" if joint in names else is_it(joint, names)), joint)
+    return [names.index(joint) for joint in joints]
+
+
+class PreparedTrajectory:
+    """A trajectory that can be followed at once, because all slow checks have been done.
+
+    Attributes:
+        trajectory: of some joints.
+        columns: index among the arm's joints of each of its joints.
+        start: when its time is 0 [s]; now if None.
+    """
+
+    def __init__(
+        self, core: Core, settings: int, trajectory: Trajectory, columns: list[int], start: float | None, now: float
+    ) -> None:
+        """
+        Args:
+            core: the core that will follow it.
+            settings: address of the settings for its checks.
+            trajectory: of some joints.
+            columns: index among the arm's joints of each of its joints.
+            start: when its time is 0 [s]; now if None.
+            now: time of the latest state [s].
+
+        Raises:
+            Refused: the core refuses it.
+        """
+        self.trajectory, self.columns, self.start = trajectory, columns, start
+        self._core, self._address = core, 0
+        more = trajectory.velocities, trajectory.accelerations, trajectory.efforts
+        rows = (trajectory.times, trajectory.positions, *more)
+        arrays = [None if row is None else np.ascontiguousarray(row, dtype=np.float64) for row in rows]
+        joints = np.array(columns, dtype=np.int64)
+        refusal = core.structs.make("CoreRefusal")
+        self._address = (
+            core.library.core_trajectory_create(
+                ctypes.c_void_p(settings),
+                ctypes.c_int64(len(trajectory.times)),
+                ctypes.c_int64(len(columns)),
+                ctypes.c_void_p(joints.ctypes.data),
+                *(ctypes.c_void_p(0 if array is None else array.ctypes.data) for array in arrays),
+                ctypes.c_double(np.nan if start is None else start),
+                ctypes.c_double(now),
+                ctypes.c_void_p(refusal.address),
+            )
+            or 0
+        )
+        if not self._address:
+            fields = refusal.fields
+            raise Refused(int(fields.why), int(fields.joint), float(fields.value), float(fields.limit))
+
+    def hand_over(self) -> int:
+        """The address in C, owned by the core from now on; 0 if it was handed over before."""
+        address, self._address = self._address, 0
+        return address
+
+    def __del__(self) -> None:
+        if getattr(self, "_address", 0):
+            self._core.library.core_trajectory_destroy(ctypes.c_void_p(self._address))
+
+
+class Refused(Exception):
+    """A refusal of the core: reason, joint, value, and limit."""
+
+    def error(self, name: str, robot: Robot) -> RobodynError:
+        """The refusal as an error with a message.
+
+        Args:
+            name: of the refused input, such as ``trajectory``.
+            robot: the arm.
+        """
+        why, place, value, limit = self.args
+        joint = robot.joints[place if place < robot.n else 0]
+        if why == CODES["CORE_OUTSIDE"]:
+            between = ", between its points" if name == "trajectory" else ""  # its points have been checked
+            return LimitError(name + between, joint.name, value, joint.lower, joint.upper)
+        if why == CODES["CORE_TOO_FAST"]:
+            return LimitError(f"{name}, speed", joint.name, value, -limit, limit)
+        if why == CODES["CORE_TOO_ABRUPT"]:
+            return LimitError(f"{name}, acceleration", joint.name, value, -limit, limit)
+        if why == CODES["CORE_TOO_STRONG"]:
+            return LimitError(f"{name}, effort", joint.name, value, -limit, limit)
+        if why == CODES["CORE_NOT_STARTED"]:
+            return NotReadyError("no valid joint state has come yet: there is no reference to start from")
+        texts: dict[int, str] = {
+            CODES["CORE_UNREACHABLE"]: f"joint {joint.name!r} jumps from {limit:.6g} to {value:.6g}, and has no "
+            "velocity limit with which the jump could be rate-limited",
+            CODES["CORE_OVER"]: f"its last point, at {value:.6g} s, has passed or cannot be reached in time",
+            CODES["CORE_NOT_NUMBERS"]: f"joint {joint.name!r} gets no finite numbers, or its curve is not finite",
+            CODES["CORE_CHANGED"]: "the velocity limits changed while it was prepared: send it again",
+            CODES["CORE_NOT_RISING"]: f"point {place + 1}: times must be finite and rise strictly, not {value!r}",
+            CODES["CORE_IN_MOTION"]: f"does not end at rest: joint {joint.name!r} has the velocity {value:.6g}; to "
+            "accept it, set allow_nonzero_velocity_at_trajectory_end",
+            CODES["CORE_NO_TOOL"]: "the settings of the loop name no tool",
+            CODES["CORE_NO_MEMORY"]: f"there is no memory for {value:.0f} points",
+        }
+        return InputError(name, texts[why], value)
+
+
+class Following:
+    """An accepted trajectory, judged as by joint_trajectory_controller.
+
+    - On the path no joint may be further from the reference than its path tolerance.
+    - After the last point the goal is reached as soon as every joint is within its goal tolerance and slower than
+      ``stopped_velocity_tolerance``. The time limit is ``goal_time``; with 0 there is none.
+    """
+
+    def __init__(self, ask: Callable[[], Outcome | None], judge_load: Callable[[], str]) -> None:
+        """
+        Args:
+            ask: returns the outcome; None while it is being followed.
+            judge_load: returns where on the path gravity and friction alone exceed an effort limit; "" if nowhere.
+        """
+        self._ask, self._judge_load = ask, judge_load
+        self._outcome: Outcome | None = None
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """The outcome; None while it is being followed."""
+        if self._outcome is None:
+            self._outcome = self._ask()
+        return self._outcome
+
+    @cached_property
+    def overload(self) -> str:
+        """Where gravity and friction alone exceed an effort limit; "" if nowhere. Computed on first access."""
+        return self._judge_load()
+
+
+def samples(prepared: PreparedTrajectory, present: Array, count: int) -> tuple[Array, Array]:
+    """Positions and velocities along a trajectory, at equal time steps, (count, n) each.
+
+    Args:
+        prepared: the trajectory.
+        present: positions of the joints that it does not move, (n,).
+        count: number of samples.
+    """
+    trajectory, columns = prepared.trajectory, prepared.columns
+    q, qd = np.tile(present, (count, 1)), np.zeros((count, len(present)))
+    for row, t in enumerate(np.linspace(0.0, trajectory.duration, count)):
+        found: Any = trajectory.sample(t)
+        q[row, columns], qd[row, columns] = found.q, found.qd
+    return q, qd
+
+
+Status = Literal["succeeded", "aborted", "canceled"]
+
+
+class GoalResult(NamedTuple):
+    """The result of a goal."""
+
+    status: Status
+    code: int  # error_code of FollowJointTrajectory's result
+    text: str
+
+
+RESULTS: dict[Outcome, GoalResult] = {
+    "succeeded": GoalResult("succeeded", 0, "the goal was reached"),
+    "path tolerance violated": GoalResult(
+        "aborted", -4, "a joint left its path tolerance; the arm is held where it was"
+    ),
+    "goal tolerance violated": GoalResult(
+        "aborted", -5, "the goal was not reached in time; the arm is held where it was"
+    ),
+    "replaced": GoalResult(
+        "canceled", -1, "Current goal cancelled due to new incoming action, trajectory or reference."
+    ),
+    "held": GoalResult("aborted", -1, "replaced by a hold"),
+    "interrupted": GoalResult("aborted", -1, "interrupted by a fault, or by a gap in the joint states"),
+    "stopped": GoalResult(
+        "canceled", -1, "Current goal cancelled during deactivate transition: the controller sends no commands now."
+    ),
+}
+"""Outcome of a trajectory → result of its goal; statuses, codes and beginnings of texts as in
+joint_trajectory_controller."""
+
+
+class ActionGoal:
+    """One goal, from its acceptance to its end."""
+
+    def __init__(self, following: Following) -> None:
+        """
+        Args:
+            following: its trajectory.
+        """
+        self._following = following
+        self._canceled = False
+
+    def cancel(self, hold: Callable[[], object]) -> bool:
+        """Cancel the goal, unless it has ended; True if it was cancelled.
+
+        Args:
+            hold: function that makes the arm hold; if it raises, the goal is not cancelled.
+        """
+        if self._following.outcome is not None:
+            return False
+        hold()
+        self._canceled = True
+        return True
+
+    @property
+    def result(self) -> GoalResult | None:
+        """The result of the goal; None while it is active."""
+        outcome = self._following.outcome
+        if outcome is None:
+            return None
+        if self._canceled and outcome == "held":
+            return GoalResult("canceled", 0, "canceled; the arm is held")
+        return RESULTS[outcome]
+
+
+def goal_tolerances(
+    defaults: Tolerances,
+    joints: Sequence[str],
+    path: Iterable[tuple[str, float]],
+    goal: Iterable[tuple[str, float]],
+    time: float,
+) -> Tolerances:
+    """The tolerances of a goal.
+
+    As in joint_trajectory_controller, 0 keeps the default, and a negative value means no limit.
+
+    Args:
+        defaults: tolerances that the goal does not give.
+        joints: names of the arm's joints.
+        path: joint and tolerance of its position on the path [rad] or [m].
+        goal: likewise, at the end.
+        time: for reaching the goal [s].
+
+    Raises:
+        InputError: an unknown joint, or something that is not finite.
+    """
+
+    def merged(default: Array, given: Iterable[tuple[str, float]]) -> Array:
+        values: Array = default.copy()
+        for name, value in given:
+            if name not in joints or not np.isfinite(value):
+                raise InputError("tolerance", f"{value} of joint {name!r}; the arm has {', '.join(joints)}", value)
+            values[joints.index(name)] = _chosen(default[joints.index(name)], value)
+        return values
+
+    return Tolerances(
+        merged(defaults.path, path), merged(defaults.goal, goal), defaults.speed, _chosen(defaults.time, time)
+    )
+
+
+def _chosen(default: float, value: float) -> float:
+    return default if value == 0.0 else np.inf if value < 0.0 else value

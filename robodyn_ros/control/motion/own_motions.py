@@ -1,0 +1,220 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The controller's own motions: to a pose of the tool, and for the estimation of the payload.
+
+**To a pose**, within the limits of the joints. An arm at rest moves by
+:func:`~robodyn_ros.control.motion.point_to_point.point_to_point`. A moving arm is first brought to rest by
+:func:`~robodyn_ros.control.motion.point_to_point.braking`. Both keep the efforts of the model within the limits.
+
+**For the payload**, a short motion around the held position. Every joint moves to both sides of its position, as far as
+its limits allow. The joints move in different orders, so that gravity acts in different directions, and friction, which
+has the sign of the velocity, averages out. The motion begins and ends at rest at the held position.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from robodyn_ros.control.limits import Limits
+from robodyn_ros.control.motion.point_to_point import braking, durations, point_to_point, rest_to_rest
+from robodyn_ros.control.motion.trajectory import Sample, Trajectory
+from robodyn_ros.dynamics.base import Dynamics
+from robodyn_ros.dynamics.parameters import Parameters
+from robodyn_ros.dynamics.rnea import RNEA
+from robodyn_ros.errors import InputError, NotReadyError, is_it
+from robodyn_ros.kinematics import Kinematics
+from robodyn_ros.kinematics.target import ToolTarget
+from robodyn_ros.robot import Robot
+from robodyn_ros.robot.pose import Array
+from robodyn_ros.settings import CheckedSettings, setting, switch
+
+EFFORT_RATIO = 0.8
+"""Ratio of the effort limits that a motion may use [-]; the rest is for feedback."""
+
+BRAKING_RATIO = 0.9
+"""Ratio of the effort limits during braking [-]; greater, so that the present motion is within it."""
+
+TARGET_SPEED = (0.5, "speed of the controller's own motions, as ratio of the velocity limits", "-", 0.01, 1.0)
+"""A setting: its default, description, unit, least and greatest value."""
+
+
+@dataclass(frozen=True)
+class ToolSettings(CheckedSettings):
+    """Settings of motions to a pose."""
+
+    target_speed: float = setting(*TARGET_SPEED)
+
+
+class PoseGoal(NamedTuple):
+    """A pose for the tool, and the present state of the arm."""
+
+    target: Array  # pose of the tool in the frame, (4, 4)
+    frame: str  # name of a link; the root link if empty
+    q: Array  # position of the arm, and so of the frame, (n,) in [rad] or [m]
+    motion: Sample  # the reference of the arm when the motion begins
+    limits: Limits
+    parameters: Parameters  # of its dynamics
+    settings: ToolSettings = ToolSettings()
+
+
+class ToolMotion:
+    """Plans motions of one link. Use an object of this class in one thread only.
+
+    Attributes:
+        link: name of the tool.
+    """
+
+    def __init__(self, robot: Robot, link: str) -> None:
+        """
+        Args:
+            robot: the arm.
+            link: name of the tool. The constructor compiles everything that it needs.
+
+        Raises:
+            InputError: there is no such link, or no joint moves it.
+        """
+        self.link = link
+        self._kinematics = Kinematics(robot)
+        self._target = ToolTarget(self._kinematics, link)
+        self._dynamics = RNEA(robot)
+        self._kinematics.pose(link, np.zeros(robot.n))
+        self._dynamics.inverse(*np.zeros((3, 1, robot.n)))
+
+    def plan(self, goal: PoseGoal) -> Trajectory:
+        """The motion to a goal, from the reference when it begins.
+
+        Raises:
+            InputError: no such frame, a target that is no pose, or limits that allow no motion there.
+            UnreachableError: no positions within the limits bring the tool there.
+        """
+        target, limits, now = goal.target, goal.limits, goal.motion
+        if goal.frame:
+            target = target_frame(self._kinematics, goal.frame, goal.q) @ target
+        dynamics = self._dynamics
+        dynamics.apply(goal.parameters)
+        brake = braking(dynamics, now, limits.velocity, BRAKING_RATIO * limits.effort) if now.qd.any() else None
+        start = now.q if brake is None else brake.positions[-1]
+        end = self._target.goal(target, start).q
+        speed = limits.velocity * goal.settings.target_speed / EFFORT_RATIO
+        motion = point_to_point(
+            dynamics, start, end, velocity_limit=speed, effort_limit=limits.effort, share=EFFORT_RATIO
+        )
+        return motion if brake is None else _joined(brake, motion)
+
+
+def target_frame(kinematics: Kinematics, name: str, q: Array) -> Array:
+    """Pose of the link in whose frame a target is given, (4, 4) in the root link's frame.
+
+    Args:
+        kinematics: of the arm.
+        name: of the link.
+        q: position (n,).
+
+    Raises:
+        InputError: there is no such link.
+    """
+    known = [link.name for link in kinematics.robot.links]
+    if name not in known:
+        problem = f"{name!r} is unknown; a target is in the frame of {', '.join(known)}{is_it(name, known)}"
+        raise InputError("frame_id", problem, name)
+    return kinematics.pose(name, q)
+
+
+def _joined(first: Trajectory, second: Trajectory) -> Trajectory:
+    """Both motions as one; the second begins at rest where the first ends at rest."""
+    times = np.concatenate((first.times, first.duration + second.times[1:]))
+    rows = (
+        np.concatenate((getattr(first, name), getattr(second, name)[1:]))
+        for name in ("positions", "velocities", "accelerations")
+    )
+    return Trajectory(times, *rows)
+
+
+WAYPOINTS = 8
+"""Number of waypoints before the return to the held position."""
+
+LEAST_ROOM = 0.2
+"""Least ratio of its room to its distance with which a joint moves [-]."""
+
+CHECKS = 20
+"""Number of samples between two waypoints at which efforts are predicted."""
+
+ACCELERATION = 3.0
+"""Greatest acceleration [rad/s²] or [m/s²]."""
+
+MARGIN = 0.05
+"""Distance kept from the position limits [rad] or [m]."""
+
+STRAIN = 0.9
+"""Greatest predicted effort, as ratio of the effort limit [-]."""
+
+DEVIATION = 2.0
+"""Error that ends the motion, as ratio of the joint's distance [-]."""
+
+SPEED = 0.5
+"""Speed of the motion, as ratio of that of other motions [-]."""
+
+
+@dataclass(frozen=True)
+class PayloadSettings(CheckedSettings):
+    """Settings of the estimation of a payload."""
+
+    distance: tuple[float, ...] = setting(
+        (0.3, 0.05), "distance that a revolute and a prismatic joint move to either side", "rad, m", 1e-3, 1.5
+    )
+    speed: float = setting(*TARGET_SPEED, shared="target_speed")
+    adopt: bool = switch(False, "set the parameters payload.* to the result")
+
+    def distances(self, robot: Robot) -> Array:
+        """Distance that each joint moves to either side, (n,) in [rad] or [m]."""
+        return np.array([self.distance[joint.is_prismatic] for joint in robot.joints])
+
+
+def payload_motion(
+    dynamics: Dynamics, held: Array, effort: Array, limits: Limits, settings: PayloadSettings
+) -> Trajectory:
+    """A motion for the estimation of the payload.
+
+    Args:
+        dynamics: the arm's model.
+        held: position at which the arm is held, (n,) in [rad] or [m].
+        effort: that holds it there, (n,) in [N·m] or [N]. Its difference from the model is assumed to be needed during
+            the motion too.
+        limits: of the arm.
+        settings: of the motion.
+
+    Raises:
+        NotReadyError: there is not enough room or effort for it; the message names the joint.
+    """
+    robot = dynamics.robot
+    most = settings.distances(robot)
+    above = np.clip(robot.upper - MARGIN - held, 0.0, most)
+    below = np.clip(held - robot.lower - MARGIN, 0.0, most)
+    above, below = (np.where(room >= LEAST_ROOM * most, room, 0.0) for room in (above, below))
+    if not (above + below).any():
+        raise NotReadyError("no joint has room to move: each is at its position limits")
+    leg, joint = np.arange(WAYPOINTS)[:, None], np.arange(robot.n)[None, :]
+    turn = leg + joint
+    side = np.where(turn // 2 ** (joint % 3) % 2 == 0, 1.0, -1.0) * np.where((turn + turn // 2) % 2 == 0, 1.0, 0.5)
+    there = held - below + (1.0 + side) / 2.0 * (above + below)
+    waypoints = np.vstack([held, there, held])
+    speed = np.where(np.isfinite(limits.velocity), SPEED * settings.speed * limits.velocity, np.inf)
+    acceleration = np.minimum(ACCELERATION, robot.symmetric_acceleration_limit)
+    legs = durations(waypoints, speed, acceleration, robot.jerk_limit)
+    kept = np.concatenate([[True], legs > 0.0])
+    trajectory = rest_to_rest(waypoints[kept], np.concatenate([[0.0], np.cumsum(legs[legs > 0.0])]))
+    unexplained = np.abs(effort - dynamics.gravity(held))
+    for t in np.linspace(0.0, trajectory.duration, CHECKS * len(legs)):
+        needed = np.abs(dynamics.inverse(*trajectory.sample(t))) + unexplained
+        too_much = np.flatnonzero(needed > STRAIN * limits.effort)
+        if len(too_much):
+            joint = robot.joints[too_much[0]]
+            raise NotReadyError(
+                f"{joint.name} would need about {needed[too_much[0]]:.3g} {joint.effort_unit} on the way, and "
+                f"{STRAIN:g} of its limit are {STRAIN * limits.effort[too_much[0]]:.3g}"
+            )
+    return trajectory

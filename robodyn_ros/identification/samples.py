@@ -1,0 +1,326 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Samples of motion, from which identification estimates parameters.
+
+:class:`Samples` are positions, velocities, accelerations and efforts of any origin. :class:`RecordedSamples` come from
+segments of recordings (:class:`SegmentSamples`), and their regressor goes through the same filter as their efforts.
+A filter is linear, so Y θ = τ holds after the filter as before it, whatever the filter removes (Khalil and Dombre,
+Modeling, Identification and Control of Robots, section 12.6). With an unfiltered regressor, a reversing joint would
+violate the equations until the filter has settled, because friction jumps at the reversal. Positions are filtered at a
+higher frequency, only for differentiation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robodyn_ros.checks import finite_array
+from robodyn_ros.dynamics.compiled import CompiledDynamics
+from robodyn_ros.errors import InputError
+from robodyn_ros.identification.segments import SETTLING, Segment, lowpass
+from robodyn_ros.robot.pose import Array, read_only
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """N samples of an arm of n joints, in the order of ``robot.joints``; the arrays are copied and read-only.
+
+    Several motions follow one after the other; samples of one motion are in the order of time.
+
+    Attributes:
+        t: times (N,) in [s], rising within a motion.
+        q: positions (N, n) in [rad] or [m].
+        qd: velocities (N, n) in [rad/s] or [m/s].
+        qdd: accelerations (N, n) in [rad/s²] or [m/s²].
+        effort: efforts of the drives, (N, n) in [N·m] or [N].
+        weight: weight of each sample, (N,); 0 excludes it, 1 unless given.
+        motion: number of the motion to which each sample belongs, (N,) whole numbers; the samples of a motion are
+            contiguous; one motion unless given.
+    """
+
+    t: Array
+    q: Array
+    qd: Array
+    qdd: Array
+    effort: Array
+    weight: Array | None = None
+    motion: Array | None = None
+
+    def __post_init__(self) -> None:
+        """
+        Raises:
+            InputError: there are no samples, a shape is wrong, a value is not finite, times do not rise within a
+                motion, the samples of a motion are not contiguous, or a weight is negative.
+        """
+        shape = np.shape(self.q)
+        if len(shape) != 2 or 0 in shape:
+            raise InputError("q", f"must be N samples of n joints, neither 0, not of shape {shape}", self.q)
+        weight = np.ones(shape[0]) if self.weight is None else self.weight
+        motion = np.zeros(shape[0]) if self.motion is None else self.motion
+        for name, value in (("t", self.t), ("weight", weight), ("motion", motion)):
+            object.__setattr__(self, name, read_only(finite_array(name, value, shape[:1])))
+        for name in ("q", "qd", "qdd", "effort"):
+            object.__setattr__(self, name, read_only(finite_array(name, getattr(self, name), shape)))
+        if (self.weights < 0.0).any():
+            raise InputError("weight", "must not be negative", self.weight)
+        same = np.diff(self.motions) == 0.0
+        if len(np.unique(self.motions)) != 1 + np.count_nonzero(~same):
+            raise InputError("motion", "must be in one piece each", self.motion)
+        late = np.flatnonzero(same & (np.diff(self.t) <= 0.0))
+        if len(late):
+            k = int(late[0])
+            raise InputError("t", f"must rise, but {self.t[k]:.9g} s is followed by {self.t[k + 1]:.9g} s", self.t)
+
+    @property
+    def n(self) -> int:
+        """Number of joints."""
+        return int(self.q.shape[1])
+
+    @property
+    def weights(self) -> Array:
+        """``weight``, never None, (N,)."""
+        assert self.weight is not None
+        return self.weight
+
+    @property
+    def motions(self) -> Array:
+        """``motion``, never None, (N,)."""
+        assert self.motion is not None
+        return self.motion
+
+    def regressor(self, dynamics: CompiledDynamics) -> Array:
+        """Y with Y θ = effort, (N, n, p), for θ in the order of :meth:`CompiledDynamics.theta`."""
+        return self.filtered(dynamics.regressor)
+
+    def filtered(self, function: Callable[[Array, Array, Array], Array]) -> Array:
+        """A function of q, q̇ and q̈ at the samples, (N, …), filtered as the efforts are."""
+        return function(self.q, self.qd, self.qdd)
+
+    def moving(self, speed: Array) -> NDArray[np.bool_]:
+        """Which joints move faster than a speed (n,), (N, n). The friction of a joint at rest is not determined."""
+        found: NDArray[np.bool_] = np.abs(self.qd) > speed
+        return found
+
+    def __len__(self) -> int:
+        """N."""
+        return len(self.t)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Samples], weights: Sequence[float] | None = None) -> Samples:
+        """Several sets of samples as one; each part's motions stay apart.
+
+        Args:
+            parts: samples of the same arm.
+            weights: factor on each part's weights; 1 unless given.
+
+        Raises:
+            InputError: there is no part, or the parts are of different arms.
+        """
+        if not parts or len({part.n for part in parts}) > 1:
+            raise InputError("parts", f"must be samples of one arm, not of {[part.n for part in parts]} joints", parts)
+        factors = [1.0] * len(parts) if weights is None else weights
+        numbers, count = [], 0.0
+        for part in parts:
+            found, index = np.unique(part.motions, return_inverse=True)
+            numbers.append(count + index)
+            count += len(found)
+        columns = {
+            name: np.concatenate([getattr(part, name) for part in parts]) for name in ("t", "q", "qd", "qdd", "effort")
+        }
+        weight = np.concatenate([factor * part.weights for factor, part in zip(factors, parts, strict=True)])
+        return cls(**columns, weight=weight, motion=np.concatenate(numbers))
+
+    def chosen(self, rows: NDArray[Any] | slice) -> Samples:
+        """Some of the samples: a mask (N,), indices, or a slice."""
+        names = ("t", "q", "qd", "qdd", "effort", "weight", "motion")
+        return replace(self, **{name: getattr(self, name)[rows] for name in names})
+
+    def folds(self, count: int) -> list[NDArray[np.bool_]]:
+        """Masks (N,) of the folds that cross-validation leaves out in turn.
+
+        A fold has whole motions if there are at least ``count`` of them, else segments of time, because neighbouring
+        samples are too similar to test each other.
+
+        Args:
+            count: number of folds, at least 2.
+
+        Raises:
+            InputError: there are fewer than 2 folds, or more folds than samples.
+        """
+        if not 2 <= count <= len(self):
+            raise InputError("count", f"must be from 2 to {len(self)}, the number of samples, not {count}", count)
+        found, index = np.unique(self.motions, return_inverse=True)
+        if len(found) < count:
+            index = np.arange(len(self)) * count // len(self)
+        return [index % count == k for k in range(count)]
+
+
+Indices = NDArray[np.intp]
+
+Moving = NDArray[np.bool_]
+
+BLOCK = 4000
+"""Number of samples whose regressor is filtered at once, so that memory does not grow with the recording."""
+
+REACH = 0.5
+"""Periods of the cutoff frequency over which the filter spreads an event, to either side."""
+
+
+@dataclass(frozen=True, eq=False)
+class SegmentSamples:
+    """A segment, its motion, and the samples of it that are used.
+
+    Attributes:
+        segment: N samples as recorded.
+        motion: position, velocity and acceleration, (N, n) each.
+        cutoff: cutoff frequency of the filter [Hz].
+        rows: the samples that are used, rising, (k,).
+    """
+
+    segment: Segment
+    motion: tuple[Array, Array, Array]
+    cutoff: float
+    rows: Indices
+
+    def regressor(self, dynamics: CompiledDynamics) -> Array:
+        """Y of the rows, filtered, (k, n, p)."""
+        return self.filtered(dynamics.regressor)
+
+    def filtered(self, function: Callable[[Array, Array, Array], Array]) -> Array:
+        """A function of the motion, (N, …), filtered, at the rows, (k, …)."""
+        count, step = len(self.segment.t), self.segment.step
+        reach = round(2.0 * SETTLING / (self.cutoff * step))
+        found = []
+        for first in range(0, count, BLOCK):
+            rows = self.rows[(self.rows >= first) & (self.rows < first + BLOCK)]
+            if not len(rows):
+                continue
+            around = np.arange(first - reach, min(first + BLOCK, count) + reach)
+            # In a mean of periods the beginning follows the end.
+            around = around % count if self.segment.periods else around[(around >= 0) & (around < count)]
+            start = reach if self.segment.periods else min(first, reach)
+            values = function(*(part[around] for part in self.motion))
+            found.append(lowpass(values, self.cutoff, step)[rows - first + start])
+        return np.concatenate(found) if found else function(*(part[:0] for part in self.motion))
+
+    def moving(self, speed: Array) -> Moving:
+        """Which joints move at the rows and within the filter's reach around them, (k, n) of bool.
+
+        The friction of a joint at rest is not determined, and the filter spreads this error.
+
+        Args:
+            speed: speed above which a joint moves (n,) in [rad/s] or [m/s].
+        """
+        reach = max(1, round(REACH / (self.cutoff * self.segment.step)))
+        slow = (np.abs(self.motion[1]) <= speed).astype(float)
+        if self.segment.periods:
+            slow = np.concatenate([slow[-reach:], slow, slow[:reach]])
+        near = np.column_stack([np.convolve(column, np.ones(2 * reach + 1), "same") for column in slow.T])
+        if self.segment.periods:
+            near = near[reach:-reach]
+        found: Moving = near[self.rows] < 0.5
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class RecordedSamples(Samples):
+    """Samples of recordings, whose regressor is filtered as their efforts are.
+
+    Attributes:
+        segments: the segments that the samples come from.
+        rows: places of these samples among the samples of all segments, (N,).
+    """
+
+    segments: tuple[SegmentSamples, ...] = ()
+    rows: Indices = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
+
+    def filtered(self, function: Callable[[Array, Array, Array], Array]) -> Array:
+        """A function of the motion, (N, …), filtered as the efforts are."""
+        whole = np.concatenate([segment.filtered(function) for segment in self.segments])
+        found: Array = whole[self.rows]
+        return found
+
+    def moving(self, speed: Array) -> Moving:
+        """Which joints move, as :meth:`SegmentSamples.moving` defines it, (N, n) of bool; ``speed`` is (n,)."""
+        whole = np.concatenate([segment.moving(speed) for segment in self.segments])
+        found: Moving = whole[self.rows]
+        return found
+
+    def chosen(self, rows: Array | slice) -> Samples:
+        """Some of the samples: a mask (N,), indices, or a slice."""
+        plain = Samples.chosen(self, rows)
+        assert isinstance(plain, RecordedSamples)
+        return replace(plain, rows=self.rows[rows])
+
+    @classmethod
+    def of(
+        cls, segments: Sequence[SegmentSamples], efforts: Sequence[Array], weights: Sequence[Array]
+    ) -> RecordedSamples:
+        """The samples of segments.
+
+        Args:
+            segments: each is a motion of its own.
+            efforts: efforts at the rows of each segment (k, n), filtered at its cutoff frequency.
+            weights: weights of the rows of each segment (k,).
+        """
+        motion = [np.concatenate([one.motion[order][one.rows] for one in segments]) for order in range(3)]
+        counts = [len(segment.rows) for segment in segments]
+        return cls(
+            np.concatenate([one.segment.t[one.rows] for one in segments]),
+            motion[0],
+            motion[1],
+            motion[2],
+            np.concatenate(efforts),
+            np.concatenate(weights),
+            np.repeat(np.arange(len(segments), dtype=float), counts),
+            tuple(segments),
+            np.arange(sum(counts)),
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[Samples], weights: Sequence[float] | None = None) -> RecordedSamples:
+        """Samples of several recordings as one set, as :meth:`Samples.joined`.
+
+        Raises:
+            InputError: there is no part, or the parts are of different arms or not of recordings.
+        """
+        plain = Samples.joined(parts, weights)
+        segments: list[SegmentSamples] = []
+        rows, before = [], 0
+        for part in parts:
+            if not isinstance(part, RecordedSamples):
+                raise InputError("parts", f"must all be of recordings, not {type(part).__name__}", parts)
+            segments += part.segments
+            rows.append(before + part.rows)
+            before += sum(len(segment.rows) for segment in part.segments)
+        return cls(
+            plain.t, plain.q, plain.qd, plain.qdd, plain.effort, plain.weight, plain.motion,
+            tuple(segments), np.concatenate(rows),
+        )  # fmt: skip
+
+
+def long_run_ratio(errors: Array) -> Array:
+    """Long-run variance of each joint's errors (N, n) over their variance, (n,): 1 if they are independent.
+
+    The long-run variance is the variance of the errors' mean, times their number. Errors of neighbouring samples are
+    correlated, because they went through a filter. Their effect on an estimate depends on their spectral density at low
+    frequency, where the motion is. This density is the long-run variance (Newey and West, A simple, positive
+    semi-definite, heteroskedasticity and autocorrelation consistent covariance matrix, Econometrica 55(3), 1987).
+
+    It has Bartlett's weights and as many lags as Newey and West, Automatic lag selection in covariance matrix
+    estimation, Review of Economic Studies 61(4), 1994. It is never below 1: alternating errors come from encoders,
+    through the acceleration. They are in the regressor too, where their effect is greater than this variance shows.
+    """
+    lags = min(int(4.0 * (len(errors) / 100.0) ** (2.0 / 9.0)), len(errors) - 1)
+    together = sum(
+        (1.0 - lag / (lags + 1.0)) * np.sum(errors[lag:] * errors[:-lag], axis=0) for lag in range(1, lags + 1)
+    )
+    power = np.sum(errors**2, axis=0)
+    found: Array = np.maximum(1.0 + 2.0 * together / np.where(power > 0.0, power, 1.0), 1.0)
+    return found
