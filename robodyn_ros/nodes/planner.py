@@ -36,6 +36,7 @@ from robodyn_ros import create_dynamics
 from robodyn_ros.control.faults.settings import SafetySettings
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.parameters import Payload
+from robodyn_ros.engine.casadi import need_casadi
 from robodyn_ros.errors import InputError, NotReadyError, RobodynError, is_it
 from robodyn_ros.nodes.common.arm_parameters import (
     ANY,
@@ -66,6 +67,8 @@ from robodyn_ros.robot import LockedJoints, Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.robot import tip
 from robodyn_ros.settings import CheckedSettings, choice, setting, switch
+
+need_casadi()  # the start of the node says so before ROS starts
 
 METHODS = ("collocation", "time-scaling")
 """Names of the methods that find a motion."""
