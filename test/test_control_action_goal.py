@@ -61,6 +61,12 @@ def test_every_outcome_has_a_result(outcome):
     assert not goal.cancel(lambda: pytest.fail("it has ended: nothing is to be held"))
 
 
+def test_the_error_codes_are_those_of_the_action():
+    """SUCCESSFUL, PATH_TOLERANCE_VIOLATED and GOAL_TOLERANCE_VIOLATED of control_msgs/action/FollowJointTrajectory."""
+    codes = {outcome: RESULTS[outcome].code for outcome in RESULTS if "toler" in outcome or outcome == "succeeded"}
+    assert codes == {"succeeded": 0, "path tolerance violated": -4, "goal tolerance violated": -5}
+
+
 def test_a_goal_that_is_canceled():
     way = following()
     goal = ActionGoal(way)
