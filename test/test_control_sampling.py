@@ -15,7 +15,14 @@ from industrial import urdfs
 import robodyn_ros as rd
 from robodyn_ros.control import PD, ComputedTorque, ControlLoop, GravityCompensation, SafetySettings
 from robodyn_ros.control import loop as control_loop
-from robodyn_ros.control.faults.sampling import Judgement, carried_part, effort_gains, spectral_radius
+from robodyn_ros.control.faults.sampling import (
+    GAIN_MARGIN,
+    RETURN_MARGIN,
+    Judgement,
+    carried_part,
+    effort_gains,
+    spectral_radius,
+)
 from robodyn_ros.control.faults.settings import Feedback
 from robodyn_ros.control.faults.table import FaultReactions
 from robodyn_ros.control.laws.base import AccelerationGains
@@ -119,6 +126,20 @@ def test_gains_that_are_carried_again_are_used_again():
     commands, _, _ = run(arm, 0.005, count=200, t=t)
     assert commands[-1].fault is None
     assert arm.mode == "hold"
+
+
+def test_gains_that_were_not_carried_return_only_with_a_margin():
+    """12 rad/s at ζ = 1 are carried up to a period of 1 / (12 GAIN_MARGIN), and again up to 1 / (12 RETURN_MARGIN)."""
+    between = 2.0 / (12.0 * (GAIN_MARGIN + RETURN_MARGIN))
+    safety = SafetySettings(state_timeout=0.25, command_delay=0.0)
+    commands, _, _ = run(loop(ComputedTorque, 12.0, safety=safety), between, count=60)
+    assert {command.fault for command in commands} == {None}
+    arm = loop(ComputedTorque, 12.0, safety=safety)
+    _, _, t = run(arm, 0.1, count=60)
+    commands, _, t = run(arm, between, count=60, t=t)
+    assert {command.fault for command in commands} == {"rate"}
+    commands, _, _ = run(arm, 0.9 / (12.0 * RETURN_MARGIN), count=200, t=t)
+    assert commands[-1].fault is None
 
 
 @pytest.mark.parametrize("law", [GravityCompensation, ComputedTorque])
