@@ -748,6 +748,20 @@ def test_a_simulation_that_was_reset_begins_where_its_arm_is(elsewhere):
     assert arm.state().fault is None
 
 
+def test_a_hold_whose_clock_is_set_back_lasts_its_longest_time_from_then_on():
+    arm = Arm(reactions=FaultReactions(**{**REACTIONS, "publisher": ("hold", 0.5)}))
+    arm.state(qd=ZERO)
+    arm.loop.set_publisher_conflict("two")
+    for _ in range(20):
+        arm.state(qd=ZERO)
+    arm.loop.reset_clock()
+    arm.state(qd=ZERO, after=-3.0)
+    begin = arm.t
+    while arm.loop.fault.phase == "hold" and arm.t < begin + 1.0:
+        arm.state(qd=ZERO)
+    assert arm.t - begin == pytest.approx(0.5, abs=2.0 * PERIOD)
+
+
 @pytest.mark.parametrize("offset", [0.3, -0.3, 1.5])
 @pytest.mark.parametrize("late", [-0.004, -1e-9, 0.0, 0.004])
 @pytest.mark.parametrize("times", [1, 5])
