@@ -248,9 +248,9 @@ static void integrate_model(const Settings* s, const State* m, double steps, dou
    model alone, which starts from the latest valid state. */
 static void predict_motion(const Settings* s, State* m, double t) {
   const double left = greater(t - m->predicted_t, 0);
-  const double steps = smaller(greater(ceil(left / PREDICTION_STEP), 1), PREDICTION_STEPS), dt = left / steps;
   m->predicted_t = t;
   if (!m->predicts || !(left > 0)) return;
+  const double steps = smaller(ceil(left / PREDICTION_STEP), PREDICTION_STEPS), dt = left / steps;
   integrate_model(s, m, steps, dt, m->predicted_q, m->predicted_v);
   integrate_model(s, m, steps, dt, m->model_q, m->model_v);
 }
