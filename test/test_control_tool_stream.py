@@ -177,6 +177,14 @@ def test_the_tool_comes_back_from_whatever_was_asked_and_keeps_all_limits(name: 
         assert_allclose(arm.q, posture, atol=5e-3)
 
 
+@pytest.mark.parametrize("name", ARMS)
+def test_an_angular_acceleration_that_the_joints_exceed_easily_is_kept_to_past_singularities(name: str) -> None:
+    arm = Streamed(name, speed=(1.0, 1.5), acceleration=(3.0, 1.0))
+    for target in targets(arm, np.random.default_rng(0)):
+        arm.run(1.5, "pose", target, 0.02)
+    arm.check_limits()
+
+
 @pytest.mark.parametrize("name", [name for name in ARMS if name != "eight joints"])
 @pytest.mark.parametrize("what", ["pose", "twist"])
 def test_at_the_edge_of_the_workspace_the_tool_slows_down_on_its_line_stands_and_comes_back(
