@@ -433,6 +433,27 @@ def test_the_effort_on_a_joint_that_stands_is_limited_before_it_could_be_fast():
     assert float(monitor.memory.unexplained[joint]) > extra
 
 
+def test_a_residual_seen_in_motion_is_forgotten_at_rest_with_a_time_constant_of_ten_seconds():
+    """The possible error of the model returns to its stated bound as 1 - exp(-t / 10 s)."""
+    model = rd.create_dynamics("rnea", PRR)
+    monitor, q, joint = ConsistencyMonitor(model), PRR.home.copy(), 1
+    one, period, t = 1.0 * (np.arange(3) == joint), 0.002, 0.0
+    residual = monitor.memory.motion_residual
+    for _ in range(1000):  # the model is right
+        q = q + 0.1 * period * one
+        monitor.update(t, q, 0.1 * one, model.inverse(q, 0.1 * one, 0.0 * one))
+        t += period
+    seen = float(residual[joint])
+    rows = Kernel(sensitivity_program(model), sensitivity_parameters(model)).call(q, 0.0 * one, 0.0 * one)
+    masses, payload, _ = np.asarray(rows).reshape(3, -1)[:, joint]
+    stated = 0.1 * PRR.effort_limit[joint] + 0.1 * masses + 1.0 * payload
+    assert seen < 0.5 * stated
+    for _ in range(5000):
+        assert monitor.update(t, q, 0.0 * one, model.gravity(q)) == "TRUSTED"
+        t += period
+    assert float(residual[joint]) == pytest.approx(stated - (stated - seen) * np.exp(-1.0), rel=0.02)
+
+
 @pytest.mark.parametrize("setting", ["unknown_friction", "model_error", "unknown_payload", "push_force"])
 def test_what_drives_a_joint_that_stands_is_said_with_the_setting_that_explains_most(setting):
     model = rd.create_dynamics("rnea", PRR)
