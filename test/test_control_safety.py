@@ -762,6 +762,22 @@ def test_a_hold_whose_clock_is_set_back_lasts_its_longest_time_from_then_on():
     assert arm.t - begin == pytest.approx(0.5, abs=2.0 * PERIOD)
 
 
+def test_an_arm_that_stands_again_is_held_without_states_as_if_it_had_never_moved():
+    """Its velocity is not predicted by the model, as it was when states were missing while it moved."""
+    found = []
+    for moves in (False, True):
+        arm = Arm(reactions=FaultReactions(**{**REACTIONS, "states": ("hold", 1.0)}))
+        for _ in range(50):
+            arm.state(arm.q + PERIOD * QD * moves, QD * moves)
+        arm.watched(0.3)
+        for _ in range(200):
+            arm.state(Q, ZERO)
+        found.append(arm.watched(2.0))
+    (times, efforts), (times_then, efforts_then) = found
+    np.testing.assert_allclose(np.subtract(times_then, times_then[0]), np.subtract(times, times[0]), atol=1e-9)
+    np.testing.assert_allclose(efforts_then, efforts, rtol=1e-9)
+
+
 @pytest.mark.parametrize("offset", [0.3, -0.3, 1.5])
 @pytest.mark.parametrize("late", [-0.004, -1e-9, 0.0, 0.004])
 @pytest.mark.parametrize("times", [1, 5])
