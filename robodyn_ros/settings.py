@@ -104,26 +104,23 @@ def parameter_name(item: Field[Any], prefix: str) -> str:
     return shared or prefix + item.name
 
 
-def check_settings(settings: Any) -> None:
-    """Check the values of a dataclass of settings; its ``__post_init__`` calls this. Lists become tuples.
-
-    Raises:
-        ConfigurationError: a value is not a finite number within its range, or none of the choices.
-    """
-    for item in fields(settings):
-        value = getattr(settings, item.name)
-        check_value(item.name, item, value)
-        if _is_vector(item):
-            object.__setattr__(settings, item.name, tuple(map(float, value)))
-        elif "names" in item.metadata:
-            object.__setattr__(settings, item.name, tuple(value))
-
-
 class CheckedSettings:
-    """A base class for dataclasses of settings: their values are checked by :func:`check_settings`."""
+    """A base class for dataclasses of settings: their values are checked when one is made, and lists become tuples."""
 
     def __post_init__(self) -> None:
-        check_settings(self)
+        """Check the values.
+
+        Raises:
+            ConfigurationError: a value is not a finite number within its range, or none of the choices.
+        """
+        settings: Any = self
+        for item in fields(settings):
+            value = getattr(self, item.name)
+            check_value(item.name, item, value)
+            if _is_vector(item):
+                object.__setattr__(self, item.name, tuple(map(float, value)))
+            elif "names" in item.metadata:
+                object.__setattr__(self, item.name, tuple(value))
 
 
 def _is_vector(item: Field[Any]) -> bool:
