@@ -213,14 +213,22 @@ static void note_motion(State* m, double t, const double* q, const double* qd, c
   m->stepped_t = t;
 }
 
+/* The mass matrix at q, and the momentum M v. */
+static void find_momentum(const Settings* s, const double* q, const double* v, double* mass, double* momentum) {
+  s->mass_matrix(q, s->model, mass);
+  EACH {
+    momentum[i] = 0;
+    for (int j = 0; j < N; ++j) momentum[i] += mass[i * N + j] * v[j];
+  }
+}
+
 /* Adds friction to a step of the model's motion. `free` has the velocities without friction. Friction brakes them, but
    reverses none: (M + dt B) v = M v_free with B = viscous + dry / |v|. A light joint keeps the velocity at which
    friction balances its effort. */
 static void brake_by_friction(const Settings* s, const State* m, double dt, const double* free, const double* q, double* v) {
   const Uncertainty* u = &s->uncertainty;
-  double mass[N * N], inverse[N * N], momentum[N] = {0};
-  s->mass_matrix(q, s->model, mass);
-  EACH for (int j = 0; j < N; ++j) momentum[i] += mass[i * N + j] * free[j];
+  double mass[N * N], inverse[N * N], momentum[N];
+  find_momentum(s, q, free, mass, momentum);
   EACH mass[i * N + i] +=
     dt * (u->viscous[i] + m->dry_friction[i] / greater(fabs(v[i]), u->velocity_noise * u->scale[i]));
   if (!invert(mass, inverse)) { copy(v, free); return; }
@@ -374,8 +382,7 @@ static int trust_reported(State* m) {
 
 /* Selects the velocities of contradicting states: those of the part that the prediction confirms, positions or
    velocities. As long as both differ little, the faster one is selected. Neither is trusted any more once it diverges,
-   or once both contradict the prediction.
-   Nonzero if one is trusted. */
+   or once both contradict the prediction. Nonzero if one is trusted. */
 static int trust_one(const Settings* s, State* m, double t) {
   const Consistency* c = &m->consistency;
   int slow = 1;
@@ -383,8 +390,8 @@ static int trust_one(const Settings* s, State* m, double t) {
   EACH slow &= fabs(m->difference_v[i] - c->reported[i]) <= SLOW * s->velocity_limit[i];
   if (m->trusted_source == UNDECIDED) {
     const int nearest = find_trusted(s, m, t);
-    if (nearest == TRUST_NONE) trust_none(s, m, t);
-    if (nearest == TRUST_NONE || (nearest == UNDECIDED && !slow)) return 0;
+    if (nearest == TRUST_NONE) { trust_none(s, m, t); return 0; }
+    if (nearest == UNDECIDED && !slow) return 0;
     if (!slow) m->trusted_source = nearest;
   }
   EACH {
@@ -479,10 +486,9 @@ static double spring(const Settings* s, State* m, int i, double held, double q) 
    limits scale all of it. λ = vᵀ D v / vᵀ M v takes as much power out as -D v, and is at most the greatest eigenvalue of
    M⁻¹ D, which the rate of the states carries. If the model gives no mass matrix, it is -D v. */
 static void add_damping(const Settings* s, const State* m, const double* q, const double* v, double ratio, double* effort) {
-  double mass[N * N], momentum[N] = {0}, power = 0, energy = 0;
-  s->mass_matrix(q, s->model, mass);
+  double mass[N * N], momentum[N], power = 0, energy = 0;
+  find_momentum(s, q, v, mass, momentum);
   EACH {
-    for (int j = 0; j < N; ++j) momentum[i] += mass[i * N + j] * v[j];
     power += m->carried_damping[i] * v[i] * v[i];
     energy += momentum[i] * v[i];
   }
