@@ -140,6 +140,19 @@ int drives_command(Drives* s, int64_t now, const double* effort) {
   return 0;
 }
 
+/* The mean effort over the step that begins now, with the commands that come within it. */
+static void act_for_a_step(Drives* s, int64_t now) {
+  double time = (double)now, end = time + 1;
+  EACH s->effort[i] = 0;
+  for (int last = 0; !last;) {
+    last = !(next_due(s) < end);
+    const double due = last ? end : next_due(s);
+    EACH s->effort[i] += follow(s->drive + i, s->active[i], (due - time) * s->step) / s->step;
+    time = due;
+    if (!last) take(s);
+  }
+}
+
 /* The drives from now on. Returns the number of steps, at most `most`, in which the brakes hold the arm (`held`), or the
    drives give the same mean effort in each (`effort`). */
 int64_t drives_act(Drives* s, int64_t now, int64_t most) {
@@ -153,21 +166,13 @@ int64_t drives_act(Drives* s, int64_t now, int64_t most) {
     if (wait > 0) return wait < (double)most ? (int64_t)wait : most;
     s->held = 0;
   }
-  double time = (double)now, end = time + 1;
-  while (next_due(s) <= time) take(s);
-  if (have_settled(s)) {
-    EACH s->effort[i] = s->active[i];
-    return most;
+  while (next_due(s) <= (double)now) take(s);
+  if (!have_settled(s)) {
+    act_for_a_step(s, now);
+    return 1;
   }
-  EACH s->effort[i] = 0;
-  for (int last = 0; !last;) {
-    last = !(next_due(s) < end);
-    const double due = last ? end : next_due(s);
-    EACH s->effort[i] += follow(s->drive + i, s->active[i], (due - time) * s->step) / s->step;
-    time = due;
-    if (!last) take(s);
-  }
-  return 1;
+  EACH s->effort[i] = s->active[i];
+  return most;
 }
 
 /* --- the sensors */
