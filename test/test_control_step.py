@@ -88,6 +88,11 @@ class Pair:
         for a, b in zip(*memories, strict=True):
             assert_near(a, b, 1e-11)
 
+    def _pick_up(self, loop: ControlLoop, mass: float) -> None:
+        """Change the payload. A law in Python sees it when asked, a compiled one with the next state: ask it."""
+        loop.dynamics.configure(payload=Payload(ROBOT.links[-1].name, mass))
+        loop.controller.compute(self.q, self.qd, Reference(self.q, self.qd, self.qd, self.qd))
+
     def _same(self, one, other) -> None:
         assert one.fault == other.fault
         self.seen.add(one.fault or "none")
@@ -123,7 +128,7 @@ class Pair:
             for loop, traced in zip(self.loops, (True, False), strict=True):
                 loop.apply(loop.settings._replace(controller=self._law(self.name, gains, traced)))
         elif chance < 0.08:
-            self.both(lambda loop: loop.dynamics.configure(payload=Payload(ROBOT.links[-1].name, abs(other[0]))))
+            self.both(lambda loop: self._pick_up(loop, abs(other[0])))
         elif chance < 0.085:
             self.both(lambda loop: loop.set_publisher_conflict("two of them" if other[0] > 0.0 else ""))
         elif chance < 0.09:
