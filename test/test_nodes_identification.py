@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""An unknown arm: simulated, controlled and recorded over real DDS, read from files, identified, and controlled better."""
+"""An unknown arm: simulated, controlled and recorded over DDS, read from files, identified, and controlled better."""
 
 from __future__ import annotations
 
