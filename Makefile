@@ -16,12 +16,11 @@
 # make bench-start   a first start, from an empty cache to a loop that is ready, PRR to humanoid (BENCH as there)
 # make bench-ros     from joint_states to command, beside a node that only echoes (BENCH as there)
 # make bench-sim    rollouts beside SciPy, and the plants step by step (BENCH as there)
-# make bench-planning   the planner beside Drake and Crocoddyl where they are installed (BENCH as there)
+# make bench-planning   the planner beside Drake and Crocoddyl where they are installed (BENCH as there); random goals (BENCH="--goals 200")
 # make bench-tool    the laws of the tool: a circle, singular poses, a wall, a stream with losses (BENCH as there)
 # make bench-tool-streams   streams for the tool: random targets, edges of the workspace, circles at 10 to 100 Hz (BENCH as there)
-# make bench-mpc     the law mpc in closed loop, and iLQR beside Crocoddyl where that is installed (BENCH as there)
 # make bench-adaptive   an unknown payload under computed torque and the laws that learn it (BENCH as there)
-# make bench-identification   what identification finds of known arms, how sure it is, how long it takes (BENCH as there)
+# make bench-identification   what identification leaves unexplained of arms that Pinocchio has moved (BENCH as there)
 # make bench-sweep   10,000 rollouts of a study, one worker and two, and the price of the engine
 # make faults-node   a dozen of these faults in the running controller, over DDS
 # make faults        motion that no check may stop, and faults that no reaction may worsen, on eight arms (BENCH="--seed 7", or as there)
@@ -34,7 +33,7 @@
 # make soak-hold     a pose held for 60 s by the real nodes, with wrong masses and noise
 # make soak-sim      the simulator at 1 kHz in real time, then 30 minutes at 10 times real time (3 minutes)
 # make soak-adaptive    the adaptive law for 30 simulated minutes (two minutes)
-# make soak-sweep    a sweep's memory from 1,000 to 100,000 cases, and a Dask cluster whose parts die, on two hosts (root)
+# make soak-sweep    a sweep's memory from 1,000 to 100,000 cases, and a Dask cluster whose parts die
 # make house         how large the house is, room by room, and the files that a position goes through (BENCH="COMMIT" to compare)
 # make clean         removes the environments
 #
@@ -63,7 +62,7 @@ PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
 INSTALL = $(PIP) install --quiet --use-pep517 $(addprefix -c ,$(CONSTRAINTS))
 BUILD := setup.py package.xml $(wildcard .ci/constraints*.txt)
 
-.PHONY: demo test test-thorough test-arm64 test-realtime lint bench bench-planning bench-adaptive bench-goals bench-identification bench-kinematics bench-loop bench-start bench-ros bench-sim bench-mpc bench-sweep bench-tool bench-tool-streams bench-truth faults faults-node fuzz fuzz-nodes mutants soak-adaptive soak-controller soak-hold soak-life-cycles soak-loop soak-sim soak-sweep clean docs first-hour house picture
+.PHONY: demo test test-thorough test-arm64 test-realtime lint bench bench-planning bench-adaptive bench-identification bench-kinematics bench-loop bench-start bench-ros bench-sim bench-sweep bench-tool bench-tool-streams faults faults-node fuzz fuzz-nodes mutants soak-adaptive soak-controller soak-hold soak-life-cycles soak-loop soak-sim soak-sweep clean docs first-hour house picture
 
 demo: $(VENV)/demo-installed $(if $(VIEW),$(VENV)/viewer-installed)
 	@$(VENV)/bin/robodyn demo $(if $(VIEW),--view) $(DEMO)
@@ -143,20 +142,11 @@ bench-tool: $(VENV)/test-installed
 bench-tool-streams: $(VENV)/test-installed
 	@$(VENV)/bin/python benchmarks/tool_streams.py $(BENCH)
 
-bench-mpc: $(VENV)/test-installed
-	@$(VENV)/bin/python benchmarks/mpc.py $(BENCH)
-
 bench-adaptive: $(VENV)/test-installed
 	@$(VENV)/bin/python benchmarks/adaptive.py $(BENCH)
 
 bench-identification: $(VENV)/test-installed
 	@$(VENV)/bin/python benchmarks/identification.py $(BENCH)
-
-bench-truth: $(VENV)/test-installed
-	@$(VENV)/bin/python benchmarks/identification_truth.py $(BENCH)
-
-bench-goals: $(VENV)/test-installed
-	@$(VENV)/bin/python benchmarks/planning_goals.py $(BENCH)
 
 soak-adaptive: $(VENV)/test-installed
 	@$(VENV)/bin/python benchmarks/adaptive.py --soak 30 $(BENCH)
@@ -165,7 +155,7 @@ bench-sweep: $(VENV)/test-installed
 	@$(VENV)/bin/python benchmarks/sweep.py $(BENCH)
 
 soak-sweep: $(VENV)/test-installed
-	@$(VENV)/bin/python benchmarks/sweep.py --memory
+	@$(VENV)/bin/python benchmarks/sweep.py --memory 1000 10000 100000
 	@$(VENV)/bin/python benchmarks/sweep.py --cluster 600
 
 faults: $(VENV)/test-installed

@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The problem of benchmarks/mpc.py as Crocoddyl states it. Crocoddyl is no dependency: ``pip install crocoddyl``."""
+"""A problem of benchmarks/planning.py as Crocoddyl states it. Crocoddyl is no dependency: ``pip install crocoddyl``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Crocoddyl:
     """∫ ½ τᵀτ dt + ½ (x - goal)ᵀ W (x - goal) at the end, Runge-Kutta steps of order four, effort limits."""
 
     def __init__(self, urdf: str, start, goal, weights, duration: float, steps: int, limit) -> None:
-        """See benchmarks/mpc.py.
+        """See benchmarks/planning.py.
 
         Raises:
             ImportError: Crocoddyl is not installed.
