@@ -178,7 +178,7 @@ soak-loop: $(VENV)/test-installed
 	ROBODYN_HISTORIES=1000 $(VENV)/bin/python -m pytest --workers 2 --share test -m thorough test/test_control_export.py test/test_control_step.py
 
 soak-life-cycles: $(VENV)/test-installed
-	@$(VENV)/bin/python benchmarks/life_cycles.py $(BENCH)
+	ROBODYN_LIFE_CYCLES=1000 $(VENV)/bin/python -m pytest -s --timeout 7200 test/test_nodes_life_cycles.py -k leave_nothing
 
 soak-sim: $(VENV)/demo-installed
 	$(VENV)/bin/python benchmarks/simulator.py

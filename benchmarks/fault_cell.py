@@ -21,7 +21,7 @@ import warnings
 import xml.etree.ElementTree as ET
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -60,12 +60,7 @@ WATCH_PERIOD = 0.02
 START = 10.0
 """Time of the first state [s]."""
 
-OFF = {
-    "plausibility": False,
-    "following_tolerance": 0.0,
-    "overspeed": 100.0,
-    "position_jump": 1e3,
-}
+OFF = {"plausibility": False, "following_tolerance": 0.0, "overspeed": 100.0}
 """Settings that turn the checks off."""
 
 
@@ -174,10 +169,8 @@ def controller_of(setup: Setup) -> Controller:
 
 
 def safety_of(given: dict[str, Any], checks: bool) -> SafetySettings:
-    """Settings of safety; those that this version does not have are left out."""
-    known = {item.name for item in fields(SafetySettings)}
-    asked = {**ON_TIME, **given, **({} if checks else OFF)}
-    return SafetySettings(**{name: value for name, value in asked.items() if name in known})
+    """Settings of safety."""
+    return SafetySettings(**{**ON_TIME, **given, **({} if checks else OFF)})
 
 
 def carried(setup: Setup, faster: tuple[float, ...] = ()) -> Setup:

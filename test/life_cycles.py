@@ -1,20 +1,12 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What life cycles of the controller leave behind: objects, threads, files, entities of the graph, and memory.
-
-    make soak-life-cycles                     1,000 life cycles
-    make soak-life-cycles BENCH="--count 50 --json"
-
-A life cycle is configure, activate, some states with their commands, deactivate and cleanup, in one process. Memory may
-grow by what the middleware leaves behind; objects, threads and files may not.
-"""
+"""A controller in this process that goes through its life cycle, and what its cycles leave behind."""
 
 from __future__ import annotations
 
 import gc
 import os
-import sys
 import tempfile
 import time
 from collections import Counter
@@ -23,9 +15,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from common import PRR, memory_of, options, report
-
 from robodyn_ros.cli.processes import joined
+
+PRR = Path(__file__).parents[1] / "urdf" / "prr.urdf"
 
 PATIENCE = 60.0
 """How long anything may take [s]."""
@@ -148,15 +140,20 @@ def census() -> dict[str, int]:
     return dict(found)
 
 
+def _memory() -> float:
+    """Resident memory of this process [kB]."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1024.0
+
+
 def leaks(cycle: Callable[[], None], count: int) -> dict[str, Any]:
     """Repeat something: kinds of objects whose number grew in every block, by how many a cycle, and memory [kB]."""
     each = max(count // BLOCKS, 1)
     for _ in range(WARM_UP):
         cycle()
-    begin = last = memory_of()
+    begin = last = _memory()
     before, least = census(), {}
     for block in range(BLOCKS):
-        last = memory_of()
+        last = _memory()
         for _ in range(each):
             cycle()
         after = census()
@@ -164,7 +161,7 @@ def leaks(cycle: Callable[[], None], count: int) -> dict[str, Any]:
         least = growth if block == 0 else {kind: min(number, growth.get(kind, 0)) for kind, number in least.items()}
         before = after
     grew = {kind: number / each for kind, number in least.items() if number > 0}
-    now = memory_of()
+    now = _memory()
     return {"cycles": BLOCKS * each, "grew": grew, "kB a cycle": (now - last) / each, "kB in all": now - begin}
 
 
@@ -179,17 +176,3 @@ def of_controller(count: int) -> dict[str, Any]:
             there.change("deactivate", "cleanup")
 
         return leaks(cycle, count)
-
-
-def main() -> int:
-    """Run it as the arguments say; 1 if anything of the controller grew."""
-    parser = options(__doc__)
-    parser.add_argument("--count", type=int, default=1000, help="of life cycles (default: 1000)")
-    args = parser.parse_args()
-    found = of_controller(args.count)
-    report({"Left behind": [found]}, args.json)
-    return 1 if found["grew"] else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
