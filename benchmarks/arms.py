@@ -17,8 +17,8 @@ under computed torque and under pd, or the error message in place of a motion.
 
 from __future__ import annotations
 
-import hashlib
 import json
+import os
 import re
 import sys
 import warnings
@@ -28,12 +28,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from common import options
+from common import options, urdfs
+from truth import Pinocchio
 
 import robodyn_ros as rd
 from robodyn_ros.errors import LoadWarning
 from robodyn_ros.robot import Robot
-from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.reduction import chosen_joints, joints_between
 from robodyn_ros.robot.robot import tip
 from robodyn_ros.simulation.trial_files import tracking_error
@@ -81,9 +81,9 @@ def files(folders: list[Path]) -> Iterator[Path]:
     """The URDFs below some folders, each content once."""
     seen = set()
     for path in sorted(path for folder in folders for path in folder.rglob("*.urdf")):
-        digest = hashlib.sha256(path.read_bytes()).digest()
-        if digest not in seen:
-            seen.add(digest)
+        text = path.read_bytes()
+        if text not in seen:
+            seen.add(text)
             yield path
 
 
@@ -103,38 +103,19 @@ def load(path: Path) -> tuple[Robot | None, str]:
 
 
 def agreement(robot: Robot, plugin: str) -> str:
-    """The greatest relative difference from Pinocchio; why there are no dynamics; empty without Pinocchio."""
+    """The greatest relative difference from Pinocchio; or why there are no dynamics."""
     try:
         dynamics = rd.create_dynamics(plugin, robot, compiled=False)
     except rd.RobodynError as problem:
         return "geometry only" if "is for pictures" in str(problem) else f"no: {problem}"
     try:
-        import pinocchio
-    except ImportError:
-        return ""
-    try:
-        model = pinocchio.buildModelFromXML(re.sub(r"</?mimic\b[^>]*>", "", robot.urdf))
+        truth = Pinocchio(robot, (0.0, 0.0, -9.81))
     except ValueError:
         return "Pinocchio refuses it"
-    data = model.createData()
-    index = [model.joints[model.getJointId(body.joint.name)] for body in robot.bodies]
-    columns = [body.coordinate for body in robot.bodies]
-    ratios = np.array([body.ratio for body in robot.bodies])
-    offsets = np.array([body.offset for body in robot.bodies])
     worst = 0.0
-    for q, qd, qdd in np.random.default_rng(0).uniform(-2.0, 2.0, (STATES, 3, robot.n)):
-        positions, rates, rises = np.zeros(model.nq), np.zeros(model.nv), np.zeros(model.nv)
-        for joint, angle, rate, rise in zip(
-            index, ratios * q[columns] + offsets, ratios * qd[columns], ratios * qdd[columns], strict=True
-        ):
-            positions[joint.idx_q : joint.idx_q + joint.nq] = (
-                [np.cos(angle), np.sin(angle)] if joint.nq == 2 else [angle]
-            )
-            rates[joint.idx_v], rises[joint.idx_v] = rate, rise
-        full = pinocchio.rnea(model, data, positions, rates, rises)
-        tau = np.zeros(robot.n)
-        np.add.at(tau, columns, ratios * [full[joint.idx_v] for joint in index])
-        worst = max(worst, float(np.abs(dynamics.inverse(q, qd, qdd) - tau).max() / max(1.0, np.abs(tau).max())))
+    for state in np.random.default_rng(0).uniform(-2.0, 2.0, (STATES, 3, robot.n)):
+        tau = truth.inverse(*state)
+        worst = max(worst, float(np.abs(dynamics.inverse(*state) - tau).max() / max(1.0, np.abs(tau).max())))
     return f"{worst:.0e}" if worst else "0"
 
 
@@ -152,7 +133,8 @@ def moved(arm: Robot) -> str:
         return "no effort limit"
     inside = np.minimum(INSIDE, (arm.upper - arm.lower) / 4.0)
     start = np.clip(arm.home, arm.lower + inside, arm.upper - inside)
-    way = PART * np.clip(_farther_limit(arm, start) - start, -RANGE, RANGE)
+    farther = np.where(arm.upper - start > start - arm.lower, arm.upper, arm.lower)
+    way = PART * np.clip(farther - start, -RANGE, RANGE)
     said = []
     for law in LAWS:
         try:
@@ -167,10 +149,6 @@ def moved(arm: Robot) -> str:
         faults = f" ({next(iter(result.faults))})" if result.faults else ""
         said.append(f"{float(f'{1e3 * worst:.2g}'):g}{faults}")
     return " / ".join(said)
-
-
-def _farther_limit(arm: Robot, start: Array) -> Array:
-    return np.where(arm.upper - start > start - arm.lower, arm.upper, arm.lower)
 
 
 def row(path: Path, moves: bool) -> Row:
@@ -204,14 +182,8 @@ def main() -> None:
     parser.add_argument("--only", default="", metavar="REGEX", help="only arms whose name fits")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="page with the marks of the table")
     args = parser.parse_args()
-    folders = args.folders
-    if not folders:
-        from importlib.metadata import distribution
-
-        share = distribution("example-robot-data").locate_file("cmeel.prefix/share/example-robot-data/robots")
-        folders = [Path(str(share))]
     rows = []
-    for path in files(folders):
+    for path in files(args.folders or [Path(os.path.commonpath(urdfs().values()))]):
         if not re.search(args.only, path.stem):
             continue
         rows.append(row(path, not args.still))
