@@ -18,7 +18,6 @@
 # make bench-sim    rollouts beside SciPy, and the plants step by step (BENCH as there)
 # make bench-planning   the planner beside Drake and Crocoddyl where they are installed (BENCH as there); random goals (BENCH="--goals 200")
 # make bench-tool    the laws of the tool: a circle, singular poses, a wall, a stream with losses (BENCH as there)
-# make bench-tool-streams   streams for the tool: random targets, edges of the workspace, circles at 10 to 100 Hz (BENCH as there)
 # make bench-adaptive   an unknown payload under computed torque and the laws that learn it (BENCH as there)
 # make bench-identification   what identification leaves unexplained of arms that Pinocchio has moved (BENCH as there)
 # make bench-sweep   10,000 rollouts of a study, one worker and two, and the price of the engine
@@ -62,7 +61,7 @@ PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
 INSTALL = $(PIP) install --quiet --use-pep517 $(addprefix -c ,$(CONSTRAINTS))
 BUILD := setup.py package.xml $(wildcard .ci/constraints*.txt)
 
-.PHONY: demo test test-thorough test-arm64 test-realtime lint bench bench-planning bench-adaptive bench-identification bench-kinematics bench-loop bench-start bench-ros bench-sim bench-sweep bench-tool bench-tool-streams faults faults-node fuzz fuzz-nodes mutants soak-adaptive soak-controller soak-hold soak-life-cycles soak-loop soak-sim soak-sweep clean docs first-hour house picture
+.PHONY: demo test test-thorough test-arm64 test-realtime lint bench bench-planning bench-adaptive bench-identification bench-kinematics bench-loop bench-start bench-ros bench-sim bench-sweep bench-tool faults faults-node fuzz fuzz-nodes mutants soak-adaptive soak-controller soak-hold soak-life-cycles soak-loop soak-sim soak-sweep clean docs first-hour house picture
 
 demo: $(VENV)/demo-installed $(if $(VIEW),$(VENV)/viewer-installed)
 	@$(VENV)/bin/robodyn demo $(if $(VIEW),--view) $(DEMO)
@@ -138,9 +137,6 @@ bench-planning: $(VENV)/test-installed
 
 bench-tool: $(VENV)/test-installed
 	@$(VENV)/bin/python benchmarks/tool.py $(BENCH)
-
-bench-tool-streams: $(VENV)/test-installed
-	@$(VENV)/bin/python benchmarks/tool_streams.py $(BENCH)
 
 bench-adaptive: $(VENV)/test-installed
 	@$(VENV)/bin/python benchmarks/adaptive.py $(BENCH)
