@@ -30,7 +30,6 @@
 # make soak-life-cycles   1,000 life cycles of the controller: objects, threads, files, memory
 # make soak-controller   the controller at 500 Hz for ten minutes: periods, beside a thread that only sleeps; latency, memory
 # make soak-hold     a pose held for 60 s by the real nodes, with wrong masses and noise
-# make soak-sim      the simulator at 1 kHz in real time, then 30 minutes at 10 times real time (3 minutes)
 # make soak-adaptive    the adaptive law for 30 simulated minutes (two minutes)
 # make soak-sweep    a sweep's memory from 1,000 to 100,000 cases, and a Dask cluster whose parts die
 # make house         how large the house is, room by room, and the files that a position goes through (BENCH="COMMIT" to compare)
@@ -61,7 +60,7 @@ PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
 INSTALL = $(PIP) install --quiet --use-pep517 $(addprefix -c ,$(CONSTRAINTS))
 BUILD := setup.py package.xml $(wildcard .ci/constraints*.txt)
 
-.PHONY: demo test test-thorough test-arm64 test-realtime lint bench bench-planning bench-adaptive bench-identification bench-kinematics bench-loop bench-start bench-ros bench-sim bench-sweep bench-tool faults faults-node fuzz fuzz-nodes mutants soak-adaptive soak-controller soak-hold soak-life-cycles soak-loop soak-sim soak-sweep clean docs first-hour house picture
+.PHONY: demo test test-thorough test-arm64 test-realtime lint bench bench-planning bench-adaptive bench-identification bench-kinematics bench-loop bench-start bench-ros bench-sim bench-sweep bench-tool faults faults-node fuzz fuzz-nodes mutants soak-adaptive soak-controller soak-hold soak-life-cycles soak-loop soak-sweep clean docs first-hour house picture
 
 demo: $(VENV)/demo-installed $(if $(VIEW),$(VENV)/viewer-installed)
 	@$(VENV)/bin/robodyn demo $(if $(VIEW),--view) $(DEMO)
@@ -175,10 +174,6 @@ soak-loop: $(VENV)/test-installed
 
 soak-life-cycles: $(VENV)/test-installed
 	ROBODYN_LIFE_CYCLES=1000 $(VENV)/bin/python -m pytest -s --timeout 7200 test/test_nodes_life_cycles.py -k leave_nothing
-
-soak-sim: $(VENV)/demo-installed
-	$(VENV)/bin/python benchmarks/simulator.py
-	$(VENV)/bin/python benchmarks/simulator.py --factor 10 --rate 500 --minutes 30
 
 clean:
 	rm -rf .venv .venv-* build *.egg-info

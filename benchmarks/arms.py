@@ -17,18 +17,17 @@ under computed torque and under pd, or the error message in place of a motion.
 
 from __future__ import annotations
 
-import json
+import argparse
 import os
 import re
 import sys
 import warnings
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from common import options, urdfs
+from common import urdfs
 from truth import Pinocchio
 
 import robodyn_ros as rd
@@ -176,7 +175,7 @@ def table(rows: list[Row]) -> str:
 
 def main() -> None:
     """Try them, and print or write the table."""
-    parser = options(__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="*", type=Path)
     parser.add_argument("--still", action="store_true", help="do not move the arms, which takes most of the time")
     parser.add_argument("--only", default="", metavar="REGEX", help="only arms whose name fits")
@@ -189,19 +188,12 @@ def main() -> None:
         rows.append(row(path, not args.still))
         print("\t".join(rows[-1]), file=sys.stderr)
     found = table(rows)
-    if args.json:
-        print(json.dumps([row._asdict() for row in rows], indent=1))
-    elif args.markdown is None:
+    if args.markdown is None:
         print(found)
     else:
         text = args.markdown.read_text(encoding="utf-8")
         begin = text.index(MARKS[0]) + len(MARKS[0])
         args.markdown.write_text(text[:begin] + found + "\n" + text[text.index(MARKS[1], begin) :], encoding="utf-8")
-    kinds = Counter("loads" if each.joints else "refused" for each in rows)
-    kinds["with an option"] = sum(bool(each.joints) and each.loads != "yes" for each in rows)
-    kinds["geometry only"] = sum(each.moved == "geometry only" for each in rows)
-    numbers = [float(cell) for each in rows for cell in each.agrees.split(" / ") if cell[1:3] == "e-"]
-    print(f"{dict(kinds)}; greatest difference {max(numbers, default=0.0):.0e}", file=sys.stderr)
 
 
 if __name__ == "__main__":

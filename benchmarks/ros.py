@@ -282,24 +282,24 @@ def soak(duration: float, options: list[str]) -> dict[str, Any]:
         with ThreadPoolExecutor(2) as threads:
             gc.collect()
             gc.freeze()
-            first, begin = memory_of(pids["controller"]) / 1024.0, time.monotonic()
+            first, begin = {name: memory_of(pid) for name, pid in pids.items()}, time.monotonic()
             commands = threads.submit(meter.measure, "controller", RATE, duration)
             sleeper = threads.submit(sleep_lateness, RATE, duration, settings.thread_priority)
             while (left := begin + duration - time.monotonic()) > 0.0:
                 executor.spin_once(timeout_sec=min(left, 0.1))
             times, floor = commands.result()[0], sleeper.result()
-        last = memory_of(pids["controller"]) / 1024.0
+        grown = {name: memory_of(pid) - first[name] for name, pid in pids.items()}
     late = np.diff(times) - 1.0 / RATE
     values = [{item.key: item.value for item in status.values} for status in said]
-    latencies = [float(value["latency p99 [ms]"]) for value in values]
+    latencies = [float(value["latency p99 [ms]"]) for value in values if "latency p99 [ms]" in value]
     return {
         "duration [s]": duration,
         "commands": len(times),
         "period longer than due [ms]": percentiles(np.maximum(late, 0.0).tolist()),
         "the same of a thread of C that only sleeps [ms]": percentiles(np.maximum(np.diff(floor), 0.0).tolist()),
         "latency p99 within a second, median of all [ms]": float(np.median(latencies)),
-        "memory at first [MB]": first,
-        "memory at last [MB]": last,
+        "memory at first [kB]": first,
+        "growth of memory [kB]": grown,
         "overruns": int(values[-1]["period overruns since start"]),
         "state": said[-1].message,
         "realtime": values[-1]["realtime"],

@@ -4,7 +4,6 @@
 """Sweeps: how fast, on how many workers, at what price, in how much memory, and whatever dies on the way.
 
     make bench-sweep     10,000 rollouts, one worker and two, and the price of the engine
-    python benchmarks/sweep.py --laws                what each traced law costs, beside computed torque
     make soak-sweep      memory of the coordinator from 1,000 to 100,000 cases; a Dask cluster whose parts die and join
                          late
 
@@ -23,14 +22,12 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from common import in_turns, options, report
 
-from robodyn_ros.plugins import available
 from robodyn_ros.simulation.sweeps.backends import Backend, Workers, cluster, in_process
 from robodyn_ros.simulation.sweeps.runner import CaseRunner
 from robodyn_ros.simulation.sweeps.study import MotionSettings, Study
@@ -91,20 +88,6 @@ def speed(count: int, part: int, repeats: int) -> dict[str, list[dict[str, Any]]
         "bit-identical in this process, on 1 and on 2 workers": len(digests) == 1,
     }
     return {"Ways": rows, "All": [whole]}
-
-
-def laws(count: int, repeats: int) -> list[dict[str, Any]]:
-    """Time of a case under each law that runs in C, in turns."""
-    study, rows = cases(count), []
-    names = [name for name in available("controllers") if name != "mpc"]
-    found = in_turns({name: partial(plain, replace(study, controllers=(name,))) for name in names}, repeats)
-    for name, values in found.items():
-        seconds, own = statistics.median(values), replace(study, controllers=(name,))
-        with TemporaryDirectory() as folder:
-            share = column(sweep(own, Path(folder) / "out", in_process), "compiled").mean()
-        row = {"law": name, "ms a case": 1e3 * seconds / count, "compiled [%]": 100 * float(share)}
-        rows.append(row | {"of computed torque": seconds / statistics.median(found["computed_torque"])})
-    return rows
 
 
 def memory(count: int) -> dict[str, float]:
@@ -179,12 +162,9 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--memory", type=int, nargs="+", help="measure memory instead, for these numbers of cases")
     parser.add_argument("--cluster", type=int, metavar="CASES", help="a Dask cluster whose parts die, instead")
-    parser.add_argument("--laws", action="store_true", help="what each law costs, instead; of --part cases")
     args = parser.parse_args()
     if args.memory:
         found = {"Coordinator": [memory(count) for count in args.memory]}
-    elif args.laws:
-        found = {"Laws": laws(args.part, args.repeats)}
     elif args.cluster:
         found = {"A cluster whose parts die": [survive(cases(args.cluster))]}
     else:
