@@ -3,9 +3,9 @@
 
 """Every arm at hand: does it load, with which option, does it agree with Pinocchio, and does it move?
 
-    python benchmarks/arms.py                      the URDFs of example-robot-data (PyPI), as a table
-    python benchmarks/arms.py FOLDER...            those below folders of yours
-    python benchmarks/arms.py --markdown FILE      into a page, between its marks
+    python docs/make_arms.py                      the URDFs of example-robot-data (PyPI), as a table
+    python docs/make_arms.py FOLDER...            those below folders of yours
+    python docs/make_arms.py --markdown FILE      into a page, between its marks
 
 An arm that is refused is tried again with the options that the message names. Agreement is the greatest difference of
 inverse dynamics at some states, relative to the greatest effort there.
@@ -27,8 +27,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from common import urdfs
-from truth import Pinocchio
 
 import robodyn_ros as rd
 from robodyn_ros.errors import LoadWarning
@@ -36,6 +34,10 @@ from robodyn_ros.robot import Robot
 from robodyn_ros.robot.reduction import chosen_joints, joints_between
 from robodyn_ros.robot.robot import tip
 from robodyn_ros.simulation.trial_files import tracking_error
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "test"))
+from industrial import urdfs
+from truth import Pinocchio
 
 OPTIONS = (
     *([], ["movable_base"], ["repaired_inertia"], ["repaired_inertia", "movable_base"]),
@@ -114,7 +116,10 @@ def agreement(robot: Robot, plugin: str) -> str:
     worst = 0.0
     for state in np.random.default_rng(0).uniform(-2.0, 2.0, (STATES, 3, robot.n)):
         tau = truth.inverse(*state)
-        worst = max(worst, float(np.abs(dynamics.inverse(*state) - tau).max() / max(1.0, np.abs(tau).max())))
+        worst = max(
+            worst,
+            float(np.abs(dynamics.inverse(*state) - tau).max() / max(1.0, np.abs(tau).max())),
+        )
     return f"{worst:.0e}" if worst else "0"
 
 
@@ -144,7 +149,9 @@ def moved(arm: Robot) -> str:
             return str(problem)
         if told:
             return str(told[0].message)
-        worst = max(np.sqrt(np.mean(tracking_error(result.trial, i)[1] ** 2)) for i in range(arm.n))
+        worst = max(
+            np.sqrt(np.mean(tracking_error(result.trial, i)[1] ** 2)) for i in range(arm.n)
+        )
         faults = f" ({next(iter(result.faults))})" if result.faults else ""
         said.append(f"{float(f'{1e3 * worst:.2g}'):g}{faults}")
     return " / ".join(said)
@@ -156,7 +163,11 @@ def row(path: Path, moves: bool) -> Row:
     if robot is None:
         return Row(path.stem, "", loads, "", "", "")
     arm, mimics = chain(robot), len(robot.bodies) - robot.n
-    others = ", ".join(f"{count} {kind}" for count, kind in ((robot.n - arm.n, "locked"), (mimics, "mimic")) if count)
+    others = ", ".join(
+        f"{count} {kind}"
+        for count, kind in ((robot.n - arm.n, "locked"), (mimics, "mimic"))
+        if count
+    )
     joints = f"{robot.n} ({others})" if others else str(robot.n)
     damping = f"{float(f'{robot.damping.max():.3g}'):g}" if robot.damping.any() else ""
     rnea = agreement(robot, "rnea")
@@ -170,16 +181,32 @@ def table(rows: list[Row]) -> str:
     """The table as Markdown."""
     heads = ("arm", "joints", "loads", "damping", "Pinocchio", "moved")
     lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
-    return "\n".join([*lines, *("| " + " | ".join(cell.replace("|", "/") for cell in each) + " |" for each in rows)])
+    return "\n".join(
+        [
+            *lines,
+            *(
+                "| " + " | ".join(cell.replace("|", "/") for cell in each) + " |"
+                for each in rows
+            ),
+        ]
+    )
 
 
 def main() -> None:
     """Try them, and print or write the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folders", nargs="*", type=Path)
-    parser.add_argument("--still", action="store_true", help="do not move the arms, which takes most of the time")
+    parser.add_argument(
+        "--still",
+        action="store_true",
+        help="do not move the arms, which takes most of the time",
+    )
     parser.add_argument("--only", default="", metavar="REGEX", help="only arms whose name fits")
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help="page with the marks of the table")
+    parser.add_argument(
+        "--markdown", type=Path, metavar="FILE", help="page with the marks of the table"
+    )
     args = parser.parse_args()
     rows = []
     for path in files(args.folders or [Path(os.path.commonpath(urdfs().values()))]):
@@ -193,7 +220,9 @@ def main() -> None:
     else:
         text = args.markdown.read_text(encoding="utf-8")
         begin = text.index(MARKS[0]) + len(MARKS[0])
-        args.markdown.write_text(text[:begin] + found + "\n" + text[text.index(MARKS[1], begin) :], encoding="utf-8")
+        args.markdown.write_text(
+            text[:begin] + found + "\n" + text[text.index(MARKS[1], begin) :], encoding="utf-8"
+        )
 
 
 if __name__ == "__main__":
