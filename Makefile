@@ -16,7 +16,7 @@
 # make bench-start   a first start, from an empty cache to a loop that is ready, PRR to humanoid (BENCH as there)
 # make bench-ros     from joint_states to command, beside a node that only echoes (BENCH as there)
 # make bench-sim    rollouts beside SciPy, and the plants step by step (BENCH as there)
-# make bench-planning   the planner beside Drake and Crocoddyl where they are installed (BENCH as there); random goals (BENCH="--goals 200")
+# make bench-planning   the methods of the planner on the same problems; random goals (BENCH="--goals 200")
 # make bench-tool    the laws of the tool: a circle, singular poses, a wall, a stream with losses (BENCH as there)
 # make bench-adaptive   an unknown payload under computed torque and the laws that learn it (BENCH as there)
 # make bench-identification   what identification leaves unexplained of arms that Pinocchio has moved (BENCH as there)

@@ -1,16 +1,14 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Solve times of the planner beside Drake's direct collocation and Crocoddyl's BoxDDP, and how many goals it reaches.
+"""Solve times of the planner's methods on the same problems, and how many random goals it reaches.
 
-    make bench-planning                                  the same problems by every solver, in one run
+    make bench-planning                                  the same problems by every method, in one run
     make bench-planning BENCH="--goals 200"              random goals on PRR, UR5 and Panda instead
     make bench-planning BENCH="--goals 20 --arms prr"
 
-Drake and Crocoddyl are no dependencies; where they are not installed their rows are missing. Where they live in another
-environment, ``--also PATH`` puts its site-packages behind those of this one. Each time is a median; ours are from the
-problem to the verified answer, refinements of the mesh included, and the row with "20 intervals" stops after one mesh,
-as Drake does.
+Each time is a median, from the problem to the verified answer, refinements of the mesh included; the row with "20
+intervals" stops after one mesh. iLQR has no limits of position and speed, so it solves the problem with a weighted end.
 
 Half of the goals are joint positions drawn from the whole range, half are places of the tool that such positions give;
 the motion starts at the arm's home pose, takes the least time, and keeps to 90 % of the limits. A goal at which the arm
@@ -20,12 +18,9 @@ unless 95 % of the possible goals of each arm are solved in time.
 
 from __future__ import annotations
 
-import re
-import site
 import sys
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 from statistics import median
 from time import thread_time
 from types import SimpleNamespace
@@ -46,7 +41,7 @@ from robodyn_ros.robot.configuration import random_positions
 from robodyn_ros.robot.robot import tip
 
 STEPS, DDP_STEPS = 20, 60
-SOFT = "effort, soft end"  # as Crocoddyl states it: a weighted end, no limits of position and speed
+SOFT = "effort, soft end"  # a weighted end, no limits of position and speed
 LIFTED, WEIGHTS, BRIEF = np.array([0.3, -1.83, -0.12]), [1e6] * 3 + [1e4] * 3, 0.6
 HOME, PICK = np.zeros(3), np.array([0.0, -1.83, -0.12])
 GUESS = np.tile([196.2, 0.0, 0.0], (DDP_STEPS, 1))
@@ -65,7 +60,7 @@ def row_of(problem: str, solver: str, seconds: list[float], found: Any) -> dict[
     }  # fmt: skip
 
 
-def ours(repeats: int) -> list[dict[str, Any]]:
+def methods(repeats: int) -> list[dict[str, Any]]:
     """Every method of this package."""
     dynamics = rd.create_dynamics("rnea", rd.load_robot(PRR))
     quintic = point_to_point(dynamics, HOME, PICK, share=0.9)
@@ -95,44 +90,6 @@ def ours(repeats: int) -> list[dict[str, Any]]:
     except rd.ConfigurationError:
         return rows
     rows.append(row_of("minimum time", "time scaling, straight way", [one.solve_time for one in found], found[0]))
-    return rows
-
-
-def drakes(repeats: int) -> list[dict[str, Any]]:
-    """Drake, if it is there."""
-    from drake_problem import Drake
-
-    robot = rd.load_robot(PRR)
-    limits = robot.lower, robot.upper, 0.9 * robot.velocity_limit, 0.9 * robot.effort_limit
-    try:
-        drake = Drake(PRR.read_text(encoding="utf-8"))
-    except ImportError:
-        return []
-    rows = []
-    for name, duration in (("minimum time", None), ("effort in 1 s", 1.0)):
-        for kind in ("Snopt", "Ipopt"):
-            found = [drake.solve(kind, HOME, PICK, limits, STEPS, duration) for _ in range(repeats)]
-            title = f"Drake, {kind}, {STEPS} intervals"
-            rows.append(row_of(name, title, [answer.seconds for answer in found], found[0]))
-    return rows
-
-
-def crocoddyls(repeats: int) -> list[dict[str, Any]]:
-    """Crocoddyl, if it is there."""
-    from crocoddyl_problem import Crocoddyl
-
-    urdf = re.sub(r"<visual.*?</visual>", "", PRR.read_text(encoding="utf-8"), flags=re.DOTALL)
-    goal, limit = [*LIFTED, 0.0, 0.0, 0.0], 0.9 * rd.load_robot(PRR).effort_limit
-    try:
-        solver = Crocoddyl(urdf, np.zeros(6), goal, WEIGHTS, BRIEF, DDP_STEPS, limit)
-    except ImportError:
-        return []
-    rows = []
-    for kind in ("BoxDDP", "BoxFDDP"):
-        found = [solver.solve(kind, GUESS, 300) for _ in range(repeats)]
-        costs = found[0][0]
-        one = SimpleNamespace(solved=len(costs) < 300, duration=BRIEF, cost=2.0 * costs[-1])
-        rows.append(row_of(SOFT, f"Crocoddyl, {kind}, {DDP_STEPS} steps", [seconds for _, seconds in found], one))
     return rows
 
 
@@ -166,21 +123,16 @@ def main() -> int:
     """Measure and print."""
     parser = options(__doc__)
     parser.add_argument("--repeats", type=int, default=5)
-    text = "site-packages to search last; again for more"
-    parser.add_argument("--also", type=Path, action="append", default=[], help=text)
     parser.add_argument("--goals", type=int, help="random goals of each arm instead: how many")
     parser.add_argument("--arms", nargs="+", default=list(ARMS), choices=list(ARMS), help="of the goals")
     parser.add_argument("--seed", type=int, default=0, help="of the goals")
     args = parser.parse_args()
-    for folder in args.also:
-        site.addsitedir(str(folder))
     if args.goals:
         found = [goals(name, args.goals, args.seed) for name in args.arms]
         report({"Random goals": found}, args.json)
         return 0 if all(row["as promised"] for row in found) else 1
-    rows = [*ours(args.repeats), *drakes(args.repeats), *crocoddyls(args.repeats)]
     title = "PRR arm, HOME to PICK at rest, 90 % of the limits of speed and effort"
-    report({title: sorted(rows, key=lambda row: row["problem"])}, args.json)
+    report({title: sorted(methods(args.repeats), key=lambda row: row["problem"])}, args.json)
     return 0
 
 
