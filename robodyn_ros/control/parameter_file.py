@@ -259,11 +259,13 @@ def read_parameters(path: Path, node: str) -> LoadedParameters:
         content = construct(tree)
     except YamlError as cause:
         raise InputError("parameter file", f"{path} cannot be read: {cause}", path) from cause
-    sections = list(_sections(content, ""))
-    if not sections:
+    if not list(_sections(content, "")):
         raise InputError("parameter file", f"{path} has no {PARAMETERS!r}", path)
-    own = {name: value for key, part in sections if _matches(key, node) for name, value in _flat(part, "")}
-    return LoadedParameters(own, {name: Place(str(path), line) for name, line in _lines(tree, node, "") if name in own})
+    own, lines = (
+        {name: value for key, part in _sections(file, "") if _matches(key, node) for name, value in _flat(part, "")}
+        for file in (content, _lines(tree))
+    )
+    return LoadedParameters(own, {name: Place(str(path), line) for name, line in lines.items() if name in own})
 
 
 def parse_parameter(text: str) -> tuple[str, Any]:
@@ -300,25 +302,11 @@ def _matches(key: str, node: str) -> bool:
     return re.fullmatch(pattern, f"/{node}") is not None
 
 
-def _lines(tree: Any, node: str, key: str) -> Iterator[tuple[str, int]]:
-    """Name and line of each parameter of a node, in the order of the file; YAML nodes in place of values."""
-    for name, part in _pairs(tree):
-        if name.value != PARAMETERS:
-            yield from _lines(part, node, f"{key}/{name.value.strip('/')}")
-        elif _matches(key, node):
-            yield from _flat_lines(part, "")
-
-
-def _flat_lines(tree: Any, prefix: str) -> Iterator[tuple[str, int]]:
-    for name, part in _pairs(tree):
-        yield f"{prefix}{name.value}", name.start_mark.line + 1
-        yield from _flat_lines(part, f"{prefix}{name.value}.")
-
-
-def _pairs(tree: Any) -> list[Any]:
-    """Keys and values of a YAML mapping whose keys are scalars; none of anything else."""
-    pairs = tree.value if getattr(tree, "id", "") == "mapping" else []
-    return [(name, part) for name, part in pairs if name.id == "scalar"]
+def _lines(tree: Any, line: int = 0) -> Any:
+    """The mappings of a YAML tree, with the line of its key in place of each value."""
+    if getattr(tree, "id", "") != "mapping":
+        return line
+    return {name.value: _lines(part, name.start_mark.line + 1) for name, part in tree.value if name.id == "scalar"}
 
 
 def _flat(parameters: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
