@@ -94,8 +94,8 @@ class CentresSwapped(Faultless):
 class AnotherCoriolisMatrix(Faultless):
     """C q̇ is right, C is not of Christoffel symbols."""
 
-    clause = "test_mass_rate_minus_twice_coriolis_is_skew"
-    says = "Ṁ - 2C skew-symmetric"
+    clause = "test_coriolis_matrix_is_of_christoffel_symbols"
+    says = "coriolis_matrix: Christoffel symbols"
 
     def coriolis_matrix(self, q: Any, qd: Any) -> Any:
         C = self.right.coriolis_matrix(q, qd)
