@@ -21,25 +21,19 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import sys
 from argparse import ArgumentParser, Namespace
 from dataclasses import fields
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from robodyn_ros.cli.arm import add_arm, arm_settings, read_arm
 from robodyn_ros.cli.console import console
-from robodyn_ros.cli.processes import messages_of, node_command
+from robodyn_ros.cli.processes import messages_of, reporting_node
 from robodyn_ros.cli.verb import ExitCode, add_parameters, check_used, gather
-from robodyn_ros.die_with_parent import dying_with_parent
-from robodyn_ros.errors import InputError
+from robodyn_ros.errors import InputError, NotReadyError
 
 if TYPE_CHECKING:
     from robodyn_ros.robot import Robot
-
-LAST_LINES = 20
-"""Lines of the node's log that are shown if it fails."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -62,33 +56,21 @@ def run(args: Namespace) -> ExitCode:
     """Run the procedure; the answer is no unless every joint is right and the arm stands."""
     if Path(args.report).suffix not in (".md", ".html"):
         raise InputError("--report", f"{args.report!r} must end in .md or .html", args.report)
-    with TemporaryDirectory(prefix="robodyn-") as folder:
-        log = Path(folder) / "log"
-        with open(log, "w", encoding="utf-8") as err:
-            process = subprocess.Popen(
-                dying_with_parent(_command(args, Path(folder)), signal.SIGTERM),  # it ramps the efforts down
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=err,
-                text=True,
-                start_new_session=True,  # Ctrl-C reaches only this process, which passes it on
-            )
-            outcome, interrupted = _follow(process)
-        code = process.wait()
+    topics = {"joint_states": args.joint_states, "~/commands": args.commands, "~/joint_commands": args.joint_commands}
+    with reporting_node("commissioner", _parameters(args), topics, subprocess.PIPE) as process:
+        outcome, interrupted = _follow(process)
         if interrupted and "verdict" not in outcome:
             raise KeyboardInterrupt
-        if code != 0 or "verdict" not in outcome:
-            lines = log.read_text(encoding="utf-8").splitlines()[-LAST_LINES:]
-            print("\n".join(["error: the commissioner did not finish:", *lines]), file=sys.stderr)
-            return ExitCode.ERROR
+    if "verdict" not in outcome:
+        raise NotReadyError("the commissioner was ended from outside")
     console().print(f"\n{outcome['verdict']}\nReport: {args.report}")
     if interrupted:
         return ExitCode.INTERRUPTED
     return ExitCode.YES if outcome["good"] else ExitCode.NO
 
 
-def _command(args: Namespace, folder: Path) -> list[str]:
-    """Return the command line of the node, with its parameters in a file in the folder."""
+def _parameters(args: Namespace) -> dict[str, Any]:
+    """The parameters of the node."""
     from robodyn_ros.control.commissioning.findings import CommissionerSettings, CommissioningSettings
     from robodyn_ros.control.drives import CompensationSettings
     from robodyn_ros.control.parameter_file import FileParameters
@@ -111,12 +93,7 @@ def _command(args: Namespace, folder: Path) -> list[str]:
     for name, value in given.items():
         whole = isinstance(value, int) and not isinstance(value, bool)
         parameters[name] = float(value) if isinstance(defaults.get(name), float) and whole else value
-    topics = {
-        "joint_states": args.joint_states,
-        "~/commands": args.commands,
-        "~/joint_commands": args.joint_commands,
-    }
-    return node_command("commissioner", parameters, folder, (), topics)
+    return parameters
 
 
 def _defaults(robot: Robot) -> dict[str, Any]:

@@ -17,9 +17,6 @@ Examples:
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
 from argparse import ArgumentParser, Namespace
 from dataclasses import fields
 from pathlib import Path
@@ -28,10 +25,8 @@ from typing import TYPE_CHECKING, Any
 
 from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import check_file, console, print_json, with_folder
-from robodyn_ros.cli.processes import messages_of, node_command
+from robodyn_ros.cli.processes import messages_of, reporting_node
 from robodyn_ros.cli.verb import ExitCode, add_parameters, check_used, gather
-from robodyn_ros.die_with_parent import dying_with_parent
-from robodyn_ros.errors import NotReadyError
 
 if TYPE_CHECKING:
     from robodyn_ros.planning.demonstration import Demonstration, DemonstrationSettings
@@ -67,7 +62,7 @@ def run(args: Namespace) -> ExitCode:
     with TemporaryDirectory(prefix="robodyn-") as folder:
         recording = Path(folder) / "shown.csv"
         parameters = {"robot_description": robot.urdf, "record": str(recording), "law": args.controller}
-        _follow(node_command("teacher", parameters, Path(folder)), Path(folder))
+        _follow("teacher", parameters)
         return _write(args, robot, str(recording), settings)
 
 
@@ -128,13 +123,8 @@ def _play(args: Namespace, robot: Robot) -> ExitCode:
     from robodyn_ros.control.motion.trajectory import read_trajectory
 
     read_trajectory(args.play, robot)
-    with TemporaryDirectory(prefix="robodyn-") as folder:
-        parameters = {
-            "robot_description": robot.urdf,
-            "motion": str(args.play.resolve()),
-            "speed": args.speed,
-        }
-        last = _follow(node_command("replayer", parameters, Path(folder)), Path(folder))
+    parameters = {"robot_description": robot.urdf, "motion": str(args.play.resolve()), "speed": args.speed}
+    last = _follow("replayer", parameters)
     if args.json:
         print_json(last)
         return ExitCode.YES
@@ -144,20 +134,16 @@ def _play(args: Namespace, robot: Robot) -> ExitCode:
     return ExitCode.YES
 
 
-def _follow(command: list[str], folder: Path) -> dict[str, Any]:
-    """Run a node, show its stages, and return its last message; Enter and Ctrl-C go to the node.
-
-    The teacher and the replayer are such nodes. They write a line of JSON on stdout for each stage.
+def _follow(node: str, parameters: dict[str, Any]) -> dict[str, Any]:
+    """Run the teacher or the replayer, show its stages, and return its last message; Enter and Ctrl-C go to the node.
 
     Raises:
         KeyboardInterrupt: Ctrl-C has come, but not to end a demonstration.
-        NotReadyError: the node has not finished; the message has its last output.
+        NotReadyError: the node has failed.
     """
-    log, last, out, interrupted = folder / "log", dict[str, Any](), console(stderr=True), False
+    last, out, interrupted = dict[str, Any](), console(stderr=True), False
     out.print("  waiting for the controller", style="cyan")
-    with open(log, "w", encoding="utf-8") as err:
-        command = dying_with_parent(command, signal.SIGTERM)  # it switches the controller back to its law
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=err, text=True, start_new_session=True)
+    with reporting_node(node, parameters) as process:
         for message in messages_of(process):
             if message is None:
                 interrupted = interrupted or last.get("stage") != "recording"
@@ -167,14 +153,6 @@ def _follow(command: list[str], folder: Path) -> dict[str, Any]:
                 out.print("Guide the arm by hand now. Enter or Ctrl-C ends it.", style="cyan")
             elif "stage" in last:
                 out.print(f"  {last['stage']}", style="cyan", markup=False)
-    code = process.wait()
-    if interrupted:
-        raise KeyboardInterrupt
-    if code != 0 or not last:
-        said = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-        raise NotReadyError(
-            (said[-1].partition("]: ")[2] or said[-1]).removeprefix("error: ")
-            if said
-            else f"{Path(sys.executable).name} ended with {code}"
-        )
+        if interrupted:
+            raise KeyboardInterrupt
     return last

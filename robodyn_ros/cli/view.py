@@ -22,16 +22,14 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from contextlib import contextmanager
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from select import select
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from robodyn_ros.cli.arm import OWN_GAINS, POSES, add_arm, arm_of, arm_settings, arm_source
 from robodyn_ros.cli.console import console
@@ -47,9 +45,6 @@ if TYPE_CHECKING:
 
 OWN = "prr"
 """The arm that is shown unless one is given."""
-
-CHECK_PERIOD = 0.1
-"""Period of the check that no process has failed [s]."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -91,7 +86,7 @@ def run(args: Namespace) -> ExitCode:
         if is_exposed(args.host):
             console(stderr=True).print(f"warning: {EXPOSED}", markup=False)
         console().print(f"{url(group, viewer)}  (Ctrl-C ends)", markup=False, soft_wrap=True)
-        stay(group)
+        group.stay()
 
 
 class _Arm(NamedTuple):
@@ -124,17 +119,6 @@ def _arm(args: Namespace) -> _Arm:
     return _Arm({**pictured, "use_sim_time": True}, start)
 
 
-def stay(group: ProcessGroup) -> NoReturn:
-    """Stay until Ctrl-C, or until a process fails.
-
-    Raises:
-        ProcessError: one has failed.
-    """
-    while True:
-        group.check()
-        time.sleep(CHECK_PERIOD)
-
-
 @contextmanager
 def _environment(attach: bool) -> Iterator[Mapping[str, str]]:
     """Yield the environment of the processes: the present one, or one of an isolated graph."""
@@ -157,21 +141,11 @@ def url(group: ProcessGroup, viewer: GroupProcess) -> str:
     Raises:
         ProcessError: a node has failed.
     """
-    out = viewer.process.stdout
-    assert out is not None
-    said = ""
-    while not (lines := said.splitlines()) or not (lines[-1].startswith("http://") and said.endswith("\n")):
-        while not select([out], [], [], CHECK_PERIOD)[0]:
-            group.check()
-        new = os.read(out.fileno(), 65536).decode("utf-8", "replace")
-        if not new:
-            viewer.process.wait()
-            group.check()
-            raise viewer.failure("ended before it showed the arm")
-        said += new
-    for line in lines[:-1]:
+    for line in group.lines(viewer):
+        if line.startswith("http://"):
+            return line
         print(f"warning: {line}", file=sys.stderr)
-    return lines[-1]
+    raise viewer.failure("ended before it showed the arm")
 
 
 def check_viewer() -> None:

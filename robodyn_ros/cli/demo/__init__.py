@@ -31,10 +31,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from queue import Empty, SimpleQueue
 from tempfile import TemporaryDirectory
-from threading import Thread
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from robodyn_ros.cli.arm import OWN_GAINS
 from robodyn_ros.cli.console import check_picture, console, print_json, with_folder
@@ -48,7 +46,7 @@ if TYPE_CHECKING:
 
     from robodyn_ros.cli.arm import Tour
     from robodyn_ros.cli.demo.figures import DemoVerdict, RunFigures
-    from robodyn_ros.cli.processes import GroupProcess, ProcessGroup
+    from robodyn_ros.cli.processes import ProcessGroup
     from robodyn_ros.control.motion.trajectory import RunRecord, Trajectory
     from robodyn_ros.robot import Robot
 
@@ -65,9 +63,6 @@ DYNAMICS = "rnea"
 
 DIAGNOSTICS_RATE = 20.0
 """Rate of the nodes' diagnostics [Hz]; the conductor waits for some of them."""
-
-CHECK_PERIOD = 0.1
-"""Period of the check that no process has failed [s]."""
 
 ReportCallback = Callable[[Mapping[str, Any]], None]
 """Function that takes each progress report of the conductor."""
@@ -103,7 +98,7 @@ def run(args: Namespace) -> ExitCode:
     from robodyn_ros.cli.arm import OWN_ARM, tour
     from robodyn_ros.cli.demo.figures import cut, draw, evaluate, judge
     from robodyn_ros.cli.processes import ProcessGroup, isolated, start_arm
-    from robodyn_ros.cli.view import stay, url
+    from robodyn_ros.cli.view import url
     from robodyn_ros.files import find
 
     robot, motion = load_robot(find(OWN_ARM)), tour(args.speed)
@@ -134,7 +129,7 @@ def run(args: Namespace) -> ExitCode:
             text = f"The page stays open, with the arm under {controllers[-1]}: its sliders move it. Ctrl-C ends it."
             console(stderr=True).print(text, markup=False, soft_wrap=True)
             with suppress(KeyboardInterrupt):
-                stay(viewers)
+                viewers.stay()
     return ExitCode.YES if verdict.passed else ExitCode.NO
 
 
@@ -237,33 +232,9 @@ def run_controller(
     with ProcessGroup(env, folder) as group:
         start_arm(group, model, controller, (find(OWN_GAINS), *files), simulator, values)
         conductor = group.start("conductor", motion, piped=True)
-        _follow(group, conductor, show)
+        for line in group.lines(conductor):
+            show(json.loads(line))
     return RunRecord.load(record)
-
-
-def _follow(group: ProcessGroup, conductor: GroupProcess, show: ReportCallback) -> None:
-    """Pass on the progress reports until the conductor has ended."""
-    lines: SimpleQueue[str] = SimpleQueue()
-    assert conductor.process.stdout is not None
-    Thread(target=_read, args=(conductor.process.stdout, lines), daemon=True).start()
-    while True:
-        try:
-            line = lines.get(timeout=CHECK_PERIOD)
-        except Empty:
-            group.check()
-            continue
-        if not line:  # the conductor has closed the pipe
-            break
-        show(json.loads(line))
-    conductor.process.wait()
-    group.check()
-
-
-def _read(pipe: IO[str], lines: SimpleQueue[str]) -> None:
-    """Put each line into the queue, and an empty line at the end."""
-    for line in pipe:
-        lines.put(line)
-    lines.put("")
 
 
 class DemoProgress:
