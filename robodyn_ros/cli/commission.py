@@ -40,14 +40,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
     add_arm(parser)
     add_parameters(parser, "the commissioner, for instance with the transmissions", "push_time:=3")
-    text = "topic of the arm's states (default: %(default)s)"
-    parser.add_argument("--joint-states", default="joint_states", metavar="TOPIC", help=text)
-    text = "topic of the efforts, std_msgs/Float64MultiArray (default: %(default)s)"
+    parser.add_argument("--joint-states", default="joint_states", metavar="TOPIC", help="topic of the arm's states")
+    text = "topic of the efforts, std_msgs/Float64MultiArray"
     parser.add_argument("--commands", default="controller/commands", metavar="TOPIC", help=text)
-    text = "topic of the efforts with names, sensor_msgs/JointState (default: %(default)s)"
+    text = "topic of the efforts with names, sensor_msgs/JointState"
     parser.add_argument("--joint-commands", default="controller/joint_commands", metavar="TOPIC", help=text)
-    text = "report to write, .md or .html (default: %(default)s)"
-    parser.add_argument("--report", default="commissioning.md", metavar="PATH", help=text)
+    parser.add_argument("--report", default="commissioning.md", metavar="PATH", help="report to write, .md or .html")
     text = "do not ask; the positive direction of a joint is then not confirmed"
     parser.add_argument("--yes", action="store_true", help=text)
 

@@ -22,6 +22,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from select import select
 from tempfile import TemporaryDirectory
@@ -205,6 +206,7 @@ class ProcessError(RobodynError):
     """A process has ended too early or has failed; the message has the last lines of its log."""
 
 
+@dataclass(frozen=True)
 class GroupProcess:
     """One process of a group.
 
@@ -214,11 +216,9 @@ class GroupProcess:
         log: the file with its stderr, and its stdout unless that is a pipe.
     """
 
-    def __init__(self, name: str, process: subprocess.Popen[str], log: Path) -> None:
-        """Take the attributes of the class."""
-        self.name = name
-        self.process = process
-        self.log = log
+    name: str
+    process: subprocess.Popen[str]
+    log: Path
 
     def failure(self, what: str) -> ProcessError:
         """Return an error about this process.

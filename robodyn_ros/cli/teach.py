@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import check_file, console, print_json, with_folder
 from robodyn_ros.cli.processes import messages_of, reporting_node
-from robodyn_ros.cli.verb import ExitCode, add_parameters, check_used, gather
+from robodyn_ros.cli.verb import ExitCode, add_parameters, read_values
 
 if TYPE_CHECKING:
     from robodyn_ros.planning.demonstration import Demonstration, DemonstrationSettings
@@ -36,15 +36,15 @@ if TYPE_CHECKING:
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
     add_arm(parser)
-    text = "JointTrajectory to write, as JSON (default: %(default)s)"
+    text = "JointTrajectory to write, as JSON"
     parser.add_argument("--out", type=Path, default=Path("taught.json"), metavar="FILE", help=text)
     text = "rosbag2 or table (.csv) to convert (default: the motion is shown now)"
     parser.add_argument("--recording", metavar="PATH", help=text)
     text = "motion to play back, under the present law of the controller (default: one is shown)"
     parser.add_argument("--play", type=Path, metavar="FILE", help=text)
-    text = "ratio of the motion's own speed for --play (default: %(default)s)"
+    text = "ratio of the motion's own speed for --play"
     parser.add_argument("--speed", type=float, default=1.0, metavar="FACTOR", help=text)
-    text = "law of the controller while the arm is guided by hand (default: %(default)s)"
+    text = "law of the controller while the arm is guided by hand"
     parser.add_argument("--controller", default="hand_guiding", metavar="NAME", help=text)
     add_parameters(parser, "the thinning", "tolerance:=0.005")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
@@ -67,13 +67,10 @@ def run(args: Namespace) -> ExitCode:
 
 
 def _settings(args: Namespace) -> DemonstrationSettings:
-    from robodyn_ros.control.parameter_file import FileParameters
     from robodyn_ros.planning.demonstration import DemonstrationSettings
 
     defaults = {item.name: item.default for item in fields(DemonstrationSettings)}
-    (given,) = gather(args.params, args.given, ("teacher",)).values()
-    check_used(set(given) - set(defaults), defaults, args.given, given.located_names())
-    values = FileParameters(given, defaults)
+    values = read_values(args, "teacher", defaults)
     with values.located():
         return values.settings(DemonstrationSettings)
 

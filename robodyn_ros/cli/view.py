@@ -23,8 +23,7 @@ from __future__ import annotations
 import os
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping
-from contextlib import contextmanager
+from contextlib import nullcontext
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -39,7 +38,7 @@ from robodyn_ros.plugins import find as find_plugin
 from robodyn_ros.robot.description import read_document
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from robodyn_ros.cli.processes import GroupProcess, ProcessGroup
 
@@ -52,13 +51,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_arm(parser, nargs="?", default=OWN)
     what = "the nodes simulator and controller; the PRR arm has its own unless one is given"
     add_parameters(parser, what, "command_delay:=0.004")
-    parser.add_argument(
-        "--controller", default="computed_torque", metavar="NAME", help="control law (default: %(default)s)"
-    )
-    parser.add_argument("--dynamics", default="rnea", metavar="NAME", help="dynamics plugin (default: %(default)s)")
-    text = "address to listen at; 0.0.0.0 lets other machines in (default: %(default)s)"
-    parser.add_argument("--host", default="127.0.0.1", help=text)
-    parser.add_argument("--port", type=int, default=8080, help="port to listen at (default: %(default)s)")
+    parser.add_argument("--controller", default="computed_torque", metavar="NAME", help="control law")
+    parser.add_argument("--dynamics", default="rnea", metavar="NAME", help="dynamics plugin")
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen at; 0.0.0.0 lets other machines in")
+    parser.add_argument("--port", type=int, default=8080, help="port to listen at")
     text = "only watch the running ROS 2 graph, by its topic robot_description"
     parser.add_argument("--attach", action="store_true", help=text)
 
@@ -66,7 +62,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> ExitCode:
     """Start the nodes, and show the arm until Ctrl-C."""
     check_viewer()
-    from robodyn_ros.cli.processes import ProcessGroup
+    from robodyn_ros.cli.processes import ProcessGroup, isolated
     from robodyn_ros.view.browser import check_free
     from robodyn_ros.view.gate import EXPOSED, is_exposed
 
@@ -76,7 +72,7 @@ def run(args: Namespace) -> ExitCode:
     check_free(args.host, args.port)
     with (
         TemporaryDirectory(prefix="robodyn-") as folder,
-        _environment(args.attach) as env,
+        nullcontext(os.environ) if args.attach else isolated() as env,
         ProcessGroup(env, Path(folder)) as group,
     ):
         if arm and arm.start:
@@ -117,18 +113,6 @@ def _arm(args: Namespace) -> _Arm:
     nodes = {**model, "dynamics": args.dynamics}
     start = partial(start_arm, parameters=nodes, controller=args.controller, files=files, given=given.values)
     return _Arm({**pictured, "use_sim_time": True}, start)
-
-
-@contextmanager
-def _environment(attach: bool) -> Iterator[Mapping[str, str]]:
-    """Yield the environment of the processes: the present one, or one of an isolated graph."""
-    if attach:
-        yield os.environ
-        return
-    from robodyn_ros.cli.processes import isolated
-
-    with isolated() as env:
-        yield env
 
 
 def url(group: ProcessGroup, viewer: GroupProcess) -> str:

@@ -26,8 +26,8 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -70,11 +70,11 @@ ReportCallback = Callable[[Mapping[str, Any]], None]
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
-    text = "draw it here: .png, .svg or .pdf (default: %(default)s)"
+    text = "draw it here: .png, .svg or .pdf"
     parser.add_argument("--plot", type=Path, default=Path("demo.png"), metavar="FILE", help=text)
-    text = "control law, or several separated by commas (default: %(default)s)"
+    text = "control law, or several separated by commas"
     parser.add_argument("--controller", default=CONTROLLERS, metavar="NAME", help=text)
-    text = f"factor on the speed of the motion, {SPEEDS[0]} to {SPEEDS[1]} (default: %(default)s)"
+    text = f"factor on the speed of the motion, {SPEEDS[0]} to {SPEEDS[1]}"
     parser.add_argument("--speed", type=_speed, default=1.0, metavar="FACTOR", help=text)
     what = "the nodes simulator and controller, besides those of the demonstration"
     add_parameters(parser, what, "simulator:mismatch.payload_mass:=0.5")
@@ -87,7 +87,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> ExitCode:
     """Run the tour under every law, judge, report and draw; the answer is the verdict."""
-    controllers = _controllers(args.controller)
+    controllers = list(dict.fromkeys(names(args.controller, "--controller", available("controllers"))))
     check_picture("--plot", args.plot)
     need_ros()
     if args.view:
@@ -133,11 +133,6 @@ def run(args: Namespace) -> ExitCode:
     return ExitCode.YES if verdict.passed else ExitCode.NO
 
 
-def _controllers(given: str) -> list[str]:
-    """Return the controllers that the command line names, each once."""
-    return list(dict.fromkeys(names(given, "--controller", available("controllers"))))
-
-
 def _speed(text: str) -> float:
     """Read the speed factor."""
     try:
@@ -163,10 +158,20 @@ def _perform(
 
     A run in real time that cannot be judged is repeated in lockstep.
     """
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+
+    from robodyn_ros.cli.console import progress_bar
     from robodyn_ros.cli.demo.figures import evaluate
 
     records = {}
-    with show_progress(controllers, motion, robot) as progress:
+    columns = (
+        TextColumn("[bold cyan]{task.description}"),
+        BarColumn(bar_width=8),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[note]}", markup=False),
+    )
+    with progress_bar(*columns, transient=False) as shown:
+        progress = DemoProgress(shown, controllers, motion, robot)
         for name in controllers:
             viewers.check()
             for waits in (True,) if lockstep else (False, True):
@@ -241,7 +246,13 @@ class DemoProgress:
     """The progress of the runs on stderr: live on a terminal, a line for each run elsewhere."""
 
     def __init__(self, progress: Progress, controllers: Sequence[str], tour: Tour, robot: Robot) -> None:
-        """Add a task for each run; :func:`show_progress` has the arguments."""
+        """
+        Args:
+            progress: the display.
+            controllers: names of the laws, one for each run.
+            tour: the motion.
+            robot: the arm.
+        """
         self._progress = progress
         self._tour = tour
         self._robot = robot
@@ -279,29 +290,6 @@ class DemoProgress:
         self._progress.stop_task(task)
         if not self._progress.console.is_terminal:
             self._progress.console.print(f"{controller}: {self._tour.trajectory.duration:.1f} s of motion recorded")
-
-
-@contextmanager
-def show_progress(controllers: Sequence[str], tour: Tour, robot: Robot) -> Iterator[DemoProgress]:
-    """Show the progress of the runs.
-
-    Args:
-        controllers: names of the laws, one for each run.
-        tour: the motion.
-        robot: the arm.
-    """
-    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
-
-    from robodyn_ros.cli.console import progress_bar
-
-    columns = (
-        TextColumn("[bold cyan]{task.description}"),
-        BarColumn(bar_width=8),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[note]}", markup=False),
-    )
-    with progress_bar(*columns, transient=False) as progress:
-        yield DemoProgress(progress, controllers, tour, robot)
 
 
 def _report(args: Namespace, runs: list[RunFigures], verdict: DemoVerdict) -> None:
