@@ -184,7 +184,11 @@ def verb_parsers(parser: ArgumentParser) -> dict[str, VerbParser]:
 
 
 def _verbs() -> dict[str, Verb]:
-    return {name: Verb.of(import_module(f"robodyn_ros.cli.{name}")) for name in VERBS}
+    return {name: _verb(name) for name in VERBS}
+
+
+def _verb(name: str) -> Verb:
+    return Verb.of(import_module(f"robodyn_ros.cli.{name}"))
 
 
 def _parser(verbs: dict[str, Verb]) -> ArgumentParser:
