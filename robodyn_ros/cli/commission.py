@@ -24,16 +24,13 @@ import subprocess
 from argparse import ArgumentParser, Namespace
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from robodyn_ros.cli.arm import add_arm, arm_settings, read_arm
 from robodyn_ros.cli.console import console
 from robodyn_ros.cli.processes import messages_of, reporting_node
 from robodyn_ros.cli.verb import ExitCode, add_parameters, check_used, gather
 from robodyn_ros.errors import InputError, NotReadyError
-
-if TYPE_CHECKING:
-    from robodyn_ros.robot import Robot
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -68,49 +65,35 @@ def run(args: Namespace) -> ExitCode:
 
 
 def _parameters(args: Namespace) -> dict[str, Any]:
-    """The parameters of the node."""
+    """The parameters of the node, whose settings are checked."""
     from robodyn_ros.control.commissioning.findings import CommissionerSettings, CommissioningSettings
-    from robodyn_ros.control.drives import CompensationSettings
+    from robodyn_ros.control.drives import CompensationSettings, TransmissionSettings
     from robodyn_ros.control.parameter_file import FileParameters
+    from robodyn_ros.dynamics import STANDARD_GRAVITY
 
-    robot = read_arm(args)
+    robot, settings = read_arm(args), (CommissioningSettings, CommissionerSettings, CompensationSettings)
+    defaults: dict[str, Any] = {"joints": [], "gravity": list(STANDARD_GRAVITY)}
+    groups: list[tuple[str, Any]] = [("", kind) for kind in settings]
+    groups += [(f"transmission.{name}.", TransmissionSettings) for name in robot.joint_names]
+    for prefix, kind in groups:
+        defaults |= {prefix + item.name: item.default for item in fields(kind)}
+    defaults |= {f"locked_joints.{name}": 0.0 for name in robot.joint_names}
+    (given,) = gather(args.params, args.given, ("commissioner",)).values()
+    check_used(set(given) - set(defaults), defaults, args.given, given.located_names())
+    values = FileParameters(given, defaults)
+    with values.located():
+        for kind in settings:
+            values.settings(kind)
     parameters: dict[str, Any] = {
         "robot_description": robot.urdf,
         "accept": list(arm_settings(args).accept),
         "guided": not args.yes,
         "report": str(Path(args.report).resolve()),
     }
-    defaults = _defaults(robot)
-    (given,) = gather(args.params, args.given, ("commissioner",)).values()
-    check_used(set(given) - set(defaults), defaults, args.given, given.located_names())
-    values = FileParameters(given, defaults)
-    with values.located():
-        values.settings(CommissioningSettings)
-        values.settings(CommissionerSettings)
-        values.settings(CompensationSettings)
     for name, value in given.items():
         whole = isinstance(value, int) and not isinstance(value, bool)
         parameters[name] = float(value) if isinstance(defaults.get(name), float) and whole else value
     return parameters
-
-
-def _defaults(robot: Robot) -> dict[str, Any]:
-    """Name → default of every parameter of the procedure."""
-    from robodyn_ros.control.commissioning.findings import CommissionerSettings, CommissioningSettings
-    from robodyn_ros.control.drives import CompensationSettings, TransmissionSettings
-    from robodyn_ros.dynamics import STANDARD_GRAVITY
-
-    found: dict[str, Any] = {"joints": [], "gravity": list(STANDARD_GRAVITY)}
-    groups: list[tuple[str, Any]] = [
-        ("", CommissioningSettings),
-        ("", CommissionerSettings),
-        ("", CompensationSettings),
-    ]
-    groups += [(f"transmission.{name}.", TransmissionSettings) for name in robot.joint_names]
-    for prefix, settings in groups:
-        found |= {prefix + item.name: item.default for item in fields(settings)}
-    found |= {f"locked_joints.{name}": 0.0 for name in robot.joint_names}
-    return found
 
 
 def _follow(process: subprocess.Popen[str]) -> tuple[dict[str, Any], bool]:

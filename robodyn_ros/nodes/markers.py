@@ -42,22 +42,19 @@ RATE = 20.0
 class Picture:
     """The markers of one arm."""
 
-    def __init__(
-        self, robot: Robot, tool: str, layers: frozenset[str], watch: Watch, poses: PoseWatch, at_tool: ToolWatch
-    ) -> None:
+    def __init__(self, node: Node, robot: Robot, tool: str, layers: frozenset[str]) -> None:
         """
         Args:
+            node: the subscriber.
             robot: the arm.
             tool: name of the link that is traced; empty for the last one.
             layers: the layers to show.
-            watch: the arm's state.
-            poses: the poses of its tool.
-            at_tool: the external wrench there, and the walls around it.
 
         Raises:
             RobodynError: there is no link of that name, or the URDF's shapes cannot be read.
         """
-        self.watch, self.poses, self.at_tool = watch, poses, at_tool
+        self.watch = Watch(node, robot, robot.home)
+        self.poses, self.at_tool = PoseWatch(node, self.watch), ToolWatch(node, self.watch)
         self.overlay = Overlay(robot, tool)
         self._layers = layers
         self._kinematics = Kinematics(robot)
@@ -65,6 +62,11 @@ class Picture:
         self._shapes = moving_shapes(robot) if GHOST in layers else ()
         self._restarts = 0
         self._shown: dict[tuple[str, int], Marker] = {}
+
+    def destroy(self) -> None:
+        """Unsubscribe."""
+        for watch in (self.watch, self.poses, self.at_tool):
+            watch.destroy()
 
     def message(self) -> MarkerArray | None:
         """The present markers, and the removal of former ones; None before the first state."""
@@ -134,9 +136,7 @@ class MarkersNode(ExceptionGuard, Node):  # type: ignore[misc]
 
     def _on_description(self) -> None:
         if self._picture is not None:
-            self._picture.watch.destroy()
-            self._picture.poses.destroy()
-            self._picture.at_tool.destroy()
+            self._picture.destroy()
             self._picture = None
         try:
             self._picture = self._make_picture()
@@ -146,8 +146,7 @@ class MarkersNode(ExceptionGuard, Node):  # type: ignore[misc]
     def _make_picture(self) -> Picture:
         robot = self._description.robot()
         self.get_logger().info(f"{robot.name}: markers of {robot.n} joints")
-        watch = Watch(self, robot, robot.home)
-        return Picture(robot, self._tool, self._layers, watch, PoseWatch(self, watch), ToolWatch(self, watch))
+        return Picture(self, robot, self._tool, self._layers)
 
     def _publish(self) -> None:
         if self._picture is not None and self._publisher.get_subscription_count():
