@@ -3,10 +3,9 @@
 
 """The errors of this package: one base class, and children that carry the wrong value and what would be right.
 
-Every message that refuses a name ends with :func:`is_it`, the name that a mistyped one was meant to be. Two names are
-near by the number of slips of the keyboard between them: a letter too many, one missing, another one, two exchanged
-(F. J. Damerau, A technique for computer detection and correction of spelling errors, 1964). A part of a name is near it
-too: ``ramp`` is ``ramp_down_time``.
+Every message that refuses a name ends with :func:`is_it`, the name that a mistyped one was meant to be. Names are
+compared by ``difflib``, whole and word by word. The beginning of a word stands for the word: ``ramp`` is
+``ramp_down_time``.
 """
 
 from __future__ import annotations
@@ -14,10 +13,9 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections import Counter
 from collections.abc import Iterable
+from difflib import SequenceMatcher
 from importlib import import_module
-from math import inf
 from pathlib import Path
 from shlex import quote
 from typing import Any, NamedTuple
@@ -221,14 +219,14 @@ class SimulationError(RobodynError):
     """A simulation step whose result is not finite; the plant keeps the state before it."""
 
 
-LETTERS_A_SLIP = 4
-"""Letters of a name for each allowed slip after the first [-]."""
+NEAR, SURE = 0.75, 0.85
+"""Least ratio of ``difflib`` between a mistyped word and the word that was meant, and between whole names [-]."""
 
-SHORTEST = 3
-"""Letters that the beginning of a word must have to stand for the word."""
+SHORTEST, LONG = 3, 5
+"""Letters that the beginning of a word must have, and that a mistyped word must have where words are missing [-]."""
 
-MISSING_WORD = 0.5
-"""Weight of a missing word of the name, in slips [-]."""
+MISSING_WORD = 0.1
+"""Weight of a missing word of the name, relative to that of a word [-]."""
 
 
 def is_it(name: object, known: Iterable[str]) -> str:
@@ -244,66 +242,44 @@ def is_it(name: object, known: Iterable[str]) -> str:
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """The name that is the nearest to another one; the first of several, "" if none is near."""
-    best, found = inf, ""
-    for one in known if len(name) > 1 else ():
-        count = min(_slips_in(name.lower(), one.lower()), _slips_in_words(name, one))
-        if count < best:
-            best, found = count, one
-    return found
+    found = {one: _likeness(name, one) for one in known} if len(name) > 1 else {}
+    best = max(found, key=found.__getitem__, default="")
+    return best if best and found[best] > 0.0 else ""
 
 
 def misspelt(name: str, known: Iterable[str]) -> str:
     """The known name that a whole name is with slips; "" if none. Names that differ in a number never match."""
-    numbers = re.findall(r"\d+", name)
-    alike = [one for one in known if re.findall(r"\d+", one) == numbers and one.count(".") == name.count(".")]
-    return next((one for one in [nearest(name, alike)] if one and _slips_in(name.lower(), one.lower()) < inf), "")
+    numbers, count = re.findall(r"\d+", name), len(_words(name))
+    found = nearest(name, [one for one in known if re.findall(r"\d+", one) == numbers and len(_words(one)) == count])
+    return found if _ratio(name.lower(), found.lower()) >= NEAR else ""
 
 
-def _slips_in(name: str, meant: str) -> float:
-    """The number of slips in a word, infinite for more than are allowed."""
-    if name == meant:
-        return 0
-    allowed = max(1, round(len(name) / LETTERS_A_SLIP))
-    if abs(len(name) - len(meant)) > allowed or len(Counter(name) - Counter(meant)) > allowed:
-        return inf  # without the work of counting
-    count = slips(name, meant)
-    return count if count <= allowed and count < max(len(name), len(meant)) - 1 else inf
-
-
-def _slips_in_words(name: str, meant: str) -> float:
-    """The number of slips where each word of a name is one of another name, or its beginning; infinite where not."""
-    left, count = _words(meant), 0.0
-    for word in _words(name):
-        each = {one: _slips_in_part(word, one) for one in left}
-        one = min(each, key=lambda one: each[one], default="")
-        if not one or each[one] == inf:
-            return inf
-        count += each[one]
+def _likeness(name: str, meant: str) -> float:
+    """Likeness of two names, from 0 where a word of the first has no counterpart in the second, to 1."""
+    whole = _ratio(name.lower(), meant.lower())
+    if whole >= SURE:
+        return whole
+    words, left, total = _words(name), _words(meant), 0.0
+    shortest = 1 if len(words) == len(left) else LONG
+    for word in words:
+        each = {one: _likeness_of_words(word, one, shortest) for one in left}
+        one = max(each, key=each.__getitem__, default="")
+        if not one or each[one] < NEAR:
+            return 0.0
+        total += each[one]
         left.remove(one)
-    return count + MISSING_WORD * len(left)
+    return total / (len(words) + MISSING_WORD * len(left)) if words else 0.0
 
 
-def _slips_in_part(word: str, meant: str) -> float:
-    """As :func:`_slips_in`, in a word that is not all of a name: none in a short one, whose beginning may be enough."""
+def _likeness_of_words(word: str, meant: str, shortest: int) -> float:
     if meant == word or (meant.startswith(word) and len(word) >= SHORTEST):
-        return 0.0
-    return _slips_in(word, meant) if len(word) > LETTERS_A_SLIP else inf
+        return 1.0
+    return _ratio(word, meant) if len(word) >= shortest else 0.0
+
+
+def _ratio(one: str, other: str) -> float:
+    return SequenceMatcher(None, one, other, autojunk=False).ratio()
 
 
 def _words(name: str) -> list[str]:
     return [word for word in re.split(r"[\W_]+", name.lower()) if word]
-
-
-def slips(name: str, meant: str) -> int:
-    """The least number of letters too many, missing, wrong, or exchanged with the next, between two words.
-
-    The optimal string alignment of L. Boytsov, Indexing methods for approximate dictionary searching (2011), 2.2.
-    """
-    before, row = [0] * (len(meant) + 1), list(range(len(meant) + 1))
-    for i, letter in enumerate(name, 1):
-        last, before, row = before, row, [i, *([0] * len(meant))]
-        for j, other in enumerate(meant, 1):
-            row[j] = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != other))
-            if i > 1 and j > 1 and letter == meant[j - 2] and name[i - 2] == other:
-                row[j] = min(row[j], last[j - 2] + 1)
-    return row[-1]

@@ -94,8 +94,8 @@ class CentresSwapped(Faultless):
 class AnotherCoriolisMatrix(Faultless):
     """C q̇ is right, C is not of Christoffel symbols."""
 
-    clause = "test_mass_rate_minus_twice_coriolis_is_skew"
-    says = "Ṁ - 2C skew-symmetric"
+    clause = "test_coriolis_matrix_is_of_christoffel_symbols"
+    says = "coriolis_matrix: Christoffel symbols"
 
     def coriolis_matrix(self, q: Any, qd: Any) -> Any:
         C = self.right.coriolis_matrix(q, qd)
@@ -127,6 +127,18 @@ class RaisesSomethingElse(Faultless):
             return self.right.forward(q, qd, tau)
         except InputError as problem:
             raise TypeError(str(problem)) from problem
+
+
+class IntegerOverflows(Faultless):
+    """An integer beyond float64 is refused as Python does."""
+
+    clause = "test_wrong_shapes_and_types_are_refused"
+    says = "it raised OverflowError("
+
+    def gravity(self, q: Any) -> Any:
+        if isinstance(q, list) and len(q) == self.robot.n and all(isinstance(each, int) for each in q):
+            q = [float(each) for each in q]
+        return self.right.gravity(q)
 
 
 class NamesAnotherArgument(Faultless):

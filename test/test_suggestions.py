@@ -3,11 +3,9 @@
 
 """The name that a mistyped one was meant to be."""
 
-import itertools
-
 import pytest
 
-from robodyn_ros.errors import is_it, misspelt, nearest, slips
+from robodyn_ros.errors import is_it, misspelt, nearest
 
 POSES = ("HOME", "PICK", "CLIMB", "STATION", "PROCESSOR", "ALGAE", "L1")
 PARAMETERS = (
@@ -56,19 +54,3 @@ def test_what_differs_in_a_number_is_not_misspelt():
     assert misspelt("gains.joint2.damping_ratio", PARAMETERS) == ""
     assert misspelt("gains.joint1.dampin_ratio", PARAMETERS) == "gains.joint1.damping_ratio"
     assert misspelt("ramp", PARAMETERS) == "", "a part of a name may be another node's parameter"
-
-
-def test_slips_are_those_of_a_search_over_all_edits():
-    def edited(word):
-        yield from (word[:k] + word[k + 1 :] for k in range(len(word)))
-        yield from (word[:k] + letter + word[k:] for k in range(len(word) + 1) for letter in "ab")
-        yield from (word[:k] + letter + word[k + 1 :] for k in range(len(word)) for letter in "ab")
-        yield from (word[:k] + word[k + 1] + word[k] + word[k + 2 :] for k in range(len(word) - 1))
-
-    words = ["".join(letters) for count in range(4) for letters in itertools.product("ab", repeat=count)]
-    for word in words:
-        for one in set(edited(word)) - {word}:
-            assert slips(word, one) == slips(one, word) == 1
-        assert slips(word, word) == 0
-    assert slips("kitten", "sitting") == 3
-    assert slips("abcd", "badc") == 2

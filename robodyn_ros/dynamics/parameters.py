@@ -261,12 +261,12 @@ def _moved(pseudo: Array, pose: Pose) -> Array:
 
 
 def to_inertial(parameters: Array) -> Inertial:
-    """Return the body of ten parameters with a mass above zero."""
+    """Return the body of ten parameters; without mass its centre of mass is the origin."""
     pseudo = to_pseudo(parameters)
-    mass = pseudo[3, 3]
-    com = pseudo[:3, 3] / mass
+    mass = float(pseudo[3, 3])
+    com = pseudo[:3, 3] / (mass or 1.0)
     second = pseudo[:3, :3] - mass * np.outer(com, com)
-    return Inertial(float(mass), read_only(com), read_only(np.trace(second) * np.eye(3) - second))
+    return Inertial(mass, read_only(com), read_only(np.trace(second) * np.eye(3) - second))
 
 
 def least_eigenvalues(parameters: Array) -> Array:

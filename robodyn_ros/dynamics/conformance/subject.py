@@ -18,9 +18,9 @@ import numpy as np
 
 import robodyn_ros as rd
 from robodyn_ros.dynamics.base import RESULTS, Dynamics
-from robodyn_ros.dynamics.parameters import Parameters
+from robodyn_ros.dynamics.parameters import Parameters, to_inertial
 from robodyn_ros.plugins import load_whole
-from robodyn_ros.robot import Body, Robot
+from robodyn_ros.robot import Pose, Robot
 from robodyn_ros.robot.pose import Array
 
 STEP = 1e-3
@@ -79,52 +79,27 @@ class Definition:
         """Return mass, centre of mass (3,), inertia about it (3, 3), and the Jacobian there (6, n), linear rows above
         angular ones, of every body and the payload; all in the root link's frame.
         """
-        frames: list[
-            tuple[Array, Array, Array]
-        ] = []  # rotation, origin, and Jacobian of the point at the root's origin
-        found = []
+        placed: list[tuple[Pose, Array]] = []  # each with the Jacobian of its point at the root's origin
         for body in self.robot.bodies:
-            before = frames[body.parent] if body.parent >= 0 else (np.eye(3), np.zeros(3), np.zeros((6, self.robot.n)))
-            frames.append(_moved(body, q, *before))
-        masses = self.parameters.inertial.reshape(-1, 10)
-        for theta, frame in zip(masses, frames, strict=True):
-            com = theta[1:4] / theta[0] if theta[0] > 0.0 else theta[1:4]
-            xx, xy, yy, xz, yz, zz = theta[4:]
-            about_origin = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-            inertia = about_origin - theta[0] * (com @ com * np.eye(3) - np.outer(com, com))
-            found.append(_seen(float(theta[0]), com, inertia, *frame))
+            before, jacobian = placed[body.parent] if body.parent >= 0 else (Pose(), np.zeros((6, self.robot.n)))
+            joint = before @ body.placement
+            axis, still = joint.rotation @ body.joint.axis, np.zeros(3)
+            turning = np.concatenate([np.cross(joint.translation, axis), axis])
+            screw = np.concatenate([axis, still]) if body.joint.is_prismatic else turning
+            column = np.eye(self.robot.n)[body.coordinate]
+            pose = joint @ body.joint.motion(body.ratio * q[body.coordinate] + body.offset)
+            placed.append((pose, jacobian + body.ratio * np.outer(screw, column)))
+        inertials = [to_inertial(ten) for ten in self.parameters.inertial.reshape(-1, 10)]
+        carried = list(zip(inertials, placed, strict=True))
         if self.parameters.payload is not None:
             link = self.robot.link(self.parameters.payload.link)
-            held = self.parameters.payload.inertial().seen_from(link.pose)
-            found.append(_seen(held.mass, held.com, held.inertia, *frames[link.body]))
+            carried.append((self.parameters.payload.inertial().seen_from(link.pose), placed[link.body]))
+        found = []
+        for inertial, (pose, jacobian) in carried:
+            seen = inertial.seen_from(pose)
+            there = jacobian + np.concatenate([np.cross(jacobian[3:], seen.com, axis=0), np.zeros_like(jacobian[3:])])
+            found.append((seen.mass, seen.com, seen.inertia, there))
         return found
-
-
-def _moved(body: Body, q: Array, rotation: Array, origin: Array, jacobian: Array) -> tuple[Array, Array, Array]:
-    """Frame and Jacobian of a body, from those of the body before it."""
-    origin = origin + rotation @ body.placement.translation
-    rotation = rotation @ body.placement.rotation
-    axis = rotation @ body.joint.axis
-    position = body.ratio * q[body.coordinate] + body.offset
-    jacobian = jacobian.copy()
-    if body.joint.is_prismatic:
-        jacobian[:3, body.coordinate] += body.ratio * axis
-        return rotation, origin + position * axis, jacobian
-    jacobian[:, body.coordinate] += body.ratio * np.concatenate([np.cross(origin, axis), axis])
-    x, y, z = body.joint.axis
-    K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    # Rodrigues' formula (Lynch and Park, Modern Robotics, eq. 3.51).
-    turn = np.eye(3) + np.sin(position) * K + (1.0 - np.cos(position)) * K @ K
-    return rotation @ turn, origin, jacobian
-
-
-def _seen(
-    mass: float, com: Array, inertia: Array, rotation: Array, origin: Array, jacobian: Array
-) -> tuple[float, Array, Array, Array]:
-    at = origin + rotation @ com
-    there = jacobian.copy()
-    there[:3] += np.cross(jacobian[3:], at, axis=0)
-    return mass, at, rotation @ inertia @ rotation.T, there
 
 
 INPUTS = {
@@ -358,16 +333,3 @@ def serve_only(paths: Sequence[str]) -> None:
 def arm_like(name: str) -> str:
     """The arm of the kit of a name, or the first of the arms that the plugin serves."""
     return ARMS.get(name, next(iter(ARMS.values())))
-
-
-def planar(masses: tuple[float, float], lengths: tuple[float, float], centres: tuple[float, float]) -> str:
-    """Two point masses on bars in the xz plane, along +x at 0, a positive angle raising them; under them a lift."""
-    return _robot(
-        _link("base"),
-        _link("cart", 1.9),
-        _link("first", masses[0], f"{centres[0]} 0 0"),
-        _link("second", masses[1], f"{centres[1]} 0 0"),
-        _joint("lift", "prismatic", "base cart", "0 0 1"),
-        _joint("shoulder", "revolute", "cart first", "0 -1 0"),
-        _joint("elbow", "revolute", "first second", "0 -1 0", f"{lengths[0]} 0 0"),
-    )

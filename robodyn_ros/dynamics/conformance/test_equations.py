@@ -10,7 +10,7 @@ import pytest
 
 import robodyn_ros as rd
 from robodyn_ros.dynamics.base import Terms
-from robodyn_ros.dynamics.conformance.subject import ARMS, DIFFERENCES, INPUTS, Subject, planar, same, tool_arm, tree
+from robodyn_ros.dynamics.conformance.subject import ARMS, DIFFERENCES, INPUTS, Subject, same, tree
 from robodyn_ros.robot.pose import Array
 
 ROUND_TRIP = 1e-9
@@ -27,17 +27,6 @@ def test_mass_matrix_is_positive_definite(subject: Subject) -> None:
     """All eigenvalues are above zero: no motion is without energy."""
     least = np.linalg.eigvalsh(subject.dynamics.mass_matrix(subject.states(20)[0])).min()
     assert least > 0.0, f"mass_matrix: positive definite, but an eigenvalue is {least:g}"
-
-
-@pytest.mark.of_the_urdf
-def test_mass_rate_minus_twice_coriolis_is_skew(subject: Subject) -> None:
-    """Ṁ - 2C is skew-symmetric, Ṁ by differences along q̇."""
-    q, qd, _ = subject.states(20)
-    h = 1e-3
-    M = [subject.dynamics.mass_matrix(q + k * h * qd) for k in (-2, -1, 1, 2)]
-    rate = (M[0] - 8 * M[1] + 8 * M[2] - M[3]) / (12 * h)
-    skew = rate - 2 * subject.dynamics.coriolis_matrix(q, qd)
-    same(skew + skew.swapaxes(1, 2), np.zeros_like(skew), "coriolis_matrix: Ṁ - 2C skew-symmetric", DIFFERENCES)
 
 
 def test_terms_add_up_to_inverse_dynamics(subject: Subject) -> None:
@@ -73,21 +62,6 @@ def test_forward_dynamics_undo_inverse_dynamics(subject: Subject) -> None:
     same(found, given, "forward: undoes inverse", ROUND_TRIP * max(1.0, condition / 1e3))
     found = dynamics.inverse(q, qd, dynamics.forward(q, qd, given))
     same(found, given, "inverse: undoes forward", ROUND_TRIP * max(1.0, condition / 1e3))
-
-
-@pytest.mark.of_the_urdf
-def test_energy_grows_by_the_power_of_the_efforts(subject: Subject) -> None:
-    """d/dt (K + P) = q̇·τ along any motion: neither forces nor energies are lost."""
-    q, qd, qdd = subject.states(20)
-
-    def total(t: float) -> Array:
-        energy = subject.dynamics.energy(q + t * qd + t**2 / 2 * qdd, qd + t * qdd)
-        return energy.kinetic + energy.potential
-
-    h = 1e-3
-    rate = (total(-2 * h) - 8 * total(-h) + 8 * total(h) - total(2 * h)) / (12 * h)
-    power = np.sum(qd * subject.dynamics.inverse(q, qd, qdd), axis=1)
-    same(power, rate, "energy: its rate is the power q̇·τ", DIFFERENCES)
 
 
 @pytest.mark.of_the_urdf
@@ -141,42 +115,6 @@ def test_numbers_are_in_the_order_of_robot_joints(name: str) -> None:
         same(found[order], expected, f"{method}: the effort of a joint is found by its place in robot.joints")
     found = backwards.dynamics.mass_matrix(given[0])[np.ix_(order, order)]
     same(found, forwards.dynamics.mass_matrix(q), "mass_matrix: rows and columns are in the order of robot.joints")
-
-
-@pytest.mark.of_the_urdf
-@pytest.mark.of_the_kit
-def test_units_are_si(name: str) -> None:
-    """[N] and [m] on a prismatic joint, [N·m] and [rad] on a revolute one: a planar arm on a lift, by its textbook.
-
-    Siciliano et al., Robotics: Modelling, Planning and Control, section 7.3.2, with the masses of points.
-    """
-    (m1, m2), (l1, l2), g = (1.7, 0.9), (0.6, 0.45), 9.81
-    arm = Subject(name, planar((m1, m2), (l1, l2), (l1, l2)), gravity=(0, 0, -g))
-    q, qd = np.array([0.3, 0.5, -0.8]), np.array([0.7, -1.1, 1.9])
-    (c1, c12), (s1, s12) = (np.cos([q[1], q[1] + q[2]]), np.sin([q[1], q[1] + q[2]]))
-    outer = m2 * l2 * g * c12
-    expected = [(1.9 + m1 + m2) * g, (m1 + m2) * l1 * g * c1 + outer, outer]
-    same(arm.dynamics.gravity(q), expected, "gravity: Σ m g in [N] on the lift, Σ m g l cos in [N·m] on the arm")
-    diagonal = [1.9 + m1 + m2, m1 * l1**2 + m2 * (l1**2 + l2**2 + 2 * l1 * l2 * np.cos(q[2])), m2 * l2**2]
-    same(np.diag(arm.dynamics.mass_matrix(q)), diagonal, "mass_matrix: Σ m in [kg], Σ m l² in [kg m²]")
-    velocity = np.array([-l1 * s1 * qd[1], qd[0] + l1 * c1 * qd[1]])
-    tip = velocity + l2 * (qd[1] + qd[2]) * np.array([-s12, c12])
-    kinetic = (1.9 * qd[0] ** 2 + m1 * velocity @ velocity + m2 * tip @ tip) / 2
-    heights = np.array([q[0], q[0] + l1 * s1, q[0] + l1 * s1 + l2 * s12])
-    potential = g * np.array([1.9, m1, m2]) @ heights
-    same(tuple(arm.dynamics.energy(q, qd)), (kinetic, potential), "energy: ½ m v² and m g h in [J], h from the root")
-
-
-@pytest.mark.of_the_urdf
-@pytest.mark.of_the_kit
-def test_fixed_links_belong_to_the_body_that_they_are_fixed_to(name: str) -> None:
-    """A tool fixed to the flange has weight; a pedestal fixed to the ground has none that a joint could feel."""
-    with_tool, without = Subject(name, tool_arm(held=True)), Subject(name, tool_arm(held=False))
-    q, qd, qdd = with_tool.state()
-    for arm in (with_tool, without):
-        same(arm.dynamics.inverse(q, qd, qdd), arm.definition.inverse(q, qd, qdd), "fixed links", DIFFERENCES)
-    difference = np.abs(with_tool.dynamics.gravity(q) - without.dynamics.gravity(q)).max()
-    assert difference > 0.1, "a heavy tool that is fixed to the last link must be felt by the joints"
 
 
 @pytest.mark.of_the_urdf

@@ -17,10 +17,11 @@ from robodyn_ros.document.text import unicode, width
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.symbolic.algebra import Polynomial, is_exact
 from robodyn_ros.dynamics.symbolic.closed_form import ClosedForm, Polynomials
-from robodyn_ros.dynamics.symbolic.general_steps import principles, roll_pitch_yaw
+from robodyn_ros.dynamics.symbolic.general_steps import principles
 from robodyn_ros.dynamics.symbolic.symbols import labels
 from robodyn_ros.dynamics.symbolic.typeset import DIGITS, number
 from robodyn_ros.dynamics.symbolic.writer import JOINTS, TERMS, Legend, Writer, choose, joints, terms
+from robodyn_ros.robot import Pose
 
 WIDEST = 62
 """Letters and signs in a row of a matrix; a wider matrix is written element by element."""
@@ -87,7 +88,7 @@ class _Steps:
         base = form.tree.base
         self._where = "in the root link's axes"
         if not (form.algebra.numeric or is_exact(base)):
-            angles = ", ".join(f"${number(float(x) + 0.0)}$" for x in roll_pitch_yaw(base))
+            angles = ", ".join(f"${number(float(x) + 0.0)}$" for x in Pose(base).rpy)
             self._where = f"in axes that are turned by roll, pitch and yaw ({angles}) against the root link's"
             base = np.eye(3)
         self._base = np.array([[form.algebra.constant(float(x)) for x in row] for row in base], dtype=object)

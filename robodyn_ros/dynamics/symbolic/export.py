@@ -14,7 +14,7 @@ import numpy as np
 
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
-from robodyn_ros.dynamics.symbolic.graph import Routine, routines
+from robodyn_ros.dynamics.symbolic.graph import ARITHMETIC, Routine, routines
 from robodyn_ros.dynamics.symbolic.listing import Syntax, facts, identifier, listing
 from robodyn_ros.errors import ConfigurationError, InputError, need
 
@@ -149,7 +149,7 @@ def python_files(dynamics: CompiledDynamics, routines: list[Routine], stem: str 
     """A Python module with a function for each quantity, which needs nothing but ``math``; see :func:`export`."""
     stem = stem or identifier(dynamics.robot.name)
     used = {name for routine in routines for name in routine.graph.operations()}
-    imported = sorted(used - {"add", "sub", "mul", "div", "neg", "sign"})
+    imported = sorted(used - {*ARITHMETIC, "sign"})
     notes = [
         *facts(dynamics),
         "",

@@ -9,12 +9,11 @@ compiled dynamics.
 
 from __future__ import annotations
 
-import warnings
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.spatial.transform import Rotation
 
 from robodyn_ros.document.blocks import (
     Block,
@@ -35,7 +34,7 @@ from robodyn_ros.dynamics.symbolic.writer import AXES, joints
 from robodyn_ros.engine.states import as_states, refuse_non_finite
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.kinematics.tree import Tree, TreeNode, build_tree
-from robodyn_ros.robot import Body
+from robodyn_ros.robot import Body, Pose
 from robodyn_ros.robot.pose import Array
 
 DIGITS = 4
@@ -66,10 +65,10 @@ def general_sections(dynamics: CompiledDynamics) -> list[Section]:
 def _frames(tree: Tree) -> tuple[Block, ...]:
     """Return a table of the place of each frame in the one before."""
     names = labels(tree)
-    rows = [("base", "root", _vector(np.zeros(3)), _vector(roll_pitch_yaw(tree.base)), "stands still")]
+    rows = [("base", "root", _vector(np.zeros(3)), _vector(Pose(tree.base).rpy), "stands still")]
     for label, node in zip(names, tree.nodes, strict=True):
         before = names[node.parent] if node.parent >= 0 else "base"
-        rows.append((label, before, _vector(node.offset), _vector(roll_pitch_yaw(node.rotation)), _motion(node)))
+        rows.append((label, before, _vector(node.offset), _vector(Pose(node.rotation).rpy), _motion(node)))
     return (
         TextBlock(
             "In the frame $b$ before it, frame $i$ stands at $d_i$, turned by the constant $F_i$ (roll, pitch and yaw,"
@@ -123,7 +122,7 @@ def _number(value: float) -> str:
     return f"${number(value, DIGITS)}$" if abs(value) > ROUNDING else "0"
 
 
-def _vector(values: Array) -> str:
+def _vector(values: Iterable[float]) -> str:
     return ", ".join(_number(float(value)) for value in values)
 
 
@@ -317,11 +316,3 @@ def principles(where: str, *, rotors: bool, friction: bool) -> dict[str, Princip
             formulas(equation(r"\tau", r"M \ddot{q}", r"C \dot{q}", "G", *["F"] * friction)),
         ),
     }
-
-
-def roll_pitch_yaw(rotation: Array) -> Array:
-    """Return a rotation as in a URDF: turns about the fixed x, y and z axis, in this order, (3,) in [rad]."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a pitch of a quarter turn has many rolls and yaws, and any will do
-        angles: Array = Rotation.from_matrix(rotation).as_euler("xyz")
-    return angles

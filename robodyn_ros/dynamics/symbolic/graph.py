@@ -1,18 +1,12 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Expressions as a graph in which nothing is computed twice and every parameter is a number.
-
-CasADi simplifies what it can while it knows only symbols. With numbers there is more to save: terms with a common
-factor are gathered, a quarter turn in an angle exchanges sine and cosine, and signs move outwards to the sums, where
-they cost nothing.
-"""
+"""Expressions as a graph of operations that every language has, with a number for every parameter."""
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,22 +16,20 @@ from robodyn_ros.engine.casadi import ca
 from robodyn_ros.engine.listing import Operation, read
 from robodyn_ros.errors import InputError, RobodynError
 
-FUNCTIONS = {name: name for name in ("tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "sqrt", "exp", "log")}
-FUNCTIONS |= {"fabs": "fabs", "sign": "sign", "atan2": "atan2", "pow": "pow", "constpow": "pow"}
-"""Operation → function that every language has; ``sign`` is -1, 0 or 1."""
+ARITHMETIC = ("const", "input", "add", "sub", "mul", "div", "inv", "neg")
 
-QUARTER = math.pi / 2
-
-SLACK = 1e-15
-"""An angle this close to a number of quarter turns is meant to be that [rad]."""
+FUNCTIONS = ("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "sqrt", "exp", "log")
+FUNCTIONS += ("fabs", "sign", "atan2", "pow")
+"""Functions that every language has; ``sign`` is -1, 0 or 1."""
 
 
 class Graph:
-    """The nodes of some results.
+    """The nodes of some results; none is computed twice.
 
     Attributes:
         nodes: operands before the operations on them.
         outputs: for each result the indices of its elements, row by row.
+        uses: node → how often the outputs and the other nodes use it.
     """
 
     def __init__(self, inputs: Sequence[ca.SX], results: Sequence[ca.SX]) -> None:
@@ -49,153 +41,30 @@ class Graph:
         Raises:
             RobodynError: an operation that not every language has.
         """
-        self.nodes: list[Operation] = []
-        self._index: dict[Operation, int] = {}
-        self.outputs = [[-1] * result.numel() for result in results]
         flat = ca.cse([ca.densify(ca.vec(result.T)) for result in results])
-        self._read(ca.Function("graph", list(inputs), flat))
-
-    def uses(self) -> Counter[int]:
-        """Node → how often the outputs, and the nodes that they need, use it."""
-        uses = [0] * len(self.nodes)
-        for i in (i for indices in self.outputs for i in indices):
-            uses[i] += 1
-        for i in reversed(range(len(self.nodes))):
-            if uses[i]:
-                for operand in self.nodes[i].operands:
-                    uses[operand] += 1
-        return Counter({i: times for i, times in enumerate(uses) if times})
+        nodes, outputs = read(ca.Function("graph", list(inputs), flat))
+        self.nodes = [_common(node) for node in nodes]
+        self.outputs = [[-1] * result.numel() for result in results]
+        for k, element, i in outputs:
+            self.outputs[k][element] = i
+        self.uses = Counter(i for node in self.nodes for i in node.operands) + Counter(i for _, _, i in outputs)
 
     def operations(self) -> Counter[str]:
-        """Count of each operation. A sign before a number is part of the number."""
-        done = Counter(self.nodes[i].name for i in self.uses() if not self._is_number(i))
+        """Count of each operation."""
+        done = Counter("div" if node.name == "inv" else node.name for node in self.nodes)
         del done["const"], done["input"]
         return done
 
-    def _is_number(self, a: int) -> bool:
-        sign, a = self._sign(a)
-        return sign < 0 and (self.nodes[a].name == "const" or self._factor(a)[0] != 1.0)
 
-    def _read(self, function: ca.Function) -> None:
-        nodes, outputs = read(function)
-        taken: list[int] = []
-        for node in nodes:
-            taken.append(self._taken(node, [taken[i] for i in node.operands]))
-        for k, element, i in outputs:
-            self.outputs[k][element] = taken[i]
-
-    def _taken(self, node: Operation, x: list[int]) -> int:
-        """The index of a node of CasADi's, with operands x."""
-        rules: dict[str, Callable[..., int]] = {
-            "input": lambda: self._node(node),
-            "const": lambda: self._const(node.value),
-            "add": self._add,
-            "sub": lambda a, b: self._add(a, self._signed(-1, b)),
-            "mul": self._multiply,
-            "div": self._divide,
-            "neg": lambda a: self._signed(-1, a),
-            "sq": lambda a: self._multiply(a, a),
-            "twice": lambda a: self._multiply(self._const(2.0), a),
-            "inv": lambda a: self._divide(self._const(1.0), a),
-            "sin": lambda a: self._sine(a, 0),
-            "cos": lambda a: self._sine(a, 1),
-        }
-        if node.name in rules:
-            return rules[node.name](*x)
-        if node.name not in FUNCTIONS:
-            raise RobodynError(f"the operation {node.name} has no counterpart in the languages of the export")
-        return self._node(Operation(FUNCTIONS[node.name], tuple(x)))
-
-    def _node(self, node: Operation) -> int:
-        if node not in self._index:
-            self._index[node] = len(self.nodes)
-            self.nodes.append(node)
-        return self._index[node]
-
-    def _const(self, value: float) -> int:
-        return self._signed(-1 if value < 0.0 else 1, self._node(Operation("const", value=abs(value))))
-
-    def _value(self, a: int) -> float | None:
-        return self.nodes[a].value if self.nodes[a].name == "const" else None
-
-    def _sign(self, a: int) -> tuple[int, int]:
-        """A node as sign times node."""
-        return (-1, self.nodes[a].operands[0]) if self.nodes[a].name == "neg" else (1, a)
-
-    def _signed(self, sign: int, a: int) -> int:
-        own, a = self._sign(a)
-        return a if sign == own or self._value(a) == 0.0 else self._node(Operation("neg", (a,)))
-
-    def _factor(self, a: int) -> tuple[float, int]:
-        """A node without sign as positive number times node."""
-        node = self.nodes[a]
-        value = self._value(node.operands[0]) if node.name == "mul" else None
-        return (1.0, a) if value is None else (value, node.operands[1])
-
-    def _scaled(self, k: float, a: int) -> int:
-        """Number times node without sign."""
-        inner, a = self._factor(a)
-        k, sign, value = abs(k) * inner, -1 if k < 0.0 else 1, self._value(a)
-        if value is not None or k == 0.0:
-            return self._const(sign * k * (value or 0.0))
-        return self._signed(
-            sign, a if k == 1.0 else self._node(Operation("mul", (self._node(Operation("const", value=k)), a)))
-        )
-
-    def _multiply(self, a: int, b: int) -> int:
-        (s, a), (t, b) = self._sign(a), self._sign(b)
-        for x, y in ((a, b), (b, a)):
-            if (value := self._value(x)) is not None:
-                return self._scaled(s * t * value, y)
-        (k, x), (m, y) = self._factor(a), self._factor(b)
-        if k != 1.0 and m != 1.0:
-            return self._multiply(self._const(s * t * k * m), self._multiply(x, y))
-        return self._signed(s * t, self._node(Operation("mul", (min(a, b), max(a, b)))))
-
-    def _divide(self, a: int, b: int) -> int:
-        (s, a), (t, b) = self._sign(a), self._sign(b)
-        if self._value(a) == 0.0:
-            return a
-        if value := self._value(b):
-            return self._scaled(s * t / value, a)
-        # One division serves all that is divided by the same: it costs as much as a dozen multiplications.
-        inverse = self._signed(s * t, self._node(Operation("div", (self._const(1.0), b))))
-        return self._multiply(a, inverse)
-
-    def _add(self, a: int, b: int) -> int:
-        (s, a), (t, b) = self._sign(a), self._sign(b)
-        (k, x), (m, y) = self._factor(a), self._factor(b)
-        values = self._value(a), self._value(b)
-        if values[0] is not None and values[1] is not None:
-            return self._const(s * values[0] + t * values[1])
-        if 0.0 in values:
-            return self._signed(t, b) if values[0] == 0.0 else self._signed(s, a)
-        if x == y:
-            return self._scaled(s * k + t * m, x)
-        if s == t:
-            return self._signed(s, self._node(Operation("add", (min(a, b), max(a, b)))))
-        return self._signed(s if a < b else t, self._node(Operation("sub", (min(a, b), max(a, b)))))
-
-    def _sine(self, a: int, quarters: int) -> int:
-        """Sine of an angle and a number of quarter turns."""
-        shift, rest = self._shift(a)
-        more = round(shift / QUARTER)
-        if abs(shift - more * QUARTER) > SLACK:
-            more, rest = 0, a
-        sign, angle = self._sign(rest)
-        phase = (quarters + more) % 4
-        return self._signed((sign, 1, -sign, -1)[phase], self._node(Operation("cos" if phase % 2 else "sin", (angle,))))
-
-    def _shift(self, a: int) -> tuple[float, int]:
-        """A node as number plus node."""
-        sign, a = self._sign(a)
-        node = self.nodes[a]
-        if node.name in {"add", "sub"}:
-            signs = sign, -sign if node.name == "sub" else sign
-            for i, j in ((0, 1), (1, 0)):
-                if (value := self._value(node.operands[i])) is not None:
-                    return signs[i] * value, self._signed(signs[j], node.operands[j])
-        return 0.0, self._signed(sign, a)
+def _common(node: Operation) -> Operation:
+    """A node of CasADi's by an operation that every language has."""
+    if node.name in {"sq", "twice"}:
+        return Operation("mul" if node.name == "sq" else "add", node.operands * 2)
+    if node.name == "constpow":
+        return node._replace(name="pow")
+    if node.name not in (*ARITHMETIC, *FUNCTIONS):
+        raise RobodynError(f"the operation {node.name} has no counterpart in the languages of the export")
+    return node
 
 
 DUST = 1e-16
@@ -246,7 +115,7 @@ class Routine:
     @property
     def unused(self) -> tuple[str, ...]:
         """Inputs that no result depends on."""
-        used = {self.graph.nodes[i].place[0] for i in self.graph.uses() if self.graph.nodes[i].name == "input"}
+        used = {node.place[0] for node in self.graph.nodes if node.name == "input"}
         return tuple(name for k, name in enumerate(self.inputs) if k not in used)
 
     @property

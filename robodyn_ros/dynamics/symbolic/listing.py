@@ -87,20 +87,18 @@ def listing(routine: Routine, syntax: Syntax) -> SourceListing:
 class _StatementWriter:
     def __init__(self, routine: Routine, syntax: Syntax) -> None:
         self._inputs, self._graph, self._syntax = routine.inputs, routine.graph, syntax
-        self._uses = self._graph.uses()
         self._texts: dict[int, SourceText] = {}
         self._statements: list[tuple[str, str]] = []
         self._unnamed = 0
 
     def write(self) -> SourceListing:
         graph: Graph = self._graph
-        for index in sorted(self._uses):
-            node = graph.nodes[index]
+        for index, node in enumerate(graph.nodes):
             self._texts[index] = self._compose(index)
             while len(self._texts[index].text) > WIDTH and self._split(node):
                 self._texts[index] = self._compose(index)
-            wave = node.name in {"sin", "cos"}
-            if wave or (self._texts[index].binding < ATOM and self._uses[index] > 1):
+            is_shared = graph.uses[index] > 1 and self._texts[index].binding < ATOM and node.name != "const"
+            if is_shared or node.name in {"sin", "cos"}:
                 self._name(index)
         return SourceListing(self._statements, [[self._texts[i].text for i in indices] for indices in graph.outputs])
 
@@ -126,12 +124,12 @@ class _StatementWriter:
     def _compose(self, index: int) -> SourceText:
         node = self._graph.nodes[index]
         if node.name == "const":
-            return SourceText(self._syntax.number(node.value))
+            return SourceText(self._syntax.number(node.value), SUM if node.value < 0.0 else ATOM)
         if node.name == "input":
             return SourceText(f"{self._inputs[node.place[0]]}[{node.place[1]}]")
         operands = [self._texts[i] for i in node.operands]
         if node.name == "neg":
-            return self._negative(node.operands[0], operands[0])
+            return SourceText(f"-{_above(SUM, operands[0])}", ATOM if operands[0].text.isidentifier() else SUM)
         if node.name in {"add", "sub"}:
             if node.name == "add" and operands[1].binding == SUM:
                 operands.reverse()
@@ -143,6 +141,8 @@ class _StatementWriter:
             return SourceText(" * ".join(_above(SUM, self._texts[i]) for i in factors), PRODUCT)
         if node.name == "div":
             return SourceText(f"{_above(SUM, operands[0])} / {_above(PRODUCT, operands[1])}", PRODUCT)
+        if node.name == "inv":
+            return SourceText(f"{self._syntax.number(1.0)} / {_above(PRODUCT, operands[0])}", PRODUCT)
         return SourceText(f"{self._syntax.call(node.name)}({', '.join(operand.text for operand in operands)})")
 
     def _factors(self, index: int) -> list[int]:
@@ -152,13 +152,6 @@ class _StatementWriter:
             inside = self._graph.nodes[i].name == "mul" and self._texts[i].binding == PRODUCT
             factors += self._factors(i) if inside else [i]
         return factors
-
-    def _negative(self, index: int, text: SourceText) -> SourceText:
-        node = self._graph.nodes[index]
-        if node.name == "sub" and text.binding == SUM:
-            left, right = (self._texts[i] for i in node.operands)
-            return SourceText(f"{right.text} - {_above(SUM, left)}", SUM)
-        return SourceText(f"-{_above(SUM, text)}", ATOM if text.text.isidentifier() else SUM)
 
 
 def _above(binding: int, operand: SourceText) -> str:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from robodyn_ros.dynamics.compiled import CompiledDynamics
+from robodyn_ros.dynamics.parameters import to_inertial
 from robodyn_ros.dynamics.symbolic.algebra import Direction, is_exact
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.tree import Tree, TreeNode
@@ -135,12 +136,8 @@ def inertials(dynamics: CompiledDynamics, tree: Tree) -> list[Inertial]:
 
 
 def _inertial(node: TreeNode, theta: Array) -> Inertial:
-    mass, moment, (xx, xy, yy, xz, yz, zz) = float(theta[0]), theta[1:4], theta[4:]
-    if mass == 0.0 and moment.any():
+    if theta[0] == 0.0 and theta[1:4].any():
         raise InputError("inertial", f"{node.body.name} has a first moment and no mass: no centre of mass to write of")
-    com = moment / mass if mass else moment
-    about_origin = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    inertia = about_origin - mass * (com @ com * np.eye(3) - np.outer(com, com))
-    scale = max(np.abs(about_origin).max(), 1e-300)
-    inertia = np.where(np.abs(inertia) < ROUNDING * scale, 0.0, inertia)
-    return Inertial(mass, read_only(com), read_only(inertia)).seen_from(node.frame.inverse())
+    found, scale = to_inertial(theta), max(np.abs(theta[4:]).max(), 1e-300)
+    inertia = np.where(np.abs(found.inertia) < ROUNDING * scale, 0.0, found.inertia)
+    return Inertial(found.mass, found.com, read_only(inertia)).seen_from(node.frame.inverse())
