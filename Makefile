@@ -16,13 +16,10 @@
 # make bench-start   a first start, from an empty cache to a loop that is ready, PRR to humanoid (BENCH as there)
 # make bench-ros     from joint_states to command, beside a node that only echoes (BENCH as there)
 # make bench-sim    rollouts beside SciPy, and the plants step by step (BENCH as there)
-# make bench-planning   the planner beside Drake and Crocoddyl where they are installed (BENCH as there)
+# make bench-planning   the methods of the planner on the same problems; random goals (BENCH="--goals 200")
 # make bench-tool    the laws of the tool: a circle, singular poses, a wall, a stream with losses (BENCH as there)
-# make bench-tool-topics    random targets for the tool over topics, in real time (BENCH=--help)
-# make bench-tool-streams   streams for the tool: random targets, edges of the workspace, circles at 10 to 100 Hz (BENCH as there)
-# make bench-mpc     the law mpc in closed loop, and iLQR beside Crocoddyl where that is installed (BENCH as there)
 # make bench-adaptive   an unknown payload under computed torque and the laws that learn it (BENCH as there)
-# make bench-identification   what identification finds of known arms, how sure it is, how long it takes (BENCH as there)
+# make bench-identification   what identification leaves unexplained of arms that Pinocchio has moved (BENCH as there)
 # make bench-sweep   10,000 rollouts of a study, one worker and two, and the price of the engine
 # make faults-node   a dozen of these faults in the running controller, over DDS
 # make faults        motion that no check may stop, and faults that no reaction may worsen, on eight arms (BENCH="--seed 7", or as there)
@@ -30,13 +27,11 @@
 # make fuzz          spoilt URDFs and arrays, new ones each time (make fuzz FUZZ=200000)
 # make fuzz-nodes    the running controller under a storm of messages, parameters, switches and life cycles; an hour
 # make soak-loop     the exported loop with sanitizers, and the compiled step beside Python: 1,000 histories
-# make soak-life-cycles   1,000 life cycles of the controller: objects, threads, files, memory, beside a bare node
+# make soak-life-cycles   1,000 life cycles of the controller: objects, threads, files, memory
 # make soak-controller   the controller at 500 Hz for ten minutes: periods, beside a thread that only sleeps; latency, memory
 # make soak-hold     a pose held for 60 s by the real nodes, with wrong masses and noise
-# make soak-identify   unknown arms, recorded over ROS topics, identified, and controlled better (SEEDS="1 2 3")
-# make soak-sim      the simulator at 1 kHz in real time, then 30 minutes at 10 times real time (3 minutes)
 # make soak-adaptive    the adaptive law for 30 simulated minutes (two minutes)
-# make soak-sweep    a sweep's memory from 1,000 to 100,000 cases, and a Dask cluster whose parts die, on two hosts (root)
+# make soak-sweep    a sweep's memory from 1,000 to 100,000 cases, and a Dask cluster whose parts die
 # make house         how large the house is, room by room, and the files that a position goes through (BENCH="COMMIT" to compare)
 # make clean         removes the environments
 #
@@ -65,7 +60,7 @@ PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
 INSTALL = $(PIP) install --quiet --use-pep517 $(addprefix -c ,$(CONSTRAINTS))
 BUILD := setup.py package.xml $(wildcard .ci/constraints*.txt)
 
-.PHONY: demo test test-thorough test-arm64 test-realtime lint bench bench-planning bench-adaptive bench-goals bench-identification bench-kinematics bench-loop bench-start bench-ros bench-sim bench-mpc bench-sweep bench-tool bench-tool-streams bench-tool-topics bench-truth faults faults-node fuzz fuzz-nodes mutants soak-adaptive soak-controller soak-hold soak-identify soak-life-cycles soak-loop soak-sim soak-sweep clean docs first-hour house picture
+.PHONY: demo test test-thorough test-arm64 test-realtime lint bench bench-planning bench-adaptive bench-identification bench-kinematics bench-loop bench-start bench-ros bench-sim bench-sweep bench-tool faults faults-node fuzz fuzz-nodes mutants soak-adaptive soak-controller soak-hold soak-life-cycles soak-loop soak-sweep clean docs first-hour house picture
 
 demo: $(VENV)/demo-installed $(if $(VIEW),$(VENV)/viewer-installed)
 	@$(VENV)/bin/robodyn demo $(if $(VIEW),--view) $(DEMO)
@@ -142,26 +137,11 @@ bench-planning: $(VENV)/test-installed
 bench-tool: $(VENV)/test-installed
 	@$(VENV)/bin/python benchmarks/tool.py $(BENCH)
 
-bench-tool-streams: $(VENV)/test-installed
-	@$(VENV)/bin/python benchmarks/tool_streams.py $(BENCH)
-
-bench-tool-topics: $(VENV)/test-installed
-	@$(VENV)/bin/python benchmarks/tool_topics.py $(BENCH)
-
-bench-mpc: $(VENV)/test-installed
-	@$(VENV)/bin/python benchmarks/mpc.py $(BENCH)
-
 bench-adaptive: $(VENV)/test-installed
 	@$(VENV)/bin/python benchmarks/adaptive.py $(BENCH)
 
 bench-identification: $(VENV)/test-installed
 	@$(VENV)/bin/python benchmarks/identification.py $(BENCH)
-
-bench-truth: $(VENV)/test-installed
-	@$(VENV)/bin/python benchmarks/identification_truth.py $(BENCH)
-
-bench-goals: $(VENV)/test-installed
-	@$(VENV)/bin/python benchmarks/planning_goals.py $(BENCH)
 
 soak-adaptive: $(VENV)/test-installed
 	@$(VENV)/bin/python benchmarks/adaptive.py --soak 30 $(BENCH)
@@ -170,7 +150,7 @@ bench-sweep: $(VENV)/test-installed
 	@$(VENV)/bin/python benchmarks/sweep.py $(BENCH)
 
 soak-sweep: $(VENV)/test-installed
-	@$(VENV)/bin/python benchmarks/sweep.py --memory
+	@$(VENV)/bin/python benchmarks/sweep.py --memory 1000 10000 100000
 	@$(VENV)/bin/python benchmarks/sweep.py --cluster 600
 
 faults: $(VENV)/test-installed
@@ -193,15 +173,7 @@ soak-loop: $(VENV)/test-installed
 	ROBODYN_HISTORIES=1000 $(VENV)/bin/python -m pytest --workers 2 --share test -m thorough test/test_control_export.py test/test_control_step.py
 
 soak-life-cycles: $(VENV)/test-installed
-	@$(VENV)/bin/python benchmarks/life_cycles.py $(BENCH)
-
-SEEDS ?= 1 2 3
-soak-identify: $(VENV)/test-installed
-	@$(VENV)/bin/python benchmarks/identification_end_to_end.py --seeds $(SEEDS) $(BENCH)
-
-soak-sim: $(VENV)/demo-installed
-	$(VENV)/bin/python benchmarks/simulator.py
-	$(VENV)/bin/python benchmarks/simulator.py --factor 10 --rate 500 --minutes 30
+	ROBODYN_LIFE_CYCLES=1000 $(VENV)/bin/python -m pytest -s --timeout 7200 test/test_nodes_life_cycles.py -k leave_nothing
 
 clean:
 	rm -rf .venv .venv-* build *.egg-info

@@ -9,15 +9,12 @@
 
 The PRR arm swings with 2 kg at its tool that no law knows of, at 500 Hz: once with ideal hardware, once with friction
 that no law knows of either, encoders with noise and resolution, and commands and states that take time. All laws have
-the same gains. Errors are the plant's own, not the sensors'; an effort is rough by what changes from one command to the
-next.
+the same gains. Errors are the plant's own, not the sensors'.
 """
 
 from __future__ import annotations
 
-import statistics
-import time
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from common import PRR, options, report
@@ -25,12 +22,13 @@ from numpy.typing import NDArray
 
 import robodyn_ros as rd
 from robodyn_ros.cli.simulate import make_loop, make_simulated
-from robodyn_ros.control import ControlLoop, Reference
+from robodyn_ros.control import Reference
 
 Array = NDArray[np.float64]
 
 LAWS = ("computed_torque", "disturbance_observer", "adaptive")
 RATE, RMS = 500.0, "RMS error [mm, mrad]"
+MINUTE = round(60.0 * RATE)
 SETTLED = 10.0
 """From when on the laws are compared [s]."""
 
@@ -55,18 +53,6 @@ ROUGH: dict[str, Any] = {
 HARDWARE = {"ideal": LOADED, "rough": LOADED | ROUGH}
 
 
-class Run(NamedTuple):
-    """What a law made of it, at N times."""
-
-    t: Array  # (N,) [s]
-    error: Array  # reference minus position of the plant (N, n) [rad] or [m]
-    effort: Array  # as commanded (N, n) [N·m] or [N]
-    limited: float  # share of the commands that a limit cut [-]
-    microseconds: float  # that an update of the loop takes, median
-    estimates: list[tuple[float, dict[str, float]]]  # at whole minutes
-    faults: int
-
-
 def wanted(t: float) -> Reference:
     """Where the arm is to be."""
     w = 2.0 * np.pi * FREQUENCY
@@ -75,99 +61,72 @@ def wanted(t: float) -> Reference:
     return Reference(CENTRE + s, w * c, -(w**2) * s, np.zeros(ROBOT.n))
 
 
-def swing(law: str, hardware: str, duration: float) -> Run:
-    """Have the arm swing."""
+def swing(law: str, hardware: str, duration: float) -> tuple[Array, Array, list[dict[str, float]], int]:
+    """Have the arm swing: at N times its errors (N, n) [rad] or [m] and efforts, minutely estimates, and faults."""
     start = {f"initial_position.{name}": float(value) for name, value in zip(ROBOT.joint_names, CENTRE, strict=True)}
     plant, _ = make_simulated(HARDWARE[hardware] | start, ROBOT)
     gains = {f"gains.{name}.natural_frequency": 12.0 for name in ROBOT.joint_names}
     loop, _ = make_loop({"controller": law, **gains}, ROBOT)
-    period = plant.period
-    count = round(duration * RATE)
-    t, error, effort = np.empty(count), np.empty((count, ROBOT.n)), np.full((count, ROBOT.n), np.nan)
-    limited, faults, seconds, estimates = 0, 0, [], []
+    count, faults, estimates = round(duration * RATE), 0, []
+    error, effort = np.empty((count, ROBOT.n)), np.zeros((count, ROBOT.n))
     for index in range(count):
         for reading in plant.readings():
             stamp = reading.step * plant.plant.settings.step
-            begun = time.perf_counter()
-            command = answered(loop, stamp, plant.time, reading.q, reading.qd)
-            seconds.append(time.perf_counter() - begun)
+            if loop.mode != "waiting":
+                loop.track(wanted(stamp), stamp)
+            command = loop.update(stamp, plant.time, reading.q, reading.qd)
             if command is None or command.fault is not None:
                 faults += 1
                 continue
             plant.command(command.effort)
             effort[index] = command.effort
-            limited += bool(command.saturated.any() or command.rate_limited.any())
-        t[index], error[index] = plant.time, wanted(plant.time).q - plant.plant.q
-        if index % round(60.0 * RATE) == 0:
-            estimates.append((plant.time, loop.controller.estimates()))
-        plant.advance(period)
-    estimates.append((plant.time, loop.controller.estimates()))
-    return Run(t, error, effort, limited / count, 1e6 * statistics.median(seconds), estimates, faults)
+        error[index] = wanted(plant.time).q - plant.plant.q
+        plant.advance(plant.period)
+        if (index + 1) % MINUTE == 0:
+            estimates.append(loop.controller.estimates())
+    return error, effort, estimates, faults
 
 
-def answered(loop: ControlLoop, stamp: float, now: float, q: Array, qd: Array | None) -> Any:
-    """The command for a state, with the reference of its time."""
-    if loop.mode != "waiting":
-        loop.track(wanted(stamp), stamp)
-    return loop.update(stamp, now, q, qd)
+def rms_of(error: Array) -> dict[str, float]:
+    """Joint → root mean square of its error."""
+    return dict(zip(ROBOT.joint_names, (1e3 * np.sqrt(np.mean(error**2, axis=0))).tolist(), strict=True))
 
 
-def figures(run: Run) -> dict[str, dict[str, float]]:
-    """Joint → what a run shows from ``SETTLED`` on."""
-    late = run.t >= SETTLED
-    effort = run.effort[late]
-    effort = effort[np.isfinite(effort).all(axis=1)]
-    # What is left of a smooth effort after two differences is what changes from one command to the next.
-    rough = np.diff(effort, 2, axis=0).std(axis=0) / np.sqrt(6.0)
-    rms, greatest = 1e3 * np.sqrt(np.mean(run.error[late] ** 2, axis=0)), 1e3 * np.abs(run.error[late]).max(axis=0)
-    share = np.abs(effort).max(axis=0) / ROBOT.effort_limit
-    return {
-        joint.name: {
-            RMS: float(rms[k]),
-            "greatest error [mm, mrad]": float(greatest[k]),
-            "rough by [N, N·m]": float(rough[k]),
-            "effort [limits]": float(share[k]),
-            "limited": run.limited,
-            "loop [µs]": run.microseconds,
-            "faults": run.faults,
-        }
-        for k, joint in enumerate(ROBOT.joints)
-    }
-
-
-def compare(duration: float) -> dict[str, list[dict[str, Any]]]:
+def compare() -> dict[str, list[dict[str, Any]]]:
     """A table for each hardware: the laws and joints, and how many times better than computed torque a law is."""
     found: dict[str, list[dict[str, Any]]] = {}
     for hardware in HARDWARE:
-        runs = {law: figures(swing(law, hardware, duration)) for law in LAWS}
-        found[f"{hardware} hardware, from {SETTLED:g} s on"] = [
-            {"law": law, "joint": joint, **row, "times better": runs[LAWS[0]][joint][RMS] / row[RMS]}
-            for law, rows in runs.items()
-            for joint, row in rows.items()
-        ]
+        rows = found[f"{hardware} hardware, from {SETTLED:g} s on"] = []
+        first: dict[str, float] = {}
+        for law in LAWS:
+            error, effort, _, faults = swing(law, hardware, 60.0)
+            late = slice(round(SETTLED * RATE), None)
+            rms = rms_of(error[late])
+            first = first or rms
+            for k, (joint, value) in enumerate(rms.items()):
+                greatest, share = np.abs(error[late, k]).max(), np.abs(effort[late, k]).max() / ROBOT.effort_limit[k]
+                row = {"law": law, "joint": joint, RMS: value, "greatest error [mm, mrad]": 1e3 * greatest}
+                rows.append(row | {"effort [limits]": share, "faults": faults, "times better": first[joint] / value})
     return found
 
 
-def soak(minutes: float) -> dict[str, list[dict[str, Any]]]:
+def soak(minutes: int) -> dict[str, list[dict[str, Any]]]:
     """The adaptive law for long, minute by minute."""
-    run = swing("adaptive", "rough", 60.0 * minutes)
-    each = round(60.0 * RATE)
-    parts = [run.error[start : start + each] for start in range(0, len(run.error), each)]
-    rows = []
-    for minute, (error, (_, estimate)) in enumerate(zip(parts, run.estimates[1:], strict=True), 1):
-        if minute <= 3 or minute % 5 == 0:
-            rms = 1e3 * np.sqrt(np.mean(error**2, axis=0))
-            rows.append({"minute": minute, RMS: dict(zip(ROBOT.joint_names, rms.tolist(), strict=True)), **estimate})
-    whole = [{"joint": joint, **row} for joint, row in figures(run).items()]
-    return {f"adaptive, rough hardware, {minutes:g} minutes": rows, "all of it": whole}
+    error, _, estimates, faults = swing("adaptive", "rough", 60.0 * minutes)
+    rows = [
+        {"minute": minute + 1, RMS: rms_of(error[minute * MINUTE : (minute + 1) * MINUTE]), **estimates[minute]}
+        for minute in range(minutes)
+        if minute < 3 or minute % 5 == 4
+    ]
+    return {f"adaptive, rough hardware, {minutes} minutes, {faults} faults": rows}
 
 
 def main() -> None:
     """Measure and print."""
     parser = options(__doc__)
-    parser.add_argument("--soak", type=float, metavar="MINUTES", help="the adaptive law alone, for so long")
+    parser.add_argument("--soak", type=int, metavar="MINUTES", help="the adaptive law alone, for so long")
     args = parser.parse_args()
-    report(soak(args.soak) if args.soak else compare(60.0), args.json)
+    report(soak(args.soak) if args.soak else compare(), args.json)
 
 
 if __name__ == "__main__":

@@ -62,15 +62,15 @@ class Bench:
     def __init__(self, name: str, seed: int, thresholds: ContactThresholds | None = None, walls: tuple[Wall, ...] = ()):
         robot = rd.load_robot(urdf_of(name))
         self.robot, self.rng, n = robot, np.random.default_rng(seed), robot.n
-        limits = np.where(np.isfinite(robot.effort_limit) & (robot.effort_limit > 0.0), robot.effort_limit, 100.0)
+        limits = robot.effort_limit
         coulomb = FRICTION * limits
         model = rd.create_dynamics("rnea", robot, coulomb=coulomb)
-        none = ContactThresholds(np.full(n, np.inf), np.full(n, np.inf), np.full(2, np.inf), np.full(2, np.inf), np.inf)
-        self.observer = MomentumObserver(model, POSES[name][1])
+        observer = MomentumObserver(model, POSES[name][1])
         self.loop = ControlLoop(
             rd.create_controller("computed_torque", model, 100.0, 20.0), limits,
-            SafetySettings(plausibility=False, externally_supported=True, following_tolerance=0.0),
-            contact=Contact(self.observer, thresholds or none),
+            SafetySettings(plausibility=False, externally_supported=True, following_tolerance=0.0,
+                           allow_nonzero_velocity_at_trajectory_end=True),
+            contact=Contact(observer, thresholds or thresholds_of(np.full(n, np.inf), np.full(n, np.inf))),
         )  # fmt: skip
         friction = [FrictionSettings(coulomb=MORE * each) for each in coulomb]
         self.plant = Plant(
@@ -92,27 +92,20 @@ class Bench:
         self.steps += 1
         return command
 
-    def go(self, goal: Array, share: float = 0.6) -> Trajectory:
-        """Begin a motion to a position."""
-        velocity = np.where(np.isfinite(self.robot.velocity_limit), self.robot.velocity_limit, 1.0)
-        start = self.loop.expected(0.0)[1].q
-        motion = point_to_point(
-            self.model, start, goal, velocity_limit=share * velocity, effort_limit=self.limits, share=share
-        )
-        self.loop.follow(motion)
-        return motion
-
     def free(self, duration: float) -> Iterator[Any]:
         """Move from one random position to another."""
-        centre = np.array(self.plant.q)
-        until = 0.0
+        centre, robot, until = np.array(self.plant.q), self.robot, 0.0
         for _ in range(round(duration / PERIOD)):
             yield self.step()
             if self.steps * PERIOD > until:
-                span = 0.35 * np.minimum(1.0, self.robot.upper - self.robot.lower)
-                goal = centre + self.rng.uniform(-1.0, 1.0, self.robot.n) * span
-                goal = np.clip(goal, self.robot.lower + 0.01, self.robot.upper - 0.01)
-                until = self.steps * PERIOD + self.go(goal).duration + 0.2
+                span = 0.35 * np.minimum(1.0, robot.upper - robot.lower)
+                goal = np.clip(
+                    centre + self.rng.uniform(-1.0, 1.0, robot.n) * span, robot.lower + 0.01, robot.upper - 0.01
+                )
+                start, limits = self.loop.expected(0.0)[1].q, {"effort_limit": self.limits, "share": 0.6}
+                motion = point_to_point(self.model, start, goal, velocity_limit=0.6 * robot.velocity_limit, **limits)
+                self.loop.follow(motion)
+                until = self.steps * PERIOD + motion.duration + 0.2
 
 
 def proposed(name: str) -> ProposedThresholds:
@@ -122,10 +115,10 @@ def proposed(name: str) -> ProposedThresholds:
     return propose_thresholds(np.arange(len(rows)) * PERIOD, rows, chance=0.01)
 
 
-def judged_by(found: ProposedThresholds) -> ContactThresholds:
-    """The thresholds of the joints, as a loop takes them."""
+def thresholds_of(touch: Array, collision: Array) -> ContactThresholds:
+    """Thresholds of the joints alone."""
     none = np.full(2, np.inf)
-    return ContactThresholds(found.touch, found.collision, none, none, np.inf)
+    return ContactThresholds(touch, collision, none, none, np.inf)
 
 
 def false_alarms(name: str, found: ProposedThresholds, minutes: float) -> int:
@@ -148,7 +141,7 @@ def collision(name: str, found: ProposedThresholds) -> dict[str, dict[str, float
     wall = Wall(link, place + distance * direction, -direction, stiffness=STIFFNESS, dissipation=0.0)
     results: dict[str, dict[str, float]] = {}
     for kind in ("touch", "collision"):
-        only = judged_by(found)._replace(**{"touch": np.full_like(found.touch, np.inf)} if kind == "collision" else {})
+        only = thresholds_of(found.touch if kind == "touch" else found.touch + np.inf, found.collision)
         bench = Bench(name, 3, only, (wall,))
         for _ in range(300):
             bench.step()
@@ -156,15 +149,10 @@ def collision(name: str, found: ProposedThresholds) -> dict[str, dict[str, float
         t, joints, times, positions = 0.0, q.copy(), [], []
         while t < 0.6:
             t += 0.01
-            speed = SPEED * min(1.0, t / 0.2)
-            twist = np.concatenate((speed * direction, np.zeros(3)))
-            own = kinematics.jacobian(link, joints)
-            joints = joints + 0.01 * np.linalg.lstsq(own[:3], twist[:3], rcond=1e-3)[0]
+            velocity = SPEED * min(1.0, t / 0.2) * direction
+            joints = joints + 0.01 * np.linalg.lstsq(kinematics.jacobian(link, joints)[:3], velocity, rcond=1e-3)[0]
             times.append(t)
             positions.append(joints)
-        bench.loop.apply(bench.loop.settings._replace(
-            safety=SafetySettings(plausibility=False, externally_supported=True, following_tolerance=0.0,
-                                  allow_nonzero_velocity_at_trajectory_end=True)))  # fmt: skip
         bench.loop.follow(Trajectory(times, np.array(positions)))
         touched, force_then, peak, latency = None, 0.0, 0.0, np.nan
         for _ in range(900):
@@ -184,21 +172,15 @@ def collision(name: str, found: ProposedThresholds) -> dict[str, dict[str, float
 
 def smallest_push(name: str, found: ProposedThresholds) -> float:
     """The least force along the tool's easiest direction that is found at rest within half a second [N]."""
-    link = POSES[name][1]
-    direction: Array | None = None
-    low, high = 0.0, 400.0
+    link, low, high = POSES[name][1], 0.0, 400.0
     for _ in range(9):
-        force = (low + high) / 2.0
-        bench = Bench(name, 4)
+        force, bench = (low + high) / 2.0, Bench(name, 4)
         for _ in range(300):
             bench.step()
-        pose = Kinematics(bench.robot).pose(link, bench.plant.q)
-        if direction is None:
-            direction = np.linalg.svd(Kinematics(bench.robot).jacobian(link, bench.plant.q)[:3])[0][:, 0]
-        bench.plant.outside.push(link, force * pose[:3, :3].T @ direction)
-        felt = False
-        for _ in range(500):
-            felt = felt or bool((np.abs(bench.step().external[: bench.robot.n]) > found.touch).any())
+        kinematics = Kinematics(bench.robot)
+        direction = np.linalg.svd(kinematics.jacobian(link, np.array(POSES[name][0]))[:3])[0][:, 0]
+        bench.plant.outside.push(link, force * kinematics.pose(link, bench.plant.q)[:3, :3].T @ direction)
+        felt = any((np.abs(bench.step().external[: bench.robot.n]) > found.touch).any() for _ in range(500))
         low, high = (low, force) if felt else (force, high)
     return high
 
@@ -214,14 +196,11 @@ def main() -> None:
         found = proposed(name)
         rows.append(
             {
-                "arm": name,
-                "least threshold": float(found.touch.min()),
-                "greatest": float(found.touch.max()),
-                "false alarms": false_alarms(name, found, args.minutes),
-                **collision(name, found),
+                "arm": name, "least threshold": float(found.touch.min()), "greatest": float(found.touch.max()),
+                "false alarms": false_alarms(name, found, args.minutes), **collision(name, found),
                 "smallest push [N]": smallest_push(name, found),
             }
-        )
+        )  # fmt: skip
     title = f"A spring of {STIFFNESS / 1e3:g} N/mm at {SPEED:g} m/s; friction {100 * (MORE - 1):.0f} % unknown, "
     title += f"{DELAY} ms delay, noise, 1 kHz; forces of the spring; {args.minutes:g} minutes of free motion"
     report({title: rows}, args.json)

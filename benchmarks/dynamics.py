@@ -14,42 +14,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import casadi as ca
 from common import arms, options, report
 
 import robodyn_ros as rd
 from robodyn_ros.cli.bench import BATCH
 from robodyn_ros.cli.bench import measure as measure_arm
 
-TEXTBOOK = {"lagrangian": 66_000, "rnea": 852}  # multiplications, six joints: the course's figures
-FORMULATIONS = ("rnea", "lagrangian")
-
-
-def operations(robot: rd.Robot) -> dict[str, dict[str, int]]:
-    """Multiplications and additions of inverse dynamics, the arm's numbers being constants or all of them free."""
-    counts = {}
-    for name in FORMULATIONS:
-        dynamics = rd.create_dynamics(name, robot)
-        states = [ca.SX.sym(symbol, robot.n) for symbol in ("q", "qd", "qdd")]
-        constant = ca.Function("constant", states, [ca.cse(dynamics.expressions("inverse", states)[0])])
-        free = dynamics.program("inverse").function()
-        counts[name] = {
-            "multiplications": count(constant, ca.OP_MUL, ca.OP_SQ),
-            "additions": count(constant, ca.OP_ADD, ca.OP_SUB, ca.OP_TWICE),
-            "multiplications, all parameters free": count(free, ca.OP_MUL, ca.OP_SQ),
-            "additions, all parameters free": count(free, ca.OP_ADD, ca.OP_SUB, ca.OP_TWICE),
-        }
-    return counts
-
-
-def count(function: ca.Function, *kinds: int) -> int:
-    """How many instructions of those kinds a function has."""
-    return sum(function.instruction_id(k) in kinds for k in range(function.n_instructions()))
-
 
 def measure(rounds: int) -> dict[str, list[dict[str, Any]]]:
-    """Four tables, arm by arm."""
-    calls, whole, work, first = [], [], [], []
+    """Three tables, arm by arm."""
+    calls, whole, first = [], [], []
     for name, xml in arms().items():
         robot = rd.load_robot(xml)
         found = measure_arm(robot, "rnea", rounds)
@@ -65,13 +39,10 @@ def measure(rounds: int) -> dict[str, list[dict[str, Any]]]:
         if "Python on Pinocchio" in rollout:
             row["RK4 times faster"] = rollout["Python on Pinocchio"] / rollout["ours"]
         whole.append(row)
-        for kind, counts in operations(robot).items():
-            work.append({"arm": name, "formulation": kind, **counts, "textbook, 6 joints": TEXTBOOK[kind]})
         first.append({"arm": name, **found["first"]})
     return {
         "One call [µs, median]": calls,
         f"{BATCH:,} states of inverse dynamics, and 1 s of RK4 at 1 kHz": whole,
-        "Operations of inverse dynamics": work,
         "From the URDF to the first torque [s]": first,
     }
 

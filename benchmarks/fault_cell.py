@@ -18,10 +18,9 @@ from __future__ import annotations
 
 import sys
 import warnings
-import xml.etree.ElementTree as ET
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -36,6 +35,7 @@ from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.plugins import load
 from robodyn_ros.robot import Robot
+from robodyn_ros.robot.description import UrdfEditor
 from robodyn_ros.simulation import FrictionSettings, Plant, PlantSettings
 from robodyn_ros.simulation.plant.mismatch import Mismatch
 
@@ -60,12 +60,7 @@ WATCH_PERIOD = 0.02
 START = 10.0
 """Time of the first state [s]."""
 
-OFF = {
-    "plausibility": False,
-    "following_tolerance": 0.0,
-    "overspeed": 100.0,
-    "position_jump": 1e3,
-}
+OFF = {"plausibility": False, "following_tolerance": 0.0, "overspeed": 100.0}
 """Settings that turn the checks off."""
 
 
@@ -112,7 +107,11 @@ def arm_of(name: str, damping: float = 0.0) -> Arm:
         warnings.simplefilter("ignore")
         robot = rd.load_robot(source)
         if damping:
-            robot = rd.load_robot(_damped(robot, damping))
+            editor = UrdfEditor(robot.urdf)
+            for joint in robot.joint_names:
+                editor.set_dynamics(joint, "damping", damping)
+                editor.set_dynamics(joint, "friction", 0.0)
+            robot = rd.load_robot(editor.text())
     reach = np.where(np.isin(np.arange(robot.n), prismatic(robot)), 1.0, 2.5)
     low, high = np.maximum(robot.lower, -reach), np.minimum(robot.upper, reach)
     high = np.where(high <= low, np.minimum(robot.upper, low + reach), high)
@@ -120,17 +119,6 @@ def arm_of(name: str, damping: float = 0.0) -> Arm:
     return Arm(
         name, robot, model, true, true.parameters.inertial, low + 0.15 * (high - low), high - 0.15 * (high - low)
     )
-
-
-def _damped(robot: Robot, damping: float) -> str:
-    """The URDF of a robot whose joints have a damping."""
-    root = ET.fromstring(robot.urdf)
-    for joint in root.iter("joint"):
-        if joint.get("name") in robot.joint_names:
-            for old in joint.findall("dynamics"):
-                joint.remove(old)
-            ET.SubElement(joint, "dynamics", damping=repr(damping), friction="0")
-    return ET.tostring(root, encoding="unicode")
 
 
 @dataclass(frozen=True)
@@ -174,10 +162,8 @@ def controller_of(setup: Setup) -> Controller:
 
 
 def safety_of(given: dict[str, Any], checks: bool) -> SafetySettings:
-    """Settings of safety; those that this version does not have are left out."""
-    known = {item.name for item in fields(SafetySettings)}
-    asked = {**ON_TIME, **given, **({} if checks else OFF)}
-    return SafetySettings(**{name: value for name, value in asked.items() if name in known})
+    """Settings of safety."""
+    return SafetySettings(**{**ON_TIME, **given, **({} if checks else OFF)})
 
 
 def carried(setup: Setup, faster: tuple[float, ...] = ()) -> Setup:

@@ -26,36 +26,19 @@ from robodyn_ros.simulation.plant.mismatch import last_link
 NEAR = 0.3
 """Greatest distance of the twin from its reference [rad] or [m]."""
 
-WIDE = {
-    "unknown_friction": 0.3,
-    "model_error": 0.2,
-    "unknown_payload": 2.0,
-}
+WIDE = {"unknown_friction": 0.3, "model_error": 0.2, "unknown_payload": 2.0}
 """Settings that say that more is unknown."""
 
 LAWS = {
-    "computed_torque": 6,
-    "pd": 4,
-    "impedance": 4,
-    "cartesian_impedance": 3,
-    "operational_space": 3,
-    "disturbance_observer": 1,
-    "adaptive": 1,
-    "gravity_compensation": 1,
-    "free_drive": 1,
-    "hand_guiding": 1,
-}
+    "computed_torque": 6, "pd": 4, "impedance": 4, "cartesian_impedance": 3, "operational_space": 3,
+    "disturbance_observer": 1, "adaptive": 1, "gravity_compensation": 1, "free_drive": 1, "hand_guiding": 1,
+}  # fmt: skip
 """Laws, and how often each is drawn."""
 
 ACTIVITIES = {
-    "swings": 5,
-    "crawls": 3,
-    "reverses": 3,
-    "stands for 30 s": 1,
-    "stands, is pushed": 5,
-    "swings, is pushed": 3,
+    "swings": 5, "crawls": 3, "reverses": 3, "stands for 30 s": 1, "stands, is pushed": 5, "swings, is pushed": 3,
     "follows a stream": 2,
-}
+}  # fmt: skip
 """What the arm does, and how often."""
 
 RATES = (100.0, 125.0, 200.0, 250.0, 500.0, 1000.0)
@@ -125,18 +108,8 @@ def draw(seed: int, number: int, arms: tuple[str, ...] = ARMS) -> Legitimate:
     delay = 1e-3 * int(random.integers(0, 5)) if random.random() < 0.6 else 0.0
     frequency, damped = float(np.exp(random.uniform(np.log(3.0), np.log(30.0)))), float(random.uniform(0.7, 1.5))
     amount = (0.2, 0.3, 2.0) if wide else (0.1, 0.1, 1.0)
-    setup = Setup(
-        arm,
-        start,
-        law,
-        frequency,
-        damped,
-        1.0 / RATES[rate],
-        delay,
-        safety=dict(WIDE) if wide else {},
-        seed=number,
-        **unknown(arm, random, *amount),
-    )
+    more: dict[str, Any] = {"safety": dict(WIDE) if wide else {}, "seed": number, **unknown(arm, random, *amount)}
+    setup = Setup(arm, start, law, frequency, damped, 1.0 / RATES[rate], delay, **more)
     setup = carried(setup, RATES[rate + 1 :])
     setup = replace(setup, sensing=_sensing(random, setup.period))
     duration, each = _activity(arm, activity, start, random)

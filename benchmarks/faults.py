@@ -24,6 +24,7 @@ legitimate case has more unknown friction, mass or payload than those state, and
 from __future__ import annotations
 
 import json
+import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from statistics import median
@@ -32,7 +33,7 @@ from typing import Any
 import numpy as np
 from common import options, report
 from fault_cell import ARMS
-from fault_injections import Injection, Outcome, Run, inject, injections
+from fault_injections import Outcome, inject, injections
 from fault_legitimate import Alarm, Legitimate, draw, run
 from rich.console import Console
 from rich.progress import track
@@ -55,14 +56,12 @@ def legitimate_rows(cases: Sequence[Legitimate], alarms: Sequence[Alarm]) -> Row
         kinds = Counter(alarm.kind for alarm in counted).most_common()
         rows.append(
             {
-                "arm": name,
-                "runs": sum(name in (case.setup.arm.name, "all") for case in cases),
-                "false alarms": len(counted),
-                "arguable": sum(alarm.is_arguable for alarm in counted),
+                "arm": name, "runs": sum(name in (case.setup.arm.name, "all") for case in cases),
+                "false alarms": len(counted), "arguable": sum(alarm.is_arguable for alarm in counted),
                 "twin fails too": len(found) - len(counted),
                 "kinds": ", ".join(f"{kind} {count}" for kind, count in kinds),
             }
-        )
+        )  # fmt: skip
     return rows
 
 
@@ -87,17 +86,14 @@ def injection_rows(outcomes: Sequence[Outcome]) -> Rows:
         speeds = [outcome.checked.speed for outcome in own]
         rows.append(
             {
-                "fault": name,
-                "found": f"{len(found)}/{len(own)}",
+                "fault": name, "found": f"{len(found)}/{len(own)}",
                 "after [ms]": 1e3 * median(outcome.detected for outcome in found) if found else None,
                 "speed then": max((outcome.at_detection for outcome in found), default=None),
-                "speed": median(speeds),
-                "worst": max(speeds),
-                "twin": max(outcome.better.speed for outcome in own),
+                "speed": median(speeds), "worst": max(speeds), "twin": max(outcome.better.speed for outcome in own),
                 "step": max(outcome.checked.step for outcome in own),
                 "worse": f"{sum(not outcome.is_good for outcome in own)}/{len(own)}",
             }
-        )
+        )  # fmt: skip
     return rows
 
 
@@ -109,84 +105,34 @@ def worse_rows(outcomes: Iterable[Outcome]) -> Rows:
         injection = outcome.injection
         rows.append(
             {
-                "case": f"I{outcome.case}",
-                "fault": injection.fault.name,
+                "case": f"I{outcome.case}", "fault": injection.fault.name,
                 "arm": f"{injection.arm} {'moves' if injection.moves else 'stands'}{', exact' * injection.exact}",
-                "drives": "brake" if outcome.brakes else "limp",
-                "speed": outcome.checked.speed,
+                "drives": "brake" if outcome.brakes else "limp", "speed": outcome.checked.speed,
                 "twins": [each.speed for each in (outcome.unchecked, outcome.lets_go) if each],
-                "stop": "yes" if outcome.checked.stop else "",
+                "stop": outcome.checked.stop,
                 "found as": f"{outcome.kind} {1e3 * outcome.detected:.0f} ms" if outcome.kind else "not",
             }
-        )
+        )  # fmt: skip
     return rows
 
 
-def outcome_text(outcome: Outcome) -> str:
-    """An outcome in full."""
-    injection = outcome.injection
-
-    def numbers(name: str, run: Run | None) -> str:
-        if run is None:
-            return ""
-        return f"\n  {name}: speed {run.speed:.3f}, moved {run.moved:.4f}, stop {run.stop}, step {run.step:.3f}"
-
-    head = f"I{outcome.case} {injection.fault.name}; {injection.arm} {'moves' if injection.moves else 'stands'}"
-    head += (
-        f"; {'exact model' if injection.exact else 'model inexact'}; drives {'brake' if outcome.brakes else 'go limp'}"
-    )
-    after = f"\n  {outcome.kind} after {outcome.detected:.4f} s at speed {outcome.at_detection:.3f}: {outcome.problem}"
-    runs = numbers("checked", outcome.checked) + numbers("unchecked", outcome.unchecked)
-    return head + after + runs + numbers("lets go", outcome.lets_go) + f"\n  {'good' if outcome.is_good else 'WORSE'}"
-
-
-def one_case(name: str, seed: int, arms: tuple[str, ...]) -> str:
+def one_case(name: str, seed: int, arms: tuple[str, ...]) -> Any:
     """A case in full: ``L`` and the number of a legitimate one, or ``I`` and that of an injection."""
     number = int(name[1:])
-    if name[0] == "L":
-        case = draw(seed, number, arms)
-        alarm = run(case)
-        return f"L{number} {case.text}\n  {'no fault' if alarm is None else alarm_text(alarm)}"
-    return "\n".join(map(outcome_text, inject(number, injections(seed, arms)[number])))
+    if name[0] == "I":
+        return [in_full(outcome) for outcome in inject(number, injections(seed, arms)[number])]
+    case = draw(seed, number, arms)
+    alarm = run(case)
+    return {"case": case.text, "alarm": alarm and in_full(alarm)}
 
 
-def alarm_text(alarm: Alarm) -> str:
-    """What became of a legitimate case that faulted, and of its twin."""
-    twin = f"without checks: {alarm.farthest:.3f} from the reference at most, {alarm.last:.3f} at the end, "
-    verdict = "FALSE ALARM" if alarm.counts else "the twin fails too"
-    return f"{alarm.kind} at {alarm.at:.3f} s: {alarm.problem}\n  {twin}speed {alarm.speed:.3f}\n  {verdict}"
-
-
-def as_json(cases: Sequence[Legitimate], alarms: Sequence[Alarm], outcomes: Sequence[Outcome]) -> str:
-    """Everything as JSON."""
-
-    def injected(injection: Injection) -> dict[str, Any]:
-        return {**injection._asdict(), "fault": injection.fault.name}
-
-    return json.dumps(
-        {
-            "legitimate": {
-                "runs": len(cases),
-                "alarms": [
-                    {**alarm._asdict(), "case": alarm.case.number, "text": alarm.case.text, "counts": alarm.counts}
-                    for alarm in alarms
-                ],
-            },
-            "injections": [
-                {
-                    **outcome._asdict(),
-                    "injection": injected(outcome.injection),
-                    **{
-                        name: run and run._asdict()
-                        for name, run in zip(Outcome._fields[-3:], outcome[-3:], strict=True)
-                    },
-                    "good": outcome.is_good,
-                }
-                for outcome in outcomes
-            ],
-        },
-        indent=1,
-    )
+def in_full(found: Outcome | Alarm) -> dict[str, Any]:
+    """What became of a case, with its twins and the verdict, for JSON."""
+    if isinstance(found, Alarm):
+        return {**found._asdict(), "case": found.case.number, "text": found.case.text, "counts": found.counts}
+    twins = {name: twin and twin._asdict() for name, twin in zip(Outcome._fields[-3:], found[-3:], strict=True)}
+    injection = {**found.injection._asdict(), "fault": found.injection.fault.name}
+    return {**found._asdict(), "injection": injection, **twins, "good": found.is_good}
 
 
 def some(count: int, total: int, seed: int) -> list[int]:
@@ -206,7 +152,7 @@ def main() -> None:
     given = parser.parse_args()
     arms = tuple(given.arms)
     if given.case:
-        print(one_case(given.case, given.seed, arms))
+        print(json.dumps(one_case(given.case, given.seed, arms), indent=1, ensure_ascii=False))
         return
     progress = Console(stderr=True)
     cases = [draw(given.seed, number, arms) for number in range(given.legitimate)]
@@ -215,7 +161,8 @@ def main() -> None:
     chosen = some(given.injections, len(every), given.seed)
     outcomes = [each for case in track(chosen, "injections", console=progress) for each in inject(case, every[case])]
     if given.json:
-        print(as_json(cases, alarms, outcomes))
+        legitimate = {"runs": len(cases), "alarms": [in_full(alarm) for alarm in alarms]}
+        json.dump({"legitimate": legitimate, "injections": [in_full(each) for each in outcomes]}, sys.stdout, indent=1)
         return
     if cases:
         report({"Legitimate motion": legitimate_rows(cases, alarms), "False alarms": alarm_rows(alarms)}, False)

@@ -29,6 +29,7 @@ from robodyn_ros.control import ComputedTorque, ControlLoop
 from robodyn_ros.control.core_library import core_library
 from robodyn_ros.control.loop_settings import loop_default_values, make_loop_settings
 from robodyn_ros.control.parameter_file import FileParameters
+from robodyn_ros.robot.pose import Array
 
 URDFS = arms()
 CODE = Path(__file__).with_suffix(".c")
@@ -47,27 +48,27 @@ def yardstick() -> float:
     return (time.thread_time() - begin) / 1000
 
 
-def from_python(loop: ControlLoop, q: list[float], qd: list[float]) -> Callable[[], float]:
+def from_python(loop: ControlLoop, q: Array) -> Callable[[], float]:
     """Measures a batch: processor time of an update [s]."""
-    at, fast, t = np.array(q), np.array(qd), 1.0
+    qd, t = np.zeros_like(q), 1.0
 
     def batch() -> float:
         nonlocal t
         begin = time.thread_time()
         for _ in range(BATCH):
             t += PERIOD
-            loop.update(t, t, at, fast)
+            loop.update(t, t, q, qd)
         return (time.thread_time() - begin) / BATCH
 
     return batch
 
 
-def in_c(loop: ControlLoop, q: list[float], qd: list[float]) -> Callable[[], float]:
+def in_c(loop: ControlLoop, q: Array) -> Callable[[], float]:
     """The same in C."""
-    loop.update(1.0, 1.0, q, qd)
+    loop.update(1.0, 1.0, q, np.zeros_like(q))
     core, library = loop.core, core_library(loop.robot.n, CODE)
     loop.enter_thread(core)  # which judges the rate of the states by itself
-    core.period.q[:], core.period.qd[:], core.period.t[...] = q, qd, 1.0
+    core.period.q[:], core.period.qd[:], core.period.t[...] = q, 0.0, 1.0
     library.time_updates.restype = ctypes.c_double
     count, period = ctypes.c_int64(10 * BATCH), ctypes.c_double(PERIOD)
 
@@ -87,14 +88,12 @@ def ways(laws: list[str]) -> dict[str, Callable[[], float]]:
         robot = rd.load_robot(URDFS[name])
         for way, make in (("Python", from_python), ("C", in_c)):
             law = ComputedTorque(rd.create_dynamics("rnea", robot), 100.0, 20.0)
-            q = robot.home + 0.1
-            found[f"{name}, {way}"] = make(ControlLoop(law, robot.effort_limit), q.tolist(), [0.0] * robot.n)
+            found[f"{name}, {way}"] = make(ControlLoop(law, robot.effort_limit), robot.home + 0.1)
     for law in laws:
         robot = rd.load_robot(URDFS["panda"])
         values = FileParameters({}, loop_default_values(robot))
         settings = make_loop_settings(values, rd.create_dynamics("rnea", robot), law)
-        q = (robot.home + 0.1).tolist()
-        found[f"panda, {law}"] = in_c(ControlLoop.from_settings(settings), q, [0.0] * robot.n)
+        found[f"panda, {law}"] = in_c(ControlLoop.from_settings(settings), robot.home + 0.1)
     return found
 
 
@@ -111,15 +110,13 @@ def measure(batches: int, laws: list[str]) -> list[dict[str, Any]]:
                 times[name].append(found)
     return [
         {
-            "update": name,
-            "least [µs]": 1e6 * min(values),
-            "median [µs]": 1e6 * statistics.median(values),
+            "update": name, "least [µs]": 1e6 * min(values), "median [µs]": 1e6 * statistics.median(values),
             "yardstick, least [ns]": 1e9 * min(yards[name]),
             "yardstick, median [ns]": 1e9 * statistics.median(yards[name]),
             "update / turn of the yardstick": min(values) / min(yards[name]),
         }
         for name, values in times.items()
-    ]
+    ]  # fmt: skip
 
 
 def main() -> None:

@@ -39,10 +39,9 @@ from queue import Queue
 from typing import Any, NamedTuple
 
 import yaml
+from common import report
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import Progress
-from rich.table import Table
 
 from robodyn_ros.engine.library import cache_folder
 
@@ -403,15 +402,14 @@ def main() -> int:
     if unknown:
         parser.error(f"unknown room {unknown[0]!r}: rooms are {', '.join(ROOMS)}, sets {', '.join(SETS)}")
     rows = run(rooms, chosen.count or COUNTS.get(chosen.rooms, 48), chosen.seed, chosen.jobs, chosen.skip)
-    table = Table("file", "before", "after", "killed by", title="mutants")
-    for place, before, after, verdict in rows:
-        changed = escape(before[:40]), escape(after[:40])
-        table.add_row(place.removeprefix("robodyn_ros/"), *changed, verdict, style="bold" * (verdict == "survived"))
+    heads = ("file", "before", "after", "killed by")
+    table = [
+        (place.removeprefix("robodyn_ros/"), before[:40], after[:40], verdict) for place, before, after, verdict in rows
+    ]
+    report({"Mutants": [dict(zip(heads, row, strict=True)) for row in table]}, False)
     survived = sum(row[3] == "survived" for row in rows)
     counted = sum(not row[3].startswith(("equivalent", "does not compile")) for row in rows)
-    console = Console()
-    console.print(table)
-    console.print(f"{survived} of {counted} survived: {survived / max(counted, 1):.1%}")
+    print(f"{survived} of {counted} survived: {survived / max(counted, 1):.1%}")
     return 0
 
 

@@ -11,7 +11,6 @@ The controller runs twice, its loop in the thread of C: by real time, and by sim
     make bench-ros BENCH="--arm panda --law cartesian_impedance operational_space --rate 500 1000"
                                           the same for some laws on the Panda of the package example-robot-data
     make bench-ros BENCH=--disturbed      1 kHz, while Python computes, and while the interpreter stands still
-    make bench-ros BENCH="--starts 5"     from the start of the controller's process to its first command
     make soak-controller                  the PRR arm in simulation for ten minutes: periods, latency, memory, and how
                                           punctual a thread of C is beside it that only sleeps
 
@@ -53,8 +52,7 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from robodyn_ros.nodes.common.diagnostics import Faults
 from robodyn_ros.nodes.common.executor import run
-from robodyn_ros.nodes.common.client_library import once_running
-from robodyn_ros.nodes.common.client_library import NEWEST, RELIABLE
+from robodyn_ros.nodes.common.client_library import NEWEST, RELIABLE, once_running
 from robodyn_ros.nodes.common.scheduling import Scheduling, SchedulingSettings, declare_scheduling
 
 class Echo(Node):
@@ -134,22 +132,14 @@ def running(commands: dict[str, list[str]]) -> Iterator[dict[str, int]]:
                 process.wait()
 
 
-def urdf_of(arm: str) -> Path:
-    """The URDF of an arm."""
-    if arm != "prr" and arm not in urdfs():
-        raise SystemExit(f"{arm}: the package example-robot-data is not installed")
-    return PRR if arm == "prr" else urdfs()[arm]
-
-
-def positions_of(arm: str) -> tuple[list[str], list[float]]:
-    """Names of the joints, and where they are in all messages."""
-    if arm == "prr":
-        return ["elevator", "shoulder", "wrist"], [0.5, -1.0, 0.25]
-    joints = [f"panda_joint{number}" for number in range(1, 8)]
-    return [*joints, "panda_finger_joint1"], [0.1, -0.6, 0.2, -2.1, 0.1, 1.6, 0.7, 0.02]
-
-
-ARMS = "prr", "panda"
+POSES = {
+    "prr": {"elevator": 0.5, "shoulder": -1.0, "wrist": 0.25},
+    "panda": {
+        **{f"panda_joint{k + 1}": q for k, q in enumerate([0.1, -0.6, 0.2, -2.1, 0.1, 1.6, 0.7])},
+        "panda_finger_joint1": 0.02,
+    },
+}
+"""Arm → joint → where it is in all messages."""
 
 
 @contextmanager
@@ -181,8 +171,8 @@ def metering(subjects: dict[str, str], arm: str = "prr") -> Iterator[Any]:
 
         from robodyn_ros.nodes.common.scheduling import Scheduling, SchedulingSettings, declare_scheduling
 
-        names, positions = positions_of(arm)
-        state = JointState(name=names, position=positions, velocity=[0.0] * len(names))
+        pose = POSES[arm]
+        state = JointState(name=list(pose), position=list(pose.values()), velocity=[0.0] * len(pose))
         settings = SchedulingSettings()
         meter = Meter(node, state, subjects, settings.thread_priority)
         declare_scheduling(node, settings)
@@ -208,7 +198,8 @@ def controllers(
 
     They are not fed while it is another's turn, which is no fault here.
     """
-    given = ("-p", f"robot_description:={urdf_of(arm)}", "-p", "state_timeout:=10.0")
+    urdf = PRR if arm == "prr" else urdfs()[arm]
+    given = ("-p", f"robot_description:={urdf}", "-p", "state_timeout:=10.0")
     program = ["-m", "robodyn_ros.nodes.start", "controller", "--ros-args", *given, *options]
     nodes = {}
     for name, parameters in chosen.items():
@@ -291,57 +282,29 @@ def soak(duration: float, options: list[str]) -> dict[str, Any]:
         with ThreadPoolExecutor(2) as threads:
             gc.collect()
             gc.freeze()
-            first, begin = memory_of(pids["controller"]) / 1024.0, time.monotonic()
+            first, begin = {name: memory_of(pid) for name, pid in pids.items()}, time.monotonic()
             commands = threads.submit(meter.measure, "controller", RATE, duration)
             sleeper = threads.submit(sleep_lateness, RATE, duration, settings.thread_priority)
             while (left := begin + duration - time.monotonic()) > 0.0:
                 executor.spin_once(timeout_sec=min(left, 0.1))
             times, floor = commands.result()[0], sleeper.result()
-        last = memory_of(pids["controller"]) / 1024.0
+        grown = {name: memory_of(pid) - first[name] for name, pid in pids.items()}
     late = np.diff(times) - 1.0 / RATE
     values = [{item.key: item.value for item in status.values} for status in said]
-    latencies = [float(value["latency p99 [ms]"]) for value in values]
+    latencies = [float(value["latency p99 [ms]"]) for value in values if "latency p99 [ms]" in value]
     return {
         "duration [s]": duration,
         "commands": len(times),
         "period longer than due [ms]": percentiles(np.maximum(late, 0.0).tolist()),
         "the same of a thread of C that only sleeps [ms]": percentiles(np.maximum(np.diff(floor), 0.0).tolist()),
         "latency p99 within a second, median of all [ms]": float(np.median(latencies)),
-        "memory at first [MB]": first,
-        "memory at last [MB]": last,
+        "memory at first [kB]": first,
+        "growth of memory [kB]": grown,
         "overruns": int(values[-1]["period overruns since start"]),
         "state": said[-1].message,
         "realtime": values[-1]["realtime"],
         "scheduling": f"controller {values[-1]['scheduling']}, measuring {own.state}",
     }
-
-
-def starts(count: int) -> dict[str, Any]:
-    """How soon a controller that starts sends its first command, and how long its imports alone take [s]."""
-    from sensor_msgs.msg import JointState
-
-    given = ("--ros-args", "-p", f"robot_description:={PRR}")
-    simulator = ["-m", "robodyn_ros.nodes.start", "simulator", *given, "-r", "commands:=controller/commands"]
-    controller = ["-m", "robodyn_ros.nodes.start", "controller", *given, "-p", "use_sim_time:=true"]
-    found: dict[str, list[float]] = {"imports [s]": [], "first command [s]": []}
-    with running({"simulator": simulator}), in_the_graph() as (node, executor):
-        for _ in range(count):
-            begun = time.perf_counter()
-            subprocess.run([sys.executable, "-c", "import robodyn_ros.nodes.controller.node"], check=True)
-            found["imports [s]"].append(time.perf_counter() - begun)
-            commands: list[Any] = []
-            subscription = node.create_subscription(JointState, "controller/joint_commands", commands.append, 10)
-            begun = time.perf_counter()
-            process = subprocess.Popen([sys.executable, *controller], stderr=subprocess.DEVNULL)
-            while not commands:
-                executor.spin_once(timeout_sec=0.1)
-            found["first command [s]"].append(time.perf_counter() - begun)
-            process.terminate()
-            process.wait()
-            node.destroy_subscription(subscription)
-            while node.count_publishers("controller/joint_commands"):
-                executor.spin_once(timeout_sec=0.05)
-    return {what: {"median": float(np.median(times)), "all": times} for what, times in found.items()}
 
 
 def rows_of(found: dict[str, Any]) -> list[dict[str, Any]]:
@@ -361,18 +324,15 @@ def main() -> None:
     parser.add_argument("--rate", type=float, nargs="+", default=[500.0, 1000.0, 2000.0], help="of the states [Hz]")
     parser.add_argument("--duration", type=float, default=20.0, help="of each node at each rate [s]")
     parser.add_argument("--soak", type=float, metavar="SECONDS", help="the PRR arm in simulation for so long instead")
-    parser.add_argument("--starts", type=int, metavar="COUNT", help="so often, how soon it sends a command, instead")
     text = "at 1 kHz, while a thread of Python computes, and while the interpreter stands still, instead"
     parser.add_argument("--disturbed", action="store_true", help=text)
     parser.add_argument("--realtime", default="on", help="the controller's parameter in the soak")
     parser.add_argument("--python", action="store_true", help="a controller with its loop in Python, too")
-    parser.add_argument("--arm", choices=ARMS, default="prr", help="the arm of the controllers")
+    parser.add_argument("--arm", choices=POSES, default="prr", help="the arm of the controllers")
     parser.add_argument("--law", nargs="+", metavar="LAW", help="the laws of the controllers, one after the other")
     args = parser.parse_args()
     if args.soak:
         report({"Soak": [soak(args.soak, ["-p", f"realtime:={args.realtime}"])]}, args.json)
-    elif args.starts:
-        report({"From the start [s]": [{"time": what, **row} for what, row in starts(args.starts).items()]}, args.json)
     elif args.disturbed:
         report({"Disturbed [ms]": rows_of(disturbed(1000.0, args.duration))}, args.json)
     else:

@@ -4,7 +4,7 @@
 """What the laws of the tool achieve: a circle, singular poses, a wall, and a stream that loses messages.
 
     make bench-tool                                 all of it
-    make bench-tool BENCH="--part wall"             one part: circle, singular, wall, slide, stream, pushes
+    make bench-tool BENCH="--part wall"             one part: circle, singular, wall, slide, stream
     make bench-tool BENCH=--json
 
 The control loop and the plant run in lockstep at 1 kHz, with ideal sensors, without a rate limit of the efforts, so
@@ -41,7 +41,6 @@ import robodyn_ros as rd
 from robodyn_ros.control import ControlLoop, SafetySettings, Trajectory, gains, rest_to_rest
 from robodyn_ros.control.laws.base import Controller
 from robodyn_ros.control.laws.cartesian_impedance import CartesianImpedanceSettings
-from robodyn_ros.control.laws.gains import JointGains
 from robodyn_ros.control.laws.operational_space import OperationalSpaceSettings
 from robodyn_ros.control.laws.tool import ToolLaw
 from robodyn_ros.control.motion.streams import StreamedTool
@@ -71,11 +70,6 @@ FORCE, SLIDING, FRICTION = 10.0, 0.1, (0.0, 0.2)
 """Of the tool against the wall [N], its speed along it [m/s], and coefficients of the wall's friction."""
 RATE, LOST, JITTER = 500.0, 0.2, 0.01
 
-FORCES, DIRECTIONS, HELD_FOR, RISE, BACK = (5.0, 20.0, 40.0, 80.0), 10, 5.0, 0.3, 4.0
-"""Of pushes [N], their number, how long they last, in which part of that they rise and fall, and the time after [s]."""
-ROTORS, BEARABLE = 0.1, 0.95
-"""Inertia of the motors [kg m²], and the part of an effort limit that gravity and a push may take."""
-
 INSTALLED = urdfs()
 
 POSES = {
@@ -92,27 +86,8 @@ SINGULAR = {
     "Panda shoulder aligned": ("panda", [0.1, 0.0, np.pi / 2.0, -2.1, 0.1, 1.6, 0.7, 0.02], 1, "panda_hand_tcp"),
 }
 """Pose, the joint that swings through it, and the tool."""
-PUSHED = {
-    **POSES,
-    "ur5_robot": ([0.3, -1.2, 1.5, -1.8, -1.57, 0.2], "tool0"),
-    "xarm7": ([0.1, -0.4, 0.2, 1.2, 0.1, 1.5, 0.3], "link_eef"),
-    "kinova": ([0.3, 2.6, 1.6, 0.4, 1.2, 0.3], "j2s6s200_end_effector"),
-    "z1": ([0.2, 1.4, -1.2, 0.1, 0.3, 0.2, -0.3], "link06"),
-}
-"""Poses of the arms that are pushed, and their tools."""
-
 CASES = tuple(title for title, (arm, *_) in SINGULAR.items() if arm == "prr" or arm in INSTALLED)
 
-
-HOLDING_LAWS = (
-    "computed_torque",
-    "cartesian_impedance",
-    "operational_space",
-    "adaptive",
-    "disturbance_observer",
-    "hand_guiding",
-)
-"""Laws that hold a pose; hand_guiding what it locks, here the translations."""
 
 SAFETY = SafetySettings()
 """The defaults: faults end a motion here as they do on an arm."""
@@ -153,11 +128,11 @@ class Bench:
 
     def __init__(
         self, arm: str, q: Array | list[float], make: Callable[[rd.Dynamics], Controller],
-        wrong: float = 0.0, wall: Wall | None = None, safety: SafetySettings | None = None, rotors: float = 0.0,
+        wrong: float = 0.0, wall: Wall | None = None, safety: SafetySettings | None = None,
     ) -> None:  # fmt: skip
         robot = robot_of(arm)
         self.robot, self.wall, self.kinematics = robot, wall, Kinematics(robot)
-        known = {"payload": HELD.get(arm)} | ({"armature": np.full(robot.n, rotors)} if rotors else {})
+        known = {"payload": HELD.get(arm)}
         self.loop = ControlLoop(make(rd.create_dynamics("rnea", robot, **known)), robot.effort_limit, safety or SAFETY)
         drawn = Mismatch(mass_scale=1.0 + wrong).draw(robot, 1)
         true = rd.create_dynamics("rnea", robot, inertial=drawn.inertial, **known)
@@ -398,62 +373,6 @@ def streamed(arm: str, name: str, spoilt: bool) -> tuple[Array, float]:
     return bench.kinematics.pose(link, record.q)[:, :3, 3], float(steps.max())
 
 
-def default_law(name: str, link: str, model: rd.Dynamics) -> Controller:
-    """A law with its default settings."""
-    kind = load("controllers", name)
-    locked = {"free_directions": "rx ry rz"} if name == "hand_guiding" else {}
-    of_tool = {"config": kind.settings(link=link, **locked)} if issubclass(kind, ToolLaw) else {}
-    usual = JointGains()
-    law: Controller = kind(
-        model, *gains(kind, model, model.robot.home, usual.natural_frequency, usual.damping_ratio), **of_tool
-    )
-    return law
-
-
-def push(arm: str, name: str, force: Array, safety: SafetySettings) -> dict[str, Any]:
-    """Push the tool with a force (3,) [N] in the root link's axes, and let it go."""
-    q, link = PUSHED[arm]
-    bench = Bench(arm, q, partial(default_law, name, link), safety=safety, rotors=ROTORS * (arm != "prr"))
-    begin, outside = 1.0, bench.plant.outside
-
-    def pushing(t: float) -> None:
-        if begin <= t < begin + HELD_FOR:
-            rotation = bench.kinematics.pose(link, bench.plant.q)[:3, :3]
-            outside.push(link, rotation.T @ force * min((t - begin) / RISE, (begin + HELD_FOR - t) / RISE, 1.0))
-        else:
-            outside.release()
-
-    record = bench.run(begin + HELD_FOR + BACK, pushing)
-    away = bench.kinematics.pose(link, record.q)[:, :3, 3] - bench.kinematics.pose(link, np.array(q))[:3, 3]
-    distance, speed = np.linalg.norm(away, axis=1), np.linalg.norm(np.diff(away, axis=0), axis=1) / PERIOD
-    return {"moved": distance.max(), "speed": speed.max(), "end": distance[-1], "fault": bench.fault}
-
-
-def pushes(arms: tuple[str, ...] = tuple(PUSHED), names: tuple[str, ...] = HOLDING_LAWS) -> list[dict[str, Any]]:
-    """Displacements [m] and speeds [m/s] of the tool under held pushes, and faults."""
-    rows, rng = [], np.random.default_rng(3)
-    for arm in (arm for arm in arms if arm == "prr" or arm in INSTALLED):
-        (q, link), robot = PUSHED[arm], robot_of(arm)
-        lever = Kinematics(robot).jacobian(link, np.array(q))[:3]
-        gravity = rd.create_dynamics("rnea", robot, payload=HELD.get(arm)).gravity(np.array(q))
-        directions = rng.standard_normal((DIRECTIONS, 3)) * [1.0, arm != "prr", 1.0]  # the PRR arm's plane is x-z
-        directions /= np.linalg.norm(directions, axis=1)[:, None]
-        for name in names:
-            for force in FORCES:
-                safety = SafetySettings(push_force=max(force, SAFETY.push_force))
-                held = [
-                    way for way in force * directions
-                    if (np.abs(gravity - lever.T @ way) < BEARABLE * robot.effort_limit).all()
-                ]  # fmt: skip
-                found = [push(arm, name, way, safety) for way in held]
-                row: dict[str, Any] = {"arm": arm, "law": name, "force": force, "overload": DIRECTIONS - len(held)}
-                row |= {"least moved": min((each["moved"] for each in found), default=None)}
-                row |= {key: max((each[key] for each in found), default=None) for key in ("moved", "speed", "end")}
-                faults = [each["fault"].split()[0] for each in found if each["fault"]]
-                rows.append(row | {"faults": len(faults), "kinds": ", ".join(sorted(set(faults)))})
-    return rows
-
-
 PARTS: dict[str, tuple[str, Callable[[], Any]]] = {
     "circle": (f"A circle of {DIAMETER:g} m in diameter in {TURN:g} s: RMS of the tool's distance [m]", circle),
     "singular": (
@@ -465,11 +384,6 @@ PARTS: dict[str, tuple[str, Callable[[], Any]]] = {
     "wall": (f"A wall of {WALL / 1e3:g} kN/m; v√(k m) is the peak of the arm's effective mass alone [N]", walls),
     "slide": (f"{FORCE:g} N along the wall at {SLIDING:g} m/s, by operational_space [N]", slides),
     "stream": (f"Poses at {RATE:g} Hz, {LOST:.0%} lost, the others up to {1e3 * JITTER:g} ms late [m]", stream),
-    "pushes": (
-        f"A push at the tool along {DIRECTIONS} directions for {HELD_FOR:g} s, all checks on: greatest displacement "
-        f"[m] and speed [m/s], distance {BACK:g} s later [m]; a fault ends a case, overloads of a joint are left out",
-        pushes,
-    ),
 }
 """Part → title of its table, and its rows."""
 

@@ -129,6 +129,18 @@ class RaisesSomethingElse(Faultless):
             raise TypeError(str(problem)) from problem
 
 
+class IntegerOverflows(Faultless):
+    """An integer beyond float64 is refused as Python does."""
+
+    clause = "test_wrong_shapes_and_types_are_refused"
+    says = "it raised OverflowError("
+
+    def gravity(self, q: Any) -> Any:
+        if isinstance(q, list) and len(q) == self.robot.n and all(isinstance(each, int) for each in q):
+            q = [float(each) for each in q]
+        return self.right.gravity(q)
+
+
 class NamesAnotherArgument(Faultless):
     clause = "test_wrong_shapes_and_types_are_refused"
     says = "it names 'effort'"

@@ -67,7 +67,7 @@ from robodyn_ros.kinematics.inverse import InverseKinematics, Task
 robot, start = dynamics.robot, [0.3, -0.9, 0.4]
 target, rest = kinematics.pose("tool", [0.6, 0.8, -0.5]), Sample(*(dynamics.gravity(start) * 0 for _ in range(3)))
 solution = InverseKinematics(kinematics, "tool").solve(target, start, Task.planar())
-goal = PoseGoal(target, "", rest.q, rest, Limits.of(robot, robot.effort_limit), dynamics.parameters)
+goal = PoseGoal(target, rest, Limits.of(robot, robot.effort_limit), dynamics.parameters)
 motion = ToolMotion(robot, "tool").plan(goal)
 answers["inverse kinematics"] = [solution.q.tolist(), motion.positions.tolist()]
 from robodyn_ros.control import ControlLoop

@@ -50,7 +50,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("name", "environment"),
     [
-        pytest.param("rnea", {}, marks=pytest.mark.thorough),
+        ("rnea", {}),
         pytest.param("lagrangian", {"CC": "no-such-compiler"}, marks=pytest.mark.thorough),
         pytest.param("Faultless", {}, marks=pytest.mark.thorough),
     ],
@@ -84,7 +84,6 @@ def found(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str
     return said
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_is_caught_by_its_clause(found: dict[str, list[str]], fault: str) -> None:
     assert found[fault], f"{FAULTS[fault].clause} passes"

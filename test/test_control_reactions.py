@@ -36,14 +36,7 @@ CASES = [
     (1, 433, True, "states 60 ms late", "prr", 0.2),  # 0.6 and a stop: friction was taken for weight
     (1, 327, True, "no states", "panda", 0.8),  # 1.6: damped by a velocity that the model guessed
     (2, 529, True, "joint is blocked", "prr", 0.3),  # 2: braked by the motion that the model guessed
-    (
-        1,
-        109,
-        False,
-        "velocities: zero",
-        "z1",
-        0.5,
-    ),  # 3.1: without friction the model drove light joints away
+    (1, 109, False, "velocities: zero", "z1", 0.5),  # 3.1: without friction the model drove light joints away
     (1, 107, False, "velocities: zero", "kinova", 1.5),  # 20: let go of at its limit, although it was seen and braked
     (1, 193, True, "stuck, no velocity: all", "prr", 0.6),  # 7.4: an encoder that stopped with its velocity was trusted
     (2, 145, True, "joints: swapped", "prr", 0.5),  # 1.6: velocities were trusted for good
@@ -51,14 +44,14 @@ CASES = [
     (2, 327, True, "no states", "panda", 0.6),  # 1.3: likewise
     (2, 99, True, "velocities: zero", "ur5_robot", 0.7),  # 2.6: one joint's damping was cut by its limit, not all
     (1, 319, True, "positions in degrees", "chain3", 0.3),  # 1.4: 57 times the velocity was trusted once it was slow
-    (
-        1,
-        480,
-        True,
-        "drive is dead",
-        "prr",
-        0.9,
-    ),  # 1.01 and a stop: held by a dead drive until it was fast
+    (1, 480, True, "drive is dead", "prr", 0.9),  # 1.01 and a stop: held by a dead drive until it was fast
+    (3, 443, True, "states 60 ms late", "kinova", 0.5),  # 11: carried by the gravity of 60 ms before
+    (1, 439, True, "states 60 ms late", "panda", 2.2),  # 4.8: the damping of late velocities overshot
+    (2, 581, True, "model: NaN", "ur10_robot", 1.6),  # 1.9: each joint was damped by itself
+    (3, 193, True, "stuck, no velocity: all", "prr", 0.7),  # 4.3: after 0.2 s encoders were trusted that had stopped
+    (3, 213, True, "stuck, no velocity: one", "ur10_robot", 2.0),  # 13.8: likewise
+    (2, 476, True, "effort: sign of one", "z1", 1.7),  # 4.6: a joint that had been let go of was driven again
+    (3, 525, True, "effort is stuck", "z1", 1.2),  # 1.8: a drive that was found to disobey had 12 ms more
 ]
 
 

@@ -53,6 +53,17 @@ CONFIG = SafetySettings(ramp_down_time=0.5, blend_time=0.2)
 REACTIONS = FaultReactions(states=("hold", 0.295), law=("hold", 0.395), speed=("damp", 0.195), publisher=("hold", 0.6))
 
 
+def damping(q, qd, age=PERIOD / 2):
+    """The damping of a reaction, -λ M v, of the middle of a command: with the power of -D v, and without overshoot."""
+    momentum = DYNAMICS.mass_matrix(q + age * qd) @ qd
+    return -min(DAMPING @ qd**2 / (qd @ momentum), 1.0 / (np.e * age)) * momentum
+
+
+def carried(q, qd, age=PERIOD / 2):
+    """The effort of a hold that does not pull back."""
+    return DYNAMICS.gravity(q + age * qd) + damping(q, qd, age)
+
+
 class Arm:
     """A loop with a clock, and an arm that stays where it is put."""
 
@@ -241,7 +252,7 @@ def test_hold_pulls_back_to_where_the_fault_found_the_arm():
     arm.state(qd=FAST)
     moved = Q + [0.0, 0.05, 0.0]
     command = arm.state(moved, FAST)
-    expected = DYNAMICS.gravity(moved) + STIFFNESS * (Q - moved) - DAMPING * FAST
+    expected = DYNAMICS.gravity(moved + PERIOD / 2 * FAST) + STIFFNESS * (Q - moved) - DAMPING * FAST
     np.testing.assert_allclose(command.effort, expected, rtol=1e-12)
 
 
@@ -251,7 +262,7 @@ def test_while_a_fault_lasts_nothing_is_followed():
     arm.loop.set_publisher_conflict("/x has 2 publishers")
     command = arm.state()
     assert (command.fault, command.problem, going.outcome) == ("publisher", "/x has 2 publishers", "interrupted")
-    np.testing.assert_allclose(command.effort, GRAVITY - DAMPING * QD, rtol=1e-12)
+    np.testing.assert_allclose(command.effort, carried(Q, QD), rtol=1e-12)
     with pytest.raises(NotReadyError, match="publisher"):
         arm.loop.follow(rest_to_rest([Q], [1.0]))
     with pytest.raises(NotReadyError, match="publisher"):
@@ -260,6 +271,19 @@ def test_while_a_fault_lasts_nothing_is_followed():
     command = arm.state(Q + 0.03)
     assert command.fault is None
     np.testing.assert_array_equal(command.reference.q, Q + 0.03)
+
+
+@pytest.mark.parametrize("age", [0.0, 0.04])
+def test_a_hold_is_that_of_the_middle_of_its_command_however_old_the_states_are(age):
+    arm = Arm()
+    arm.age = age
+    for _ in range(400):
+        arm.state(Q, ZERO)
+    arm.loop.set_publisher_conflict("/x has 2 publishers")
+    velocity = np.array([0.2, -0.9, 1.3])
+    command = arm.state(Q, velocity)
+    assert command.fault == "publisher"
+    np.testing.assert_allclose(command.effort, carried(Q, velocity, age + PERIOD / 2), rtol=1e-9)
 
 
 GARBAGE = {
@@ -290,7 +314,7 @@ def test_a_law_that_fails_is_answered_by_hold_ramp_and_silence(garbage):
         command = arm.state()
         assert command.fault == "law"
         assert "Moody" in command.problem
-        np.testing.assert_allclose(command.effort, GRAVITY - DAMPING * QD, rtol=1e-12)
+        np.testing.assert_allclose(command.effort, carried(Q, QD), rtol=1e-12)
     before = command.effort
     command = arm.state()
     assert arm.loop.fault.phase == "ramp"
@@ -318,7 +342,7 @@ def test_a_compiled_law_that_gives_no_numbers_is_answered_as_well():
     command = arm.state(there)
     assert (command.fault, arm.loop.fault.kind) == ("law", "law")
     assert "Rooted: the term total of compute is not finite" in command.problem
-    np.testing.assert_allclose(command.effort, DYNAMICS.gravity(there) - DAMPING * QD, rtol=1e-12)
+    np.testing.assert_allclose(command.effort, carried(there, QD), rtol=1e-12)
     assert arm.state(Q).fault is None
 
 
@@ -336,7 +360,7 @@ def test_a_model_that_fails_leaves_the_gravity_it_gave_last(gravity, monkeypatch
     monkeypatch.setattr(Failing, "fails", True)
     command = arm.state(Q + 0.01)
     assert command.fault == "law"
-    np.testing.assert_allclose(command.effort, GRAVITY - STIFFNESS * 0.0 - DAMPING * QD, rtol=1e-12)
+    np.testing.assert_allclose(command.effort, GRAVITY + damping(Q + 0.01, QD), rtol=1e-12)
 
 
 def test_a_law_that_fails_on_the_first_state_sends_nothing():
@@ -480,8 +504,8 @@ def test_an_arm_whose_positions_jumped_is_braked_by_its_velocities_for_as_long_a
         command = arm.state(q + off, qd)
         assert command is not None
         momentum = DYNAMICS.mass_matrix(q) @ qd
-        damping = feedback.damping @ qd**2 / (qd @ momentum) * momentum
-        np.testing.assert_allclose(command.effort, DYNAMICS.gravity(q) - damping, atol=0.15)
+        braking = feedback.damping @ qd**2 / (qd @ momentum) * momentum
+        np.testing.assert_allclose(command.effort, DYNAMICS.gravity(q) - braking, atol=0.15)
         q, qd = moved(q, qd, command.effort + load, PERIOD)
     assert qd[1] > 0.3
 

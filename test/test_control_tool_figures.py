@@ -14,7 +14,6 @@ from robodyn_ros.control import SafetySettings, rest_to_rest
 
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
 import tool
-import tool_streams
 from tool import (
     ARMS,
     BEHIND,
@@ -123,11 +122,3 @@ def test_a_stream_with_losses_and_jitter_costs_its_delay_and_little_more(arm: st
     assert 0.5e-3 < row["rms"] < 3e-3
     assert row["rms_but_late"] < 1.5e-3
     assert row["clean_step"] < row["step"] < 0.05
-
-
-def test_a_stream_beyond_the_edge_keeps_the_limits_of_the_tool() -> None:
-    for row in tool_streams.edges("prr"):
-        assert row["speed [m/s]"] < 0.25 * (1.0 + 1e-6)
-        assert row["acceleration [m/s²]"] < 2.0 * (1.0 + 1e-6)
-        assert row["joints"] <= 1.0
-        assert row["stood [s]"] > 5.0

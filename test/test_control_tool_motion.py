@@ -33,9 +33,9 @@ class Rig:
         self.motion = ToolMotion(self.robot, "tool")
         self.limits = Limits.of(self.robot, self.robot.effort_limit)
 
-    def plan(self, target, now, frame="", q=STILL, speed=0.5):
+    def plan(self, target, now, speed=0.5):
         config = ToolSettings(target_speed=speed)
-        return self.motion.plan(PoseGoal(target, frame, q, now, self.limits, self.dynamics.parameters, config))
+        return self.motion.plan(PoseGoal(target, now, self.limits, self.dynamics.parameters, config))
 
     def pose(self, q):
         return self.kinematics.pose("tool", q)
@@ -87,23 +87,13 @@ def test_braking_never_turns_back(rig):
         braking(rig.dynamics, motion, rig.robot.velocity_limit, 0.1 * rig.robot.effort_limit)
 
 
-def test_a_target_in_the_frame_of_a_link_is_where_that_link_is(rig):
-    q = np.array([0.5, -0.4, 0.9])
-    along = np.eye(4)
-    along[:3, 3] = 0.0, 0.0, -0.1  # a tenth of a metre back along the tool
-    trajectory = rig.plan(along, Sample(q, STILL, STILL), "tool", q)
-    assert_allclose(rig.pose(trajectory.positions[-1]), rig.pose(q) @ along, atol=1e-9)
-    with pytest.raises(InputError, match="'map' is unknown; a target is in the frame of base, carriage, arm, hand"):
-        rig.plan(along, Sample(q, STILL, STILL), "map", q)
-
-
 def test_what_cannot_be_is_refused(rig):
     rest = Sample(np.array([0.4, -0.6, 0.5]), STILL, STILL)
     with pytest.raises(UnreachableError, match="out of the plane of the arm"):
         rig.plan(se3.motion(np.eye(3), [0.0, 0.2, 0.0]) @ rig.pose(GOAL), rest)
     limits = Limits.of(rig.robot, 0.3 * rig.robot.effort_limit)
     with pytest.raises(InputError, match="joint 'elevator' would need"):
-        rig.motion.plan(PoseGoal(rig.pose(GOAL), "", STILL, rest, limits, rig.dynamics.parameters))
+        rig.motion.plan(PoseGoal(rig.pose(GOAL), rest, limits, rig.dynamics.parameters))
     with pytest.raises(InputError, match="'base' is fixed to the base"):
         ToolMotion(rig.robot, "base")
     assert tip(rig.robot) == "tool"

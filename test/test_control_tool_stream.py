@@ -240,14 +240,17 @@ def test_a_tool_that_turns_as_it_moves_is_as_fast_as_both_limits_let_it(monkeypa
     assert jerk < 1.4 * min(limit[0] / 0.5, limit[1])  # on the circle that a tenth of the acceleration bends, 1.32
 
 
-@pytest.mark.parametrize("rate", [10.0, 30.0, 100.0])
+@pytest.mark.parametrize("rate", [10.0, 20.0, 30.0, 100.0])
 @pytest.mark.parametrize(
     ("spoilt", "row", "most"),
     [(False, 0, 1.25), (True, 0, 2.0), (False, 2, 2.0), (False, 3, 3.0)],
     ids=["even", "jitter and loss", "two lost in a row", "three lost in a row"],
 )
 def test_a_circle_from_a_sparse_stream_is_smooth(rate: float, spoilt: bool, row: int, most: float) -> None:
-    """0.15 m/s, with 20 % jitter of a period and 5 % loss (twice the centripetal acceleration may be needed)."""
+    """0.15 m/s, with 20 % jitter of a period and 5 % loss (twice the centripetal acceleration may be needed).
+
+    ``make test TEST="test/test_control_tool_stream.py -s"`` prints the figures.
+    """
     name = "ur5_robot" if "ur5_robot" in ARMS else "prr"
     arm, radius, speed = Streamed(name, dt=2e-3), 0.0978, 0.15
     start, begin, rng = arm.pose(), arm.t, np.random.default_rng(3)
@@ -274,9 +277,11 @@ def test_a_circle_from_a_sparse_stream_is_smooth(rate: float, spoilt: bool, row:
     late = slice(round(4.0 / arm.dt), None)
     times = arm.dt * np.arange(len(places))
     away = places - np.array([circle(t - delay)[:3, 3] for t in times])
-    assert np.sqrt((away[late] ** 2).sum(1).mean()) < ((2e-3 if row else 1e-3) if rate < 20.0 else 5e-4)
-    acceleration = np.diff(places, 2, axis=0)[late] / arm.dt**2
-    assert np.linalg.norm(acceleration, axis=1).max() <= most * speed**2 / radius * 1.05
+    rms = np.sqrt((away[late] ** 2).sum(1).mean())
+    ratio = np.linalg.norm(np.diff(places, 2, axis=0)[late], axis=1).max() / arm.dt**2 * radius / speed**2
+    print(f"{rate:g} Hz: delay {1e3 * delay:.0f} ms, RMS error {1e3 * rms:.2f} mm, acceleration {ratio:.2f}")
+    assert rms < ((2e-3 if row else 1e-3) if rate < 25.0 else 5e-4)
+    assert ratio <= most * 1.05
 
 
 def test_a_stream_that_ends_in_motion_comes_to_rest_a_little_further() -> None:

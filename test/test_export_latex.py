@@ -183,9 +183,11 @@ def test_parameters_of_the_arm_are_in_it() -> None:
     assert {"J_{1}", "b_{2}", "f_{3}"} <= {str(s) for _, x in readable.elements["inverse"] for s in x.free_symbols}
 
 
-@pytest.mark.parametrize(("arm", "letters"), [("slide", True), ("waist", True), ("turned", True), ("tilted", False)])
+@pytest.mark.parametrize(
+    ("arm", "letters"), [("slide", True), ("waist", True), ("turned", True), ("welded", True), ("tilted", False)]
+)
 def test_letters_where_they_can_be_read(arm: str, letters: bool) -> None:
-    assert Readable(make(arm), ["gravity"]).writer.form.algebra.numeric != letters
+    assert check(make(arm), ("gravity",)).writer.form.algebra.numeric != letters
 
 
 def test_without_gravity() -> None:

@@ -27,11 +27,11 @@ T = np.arange(0.0, 12.3, 0.004)
 @pytest.mark.parametrize(("arm", "seed"), [("prr", 0), ("double_pendulum", 9), ("prr", 20), ("double_pendulum", 17)])
 @pytest.mark.parametrize("noisy", [False, True])
 def test_recordings_of_another_library(arm, seed, noisy):
-    """Cases of benchmarks/identification_truth.py, which has many more of them, of longer arms."""
+    """Cases of benchmarks/identification.py, which has many more of them, of longer arms."""
     pytest.importorskip("pinocchio")
     if arm != "prr" and arm not in urdfs():
         pytest.skip("example-robot-data is not installed")
-    from identification_truth import NOISE_FREE, TIMES_NOISE, make, measure
+    from identification import NOISE_FREE, TIMES_NOISE, make, measure
 
     found = measure(make(arm, seed, noisy))
     bound = TIMES_NOISE * found["noise"] if noisy else NOISE_FREE

@@ -161,3 +161,15 @@ def test_pictures_and_clouds(tmp_path: Path, prr: str) -> None:
     assert len(np.unique(picture.reshape(-1, picture.shape[2]), axis=0)) > 100
     with pytest.raises(InputError):
         write_ply(tmp_path / "no.ply", map_.centers, map_.values[:-1])
+
+
+def test_the_square_of_a_cell_is_where_the_cell_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, prr: str) -> None:
+    """The picture reaches from the outer edge of the first cell to that of the last one, across and up."""
+    figure = pytest.importorskip("matplotlib.figure", reason="the extra plot is not installed")
+    drawn: list[tuple[float, ...]] = []
+    monkeypatch.setattr(
+        figure.Figure, "savefig", lambda made, *_, **__: drawn.append(made.axes[0].images[0].get_extent())
+    )
+    found = cells(np.array([[0.31, 0.0, 0.52], [-0.12, 0.0, 0.83], [0.04, 0.0, -0.27]]), [1.0, 2.0, 3.0], 0.1)
+    draw_map(tmp_path / "map.png", rd.load_robot(prr), found, "xz", None, title="PRR", label="m")
+    assert_allclose(drawn, [(-0.2, 0.4, -0.3, 0.9)], atol=1e-12)

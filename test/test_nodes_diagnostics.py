@@ -9,10 +9,8 @@ The controller runs in this process, and the test is its time and its drives, so
 from __future__ import annotations
 
 import ctypes
-import sys
 from contextlib import suppress
 from itertools import count
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -20,6 +18,7 @@ import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
+import life_cycles
 from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.parameter import Parameter
 from rclpy.serialization import serialize_message
@@ -30,9 +29,6 @@ from robodyn_ros.control.core_settings import RUN
 from robodyn_ros.control.faults.settings import SafetySettings
 from robodyn_ros.control.faults.table import FAULTS
 from robodyn_ros.nodes.common.diagnostics import RECENT
-
-sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
-import life_cycles
 
 LEVELS = {b"\x00": "OK", b"\x01": "WARN", b"\x02": "ERROR"}
 STEP = 0.002

@@ -451,23 +451,6 @@ def test_every_row_of_the_contract_has_its_test():
 
 
 @pytest.mark.thorough
-@pytest.mark.timeout(300)
-def test_faults_around_the_loop_are_measured():
-    """Two rows of the table of the running node: a refusal that disturbs nothing, and a controller that dies."""
-    chosen = [one for one in node_faults.SCENARIOS if one.row in ("the controller is killed", node_faults.WEAK)][-2:]
-    found = {scenario.row: outcome for scenario, outcome in node_faults.outcomes(chosen)}
-    refused, killed = found[node_faults.WEAK], found["the controller is killed"]
-    assert (refused.answer, refused.back) == ("refused", "by itself")
-    assert refused.step < 0.02
-    assert (killed.answer, killed.back) == ("brakes", "started again")
-    assert 0.15 <= killed.detected < 0.2
-    for outcome in found.values():
-        assert outcome.struck == 0
-        assert 0.0 < outcome.speed < 0.6
-        assert np.isfinite(outcome.after)
-
-
-@pytest.mark.thorough
 @pytest.mark.alone
 @pytest.mark.timeout(300)
 def test_faults_of_states_are_answered_over_dds():
@@ -476,10 +459,8 @@ def test_faults_of_states_are_answered_over_dds():
     No joint comes near its velocity limit: 0.33 of it also on a busy machine, 4.3 where the node watches seldom.
     """
     pytest.importorskip("fault_kinds", reason="URDFs of industrial arms are not installed")
-    rows = ("no states", "velocities: zero", "position jumps by 0.3")
-    chosen = [one for one in node_faults.campaign() if one.row in rows]
-    assert len(chosen) == len(rows)
-    for scenario, outcome in node_faults.outcomes(chosen):
-        assert outcome.answer in ("states", "sensor"), scenario.row
-        assert outcome.struck == 0, scenario.row
-        assert 0.0 < outcome.speed < 0.6, scenario.row
+    rows = ("no states", "velocities: zero", "position jumps by 0.3", "NaN")
+    for name, outcome in node_faults.outcomes(rows):
+        assert outcome.answer in ("states", "sensor"), name
+        assert outcome.struck == 0, name
+        assert 0.0 < outcome.speed < 0.6, name

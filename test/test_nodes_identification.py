@@ -1,10 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""An unknown arm: simulated, controlled and recorded over real DDS, read from files, identified, and controlled better.
-
-``make soak-identify`` does it with longer motions, and holds what it finds against the figures that are promised.
-"""
+"""An unknown arm: simulated, controlled and recorded over DDS, read from files, identified, and controlled better."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def test_markers_show_the_arm_that_is_there(graph):
     [
         ({"layers": ["com", "masses"]}, "layers: masses: there are com, gravity"),
         ({"tool": "gripper"}, "'gripper' is not in the robot"),
-        ({"rate": 10.0}, "rate: there is no such parameter any more"),
+        ({"tip": "hand"}, "tip: there is no such parameter any more: use 'tool'"),
     ],
 )
 def test_what_cannot_be_shown_is_an_error(graph, wrong, said):

@@ -192,6 +192,10 @@ def test_whoever_tries_the_cases_the_file_is_the_same(tmp_path):
     row = parquet.read_table(files[0]).to_pylist()[7]
     assert repr(row) == repr(bench.row(*wanted.cases(7, 1)))  # to the last bit, and NaN is NaN
     assert column(files[0], "compiled").all() == (rd.engine.find_compiler() is not None)
+    peak = np.sort(column(files[0], f"peak_error/{FIRST}"))
+    bound = (peak[6] + peak[7]) / 2.0
+    (summary,) = summarise(study(specification=Specification({("peak_error", FIRST): bound})), files[0])
+    assert (summary.bounds[0].kept, summary.bounds[0].bound) == (7, bound)
 
 
 def test_what_was_done_is_done(tmp_path):

@@ -34,66 +34,44 @@ NAME = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
 LAWS = r"(?:cartesian_impedance|operational_space|hand_guiding)\."
 
 REPLACED = {
-    rf"(?:{LAWS}|contact\.)link": "tool",
-    rf"{LAWS}(directions|frame|damping_ratio)": r"task.\1",
-    rf"{LAWS}(?:reach|turn)": "task.reach",
-    r"(cartesian_impedance)\.stiffness_r?[xyz]": r"\1.stiffness",
-    r"(operational_space)\.force_r?[xyz]": r"\1.force",
-    r"(hand_guiding)\.rotational_stiffness": r"\1.stiffness",
-    r"(hand_guiding)\.(?:lower|upper)(?:_[xyz])?": r"\1.walls",
-    r"(hand_guiding)\.wall_stiffness": r"\1.stiffness",
-    r"hand_guiding\.hold": "model_error",
-    r"(contact)\.(touch|collision)_(?:force|torque)": r"\1.\2_wrench",
-    r"contact\.sensor_(?:mass|com(?:_[xyz])?)": "contact.sensor_load",
-    r"contact\.friction": "contact.effort_source",
-    r"adaptive\.learn": "adaptive.rate",
-    r"mpc\.period": "mpc.step",
-    r"payload_estimation\.speed": "target_speed",
-    r"(stream)\.turn_(speed|acceleration|jerk)": r"\1.\2",
-    r"(payload_estimation)\.(?:angle|way)": r"\1.distance",
-    r"(wall)\.[xyz]": r"\1.point",
-    r"(wall)\.(normal)_[xyz]": r"\1.\2",
-    r"payload\.link": "tool",
-    r"output": "mit_limits",
-    r"stream\.jerk": "stream.acceleration",
-    r"cpu_dma_latency": "leave it out, permission to write to /dev/cpu_dma_latency stands for it",
-    r"stream\.delay": "leave it out, the period of the stream and its jitter are measured",
-    r"stream\.target_pose": "leave it out, goals come on ~/goal_pose and streams on ~/target_pose",
-    r"reference_timeout": "stream.timeout",
-    r"reference_velocity_filter": "velocity_filter",
-    r"constraints": "accept",
-    r"(transmission\.\w+)\.reversed": r"\1.gear_ratio",
-    r"inertia|movable_base|closed_loops": "accept",
-    r"(faults\.\w+)\.answer": r"\1.reaction",
-    r"(faults\.\w+)\.expiry": r"\1.max_duration",
-    r"allow_sagging": "externally_supported",
-    r"quiet_time": "settled_time",
-    r"mit_(?:stiffness|damping)_limit": "mit_limits",
-    r"overrun": "leave it out, it is a fifth of state_timeout",
-    r"payload_estimation\.(?:acceleration|deviation|margin|strain)|adaptive\.(?:friction_limit|mass_limit|spread)": "",
-    r"cartesian_impedance\.limit_margin|mpc\.iterations|reference_lead|trajectory_points": "",
-    r"missing_reference_velocity|recurrences|recurrence_time": "",
-    r"commissioner:ramp_time": "push_time",
-    r"ramp_time": "leave it out, the first command carries the arm",
-    r"commissioner:overspeed": "speed_limit",
-    r"commissioner:reach": "travel_limit",
-    r"commissioner:probe_share": "push_effort",
-    r"commissioner:(?:onset|push|stroke|stroke_speed|shake|stiffness_frequency|patience|rest_time|retreat_time)": "",
-    r"commissioner:(?:gravity_(?:steps|time|tolerance)|inertia_tolerance|drift|start_timeout)": "",
-    r"simulator:lockstep_factor": "real_time_factor",
-    r"simulator:(?:clock_rate|lockstep_timeout|wrench_timeout|wall\.(?:dissipation|radius))": "",
-    r"simulator:mismatch\.(?:friction_spread|inertia_scale)": "",
-    r"simulator:step_by": "leave it out, ~/step is one period of the states",
-    r"conductor:(?:lead|patience|progress_rate|tolerance)|markers:rate": "",
-    r"(?:markers|planner|viewer):tip|teleoperator:link": "tool",
-    r"planner:payload": "payload.mass",
-    r"planner:limit_margin|teleoperator:(?:most_damping|return_rate|passivity)": "",
-    r"viewer:(?:patience|plot_rate|rate|span)": "",
-    r"viewer:simulated": "use_sim_time stands for it",
-    r"viewer:pose_names": "leave it out, each parameter poses.NAME is a pose",
+    "tool": rf"(?:{LAWS}|contact\.|payload\.|teleoperator:)link|(?:markers|planner|viewer):tip",
+    r"task.\1": rf"{LAWS}(directions|frame|damping_ratio)",
+    "task.reach": rf"{LAWS}(?:reach|turn)",
+    "cartesian_impedance.stiffness": r"cartesian_impedance\.stiffness_r?[xyz]",
+    "operational_space.force": r"operational_space\.force_r?[xyz]",
+    "hand_guiding.stiffness": r"hand_guiding\.(rotational|wall)_stiffness",
+    "hand_guiding.walls": r"hand_guiding\.(lower|upper)(_[xyz])?",
+    "model_error": r"hand_guiding\.hold",
+    r"contact.\1_wrench": r"contact\.(touch|collision)_(force|torque)",
+    "contact.sensor_load": r"contact\.sensor_(mass|com(_[xyz])?)",
+    "contact.effort_source": r"contact\.friction",
+    "adaptive.rate": r"adaptive\.learn",
+    "mpc.step": r"mpc\.period",
+    "target_speed": r"payload_estimation\.speed",
+    "payload_estimation.distance": r"payload_estimation\.(angle|way)",
+    r"stream.\1": r"stream\.turn_(speed|acceleration|jerk)",
+    "stream.acceleration": r"stream\.jerk",
+    "stream.timeout": "reference_timeout",
+    "velocity_filter": "reference_velocity_filter",
+    "wall.point": r"wall\.[xyz]",
+    "wall.normal": r"wall\.normal_[xyz]",
+    "mit_limits": "output|mit_(stiffness|damping)_limit",
+    "accept": "constraints|inertia|movable_base|closed_loops",
+    r"transmission.\1.gear_ratio": r"transmission\.(\w+)\.reversed",
+    r"faults.\1.reaction": r"faults\.(\w+)\.answer",
+    r"faults.\1.max_duration": r"faults\.(\w+)\.expiry",
+    "externally_supported": "allow_sagging",
+    "settled_time": "quiet_time",
+    "push_time": "commissioner:ramp_time",
+    "speed_limit": "commissioner:overspeed",
+    "travel_limit": "commissioner:reach",
+    "push_effort": "commissioner:probe_share",
+    "real_time_factor": "simulator:lockstep_factor",
+    "payload.mass": "planner:payload",
+    "use_sim_time": "viewer:simulated",
+    "poses.NAME": "viewer:pose_names",
 }
-"""Pattern of a name that there was before version 0.1.0, behind ``node:`` where it is one of that node alone → the name
-now; "" where the default is right for every arm; a sentence where no name takes its place."""
+"""Parameter → pattern of the names, behind ``node:`` where a node alone had it, that it replaces."""
 
 
 class LoadedParameters(dict[str, Any]):
@@ -230,10 +208,10 @@ def refuse_replaced(name: str, place: str = "", node: str = "") -> None:
     Raises:
         InputError: it is a former name; the message has the present one.
     """
-    for pattern, now in REPLACED.items():
+    for now, pattern in REPLACED.items():
         if found := re.fullmatch(pattern, name) or re.fullmatch(pattern, f"{node}:{name}"):
-            told = now if " " in now else f"use {found.expand(now)!r}" if now else "leave it out, it is a constant now"
-            raise InputError(name, f"{place} there is no such parameter any more: {told}".strip(), name)
+            told = f"{place} there is no such parameter any more: use {found.expand(now)!r}"
+            raise InputError(name, told.strip(), name)
 
 
 def take_joints(robot: Robot, *nodes: dict[str, Any]) -> Robot:
@@ -281,11 +259,13 @@ def read_parameters(path: Path, node: str) -> LoadedParameters:
         content = construct(tree)
     except YamlError as cause:
         raise InputError("parameter file", f"{path} cannot be read: {cause}", path) from cause
-    sections = list(_sections(content, ""))
-    if not sections:
+    if not list(_sections(content, "")):
         raise InputError("parameter file", f"{path} has no {PARAMETERS!r}", path)
-    own = {name: value for key, part in sections if _matches(key, node) for name, value in _flat(part, "")}
-    return LoadedParameters(own, {name: Place(str(path), line) for name, line in _lines(tree, node, "") if name in own})
+    own, lines = (
+        {name: value for key, part in _sections(file, "") if _matches(key, node) for name, value in _flat(part, "")}
+        for file in (content, _lines(tree))
+    )
+    return LoadedParameters(own, {name: Place(str(path), line) for name, line in lines.items() if name in own})
 
 
 def parse_parameter(text: str) -> tuple[str, Any]:
@@ -322,25 +302,11 @@ def _matches(key: str, node: str) -> bool:
     return re.fullmatch(pattern, f"/{node}") is not None
 
 
-def _lines(tree: Any, node: str, key: str) -> Iterator[tuple[str, int]]:
-    """Name and line of each parameter of a node, in the order of the file; YAML nodes in place of values."""
-    for name, part in _pairs(tree):
-        if name.value != PARAMETERS:
-            yield from _lines(part, node, f"{key}/{name.value.strip('/')}")
-        elif _matches(key, node):
-            yield from _flat_lines(part, "")
-
-
-def _flat_lines(tree: Any, prefix: str) -> Iterator[tuple[str, int]]:
-    for name, part in _pairs(tree):
-        yield f"{prefix}{name.value}", name.start_mark.line + 1
-        yield from _flat_lines(part, f"{prefix}{name.value}.")
-
-
-def _pairs(tree: Any) -> list[Any]:
-    """Keys and values of a YAML mapping whose keys are scalars; none of anything else."""
-    pairs = tree.value if getattr(tree, "id", "") == "mapping" else []
-    return [(name, part) for name, part in pairs if name.id == "scalar"]
+def _lines(tree: Any, line: int = 0) -> Any:
+    """The mappings of a YAML tree, with the line of its key in place of each value."""
+    if getattr(tree, "id", "") != "mapping":
+        return line
+    return {name.value: _lines(part, name.start_mark.line + 1) for name, part in tree.value if name.id == "scalar"}
 
 
 def _flat(parameters: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:

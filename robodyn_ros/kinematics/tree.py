@@ -3,13 +3,14 @@
 
 """The arm in the frames in which its equations are shortest.
 
-Every body gets a frame whose z axis is its joint's axis. The free coordinates, the frame's rotation about z and its
-position along z, are chosen as by Denavit and Hartenberg (modified form, Craig, Introduction to Robotics, ch. 3): x
-along the common normal to the next joint's axis. Constant rotations become turns about x, offsets lose components,
-and products with zero and one vanish from the generated code. It is only a change of coordinates.
+Every body gets a frame whose z axis is its joint's axis. As by Denavit and Hartenberg (modified form, Craig,
+Introduction to Robotics, ch. 3), x is along the common normal to the next joint's axis. The origin of a revolute joint
+is where its axis is nearest to the origin of the next joint. Constant rotations become turns about x, offsets lose
+components, and products with zero and one vanish from the generated code. It is only a change of coordinates.
 
-The common normal of two axes that are almost parallel may be kilometres away, and an inertia about a point there loses
-its digits: those of l² beside a distance squared. So a frame is at the common normal only if that is near the arm.
+The last joint has no next one: its origin is at the common normal to the axis before. If both axes are almost parallel,
+that may be kilometres away, and an inertia about a point there loses its digits: those of l² beside a distance squared.
+So the origin is there only if that is near the arm.
 """
 
 from __future__ import annotations
@@ -133,9 +134,8 @@ def _choose_frames(bodies: tuple[Body, ...]) -> list[Pose]:
         if children:
             child = bodies[children[0]]
             origin = (child.placement @ frames[children[0]]).translation
-            direction = child.placement.rotation @ child.joint.axis
-            normal = np.cross(axis, direction)
-            along = _along(body, axis, origin, direction, child.joint.is_prismatic)
+            normal = np.cross(axis, child.placement.rotation @ child.joint.axis)
+            along = origin if body.joint.is_prismatic else (axis @ origin) * axis
             towards = normal if np.linalg.norm(normal) > PARALLEL else origin - along
         else:
             back = body.placement.inverse()
@@ -146,14 +146,6 @@ def _choose_frames(bodies: tuple[Body, ...]) -> list[Pose]:
             towards = body.inertial.com - along
         frames[index] = Pose(read_only(_oriented(axis, towards)), read_only(along))
     return frames
-
-
-def _along(body: Body, axis: Array, origin: Array, direction: Array, slides: bool) -> Array:
-    """Return the origin of the frame, given the next joint's origin and direction."""
-    if body.joint.is_prismatic:
-        return origin
-    level = (axis @ origin) * axis
-    return level if slides else _foot(axis, origin, direction, level)
 
 
 def _foot(axis: Array, point: Array, direction: Array, otherwise: Array) -> Array:

@@ -14,10 +14,11 @@ Some values that the specification requires may be absent here:
   known, infinity; no deceleration beside an acceleration: that holds for both;
 * no ``<inertia>``, or zeros: a point mass.
 
-The XML passes two steps: :func:`~robodyn_ros.robot.description.read_document` reads it; this module reduces it to the
-tags and attributes that describe the dynamics, and checks that names and numbers are complete. All other tags of a URDF
-(``<visual>``, ``<gazebo>``, ``<transmission>``, ``<ros2_control>``) are dropped. Tags and attributes that the
-specification does not have are dropped as well, and one finding lists them.
+The XML passes three steps: :func:`~robodyn_ros.robot.description.read_document` reads it; this module reduces it to the
+tags and attributes that describe the dynamics, and checks that names and numbers are complete; urdf_parser_py parses
+the result. All other tags of a URDF (``<visual>``, ``<gazebo>``, ``<transmission>``, ``<ros2_control>``) are dropped,
+so that urdf_parser_py neither fails nor prints because of them. Tags and attributes that the specification does not
+have are dropped as well, and one finding lists them.
 """
 
 from __future__ import annotations
@@ -29,12 +30,13 @@ import warnings
 import xml.etree.ElementTree as ET
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from urdf_parser_py import urdf
 
 from robodyn_ros.errors import ConfigurationError, InputError, RobotDescriptionError, RobotDescriptionWarning, is_it
 from robodyn_ros.robot.description import UrdfDocument, UrdfEditor, line_of, read_document, title_of
@@ -62,7 +64,7 @@ ARMATURE = "armature"
 """Attribute of ``<dynamics>`` for the inertia of the motor's rotor; the specification has no place for it."""
 
 MOTION_LIMITS = ("acceleration", "deceleration", "jerk")
-"""Attributes of ``<limit>`` since URDF 1.2."""
+"""Attributes of ``<limit>`` since URDF 1.2; urdf_parser_py does not know them."""
 
 TYPES: tuple[JointType, ...] = ("revolute", "continuous", "prismatic", "fixed")
 """The joint types that an arm can have here."""
@@ -81,13 +83,14 @@ REMEDY = (
 class _Tag:
     """The attributes and children that a tag must have or may have; all other attributes are dropped.
 
-    ``elsewhere`` has the attributes and the children (as ``<tag>``) that the specification has and the dynamics do not
-    need.
+    ``defaults`` are for attributes that urdf_parser_py requires and this package does not. ``elsewhere`` has the
+    attributes and the children (as ``<tag>``) that the specification has and the dynamics do not need.
     """
 
     required: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
     children: tuple[str, ...] = ()
+    defaults: dict[str, str] = field(default_factory=dict)
     elsewhere: tuple[str, ...] = ()
 
 
@@ -109,7 +112,7 @@ _SCHEMA = {
     "robot/link/inertial": _Tag(children=("mass",)),
     "robot/link/inertial/origin": _ORIGIN,
     "robot/link/inertial/mass": _Tag(required=("value",)),
-    "robot/link/inertial/inertia": _Tag(optional=tuple(MOMENTS)),
+    "robot/link/inertial/inertia": _Tag(optional=tuple(MOMENTS), defaults=dict.fromkeys(MOMENTS, "0")),
     "robot/joint": _Tag(
         required=("name", "type"),
         children=("parent", "child"),
@@ -118,8 +121,11 @@ _SCHEMA = {
     "robot/joint/origin": _ORIGIN,
     "robot/joint/parent": _Tag(required=("link",)),
     "robot/joint/child": _Tag(required=("link",)),
-    "robot/joint/axis": _Tag(optional=("xyz",)),
-    "robot/joint/limit": _Tag(optional=("lower", "upper", "velocity", "effort", *MOTION_LIMITS)),
+    "robot/joint/axis": _Tag(optional=("xyz",), defaults={"xyz": "1 0 0"}),
+    "robot/joint/limit": _Tag(
+        optional=("lower", "upper", "velocity", "effort", *MOTION_LIMITS),
+        defaults={"velocity": "inf", "effort": "inf"},
+    ),
     "robot/joint/dynamics": _Tag(optional=("damping", "friction", ARMATURE)),
     "robot/joint/mimic": _Tag(required=("joint",), optional=("multiplier", "offset")),
 }
@@ -276,14 +282,14 @@ def _unnamed(element: ET.Element) -> str:
 
 
 def _reduced(path: str, element: ET.Element, title: str) -> ET.Element:
-    """A copy with the tags and attributes in ``_SCHEMA`` only.
+    """A copy with the tags and attributes in ``_SCHEMA`` only, and with the defaults filled in.
 
     Raises:
         RobotDescriptionError: a required part is missing, a part occurs twice, or a number is invalid.
     """
     tag = _SCHEMA[path]
     where = "" if path.count("/") < 2 else f"<{element.tag}> "
-    copy = ET.Element(element.tag, _checked_attributes(tag, element, where, title))
+    copy = ET.Element(element.tag, tag.defaults | _checked_attributes(tag, element, where, title))
     if path == "robot":
         return copy
     children = [child for child in element if f"{path}/{child.tag}" in _SCHEMA]
@@ -362,16 +368,14 @@ class _Parts:
 
     def link(self, title: str, element: ET.Element) -> Inertial | None:
         """The inertial of a link in the link's frame; the URDF gives it in a frame at the centre of mass."""
-        name, inertial = element.attrib["name"], element.find("inertial")
-        if name in self._names:
+        parsed = _parsed(urdf.Link, title, element)
+        if parsed.name in self._names:
             raise RobotDescriptionError(title, "there is another link of this name")
-        self._names.add(name)
-        if inertial is None:
+        self._names.add(parsed.name)
+        if parsed.inertial is None:
             return None
-        inertia = np.zeros((3, 3))
-        for moment, (i, j) in MOMENTS.items():
-            inertia[i, j] = inertia[j, i] = _number(inertial, "inertia", moment)
-        own = Inertial(_number(inertial, "mass", "value"), inertia=read_only(inertia))
+        inertia = np.zeros((3, 3)) if parsed.inertial.inertia is None else parsed.inertial.inertia.to_matrix()
+        own = Inertial(parsed.inertial.mass, read_only(np.zeros(3)), read_only(inertia))
         try:
             check_inertial(title, own)
         except RobotDescriptionError as problem:
@@ -379,8 +383,8 @@ class _Parts:
             if "repaired_inertia" in self._settings.accept:
                 own, before = nearest_possible(own), own
                 self.repaired[title] = _change(problem, before, own)
-                self._editor.set_moments(name, own)
-        return own.seen_from(_origin(inertial))
+                self._editor.set_moments(parsed.name, own)
+        return own.seen_from(_pose(parsed.inertial.origin))
 
     def joint(self, title: str, element: ET.Element) -> Joint:
         """A joint; the settings may weld one at a movable base, and free one that mimics a missing joint."""
@@ -472,41 +476,52 @@ def _change(problem: RobotDescriptionError, before: Inertial, after: Inertial) -
     return f"{text}; {str(problem).removeprefix(f'{problem.element}: ')}"
 
 
-def _number(element: ET.Element, tag: str, name: str, otherwise: float = 0.0) -> float:
-    """An attribute of a child; the default where there is none."""
-    child = element.find(tag)
-    return otherwise if child is None else float(child.get(name, otherwise))
+def _parsed(kind: Any, title: str, element: ET.Element) -> Any:
+    """The element, parsed by urdf_parser_py's class for it."""
+    try:
+        return _from_xml(kind, ET.tostring(element))
+    except Exception as cause:  # it raises AssertionError, KeyError, its own ParseError and bare Exceptions
+        raise RobotDescriptionError(title, f"cannot be parsed: {cause}") from cause
 
 
-def _vector(element: ET.Element, tag: str, name: str, otherwise: str = "0 0 0") -> list[float]:
-    child = element.find(tag)
-    return [float(word) for word in (otherwise if child is None else child.get(name, otherwise)).split()]
+@lru_cache(maxsize=512)
+def _from_xml(kind: Any, text: bytes) -> Any:
+    """The result of urdf_parser_py for a text; it is never changed, and few parts of an arm vary."""
+    return kind.from_xml_string(text)
 
 
-def _origin(element: ET.Element) -> Pose:
-    return Pose.from_xyz_rpy(_vector(element, "origin", "xyz"), _vector(element, "origin", "rpy"))
+def _pose(origin: Any) -> Pose:
+    if origin is None:
+        return Pose()
+    return Pose.from_xyz_rpy(origin.xyz or (0.0, 0.0, 0.0), origin.rpy or (0.0, 0.0, 0.0))
 
 
 def _joint(title: str, element: ET.Element) -> Joint:
     kind = next((kind for kind in TYPES if kind == element.get("type")), None)
     if kind is None:
+        # urdf_parser_py would let floating and planar pass.
         text = f"type {element.get('type')!r} is not supported; it must be one of {', '.join(TYPES)}"
         if element.get("type") in MOVABLE:
             text += "; accept: [movable_base] welds such a joint at the base"
         raise RobotDescriptionError(title, text)
-    parent, child = element.find("parent"), element.find("child")
-    assert parent is not None
-    assert child is not None
-    joint = Joint(element.attrib["name"], kind, parent.attrib["link"], child.attrib["link"], _origin(element))
+    extra = _taken(element, "dynamics", (ARMATURE,)) | _taken(element, "limit", MOTION_LIMITS)
+    parsed = _parsed(urdf.Joint, title, element)
+    joint = Joint(parsed.name, kind, parsed.parent, parsed.child, _pose(parsed.origin))
     if kind == "fixed":
         # Exporters leave zero axes, limits and the like on joints that they fix.
         return joint
-    axis, mimic = _axis(title, element), _mimic(element)
-    return replace(joint, axis=axis, mimic=mimic, **_limits(title, element, kind), **_friction(title, element))
+    return replace(
+        joint,
+        axis=_axis(title, parsed.axis),
+        mimic=_mimic(parsed.mimic),
+        **_limits(title, parsed),
+        **_friction(title, parsed.dynamics, extra.pop(ARMATURE, 0.0)),
+        **_motion_limits(title, extra),
+    )
 
 
-def _axis(title: str, element: ET.Element) -> Array:
-    axis = np.array(_vector(element, "axis", "xyz", "1 0 0"))
+def _axis(title: str, xyz: list[float] | None) -> Array:
+    axis = np.array([1.0, 0.0, 0.0] if xyz is None else xyz)
     greatest = np.abs(axis).max()
     if greatest == 0.0:
         raise RobotDescriptionError(title, "axis is zero and has no direction")
@@ -514,46 +529,53 @@ def _axis(title: str, element: ET.Element) -> Array:
     return read_only(axis / np.linalg.norm(axis))
 
 
-def _limits(title: str, element: ET.Element, kind: JointType) -> dict[str, Any]:
-    """The limits that are known."""
-    limit = element.find("limit")
+def _limits(title: str, parsed: Any) -> dict[str, Any]:
+    """The limits of position, velocity and effort that are known."""
+    limit = parsed.limit
     if limit is None:
         return {}
-    given = {name: float(text) for name, text in limit.items()}
     for name in ("velocity", "effort"):
-        if given.get(name) in NOT_KNOWN:
-            del given[name]
-        elif given.get(name, 0.0) < 0.0:
-            text = f"{name} limit {given[name]:g} is negative; leave it out, or give 0, if it is not known"
+        if getattr(limit, name) < 0.0 and getattr(limit, name) not in NOT_KNOWN:
+            text = f"{name} limit {getattr(limit, name):g} is negative; leave it out, or give 0, if it is not known"
             raise RobotDescriptionError(title, text)
-    for name in MOTION_LIMITS:
-        if given.get(name, 1.0) <= 0.0:
-            text = f"{name} limit {given[name]:g} is not above 0; leave it out if it is not known"
-            raise RobotDescriptionError(title, text)
-    if "acceleration" in given:
-        given.setdefault("deceleration", given["acceleration"])
-    lower, upper = given.pop("lower", 0.0), given.pop("upper", 0.0)
-    if kind == "continuous" or lower == upper == 0.0:
-        return given
+    found = {name: getattr(limit, name) for name in ("velocity", "effort") if getattr(limit, name) not in NOT_KNOWN}
+    lower, upper = float(limit.lower), float(limit.upper)
+    if parsed.type == "continuous" or lower == upper == 0.0:
+        return found
     if lower > upper:
         raise RobotDescriptionError(title, f"lower limit {lower:g} is above the upper limit {upper:g}")
-    return given | {"lower": lower, "upper": upper}
+    return found | {"lower": lower, "upper": upper}
 
 
-def _friction(title: str, element: ET.Element) -> dict[str, Any]:
+def _motion_limits(title: str, given: dict[str, float]) -> dict[str, Any]:
+    """The limits of acceleration, deceleration and jerk that are known."""
+    for name, value in given.items():
+        if value <= 0.0:
+            text = f"{name} limit {value:g} is not above 0; leave it out if it is not known"
+            raise RobotDescriptionError(title, text)
+    both = {"deceleration": given["acceleration"]} if "acceleration" in given else {}
+    return both | given
+
+
+def _taken(element: ET.Element, tag: str, names: tuple[str, ...]) -> dict[str, float]:
+    """Attributes of a child that urdf_parser_py does not know and must not get."""
+    child = element.find(tag)
+    return {} if child is None else {name: float(child.attrib.pop(name)) for name in names if name in child.attrib}
+
+
+def _friction(title: str, dynamics: Any, armature: float) -> dict[str, Any]:
     """The damping, the friction and the rotor's inertia."""
-    found = {name: _number(element, "dynamics", name) for name in ("damping", "friction", ARMATURE)}
+    found = {name: getattr(dynamics, name, None) or 0.0 for name in ("damping", "friction")}
     for name, value in found.items():
         if value < 0.0:
-            reason = ", and no rotor has that inertia" if name == ARMATURE else " and would drive the arm"
-            raise RobotDescriptionError(title, f"{name} {value:g} is negative{reason}")
-    return found
+            raise RobotDescriptionError(title, f"{name} {value:g} is negative and would drive the arm")
+    if armature < 0.0:
+        raise RobotDescriptionError(title, f"{ARMATURE} {armature:g} is negative, and no rotor has that inertia")
+    return found | {ARMATURE: armature}
 
 
-def _mimic(element: ET.Element) -> Mimic | None:
-    mimic = element.find("mimic")
-    if mimic is None:
+def _mimic(parsed: Any) -> Mimic | None:
+    if parsed is None:
         return None
-    return Mimic(
-        mimic.attrib["joint"], _number(element, "mimic", "multiplier", 1.0), _number(element, "mimic", "offset")
-    )
+    multiplier = 1.0 if parsed.multiplier is None else parsed.multiplier
+    return Mimic(parsed.joint, multiplier, parsed.offset or 0.0)

@@ -172,8 +172,8 @@ static void note_sudden_stop(const Uncertainty* u, Consistency* c, int i, double
   if (jumps && fabs(v) < MOVES * velocity_noise_of(u, c, i)) {
     c->sudden_stop[i] = 1; c->stop_q[i] = q; c->stop_t[i] = t;
   }
-  if (fabs(q - c->stop_q[i]) > noise_bound(u, i) || !(t - c->stop_t[i] < STOOD)) c->sudden_stop[i] = 0;
-  c->any_sudden_stop |= c->sudden_stop[i];
+  if (fabs(q - c->stop_q[i]) > noise_bound(u, i)) c->sudden_stop[i] = 0;
+  c->any_sudden_stop |= c->sudden_stop[i] && t - c->stop_t[i] < STOOD;
 }
 
 /* Test of residual 1. Returns the problem of the state. */

@@ -91,7 +91,7 @@ void core_apply(Core* c, CoreSettings* next, int how) {
     m->carried_stiffness[i] = (m->carried < 1 ? m->carried * m->carried : 1) * s->stiffness[i];
     m->carried_damping[i] = (m->carried < 1 ? m->carried : 1) * s->damping[i];
   }
-  m->judged_period = m->judged_delay = m->settled_until = 0; m->judged_t = -INFINITY;
+  m->judged_t = -INFINITY;
   if (!s->plausibility) reset_consistency(&m->consistency);
   m->consistency.effort_known = m->consistency.model_known = 0;
   if (!s->observer_run || !before || before->loop.observer_run != s->observer_run) reset_observer(m);

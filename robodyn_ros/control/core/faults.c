@@ -18,6 +18,7 @@
 #define SLOW 0.1 /* speed of a slow joint, as ratio of the velocity limit */
 #define DISOBEY_TIME 0.01 /* time for which a joint may accelerate under a reaction: efforts reverse in it [s] */
 #define SPEED_GROWTH 1.1 /* a joint has accelerated if its speed exceeds that at the beginning by this factor */
+#define SMOOTH 0.36787944117144233 /* greatest rate times age of a damping that does not overshoot, 1 / e */
 #define FAST 0.5 /* ratio of the velocity limit below which an acceleration is ignored */
 #define LEAST_RESPONSE 0.25 /* least realized ratio of the commanded effort of a drive that responds: half of 0.5 */
 
@@ -371,7 +372,7 @@ static void trust_none(const Settings* s, State* m, double t) {
    predicted one. Nonzero if there is no such joint. */
 static int trust_reported(State* m) {
   const Consistency* c = &m->consistency;
-  const int stopped = m->predicts && c->any_sudden_stop;
+  const int stopped = m->predicts && (c->any_sudden_stop || (m->is_suspect && c->sudden_stop[m->suspect_joint]));
   m->trusted_source = UNDECIDED;
   EACH if (!(stopped && c->sudden_stop[i])) {
     m->estimated_v[i] = m->predicted_v[i] = c->reported[i];
@@ -423,6 +424,12 @@ static int estimate_motion(const Settings* s, State* m, double t, int has_state)
 static void begin_drive_check(State* m, double t, const double* qd) {
   EACH { m->begin_speed[i] = fabs(qd[i]); m->disobeys[i] = 0; }
   m->accelerates_since = t;
+  m->released = 0;
+}
+
+/* Whether the test of efforts has found that the drive of a joint disobeys. */
+static int is_found(const Consistency* c, int i) {
+  return c->verdict == FAULTY && c->problem == DISOBEYS && c->joint == i;
 }
 
 /* Whether a drive responds: the motion of the latest interval shows at least a part of the commanded effort. If no
@@ -430,16 +437,15 @@ static void begin_drive_check(State* m, double t, const double* qd) {
    weight or by other joints. */
 static int drive_responds(const State* m, int i, double qd, const double* predicted) {
   const Consistency* c = &m->consistency;
-  if (c->realized_t > m->active_begin)
+  if (c->realized_t > m->active_begin || is_found(c, i))
     return c->realized[i] * c->commanded[i] >= LEAST_RESPONSE * (c->commanded[i] * c->commanded[i]);
   return predicted[i] * qd > 0;
 }
 
-/* The speed above which a joint whose drive does not respond gets no more effort: it has accelerated. If the test of
-   efforts has found already that this drive disobeys, any speed that is not slow is enough. */
+/* The speed above which a joint whose drive does not respond gets no more effort: it has accelerated. If this drive was
+   found to disobey, any speed that is not slow is enough. */
 static double release_speed(const Settings* s, const State* m, int i) {
-  const Consistency* c = &m->consistency;
-  if (c->verdict == FAULTY && c->problem == DISOBEYS && c->joint == i) return SLOW * s->velocity_limit[i];
+  if (is_found(&m->consistency, i)) return SLOW * s->velocity_limit[i];
   return greater(SPEED_GROWTH * m->begin_speed[i], FAST * s->velocity_limit[i]);
 }
 
@@ -448,6 +454,7 @@ static double release_speed(const Settings* s, const State* m, int i) {
 static int obeys(const Settings* s, State* m, double t, const double* q, const double* qd) {
   int fastest = -1;
   double gained[N];
+  if (m->released) return 0;
   s->forward(q, qd, m->applied, s->model, gained);
   EACH {
     const double speed = fabs(qd[i]);
@@ -455,7 +462,9 @@ static int obeys(const Settings* s, State* m, double t, const double* q, const d
     if (m->disobeys[i] && (fastest < 0 || speed > fabs(qd[fastest]))) fastest = i;
   }
   if (fastest < 0) { m->accelerates_since = t; return 1; }
-  if (t - m->accelerates_since < (DISOBEY_TIME + m->period + m->delay) * (1 - 1e-9)) return 1;
+  const double least = is_found(&m->consistency, fastest) ? 0 : DISOBEY_TIME + m->period + m->delay;
+  if (t - m->accelerates_since < least * (1 - 1e-9)) return 1;
+  m->released = 1;
   say(m, GROWS_FASTER, fastest, qd[fastest], 0);
   m->history_latched[m->active_kind] = 1; /* at rest it cannot be detected whether the drive obeys again */
   return 0;
@@ -484,16 +493,17 @@ static double spring(const Settings* s, State* m, int i, double held, double q) 
 /* Adds the damping of a reaction, -λ M v: all joints slow down at the same rate. A damping -D v of each joint by itself
    would throw the light joints by the deceleration of the heavy ones, and so would a limit of one joint's effort: the
    limits scale all of it. λ = vᵀ D v / vᵀ M v takes as much power out as -D v, and is at most the greatest eigenvalue of
-   M⁻¹ D, which the rate of the states carries. If the model gives no mass matrix, it is -D v. */
-static void add_damping(const Settings* s, const State* m, const double* q, const double* v, double ratio, double* effort) {
+   M⁻¹ D. For velocities of this age, v' = -λ v(t - age) does not overshoot if λ age ≤ 1/e. If the model gives no mass
+   matrix, the damping is -D v. */
+static void add_damping(const Settings* s, const State* m, const double* q, const double* v, double age, double* effort) {
   double mass[N * N], momentum[N], power = 0, energy = 0;
   find_momentum(s, q, v, mass, momentum);
   EACH {
-    power += m->carried_damping[i] * v[i] * v[i];
+    power += s->damping[i] * v[i] * v[i];
     energy += momentum[i] * v[i];
   }
-  if (!(is_finite(momentum) && energy > 0)) { EACH effort[i] -= ratio * m->carried_damping[i] * v[i]; return; }
-  double rate = ratio * power / energy;
+  if (!(is_finite(momentum) && energy > 0)) { EACH effort[i] -= m->carried_damping[i] * v[i]; return; }
+  double rate = smaller(power / energy, SMOOTH / age);
   EACH {
     const double most = s->effort_limit[i], room = momentum[i] > 0 ? most + effort[i] : most - effort[i];
     if (rate * fabs(momentum[i]) > room) rate = greater(room, 0) / fabs(momentum[i]);
@@ -507,12 +517,11 @@ static void begin_blind(const Settings* s, State* m, double t) {
   if (!is_prediction_current(s, m)) begin_prediction(s, m);
 }
 
-/* The damping is designed for the period of the states. If commands are held for longer, only this ratio of it is
-   stable. The duration of the next command is not known: it counts as the longest one so far. */
-static double damping_scale(State* m, double t, int begins) {
-  m->longest_hold = begins ? 0 : greater(m->longest_hold, t - m->blind_t);
+/* Mean age of the states that the next command acts on: half of its duration, which counts as the longest one so far. */
+static double blind_age(State* m, double t, int begins) {
+  m->longest_hold = begins ? m->period : greater(m->longest_hold, t - m->blind_t);
   m->blind_t = t;
-  return m->longest_hold > m->period ? m->period / m->longest_hold : 1;
+  return m->longest_hold / 2;
 }
 
 /* Without valid states: gravity compensation, and damping by the estimated velocity. An arm that moved is braked for
@@ -520,7 +529,7 @@ static double damping_scale(State* m, double t, int begins) {
    is to be sent. */
 static int effort_without_state(const Settings* s, State* m, double t, int has_state, double* effort) {
   const int begins = !m->blind;
-  const double ratio = damping_scale(m, t, begins);
+  const double age = blind_age(m, t, begins);
   if (begins) begin_blind(s, m, t);
   predict_motion(s, m, t);
   gravity_effort(s, m, m->predicted_q, effort);
@@ -534,18 +543,23 @@ static int effort_without_state(const Settings* s, State* m, double t, int has_s
   }
   if (t >= (predicts_only ? smaller(m->until, m->blind_begin + BRAKING) : m->until)) return 1;
   if ((predicts_only && !is_below_limits(s, m, t)) || !obeys(s, m, t, m->predicted_q, m->estimated_v)) return 1;
-  add_damping(s, m, m->predicted_q, m->estimated_v, ratio, effort);
+  add_damping(s, m, m->predicted_q, m->estimated_v, age, effort);
   EACH if (is_known) effort[i] += spring(s, m, i, m->found[i], m->predicted_q[i]);
   return 0;
 }
 
-/* With valid states. The last command carries the arm, because drives may repeat it; a joint that disobeys gets zero
-   effort. */
+/* With valid states. Gravity and damping are those of the middle of the command, for which the position is extrapolated.
+   After a fault that a drive may have caused, each joint is damped by itself, because a drive that disobeys does not take
+   its part of the damping. The last command carries the arm, because drives may repeat it; a joint that disobeys gets
+   zero effort. */
 static int effort_with_state(const Settings* s, State* m, double t, const double* q, const double* qd, double* effort) {
-  double held[N];
+  double held[N], now[N];
   if (m->blind) { copy(m->found, q); begin_drive_check(m, t, qd); }
   m->blind = 0;
-  if (m->carries) gravity_effort(s, m, q, effort); else clear(effort);
+  const double age = m->delay + m->period / 2;
+  const int doubts_drives = m->active_kind == FAULT_FOLLOWING || m->active_kind == FAULT_SPEED;
+  EACH now[i] = q[i] + age * qd[i];
+  if (m->carries) gravity_effort(s, m, now, effort); else clear(effort);
   EACH effort[i] += m->carries ? m->gravity_correction[i] : 0;
   if (!obeys(s, m, t, q, qd)) {
     EACH if (m->disobeys[i]) effort[i] = 0;
@@ -553,10 +567,9 @@ static int effort_with_state(const Settings* s, State* m, double t, const double
   }
   if (t >= m->until) m->phase = RAMP;
   target(m, t, held);
-  EACH {
-    const int holds = m->carries && m->phase != FLOAT;
-    effort[i] += (holds ? spring(s, m, i, held[i], q[i]) : 0) - m->carried_damping[i] * qd[i];
-  }
+  EACH if (m->carries && m->phase != FLOAT) effort[i] += spring(s, m, i, held[i], q[i]);
+  if (m->carries && !doubts_drives) add_damping(s, m, now, qd, age, effort);
+  else EACH effort[i] -= m->carried_damping[i] * qd[i];
   fade(m, t, effort);
   return m->left == 0;
 }

@@ -243,7 +243,8 @@ typedef struct {
   /* without valid states: times of the first and of the latest command, longest time between two commands [s] */
   double blind_begin, blind_t, longest_hold;
   double begin_speed[N], accelerates_since; /* speeds when a reaction began; since when a joint disobeys [s] */
-  int64_t disobeys[N], is_suspect, suspect_joint, suspect_problem; /* 1 if a joint stood although it was driven */
+  int64_t released, disobeys[N]; /* 1 once the joints that disobey got no more effort; which these are */
+  int64_t is_suspect, suspect_joint, suspect_problem; /* 1 if a joint stood although it was driven */
   double suspect_q, suspect_value, suspect_bound; /* its position; measured value and bound */
   int64_t history_latched[KINDS], level[KINDS], begins_count[KINDS];
   double seen[KINDS], reacted[KINDS], spent[KINDS];

@@ -564,7 +564,7 @@ static void take_detour(const Settings* s, Tool* y, const double* q, const doubl
   find_course(s, q, jacobian, way, &course);
   const double g = stretch(s, y, svd, &course);
   EACH qd[i] = g * way[i];
-  if (farthest < STILL) { y->state = TOOL_FOLLOWS; y->stood = 0; }
+  if (farthest < STILL) y->state = TOOL_FOLLOWS;
 }
 
 /* --- the stream */
@@ -627,7 +627,7 @@ static void step_tool(const Settings* s, Tool* y, double t, double dt, double* q
   if (y->state == TOOL_DETOUR) {
     double moved[6];
     between(&y->detour_target, &target, moved);
-    if (y->follows != CORE_POSE || weighted(s, moved) > RESTS) { y->state = TOOL_FOLLOWS; y->stood = 0; }
+    if (y->follows != CORE_POSE || weighted(s, moved) > RESTS) y->state = TOOL_FOLLOWS;
   }
   if (y->state == TOOL_DETOUR) take_detour(s, y, middle, jacobian, &svd, asked);
   else {

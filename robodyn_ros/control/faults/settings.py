@@ -5,19 +5,20 @@
 
 A reaction to a fault is never worse than sending nothing. The reactions, and their ends::
 
-    retreat τ = g(q) + K (q_p - q) - D q̇    q_p goes back along the recorded path of the arm, and stays at its beginning
+    retreat τ = g(q̂) + K (q_p - q) - λ M q̇  q_p goes back along the recorded path of the arm, and stays at its beginning
     wait    as hold, without an end: until the contact has been gone for ``settled_time``
-    hold    τ = g(q) + K (q_f - q) - D q̇    q_f is the position at which the fault began; K (q_f - q) is limited to the
+    hold    τ = g(q̂) + K (q_f - q) - λ M q̇  q_f is the position at which the fault began; K (q_f - q) is limited to the
                                             possible error of the model, beyond that q_f follows the arm
-    float   τ = g(q) - D q̇                  a push moves the arm
+    float   τ = g(q̂) - λ M q̇                a push moves the arm
     damp    τ = -D q̇                        no model: the arm sinks slowly under its weight
     ramp    the present effort fades to zero, linearly, within ``ramp_down_time``
 
-Every g(q) includes the residual r: the observed error of the model, as far as masses and a payload explain it. Without
-valid states a hold is τ = g(q̂) + r - λ M v, with the motion q̂, v̂ that the model predicts from the latest valid
-state: all joints slow down at the same rate, and the power is that of -D v. An arm that stood is held for
-``max_duration``; one that moved is braked for 0.15 s. Then nothing is sent. If the positions and velocities of states
-contradict each other, v is the one of the two that agrees with v̂, as long as it agrees; once neither agrees, v is v̂.
+q̂ is the position in the middle of the command, extrapolated with q̇. All joints slow down at the same rate λ, with the
+power of -D q̇. After a fault that a drive may have caused, the damping is -D q̇. Every g(q̂) includes the residual r:
+the observed error of the model, as far as masses and a payload explain it. Without valid states, q̂ and q̇ are those that
+the model predicts from the latest valid state. An arm that stood is held for ``max_duration``; one that moved is braked
+for 0.15 s. Then nothing is sent. If the positions and velocities of states contradict each other, q̇ is the one of the
+two that agrees with the prediction, as long as it agrees; once neither agrees, it is the prediction.
 
 If joints accelerate under a reaction, for longer than efforts take to change, and their drives do not respond, these
 drives disobey, and nothing more is sent. Without commands the drives decide, and brakes are needed there. Each reaction

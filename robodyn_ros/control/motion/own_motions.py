@@ -25,7 +25,7 @@ from robodyn_ros.control.motion.trajectory import Sample, Trajectory
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.parameters import Parameters
 from robodyn_ros.dynamics.rnea import RNEA
-from robodyn_ros.errors import InputError, NotReadyError, is_it
+from robodyn_ros.errors import NotReadyError
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.kinematics.target import ToolTarget
 from robodyn_ros.robot import Robot
@@ -52,9 +52,7 @@ class ToolSettings(CheckedSettings):
 class PoseGoal(NamedTuple):
     """A pose for the tool, and the present state of the arm."""
 
-    target: Array  # pose of the tool in the frame, (4, 4)
-    frame: str  # name of a link; the root link if empty
-    q: Array  # position of the arm, and so of the frame, (n,) in [rad] or [m]
+    target: Array  # pose of the tool in the root link's frame, (4, 4)
     motion: Sample  # the reference of the arm when the motion begins
     limits: Limits
     parameters: Parameters  # of its dynamics
@@ -78,50 +76,29 @@ class ToolMotion:
             InputError: there is no such link, or no joint moves it.
         """
         self.link = link
-        self._kinematics = Kinematics(robot)
-        self._target = ToolTarget(self._kinematics, link)
+        kinematics = Kinematics(robot)
+        self._target = ToolTarget(kinematics, link)
         self._dynamics = RNEA(robot)
-        self._kinematics.pose(link, np.zeros(robot.n))
+        kinematics.pose(link, np.zeros(robot.n))
         self._dynamics.inverse(*np.zeros((3, 1, robot.n)))
 
     def plan(self, goal: PoseGoal) -> Trajectory:
         """The motion to a goal, from the reference when it begins.
 
         Raises:
-            InputError: no such frame, a target that is no pose, or limits that allow no motion there.
+            InputError: a target that is no pose, or limits that allow no motion there.
             UnreachableError: no positions within the limits bring the tool there.
         """
-        target, limits, now = goal.target, goal.limits, goal.motion
-        if goal.frame:
-            target = target_frame(self._kinematics, goal.frame, goal.q) @ target
-        dynamics = self._dynamics
+        limits, now, dynamics = goal.limits, goal.motion, self._dynamics
         dynamics.apply(goal.parameters)
         brake = braking(dynamics, now, limits.velocity, BRAKING_RATIO * limits.effort) if now.qd.any() else None
         start = now.q if brake is None else brake.positions[-1]
-        end = self._target.goal(target, start).q
+        end = self._target.goal(goal.target, start).q
         speed = limits.velocity * goal.settings.target_speed / EFFORT_RATIO
         motion = point_to_point(
             dynamics, start, end, velocity_limit=speed, effort_limit=limits.effort, share=EFFORT_RATIO
         )
         return motion if brake is None else _joined(brake, motion)
-
-
-def target_frame(kinematics: Kinematics, name: str, q: Array) -> Array:
-    """Pose of the link in whose frame a target is given, (4, 4) in the root link's frame.
-
-    Args:
-        kinematics: of the arm.
-        name: of the link.
-        q: position (n,).
-
-    Raises:
-        InputError: there is no such link.
-    """
-    known = [link.name for link in kinematics.robot.links]
-    if name not in known:
-        problem = f"{name!r} is unknown; a target is in the frame of {', '.join(known)}{is_it(name, known)}"
-        raise InputError("frame_id", problem, name)
-    return kinematics.pose(name, q)
 
 
 def _joined(first: Trajectory, second: Trajectory) -> Trajectory:

@@ -127,7 +127,7 @@ def estimate(problem: Regression, nominal: Array, settings: IdentificationSettin
         residual = tau - matvec(Y, values)
         noise = np.maximum(_noise(residual, joint, len(floor), settings.robust, count / (count - r)), floor)
         size = np.abs(residual) / noise[joint]
-        huber_weight = np.minimum(1.0, settings.huber / np.maximum(size, 1e-300)) if settings.robust else huber_weight
+        huber_weight = settings.huber / np.maximum(size, settings.huber) if settings.robust else huber_weight
         if (np.abs(values - before) <= SETTLED * np.where(np.isfinite(errors), errors, np.inf)).all():
             break
     bounded = np.zeros(used.shape)

@@ -9,7 +9,7 @@ numbers, because a driver sends the same names in the same places every time, an
 
 For a trajectory, rclpy takes 14 µs for each point of seven joints, with the interpreter's lock held: 1.4 s for 100,000
 points, during which no command would be sent. All points of a valid trajectory have the same layout. So NumPy reads
-them as arrays with strides (:func:`read_trajectory_message`), in milliseconds and mostly without that lock; a point of
+them as an array of structs (:func:`read_trajectory_message`), in milliseconds and mostly without that lock; a point of
 another layout is refused.
 
 The encoding is CDR as DDS has it, XCDR version 1, little-endian (OMG DDS-XTypes 1.3, section 7.4): doubles are aligned
@@ -23,6 +23,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from rclpy.lifecycle import LifecycleNode
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
@@ -282,16 +283,6 @@ class TrajectoryMessage(NamedTuple):
     start: float | None  # [s]; None for now
 
 
-class PointLayout(NamedTuple):
-    """Places of the parts of a point, in bytes from the beginning of the message."""
-
-    lengths: tuple[int, ...]  # of its fields
-    length_places: tuple[int, ...]
-    places: tuple[int, ...]  # of their first numbers
-    time: int  # of its seconds and nanoseconds
-    end: int
-
-
 class NoPointsError(InputError):
     """A trajectory has no points: it only ends the one before."""
 
@@ -318,44 +309,18 @@ def read_trajectory_message(data: bytes | memoryview, most_points: int) -> Traje
     joints = [reader.text() for _ in range(reader.count(MOST_JOINTS, "joint_names"))]
     (count,) = reader.unpack("I")
     check_size(count, most_points)
-    first = reader.point()
-    then = reader.point() if count > 1 else first
-    stride = then.end - first.end
-    if first.end + (count - 1) * stride > reader.end:
-        raise InputError("message", f"ends before the last of its {count} points", data)
-    for field, length in zip(FIELDS, first.lengths, strict=True):
-        if length not in (0, len(joints)):
-            raise InputError(field, f"of every point must have {len(joints)} values, one for each joint", length)
-    if then.lengths != first.lengths:
-        raise InputError("points", "must all have the same fields, but the second differs from the first", data)
-
-    def later(place: int, kind: str, *width: int) -> Array:
-        """Values of all points but the first."""
-        size = int(kind[1:])
-        strides = (stride, size)[: 1 + len(width)]
-        values: Array = np.ndarray((count - 1, *width), np.dtype(order + kind), data, place, strides)
-        return values
-
-    for place, length in zip(then.length_places, then.lengths, strict=True):
-        same = later(place, "u4") == length
-        if not same.all():
-            number = int(np.flatnonzero(~same)[0]) + 2
-            raise InputError("points", f"must all have the same fields, but point {number} differs", data)
-
-    def rows(field: int) -> Array | None:
-        width = first.lengths[field]
-        if not width:
-            return None
-        found = np.empty((count, width))
-        found[0] = np.frombuffer(data, np.dtype(order + "f8"), width, first.places[field])
-        found[1:] = later(then.places[field], "f8", width)
-        return found
-
-    times = np.empty(count)
-    seconds, nanoseconds = struct.unpack_from(order + "iI", data, first.time)
-    times[0] = seconds + nanoseconds / NANO
-    times[1:] = later(then.time, "i4") + later(then.time + 4, "u4") / NANO
-    positions, velocities, accelerations, efforts = map(rows, range(len(FIELDS)))
+    first = reader.points(1)  # it may be aligned otherwise than the others
+    later = reader.points(count - 1) if count > 1 else first[:0]
+    rows: list[Array | None] = []
+    for field in FIELDS:
+        lengths = np.concatenate([first[f"{field} length"], later[f"{field} length"]])
+        if lengths[0] not in (0, len(joints)):
+            raise InputError(field, f"of every point must have {len(joints)} values, one for each joint", lengths[0])
+        if (differs := np.flatnonzero(lengths != lengths[0])).size:
+            raise InputError("points", f"must all have the same fields, but point {differs[0] + 1} differs", data)
+        rows.append(np.concatenate([first[field], later[field]]) if lengths[0] else None)
+    times = np.concatenate([points["sec"] + points["nanosec"] / NANO for points in (first, later)])
+    positions, velocities, accelerations, efforts = rows
     if positions is None:
         raise InputError("positions", "of the points are missing")
     trajectory = Trajectory(times, positions, velocities, accelerations, efforts)
@@ -411,19 +376,26 @@ class CdrReader:
         self._move(begin + length)
         return bytes(self._data[begin : begin + length]).partition(b"\0")[0].decode("utf-8", "replace")
 
-    def point(self) -> PointLayout:
-        """Places of the parts of the next point."""
-        lengths, length_places, places = [], [], []
-        for _ in FIELDS:
-            length_places.append(self._aligned(4))
+    def points(self, count: int) -> NDArray[np.void]:
+        """The next points (count,), if all have the lengths of the first: of each field its values and its length."""
+        begin, order, parts = self._place, self._order, list[tuple[str, Any, int]]()
+        for field in FIELDS:
+            parts.append((f"{field} length", order + "u4", self._aligned(4)))
             (length,) = self.unpack("I")
             place = self._aligned(8) if length else self._place
-            lengths.append(length)
-            places.append(place)
+            parts.append((field, (order + "f8", (length,)), place))
             self._move(place + 8 * length)
         time = self._aligned(4)
+        parts += [("sec", order + "i4", time), ("nanosec", order + "u4", time + 4)]
         self._move(time + 8)
-        return PointLayout(tuple(lengths), tuple(length_places), tuple(places), time, self._place)
+        stride = self._place - begin
+        if begin + count * stride > self.end:
+            raise InputError("message", f"ends before the last of {count} points", self._data)
+        names, formats, places = zip(*parts, strict=True)
+        offsets = [place - begin for place in places]
+        layout = np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": stride})
+        found: NDArray[np.void] = np.ndarray((count,), layout, self._data, begin)
+        return found
 
     def _aligned(self, size: int) -> int:
         return HEADER + -(-(self._place - HEADER) // size) * size

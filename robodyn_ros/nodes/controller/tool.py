@@ -294,14 +294,9 @@ class TargetInput:
         """Plan a motion to a target in the background."""
         try:
             self._loop.references.check_open()
-            latest = self._loop.latest
-            if latest is None or latest[1].state is None:
-                raise NotReadyError("no valid joint state has come yet")
             start, reference = self._loop.control.expected(lead)
             goal = PoseGoal(
                 self._frames.pose(message.header.frame_id) @ to_matrix(message.pose),
-                "",  # of the root link
-                latest[1].state[0],
                 Sample(reference.q, reference.qd, reference.qdd),
                 self._loop.control.settings.limits,
                 self._loop.control.dynamics.parameters,

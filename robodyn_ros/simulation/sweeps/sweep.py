@@ -141,7 +141,7 @@ class Results:
         if self.file.exists():
             return
         temporary = self.file.with_suffix(".tmp")
-        together = max(1, GROUP // wanted[0].size)
+        together = GROUP // wanted[0].size  # a chunk is smaller than a group
         with parquet.ParquetWriter(temporary, self._schema) as writer:
             for first in range(0, len(wanted), together):
                 parts = [parquet.read_table(self._part(chunk)) for chunk in wanted[first : first + together]]

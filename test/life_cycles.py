@@ -1,24 +1,12 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What life cycles of the controller leave behind: objects, threads, files, entities of the graph, and memory.
-
-    make soak-life-cycles                     1,000 life cycles, and as many of a bare node
-    make soak-life-cycles BENCH="--count 50 --json"
-
-A life cycle is configure, activate, some states with their commands, deactivate and cleanup, in one process. The bare
-node has no code of this package: it creates and destroys publishers, subscriptions and timers of the same kinds, as
-often. What it leaves behind is the middleware's, and the floor for the controller.
-"""
+"""A controller in this process that goes through its life cycle, and what its cycles leave behind."""
 
 from __future__ import annotations
 
-import argparse
 import gc
-import json
 import os
-import subprocess
-import sys
 import tempfile
 import time
 from collections import Counter
@@ -27,9 +15,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from common import PRR, memory_of, options, report
-
 from robodyn_ros.cli.processes import joined
+
+PRR = Path(__file__).parents[1] / "urdf" / "prr.urdf"
 
 PATIENCE = 60.0
 """How long anything may take [s]."""
@@ -152,15 +140,20 @@ def census() -> dict[str, int]:
     return dict(found)
 
 
+def _memory() -> float:
+    """Resident memory of this process [kB]."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1024.0
+
+
 def leaks(cycle: Callable[[], None], count: int) -> dict[str, Any]:
     """Repeat something: kinds of objects whose number grew in every block, by how many a cycle, and memory [kB]."""
     each = max(count // BLOCKS, 1)
     for _ in range(WARM_UP):
         cycle()
-    begin = last = memory_of()
+    begin = last = _memory()
     before, least = census(), {}
     for block in range(BLOCKS):
-        last = memory_of()
+        last = _memory()
         for _ in range(each):
             cycle()
         after = census()
@@ -168,12 +161,12 @@ def leaks(cycle: Callable[[], None], count: int) -> dict[str, Any]:
         least = growth if block == 0 else {kind: min(number, growth.get(kind, 0)) for kind, number in least.items()}
         before = after
     grew = {kind: number / each for kind, number in least.items() if number > 0}
-    now = memory_of()
+    now = _memory()
     return {"cycles": BLOCKS * each, "grew": grew, "kB a cycle": (now - last) / each, "kB in all": now - begin}
 
 
 def of_controller(count: int) -> dict[str, Any]:
-    """What life cycles of the controller leave behind, and what a bare node has to create for the same."""
+    """What life cycles of the controller leave behind."""
     with tempfile.TemporaryDirectory() as folder, running(Path(folder)) as there:
 
         def cycle() -> None:
@@ -182,79 +175,4 @@ def of_controller(count: int) -> dict[str, Any]:
             there.be_answered()
             there.change("deactivate", "cleanup")
 
-        found = leaks(cycle, count)
-        before = {kind: len(list(getattr(there.node, kind))) for kind in ("publishers", "subscriptions", "timers")}
-        there.change("configure")
-        found["entities"] = {kind: len(list(getattr(there.node, kind))) - number for kind, number in before.items()}
-        return found
-
-
-def of_bare_node(count: int, entities: dict[str, int]) -> dict[str, Any]:
-    """What a node without code of this package leaves behind that creates and destroys as many entities."""
-    import rclpy
-    from rclpy.clock import Clock, ClockType
-    from rclpy.node import Node
-    from sensor_msgs.msg import JointState
-
-    from robodyn_ros.nodes.common.client_library import EventsExecutor
-    from robodyn_ros.nodes.common.executor import announce_often
-
-    with joined():
-        announce_often()
-        rclpy.init()
-        node, executor = Node("bare"), EventsExecutor()
-        executor.add_node(node)
-
-        def drop(message: Any = None) -> None:
-            """Nothing is done."""
-
-        def cycle() -> None:
-            publishers = [node.create_publisher(JointState, f"~/p{k}", 10) for k in range(entities["publishers"])]
-            subscriptions = [
-                node.create_subscription(JointState, f"~/s{k}", drop, 10) for k in range(entities["subscriptions"])
-            ]
-            timers = [
-                node.create_timer(0.05, drop, clock=Clock(clock_type=ClockType.STEADY_TIME))
-                for _ in range(entities["timers"])
-            ]
-            executor.spin_once(timeout_sec=0.002)
-            for publisher in publishers:
-                node.destroy_publisher(publisher)
-            for subscription in subscriptions:
-                node.destroy_subscription(subscription)
-            for timer in timers:
-                node.destroy_timer(timer)
-            executor.spin_once(timeout_sec=0.002)
-
-        found = leaks(cycle, count)
-        executor.shutdown()
-        node.destroy_node()
-        rclpy.try_shutdown()
-        return found
-
-
-def main() -> int:
-    """Run it as the arguments say; 1 if anything of the controller grew."""
-    parser = options(__doc__)
-    parser.add_argument("--count", type=int, default=1000, help="of life cycles (default: 1000)")
-    parser.add_argument("--no-floor", action="store_true", help="leave the bare node out")
-    parser.add_argument("--bare", help=argparse.SUPPRESS)
-    args = parser.parse_args()
-    if args.bare:
-        print(json.dumps(of_bare_node(args.count, json.loads(args.bare))), flush=True)
-        return 0
-    found = {"controller": of_controller(args.count)}
-    if not args.no_floor:
-        entities = json.dumps(found["controller"]["entities"])
-        command = [sys.executable, __file__, "--count", str(args.count), "--bare", entities]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-        found["bare node"] = json.loads(done.stdout.splitlines()[-1])
-    if args.json:
-        print(json.dumps(found))
-    else:
-        report({"Left behind": [{"by": name, **part} for name, part in found.items()]}, False)
-    return 1 if found["controller"]["grew"] else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        return leaks(cycle, count)

@@ -3,9 +3,9 @@
 
 """Every arm at hand: does it load, with which option, does it agree with Pinocchio, and does it move?
 
-    python benchmarks/arms.py                      the URDFs of example-robot-data (PyPI), as a table
-    python benchmarks/arms.py FOLDER...            those below folders of yours
-    python benchmarks/arms.py --markdown FILE      into a page, between its marks
+    python docs/make_arms.py                      the URDFs of example-robot-data (PyPI), as a table
+    python docs/make_arms.py FOLDER...            those below folders of yours
+    python docs/make_arms.py --markdown FILE      into a page, between its marks
 
 An arm that is refused is tried again with the options that the message names. Agreement is the greatest difference of
 inverse dynamics at some states, relative to the greatest effort there.
@@ -17,26 +17,27 @@ under computed torque and under pd, or the error message in place of a motion.
 
 from __future__ import annotations
 
-import hashlib
-import json
+import argparse
+import os
 import re
 import sys
 import warnings
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from common import options
 
 import robodyn_ros as rd
 from robodyn_ros.errors import LoadWarning
 from robodyn_ros.robot import Robot
-from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.reduction import chosen_joints, joints_between
 from robodyn_ros.robot.robot import tip
 from robodyn_ros.simulation.trial_files import tracking_error
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "test"))
+from industrial import urdfs
+from truth import Pinocchio
 
 OPTIONS = (
     *([], ["movable_base"], ["repaired_inertia"], ["repaired_inertia", "movable_base"]),
@@ -81,9 +82,9 @@ def files(folders: list[Path]) -> Iterator[Path]:
     """The URDFs below some folders, each content once."""
     seen = set()
     for path in sorted(path for folder in folders for path in folder.rglob("*.urdf")):
-        digest = hashlib.sha256(path.read_bytes()).digest()
-        if digest not in seen:
-            seen.add(digest)
+        text = path.read_bytes()
+        if text not in seen:
+            seen.add(text)
             yield path
 
 
@@ -103,38 +104,22 @@ def load(path: Path) -> tuple[Robot | None, str]:
 
 
 def agreement(robot: Robot, plugin: str) -> str:
-    """The greatest relative difference from Pinocchio; why there are no dynamics; empty without Pinocchio."""
+    """The greatest relative difference from Pinocchio; or why there are no dynamics."""
     try:
         dynamics = rd.create_dynamics(plugin, robot, compiled=False)
     except rd.RobodynError as problem:
         return "geometry only" if "is for pictures" in str(problem) else f"no: {problem}"
     try:
-        import pinocchio
-    except ImportError:
-        return ""
-    try:
-        model = pinocchio.buildModelFromXML(re.sub(r"</?mimic\b[^>]*>", "", robot.urdf))
+        truth = Pinocchio(robot, (0.0, 0.0, -9.81))
     except ValueError:
         return "Pinocchio refuses it"
-    data = model.createData()
-    index = [model.joints[model.getJointId(body.joint.name)] for body in robot.bodies]
-    columns = [body.coordinate for body in robot.bodies]
-    ratios = np.array([body.ratio for body in robot.bodies])
-    offsets = np.array([body.offset for body in robot.bodies])
     worst = 0.0
-    for q, qd, qdd in np.random.default_rng(0).uniform(-2.0, 2.0, (STATES, 3, robot.n)):
-        positions, rates, rises = np.zeros(model.nq), np.zeros(model.nv), np.zeros(model.nv)
-        for joint, angle, rate, rise in zip(
-            index, ratios * q[columns] + offsets, ratios * qd[columns], ratios * qdd[columns], strict=True
-        ):
-            positions[joint.idx_q : joint.idx_q + joint.nq] = (
-                [np.cos(angle), np.sin(angle)] if joint.nq == 2 else [angle]
-            )
-            rates[joint.idx_v], rises[joint.idx_v] = rate, rise
-        full = pinocchio.rnea(model, data, positions, rates, rises)
-        tau = np.zeros(robot.n)
-        np.add.at(tau, columns, ratios * [full[joint.idx_v] for joint in index])
-        worst = max(worst, float(np.abs(dynamics.inverse(q, qd, qdd) - tau).max() / max(1.0, np.abs(tau).max())))
+    for state in np.random.default_rng(0).uniform(-2.0, 2.0, (STATES, 3, robot.n)):
+        tau = truth.inverse(*state)
+        worst = max(
+            worst,
+            float(np.abs(dynamics.inverse(*state) - tau).max() / max(1.0, np.abs(tau).max())),
+        )
     return f"{worst:.0e}" if worst else "0"
 
 
@@ -152,7 +137,8 @@ def moved(arm: Robot) -> str:
         return "no effort limit"
     inside = np.minimum(INSIDE, (arm.upper - arm.lower) / 4.0)
     start = np.clip(arm.home, arm.lower + inside, arm.upper - inside)
-    way = PART * np.clip(_farther_limit(arm, start) - start, -RANGE, RANGE)
+    farther = np.where(arm.upper - start > start - arm.lower, arm.upper, arm.lower)
+    way = PART * np.clip(farther - start, -RANGE, RANGE)
     said = []
     for law in LAWS:
         try:
@@ -163,14 +149,12 @@ def moved(arm: Robot) -> str:
             return str(problem)
         if told:
             return str(told[0].message)
-        worst = max(np.sqrt(np.mean(tracking_error(result.trial, i)[1] ** 2)) for i in range(arm.n))
+        worst = max(
+            np.sqrt(np.mean(tracking_error(result.trial, i)[1] ** 2)) for i in range(arm.n)
+        )
         faults = f" ({next(iter(result.faults))})" if result.faults else ""
         said.append(f"{float(f'{1e3 * worst:.2g}'):g}{faults}")
     return " / ".join(said)
-
-
-def _farther_limit(arm: Robot, start: Array) -> Array:
-    return np.where(arm.upper - start > start - arm.lower, arm.upper, arm.lower)
 
 
 def row(path: Path, moves: bool) -> Row:
@@ -179,7 +163,11 @@ def row(path: Path, moves: bool) -> Row:
     if robot is None:
         return Row(path.stem, "", loads, "", "", "")
     arm, mimics = chain(robot), len(robot.bodies) - robot.n
-    others = ", ".join(f"{count} {kind}" for count, kind in ((robot.n - arm.n, "locked"), (mimics, "mimic")) if count)
+    others = ", ".join(
+        f"{count} {kind}"
+        for count, kind in ((robot.n - arm.n, "locked"), (mimics, "mimic"))
+        if count
+    )
     joints = f"{robot.n} ({others})" if others else str(robot.n)
     damping = f"{float(f'{robot.damping.max():.3g}'):g}" if robot.damping.any() else ""
     rnea = agreement(robot, "rnea")
@@ -193,43 +181,48 @@ def table(rows: list[Row]) -> str:
     """The table as Markdown."""
     heads = ("arm", "joints", "loads", "damping", "Pinocchio", "moved")
     lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
-    return "\n".join([*lines, *("| " + " | ".join(cell.replace("|", "/") for cell in each) + " |" for each in rows)])
+    return "\n".join(
+        [
+            *lines,
+            *(
+                "| " + " | ".join(cell.replace("|", "/") for cell in each) + " |"
+                for each in rows
+            ),
+        ]
+    )
 
 
 def main() -> None:
     """Try them, and print or write the table."""
-    parser = options(__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folders", nargs="*", type=Path)
-    parser.add_argument("--still", action="store_true", help="do not move the arms, which takes most of the time")
+    parser.add_argument(
+        "--still",
+        action="store_true",
+        help="do not move the arms, which takes most of the time",
+    )
     parser.add_argument("--only", default="", metavar="REGEX", help="only arms whose name fits")
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help="page with the marks of the table")
+    parser.add_argument(
+        "--markdown", type=Path, metavar="FILE", help="page with the marks of the table"
+    )
     args = parser.parse_args()
-    folders = args.folders
-    if not folders:
-        from importlib.metadata import distribution
-
-        share = distribution("example-robot-data").locate_file("cmeel.prefix/share/example-robot-data/robots")
-        folders = [Path(str(share))]
     rows = []
-    for path in files(folders):
+    for path in files(args.folders or [Path(os.path.commonpath(urdfs().values()))]):
         if not re.search(args.only, path.stem):
             continue
         rows.append(row(path, not args.still))
         print("\t".join(rows[-1]), file=sys.stderr)
     found = table(rows)
-    if args.json:
-        print(json.dumps([row._asdict() for row in rows], indent=1))
-    elif args.markdown is None:
+    if args.markdown is None:
         print(found)
     else:
         text = args.markdown.read_text(encoding="utf-8")
         begin = text.index(MARKS[0]) + len(MARKS[0])
-        args.markdown.write_text(text[:begin] + found + "\n" + text[text.index(MARKS[1], begin) :], encoding="utf-8")
-    kinds = Counter("loads" if each.joints else "refused" for each in rows)
-    kinds["with an option"] = sum(bool(each.joints) and each.loads != "yes" for each in rows)
-    kinds["geometry only"] = sum(each.moved == "geometry only" for each in rows)
-    numbers = [float(cell) for each in rows for cell in each.agrees.split(" / ") if cell[1:3] == "e-"]
-    print(f"{dict(kinds)}; greatest difference {max(numbers, default=0.0):.0e}", file=sys.stderr)
+        args.markdown.write_text(
+            text[:begin] + found + "\n" + text[text.index(MARKS[1], begin) :], encoding="utf-8"
+        )
 
 
 if __name__ == "__main__":
