@@ -18,7 +18,7 @@ from robodyn_ros.errors import InputError, RobodynError
 
 ARITHMETIC = ("const", "input", "add", "sub", "mul", "div", "inv", "neg")
 
-FUNCTIONS = ("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "sqrt", "exp", "log")
+FUNCTIONS: tuple[str, ...] = ("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "sqrt", "exp", "log")
 FUNCTIONS += ("fabs", "sign", "atan2", "pow")
 """Functions that every language has; ``sign`` is -1, 0 or 1."""
 
