@@ -18,6 +18,7 @@ from robodyn_ros.cli.main import main
 from robodyn_ros.control.loop_settings import loop_default_values, make_loop_settings
 from robodyn_ros.control.parameter_file import FileParameters, read_parameters
 from robodyn_ros.simulation.sweeps.backends import in_process
+from robodyn_ros.simulation.sweeps.study_reader import read_task
 from robodyn_ros.simulation.sweeps.sweep import column
 
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -213,6 +214,12 @@ def test_the_controller_node_reads_what_tune_writes(graph, tmp_path):
     graph.wait(read, "the parameters of the joints")
     assert found[0].string_value == "impedance"
     assert [value.double_value for value in found[1:]] == [x for own in gains.values() for x in own.values()]
+
+
+def test_a_law_is_tuned_if_the_section_names_it_or_else_if_the_study_does(study):
+    assert read_task(study)[1].controllers == ("computed_torque",)
+    study.write_text(STUDY.replace("  controllers: [computed_torque]\n", ""))
+    assert read_task(study)[1].controllers == ("pd", "computed_torque")
 
 
 def test_a_study_without_a_section_tune(study, capsys):

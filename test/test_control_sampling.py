@@ -128,6 +128,19 @@ def test_gains_that_are_carried_again_are_used_again():
     assert arm.mode == "hold"
 
 
+def test_other_gains_and_a_loop_that_starts_again_are_judged_at_once():
+    """Soon after a judgement, long before the next one would be due."""
+    safety, again = SafetySettings(state_timeout=0.25), {}
+    for name in ("other gains", "start"):
+        arm = loop(ComputedTorque, 12.0, safety=safety)
+        _, _, t = run(arm, 0.1, count=62)
+        assert arm.fault.kind == "rate"
+        arm.stop() if name == "start" else arm.apply(loop(ComputedTorque, 2.0, safety=safety).settings)
+        again[name] = [command.fault for command in run(arm, 0.1, count=5, t=t)[0]]
+    assert again["other gains"] == [None] * 5
+    assert again["start"] == [None] * 2 + ["rate"] * 3  # two periods have to be measured
+
+
 def test_gains_that_were_not_carried_return_only_with_a_margin():
     """12 rad/s at ζ = 1 are carried up to a period of 1 / (12 GAIN_MARGIN), and again up to 1 / (12 RETURN_MARGIN)."""
     between = 2.0 / (12.0 * (GAIN_MARGIN + RETURN_MARGIN))

@@ -14,7 +14,7 @@ from industrial import urdfs
 from numpy.testing import assert_allclose
 
 import robodyn_ros as rd
-from robodyn_ros.dynamics.task_space import TaskSpace, geometric_mean
+from robodyn_ros.dynamics.task_space import TaskSpace, arm_directions, geometric_mean
 from robodyn_ros.errors import InputError
 
 URDF = Path(__file__).parents[1] / "urdf"
@@ -156,3 +156,14 @@ def test_the_geometric_mean() -> None:
         second = (roots[1] @ roots[1].T + np.eye(5)) * spread
         mean = geometric_mean(first, second)
         assert_allclose(mean @ np.linalg.solve(first, mean), second, rtol=1e-9, atol=1e-9 * spread)  # G A⁻¹ G = B
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+def test_which_directions_an_arm_has_does_not_depend_on_its_size(scale: float) -> None:
+    """A direction counts from a billionth of the greatest motion on."""
+    jacobian = np.zeros((1, 6, 2))
+    jacobian[0, [0, 2, 1], [0, 1, 0]] = scale, 1e-8 * scale, 1e-10 * scale
+    assert_allclose(arm_directions(jacobian, "z x", "tool"), np.eye(6)[[2, 0]])
+    with pytest.raises(InputError, match="no joint moves 'tool' along y"):
+        arm_directions(jacobian, "x y", "tool")
+    assert_allclose(arm_directions(jacobian, "", "tool"), np.eye(6)[[0, 2]])

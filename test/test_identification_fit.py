@@ -203,6 +203,7 @@ def test_what_is_not_shown_stays():
     assert reason["Izz(carriage)"] == "no motion of this arm excites it"
     assert reason["m(hand)"] == "seen only together with m(carriage), m(arm), mz(arm), Iyy(arm)"
     assert reason["armature(wrist)"] == "taken as known"
+    assert found.parameter("armature(wrist)").standard_error == 0.0
     assert reason["mz(hand)"] == reason["viscous(wrist)"] == ""
     assert found.parameter("mz(hand)").identified
     with pytest.raises(InputError, match="is not one of m\\(carriage\\)"):

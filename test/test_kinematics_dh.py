@@ -200,3 +200,23 @@ def test_the_frames_of_the_equations_stand_on_the_common_normal_of_two_axes() ->
     distance = abs((lines[1][0] - lines[0][0]) @ normal) / np.linalg.norm(normal)
     offset = build_tree(arm).nodes[1].offset
     assert_allclose(np.abs(offset), [distance, 0.0, 0.0], atol=1e-12)
+
+
+@pytest.mark.parametrize("before", [1, 3])
+def test_an_axis_in_line_with_the_one_before_adds_no_turn(before: int) -> None:
+    """Its x axis is that of the frame before: θ, a and α of the row in between are 0, as Denavit and Hartenberg say."""
+    skew = [
+        ((0.06, -0.04, 0.41), (-0.8, 0.33, 0.21)),
+        ((0.2, 0.11, -0.07), (0.5, -0.6, 0.9)),
+        ((0.05, 0.3, 0.13), (1.1, 0.2, -0.7)),
+    ]
+    places = [((0.1, 0.2, 0.35), (0.15, 0.25, -0.45)), *skew[:before], ((0.0, 0.0, 0.27), (0.0, 0.0, 0.6))]
+    names = ["base", *"abcde"[: len(places)]]
+    parts = [link("base"), *(link(name, 1.0, (0.1, 0.2, 0.3)) for name in names[1:])]
+    for k, (xyz, rpy) in enumerate(places):
+        parts.append(joint(f"j{k}", "revolute", names[k], names[k + 1], (0, 0, 1), xyz, rpy))
+    arm = rd.load_robot(robot("in_line", *parts))
+    table = read_dh(arm, names[-1]).table
+    row, q = table.rows[before], np.linspace(-0.7, 1.1, len(places))
+    assert_allclose((row.theta, row.a, row.alpha), 0.0, atol=1e-12)
+    assert_allclose(table.pose(q), Kinematics(arm).pose(names[-1], q), atol=1e-12)

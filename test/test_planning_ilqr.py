@@ -117,6 +117,25 @@ def gradient_of(m):
     return found
 
 
+@pytest.mark.parametrize("fast", range(4))
+def test_a_last_state_that_is_not_finite_is_noticed_in_each_joint(fast):
+    """Two crossed rails have no part in each other's motion: h/6 (v + 2 v + 2 v + v) is too much for one of them."""
+    rails = arms.robot(
+        "rails",
+        arms.link("base"),
+        arms.link("bridge", 3.1, (0.1, 0.2, 0.3), (0.1, 0, 0, 0.2, 0, 0.3)),
+        arms.link("carriage", 1.7, (0.2, 0.1, 0.4), (0.2, 0, 0, 0.3, 0, 0.1)),
+        arms.joint("long", "prismatic", "base", "bridge", (1, 0, 0)),
+        arms.joint("across", "prismatic", "bridge", "carriage", (0, 1, 0), (0.1, 0.3, 0.2)),
+    )
+    solver, start = ILQR(model(rails), Effort(), 1).ddp, np.zeros(4)
+    solver.memory.h[:], solver.memory.u[:] = 0.01, 0.3
+    assert solver.begin(start)
+    start[fast] = 1.7e308
+    solver.memory.x_new[0] = start
+    assert solver._passes.forward(0.0) == (fast < 2)  # a position that is merely great stays where it is
+
+
 def test_derivatives_against_finite_differences(tilted):
     dynamics, cost = tilted
     solver = posed(dynamics, cost)
