@@ -36,20 +36,13 @@ ROBOT = rd.load_robot(PRR)
 CENTRE, SIZE, FREQUENCY = np.array([1.0, 0.0, 0.3]), np.array([0.4, 0.8, 0.6]), np.array([0.25, 0.4, 0.55])
 
 LOADED: dict[str, Any] = {"mismatch.payload_mass": 2.0, "state_rate": RATE}
-ROUGH: dict[str, Any] = {
-    "command_delay": 0.001,
-    "state_delay": 0.001,
-    "friction.elevator.coulomb": 15.0,
-    "friction.elevator.viscous": 20.0,
-    "friction.shoulder.coulomb": 1.5,
-    "friction.shoulder.viscous": 0.5,
-    "friction.wrist.coulomb": 0.4,
-    "friction.wrist.viscous": 0.2,
-} | {
-    f"sensors.{joint}.{name}": value
-    for joint in ROBOT.joint_names
-    for name, value in (("position_noise", 5e-5), ("velocity_noise", 5e-3), ("resolution", 1e-5))
-}
+FRICTION = {"elevator": (15.0, 20.0), "shoulder": (1.5, 0.5), "wrist": (0.4, 0.2)}
+"""Joint → Coulomb [N] or [N·m] and viscous friction."""
+SENSORS = {"position_noise": 5e-5, "velocity_noise": 5e-3, "resolution": 1e-5}
+ROUGH: dict[str, Any] = {"command_delay": 0.001, "state_delay": 0.001}
+for _joint, (_coulomb, _viscous) in FRICTION.items():
+    ROUGH |= {f"friction.{_joint}.coulomb": _coulomb, f"friction.{_joint}.viscous": _viscous}
+    ROUGH |= {f"sensors.{_joint}.{name}": value for name, value in SENSORS.items()}
 HARDWARE = {"ideal": LOADED, "rough": LOADED | ROUGH}
 
 

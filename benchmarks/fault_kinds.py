@@ -29,17 +29,19 @@ class Fault(NamedTuple):
     needs_python: bool = False  # whether the law has to be one that can be made to fail
 
 
+def maker(function: Callable[..., Inject]) -> Callable[..., Make]:
+    """Has a function of the cell, the random numbers and more arguments be called with these first."""
+    return lambda *given: lambda cell, random: function(cell, random, *given)
+
+
 # What changes each state
 
 
-def changed(change: Callable[[State, int], State]) -> Make:
+@maker
+def changed(cell: Cell, random: Random, change: Callable[[State, int], State]) -> Inject:
     """Each state is changed; the change is told the joint that was drawn."""
-
-    def make(cell: Cell, random: Random) -> Inject:
-        joint = int(random.integers(cell.robot.n))
-        return lambda cell, state: [change(state, joint)]
-
-    return make
+    joint = int(random.integers(cell.robot.n))
+    return lambda cell, state: [change(state, joint)]
 
 
 def one(array: Any, joint: int, value: Callable[[float], float]) -> Any:
@@ -49,163 +51,134 @@ def one(array: Any, joint: int, value: Callable[[float], float]) -> Any:
     return made
 
 
-def samples(count: int, size: float, period: int = 0) -> Make:
+@maker
+def samples(cell: Cell, random: Random, count: int, size: float, period: int = 0) -> Inject:
     """Some states in a row have one joint elsewhere; again after so many states, if at all."""
+    joint, offset, seen = int(random.integers(cell.robot.n)), size * random.choice([-1.0, 1.0]), [0]
 
-    def make(cell: Cell, random: Random) -> Inject:
-        joint, offset, seen = int(random.integers(cell.robot.n)), size * random.choice([-1.0, 1.0]), [0]
+    def inject(cell: Cell, state: State) -> list[State]:
+        place = seen[0] % period if period else seen[0]
+        seen[0] += 1
+        return [state._replace(q=one(state.q, joint, lambda x: x + offset))] if place < count else [state]
 
-        def inject(cell: Cell, state: State) -> list[State]:
-            place = seen[0] % period if period else seen[0]
-            seen[0] += 1
-            return [state._replace(q=one(state.q, joint, lambda x: x + offset))] if place < count else [state]
-
-        return inject
-
-    return make
+    return inject
 
 
-def stuck(velocity: str, which: str, noise: float = 0.0) -> Make:
+@maker
+def stuck(cell: Cell, random: Random, velocity: str, which: str, noise: float = 0.0) -> Inject:
     """Encoders stand still: all of them or one, with live velocity or with none."""
+    joints: Any = slice(None) if which == "all" else int(random.integers(cell.robot.n))
+    held: list[Any] = []
 
-    def make(cell: Cell, random: Random) -> Inject:
-        joints: Any = slice(None) if which == "all" else int(random.integers(cell.robot.n))
-        held: list[Any] = []
+    def inject(cell: Cell, state: State) -> list[State]:
+        held.extend([] if held else [state.q])
+        q, qd = np.array(state.q), np.array(state.qd)
+        q[joints] = held[0][joints] + noise * random.standard_normal(np.shape(q[joints]))
+        if velocity == "zero":
+            qd[joints] = 0.0
+        return [state._replace(q=q, qd=qd)]
 
-        def inject(cell: Cell, state: State) -> list[State]:
-            held.extend([] if held else [state.q])
-            q, qd = np.array(state.q), np.array(state.qd)
-            q[joints] = held[0][joints] + noise * random.standard_normal(np.shape(q[joints]))
-            if velocity == "zero":
-                qd[joints] = 0.0
-            return [state._replace(q=q, qd=qd)]
-
-        return inject
-
-    return make
+    return inject
 
 
-def slipping(speed: float) -> Make:
+@maker
+def slipping(cell: Cell, random: Random, speed: float) -> Inject:
     """The encoder of a joint slips at a speed [rad/s], or a tenth of it [m/s]."""
-
-    def make(cell: Cell, random: Random) -> Inject:
-        joint, begin = int(random.integers(cell.robot.n)), cell.t
-        rate = speed * (0.1 if cell.robot.joints[joint].position_unit == "m" else 1.0)
-        return lambda cell, state: [state._replace(q=one(state.q, joint, lambda x: x + rate * (cell.t - begin)))]
-
-    return make
+    joint, begin = int(random.integers(cell.robot.n)), cell.t
+    rate = speed * (0.1 if cell.robot.joints[joint].position_unit == "m" else 1.0)
+    return lambda cell, state: [state._replace(q=one(state.q, joint, lambda x: x + rate * (cell.t - begin)))]
 
 
-def bursts(size: float) -> Make:
+@maker
+def bursts(cell: Cell, random: Random, size: float) -> Inject:
     """Every 0.3 s there is noise on all positions for 30 ms."""
 
-    def make(cell: Cell, random: Random) -> Inject:
-        def inject(cell: Cell, state: State) -> list[State]:
-            noise = size * random.standard_normal(len(state.q))
-            return [state._replace(q=state.q + noise) if (cell.t - START) % 0.3 < 0.03 else state]
+    def inject(cell: Cell, state: State) -> list[State]:
+        noise = size * random.standard_normal(len(state.q))
+        return [state._replace(q=state.q + noise) if (cell.t - START) % 0.3 < 0.03 else state]
 
-        return inject
-
-    return make
+    return inject
 
 
-def swapped(velocities_only: bool) -> Make:
+@maker
+def swapped(cell: Cell, random: Random, velocities_only: bool) -> Inject:
     """Two neighbouring joints have each other's states."""
+    joint = int(random.integers(cell.robot.n - 1))
+    order = list(range(cell.robot.n))
+    order[joint], order[joint + 1] = joint + 1, joint
 
-    def make(cell: Cell, random: Random) -> Inject:
-        joint = int(random.integers(cell.robot.n - 1))
-        order = list(range(cell.robot.n))
-        order[joint], order[joint + 1] = joint + 1, joint
+    def inject(cell: Cell, state: State) -> list[State]:
+        return [state._replace(q=state.q if velocities_only else state.q[order], qd=state.qd[order])]
 
-        def inject(cell: Cell, state: State) -> list[State]:
-            return [state._replace(q=state.q if velocities_only else state.q[order], qd=state.qd[order])]
-
-        return inject
-
-    return make
+    return inject
 
 
 # What changes their times
 
 
-def rare(every: Callable[[Cell], int]) -> Make:
+@maker
+def rare(cell: Cell, random: Random, every: Callable[[Cell], int]) -> Inject:
     """Only one state in so many comes."""
+    left, count = [0], every(cell)
 
-    def make(cell: Cell, random: Random) -> Inject:
-        left, count = [0], every(cell)
+    def inject(cell: Cell, state: State) -> list[State]:
+        left[0] = (left[0] + 1) % count
+        return [state] if left[0] == 0 else []
 
-        def inject(cell: Cell, state: State) -> list[State]:
-            left[0] = (left[0] + 1) % count
-            return [state] if left[0] == 0 else []
-
-        return inject
-
-    return make
+    return inject
 
 
-def stamped(stamp: Callable[[float, float], float]) -> Make:
+@maker
+def stamped(cell: Cell, random: Random, stamp: Callable[[float, float], float]) -> Inject:
     """Stamps are another function of the time and of that of the fault's beginning."""
-
-    def make(cell: Cell, random: Random) -> Inject:
-        begin = cell.t
-        return lambda cell, state: [state._replace(stamp=stamp(state.stamp, begin))]
-
-    return make
+    begin = cell.t
+    return lambda cell, state: [state._replace(stamp=stamp(state.stamp, begin))]
 
 
-def late(by: float) -> Make:
+@maker
+def late(cell: Cell, random: Random, by: float) -> Inject:
     """States come late by a time [s], with the stamps of their measurements."""
+    on_their_way: list[State] = []
 
-    def make(cell: Cell, random: Random) -> Inject:
-        on_their_way: list[State] = []
+    def inject(cell: Cell, state: State) -> list[State]:
+        on_their_way.append(state)
+        due = [each for each in on_their_way if cell.t - each.stamp >= by - 1e-9]
+        del on_their_way[: len(due)]
+        return [each._replace(age=each.age) for each in due]
 
-        def inject(cell: Cell, state: State) -> list[State]:
-            on_their_way.append(state)
-            due = [each for each in on_their_way if cell.t - each.stamp >= by - 1e-9]
-            del on_their_way[: len(due)]
-            return [each._replace(age=each.age) for each in due]
-
-        return inject
-
-    return make
+    return inject
 
 
 # What changes the drives and the arm
 
 
-def driven(change: Callable[[Any, int, Any], Any], which: str = "one") -> Make:
+@maker
+def driven(cell: Cell, random: Random, change: Callable[[Any, int, Any], Any], which: str = "one") -> Inject:
     """Efforts on their way to the arm are changed: of the effort, the joints and the effort at the beginning."""
+    joints: Any = slice(None) if which == "all" else int(random.integers(cell.robot.n))
+    first = np.array(cell.sent)
 
-    def make(cell: Cell, random: Random) -> Inject:
-        joints: Any = slice(None) if which == "all" else int(random.integers(cell.robot.n))
-        first = np.array(cell.sent)
+    def drive(effort: Any) -> Any:
+        made = np.array(effort)
+        made[joints] = change(made[joints], joints, first[joints])
+        return made
 
-        def drive(effort: Any) -> Any:
-            made = np.array(effort)
-            made[joints] = change(made[joints], joints, first[joints])
-            return made
-
-        cell.drive = drive
-        return lambda cell, state: [state]
-
-    return make
+    cell.drive = drive
+    return lambda cell, state: [state]
 
 
-def commands_late(by: float) -> Make:
+@maker
+def commands_late(cell: Cell, random: Random, by: float) -> Inject:
     """Commands reach the drives late by a time [s]."""
+    periods = round(by / cell.setup.period)
+    on_their_way = [np.array(cell.sent)] * periods
 
-    def make(cell: Cell, random: Random) -> Inject:
-        periods = round(by / cell.setup.period)
-        on_their_way = [np.array(cell.sent)] * periods
+    def drive(effort: Any) -> Any:
+        on_their_way.append(effort)
+        return on_their_way.pop(0)
 
-        def drive(effort: Any) -> Any:
-            on_their_way.append(effort)
-            return on_their_way.pop(0)
-
-        cell.drive = drive
-        return lambda cell, state: [state]
-
-    return make
+    cell.drive = drive
+    return lambda cell, state: [state]
 
 
 def blocked(cell: Cell, random: Random) -> Inject:
@@ -234,14 +207,11 @@ def spoilable(setup: Setup, model: Dynamics) -> Controller:
     return Spoilable(model, law.kp, law.kd)
 
 
-def law_gives(spoil: Callable[[Any], Any]) -> Make:
+@maker
+def law_gives(cell: Cell, random: Random, spoil: Callable[[Any], Any]) -> Inject:
     """The law gives something else, or raises."""
-
-    def make(cell: Cell, random: Random) -> Inject:
-        cell.law.spoil = spoil  # type: ignore[attr-defined]
-        return lambda cell, state: [state]
-
-    return make
+    cell.law.spoil = spoil  # type: ignore[attr-defined]
+    return lambda cell, state: [state]
 
 
 def everything(efforts: Any, value: float) -> Any:

@@ -109,7 +109,7 @@ def worse_rows(outcomes: Iterable[Outcome]) -> Rows:
                 "arm": f"{injection.arm} {'moves' if injection.moves else 'stands'}{', exact' * injection.exact}",
                 "drives": "brake" if outcome.brakes else "limp", "speed": outcome.checked.speed,
                 "twins": [each.speed for each in (outcome.unchecked, outcome.lets_go) if each],
-                "stop": outcome.checked.stop,
+                "stop": "yes" if outcome.checked.stop else "",
                 "found as": f"{outcome.kind} {1e3 * outcome.detected:.0f} ms" if outcome.kind else "not",
             }
         )  # fmt: skip

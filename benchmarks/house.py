@@ -135,40 +135,30 @@ def ways() -> dict[str, list[str]]:
     return {"the controller's thread, from message to command": thread, **found}
 
 
+def order(room: str) -> tuple[Any, ...]:
+    """The package, its rooms in alphabetical order with their parts below them, then tests and benchmarks."""
+    inside = {"    core": "control", "    controller": "nodes"}.get(room, room.strip())
+    return (1, inside, room.startswith("    ")) if room.startswith("  ") else (0 if room == PACKAGE else 2, room, False)
+
+
 def main() -> None:
     """See the module."""
     revisions = (*sys.argv[1:], "")
     trees = [files_of(revision) for revision in revisions]
-    console = Console()
+    counted, pages = [figures(tree) for tree in trees], [parameters(tree) for tree in trees]
     table = Table("room", title="modules, lines, lines of code")
     for revision in revisions:
         table.add_column(revision[:12] or "now", justify="right")
-    counted = [figures(tree) for tree in trees]
-    for room in sorted(set().union(*counted), key=lambda room: order(room, counted[-1])):
-        cells = ["{modules} {lines:7,} {code:7,}".format(**(found.get(room) or EMPTY)) for found in counted]
-        table.add_row(room, *cells)
-    add_parameters(table, [parameters(tree) for tree in trees])
+    for room in sorted(set().union(*counted), key=order):
+        cells = [found.get(room, Counter()) for found in counted]
+        table.add_row(room, *(f"{cell['modules']} {cell['lines']:7,} {cell['code']:7,}" for cell in cells))
+    table.add_row("parameters of all nodes", *(str(page.total()) for page in pages))
+    for page in sorted(name for name in set().union(*pages) if any(counts[name] for counts in pages)):
+        table.add_row(f"  {page.removesuffix('-parameters')}", *(str(counts[page]) for counts in pages))
+    console = Console()
     console.print(table)
     for way, files in ways().items():
         console.print(f"{way}: {len(files)} files\n  {', '.join(files)}", highlight=False)
-
-
-def add_parameters(table: Table, counts: list[Counter[str]]) -> None:
-    """Add a row for all nodes, and one for each."""
-    table.add_row("parameters of all nodes", *(str(count.total()) for count in counts))
-    for page in sorted(page for page in set().union(*counts) if any(count[page] for count in counts)):
-        table.add_row(f"  {page.removesuffix('-parameters')}", *(str(count[page]) for count in counts))
-
-
-EMPTY = {"modules": 0, "lines": 0, "code": 0}
-
-
-def order(room: str, found: dict[str, Counter[str]]) -> tuple[Any, ...]:
-    """The package, its rooms in alphabetical order with their parts below them, then tests and benchmarks."""
-    if room.startswith("  "):
-        inside = {"    core": "control", "    controller": "nodes"}.get(room, room.strip())
-        return 1, inside, room.startswith("    ")
-    return (0 if room == PACKAGE else 2), room, False
 
 
 if __name__ == "__main__":

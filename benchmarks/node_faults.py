@@ -254,14 +254,9 @@ def main() -> None:
     given = options(__doc__).parse_args()
     rows = []
     for name, found in outcomes(campaign()):
-        rows.append(
-            {
-                "fault": name, "answer": found.answer, "after [ms]": 1e3 * found.detected, "speed": found.speed,
-                "step": found.step, "stops": found.struck, "back": found.back,
-            }
-        )  # fmt: skip
+        rows.append({"fault": name, **found._asdict()})
         print(f"{name}: {found}", file=sys.stderr, flush=True)
-    title = "Speeds in velocity limits, steps of the effort from one command to the next in effort limits"
+    title = "Times in [s], speeds in velocity limits, steps of the effort from one command to the next in effort limits"
     report({title: rows}, given.json)
 
 

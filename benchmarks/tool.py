@@ -300,8 +300,6 @@ def collide(arm: str, name: str, speed: float, **given: Any) -> dict[str, Any]:
         "free_peak": speed * float(np.sqrt(WALL * mass)),
         "bounce": float(np.abs(late - last).max()),
         "last": float(last),
-        "lost": int((np.diff((record.force[touch:] > 0.0).astype(int)) < 0).sum()),
-        "settled": float(np.max(np.flatnonzero(np.abs(record.force[touch:] - last) > 1.0), initial=0)) * PERIOD,
     }
 
 
@@ -320,20 +318,8 @@ def slide(arm: str, friction: float) -> dict[str, Any]:
     return {
         "friction": friction,
         "peak": float(touched.max()),
-        "least": float(record.force.min()),
-        "greatest": float(record.force.max()),
         "off": float(np.abs(steady - FORCE).max()),
     }
-
-
-def walls(arms: tuple[str, ...] = ARMS) -> list[dict[str, Any]]:
-    """Forces of the wall that is met [N]."""
-    return [{"arm": arm, **collide(arm, name, speed)} for arm in arms for name in LAWS for speed in SPEEDS]
-
-
-def slides(arms: tuple[str, ...] = ARMS) -> list[dict[str, Any]]:
-    """Forces along the wall [N]."""
-    return [{"arm": arm, **slide(arm, friction)} for arm in arms for friction in FRICTION]
 
 
 def stream(arms: tuple[str, ...] = ARMS, names: tuple[str, ...] = TOOL_LAWS) -> list[dict[str, Any]]:
@@ -381,8 +367,14 @@ PARTS: dict[str, tuple[str, Callable[[], Any]]] = {
         "end with wrong masses [rad or m], [m]",
         singular,
     ),
-    "wall": (f"A wall of {WALL / 1e3:g} kN/m; v√(k m) is the peak of the arm's effective mass alone [N]", walls),
-    "slide": (f"{FORCE:g} N along the wall at {SLIDING:g} m/s, by operational_space [N]", slides),
+    "wall": (
+        f"A wall of {WALL / 1e3:g} kN/m; v√(k m) is the peak of the arm's effective mass alone [N]",
+        lambda: [{"arm": arm, **collide(arm, name, speed)} for arm in ARMS for name in LAWS for speed in SPEEDS],
+    ),
+    "slide": (
+        f"{FORCE:g} N along the wall at {SLIDING:g} m/s, by operational_space [N]",
+        lambda: [{"arm": arm, **slide(arm, friction)} for arm in ARMS for friction in FRICTION],
+    ),
     "stream": (f"Poses at {RATE:g} Hz, {LOST:.0%} lost, the others up to {1e3 * JITTER:g} ms late [m]", stream),
 }
 """Part → title of its table, and its rows."""

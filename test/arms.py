@@ -61,6 +61,13 @@ def joint(
     return f"<joint name={quoteattr(name)} type={quoteattr(kind)}>{''.join(tags)}</joint>"
 
 
+def losses(damping: float | None = None, friction: float | None = None) -> str:
+    """The viscous [N·m·s/rad, N·s/m] and dry [N·m, N] friction of a joint."""
+    given = {"damping": damping, "friction": friction}
+    texts = [f'{name}="{value!r}"' for name, value in given.items() if value is not None]
+    return f"<dynamics {' '.join(texts)}/>"
+
+
 def slider(limit: Vector = (-10, 10, 100, 100), mass: float = 2.0, axis: Vector = (1, 0, 0), extra: str = "") -> str:
     """A mass on a rail, horizontal unless its axis says otherwise."""
     rail = joint("slide", "prismatic", "base", "mass", axis, limit=limit, extra=extra)
@@ -207,27 +214,9 @@ def _gantry() -> str:
         link("b", 2.9, (0.17, 0.01, -0.06), (0.033, 0, 0.004, 0.041, 0, 0.029)),
         link("c", 1.8, (0.03, 0.2, 0.07), (0.019, 0.002, 0, 0.014, 0.001, 0.022)),
         link("d", 0.66, (0.04, -0.08, 0.12), (0.0056, 0, 0, 0.0047, 0, 0.0038)),
+        joint("ja", "revolute", "base", "a", (0, 0, -1), limit=(-3.1, 2.9, 4.0, 80.0), extra=losses(0.31, 0.12)),
         joint(
-            "ja",
-            "revolute",
-            "base",
-            "a",
-            (0, 0, -1),
-            None,
-            None,
-            (-3.1, 2.9, 4.0, 80.0),
-            '<dynamics damping="0.31" friction="0.12"/>',
-        ),
-        joint(
-            "jb",
-            "prismatic",
-            "a",
-            "b",
-            (2, 0, 0),
-            (0.2, 0.1, 0.3),
-            (0, 0.3, 0),
-            (-0.4, 0.9, 1.5, 210.0),
-            '<dynamics damping="5.2"/>',
+            "jb", "prismatic", "a", "b", (2, 0, 0), (0.2, 0.1, 0.3), (0, 0.3, 0), (-0.4, 0.9, 1.5, 210.0), losses(5.2)
         ),
         joint(
             "jc",
@@ -238,7 +227,7 @@ def _gantry() -> str:
             (0.3, 0, 0.05),
             (0.2, 0, 0.1),
             (-0.3, 0.7, 1.1, 170.0),
-            '<dynamics friction="1.9"/>',
+            losses(None, 1.9),
         ),
         joint("jd", "revolute", "c", "d", (1, 2, 2), (0, 0.25, 0.06), None, (-1.9, 1.4, 9.0, 22.0)),
     )

@@ -115,22 +115,20 @@ def test_a_wrong_command_line_is_a_usage_error(arguments):
     assert done.stdout == ""
 
 
-def test_an_error_of_the_library_is_one_line(verb, capsys):
+@pytest.mark.parametrize(
+    ("problem", "code", "said"),
+    [
+        (ConfigurationError("mass: must be above zero, not -1"), 2, "error: mass: must be above zero, not -1\n"),
+        (KeyboardInterrupt(), 130, "interrupted\n"),
+    ],
+)
+def test_an_error_of_the_library_and_an_interrupt_are_one_line(problem, code, said, verb, capsys):
     def run(args):
-        raise ConfigurationError("mass: must be above zero, not -1")
+        raise problem
 
     verb(run)
-    assert command.main(["plugins"]) == 2
-    assert capsys.readouterr() == ("", "error: mass: must be above zero, not -1\n")
-
-
-def test_an_interrupt_ends_with_130(verb, capsys):
-    def run(args):
-        raise KeyboardInterrupt
-
-    verb(run)
-    assert command.main(["plugins"]) == 130
-    assert capsys.readouterr() == ("", "interrupted\n")
+    assert command.main(["plugins"]) == code
+    assert capsys.readouterr() == ("", said)
 
 
 INTERRUPTED = """

@@ -160,14 +160,16 @@ def test_a_vector_is_as_many_numbers_within_the_range():
     assert {type(value) for value in made.stiffness} == {float}
 
 
-@pytest.mark.parametrize("given", [[1.0] * 5, [1.0] * 5 + [-1.0], [float("nan")] * 6, [True] * 6, 300.0, "stiff", []])
-def test_another_vector_is_refused_by_name(given):
-    values = FileParameters({"cartesian_impedance.stiffness": given}, {})
-    with pytest.raises(ConfigurationError, match="stiffness: must be 6 numbers within"):
-        values.settings(CartesianImpedanceSettings, "cartesian_impedance.")
+STIFFNESSES = [[1.0] * 5, [1.0] * 5 + [-1.0], [float("nan")] * 6, [True] * 6, 300.0, "stiff", []]
 
 
-def test_a_shared_parameter_keeps_its_name_in_an_error():
-    values = FileParameters({"task.reach": [0.1, 20.0]}, {})
-    with pytest.raises(ConfigurationError, match=r"^task\.reach: must be 2 numbers within"):
-        values.settings(CartesianImpedanceSettings, "cartesian_impedance.")
+@pytest.mark.parametrize(
+    ("name", "given", "said"),
+    [
+        *(("cartesian_impedance.stiffness", given, "stiffness: must be 6 numbers within") for given in STIFFNESSES),
+        ("task.reach", [0.1, 20.0], r"^task\.reach: must be 2 numbers within"),  # shared by several laws
+    ],
+)
+def test_another_vector_is_refused_by_name(name, given, said):
+    with pytest.raises(ConfigurationError, match=said):
+        FileParameters({name: given}, {}).settings(CartesianImpedanceSettings, "cartesian_impedance.")

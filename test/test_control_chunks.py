@@ -23,6 +23,9 @@ BEGIN, PERIOD = 10.0, 0.002
 KNOT, COUNT = 1.0 / 30.0, 16
 """Time between two points of a chunk [s], and how many it has."""
 
+SETTLED = round(1.0 / PERIOD)
+"""Periods after which the first chunk is caught up with."""
+
 USUAL = 4.0
 """Greatest acceleration with which a reference goes where nobody planned how [rad/s²]."""
 
@@ -68,6 +71,11 @@ def streamed(orders, noise=0.0, rate=10.0, late=0.05, lasts=6.0):
     return np.array(found)
 
 
+def off_path(found):
+    """The distance from the path at each period, once it is caught up with."""
+    return found[SETTLED:] - path(PERIOD * np.arange(SETTLED, len(found)))
+
+
 def accelerations(found):
     return np.diff(found, 2, axis=0) / PERIOD**2
 
@@ -75,31 +83,25 @@ def accelerations(found):
 @pytest.mark.parametrize("orders", [2, 3])
 def test_chunks_that_agree_are_followed_as_one_trajectory(orders):
     found = streamed(orders)
-    settled = round(1.0 / PERIOD)
-    times = PERIOD * np.arange(settled, len(found))
-    np.testing.assert_allclose(found[settled:], path(times), atol=1e-6)
+    np.testing.assert_allclose(off_path(found), 0.0, atol=1e-6)
     ideal = AMPLITUDE * FREQUENCY**2
-    assert (np.abs(accelerations(found[settled:])) <= 1.01 * ideal).all()
+    assert (np.abs(accelerations(found[SETTLED:])) <= 1.01 * ideal).all()
 
 
 @pytest.mark.parametrize("orders", [2, 3])
 def test_where_chunks_differ_one_is_joined_from_the_other_gently(orders):
     found = streamed(orders, noise=3e-3)
-    settled = round(1.0 / PERIOD)
-    times = PERIOD * np.arange(settled, len(found))
-    assert np.sqrt(np.mean((found[settled:] - path(times)) ** 2)) < 3e-3
+    assert np.sqrt(np.mean(off_path(found) ** 2)) < 3e-3
     beyond = np.abs(accelerations(found)) - AMPLITUDE * FREQUENCY**2
-    assert beyond[:settled].max() < 2.0 * USUAL  # from rest: the first chunk has begun, and is caught up with
-    assert beyond[settled:].max() < USUAL
+    assert beyond[:SETTLED].max() < 2.0 * USUAL  # from rest: the first chunk has begun, and is caught up with
+    assert beyond[SETTLED:].max() < USUAL
 
 
 @pytest.mark.parametrize("noise", [0.0, 3e-3])
 def test_between_positions_alone_are_lines_whose_corners_stay(noise):
     """As joint_trajectory_controller has them; but none of them is joined more abruptly."""
     found = streamed(1, noise)
-    settled = round(1.0 / PERIOD)
-    times = PERIOD * np.arange(settled, len(found))
-    assert np.sqrt(np.mean((found[settled:] - path(times)) ** 2)) < 6e-3
+    assert np.sqrt(np.mean(off_path(found) ** 2)) < 6e-3
     corner = np.abs(np.diff(path(KNOT * np.arange(60)), 2, axis=0)).max() / KNOT / PERIOD
     assert np.abs(accelerations(found)).max() < 1.1 * corner
 

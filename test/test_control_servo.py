@@ -12,6 +12,7 @@ from what was sent before, and begins in the past. Where Servo halts, velocities
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -107,38 +108,51 @@ def direction_of(robot: rd.Robot, q: np.ndarray) -> np.ndarray:
     return twist / np.linalg.norm(twist[:3])
 
 
+def led(loop: ControlLoop, plant: Plant, send: Callable[..., None], noise: float = 0.0) -> tuple[np.ndarray, ...]:
+    """The arm while ``send(t, measured, twist)`` is called for each twist, for a second.
+
+    Returns:
+        The tool's way along the direction of the twists and its distance from it, q̇ and the efforts; a row per period.
+    """
+    robot, rng, kinematics = loop.robot, np.random.default_rng(3), Kinematics(loop.robot)
+    link, direction = robot.links[-1].name, direction_of(robot, plant.q)
+    start, rows = kinematics.pose(link, plant.q)[:3, 3], []
+    for index in range(1500):
+        t = BEGIN + index * PERIOD
+        measured = plant.q + noise * rng.normal(size=robot.n)
+        command = loop.update(t, t, measured, plant.qd)
+        assert command.fault is None, command.problem
+        if index % PUBLISHED == 7 and index < 1000:
+            send(t, measured, asked(index * PERIOD, direction))
+        rows.append((kinematics.pose(link, plant.q)[:3, 3] - start, plant.qd, command.effort))
+        plant.apply(command.effort)
+        plant.step()
+    assert loop.mode == "hold"
+    way, qd, effort = map(np.array, zip(*rows, strict=True))
+    along = way @ direction[:3]
+    return along, np.linalg.norm(way - np.outer(along, direction[:3]), axis=1), qd, effort
+
+
 @pytest.mark.parametrize("form", ["point", "window"])
 @pytest.mark.parametrize("name", ARMS)
 def test_servo_leads_the_arm_and_nothing_of_it_is_refused(name: str, form: str) -> None:
     loop, plant = closed(name)
-    robot, rng = loop.robot, np.random.default_rng(3)
-    servo, kinematics = Servo(robot, np.array(ARMS[name][1]), form), Kinematics(robot)
-    direction = direction_of(robot, plant.q)
-    start, sent, in_motion, rows = kinematics.pose(servo.link, plant.q)[:3, 3], 0, 0, []
-    for index in range(1500):
-        t = BEGIN + index * PERIOD
-        measured = plant.q + NOISE * rng.normal(size=robot.n)
-        command = loop.update(t, t, measured, plant.qd)
-        assert command.fault is None, command.problem
-        if index % PUBLISHED == 7 and index < 1000:
-            message = servo.message(t, measured, asked(index * PERIOD, direction))
-            if message is not None:
-                trajectory = read_trajectory_message(serialize_message(message), 100)
-                in_motion += np.abs(trajectory.trajectory.velocities[-1]).max() > 1e-3
-                loop.follow(trajectory.trajectory, trajectory.start, trajectory.joints)
-                sent += 1
-        rows.append((kinematics.pose(servo.link, plant.q)[:3, 3] - start, plant.qd, command.effort))
-        plant.apply(command.effort)
-        plant.step()
-    way, qd, effort = map(np.array, zip(*rows, strict=True))
-    assert sent > 25
-    assert in_motion > 15  # most of its messages end in motion
-    along = way @ direction[:3]
+    servo, in_motion = Servo(loop.robot, np.array(ARMS[name][1]), form), []
+
+    def send(t: float, measured: np.ndarray, twist: np.ndarray) -> None:
+        message = servo.message(t, measured, twist)
+        if message is not None:
+            found = read_trajectory_message(serialize_message(message), 100)
+            in_motion.append(np.abs(found.trajectory.velocities[-1]).max() > 1e-3)
+            loop.follow(found.trajectory, found.start, found.joints)
+
+    along, across, qd, effort = led(loop, plant, send, NOISE)
+    assert len(in_motion) > 25
+    assert sum(in_motion) > 15  # most of its messages end in motion
     assert along.max() == pytest.approx(SPEED * 0.5, rel=0.05)
     assert along[-1] == pytest.approx(SPEED * (0.5 - 0.3 / 2.0), rel=0.05)
-    assert np.linalg.norm(way - np.outer(along, direction[:3]), axis=1).max() < 1e-3
+    assert across.max() < 1e-3
     assert np.abs(qd[-1]).max() < 1e-3
-    assert loop.mode == "hold"
     assert (np.abs(effort) < loop.settings.limits.effort).all()
 
 
@@ -198,26 +212,14 @@ def test_a_long_trajectory_that_ends_in_motion_is_refused_all_the_same() -> None
 def test_twists_in_steps_as_a_joystick_sends_them_lead_the_arm(name: str) -> None:
     """The same twists on ``~/target_twist``, at Servo's rate and unfiltered, with its residue in place of zero."""
     loop, plant = closed(name)
-    robot = loop.robot
-    link = robot.links[-1].name
-    loop.apply(loop.settings._replace(tool=StreamedTool.of(robot, link)))
-    kinematics, direction = Kinematics(robot), direction_of(robot, plant.q)
-    start, rows = kinematics.pose(link, plant.q)[:3, 3], []
-    for index in range(1500):
-        t = BEGIN + index * PERIOD
-        command = loop.update(t, t, plant.q, plant.qd)
-        assert command.fault is None, command.problem
-        if index % PUBLISHED == 7 and index < 1000:
-            twist = asked(index * PERIOD, direction)
-            loop.move_tool("twist", twist if twist.any() else np.full(6, RESIDUE), t)
-        rows.append((kinematics.pose(link, plant.q)[:3, 3] - start, plant.qd, command.effort))
-        plant.apply(command.effort)
-        plant.step()
-    way, qd, effort = map(np.array, zip(*rows, strict=True))
-    along = way @ direction[:3]
+    loop.apply(loop.settings._replace(tool=StreamedTool.of(loop.robot, loop.robot.links[-1].name)))
+
+    def send(t: float, measured: np.ndarray, twist: np.ndarray) -> None:
+        loop.move_tool("twist", twist if twist.any() else np.full(6, RESIDUE), t)
+
+    along, _, qd, effort = led(loop, plant, send)
     assert along.max() == pytest.approx(SPEED * 0.5, rel=0.1)
     assert along[-1] == pytest.approx(SPEED * (0.5 - 0.3 / 2.0), rel=0.1)
     assert np.abs(qd[-1]).max() < 1e-4
     assert not loop.tool_stream.is_running
-    assert loop.mode == "hold"
     assert (np.abs(np.diff(effort, axis=0)) < 0.05 * loop.settings.limits.effort).all()

@@ -28,21 +28,12 @@ START = {"elevator": 0.3, "shoulder": -0.9, "wrist": 0.4}
 def with_fingers(prr):
     """The PRR arm with two heavy fingers on its hand, the second of which mimics the first."""
     text = rd.load_robot(prr).urdf
+    place = (1, 0, 0), (0, 0, 0.3), None, (0.0, 0.2, 0.5, 50)
     fingers = [
         arms.link("finger", 1.5, (0.0, 0.02, 0.1), (2e-3, 0, 0, 2e-3, 0, 1e-3)),
         arms.link("thumb", 1.2, (0.0, -0.02, 0.1), (2e-3, 0, 0, 2e-3, 0, 1e-3)),
-        arms.joint("grip", "prismatic", "hand", "finger", (1, 0, 0), (0, 0, 0.3), None, (0.0, 0.2, 0.5, 50)),
-        arms.joint(
-            "grip2",
-            "prismatic",
-            "hand",
-            "thumb",
-            (1, 0, 0),
-            (0, 0, 0.3),
-            None,
-            (0, 0.2, 0.5, 50),
-            '<mimic joint="grip"/>',
-        ),
+        arms.joint("grip", "prismatic", "hand", "finger", *place),
+        arms.joint("grip2", "prismatic", "hand", "thumb", *place, '<mimic joint="grip"/>'),
     ]
     return text.replace("</robot>", "\n".join([*fingers, "</robot>"]))
 

@@ -22,21 +22,24 @@ from robodyn_ros.nodes.common.messages import to_pose
 START = {"elevator": 0.3, "shoulder": -0.9, "wrist": 0.4}
 
 
-def test_the_tool_follows_what_is_streamed(graph, prr):
+def started(graph, prr, **parameters):
+    """A simulated arm and its controller: states, efforts, the sender of poses, and where the tool is."""
     graph.start("simulator", "-r", "commands:=controller/commands", robot_description=prr, initial_position=START)
-    streams = {"stream.timeout": 0.3}
-    law = "cartesian_impedance"
-    graph.start("controller", robot_description=prr, use_sim_time=True, controller=law, **streams)
+    graph.start("controller", robot_description=prr, use_sim_time=True, **parameters)
     kinematics = rd.Kinematics(rd.load_robot(prr))
     states, told = graph.listen(JointState, "joint_states"), graph.listen(JointState, "controller/efforts/total")
-    poses, twists = (
-        graph.talk(PoseStamped, "controller/target_pose"),
-        graph.talk(TwistStamped, "controller/target_twist"),
-    )
     graph.wait(lambda: states and told, "commands")
 
     def tool():
         return kinematics.pose("tool", np.array(states[-1].position))
+
+    return states, told, graph.talk(PoseStamped, "controller/target_pose"), tool
+
+
+def test_the_tool_follows_what_is_streamed(graph, prr):
+    law = {"controller": "cartesian_impedance", "stream.timeout": 0.3}
+    states, told, poses, tool = started(graph, prr, **law)
+    twists = graph.talk(TwistStamped, "controller/target_twist")
 
     # A pose, at which the tool arrives.
     goal = tool()
@@ -91,20 +94,8 @@ def test_the_tool_follows_what_is_streamed(graph, prr):
 
 
 def test_a_pose_out_of_reach_is_said_to_be_and_the_tool_comes_back_with_its_target(graph, prr):
-    graph.start("simulator", "-r", "commands:=controller/commands", robot_description=prr, initial_position=START)
-    streams = {"use_sim_time": True}
-    graph.start("controller", robot_description=prr, **streams)
-    kinematics = rd.Kinematics(rd.load_robot(prr))
-    states, said = graph.listen(JointState, "joint_states"), graph.listen(String, "controller/stream_state")
-    told, poses = (
-        graph.listen(JointState, "controller/efforts/total"),
-        graph.talk(PoseStamped, "controller/target_pose"),
-    )
-    graph.wait(lambda: states and told, "commands")
-
-    def tool():
-        return kinematics.pose("tool", np.array(states[-1].position))
-
+    states, _, poses, tool = started(graph, prr)
+    said = graph.listen(String, "controller/stream_state")
     start, far = tool(), tool()
     far[0, 3] += 1000.0
 

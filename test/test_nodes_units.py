@@ -178,7 +178,7 @@ def test_what_the_launch_files_read(tmp_path):
         read_urdf("no/such.urdf", tmp_path)
     with pytest.raises(ConfigurationError, match="no file"):
         parameter_files("arm", "nowhere.yaml", tmp_path)
-    with pytest.raises(RobotDescriptionError, match="not XML"):
+    with pytest.raises(RobotDescriptionError, match="malformed XML"):
         root_link("<robot")
 
 

@@ -30,6 +30,11 @@ def one(**tags: object) -> str:
     return robot("one", BASE, ARM, joint("hinge", str(tags.pop("kind", "revolute")), "base", "arm", **tags))  # type: ignore[arg-type]
 
 
+def beside(*parts: str) -> str:
+    """A robot of one joint, and more parts."""
+    return robot("x", BASE, ARM, HINGE, *parts)
+
+
 def weighing(inertial: str) -> str:
     """A robot whose one moving link has this inside its <inertial>."""
     return robot("one", BASE, f'<link name="arm"><inertial>{inertial}</inertial></link>', HINGE)
@@ -119,14 +124,12 @@ NUMBERS = {
     "nan damping": (one(extra='<dynamics damping="nan"/>'), "joint 'hinge'", "<dynamics> damping="),
     "nan multiplier": (one(extra='<mimic joint="hinge" multiplier="nan"/>'), "joint 'hinge'", "<mimic> multiplier="),
     "nan on a fixed joint": (
-        robot(
-            "x", BASE, ARM, HINGE, link("tip"), joint("weld", "fixed", "arm", "tip", extra='<origin xyz="nan 0 0"/>')
-        ),
+        beside(link("tip"), joint("weld", "fixed", "arm", "tip", extra='<origin xyz="nan 0 0"/>')),
         "joint 'weld'",
         "<origin> xyz=",
     ),
     "beyond float64": (
-        robot("x", BASE, ARM, HINGE, link("tip", 1e300, (1e200, 0, 0)), joint("weld", "fixed", "arm", "tip")),
+        beside(link("tip", 1e300, (1e200, 0, 0)), joint("weld", "fixed", "arm", "tip")),
         "link 'arm'",
         "beyond the range of numbers",
     ),
@@ -141,7 +144,7 @@ BODIES = {
     "only one moment": (shaped(0, 0, 0, 0.1, 0, 0), "link 'arm'", "triangle inequality"),
     "only a product": (shaped(0, 0.1, 0, 0, 0, 0), "link 'arm'", "not positive definite"),
     "impossible tool": (
-        robot("x", BASE, ARM, HINGE, link("tip", -0.1), joint("weld", "fixed", "arm", "tip")),
+        beside(link("tip", -0.1), joint("weld", "fixed", "arm", "tip")),
         "link 'tip'",
         "negative",
     ),
@@ -151,14 +154,10 @@ TREES = {
     "no link": (robot("x"), "robot 'x'", "has no link"),
     "no joint": (robot("x", BASE), "robot 'x'", "no joint that moves"),
     "only fixed joints": (one(kind="fixed"), "robot 'one'", "no joint that moves"),
-    "two roots": (robot("x", BASE, ARM, HAND, HINGE), "robot 'x'", "2 root links, 'base', 'hand'"),
+    "two roots": (beside(HAND), "robot 'x'", "2 root links, 'base', 'hand'"),
     "no root": (robot("x", ARM, HAND, WRIST, joint("back", "revolute", "hand", "arm")), "joint ", "loop: "),
     "loop beside the arm": (
-        robot(
-            "x",
-            BASE,
-            ARM,
-            HINGE,
+        beside(
             HAND,
             link("tip"),
             joint("out", "fixed", "hand", "tip"),
@@ -168,12 +167,12 @@ TREES = {
         "loop: back → out → back",
     ),
     "its own parent": (
-        robot("x", BASE, ARM, HINGE, HAND, joint("self", "fixed", "hand", "hand")),
+        beside(HAND, joint("self", "fixed", "hand", "hand")),
         "joint 'self'",
         "self → self",
     ),
     "two parents": (
-        robot("x", BASE, ARM, HAND, HINGE, WRIST, joint("other", "fixed", "base", "hand")),
+        beside(HAND, WRIST, joint("other", "fixed", "base", "hand")),
         "link 'hand'",
         "both joint 'wrist' and joint 'other'",
     ),
@@ -181,7 +180,7 @@ TREES = {
     "unknown child": (robot("x", BASE, HINGE), "joint 'hinge'", "child link 'arm' does not exist"),
     "two links of a name": (robot("x", BASE, ARM, ARM, HINGE), "link 'arm'", "another link of this name"),
     "two joints of a name": (
-        robot("x", BASE, ARM, HAND, HINGE, joint("hinge", "fixed", "arm", "hand")),
+        beside(HAND, joint("hinge", "fixed", "arm", "hand")),
         "joint 'hinge'",
         "another joint of this name",
     ),
@@ -224,48 +223,32 @@ MIMICS = {
 
 TIP = link("tip")
 POINT = link("point", 1.0, (0, 0, 0.4))
+FIRST = joint("first", "revolute", "base", "tip")
+
+
+def last(parent: str, child: str, kind: str = "revolute", **tags: object) -> str:
+    """The joint of this name."""
+    return joint("last", kind, parent, child, **tags)  # type: ignore[arg-type]
+
+
 NOTHING = {
-    "massless child": (robot("x", BASE, ARM, HINGE, TIP, joint("last", "revolute", "arm", "tip")), "joint 'last'"),
-    "massless slide": (robot("x", BASE, ARM, HINGE, TIP, joint("last", "prismatic", "arm", "tip")), "joint 'last'"),
+    "massless child": (beside(TIP, last("arm", "tip")), "joint 'last'"),
+    "massless slide": (beside(TIP, last("arm", "tip", "prismatic")), "joint 'last'"),
     "massless fixed tool": (
-        robot(
-            "x",
-            BASE,
-            ARM,
-            HINGE,
-            TIP,
-            link("t"),
-            joint("last", "revolute", "arm", "tip"),
-            joint("weld", "fixed", "tip", "t", xyz=(1, 0, 0)),
-        ),
+        beside(TIP, link("t"), last("arm", "tip"), joint("weld", "fixed", "tip", "t", xyz=(1, 0, 0))),
         "joint 'last'",
     ),
-    "massless chain": (robot("x", BASE, TIP, joint("last", "revolute", "base", "tip")), "robot 'x'"),
-    "point on the axis": (
-        robot("x", BASE, ARM, HINGE, POINT, joint("last", "revolute", "arm", "point", (0, 0, 1))),
-        "joint 'last'",
-    ),
+    "massless chain": (robot("x", BASE, TIP, last("base", "tip")), "robot 'x'"),
+    "point on the axis": (beside(POINT, last("arm", "point", axis=(0, 0, 1))), "joint 'last'"),
     "point on a rounded axis": (
-        robot("x", BASE, ARM, HINGE, POINT, joint("last", "revolute", "arm", "point", (0, 1, 0))).replace(
-            'xyz="0.0 0.0 0.4"', 'xyz="0.0 0.4 1.5e-6"'
-        ),
+        beside(POINT, last("arm", "point", axis=(0, 1, 0))).replace('xyz="0.0 0.0 0.4"', 'xyz="0.0 0.4 1.5e-6"'),
         "joint 'last'",
     ),
     "rod on the axis": (
-        robot(
-            "x",
-            BASE,
-            ARM,
-            HINGE,
-            link("rod", 1.0, (0, 0, 0.4), (0.1, 0, 0, 0.1, 0, 0)),
-            joint("last", "revolute", "arm", "rod", (0, 0, 1)),
-        ),
+        beside(link("rod", 1.0, (0, 0, 0.4), (0.1, 0, 0, 0.1, 0, 0)), last("arm", "rod", axis=(0, 0, 1))),
         "joint 'last'",
     ),
-    "two on one axis": (
-        robot("x", BASE, TIP, ARM, joint("first", "revolute", "base", "tip"), joint("last", "revolute", "tip", "arm")),
-        "joints 'first', 'last'",
-    ),
+    "two on one axis": (robot("x", BASE, TIP, ARM, FIRST, last("tip", "arm")), "joints 'first', 'last'"),
     "two slides in one direction": (
         robot(
             "x",
@@ -273,30 +256,16 @@ NOTHING = {
             TIP,
             ARM,
             joint("first", "prismatic", "base", "tip", (1, 0, 0)),
-            joint("last", "prismatic", "tip", "arm", (-2, 0, 0)),
+            last("tip", "arm", "prismatic", axis=(-2, 0, 0)),
         ),
         "joints 'first', 'last'",
     ),
     "a mimic that undoes it": (
-        robot(
-            "x",
-            BASE,
-            TIP,
-            ARM,
-            joint("first", "revolute", "base", "tip"),
-            joint("last", "revolute", "tip", "arm", extra='<mimic joint="first" multiplier="-1"/>'),
-        ),
+        robot("x", BASE, TIP, ARM, FIRST, last("tip", "arm", extra='<mimic joint="first" multiplier="-1"/>')),
         "joint 'first'",
     ),
     "a mimic that stands still": (
-        robot(
-            "x",
-            BASE,
-            TIP,
-            HAND,
-            joint("first", "revolute", "base", "tip"),
-            joint("last", "revolute", "base", "hand", extra='<mimic joint="first" multiplier="0"/>'),
-        ),
+        robot("x", BASE, TIP, HAND, FIRST, last("base", "hand", extra='<mimic joint="first" multiplier="0"/>')),
         "joint 'first'",
     ),
 }

@@ -81,8 +81,9 @@ def test_urdf_parser_py_is_left_as_it_was() -> None:
 # Defaults
 
 
-def test_every_tag_that_may_be_left_out_has_its_default() -> None:
-    hinge = single(limit=None).joints[0]
+@pytest.mark.parametrize("extra", ["", "<origin/><axis/><limit/><dynamics/>"])
+def test_every_tag_and_attribute_that_may_be_left_out_has_its_default(extra: str) -> None:
+    hinge = single(extra, limit=None).joints[0]
     assert hinge.axis.tolist() == [1.0, 0.0, 0.0]
     assert hinge.origin.rotation.tolist() == np.eye(3).tolist()
     assert hinge.origin.translation.tolist() == [0.0, 0.0, 0.0]
@@ -93,15 +94,6 @@ def test_every_tag_that_may_be_left_out_has_its_default() -> None:
 def test_a_joint_has_neither_friction_nor_a_rotor_unless_it_is_told() -> None:
     hinge = Joint("hinge", "revolute", "base", "arm", single().joints[0].origin, np.array([0.0, 0.0, 1.0]))
     assert (hinge.damping, hinge.friction, hinge.armature, hinge.mimic) == (0.0, 0.0, 0.0, None)
-
-
-def test_every_attribute_that_may_be_left_out_has_its_default() -> None:
-    extra = "<origin/><axis/><limit/><dynamics/>"
-    hinge = single(extra, limit=None).joints[0]
-    assert hinge.axis.tolist() == [1.0, 0.0, 0.0]
-    assert hinge.origin.translation.tolist() == [0.0, 0.0, 0.0]
-    assert (hinge.lower, hinge.upper, hinge.velocity, hinge.effort) == (-np.inf, np.inf, np.inf, np.inf)
-    assert (hinge.damping, hinge.friction) == (0.0, 0.0)
 
 
 def test_half_an_origin() -> None:

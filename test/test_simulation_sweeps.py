@@ -304,11 +304,11 @@ def test_a_worker_that_is_killed_in_the_middle_is_replaced(monkeypatch):
     asked, start = threading.Event(), backends._start
 
     def doomed():
-        process = start()
+        process, connection = start()
         if not asked.is_set():
             asked.set()
             process.send_signal(signal.SIGKILL)
-        return process
+        return process, connection
 
     monkeypatch.setattr(backends, "_start", doomed)
     try:

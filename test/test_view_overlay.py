@@ -102,8 +102,8 @@ def test_efforts_are_drawn_as_shares_of_the_limit(robot):
 
 
 def test_nothing_is_drawn_of_what_is_not_there(robot):
-    marks = Overlay(robot, gravity=(0.0, 0.0, 0.0)).marks(Q, np.zeros(3), np.zeros(3))
-    assert not {"gravity", "velocity", "effort", "trace"} & {mark.layer for mark in marks}
+    marks = Overlay(robot).marks(Q, np.zeros(3), np.zeros(3))
+    assert not {"velocity", "effort", "trace"} & {mark.layer for mark in marks}
 
 
 def test_an_effort_without_a_limit_is_measured_by_the_greatest_so_far():

@@ -69,27 +69,28 @@ def test_executables_have_help(name: str) -> None:
     assert max(map(len, text.splitlines())) <= 100
 
 
-def test_help_needs_no_ros(tmp_path: Path) -> None:
-    program = "import sys; sys.argv = ['robodyn-controller', '--help']\nfrom robodyn_ros.nodes import start\ntry:\n    "
-    program += "start.controller()\nfinally:\n    print([name for name in ('rclpy', 'casadi') if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+def start(program: str) -> subprocess.CompletedProcess[str]:
+    """A process that runs a program, which starts a node by ``start``."""
+    program = f"import sys\nfrom robodyn_ros.nodes import start\n{program}"
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_help_needs_no_ros() -> None:
+    program = "sys.argv = ['robodyn-controller', '--help']\ntry:\n    start.controller()\nfinally:\n    "
+    done = start(program + "print([name for name in ('rclpy', 'casadi') if name in sys.modules])")
     assert done.returncode == 0
     assert "The controller node" in done.stdout
     assert done.stdout.endswith("[]\n")
 
 
 def test_a_node_that_needs_casadi_says_how_to_install_it() -> None:
-    program = "import sys; sys.modules['casadi'] = None; sys.argv = ['robodyn-planner']\n"
-    program += "from robodyn_ros.nodes import start\nsys.exit(start.planner())"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    done = start("sys.modules['casadi'] = None; sys.argv = ['robodyn-planner']; sys.exit(start.planner())")
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
     assert done.stderr.startswith(f"error: CasADi is not installed: {pip_install('casadi')} (")
 
 
 def test_a_word_that_no_node_takes_is_an_error() -> None:
-    program = "import sys; sys.argv = ['robodyn-controller', '--robot', 'arm.urdf']\n"
-    program += "from robodyn_ros.nodes import start\nstart.controller()"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    done = start("sys.argv = ['robodyn-controller', '--robot', 'arm.urdf']; start.controller()")
     assert done.returncode == 2
     assert "usage: robodyn-controller" in done.stderr
 

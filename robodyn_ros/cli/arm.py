@@ -14,7 +14,6 @@ from argparse import ArgumentParser, Namespace, _ActionsContainer
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import isfinite, nan
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -44,7 +43,7 @@ def add_arm(parser: ArgumentParser, *names: str, **how: Any) -> None:
     text = "the arm: a URDF, or a .xacro file with its arguments as name:=value"
     parser.add_argument(*(names or ("urdf",)), **{"help": text, **how})
     group = add_joints(parser)
-    group.add_argument("--accept", metavar="NAMES", default=NONE, help=f"{ACCEPTED} (default: %(default)s)")
+    group.add_argument("--accept", metavar="NAMES", default=NONE, help=f"{ACCEPTED}")
     parser.set_defaults(arguments=[])
 
 
@@ -67,9 +66,9 @@ def arm_settings(args: Namespace) -> DescriptionSettings:
     return DescriptionSettings(tuple(split_names(args.accept)))
 
 
-def arm_source(args: Namespace, given: str | Path | None = None) -> str:
+def arm_source(args: Namespace) -> str:
     """The arm as :func:`~robodyn_ros.robot.load_robot` takes it: the path, and the arguments of a .xacro file."""
-    return with_arguments(str(args.urdf if given is None else given), args.arguments)
+    return with_arguments(str(args.urdf), args.arguments)
 
 
 def read_arm(args: Namespace, *nodes: dict[str, Any]) -> Robot:

@@ -21,39 +21,28 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import sys
 from argparse import ArgumentParser, Namespace
 from dataclasses import fields
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from robodyn_ros.cli.arm import add_arm, arm_settings, read_arm
 from robodyn_ros.cli.console import console
-from robodyn_ros.cli.processes import messages_of, node_command
+from robodyn_ros.cli.processes import messages_of, reporting_node
 from robodyn_ros.cli.verb import ExitCode, add_parameters, check_used, gather
-from robodyn_ros.die_with_parent import dying_with_parent
-from robodyn_ros.errors import InputError
-
-if TYPE_CHECKING:
-    from robodyn_ros.robot import Robot
-
-LAST_LINES = 20
-"""Lines of the node's log that are shown if it fails."""
+from robodyn_ros.errors import InputError, NotReadyError
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
     add_arm(parser)
     add_parameters(parser, "the commissioner, for instance with the transmissions", "push_time:=3")
-    text = "topic of the arm's states (default: %(default)s)"
-    parser.add_argument("--joint-states", default="joint_states", metavar="TOPIC", help=text)
-    text = "topic of the efforts, std_msgs/Float64MultiArray (default: %(default)s)"
+    parser.add_argument("--joint-states", default="joint_states", metavar="TOPIC", help="topic of the arm's states")
+    text = "topic of the efforts, std_msgs/Float64MultiArray"
     parser.add_argument("--commands", default="controller/commands", metavar="TOPIC", help=text)
-    text = "topic of the efforts with names, sensor_msgs/JointState (default: %(default)s)"
+    text = "topic of the efforts with names, sensor_msgs/JointState"
     parser.add_argument("--joint-commands", default="controller/joint_commands", metavar="TOPIC", help=text)
-    text = "report to write, .md or .html (default: %(default)s)"
-    parser.add_argument("--report", default="commissioning.md", metavar="PATH", help=text)
+    parser.add_argument("--report", default="commissioning.md", metavar="PATH", help="report to write, .md or .html")
     text = "do not ask; the positive direction of a joint is then not confirmed"
     parser.add_argument("--yes", action="store_true", help=text)
 
@@ -62,80 +51,49 @@ def run(args: Namespace) -> ExitCode:
     """Run the procedure; the answer is no unless every joint is right and the arm stands."""
     if Path(args.report).suffix not in (".md", ".html"):
         raise InputError("--report", f"{args.report!r} must end in .md or .html", args.report)
-    with TemporaryDirectory(prefix="robodyn-") as folder:
-        log = Path(folder) / "log"
-        with open(log, "w", encoding="utf-8") as err:
-            process = subprocess.Popen(
-                dying_with_parent(_command(args, Path(folder)), signal.SIGTERM),  # it ramps the efforts down
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=err,
-                text=True,
-                start_new_session=True,  # Ctrl-C reaches only this process, which passes it on
-            )
-            outcome, interrupted = _follow(process)
-        code = process.wait()
+    topics = {"joint_states": args.joint_states, "~/commands": args.commands, "~/joint_commands": args.joint_commands}
+    with reporting_node("commissioner", _parameters(args), topics, subprocess.PIPE) as process:
+        outcome, interrupted = _follow(process)
         if interrupted and "verdict" not in outcome:
             raise KeyboardInterrupt
-        if code != 0 or "verdict" not in outcome:
-            lines = log.read_text(encoding="utf-8").splitlines()[-LAST_LINES:]
-            print("\n".join(["error: the commissioner did not finish:", *lines]), file=sys.stderr)
-            return ExitCode.ERROR
+    if "verdict" not in outcome:
+        raise NotReadyError("the commissioner was ended from outside")
     console().print(f"\n{outcome['verdict']}\nReport: {args.report}")
     if interrupted:
         return ExitCode.INTERRUPTED
     return ExitCode.YES if outcome["good"] else ExitCode.NO
 
 
-def _command(args: Namespace, folder: Path) -> list[str]:
-    """Return the command line of the node, with its parameters in a file in the folder."""
+def _parameters(args: Namespace) -> dict[str, Any]:
+    """The parameters of the node, whose settings are checked."""
     from robodyn_ros.control.commissioning.findings import CommissionerSettings, CommissioningSettings
-    from robodyn_ros.control.drives import CompensationSettings
+    from robodyn_ros.control.drives import CompensationSettings, TransmissionSettings
     from robodyn_ros.control.parameter_file import FileParameters
+    from robodyn_ros.dynamics import STANDARD_GRAVITY
 
-    robot = read_arm(args)
+    robot, settings = read_arm(args), (CommissioningSettings, CommissionerSettings, CompensationSettings)
+    defaults: dict[str, Any] = {"joints": [], "gravity": list(STANDARD_GRAVITY)}
+    groups: list[tuple[str, Any]] = [("", kind) for kind in settings]
+    groups += [(f"transmission.{name}.", TransmissionSettings) for name in robot.joint_names]
+    for prefix, kind in groups:
+        defaults |= {prefix + item.name: item.default for item in fields(kind)}
+    defaults |= {f"locked_joints.{name}": 0.0 for name in robot.joint_names}
+    (given,) = gather(args.params, args.given, ("commissioner",)).values()
+    check_used(set(given) - set(defaults), defaults, args.given, given.located_names())
+    values = FileParameters(given, defaults)
+    with values.located():
+        for kind in settings:
+            values.settings(kind)
     parameters: dict[str, Any] = {
         "robot_description": robot.urdf,
         "accept": list(arm_settings(args).accept),
         "guided": not args.yes,
         "report": str(Path(args.report).resolve()),
     }
-    defaults = _defaults(robot)
-    (given,) = gather(args.params, args.given, ("commissioner",)).values()
-    check_used(set(given) - set(defaults), defaults, args.given, given.located_names())
-    values = FileParameters(given, defaults)
-    with values.located():
-        values.settings(CommissioningSettings)
-        values.settings(CommissionerSettings)
-        values.settings(CompensationSettings)
     for name, value in given.items():
         whole = isinstance(value, int) and not isinstance(value, bool)
         parameters[name] = float(value) if isinstance(defaults.get(name), float) and whole else value
-    topics = {
-        "joint_states": args.joint_states,
-        "~/commands": args.commands,
-        "~/joint_commands": args.joint_commands,
-    }
-    return node_command("commissioner", parameters, folder, (), topics)
-
-
-def _defaults(robot: Robot) -> dict[str, Any]:
-    """Name → default of every parameter of the procedure."""
-    from robodyn_ros.control.commissioning.findings import CommissionerSettings, CommissioningSettings
-    from robodyn_ros.control.drives import CompensationSettings, TransmissionSettings
-    from robodyn_ros.dynamics import STANDARD_GRAVITY
-
-    found: dict[str, Any] = {"joints": [], "gravity": list(STANDARD_GRAVITY)}
-    groups: list[tuple[str, Any]] = [
-        ("", CommissioningSettings),
-        ("", CommissionerSettings),
-        ("", CompensationSettings),
-    ]
-    groups += [(f"transmission.{name}.", TransmissionSettings) for name in robot.joint_names]
-    for prefix, settings in groups:
-        found |= {prefix + item.name: item.default for item in fields(settings)}
-    found |= {f"locked_joints.{name}": 0.0 for name in robot.joint_names}
-    return found
+    return parameters
 
 
 def _follow(process: subprocess.Popen[str]) -> tuple[dict[str, Any], bool]:

@@ -24,17 +24,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from rich import box
-from rich.table import Table
 from rich.text import Text
 
 from robodyn_ros.cli.arm import add_arm, read_arm
-from robodyn_ros.cli.console import check_picture, console, print_json, with_folder
+from robodyn_ros.cli.console import check_picture, console, print_json, simple_table, with_folder
 from robodyn_ros.cli.verb import ExitCode, add_mismatch, add_parameters, check_used, gather_simulated, names
 from robodyn_ros.document.text import digits, quantity
 from robodyn_ros.errors import InputError
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from robodyn_ros.robot import Joint, Robot
     from robodyn_ros.simulation.comparison import ComparedMotion, ComparedRun, LawComparison
     from robodyn_ros.simulation.plant.mismatch import Mismatch
@@ -159,18 +159,15 @@ def _print(comparison: LawComparison) -> None:
 
 def table(motion: ComparedMotion, runs: Mapping[str, ComparedRun], robot: Robot) -> Table:
     """Return a table of at most 80 columns, with a row for each law and joint."""
-    made = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, title_justify="left")
-    made.add_column("Controller\n  joint", overflow="fold")
-    for heading in COLUMNS[motion.name]:
-        made.add_column(heading, justify="right", no_wrap=True)
+    rows: list[tuple[str | Text, ...]] = []
     for name, run in runs.items():
         figures = run.figures(motion)
-        made.add_row(Text(name, "bold cyan"))
+        rows.append((Text(name, "bold cyan"),))
         for index, joint in enumerate(robot.joints):
             one = {key: float(values[index]) for key, values in figures.items()}
-            cells = [_cell(heading, one, joint) for heading in COLUMNS[motion.name]]
-            made.add_row(f"  {joint.name}", *cells, end_section=index == robot.n - 1)
-    return made
+            rows.append((f"  {joint.name}", *(_cell(heading, one, joint) for heading in COLUMNS[motion.name])))
+        rows.append(())
+    return simple_table(("Controller\n  joint", *COLUMNS[motion.name]), rows)
 
 
 def _cell(heading: str, figures: Mapping[str, float], joint: Joint) -> str:

@@ -249,7 +249,9 @@ def find_jobs(
         for wanted in found:
             jobs.setdefault((wanted.name, wanted.key), Job(dynamics, wanted.name + suffix, wanted))
 
-    chosen, functions = _asked_for(names)
+    groups = (*GROUPS, *OTHERS)
+    chosen = groups if names == "all" else split_names(names)
+    functions = None if names == "all" else [name for name in chosen if name not in groups]
     for dynamics, plugin in plugins:
         for quantity in plugin.quantities() if functions is None else functions:
             add(dynamics, partial(_call_function, plugin, quantity, batch))
@@ -265,15 +267,6 @@ def find_jobs(
             add(None, partial(_make_inverse_kinematics, robot, tool), f" {tool}")
         add(PLANNER, partial(_call_planner, robot))
     return list(jobs.values())
-
-
-def _asked_for(names: str) -> tuple[Sequence[str], Sequence[str] | None]:
-    """The groups that names ask for, and the functions; None for all that the dynamics have."""
-    groups = (*GROUPS, *OTHERS)
-    if names == "all":
-        return groups, None
-    named = split_names(names)
-    return named, [name for name in named if name not in groups]
 
 
 def _call_function(dynamics: CompiledDynamics, quantity: str, batch: bool) -> None:

@@ -15,7 +15,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
@@ -122,21 +122,24 @@ def console(stderr: bool = False) -> Console:
 
 
 def simple_table(
-    headings: Sequence[str], rows: Iterable[Sequence[str | Text]], left: Sequence[int] = (0,), **how: Any
+    headings: Sequence[str], rows: Iterable[Sequence[str | Text]], left: Collection[int] = (0,), **how: Any
 ) -> Table:
-    """Return a table of text and numbers; no cell is broken.
+    """Return a table of text and numbers; no number and no name of a row is broken.
 
     Args:
         headings: of the columns.
-        rows: cells.
+        rows: cells; an empty row ends a section.
         left: columns of text; the others are numbers.
         **how: as for ``rich.table.Table``, such as ``title``.
     """
-    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, title_justify="left", **how)
+    made = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, title_justify="left", **how)
     for index, heading in enumerate(headings):
-        made.add_column(heading, justify="left" if index in left else "right", no_wrap=True)
+        made.add_column(heading, justify="left" if index in left else "right", overflow="fold")
     for row in rows:
-        made.add_row(*row)
+        if row:
+            made.add_row(*row)
+        else:
+            made.add_section()
     return made
 
 

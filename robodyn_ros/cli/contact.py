@@ -41,13 +41,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("recording", metavar="RECORDING", help=text)
     text = "link at which the wrench acts (default: the last that moves)"
     parser.add_argument("--tool", default="", metavar="LINK", help=text)
-    text = "gain of the observer, as the controller's contact.gain [1/s] (default: %(default)s)"
+    text = "gain of the observer, as the controller's contact.gain [1/s]"
     parser.add_argument("--gain", type=float, default=30.0, metavar="K", help=text)
-    text = "time of motion for the probability of a false alarm [h] (default: %(default)s)"
+    text = "time of motion for the probability of a false alarm [h]"
     parser.add_argument("--hours", type=float, default=1.0, metavar="H", help=text)
-    parser.add_argument(
-        "--chance", type=float, default=0.01, metavar="P", help="its probability (default: %(default)s)"
-    )
+    parser.add_argument("--chance", type=float, default=0.01, metavar="P", help="its probability")
     text = "parameter file of the controller to write (default: none is written)"
     parser.add_argument("--out", type=Path, metavar="FILE", help=text)
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")

@@ -73,7 +73,7 @@ def run(args: Namespace) -> ExitCode:
     from robodyn_ros.dynamics.symbolic.derivation import STEPS, derive
 
     kind = _format(args.format, args.out)
-    steps = STEPS if args.of is None else _steps(args.of)
+    steps = STEPS if args.of is None else names(args.of, "--of", STEPS)
     robot = read_arm(args)
     at = None if args.at is None else parse_pose(args.at, robot, robot.home, "--at")
     velocity = None if args.velocity is None else parse_pose(args.velocity, robot, np.ones(robot.n), "--velocity")
@@ -104,12 +104,6 @@ def _format(name: str | None, out: str | None) -> str:
     if name not in FORMATS:
         raise InputError("--format", f"{name!r} is not one of {', '.join(FORMATS)}{is_it(name, FORMATS)}", name)
     return name
-
-
-def _steps(given: str) -> list[str]:
-    from robodyn_ros.dynamics.symbolic.derivation import STEPS
-
-    return names(given, "--of", STEPS)
 
 
 def _writers() -> dict[str, Callable[[Document], str | bytes]]:

@@ -19,7 +19,7 @@ Examples:
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -27,8 +27,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from robodyn_ros.cli.arm import add_arm, read_arm
-from robodyn_ros.cli.console import check_file, console, print_json, with_folder
-from robodyn_ros.cli.verb import ExitCode
+from robodyn_ros.cli.console import check_file, console, print_json, simple_table, with_folder
+from robodyn_ros.cli.verb import ExitCode, add_settings
 from robodyn_ros.errors import InputError
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from robodyn_ros.identification.settings import Workspace
     from robodyn_ros.robot import Robot
 
-OPTIONS: tuple[tuple[str, Callable[[str], Any], str, str], ...] = (
+OPTIONS = (
     ("period", float, "SECONDS", "period of the motion"),
     ("harmonics", int, "N", "frequencies in it, multiples of that of its period"),
     ("periods", int, "N", "number of periods"),
@@ -53,7 +53,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     from robodyn_ros.identification.settings import ExcitationSettings
 
     add_arm(parser)
-    text = "JointTrajectory to write, as JSON (default: %(default)s)"
+    text = "JointTrajectory to write, as JSON"
     parser.add_argument("--out", type=Path, default=Path("motion.json"), metavar="FILE", help=text)
     text = "position of the arm before: 0.3,-1,0 or joint=-1 (default: the nearest to 0 within its limits)"
     parser.add_argument("--from", dest="start", metavar="POSE", help=text)
@@ -61,10 +61,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--floor", type=float, metavar="Z", help=text)
     text = "box x y z x y z in that frame for the links' origins [m]"
     parser.add_argument("--box", type=float, nargs=6, metavar="M", help=text)
-    for name, kind, unit, text in OPTIONS:
-        option = f"--{name.replace('_', '-')}"
-        default = getattr(ExcitationSettings, name)
-        parser.add_argument(option, type=kind, default=default, metavar=unit, help=f"{text} (default: %(default)s)")
+    add_settings(parser, ExcitationSettings, OPTIONS)
     parser.add_argument("--json", action="store_true", help="print the figures as JSON instead of a table")
 
 
@@ -116,7 +113,6 @@ def _workspace(args: Namespace) -> Workspace | None:
 
 def _report(robot: Robot, excitation: Excitation, args: Namespace) -> None:
     import numpy as np
-    from rich.table import Table
 
     trajectory = excitation.trajectory
     least, greatest = trajectory.extent()
@@ -136,14 +132,12 @@ def _report(robot: Robot, excitation: Excitation, args: Namespace) -> None:
     if args.json:
         print_json(whole | {"joints": rows})
         return
-    table = Table("joint", "from", "to", "fastest", box=None)
-    for row, joint in zip(rows, robot.joints, strict=True):
-        unit = joint.position_unit
-        table.add_row(
-            joint.name, f"{row['least']:.3f} {unit}", f"{row['greatest']:.3f} {unit}", f"{row['speed']:.3f} {unit}/s"
-        )
+    cells = [
+        (joint.name, f"{row['least']:.3f} {unit}", f"{row['greatest']:.3f} {unit}", f"{row['speed']:.3f} {unit}/s")
+        for row, joint, unit in zip(rows, robot.joints, (joint.position_unit for joint in robot.joints), strict=True)
+    ]
     out = console()
-    out.print(table)
+    out.print(simple_table(("Joint", "From", "To", "Fastest"), cells))
     out.print(
         f"{args.out}: {trajectory.duration:.1f} s, {excitation.approach:.1f} s of them to approach its beginning\n"
         f"{excitation.base.rank} base parameters, condition {excitation.condition:.1f}, "

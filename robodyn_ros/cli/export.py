@@ -61,16 +61,15 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
     add_arm(parser)
     parser.add_argument("--language", metavar="NAME", help=f"{', '.join(LANGUAGES)}")
-    text = "functions, separated by commas: methods of the dynamics, or step, the control step (default: %(default)s)"
+    text = "functions, separated by commas: methods of the dynamics, or step, the control step"
     parser.add_argument("--of", default=QUANTITIES, metavar="NAMES", help=text)
-    text = "dynamics plugin whose expressions are written in C and Python (default: %(default)s)"
+    text = "dynamics plugin whose expressions are written in C and Python"
     parser.add_argument("--dynamics", default="rnea", metavar="NAME", help=text)
     add_gravity(parser)
     text = "law of the control step or controller (default: that of the parameters)"
     parser.add_argument("--controller", metavar="NAME", help=text)
     add_parameters(parser, "the controller node, for its step or controller: gains, limits", "state_timeout:=0.05")
-    text = "type of a number in C, double or float (default: %(default)s)"
-    parser.add_argument("--real", default="double", metavar="TYPE", help=text)
+    parser.add_argument("--real", default="double", metavar="TYPE", help="type of a number in C, double or float")
     text = "write a controller of ros2_control instead: the folder of the package, which has the package's name"
     parser.add_argument("--ros2-control", type=Path, metavar="FOLDER", help=text)
     for what in ("name", "email"):

@@ -43,7 +43,7 @@ from robodyn_ros.errors import InputError
 if TYPE_CHECKING:
     from robodyn_ros.identification import Identification
     from robodyn_ros.identification.estimation.payload import PayloadEstimate
-    from robodyn_ros.identification.estimation.result import Parameter, Prediction
+    from robodyn_ros.identification.estimation.result import Prediction
     from robodyn_ros.identification.preparation import PreparedSamples
     from robodyn_ros.identification.recording.recording import RecordedTrack, RecordingSource
     from robodyn_ros.identification.settings import SignalSettings
@@ -345,7 +345,7 @@ def print_arm(
                 )
             ],
             "condition": result.condition,
-            "parameters": [_parameter(one) for one in result.parameters],
+            "parameters": [asdict(one) | {"identified": bool(one.identified)} for one in result.parameters],
             "out": None if args.out is None else str(args.out),
             "report": None if args.report is None else str(args.report),
         }
@@ -438,10 +438,6 @@ def _recording(one: PreparedSamples) -> dict[str, Any]:
         "still": list(one.still),
         "notes": list(one.notes),
     }
-
-
-def _parameter(one: Parameter) -> dict[str, Any]:
-    return asdict(one) | {"identified": bool(one.identified)}
 
 
 def _errors(found: Prediction, names: Sequence[str]) -> dict[str, Any]:

@@ -31,7 +31,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from robodyn_ros.cli.arm import add_arm, read_arm
-from robodyn_ros.cli.console import check_file, check_picture, console, print_json, with_folder
+from robodyn_ros.cli.console import check_file, check_picture, console, print_json, simple_table, with_folder
 from robodyn_ros.cli.processes import node_command
 from robodyn_ros.cli.verb import ExitCode, need_ros
 from robodyn_ros.errors import InputError, NotReadyError
@@ -84,7 +84,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     text += f"{SMOOTH})"
     how.add_argument("--cost", metavar="COST", help=text)
     how.add_argument("--duration", type=float, metavar="SECONDS", help="of the motion [s] (default: free)")
-    text = "time-scaling follows the spline through the poses (default: %(default)s)"
+    text = "time-scaling follows the spline through the poses"
     how.add_argument("--method", choices=METHODS, default=METHODS[0], help=text)
     text = "least distance from position limits during the motion [rad, m] (default: 0.02, for the soft limits)"
     how.add_argument("--limit-margin", type=float, default=0.02, metavar="LENGTH", help=text)
@@ -265,27 +265,15 @@ def plan_table(plan: Plan, problem: Problem) -> Table:
         plan: the result.
         problem: that it solves; its arm has the limits.
     """
-    from rich.table import Table
-
-    made = Table(box=None, pad_edge=False)
-    made.add_column("Joint")
-    for title in ("From", "To", "Greatest\nspeed", "Of its\nlimit", "Greatest\neffort", "Of its\nlimit"):
-        made.add_column(title, justify="right")
+    rows = []
     for joint, row in zip(problem.dynamics.robot.joints, _rows(plan, problem), strict=True):
         unit, ratios = joint.position_unit, (row["speed_share"], row["effort_share"])
-        texts = ["-" if ratio is None else f"{ratio:.0%}" for ratio in ratios]
-        made.add_row(
-            joint.name,
-            f"{_digits(row['start'])} {unit}",
-            f"{_digits(row['end'])} {unit}",
-            f"{_digits(row['speed'])} {unit}/s",
-            texts[0],
-            f"{_digits(row['effort'])} {joint.effort_unit}",
-            texts[1],
-        )
-    for column in made.columns:  # as wide as its widest number
-        column.min_width = max(len(str(cell)) for cell in column.cells)
-    return made
+        of_speed, of_effort = ("-" if ratio is None else f"{ratio:.0%}" for ratio in ratios)
+        start, end, speed, effort = (_digits(row[name]) for name in ("start", "end", "speed", "effort"))
+        position = f"{start} {unit}", f"{end} {unit}"
+        rows.append((joint.name, *position, f"{speed} {unit}/s", of_speed, f"{effort} {joint.effort_unit}", of_effort))
+    heads = ("Joint", "From", "To", "Greatest\nspeed", "Of its\nlimit", "Greatest\neffort", "Of its\nlimit")
+    return simple_table(heads, rows)
 
 
 def _digits(value: float | None) -> str:

@@ -16,15 +16,17 @@ Examples:
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from robodyn_ros.cli.console import console, print_json
+from robodyn_ros.cli.console import console, print_json, simple_table
 from robodyn_ros.cli.verb import ExitCode
 from robodyn_ros.errors import PluginError
 from robodyn_ros.plugins import GROUPS, available, load, raised
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.text import Text
 
 
 ARM = "urdf/prr.urdf"
@@ -86,26 +88,18 @@ def _how_it_runs(law: str) -> str:
 
 def _show(entries: list[PluginEntry]) -> None:
     """Print a table with a row for each kind and the plugins below it, so that a module's name fits 80 columns."""
-    from rich import box
-    from rich.table import Table
     from rich.text import Text
 
-    out = console()
+    out, rows = console(), list[Sequence["str | Text"]]()
     names = max([len("Name"), *(len(entry.name) + 2 for entry in entries)])
-    room = out.width - names - 4  # the table pads each column by one space on the left and two on the right
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("Name", no_wrap=True)
-    table.add_column("What it is", overflow="fold")
-    before = ""
-    for entry in entries:
-        if entry.kind != before:
-            table.add_row(Text(entry.kind, "cyan"), end_section=False)
-            before = entry.kind
-        table.add_row(Text(f"  {entry.name}", "bold"), _what(entry, room))
-    out.print(table)
+    room = out.width - names - 4  # between the columns are two spaces, and one is at each edge
+    for kind, own in groupby(entries, lambda entry: entry.kind):
+        rows.append((Text(kind, "cyan"),))
+        rows += [(Text(f"  {entry.name}", "bold"), _what(entry, room)) for entry in own]
+    out.print(simple_table(("Name", "What it is"), rows, (0, 1)))
 
 
-def _what(entry: PluginEntry, room: int) -> RenderableType:
+def _what(entry: PluginEntry, room: int) -> Text:
     """The summary and the module of a plugin, or why it cannot be loaded."""
     from rich.text import Text
 

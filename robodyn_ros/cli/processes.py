@@ -5,7 +5,7 @@
 
 :func:`isolated` makes the environment of such a graph: a domain of its own, and this machine only.
 :func:`joined` is for a process that is in the graph itself.
-:func:`node_command` is the command line of a node.
+:func:`node_command` is the command line of a node, and :func:`reporting_node` runs one that reports its steps.
 :class:`ProcessGroup` starts the nodes and ends them all, even if the process that started them is killed.
 """
 
@@ -22,12 +22,15 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from select import select
+from tempfile import TemporaryDirectory
 from types import TracebackType
-from typing import IO, Any
+from typing import IO, Any, NoReturn
 
 from robodyn_ros.die_with_parent import dying_with_parent
-from robodyn_ros.errors import ConfigurationError, RobodynError
+from robodyn_ros.errors import ConfigurationError, NotReadyError, RobodynError
 
 DOMAINS = range(1, 101)
 """Domains whose ports (7400 + 250 domain, and a few more) stay below the ephemeral ports of Linux (from 32768)."""
@@ -42,6 +45,9 @@ DISCOVERY_VARIABLES = (
 
 GRACE = 2.0
 """Time in which a node must end after SIGINT [s]."""
+
+CHECK_PERIOD = 0.1
+"""Period of the check that no process has failed [s]."""
 
 LAST_LINES = 8
 """Lines of a failed node's log that the error message shows."""
@@ -116,6 +122,47 @@ def node_command(
     return [sys.executable, "-m", "robodyn_ros.nodes.start", node, "--ros-args", *ros]
 
 
+@contextmanager
+def reporting_node(
+    node: str, parameters: Mapping[str, Any], remappings: Mapping[str, str] | None = None, stdin: int | None = None
+) -> Iterator[subprocess.Popen[str]]:
+    """Start a node that writes each step as a line of JSON on stdout, and wait for its end after the ``with`` block.
+
+    Ctrl-C reaches this process alone; :func:`messages_of` passes it on.
+
+    Args:
+        node: its name, as in ``robodyn_ros.nodes.start``.
+        parameters: name → value.
+        remappings: topic → its new name.
+        stdin: of the node, as for ``subprocess.Popen``.
+
+    Raises:
+        NotReadyError: the node has failed; the message has the last line of its log.
+    """
+    with TemporaryDirectory(prefix="robodyn-") as folder:
+        log = Path(folder) / "log"
+        command = node_command(node, parameters, Path(folder), remappings=remappings)
+        with open(log, "w", encoding="utf-8") as err:
+            process = subprocess.Popen(
+                dying_with_parent(command, signal.SIGTERM),  # a node that ends by SIGTERM leaves the arm in order
+                stdin=stdin,
+                stdout=subprocess.PIPE,
+                stderr=err,
+                text=True,
+                start_new_session=True,
+            )
+        try:
+            yield process
+        except BaseException:
+            process.terminate()
+            raise
+        finally:
+            code = process.wait()
+        if code != 0:
+            said = log.read_text(encoding="utf-8", errors="replace").strip().splitlines() or [f"it ended with {code}"]
+            raise NotReadyError(f"the {node}: {(said[-1].partition(']: ')[2] or said[-1]).removeprefix('error: ')}")
+
+
 def messages_of(process: subprocess.Popen[str]) -> Iterator[dict[str, Any] | None]:
     """Yield the messages of a node until it ends; Ctrl-C goes to the node, and None stands for it."""
     assert process.stdout is not None
@@ -159,6 +206,7 @@ class ProcessError(RobodynError):
     """A process has ended too early or has failed; the message has the last lines of its log."""
 
 
+@dataclass(frozen=True)
 class GroupProcess:
     """One process of a group.
 
@@ -168,11 +216,9 @@ class GroupProcess:
         log: the file with its stderr, and its stdout unless that is a pipe.
     """
 
-    def __init__(self, name: str, process: subprocess.Popen[str], log: Path) -> None:
-        """Take the attributes of the class."""
-        self.name = name
-        self.process = process
-        self.log = log
+    name: str
+    process: subprocess.Popen[str]
+    log: Path
 
     def failure(self, what: str) -> ProcessError:
         """Return an error about this process.
@@ -261,6 +307,36 @@ class ProcessGroup:
             if code:
                 cause = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
                 raise each.failure(cause)
+
+    def stay(self) -> NoReturn:
+        """Stay until Ctrl-C, or until a process fails.
+
+        Raises:
+            ProcessError: one has failed.
+        """
+        while True:
+            self.check()
+            time.sleep(CHECK_PERIOD)
+
+    def lines(self, piped: GroupProcess) -> Iterator[str]:
+        """Yield the lines that a process with a pipe writes until it ends.
+
+        Raises:
+            ProcessError: a process has failed.
+        """
+        out = piped.process.stdout
+        assert out is not None
+        rest = b""
+        while True:
+            while not select([out], [], [], CHECK_PERIOD)[0]:
+                self.check()
+            new = os.read(out.fileno(), 65536)
+            if not new:
+                break
+            *lines, rest = (rest + new).split(b"\n")
+            yield from (line.decode("utf-8", "replace") for line in lines)
+        piped.process.wait()
+        self.check()
 
     def stop(self) -> None:
         """End all processes by SIGINT, and after the grace period by SIGKILL."""

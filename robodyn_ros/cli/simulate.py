@@ -23,7 +23,6 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -93,7 +92,7 @@ def run(args: Namespace) -> ExitCode:
     name, found = args.controller, _figures(trial, robot)
     if args.plot is not None:
         title = f"{robot.name} under {name}" if name != PASSIVE else f"{robot.name}, passive"
-        title += f", {found.stopped.partition(': ')[0]}" if found.stopped else ""
+        title += f", {found['stopped'].partition(': ')[0]}" if found["stopped"] else ""
         plot_trial(trial, robot, title, with_folder(args.plot))
     _report(found, name, seconds, args)
     return ExitCode.NO if trial.faults else ExitCode.YES
@@ -225,33 +224,8 @@ def _run_trial(hardware: Hardware, loop: ControlLoop | None, duration: float) ->
         return run_trial(hardware, loop, duration, lambda time: progress.update(task, completed=time))
 
 
-@dataclass(frozen=True)
-class SimulatedJointFigures:
-    """How well a joint was controlled; errors are None where there was no reference."""
-
-    joint: str
-    unit: str  # of the errors
-    error_rms: float | None
-    error_greatest: float | None
-    effort_unit: str
-    effort_greatest: float
-    effort_limit: float | None  # None where there is none
-
-
-@dataclass(frozen=True)
-class SimulatedFigures:
-    """The figures of a trial."""
-
-    simulated: float  # [s]
-    states: int  # that the control received
-    commands: int  # that the hardware received
-    joints: tuple[SimulatedJointFigures, ...]
-    faults: dict[str, int]  # fault → number of times
-    stopped: str  # when and why the control stopped first, "" if it did not
-
-
-def _figures(trial: Trial, robot: Robot) -> SimulatedFigures:
-    """Return the figures of a trial."""
+def _figures(trial: Trial, robot: Robot) -> dict[str, Any]:
+    """The figures of a trial; an error is None without a reference, and an effort limit where there is none."""
     import numpy as np
 
     from robodyn_ros.simulation.trial import trial_stop
@@ -260,29 +234,29 @@ def _figures(trial: Trial, robot: Robot) -> SimulatedFigures:
     joints = []
     for index, joint in enumerate(robot.joints):
         _, error = tracking_error(trial, index)
-        rms, greatest = (np.sqrt(np.mean(error**2)), np.abs(error).max()) if len(error) else (None, None)
+        known = len(error) > 0
         joints.append(
-            SimulatedJointFigures(
-                joint.name,
-                joint.position_unit,
-                None if rms is None else float(rms),
-                None if greatest is None else float(greatest),
-                joint.effort_unit,
-                float(np.abs(trial.truth.values["effort"][:, index]).max()),
-                joint.effort if np.isfinite(joint.effort) else None,
-            )
+            {
+                "joint": joint.name,
+                "unit": joint.position_unit,
+                "error_rms": float(np.sqrt(np.mean(error**2))) if known else None,
+                "error_greatest": float(np.abs(error).max()) if known else None,
+                "effort_unit": joint.effort_unit,
+                "effort_greatest": float(np.abs(trial.truth.values["effort"][:, index]).max()),
+                "effort_limit": joint.effort if np.isfinite(joint.effort) else None,
+            }
         )
-    return SimulatedFigures(
-        float(trial.truth.t[-1]),
-        len(trial.states.t),
-        len(trial.commands.t),
-        tuple(joints),
-        dict(trial.faults),
-        trial_stop(trial, robot),
-    )
+    return {
+        "simulated": float(trial.truth.t[-1]),  # [s]
+        "states": len(trial.states.t),  # that the control received
+        "commands": len(trial.commands.t),  # that the hardware received
+        "joints": joints,
+        "faults": dict(trial.faults),  # fault → number of times
+        "stopped": trial_stop(trial, robot),  # when and why the control stopped first, "" if it did not
+    }
 
 
-def _report(found: SimulatedFigures, controller: str, seconds: float, args: Namespace) -> None:
+def _report(found: dict[str, Any], controller: str, seconds: float, args: Namespace) -> None:
     """Print the figures as a table or as JSON.
 
     Args:
@@ -293,30 +267,27 @@ def _report(found: SimulatedFigures, controller: str, seconds: float, args: Name
     """
     written = {name: str(path) for name, path in (("out", args.out), ("plot", args.plot)) if path is not None}
     if args.json:
-        print_json({"controller": controller, **asdict(found), "seconds": seconds, **written})
+        print_json({"controller": controller, **found, "seconds": seconds, **written})
         return
 
     from robodyn_ros.simulation.trial import simulated
 
-    rows = [
-        (
-            joint.joint,
-            *(
-                "–" if error is None else quantity(error, joint.unit)
-                for error in (joint.error_rms, joint.error_greatest)
-            ),
-            f"{digits(joint.effort_greatest)} {joint.effort_unit}",
-            "none" if joint.effort_limit is None else f"{joint.effort_limit:g} {joint.effort_unit}",
+    rows = []
+    for joint in found["joints"]:
+        errors = (joint["error_rms"], joint["error_greatest"])
+        efforts = f"{digits(joint['effort_greatest'])} {joint['effort_unit']}", "none"
+        if joint["effort_limit"] is not None:
+            efforts = efforts[0], f"{joint['effort_limit']:g} {joint['effort_unit']}"
+        rows.append(
+            (joint["joint"], *("–" if error is None else quantity(error, joint["unit"]) for error in errors), *efforts)
         )
-        for joint in found.joints
-    ]
     out = console()
-    if found.stopped:
-        out.print(found.stopped, style="bold red", soft_wrap=True)
+    if found["stopped"]:
+        out.print(found["stopped"], style="bold red", soft_wrap=True)
     out.print(simple_table(("Joint", "RMS error", "Greatest error", "Greatest effort", "Limit"), rows))
-    pace = f"{digits(found.simulated / seconds)} times real time"
-    out.print(f"{found.simulated:g} s under {controller} in {seconds:.2f} s, {pace}.", markup=False)
-    for what, count in found.faults.items():
+    pace = f"{digits(found['simulated'] / seconds)} times real time"
+    out.print(f"{found['simulated']:g} s under {controller} in {seconds:.2f} s, {pace}.", markup=False)
+    for what, count in found["faults"].items():
         out.print(f"{count} times {simulated(what)}", style="red", soft_wrap=True)
     for path in written.values():
         out.print(f"Written: {path}", markup=False, soft_wrap=True)

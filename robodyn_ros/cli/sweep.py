@@ -21,24 +21,24 @@ Examples:
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich import box
-from rich.table import Table
 from rich.text import Text
 
 from robodyn_ros.cli.arm import add_joints, chosen_arm
-from robodyn_ros.cli.console import check_picture, console, print_json, with_folder
+from robodyn_ros.cli.console import check_picture, console, print_json, simple_table, with_folder
 from robodyn_ros.cli.verb import ExitCode, add_parameters, check_names, gather
 from robodyn_ros.errors import ConfigurationError, InputError, pip_install
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
+
+    from rich.table import Table
 
     from robodyn_ros.simulation.sweeps.backends import Backend
     from robodyn_ros.simulation.sweeps.runner import Rows
@@ -287,33 +287,36 @@ def tables(study: Study, summaries: list[Summary]) -> Iterator[Table | Text]:
             yield Text(f"{slow} of {summary.cases} cases ran in Python, which is slower: see the column compiled")
 
 
-def _table(*heads: str) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    for index, head in enumerate(heads):
-        right = index and head != "Failed"
-        table.add_column(head, justify="right" if right else "left", no_wrap=not index, overflow="fold")
-    return table
+def _table(*heads: str, rows: Iterable[Sequence[str]]) -> Table:
+    left = [index for index, head in enumerate(heads) if not index or head == "Failed"]
+    return simple_table(heads, rows, left)
 
 
 def _probabilities(summaries: list[Summary]) -> Table:
     from robodyn_ros.simulation.sweeps.report import percent
 
-    table = _table("Controller", "Cases", "Met", "Probability", "95 % between")
-    for each in summaries:
-        between = f"{percent(each.low)} and {percent(each.high)}"
-        table.add_row(each.controller, str(each.cases), str(each.met), percent(each.probability), between)
-    return table
+    rows = [
+        (
+            *(each.controller, str(each.cases), str(each.met), percent(each.probability)),
+            f"{percent(each.low)} and {percent(each.high)}",
+        )
+        for each in summaries
+    ]
+    return _table("Controller", "Cases", "Met", "Probability", "95 % between", rows=rows)
 
 
 def _bounds(summary: Summary) -> Table:
     from robodyn_ros.simulation.sweeps.summary import QUANTILES
 
     heads = ("Least" if q == 0.0 else "Median" if q == 0.5 else f"{100 * q:g} % below" for q in QUANTILES)
-    table = _table("Bound", "At most", "Kept", *heads)
-    for bound in summary.bounds:
-        quantiles = (f"{100 * value:.0f} %" for value in bound.quantiles)
-        table.add_row(f"{bound.quantity} {bound.joint}", f"{bound.bound:g}", str(bound.kept), *quantiles)
-    return table
+    rows = [
+        (
+            *(f"{bound.quantity} {bound.joint}", f"{bound.bound:g}", str(bound.kept)),
+            *(f"{100 * value:.0f} %" for value in bound.quantiles),
+        )
+        for bound in summary.bounds
+    ]
+    return _table("Bound", "At most", "Kept", *heads, rows=rows)
 
 
 def _worst(summary: Summary) -> Table:
@@ -324,22 +327,21 @@ def _worst(summary: Summary) -> Table:
         for number, margin, why in summary.worst[:REASONS]
     ]
     heads = worst_heads(summary)
-    table = _table(*heads)
-    for row in rows:
-        table.add_row(*(cell for head, cell in zip(WORST_HEADS, row, strict=True) if head in heads))
-    return table
+    shown = [[cell for head, cell in zip(WORST_HEADS, row, strict=True) if head in heads] for row in rows]
+    return _table(*heads, rows=shown)
 
 
 def _sensitivities(summary: Summary) -> Table:
-    table = _table("Input", *(output.replace("/", " ").replace("_", " ") for output in summary.sensitivities))
+    rows = []
     for name in next(iter(summary.sensitivities.values()), {}):
         cells = []
         for output in summary.sensitivities.values():
             found = output[name]
             mark = "\N{NO-BREAK SPACE}" * 2 if found.first_order > found.noise else " *"  # below each other
             cells.append(f"{max(found.first_order, 0.0):.2f}{mark}" if found.first_order == found.first_order else "")
-        table.add_row(name, *cells)
-    return table
+        rows.append((name, *cells))
+    heads = (output.replace("/", " ").replace("_", " ") for output in summary.sensitivities)
+    return _table("Input", *heads, rows=rows)
 
 
 def as_json(summaries: list[Summary]) -> dict[str, Any]:

@@ -17,9 +17,6 @@ Examples:
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
 from argparse import ArgumentParser, Namespace
 from dataclasses import fields
 from pathlib import Path
@@ -28,10 +25,8 @@ from typing import TYPE_CHECKING, Any
 
 from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import check_file, console, print_json, with_folder
-from robodyn_ros.cli.processes import messages_of, node_command
-from robodyn_ros.cli.verb import ExitCode, add_parameters, check_used, gather
-from robodyn_ros.die_with_parent import dying_with_parent
-from robodyn_ros.errors import NotReadyError
+from robodyn_ros.cli.processes import messages_of, reporting_node
+from robodyn_ros.cli.verb import ExitCode, add_parameters, read_values
 
 if TYPE_CHECKING:
     from robodyn_ros.planning.demonstration import Demonstration, DemonstrationSettings
@@ -41,15 +36,15 @@ if TYPE_CHECKING:
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
     add_arm(parser)
-    text = "JointTrajectory to write, as JSON (default: %(default)s)"
+    text = "JointTrajectory to write, as JSON"
     parser.add_argument("--out", type=Path, default=Path("taught.json"), metavar="FILE", help=text)
     text = "rosbag2 or table (.csv) to convert (default: the motion is shown now)"
     parser.add_argument("--recording", metavar="PATH", help=text)
     text = "motion to play back, under the present law of the controller (default: one is shown)"
     parser.add_argument("--play", type=Path, metavar="FILE", help=text)
-    text = "ratio of the motion's own speed for --play (default: %(default)s)"
+    text = "ratio of the motion's own speed for --play"
     parser.add_argument("--speed", type=float, default=1.0, metavar="FACTOR", help=text)
-    text = "law of the controller while the arm is guided by hand (default: %(default)s)"
+    text = "law of the controller while the arm is guided by hand"
     parser.add_argument("--controller", default="hand_guiding", metavar="NAME", help=text)
     add_parameters(parser, "the thinning", "tolerance:=0.005")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
@@ -67,18 +62,15 @@ def run(args: Namespace) -> ExitCode:
     with TemporaryDirectory(prefix="robodyn-") as folder:
         recording = Path(folder) / "shown.csv"
         parameters = {"robot_description": robot.urdf, "record": str(recording), "law": args.controller}
-        _follow(node_command("teacher", parameters, Path(folder)), Path(folder))
+        _follow("teacher", parameters)
         return _write(args, robot, str(recording), settings)
 
 
 def _settings(args: Namespace) -> DemonstrationSettings:
-    from robodyn_ros.control.parameter_file import FileParameters
     from robodyn_ros.planning.demonstration import DemonstrationSettings
 
     defaults = {item.name: item.default for item in fields(DemonstrationSettings)}
-    (given,) = gather(args.params, args.given, ("teacher",)).values()
-    check_used(set(given) - set(defaults), defaults, args.given, given.located_names())
-    values = FileParameters(given, defaults)
+    values = read_values(args, "teacher", defaults)
     with values.located():
         return values.settings(DemonstrationSettings)
 
@@ -128,13 +120,8 @@ def _play(args: Namespace, robot: Robot) -> ExitCode:
     from robodyn_ros.control.motion.trajectory import read_trajectory
 
     read_trajectory(args.play, robot)
-    with TemporaryDirectory(prefix="robodyn-") as folder:
-        parameters = {
-            "robot_description": robot.urdf,
-            "motion": str(args.play.resolve()),
-            "speed": args.speed,
-        }
-        last = _follow(node_command("replayer", parameters, Path(folder)), Path(folder))
+    parameters = {"robot_description": robot.urdf, "motion": str(args.play.resolve()), "speed": args.speed}
+    last = _follow("replayer", parameters)
     if args.json:
         print_json(last)
         return ExitCode.YES
@@ -144,20 +131,16 @@ def _play(args: Namespace, robot: Robot) -> ExitCode:
     return ExitCode.YES
 
 
-def _follow(command: list[str], folder: Path) -> dict[str, Any]:
-    """Run a node, show its stages, and return its last message; Enter and Ctrl-C go to the node.
-
-    The teacher and the replayer are such nodes. They write a line of JSON on stdout for each stage.
+def _follow(node: str, parameters: dict[str, Any]) -> dict[str, Any]:
+    """Run the teacher or the replayer, show its stages, and return its last message; Enter and Ctrl-C go to the node.
 
     Raises:
         KeyboardInterrupt: Ctrl-C has come, but not to end a demonstration.
-        NotReadyError: the node has not finished; the message has its last output.
+        NotReadyError: the node has failed.
     """
-    log, last, out, interrupted = folder / "log", dict[str, Any](), console(stderr=True), False
+    last, out, interrupted = dict[str, Any](), console(stderr=True), False
     out.print("  waiting for the controller", style="cyan")
-    with open(log, "w", encoding="utf-8") as err:
-        command = dying_with_parent(command, signal.SIGTERM)  # it switches the controller back to its law
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=err, text=True, start_new_session=True)
+    with reporting_node(node, parameters) as process:
         for message in messages_of(process):
             if message is None:
                 interrupted = interrupted or last.get("stage") != "recording"
@@ -167,14 +150,6 @@ def _follow(command: list[str], folder: Path) -> dict[str, Any]:
                 out.print("Guide the arm by hand now. Enter or Ctrl-C ends it.", style="cyan")
             elif "stage" in last:
                 out.print(f"  {last['stage']}", style="cyan", markup=False)
-    code = process.wait()
-    if interrupted:
-        raise KeyboardInterrupt
-    if code != 0 or not last:
-        said = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-        raise NotReadyError(
-            (said[-1].partition("]: ")[2] or said[-1]).removeprefix("error: ")
-            if said
-            else f"{Path(sys.executable).name} ended with {code}"
-        )
+        if interrupted:
+            raise KeyboardInterrupt
     return last

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
     parser.add_argument("study", type=Path, help="the study, a YAML file with a section tune")
-    text = "parameter file to write, for the controller node (default: %(default)s)"
+    text = "parameter file to write, for the controller node"
     parser.add_argument("--out", type=Path, default=Path("tuned.yaml"), metavar="FILE", help=text)
     add_parameters(parser, "the nodes simulator and controller, besides those of the study", "command_delay:=0.004")
     add_joints(parser)

@@ -22,14 +22,20 @@ from typing import TYPE_CHECKING
 
 from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import console, print_json, simple_table
-from robodyn_ros.cli.verb import ExitCode
+from robodyn_ros.cli.verb import ExitCode, add_settings
 
 if TYPE_CHECKING:
     from robodyn_ros.robot import Robot
     from robodyn_ros.simulation.plant.mujoco import Comparison, ValidationSettings
 
-OPTIONS = ("states", "motions", "duration", "step", "seed")
-"""Settings of ``ValidationSettings`` that have an option."""
+OPTIONS = (
+    ("states", int, "N", "random states"),
+    ("motions", int, "N", "random motions"),
+    ("duration", float, "SECONDS", "length of a motion [s]"),
+    ("step", float, "SECONDS", "step of both plants [s]"),
+    ("seed", int, "N", "of the random numbers"),
+)
+"""Settings of ``ValidationSettings`` that have an option: name, type, unit, help."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -37,18 +43,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     from robodyn_ros.simulation.plant.mujoco import ValidationSettings
 
     add_arm(parser)
-    parser.add_argument("--dynamics", default="rnea", metavar="NAME", help="dynamics plugin (default: %(default)s)")
-    for name, kind, unit, text in (
-        ("states", int, "N", "random states"),
-        ("motions", int, "N", "random motions"),
-        ("duration", float, "SECONDS", "length of a motion [s]"),
-        ("step", float, "SECONDS", "step of both plants [s]"),
-        ("seed", int, "N", "of the random numbers"),
-    ):
-        default = getattr(ValidationSettings, name)
-        parser.add_argument(
-            f"--{name}", type=kind, default=default, metavar=unit, help=f"{text} (default: %(default)s)"
-        )
+    parser.add_argument("--dynamics", default="rnea", metavar="NAME", help="dynamics plugin")
+    add_settings(parser, ValidationSettings, OPTIONS)
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
 
@@ -59,7 +55,7 @@ def run(args: Namespace) -> ExitCode:
     from robodyn_ros.simulation.plant.mujoco import ValidationSettings, validate
 
     robot = read_arm(args)
-    settings = ValidationSettings(**{name: getattr(args, name) for name in OPTIONS})
+    settings = ValidationSettings(**{name: getattr(args, name) for name, *_ in OPTIONS})
     with progress_bar() as progress:
         task = progress.add_task("comparing", total=settings.states + settings.motions)
         found = validate(create_dynamics(args.dynamics, robot), settings, lambda: progress.advance(task))

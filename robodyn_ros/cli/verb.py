@@ -33,7 +33,7 @@ from robodyn_ros.errors import ConfigurationError, InputError, is_it, misspelt, 
 from robodyn_ros.settings import split_names
 
 if TYPE_CHECKING:
-    from robodyn_ros.control.parameter_file import LoadedParameters
+    from robodyn_ros.control.parameter_file import FileParameters, LoadedParameters
     from robodyn_ros.robot import Robot
 
 
@@ -92,6 +92,19 @@ def add_gravity(parser: _ActionsContainer) -> None:
     standard = " ".join(f"{value:g}" for value in STANDARD_GRAVITY)
     text = f"acceleration of free fall in the root link's frame [m/s²] (default: {standard})"
     parser.add_argument("--gravity", nargs=3, type=float, default=STANDARD_GRAVITY, metavar=("X", "Y", "Z"), help=text)
+
+
+def add_settings(parser: ArgumentParser, settings: Any, options: Iterable[tuple[str, Any, str, str]]) -> None:
+    """Add an option for some fields of a dataclass of settings, whose defaults it has.
+
+    Args:
+        parser: of the verb.
+        settings: the dataclass.
+        options: name of the field, type, unit, help.
+    """
+    for name, kind, unit, text in options:
+        option, default = f"--{name.replace('_', '-')}", getattr(settings, name)
+        parser.add_argument(option, type=kind, default=default, metavar=unit, help=text)
 
 
 class VerbHelp(RawDescriptionHelpFormatter):
@@ -271,6 +284,19 @@ def gather(files: Sequence[Path], given: Sequence[str], nodes: Sequence[str] = N
         for name in parameters:
             refuse_replaced(name, places.get(name, ""), node)
     return found
+
+
+def read_values(args: Namespace, node: str, defaults: Mapping[str, Any]) -> FileParameters:
+    """The values that the arguments of :func:`add_parameters` give one node, over its defaults.
+
+    Raises:
+        InputError: as :func:`gather` and :func:`check_used`.
+    """
+    from robodyn_ros.control.parameter_file import FileParameters
+
+    (given,) = gather(args.params, args.given, (node,)).values()
+    check_used(set(given) - set(defaults), defaults, args.given, given.located_names())
+    return FileParameters(given, defaults)
 
 
 MISMATCH = (

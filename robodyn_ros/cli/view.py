@@ -22,16 +22,13 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping
-from contextlib import contextmanager
+from contextlib import nullcontext
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from select import select
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from robodyn_ros.cli.arm import OWN_GAINS, POSES, add_arm, arm_of, arm_settings, arm_source
 from robodyn_ros.cli.console import console
@@ -41,15 +38,12 @@ from robodyn_ros.plugins import find as find_plugin
 from robodyn_ros.robot.description import read_document
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from robodyn_ros.cli.processes import GroupProcess, ProcessGroup
 
 OWN = "prr"
 """The arm that is shown unless one is given."""
-
-CHECK_PERIOD = 0.1
-"""Period of the check that no process has failed [s]."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -57,13 +51,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_arm(parser, nargs="?", default=OWN)
     what = "the nodes simulator and controller; the PRR arm has its own unless one is given"
     add_parameters(parser, what, "command_delay:=0.004")
-    parser.add_argument(
-        "--controller", default="computed_torque", metavar="NAME", help="control law (default: %(default)s)"
-    )
-    parser.add_argument("--dynamics", default="rnea", metavar="NAME", help="dynamics plugin (default: %(default)s)")
-    text = "address to listen at; 0.0.0.0 lets other machines in (default: %(default)s)"
-    parser.add_argument("--host", default="127.0.0.1", help=text)
-    parser.add_argument("--port", type=int, default=8080, help="port to listen at (default: %(default)s)")
+    parser.add_argument("--controller", default="computed_torque", metavar="NAME", help="control law")
+    parser.add_argument("--dynamics", default="rnea", metavar="NAME", help="dynamics plugin")
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen at; 0.0.0.0 lets other machines in")
+    parser.add_argument("--port", type=int, default=8080, help="port to listen at")
     text = "only watch the running ROS 2 graph, by its topic robot_description"
     parser.add_argument("--attach", action="store_true", help=text)
 
@@ -71,7 +62,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> ExitCode:
     """Start the nodes, and show the arm until Ctrl-C."""
     check_viewer()
-    from robodyn_ros.cli.processes import ProcessGroup
+    from robodyn_ros.cli.processes import ProcessGroup, isolated
     from robodyn_ros.view.browser import check_free
     from robodyn_ros.view.gate import EXPOSED, is_exposed
 
@@ -81,7 +72,7 @@ def run(args: Namespace) -> ExitCode:
     check_free(args.host, args.port)
     with (
         TemporaryDirectory(prefix="robodyn-") as folder,
-        _environment(args.attach) as env,
+        nullcontext(os.environ) if args.attach else isolated() as env,
         ProcessGroup(env, Path(folder)) as group,
     ):
         if arm and arm.start:
@@ -91,7 +82,7 @@ def run(args: Namespace) -> ExitCode:
         if is_exposed(args.host):
             console(stderr=True).print(f"warning: {EXPOSED}", markup=False)
         console().print(f"{url(group, viewer)}  (Ctrl-C ends)", markup=False, soft_wrap=True)
-        stay(group)
+        group.stay()
 
 
 class _Arm(NamedTuple):
@@ -124,29 +115,6 @@ def _arm(args: Namespace) -> _Arm:
     return _Arm({**pictured, "use_sim_time": True}, start)
 
 
-def stay(group: ProcessGroup) -> NoReturn:
-    """Stay until Ctrl-C, or until a process fails.
-
-    Raises:
-        ProcessError: one has failed.
-    """
-    while True:
-        group.check()
-        time.sleep(CHECK_PERIOD)
-
-
-@contextmanager
-def _environment(attach: bool) -> Iterator[Mapping[str, str]]:
-    """Yield the environment of the processes: the present one, or one of an isolated graph."""
-    if attach:
-        yield os.environ
-        return
-    from robodyn_ros.cli.processes import isolated
-
-    with isolated() as env:
-        yield env
-
-
 def url(group: ProcessGroup, viewer: GroupProcess) -> str:
     """Wait for the page of a viewer, and return its address; parts that are not drawn are printed to stderr.
 
@@ -157,21 +125,11 @@ def url(group: ProcessGroup, viewer: GroupProcess) -> str:
     Raises:
         ProcessError: a node has failed.
     """
-    out = viewer.process.stdout
-    assert out is not None
-    said = ""
-    while not (lines := said.splitlines()) or not (lines[-1].startswith("http://") and said.endswith("\n")):
-        while not select([out], [], [], CHECK_PERIOD)[0]:
-            group.check()
-        new = os.read(out.fileno(), 65536).decode("utf-8", "replace")
-        if not new:
-            viewer.process.wait()
-            group.check()
-            raise viewer.failure("ended before it showed the arm")
-        said += new
-    for line in lines[:-1]:
+    for line in group.lines(viewer):
+        if line.startswith("http://"):
+            return line
         print(f"warning: {line}", file=sys.stderr)
-    return lines[-1]
+    raise viewer.failure("ended before it showed the arm")
 
 
 def check_viewer() -> None:

@@ -66,7 +66,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_arm(parser)
     text = "the tool (default: the last link that the arm moves, before a gripper's fingers)"
     parser.add_argument("--tool", metavar="LINK", help=text)
-    parser.add_argument("--of", default=OF[0], metavar="WHAT", help=f"{' or '.join(OF)} (default: %(default)s)")
+    parser.add_argument("--of", default=OF[0], metavar="WHAT", help=f"{' or '.join(OF)}")
     text = "draw it here: .png, .svg or .pdf (default: workspace.png, unless --out is given)"
     parser.add_argument("--plot", type=Path, metavar="FILE", help=text)
     parser.add_argument("--out", type=Path, metavar="FILE", help="write a point cloud here, .ply")
@@ -76,8 +76,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--slice", type=float, metavar="LENGTH", help=text)
     text = "edge of a cell [m] (default: by the size of the arm and the number of samples)"
     parser.add_argument("--cell", type=float, metavar="LENGTH", help=text)
-    text = "number of positions to sample (default: %(default)s)"
-    parser.add_argument("--samples", type=int, default=SAMPLES, metavar="N", help=text)
+    parser.add_argument("--samples", type=int, default=SAMPLES, metavar="N", help="number of positions to sample")
     text = "mass that the tool carries [kg]: where can the arm hold it? (default: none)"
     parser.add_argument("--payload", type=float, metavar="KG", help=text)
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")

@@ -14,7 +14,6 @@ settings are its runtime parameters: limits, gains, and the parameters of the mo
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -46,12 +45,10 @@ from robodyn_ros.control.step import (
     width,
 )
 from robodyn_ros.engine import Kernel, Program
+from robodyn_ros.engine.casadi import ca
 from robodyn_ros.engine.tracing import Trace, TraceError, column, symbols
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
-
-if TYPE_CHECKING:
-    import casadi as ca
 
 ROWS = ("effort", "saturated", "rate_limited", "gravity", "error", *Efforts._fields)
 """Rows of the compiled step's first result, each (n,): the effort to send first, the terms of the law last."""
@@ -102,20 +99,13 @@ def step_program(law: Controller, numbers: LawNumbers) -> Program:
         efforts = result.efforts
         is_finite = np.all(np.isfinite(efforts.total)) & np.all(np.isfinite(result.gravity))
         flags = (is_finite, np.any(result.saturated), np.any(result.rate_limited))
-        rows = ca_rows([*(getattr(result, name) for name in ROWS[:REST]), *efforts], n)
+        rows = column([*(getattr(result, name) for name in ROWS[:REST]), *efforts])
         return (
             [*(column([value]) for value in given), law_memory, column([limits, *traced.settings])],
-            [rows, column(flags), column(after), column(traced.memory)],
+            [ca.reshape(rows, n, len(ROWS)).T, column(flags), column(after), column(traced.memory)],
         )
 
     return Program("step", law_key(law, numbers), inputs, shapes, build)
-
-
-def ca_rows(rows: list[Any], n: int) -> ca.SX:
-    """Rows of n elements as one matrix."""
-    from robodyn_ros.engine.casadi import ca
-
-    return ca.reshape(column(rows), n, len(rows)).T
 
 
 class CompiledStep:

@@ -614,7 +614,8 @@ class ControlLoop:
         check_position_limits("trajectory", self.robot, trajectory.positions, columns)
         settings = self.core_settings
         try:
-            return PreparedTrajectory(self.core, settings.record.address, trajectory, columns, start, self._latest())
+            now = float(self.memory().time)
+            return PreparedTrajectory(self.core, settings.record.address, trajectory, columns, start, now)
         except Refused as refused:
             raise refused.error("trajectory", self.robot) from None
 
@@ -732,7 +733,7 @@ class ControlLoop:
             NotReadyError: no state has come yet, or a fault is active.
         """
         self._refuse_during_fault()
-        t, found = self._latest() + ahead, np.zeros((4, self.robot.n))
+        t, found = float(self.memory().time) + ahead, np.zeros((4, self.robot.n))
         self._ask("EXPECTED", t=t, result=found)
         return t, Reference(*found)
 
@@ -802,10 +803,6 @@ class ControlLoop:
         fault = self.fault
         if fault is not None:
             raise NotReadyError(f"the {fault.kind} fault is active: references are refused until it ends")
-
-    def _latest(self) -> float:
-        """Time of the latest state [s]."""
-        return float(self.memory().time)
 
     def _ask(self, what: str, name: str = "", **arguments: Any) -> Record:
         """Send a request to the core, between two periods.

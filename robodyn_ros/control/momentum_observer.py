@@ -40,7 +40,7 @@ Source: Siciliano, Khatib (ed.), Springer Handbook of Robotics (2016), section 2
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -52,12 +52,10 @@ from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.task_space import TaskSpace
 from robodyn_ros.engine import Kernel, Program, digest
+from robodyn_ros.engine.casadi import ca
 from robodyn_ros.engine.tracing import Trace, column, solve_positive, symbols
 from robodyn_ros.kinematics.se3 import from_pose
 from robodyn_ros.robot.pose import Array
-
-if TYPE_CHECKING:
-    import casadi as ca
 
 TINY = 1e-300
 """Keeps a division by a speed defined at a standstill."""

@@ -3,8 +3,7 @@
 
 """A document as plain text for a terminal, formulas on one line: ``m₂ lc₂² q̈₂``.
 
-:func:`read` parses a formula; it knows the part of LaTeX in which this package writes formulas. :func:`unicode` writes
-it in Unicode.
+:func:`unicode` translates the part of LaTeX in which this package writes formulas.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from robodyn_ros.document.blocks import (
@@ -35,152 +33,25 @@ from robodyn_ros.document.blocks import (
 )
 from robodyn_ros.errors import RobodynError
 
-NAMES = {
+SIGNS = {
     "tau": "τ",
     "theta": "θ",
     "alpha": "α",
     "omega": "ω",
     "lambda": "λ",
     "ell": "ℓ",
-}
-
-FUNCTIONS = {"sin", "cos"}
-
-OPERATORS = {
     "partial": "∂",
     "sum": "∑",
     "cdot": "·",
     "times": "×",
     "dots": "…",
+    "quad": " ",
+    ",": " ",
 }
 
-SPACES = {"quad", ","}
+FUNCTIONS = {"sin", "cos"}
 
 TOKEN = re.compile(r"\\([A-Za-z]+|,)|(\d+(?:\.\d+)?)|([A-Za-z])|(\s+)|(.)", re.DOTALL)
-
-
-@dataclass(frozen=True)
-class Leaf:
-    """A name, a number, an operator or a space.
-
-    Attributes:
-        kind: ``name``, ``function``, ``number``, ``operator``, ``space``, or ``gap``: a space that LaTeX ignores.
-        text: in Unicode.
-    """
-
-    kind: str
-    text: str
-
-
-@dataclass(frozen=True)
-class FormulaRow:
-    """Formulas side by side."""
-
-    parts: tuple[Formula, ...]
-
-
-@dataclass(frozen=True)
-class Script:
-    """A formula with an index, a power, or both."""
-
-    base: Formula
-    below: Formula | None
-    above: Formula | None
-
-
-@dataclass(frozen=True)
-class Fraction:
-    """One formula over another."""
-
-    top: Formula
-    bottom: Formula
-
-
-@dataclass(frozen=True)
-class Dotted:
-    """A derivative by time."""
-
-    base: Formula
-    dots: int
-
-
-Formula = Leaf | FormulaRow | Script | Fraction | Dotted
-
-
-def read(text: str) -> Formula:
-    """Parse a formula in LaTeX.
-
-    Raises:
-        RobodynError: it has LaTeX that this parser does not know.
-    """
-    return _FormulaReader(text).row("")
-
-
-class _FormulaReader:
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._tokens = [(found.lastindex or 0, found.group(found.lastindex or 0)) for found in TOKEN.finditer(text)]
-        self._tokens.reverse()
-
-    def row(self, end: str) -> Formula:
-        """Parse up to an end token, which is consumed too."""
-        parts: list[Formula] = []
-        while self._tokens and self._tokens[-1][1] != (end or None):
-            if self._tokens[-1][1] in {"_", "^"} and parts:
-                sign = self._tokens.pop()[1]
-                parts.append(_scripted(parts.pop(), sign, self._one()))
-            else:
-                parts.append(self._one())
-        if end:
-            self._take(end)
-        return parts[0] if len(parts) == 1 else FormulaRow(tuple(parts))
-
-    def _take(self, wanted: str) -> None:
-        if not self._tokens or self._tokens.pop()[1] != wanted:
-            raise RobodynError(f"{wanted!r} is missing in the formula {self._text!r}")
-
-    def _one(self) -> Formula:
-        """Return the formula in a brace, or of a single token."""
-        if not self._tokens:
-            raise RobodynError(f"the formula {self._text!r} ends too early")
-        kind, token = self._tokens.pop()
-        if kind == 1:
-            return self._command(token)
-        if kind == 5 and token == "{":
-            return self.row("}")
-        if token == "}":
-            raise RobodynError(f"a closing brace without an opening one in the formula {self._text!r}")
-        if kind == 4:
-            return Leaf("gap", " ")
-        return Leaf({2: "number", 3: "name"}.get(kind, "operator"), {"-": "−", "'": "′"}.get(token, token))
-
-    def _command(self, name: str) -> Formula:
-        if name in NAMES:
-            return Leaf("name", NAMES[name])
-        if name in FUNCTIONS:
-            return Leaf("function", name)
-        if name in OPERATORS:
-            return Leaf("operator", OPERATORS[name])
-        if name in SPACES:
-            return Leaf("space", " ")
-        if name in {"dot", "ddot"}:
-            return Dotted(self._one(), len(name) - 2)
-        if name == "frac":
-            return Fraction(self._one(), self._one())
-        if name in {"mathrm", "operatorname"}:
-            letters = self._one()
-            parts = letters.parts if isinstance(letters, FormulaRow) else (letters,)
-            text = "".join(part.text for part in parts if isinstance(part, Leaf))
-            return Leaf("function" if name == "operatorname" else "name", text)
-        raise RobodynError(f"the formula {self._text!r} has an unknown command \\{name}")
-
-
-def _scripted(base: Formula, sign: str, script: Formula) -> Formula:
-    below, above = (script, None) if sign == "_" else (None, script)
-    if isinstance(base, Script) and (base.below if sign == "_" else base.above) is None:
-        return Script(base.base, base.below or below, base.above or above)
-    return Script(base, below, above)
-
 
 BELOW = str.maketrans("0123456789ijk+−", "₀₁₂₃₄₅₆₇₈₉ᵢⱼₖ₊₋")
 
@@ -196,9 +67,9 @@ def unicode(formula: str) -> str:
     """Return a formula in LaTeX as plain text.
 
     Raises:
-        RobodynError: it has LaTeX that :func:`read` does not know.
+        RobodynError: it has LaTeX that this package does not write.
     """
-    return re.sub(" +", " ", _text(read(formula))).strip()
+    return re.sub(" +", " ", _FormulaReader(formula).row("")).strip()
 
 
 def width(text: str) -> int:
@@ -206,31 +77,65 @@ def width(text: str) -> int:
     return sum(character not in DOTS for character in text)
 
 
-def _text(formula: Formula) -> str:
-    match formula:
-        case Leaf(_, text):
-            return text
-        case FormulaRow(parts):
-            return _spaced(parts)
-        case Dotted(base, dots):
-            return _text(base) + DOTS[dots]
-        case Fraction(top, bottom):
-            texts = _text(top).strip(), _text(bottom).strip()
+class _FormulaReader:
+    """Translates the tokens of a formula one by one."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._tokens = [(found.lastindex or 0, found.group(found.lastindex or 0)) for found in TOKEN.finditer(text)]
+        self._tokens.reverse()
+
+    def row(self, end: str) -> str:
+        """Translate up to an end token, which is consumed too.
+
+        A space follows a function; none follows ∂, though LaTeX needs one.
+        """
+        made, spaced = "", False
+        while self._tokens and self._tokens[-1][1] != (end or None):
+            is_function = self._tokens[-1][1] in {*FUNCTIONS, "operatorname"}
+            part = self._one()
+            scripts = {"_": "", "^": ""}
+            while self._tokens and (sign := self._tokens[-1][1]) in scripts and not scripts[sign]:
+                self._tokens.pop()
+                scripts[sign] = self._one()
+            part += scripts["_"].replace(" ", "").translate(BELOW) + _raised(scripts["^"])
+            made += " " if spaced and not part.startswith((" ", "(")) else ""
+            made += "" if part == " " and made.endswith("∂") else part
+            spaced = is_function and not any(scripts.values())
+        if end:
+            self._take(end)
+        return made
+
+    def _take(self, wanted: str) -> None:
+        if not self._tokens or self._tokens.pop()[1] != wanted:
+            raise RobodynError(f"{wanted!r} is missing in the formula {self._text!r}")
+
+    def _one(self) -> str:
+        """Return the formula in a brace, or of a single token."""
+        if not self._tokens:
+            raise RobodynError(f"the formula {self._text!r} ends too early")
+        kind, token = self._tokens.pop()
+        if kind == 1:
+            return self._command(token)
+        if kind == 5 and token == "{":
+            return self.row("}")
+        if token == "}":
+            raise RobodynError(f"a closing brace without an opening one in the formula {self._text!r}")
+        return " " if kind == 4 else {"-": "−", "'": "′"}.get(token, token)
+
+    def _command(self, name: str) -> str:
+        if name in SIGNS:
+            return SIGNS[name]
+        if name in FUNCTIONS:
+            return name
+        if name in {"dot", "ddot"}:
+            return self._one() + DOTS[len(name) - 2]
+        if name == "frac":
+            texts = self._one().strip(), self._one().strip()
             return HALVES.get(texts) or "/".join(f"({text})" if " " in text else text for text in texts)
-        case Script(base, below, above):
-            index = "" if below is None else _text(below).replace(" ", "").translate(BELOW)
-            return _text(base) + index + ("" if above is None else _raised(_text(above)))
-
-
-def _spaced(parts: tuple[Formula, ...]) -> str:
-    """A space follows a function; none follows ∂, though LaTeX needs one."""
-    made = ""
-    for before, part in zip((None, *parts), parts, strict=False):
-        text = _text(part)
-        if isinstance(before, Leaf) and before.kind == "function" and not text.startswith((" ", "(")):
-            made += " "
-        made += "" if text == " " and made.endswith("∂") else text
-    return made
+        if name in {"mathrm", "operatorname"}:
+            return self._one()
+        raise RobodynError(f"the formula {self._text!r} has an unknown command \\{name}")
 
 
 def _raised(text: str) -> str:

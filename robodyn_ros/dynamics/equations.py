@@ -3,8 +3,8 @@
 
 """The equations of motion as CasADi expressions: those that a formulation writes, and those that follow from them.
 
-A formulation gives the efforts of the rigid bodies and rotors, its own forward dynamics, M, C, g and the bodies'
-inertias. Friction, derivatives, the regressor and the balances follow in :class:`Equations`, by the chain rule alone.
+A formulation gives the efforts of the rigid bodies and rotors, M, g and the bodies' inertias. Forward dynamics, C,
+friction, derivatives, the regressor and the balances follow in :class:`Equations`, by the chain rule and a solver.
 Energies and momentum of a tree of bodies are functions of their own.
 """
 
@@ -135,16 +135,8 @@ class Equations(ABC):
         """τ without friction."""
 
     @abstractmethod
-    def accelerations(self, q: ca.SX, qd: ca.SX, tau: ca.SX, p: Symbols) -> ca.SX:
-        """q̈ without friction."""
-
-    @abstractmethod
     def mass_matrix(self, q: ca.SX, p: Symbols) -> ca.SX:
         """M."""
-
-    @abstractmethod
-    def coriolis_matrix(self, q: ca.SX, qd: ca.SX, p: Symbols) -> ca.SX:
-        """C by Christoffel symbols."""
 
     @abstractmethod
     def gravity(self, q: ca.SX, p: Symbols) -> ca.SX:
@@ -153,6 +145,19 @@ class Equations(ABC):
     @abstractmethod
     def inertias(self, p: Symbols) -> tuple[list[Inertia], Inertia]:
         """Inertia of each body, and of the base as far as the formulation moved mass there."""
+
+    def accelerations(self, q: ca.SX, qd: ca.SX, tau: ca.SX, p: Symbols) -> ca.SX:
+        """q̈ without friction, from M q̈ = τ - C q̇ - g."""
+        rest = self.efforts(q, qd, ca.SX.zeros(q.shape[0]), p)
+        return solve_symmetric(self.mass_matrix(q, p), tau - rest)
+
+    def coriolis_matrix(self, q: ca.SX, qd: ca.SX, p: Symbols) -> ca.SX:
+        """C: half the derivative of C q̇ by q̇.
+
+        With Christoffel symbols of the first kind (Siciliano et al., eq. 7.45) the i-th element of C q̇ is Σ Γᵢⱼₖ q̇ⱼ q̇ₖ,
+        and Γᵢⱼₖ = Γᵢₖⱼ.
+        """
+        return ca.jacobian(self.coriolis(q, qd, p), qd) / 2
 
     def inverse(self, q: ca.SX, qd: ca.SX, qdd: ca.SX, p: Symbols) -> ca.SX:
         """τ."""

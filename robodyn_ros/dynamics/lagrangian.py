@@ -13,7 +13,6 @@ from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.equations import Equations, Inertia, Symbols
 from robodyn_ros.dynamics.parameters import standard_map
 from robodyn_ros.engine.casadi import ca
-from robodyn_ros.engine.tracing import solve_symmetric
 from robodyn_ros.kinematics.tree import Tree
 from robodyn_ros.robot.pose import Array
 
@@ -42,22 +41,11 @@ class EulerLagrange(Equations):
         change = ca.jtimes(momentum, ca.vertcat(q, qd), ca.vertcat(qd, qdd))
         return change - ca.gradient(lagrangian, q)
 
-    def accelerations(self, q: ca.SX, qd: ca.SX, tau: ca.SX, p: Symbols) -> ca.SX:
-        """From M q̈ = τ - C q̇ - g."""
-        rest = self.efforts(q, qd, ca.SX.zeros(q.shape[0]), p)
-        return solve_symmetric(self.mass_matrix(q, p), tau - rest)
-
     def mass_matrix(self, q: ca.SX, p: Symbols) -> ca.SX:
         """∂²K/∂q̇²."""
         qd = ca.SX.sym("qd", q.shape[0])
         kinetic, _ = self.energy(q, qd, p)
         return ca.hessian(kinetic, qd)[0]
-
-    def coriolis_matrix(self, q: ca.SX, qd: ca.SX, p: Symbols) -> ca.SX:
-        """Half the derivative of C q̇ by q̇: with Christoffel symbols of the first kind (Siciliano et al., eq. 7.45) its
-        i-th element is Σ Γᵢⱼₖ q̇ⱼ q̇ₖ, and Γᵢⱼₖ = Γᵢₖⱼ.
-        """
-        return ca.jacobian(self.coriolis(q, qd, p), qd) / 2
 
     def gravity(self, q: ca.SX, p: Symbols) -> ca.SX:
         """∂P/∂q."""

@@ -179,10 +179,10 @@ def to_parameters(pseudo: Array) -> Array:
     return np.stack([pseudo[..., 3, 3], *(pseudo[..., i, 3] for i in range(3)), *moments], axis=-1)
 
 
-def moved(pseudo: Array, rotation: Array, translation: Array) -> Array:
+def moved(pseudo: Array, pose: Pose) -> Array:
     """Return P' = T P Tᵀ: the same body (…, 4, 4) seen from the frame in which its own has that pose."""
     transform = np.eye(4)
-    transform[:3, :3], transform[:3, 3] = rotation, translation
+    transform[:3, :3], transform[:3, 3] = pose.rotation, pose.translation
     found: Array = transform @ pseudo @ transform.T
     return found
 
@@ -234,7 +234,7 @@ def grouped_map(tree: Tree) -> Array:
             handed[:, :2, :] = handed[:, :, :2] = 0.0
         own -= handed
         below = pseudo[node.parent] if node.parent >= 0 else base
-        below += _moved(handed, _pose(node))
+        below += moved(handed, _pose(node))
     kept = [p[:, i, j] for node, p in zip(tree.nodes, pseudo, strict=True) for i, j in grouped_entries(node)]
     return np.array([*kept, *base[:, :, 3].T])
 
@@ -247,17 +247,13 @@ def grouped_entries(node: TreeNode) -> tuple[tuple[int, int], ...]:
 def _units_in_tree(tree: Tree) -> list[Array]:
     """Pseudo-inertia of every node in its frame for each unit vector of θ in turn, (10 · bodies, 4, 4)."""
     units = to_pseudo(np.eye(10 * len(tree.nodes)).reshape(-1, len(tree.nodes), 10))
-    return [_moved(units[:, index], node.frame.inverse()) for index, node in enumerate(tree.nodes)]
+    return [moved(units[:, index], node.frame.inverse()) for index, node in enumerate(tree.nodes)]
 
 
 def _pose(node: TreeNode) -> Pose:
     """Pose of a node's frame in its parent's, with the joint at 0."""
     c, s = np.cos(node.turn), np.sin(node.turn)
     return Pose(node.rotation @ np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]]), node.offset)
-
-
-def _moved(pseudo: Array, pose: Pose) -> Array:
-    return moved(pseudo, pose.rotation, pose.translation)
 
 
 def to_inertial(parameters: Array) -> Inertial:

@@ -18,7 +18,6 @@ from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.equations import Equations, Inertia, Symbols, sum_by_coordinate
 from robodyn_ros.dynamics.parameters import grouped_entries, grouped_map
 from robodyn_ros.engine.casadi import ca
-from robodyn_ros.engine.tracing import solve_symmetric
 from robodyn_ros.kinematics.forward import Transform, Z, joint_rate
 from robodyn_ros.kinematics.tree import Tree
 from robodyn_ros.robot.pose import Array
@@ -100,8 +99,7 @@ class NewtonEuler(Equations):
         if not any(node.body.joint.mimic for node in tree.nodes):  # which close loops that the recursion cannot see
             candidates.append(forward_dynamics(tree, q, qd, tau, p.gravity, p.armature, self.inertias(p)[0]))
         if not candidates or tree.n <= MANY:
-            rest = self.efforts(q, qd, ca.SX.zeros(q.shape[0]), p)
-            candidates.append(solve_symmetric(self.mass_matrix(q, p), tau - rest))
+            candidates.append(super().accelerations(q, qd, tau, p))
         return min(candidates, key=ca.n_nodes)
 
     def mass_matrix(self, q: ca.SX, p: Symbols) -> ca.SX:
@@ -132,10 +130,6 @@ class NewtonEuler(Equations):
                 torque = transforms[at].up(torque) + ca.cross(transforms[at].offset, force)
                 at = lower.parent
         return result
-
-    def coriolis_matrix(self, q: ca.SX, qd: ca.SX, p: Symbols) -> ca.SX:
-        """C q̇ is quadratic in q̇; its Christoffel factor is half its derivative, the one symmetric bilinear form."""
-        return ca.jacobian(self.coriolis(q, qd, p), qd) / 2
 
     def gravity(self, q: ca.SX, p: Symbols) -> ca.SX:
         """The recursion at rest."""

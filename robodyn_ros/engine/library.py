@@ -105,18 +105,6 @@ def only_listed() -> Iterator[list[Wanted]]:
         _lists.pop()
 
 
-def find_library(name: str, key: str, source: Callable[[], str]) -> Path | None:
-    """As :func:`make_library`, but None instead of an error; the reason is logged once."""
-    if _lists:
-        _lists[-1].append(Wanted(name, key, source))
-        return None
-    try:
-        return make_library(name, key, source)
-    except (CacheError, CompilationError, OSError) as cause:
-        _say_slow(str(cause))
-        return None
-
-
 def make_library(name: str, key: str, source: Callable[[], str]) -> Path | None:
     """The library of a name and key, or None where there is none and there is nothing to make one with.
 
@@ -329,7 +317,7 @@ SURROUNDINGS = ("XDG_CACHE_HOME", "HOME", "CC", "PATH")
 
 
 def loaded(name: str, key: str, source: Callable[[], str], kind: type[ctypes.CDLL] = ctypes.CDLL) -> Any:
-    """A library, found or made, and loaded once in a process; None where :func:`find_library` finds none.
+    """A library, found or made, and loaded once in a process; None where there is none. The reason is logged once.
 
     Checking and opening it takes as long as some hundred calls of a small arm's functions.
 
@@ -343,9 +331,16 @@ def loaded(name: str, key: str, source: Callable[[], str], kind: type[ctypes.CDL
         CacheError: it is not whole and safe any more.
         OSError: it cannot be opened.
     """
+    if _lists:
+        _lists[-1].append(Wanted(name, key, source))
+        return None
     place = name, key, kind, *map(os.environ.get, SURROUNDINGS)
-    if _lists or place not in _loaded:
-        path = find_library(name, key, source)
+    if place not in _loaded:
+        try:
+            path = make_library(name, key, source)
+        except (CacheError, CompilationError, OSError) as cause:
+            _say_slow(str(cause))
+            return None
         if path is None:  # not remembered: a compiler may be installed later
             return None
         _loaded[place] = load_library(path, kind)

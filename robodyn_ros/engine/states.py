@@ -27,6 +27,25 @@ def as_states(names: Sequence[str], values: Sequence[object], widths: Sequence[i
     return arrays
 
 
+def finite_states(name: str, value: object, width: int) -> Array:
+    """One argument as by :func:`as_states`, (width,) or (N, width), all numbers of it finite.
+
+    Raises:
+        InputError: it has the wrong shape, or is not of finite real numbers.
+    """
+    array = _as_state(name, value, width)
+    refuse_non_finite((name,), (array,))
+    return array
+
+
+def finite_state(name: str, value: object, width: int) -> Array:
+    """As :func:`finite_states`, for one state alone."""
+    array = finite_states(name, value, width)
+    if array.ndim > 1:
+        raise InputError(name, f"must be of shape ({width},), not {array.shape}", value)
+    return array
+
+
 def refuse_non_finite(names: Sequence[str], values: Sequence[object]) -> None:
     """Raise an error for the first value that is not finite.
 

@@ -15,22 +15,18 @@ its wall.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.engine import Kernel, Program, digest
+from robodyn_ros.engine.casadi import ca
 from robodyn_ros.errors import InputError
 from robodyn_ros.identification.estimation.base_parameters import BaseParameters
 from robodyn_ros.identification.settings import ExcitationSettings, Workspace
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.kinematics.tree import build_tree, geometry
 from robodyn_ros.robot.pose import Array
-
-if TYPE_CHECKING:
-    import casadi as ca
-
 
 PENALTY_START = 0.975
 """Constraint at which the penalty starts, so that the limits hold between the samples too."""
@@ -86,8 +82,6 @@ class DOptimality:
         chosen = self._base.columns[self._base.independent].tolist()
 
         def build() -> tuple[list[ca.SX], list[ca.SX]]:
-            from robodyn_ros.engine.casadi import ca
-
             states = [ca.SX.sym(name, n) for name in ("q", "qd", "qdd")]
             seed = ca.SX.sym("seed", n * len(chosen))
             parameters = ca.SX.sym("parameters", len(dynamics.symbols))

@@ -29,7 +29,7 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.engine.states import as_states, refuse_non_finite
+from robodyn_ros.engine.states import finite_states
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import se3
 from robodyn_ros.robot import Body, Inertial, Joint, Pose, Robot
@@ -117,8 +117,7 @@ class DHTable:
         Raises:
             InputError: q has the wrong shape or is not finite.
         """
-        (given,) = as_states(("q",), (q,), (self.n,))
-        refuse_non_finite(("q",), (given,))
+        given = finite_states("q", q, self.n)
         pose = se3.from_pose(self.base)
         found = []
         for index in range(self.n):

@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 
 from robodyn_ros.engine import Kernel, Program, digest
 from robodyn_ros.engine.casadi import ca
-from robodyn_ros.engine.states import as_states, refuse_non_finite
+from robodyn_ros.engine.states import finite_state
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.se3 import from_pose
 from robodyn_ros.kinematics.tree import Tree, TreeNode, build_tree, geometry
@@ -169,11 +169,7 @@ class Kinematics:
                 self._program(quantity, self.robot.link(link)), np.zeros(3), compiled=self.compiled
             )
         if point is not ORIGIN:
-            (given,) = as_states(("point",), (point,), (3,))
-            refuse_non_finite(("point",), (given,))
-            if given.ndim > 1:
-                raise InputError("point", f"must be of shape (3,), not {given.shape}", point)
-            found.parameters[:] = given
+            found.parameters[:] = finite_state("point", point, 3)
         else:
             found.parameters[:] = 0.0
         return found

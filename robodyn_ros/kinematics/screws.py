@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.engine.states import as_states, refuse_non_finite
+from robodyn_ros.engine.states import finite_states
 from robodyn_ros.kinematics import se3
 from robodyn_ros.robot import Pose, Robot
 from robodyn_ros.robot.pose import Array, read_only
@@ -69,8 +69,7 @@ class Screws:
 
     def _partial(self, q: ArrayLike) -> list[Array]:
         """Products of the first 0, 1, …, k exponentials."""
-        (given,) = as_states(("q",), (q,), (self.n,))
-        refuse_non_finite(("q",), (given,))
+        given = finite_states("q", q, self.n)
         products = [np.broadcast_to(np.eye(4), (*given.shape[:-1], 4, 4))]
         for axis, column, ratio, offset in zip(self.axes, self.coordinates, self.ratios, self.offsets, strict=True):
             position = ratio * given[..., column] + offset

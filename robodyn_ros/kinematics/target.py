@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.engine.states import as_states, refuse_non_finite
+from robodyn_ros.engine.states import finite_states
 from robodyn_ros.errors import RobodynError, RobotDescriptionError
 from robodyn_ros.kinematics import se3
 from robodyn_ros.kinematics.forward import Kinematics
@@ -101,9 +101,7 @@ class ToolTarget:
             InputError: the target is no pose, or q is not n finite numbers.
             UnreachableError: no positions within the limits bring the tool there.
         """
-        wanted, n = se3.as_pose(target), self._kinematics.robot.n
-        (start,) = as_states(("q",), (q,), (n,))
-        refuse_non_finite(("q",), (start,))
+        wanted, start = se3.as_pose(target), finite_states("q", q, self._kinematics.robot.n)
         if self._planar is not None:
             found = self._by_branches(self._planar, wanted, start)
         else:

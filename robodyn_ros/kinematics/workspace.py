@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.transform import Rotation
 
 from robodyn_ros.checks import as_real
-from robodyn_ros.engine.states import as_states, refuse_non_finite
+from robodyn_ros.engine.states import finite_states
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import se3
 from robodyn_ros.kinematics.forward import Kinematics
@@ -111,8 +111,7 @@ def dexterity(
     Raises:
         InputError: points of a wrong shape, or not finite.
     """
-    (given,) = as_states(("points",), (points,), (3,))
-    refuse_non_finite(("points",), (given,))
+    given = finite_states("points", points, 3)
     turns = random_rotations(orientations, seed)
     found = np.zeros(len(np.atleast_2d(given)))
     for index, point in enumerate(np.atleast_2d(given)):

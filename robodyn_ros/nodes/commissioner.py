@@ -48,13 +48,7 @@ from robodyn_ros.nodes.common.client_library import NEWEST, RELIABLE, steady_tim
 from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
 from robodyn_ros.nodes.common.executor import Exit, tell
 from robodyn_ros.nodes.common.messages import JointOrder, seconds
-from robodyn_ros.nodes.common.parameters import (
-    NodeParameters,
-    declare,
-    declare_settings,
-    mention_unknown,
-    refuse_former,
-)
+from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings, mention_unknown
 from robodyn_ros.robot import LockedJoints
 from robodyn_ros.robot.pose import Array
 
@@ -92,7 +86,6 @@ class CommissionerNode(ExceptionGuard, Node):  # type: ignore[misc]
             ParameterException: a parameter was given a value of the wrong type or out of range.
         """
         super().__init__("commissioner")
-        refuse_former(self, "commissioner")
         declare_node_parameters(self)
         parameters = NodeParameters(self)
         whole = read_description(self, parameters[DESCRIPTION])

@@ -37,7 +37,7 @@ from robodyn_ros.nodes.common.client_library import RELIABLE
 from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
 from robodyn_ros.nodes.common.executor import Exit, tell
 from robodyn_ros.nodes.common.messages import NANO, JointOrder, from_trajectory, seconds, stamp
-from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings, refuse_former
+from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings
 from robodyn_ros.nodes.common.script import RepeatedRequest, Script, ScriptRunner, ScriptStep
 from robodyn_ros.nodes.simulator.pace import FAULT
 from robodyn_ros.robot.pose import Array
@@ -106,7 +106,6 @@ class ConductorNode(ExceptionGuard, Node):  # type: ignore[misc]
             ParameterException: a parameter was given a value of the wrong type or out of range.
         """
         super().__init__("conductor")
-        refuse_former(self, "conductor")
         declare_parameters(self)
         parameters = NodeParameters(self)
         self._settings = parameters.settings(ConductorSettings)
@@ -166,10 +165,16 @@ class ConductorNode(ExceptionGuard, Node):  # type: ignore[misc]
         after = yield from self._count()
         yield from self._set_paused(False)
         sent, accepted = (late - early for early, late in zip(before, after, strict=True))
-        record = recorder.record(
-            self._start, sent, accepted, self._gap, tuple(self._problems.values()), self._settings.lockstep
-        )
-        record.save(self._path)
+        RunRecord(
+            tuple(self._joints),
+            self._start,
+            **recorder.arrays(),
+            commands_sent=sent,
+            commands_taken=accepted,
+            command_gap=self._gap,
+            faults=tuple(self._problems.values()),
+            lockstep=self._settings.lockstep,
+        ).save(self._path)
 
     def _all_is_well(self, *, paused: bool = False) -> bool:
         found = [self._diagnostics.get(name) for name in ("controller", "simulator")]
@@ -262,17 +267,15 @@ class Recorder:
         commands: those since :meth:`clear`, with the effort.
     """
 
-    def __init__(self, joints: Sequence[str], clock: Callable[[], float] = monotonic) -> None:
+    def __init__(self, joints: Sequence[str]) -> None:
         """
         Args:
             joints: names, in the order of the record.
-            clock: time that never goes back [s].
         """
         self.states: list[Row] = []
         self.commands: list[Row] = []
         self._joints = tuple(joints)
         self._orders = JointOrder(joints), JointOrder(joints)
-        self._clock = clock
 
     def clear(self) -> None:
         """Delete all states and commands so far."""
@@ -285,7 +288,7 @@ class Recorder:
         Raises:
             InputError: a joint is missing, or given twice.
         """
-        received = self._clock()
+        received = monotonic()
         state = self._orders[0].state(message)
         when = seconds(message.header.stamp)
         if state is not None and not (self.states and self.states[-1][0] == when):
@@ -297,39 +300,22 @@ class Recorder:
         Raises:
             InputError: its joints are not those of the record.
         """
-        received = self._clock()
+        received = monotonic()
         effort = self._orders[1].effort(message)
         when = seconds(message.header.stamp)
         if not (self.commands and self.commands[-1][0] == when):
             self.commands.append((when, received, (effort,)))
 
-    def record(
-        self, start: float, sent: int, accepted: int, gap: float, faults: Sequence[str], lockstep: bool
-    ) -> RunRecord:
-        """The record of all states and commands; see :class:`RunRecord` for the arguments."""
-        state_stamp, state_received, (q, qd) = self._arrays(self.states, 2)
-        command_stamp, command_received, (effort,) = self._arrays(self.commands, 1)
-        return RunRecord(
-            self._joints,
-            start,
-            state_stamp,
-            state_received,
-            q,
-            qd,
-            command_stamp,
-            command_received,
-            effort,
-            commands_sent=sent,
-            commands_taken=accepted,
-            command_gap=gap,
-            faults=tuple(faults),
-            lockstep=lockstep,
-        )
-
-    def _arrays(self, rows: list[Row], count: int) -> tuple[Array, Array, list[Array]]:
-        shape = (len(rows), len(self._joints))
-        values = [np.array([row[2][index] for row in rows]).reshape(shape) for index in range(count)]
-        return np.array([row[0] for row in rows]), np.array([row[1] for row in rows]), values
+    def arrays(self) -> dict[str, Array]:
+        """The arrays of a :class:`RunRecord`, of all states and commands."""
+        found = {
+            f"{kind}_{when}": np.array([row[place] for row in rows])
+            for kind, rows in (("state", self.states), ("command", self.commands))
+            for place, when in enumerate(("stamp", "received"))
+        }
+        for name, rows, place in (("q", self.states, 0), ("qd", self.states, 1), ("effort", self.commands, 0)):
+            found[name] = np.array([row[2][place] for row in rows]).reshape(len(rows), len(self._joints))
+        return found
 
 
 def declare_parameters(node: Node) -> None:

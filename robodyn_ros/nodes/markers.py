@@ -19,12 +19,11 @@ from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
 from robodyn_ros.nodes.common.executor import Exit
 from robodyn_ros.nodes.common.marker_messages import ghost, to_marker
 from robodyn_ros.nodes.common.messages import NANO, stamp
-from robodyn_ros.nodes.common.parameters import NodeParameters, declare, mention_unknown, refuse_former
+from robodyn_ros.nodes.common.parameters import NodeParameters, declare, mention_unknown
 from robodyn_ros.nodes.common.watch import PoseWatch, ToolWatch, Watch
 from robodyn_ros.robot import Robot
-from robodyn_ros.robot.pose import Array
 from robodyn_ros.view import LAYERS, Overlay
-from robodyn_ros.view.marks import TOOL_LAYERS, Shape, read_shapes, triad
+from robodyn_ros.view.marks import TOOL_LAYERS, moving_shapes, triad
 from robodyn_ros.view.overlay import SKELETON
 
 GHOST = "reference"
@@ -43,30 +42,31 @@ RATE = 20.0
 class Picture:
     """The markers of one arm."""
 
-    def __init__(
-        self, robot: Robot, tool: str, layers: frozenset[str], watch: Watch, poses: PoseWatch, at_tool: ToolWatch
-    ) -> None:
+    def __init__(self, node: Node, robot: Robot, tool: str, layers: frozenset[str]) -> None:
         """
         Args:
+            node: the subscriber.
             robot: the arm.
             tool: name of the link that is traced; empty for the last one.
             layers: the layers to show.
-            watch: the arm's state.
-            poses: the poses of its tool.
-            at_tool: the external wrench there, and the walls around it.
 
         Raises:
             RobodynError: there is no link of that name, or the URDF's shapes cannot be read.
         """
-        self.watch, self.poses, self.at_tool = watch, poses, at_tool
+        self.watch = Watch(node, robot, robot.home)
+        self.poses, self.at_tool = PoseWatch(node, self.watch), ToolWatch(node, self.watch)
         self.overlay = Overlay(robot, tool)
         self._layers = layers
         self._kinematics = Kinematics(robot)
         self._root = robot.root
-        moving = {link.name for link in robot.links if link.body >= 0}
-        self._shapes = tuple(shape for shape in read_shapes(robot) if shape.link in moving) if GHOST in layers else ()
+        self._shapes = moving_shapes(robot) if GHOST in layers else ()
         self._restarts = 0
         self._shown: dict[tuple[str, int], Marker] = {}
+
+    def destroy(self) -> None:
+        """Unsubscribe."""
+        for watch in (self.watch, self.poses, self.at_tool):
+            watch.destroy()
 
     def message(self) -> MarkerArray | None:
         """The present markers, and the removal of former ones; None before the first state."""
@@ -86,7 +86,8 @@ class Picture:
                 marks += triad(layer, pose, AXIS[layer] * self.overlay.size)
         markers = [to_marker(mark, self._root, now) for mark in marks if mark.layer in self._layers]
         if reference is not None:
-            markers += [ghost(shape, self._pose(shape, reference), self._root, now) for shape in self._shapes]
+            poses = (self._kinematics.pose(shape.link, reference) for shape in self._shapes)
+            markers += [ghost(*drawn, self._root, now) for drawn in zip(self._shapes, poses, strict=True)]
         counts: dict[str, int] = {}
         shown = {}
         for marker in markers:
@@ -96,9 +97,6 @@ class Picture:
                 for key, old in self._shown.items() if key not in shown]  # fmt: skip
         self._shown = shown
         return MarkerArray(markers=[*gone, *markers])
-
-    def _pose(self, shape: Shape, q: Array) -> Array:
-        return self._kinematics.pose(shape.link, q)
 
 
 class MarkersNode(ExceptionGuard, Node):  # type: ignore[misc]
@@ -114,7 +112,6 @@ class MarkersNode(ExceptionGuard, Node):  # type: ignore[misc]
             ParameterException: a parameter was given a value of the wrong type or out of range.
         """
         super().__init__("markers")
-        refuse_former(self, "markers")
         declare_description(self, read_only=True, judged=False)
         declare_tool(self)
         known = (*LAYERS, GHOST, TOOL, TARGET, *TOOL_LAYERS)
@@ -139,9 +136,7 @@ class MarkersNode(ExceptionGuard, Node):  # type: ignore[misc]
 
     def _on_description(self) -> None:
         if self._picture is not None:
-            self._picture.watch.destroy()
-            self._picture.poses.destroy()
-            self._picture.at_tool.destroy()
+            self._picture.destroy()
             self._picture = None
         try:
             self._picture = self._make_picture()
@@ -151,8 +146,7 @@ class MarkersNode(ExceptionGuard, Node):  # type: ignore[misc]
     def _make_picture(self) -> Picture:
         robot = self._description.robot()
         self.get_logger().info(f"{robot.name}: markers of {robot.n} joints")
-        watch = Watch(self, robot, robot.home)
-        return Picture(robot, self._tool, self._layers, watch, PoseWatch(self, watch), ToolWatch(self, watch))
+        return Picture(self, robot, self._tool, self._layers)
 
     def _publish(self) -> None:
         if self._picture is not None and self._publisher.get_subscription_count():

@@ -50,13 +50,7 @@ from robodyn_ros.nodes.common.diagnostics import Diagnostics, DiagnosticsSetting
 from robodyn_ros.nodes.common.executor import Exit
 from robodyn_ros.nodes.common.marker_messages import Preview
 from robodyn_ros.nodes.common.messages import from_trajectory, serve, to_matrix
-from robodyn_ros.nodes.common.parameters import (
-    NodeParameters,
-    declare,
-    declare_settings,
-    mention_unknown,
-    refuse_former,
-)
+from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings, mention_unknown
 from robodyn_ros.nodes.common.threads import BackgroundTask
 from robodyn_ros.nodes.common.watch import CONTROLLER, Watch, check_start, rest_position
 from robodyn_ros.planning.cost import SMOOTH, Cost, read_cost
@@ -114,7 +108,6 @@ class PlannerNode(ExceptionGuard, Node):  # type: ignore[misc]
             ParameterException: a parameter was given a value of the wrong type or out of range.
         """
         super().__init__("planner")
-        refuse_former(self, "planner")
         declare_description(self, read_only=True, judged=False)
         declare_planner(self)
         mention_unknown(self)

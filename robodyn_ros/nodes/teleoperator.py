@@ -44,13 +44,7 @@ from robodyn_ros.nodes.common.client_library import NEWEST, RELIABLE, say_awaite
 from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
 from robodyn_ros.nodes.common.executor import Exit
 from robodyn_ros.nodes.common.messages import JointOrder, seconds
-from robodyn_ros.nodes.common.parameters import (
-    NodeParameters,
-    declare,
-    declare_settings,
-    mention_unknown,
-    refuse_former,
-)
+from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings, mention_unknown
 from robodyn_ros.nodes.common.watch import CONTROLLER, Watch
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
@@ -106,7 +100,6 @@ class TeleoperatorNode(ExceptionGuard, Node):  # type: ignore[misc]
             ParameterException: a parameter was given a value of the wrong type or out of range.
         """
         super().__init__("teleoperator")
-        refuse_former(self, "teleoperator")
         declare_parameters(self)
         parameters = NodeParameters(self)
         mention_unknown(self)

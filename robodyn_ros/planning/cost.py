@@ -14,18 +14,16 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import finite_array
 from robodyn_ros.control.motion.trajectory import Trajectory
+from robodyn_ros.engine.casadi import ca
 from robodyn_ros.errors import InputError, is_it
 from robodyn_ros.robot.pose import Array
-
-if TYPE_CHECKING:
-    import casadi as ca
 
 
 class Point(NamedTuple):
@@ -189,15 +187,11 @@ def terms_of(cost: Cost) -> tuple[tuple[float, Cost], ...]:
 
 
 def _state(at: Point) -> ca.SX:
-    from robodyn_ros.engine.casadi import ca
-
     return ca.vertcat(at.q, at.qd)
 
 
 def _form(name: str, weights: ArrayLike, vector: ca.SX) -> ca.SX:
     """vectorᵀ W vector, with the diagonal or the whole of W."""
-    from robodyn_ros.engine.casadi import ca
-
     matrix, size = np.asarray(weights, dtype=np.float64), vector.shape[0]
     if matrix.shape == (size,):
         matrix = np.diag(matrix)

@@ -36,7 +36,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -45,6 +45,7 @@ from robodyn_ros.control.laws.base import Controller, Efforts, FrictionCompensat
 from robodyn_ros.control.laws.computed_torque import SMOOTHING, ComputedTorque
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
+from robodyn_ros.engine.casadi import ca
 from robodyn_ros.engine.library import is_listing
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.planning.cost import Cost, Point
@@ -52,9 +53,6 @@ from robodyn_ros.planning.ddp.ilqr import DDP, ILQRSettings
 from robodyn_ros.planning.ddp.passes import DDPMemory, require_expressions
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import CheckedSettings, setting, whole
-
-if TYPE_CHECKING:
-    import casadi as ca
 
 TOLERANCE = 1e-4
 """Ratio of the cost below which another iteration gains no more than the next solution."""
@@ -205,15 +203,11 @@ class Deviation(Cost):
 
     def running(self, at: Point) -> ca.SX:
         """The running cost l of the module."""
-        from robodyn_ros.engine.casadi import ca
-
         q, qd, qdd, kp, kd = ca.vertsplit(at.reference, at.q.shape[0])
         return (ca.sumsqr(at.qdd - qdd) + ca.sumsqr(kp * (at.q - q)) + ca.dot(kd**2 - 2 * kp, (at.qd - qd) ** 2)) / 2
 
     def final(self, at: Point) -> ca.SX:
         """The final cost l_f of the module."""
-        from robodyn_ros.engine.casadi import ca
-
         q, qd, _, kp, kd = ca.vertsplit(at.reference, at.q.shape[0])
         e, ed = at.q - q, at.qd - qd
         return (ca.dot(kp * kd, e**2) + 2 * ca.dot(kp, e * ed) + ca.dot(kd, ed**2)) / 2

@@ -28,7 +28,7 @@ from xml.parsers import expat
 from robodyn_ros.errors import InputError, Place, RobotDescriptionError, is_it
 from robodyn_ros.files import folders, read_bytes
 from robodyn_ros.robot import mjcf, xacro
-from robodyn_ros.robot.pose import MOMENTS, Array, Pose
+from robodyn_ros.robot.pose import MOMENTS, Pose
 from robodyn_ros.robot.robot import Inertial
 
 TEXT = "robot description"
@@ -326,12 +326,8 @@ class UrdfEditor:
         origin = self.child(own, "origin")
         roll, pitch, yaw = map(float, origin.get("rpy", "0 0 0").split())
         axes = Pose.from_xyz_rpy((0.0, 0.0, 0.0), (roll, pitch, yaw)).rotation
-        turned: Array = axes.T @ inertial.inertia @ axes
         self.set(origin, "xyz", " ".join(map(repr, inertial.com.tolist())))
-        self.set(self.child(own, "mass"), "value", repr(float(inertial.mass)))
-        moments = self.child(own, "inertia")
-        for name, place in MOMENTS.items():
-            self.set(moments, name, repr(float(turned[place])))
+        self.set_moments(link, replace(inertial, inertia=axes.T @ inertial.inertia @ axes))
 
     def set_moments(self, link: str, inertial: Inertial) -> None:
         """Give a link another mass and another inertia, in the axes that the URDF gives the inertia in."""

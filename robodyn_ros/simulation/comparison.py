@@ -355,7 +355,8 @@ def _check_laws(controllers: Sequence[str]) -> None:
     if not controllers:
         raise InputError("controllers", "names none", controllers)
     for name in controllers:
-        _check_follows(name)
+        if not load_whole("controllers", name).follows:
+            raise InputError("controllers", f"{name!r} follows no reference", name)
 
 
 def _law(
@@ -371,11 +372,6 @@ def _law(
         "controllers", name, model, *gains(load_whole("controllers", name), model, model.robot.home, *wanted)
     )
     return made
-
-
-def _check_follows(name: str) -> None:
-    if not load_whole("controllers", name).follows:
-        raise InputError("controllers", f"{name!r} follows no reference", name)
 
 
 def _difference(mismatch: Mismatch) -> str:

@@ -24,6 +24,7 @@ from scipy.spatial.transform import Rotation
 
 from robodyn_ros.errors import ConfigurationError, need
 from robodyn_ros.kinematics import se3
+from robodyn_ros.kinematics.so3 import quaternion
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.view.drawing import ArmDrawing, MarkDrawing
@@ -87,7 +88,7 @@ class Gizmo:
             return
         self._waits = False
         self._handle.position = tool[:3, 3]
-        self._handle.wxyz = np.roll(Rotation.from_matrix(tool[:3, :3]).as_quat(), 1)
+        self._handle.wxyz = quaternion(tool[:3, :3])
         self._handle.visible = True
 
     async def _on_update(self, event: Any) -> None:

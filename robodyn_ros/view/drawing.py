@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from robodyn_ros.kinematics import Kinematics
+from robodyn_ros.kinematics.so3 import quaternion
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.view.marks import Arrow, Ball, Color, Line, Mark, Meshes, Shape, read_shapes
+from robodyn_ros.view.marks import Arrow, Ball, Color, Line, Mark, Meshes, Shape, moving_shapes, read_shapes
 
 if TYPE_CHECKING:
     import viser
@@ -50,8 +50,7 @@ class ArmDrawing:
             RobotDescriptionError: the URDF's shapes cannot be read.
         """
         self._kinematics = Kinematics(robot)
-        moving = {link.name for link in robot.links if link.body >= 0}
-        shapes = [shape for shape in read_shapes(robot) if ghost is None or shape.link in moving]
+        shapes = read_shapes(robot) if ghost is None else moving_shapes(robot)
         body = {link.name: link.body for link in robot.links}
         self.bodies: set[int] = set()
         self._frames = {
@@ -76,7 +75,7 @@ class ArmDrawing:
         """
         for link, frame in self._frames.items():
             pose = self._poses[link] = self._kinematics.pose(link, q)
-            frame.position, frame.wxyz = pose[:3, 3], _wxyz(pose[:3, :3])
+            frame.position, frame.wxyz = pose[:3, 3], quaternion(pose[:3, :3])
             if beside is not None:
                 apart = bool((np.abs(pose - beside._poses[link]) > SAME_PLACE).any())
                 if frame.visible != apart:
@@ -133,7 +132,7 @@ class MarkDrawing:
 
 def _draw(scene: viser.SceneApi, name: str, shape: Shape, ghost: Color | None, meshes: Meshes) -> bool:
     """Draw a shape; True if any of it is visible."""
-    pose: dict[str, Any] = {"position": shape.pose.translation, "wxyz": _wxyz(shape.pose.rotation)}
+    pose: dict[str, Any] = {"position": shape.pose.translation, "wxyz": quaternion(shape.pose.rotation)}
     look = _look(ghost or shape.color)
     if shape.kind == "box":
         scene.add_box(name, dimensions=np.array(shape.size), **look, **pose)
@@ -161,7 +160,7 @@ def _add_ball(scene: viser.SceneApi, name: str, mark: Ball) -> Any:
 
 
 def _change_ball(handle: Any, mark: Ball) -> None:
-    handle.position, handle.wxyz, handle.scale = mark.center, _wxyz(mark.rotation), tuple(map(float, mark.radii))
+    handle.position, handle.wxyz, handle.scale = mark.center, quaternion(mark.rotation), tuple(map(float, mark.radii))
 
 
 def _add_arrow(scene: viser.SceneApi, name: str, mark: Arrow) -> Any:
@@ -200,7 +199,3 @@ def _segments(mark: Line) -> Array:
 def _rgb(color: Color) -> tuple[int, int, int]:
     red, green, blue = (round(255 * part) for part in color[:3])
     return red, green, blue
-
-
-def _wxyz(rotation: Array) -> Array:
-    return np.roll(Rotation.from_matrix(rotation).as_quat(), 1)

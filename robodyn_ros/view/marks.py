@@ -240,6 +240,12 @@ def read_shapes(robot: Robot) -> tuple[Shape, ...]:
     )
 
 
+def moving_shapes(robot: Robot) -> tuple[Shape, ...]:
+    """As :func:`read_shapes`, those of the links that move."""
+    moving = {link.name for link in robot.links if link.body >= 0}
+    return tuple(shape for shape in read_shapes(robot) if shape.link in moving)
+
+
 def _shape(robot: Robot, link: str, visual: ET.Element, palette: dict[str, ET.Element]) -> Shape:
     own = visual.find("material")
     named = palette.get(str(own.get("name"))) if own is not None and own.find("color") is None else own

@@ -20,10 +20,9 @@ skeleton    the joints, a drum about a turning axis and a rail along a sliding o
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from robodyn_ros.dynamics.parameters import STANDARD_GRAVITY
 from robodyn_ros.kinematics import Kinematics
@@ -52,6 +51,9 @@ TRACE_POINTS = 400
 FULL_ARC = 1.75 * np.pi
 """Angle of the arc of an effort at its limit: less than a full turn, so that its ends do not meet [rad]."""
 
+DOWN = np.array(STANDARD_GRAVITY) / np.linalg.norm(STANDARD_GRAVITY)
+"""Direction of free fall in the root link's frame."""
+
 COM_COLOR: Color = (0.98, 0.80, 0.18, 1.0)
 WHOLE_COLOR: Color = (0.85, 0.20, 0.75, 1.0)
 GRAVITY_COLOR: Color = (0.45, 0.45, 0.55, 1.0)
@@ -73,19 +75,11 @@ class Overlay:
         size: a length by which marks are scaled: the greatest extent of the arm's joints and tip at home [m].
     """
 
-    def __init__(
-        self,
-        robot: Robot,
-        tip: str = "",
-        gravity: Sequence[float] = STANDARD_GRAVITY,
-        effort_limit: ArrayLike | None = None,
-    ) -> None:
+    def __init__(self, robot: Robot, tip: str = "") -> None:
         """
         Args:
             robot: the arm.
             tip: name of the link that is traced; the last of the URDF's links that move unless given.
-            gravity: acceleration of free fall in the root link's frame (3,) [m/s²].
-            effort_limit: effort limits (n,) in [N·m] or [N]; those of the URDF unless given.
 
         Raises:
             InputError: there is no link of that name.
@@ -93,8 +87,6 @@ class Overlay:
         self.robot = robot
         self.tip = robot.link(tip or last_link(robot)).name
         self._kinematics = Kinematics(robot)
-        self._gravity = np.asarray(gravity, dtype=float)
-        self._limit = robot.effort_limit if effort_limit is None else np.asarray(effort_limit, dtype=float)
         self._greatest = np.zeros(robot.n)
         self._traces: dict[str, deque[Array]] = {}
         names = (*(body.name for body in robot.bodies), self.tip)
@@ -163,10 +155,8 @@ class Overlay:
                 yield Ball("inertia", body.name, center, pose[:3, :3] @ axes, radii, INERTIA_COLOR)
         whole = masses @ centers / total
         yield Ball("com", "all", whole, np.eye(3), np.full(3, 0.06 * self.size), WHOLE_COLOR)
-        strength = float(np.linalg.norm(self._gravity))
-        if strength > 0.0:
-            end = whole + 0.35 * self.size * self._gravity / strength
-            yield Arrow("gravity", "g", whole, end, 0.01 * self.size, GRAVITY_COLOR)
+        end = whole + 0.35 * self.size * DOWN
+        yield Arrow("gravity", "g", whole, end, 0.01 * self.size, GRAVITY_COLOR)
 
     def _skeleton(self, poses: list[Array]) -> Iterator[Mark]:
         width = 0.05 * self.size
@@ -191,8 +181,8 @@ class Overlay:
             if body.joint.mimic is not None:
                 continue
             k = body.coordinate
-            limited = bool(np.isfinite(self._limit[k]))
-            full = self._limit[k] if limited else self._greatest[k]
+            limited = bool(np.isfinite(self.robot.effort_limit[k]))
+            full = self.robot.effort_limit[k] if limited else self._greatest[k]
             ratio = float(np.clip(effort[k] / full, -1.0, 1.0)) if full > 0.0 else 0.0
             if abs(ratio) < 1e-3:
                 continue

@@ -27,17 +27,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from rich import box
-from rich.table import Table
 from rich.text import Text
 
 from robodyn_ros.cli.arm import add_arm, arm_settings, arm_source, without_locked
-from robodyn_ros.cli.console import console, write_file
+from robodyn_ros.cli.console import console, simple_table, write_file
 from robodyn_ros.cli.verb import ExitCode, add_gravity
 from robodyn_ros.errors import InputError, RobotDescriptionError
 from robodyn_ros.robot.urdf import MOTION_LIMITS
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from robodyn_ros.cli.check.joints import Loads
     from robodyn_ros.cli.check.urdf import Urdf, UrdfJoint, UrdfLink
     from robodyn_ros.robot import Robot
@@ -53,8 +53,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     text = "a pose to hold: 0.3,-1,0 or joint=-1, or with a name, pick=0.3,-1,0; repeatable"
     parser.add_argument("--at", action="append", default=[], metavar="POSE", help=text)
     add_gravity(parser)
-    text = "dynamics plugin (default: %(default)s)"
-    parser.add_argument("--dynamics", default="rnea", metavar="NAME", help=text)
+    parser.add_argument("--dynamics", default="rnea", metavar="NAME", help="dynamics plugin")
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
 
 
@@ -205,24 +204,15 @@ def as_data(urdf: Urdf, findings: list[Finding], robot: Robot | None, found: Loa
     return report
 
 
-def table(*headings: str, left: int) -> Table:
-    """A table whose first columns are text and the others numbers."""
-    made = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-    for index, heading in enumerate(headings):
-        made.add_column(heading, justify="left" if index < left else "right", overflow="fold", no_wrap=index >= left)
-    return made
-
-
 def link_table(urdf: Urdf, moved: set[str], findings: Sequence[Finding]) -> Table:
     """The links with their mass, centre of mass and inertia; a mark stands before a link with a finding."""
-    made = table("", "Link", "Mass\nkg", "Centre of mass\nmm", "Principal inertias\nkg m²", left=2)
+    rows: list[tuple[str | Text, ...]] = []
     for link in urdf.links:
-        if link.inertial is None:
-            remark = "massless" if link.name in moved else "does not move"
-            made.add_row(_mark(link.title, findings), link.name, Text(remark, "dim"))
-        else:
-            made.add_row(_mark(link.title, findings), link.name, *_inertial_cells(link))
-    return made
+        remark = Text("massless" if link.name in moved else "does not move", "dim")
+        cells: tuple[str | Text, ...] = (remark,) if link.inertial is None else _inertial_cells(link)
+        rows.append((_mark(link.title, findings), link.name, *cells))
+    heads = ("", "Link", "Mass\nkg", "Centre of mass\nmm", "Principal inertias\nkg m²")
+    return simple_table(heads, rows, left=(0, 1))
 
 
 def _inertial_cells(link: UrdfLink) -> tuple[str, ...]:
@@ -234,14 +224,13 @@ def _inertial_cells(link: UrdfLink) -> tuple[str, ...]:
 
 def joint_table(urdf: Urdf, order: Sequence[str], findings: Sequence[Finding]) -> Table:
     """The joints that move, numbered in the order of q; mimic joints have no number."""
-    made = table("", "#", "Joint", "Type", "Axis", "Range", "Velocity", "Effort", left=5)
+    rows: list[tuple[str | Text, ...]] = []
     moving = {joint.name: joint for joint in urdf.joints if joint.moves}
-    names = [*order, *(name for name in moving if name not in order)]
-    for name in names:
-        joint = moving[name]
+    for name in (*order, *(name for name in moving if name not in order)):
         number = str(order.index(name) + 1) if name in order else ""
-        made.add_row(_mark(joint.title, findings), number, name, *_joint_cells(joint))
-    return made
+        rows.append((_mark(moving[name].title, findings), number, name, *_joint_cells(moving[name])))
+    heads = ("", "#", "Joint", "Type", "Axis", "Range", "Velocity", "Effort")
+    return simple_table(heads, rows, left=range(5))
 
 
 def _joint_cells(joint: UrdfJoint) -> tuple[str, ...]:
@@ -258,15 +247,15 @@ def _joint_cells(joint: UrdfJoint) -> tuple[str, ...]:
 
 def motion_tables(urdf: Urdf) -> Iterator[Table]:
     """The limits of acceleration, deceleration and jerk of the joints that name one; nothing if none does."""
-    made = table("Joint", *(name.capitalize() for name in MOTION_LIMITS), left=1)
+    rows = []
     for joint in urdf.joints:
         limits, unit = joint.limits or {}, "m" if joint.type == "prismatic" else "rad"
         units = dict(zip(MOTION_LIMITS, (f"{unit}/s²", f"{unit}/s²", f"{unit}/s³"), strict=True))
         cells = [f"{limits[name]:.4g} {units[name]}" if name in limits else "none" for name in MOTION_LIMITS]
         if set(MOTION_LIMITS) & limits.keys():
-            made.add_row(joint.name, *cells)
-    if made.row_count:
-        yield made
+            rows.append((joint.name, *cells))
+    if rows:
+        yield simple_table(("Joint", *(name.capitalize() for name in MOTION_LIMITS)), rows)
 
 
 def load_tables(robot: Robot, found: Loads) -> Iterator[Table]:
@@ -274,23 +263,19 @@ def load_tables(robot: Robot, found: Loads) -> Iterator[Table]:
     names = list(found.poses)
     for start in range(0, len(names), POSES_A_TABLE):
         some = names[start : start + POSES_A_TABLE]
-        headings = ("Joint", "Unit", *(name[:12] for name in some), "Worst", "Limit", "Share", "Inertia felt")
-        made = table(*headings, left=2)
+        rows: list[tuple[str | Text, ...]] = []
         for index, joint in enumerate(robot.joints):
             worst, limit = abs(found.worst[index]), joint.effort
             ratio = worst / limit if limit > 0.0 else np.inf
-            made.add_row(
-                joint.name,
-                joint.effort_unit,
-                *(_number(found.efforts[name][index]) for name in some),
-                _number(worst),
-                f"{limit:.4g}" if np.isfinite(limit) else "none",
-                Text(f"{ratio:.0%}", "bold red" if ratio > 1.0 else "") if np.isfinite(limit) else "",
-                " … ".join(dict.fromkeys(f"{inertia[index]:.3g}" for inertia in (found.lightest, found.heaviest))),
-            )
-        condition = ["", *(f"{found.condition[name]:.3g}" for name in some), f"{found.worst_condition:.3g}"]
-        made.add_row("condition of M", *condition, style="dim")
-        yield made
+            share = Text(f"{ratio:.0%}", "bold red" if ratio > 1.0 else "") if np.isfinite(limit) else ""
+            inertias = dict.fromkeys(f"{inertia[index]:.3g}" for inertia in (found.lightest, found.heaviest))
+            held = (_number(value) for value in (*(found.efforts[name][index] for name in some), worst))
+            bound = f"{limit:.4g}" if np.isfinite(limit) else "none"
+            rows.append((joint.name, joint.effort_unit, *held, bound, share, " … ".join(inertias)))
+        conditions = [*(found.condition[name] for name in some), found.worst_condition]
+        rows.append((Text("condition of M", "dim"), "", *(Text(f"{value:.3g}", "dim") for value in conditions)))
+        heads = ("Joint", "Unit", *(name[:12] for name in some), "Worst", "Limit", "Share", "Inertia felt")
+        yield simple_table(heads, rows, left=(0, 1))
 
 
 def _number(value: float) -> str:

@@ -162,11 +162,9 @@ class _Reader:
         if values.shape == (count,) and np.isfinite(values).all():
             return values
         many = f"{count} finite numbers" if count > 1 else "a finite number"
-        self._note(element, f"<{element.tag}> {key}={text!r} must be {many}")
+        problem = f"<{element.tag}> {key}={text!r} must be {many}"
+        self._findings.append(Finding("error", self._title, line_of(element), problem))
         return None
-
-    def _note(self, element: ET.Element, text: str) -> None:
-        self._findings.append(Finding("error", self._title, line_of(element), text))
 
 
 def _attribute(element: ET.Element | None, name: str) -> str:
@@ -250,17 +248,13 @@ def size_of(link: UrdfLink, urdf: Urdf) -> Size | None:
         urdf: its URDF; the joints give the least extent of a mesh.
     """
     corners = [corner for shape in link.shapes for corner in _corners(shape)]
-    complete = bool(corners) and not any(_is_mesh(shape) for shape in link.shapes)
+    complete = bool(corners) and not any(shape.find("geometry/mesh") is not None for shape in link.shapes)
     if not complete:
         # A mesh is in a file of its own, which may be missing; but it extends at least from joint to joint.
         corners += [np.zeros(3), *(joint.origin.translation for joint in urdf.joints if joint.parent == link.name)]
     points = np.array(corners)
     size = Size(points.min(axis=0), points.max(axis=0), complete)
     return size if size.diagonal > NO_SIZE else None
-
-
-def _is_mesh(shape: ET.Element) -> bool:
-    return shape.find("geometry/mesh") is not None
 
 
 def _corners(shape: ET.Element) -> list[Array]:

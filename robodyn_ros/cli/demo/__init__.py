@@ -26,15 +26,13 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from queue import Empty, SimpleQueue
 from tempfile import TemporaryDirectory
-from threading import Thread
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from robodyn_ros.cli.arm import OWN_GAINS
 from robodyn_ros.cli.console import check_picture, console, print_json, with_folder
@@ -48,7 +46,7 @@ if TYPE_CHECKING:
 
     from robodyn_ros.cli.arm import Tour
     from robodyn_ros.cli.demo.figures import DemoVerdict, RunFigures
-    from robodyn_ros.cli.processes import GroupProcess, ProcessGroup
+    from robodyn_ros.cli.processes import ProcessGroup
     from robodyn_ros.control.motion.trajectory import RunRecord, Trajectory
     from robodyn_ros.robot import Robot
 
@@ -66,20 +64,17 @@ DYNAMICS = "rnea"
 DIAGNOSTICS_RATE = 20.0
 """Rate of the nodes' diagnostics [Hz]; the conductor waits for some of them."""
 
-CHECK_PERIOD = 0.1
-"""Period of the check that no process has failed [s]."""
-
 ReportCallback = Callable[[Mapping[str, Any]], None]
 """Function that takes each progress report of the conductor."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
-    text = "draw it here: .png, .svg or .pdf (default: %(default)s)"
+    text = "draw it here: .png, .svg or .pdf"
     parser.add_argument("--plot", type=Path, default=Path("demo.png"), metavar="FILE", help=text)
-    text = "control law, or several separated by commas (default: %(default)s)"
+    text = "control law, or several separated by commas"
     parser.add_argument("--controller", default=CONTROLLERS, metavar="NAME", help=text)
-    text = f"factor on the speed of the motion, {SPEEDS[0]} to {SPEEDS[1]} (default: %(default)s)"
+    text = f"factor on the speed of the motion, {SPEEDS[0]} to {SPEEDS[1]}"
     parser.add_argument("--speed", type=_speed, default=1.0, metavar="FACTOR", help=text)
     what = "the nodes simulator and controller, besides those of the demonstration"
     add_parameters(parser, what, "simulator:mismatch.payload_mass:=0.5")
@@ -92,7 +87,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> ExitCode:
     """Run the tour under every law, judge, report and draw; the answer is the verdict."""
-    controllers = _controllers(args.controller)
+    controllers = list(dict.fromkeys(names(args.controller, "--controller", available("controllers"))))
     check_picture("--plot", args.plot)
     need_ros()
     if args.view:
@@ -103,7 +98,7 @@ def run(args: Namespace) -> ExitCode:
     from robodyn_ros.cli.arm import OWN_ARM, tour
     from robodyn_ros.cli.demo.figures import cut, draw, evaluate, judge
     from robodyn_ros.cli.processes import ProcessGroup, isolated, start_arm
-    from robodyn_ros.cli.view import stay, url
+    from robodyn_ros.cli.view import url
     from robodyn_ros.files import find
 
     robot, motion = load_robot(find(OWN_ARM)), tour(args.speed)
@@ -134,13 +129,8 @@ def run(args: Namespace) -> ExitCode:
             text = f"The page stays open, with the arm under {controllers[-1]}: its sliders move it. Ctrl-C ends it."
             console(stderr=True).print(text, markup=False, soft_wrap=True)
             with suppress(KeyboardInterrupt):
-                stay(viewers)
+                viewers.stay()
     return ExitCode.YES if verdict.passed else ExitCode.NO
-
-
-def _controllers(given: str) -> list[str]:
-    """Return the controllers that the command line names, each once."""
-    return list(dict.fromkeys(names(given, "--controller", available("controllers"))))
 
 
 def _speed(text: str) -> float:
@@ -168,10 +158,20 @@ def _perform(
 
     A run in real time that cannot be judged is repeated in lockstep.
     """
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+
+    from robodyn_ros.cli.console import progress_bar
     from robodyn_ros.cli.demo.figures import evaluate
 
     records = {}
-    with show_progress(controllers, motion, robot) as progress:
+    columns = (
+        TextColumn("[bold cyan]{task.description}"),
+        BarColumn(bar_width=8),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[note]}", markup=False),
+    )
+    with progress_bar(*columns, transient=False) as shown:
+        progress = DemoProgress(shown, controllers, motion, robot)
         for name in controllers:
             viewers.check()
             for waits in (True,) if lockstep else (False, True):
@@ -237,40 +237,22 @@ def run_controller(
     with ProcessGroup(env, folder) as group:
         start_arm(group, model, controller, (find(OWN_GAINS), *files), simulator, values)
         conductor = group.start("conductor", motion, piped=True)
-        _follow(group, conductor, show)
+        for line in group.lines(conductor):
+            show(json.loads(line))
     return RunRecord.load(record)
-
-
-def _follow(group: ProcessGroup, conductor: GroupProcess, show: ReportCallback) -> None:
-    """Pass on the progress reports until the conductor has ended."""
-    lines: SimpleQueue[str] = SimpleQueue()
-    assert conductor.process.stdout is not None
-    Thread(target=_read, args=(conductor.process.stdout, lines), daemon=True).start()
-    while True:
-        try:
-            line = lines.get(timeout=CHECK_PERIOD)
-        except Empty:
-            group.check()
-            continue
-        if not line:  # the conductor has closed the pipe
-            break
-        show(json.loads(line))
-    conductor.process.wait()
-    group.check()
-
-
-def _read(pipe: IO[str], lines: SimpleQueue[str]) -> None:
-    """Put each line into the queue, and an empty line at the end."""
-    for line in pipe:
-        lines.put(line)
-    lines.put("")
 
 
 class DemoProgress:
     """The progress of the runs on stderr: live on a terminal, a line for each run elsewhere."""
 
     def __init__(self, progress: Progress, controllers: Sequence[str], tour: Tour, robot: Robot) -> None:
-        """Add a task for each run; :func:`show_progress` has the arguments."""
+        """
+        Args:
+            progress: the display.
+            controllers: names of the laws, one for each run.
+            tour: the motion.
+            robot: the arm.
+        """
         self._progress = progress
         self._tour = tour
         self._robot = robot
@@ -308,29 +290,6 @@ class DemoProgress:
         self._progress.stop_task(task)
         if not self._progress.console.is_terminal:
             self._progress.console.print(f"{controller}: {self._tour.trajectory.duration:.1f} s of motion recorded")
-
-
-@contextmanager
-def show_progress(controllers: Sequence[str], tour: Tour, robot: Robot) -> Iterator[DemoProgress]:
-    """Show the progress of the runs.
-
-    Args:
-        controllers: names of the laws, one for each run.
-        tour: the motion.
-        robot: the arm.
-    """
-    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
-
-    from robodyn_ros.cli.console import progress_bar
-
-    columns = (
-        TextColumn("[bold cyan]{task.description}"),
-        BarColumn(bar_width=8),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[note]}", markup=False),
-    )
-    with progress_bar(*columns, transient=False) as progress:
-        yield DemoProgress(progress, controllers, tour, robot)
 
 
 def _report(args: Namespace, runs: list[RunFigures], verdict: DemoVerdict) -> None:

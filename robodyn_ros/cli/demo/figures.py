@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich import box
 from rich.table import Table
 from rich.text import Text
 
 from robodyn_ros.cli.arm import TOUR, Tour
+from robodyn_ros.cli.console import simple_table
 from robodyn_ros.control.motion.trajectory import RunRecord, Trajectory
 from robodyn_ros.document.plotting import (
     FAINT,
@@ -220,11 +220,7 @@ def table(runs: Sequence[RunFigures]) -> Table:
 
     Below the controller's name are the rate of the states, and the commands sent and lost; :data:`LOST` explains it.
     """
-    made = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-    for heading in ("Controller", "Joint"):
-        made.add_column(heading, no_wrap=True)
-    for heading in ("RMS error", "Peak error", "Peak effort", "Limit"):
-        made.add_column(heading, justify="right", no_wrap=True)
+    rows: list[tuple[str | Text, ...]] = []
     for run in runs:
         lost = Text(f"{run.commands_lost} lost", "red" if run.commands_lost else "")
         rate = "in lockstep" if run.lockstep else f"{run.state_rate:.0f} Hz"
@@ -234,10 +230,11 @@ def table(runs: Sequence[RunFigures]) -> Table:
             Text(rate, "dim"),
             Text(sent, "dim") if run.lockstep else Text.assemble((f"{sent}, ", "dim"), lost),
         )
-        last = max(len(run.joints), len(about)) - 1
-        for index, (joint, text) in enumerate(zip_longest(run.joints, about)):
-            made.add_row(text, *(_cells(joint) if joint else ()), end_section=index == last)
-    return made
+        for joint, text in zip_longest(run.joints, about):
+            rows.append((text or "", *(_cells(joint) if joint else ())))
+        rows.append(())
+    heads = ("Controller", "Joint", "RMS error", "Peak error", "Peak effort", "Limit")
+    return simple_table(heads, rows, left=(0, 1))
 
 
 def _cells(joint: JointFigures) -> tuple[str, ...]:

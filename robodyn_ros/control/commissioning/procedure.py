@@ -121,18 +121,15 @@ class Commissioning:
             self._script = self._arm.release()
 
     def _check_limits(self, start: Array) -> None:
-        most, names = self.settings, self._robot.joint_names
-        far, fast = np.abs(self._arm.q - start), np.abs(self._arm.qd)
-        if (fast > most.speed_limit).any():
-            name = names[int(fast.argmax())]
-            unit = self._robot.joints[int(fast.argmax())].position_unit
-            self.stop(f"{name} moves at {fast.max():.3g} {unit}/s, more than {most.speed_limit:g} ({self.stage})")
-        elif (far > most.travel_limit).any():
-            name = names[int(far.argmax())]
-            unit = self._robot.joints[int(far.argmax())].position_unit
-            self.stop(
-                f"{name} is {far.max():.3g} {unit} from its start, more than {most.travel_limit:g} ({self.stage})"
-            )
+        most = self.settings
+        for values, limit, text in (
+            (np.abs(self._arm.qd), most.speed_limit, "moves at {:.3g} {}/s"),
+            (np.abs(self._arm.q - start), most.travel_limit, "is {:.3g} {} from its start"),
+        ):
+            joint = self._robot.joints[int(values.argmax())]
+            if values.max() > limit:
+                told = text.format(values.max(), joint.position_unit)
+                self.stop(f"{joint.name} {told}, more than {limit:g} ({self.stage})")
 
     def _run(self) -> Script[None]:
         yield from self._rest()

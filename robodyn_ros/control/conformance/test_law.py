@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from robodyn_ros.control.laws.base import Efforts
+from robodyn_ros.control.laws.base import Controller, Efforts
 from robodyn_ros.control.laws.traced import CompiledLaw, trace_problem
 from robodyn_ros.dynamics.conformance.subject import same
 
@@ -85,22 +85,19 @@ def test_what_was_learnt_is_restored(simple: LawSubject) -> None:
 def test_the_traced_law_is_the_law(law: LawSubject) -> None:
     """In random periods, efforts and memory of the law as expressions equal those of the law in Python."""
     subject = law.make()
-    _skip_untraced(subject.__class__.__name__, trace_problem(subject))
-    _compare(law, CompiledLaw(subject, compiled=False))
+    _compare(law, _traced(subject, compiled=False))
 
 
 def test_the_compiled_law_is_the_law(simple: LawSubject) -> None:
     """In random periods, efforts and memory of the law in compiled C equal those of the law in Python."""
     subject = simple.make()
-    _skip_untraced(subject.__class__.__name__, trace_problem(subject))
-    _compare(simple, CompiledLaw(subject))
+    _compare(simple, _traced(subject))
 
 
 def test_a_compiled_law_follows_its_settings(simple: LawSubject) -> None:
     """Gains are settings, not constants of the code: a law with other gains uses them, without a compilation."""
     subject = simple.make()
-    _skip_untraced(subject.__class__.__name__, trace_problem(subject))
-    CompiledLaw(subject)
+    _traced(subject)
     subject = type(subject)(subject.dynamics, 1.7 * subject.kp, 0.6 * subject.kd, 2.1 * subject.ki)
     compiled = CompiledLaw(subject)
     for period in simple.periods(3):
@@ -115,9 +112,11 @@ def _leaves(data: Any) -> list[float]:
     return [number for item in data for number in _leaves(item)] if isinstance(data, list) else [float(data)]
 
 
-def _skip_untraced(name: str, problem: str) -> None:
-    if problem:
-        pytest.skip(f"{name} runs as Python: {problem}")
+def _traced(law: Controller, *, compiled: bool = True) -> CompiledLaw:
+    """The traced law; the clause is skipped if the law cannot be traced."""
+    if problem := trace_problem(law):
+        pytest.skip(f"{type(law).__name__} runs as Python: {problem}")
+    return CompiledLaw(law, compiled=compiled)
 
 
 def _compare(law: LawSubject, compiled: CompiledLaw) -> None:

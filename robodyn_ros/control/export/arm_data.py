@@ -406,7 +406,7 @@ class Arm:
     def _payload_map(self, name: str) -> Array:
         """The matrix from the standard parameters of a link's payload to those of its body, (10, 10)."""
         link = self._robot.link(name)
-        columns = [to_parameters(moved(part, link.pose.rotation, link.pose.translation)) for part in BASIS]
+        columns = [to_parameters(moved(part, link.pose)) for part in BASIS]
         found: Array = np.array(columns).T
         return found
 

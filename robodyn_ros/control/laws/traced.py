@@ -20,7 +20,7 @@ from dataclasses import is_dataclass
 from functools import lru_cache
 from pathlib import Path
 from types import FunctionType, MethodType, ModuleType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,15 +29,12 @@ from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.parameters import Parameters
 from robodyn_ros.engine import Kernel, Program, digest
-from robodyn_ros.engine.casadi import has_casadi, missing
+from robodyn_ros.engine.casadi import ca, has_casadi, missing
 from robodyn_ros.engine.program import hash_sources
 from robodyn_ros.engine.tracing import Trace, TracedArray, TraceError, column, elements_of, symbols
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
-
-if TYPE_CHECKING:
-    import casadi as ca
 
 SHARED = (Dynamics, Kinematics, Kernel, Robot, Parameters, type, ModuleType, FunctionType, MethodType)
 """Types that a law only refers to: attributes of such objects are not the law's."""

@@ -185,12 +185,9 @@ class Refused(Exception):
         if why == CODES["CORE_OUTSIDE"]:
             between = ", between its points" if name == "trajectory" else ""  # its points have been checked
             return LimitError(name + between, joint.name, value, joint.lower, joint.upper)
-        if why == CODES["CORE_TOO_FAST"]:
-            return LimitError(f"{name}, speed", joint.name, value, -limit, limit)
-        if why == CODES["CORE_TOO_ABRUPT"]:
-            return LimitError(f"{name}, acceleration", joint.name, value, -limit, limit)
-        if why == CODES["CORE_TOO_STRONG"]:
-            return LimitError(f"{name}, effort", joint.name, value, -limit, limit)
+        for code, quantity in (("TOO_FAST", "speed"), ("TOO_ABRUPT", "acceleration"), ("TOO_STRONG", "effort")):
+            if why == CODES[f"CORE_{code}"]:
+                return LimitError(f"{name}, {quantity}", joint.name, value, -limit, limit)
         if why == CODES["CORE_NOT_STARTED"]:
             return NotReadyError("no valid joint state has come yet: there is no reference to start from")
         texts: dict[int, str] = {

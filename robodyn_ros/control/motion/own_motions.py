@@ -30,7 +30,7 @@ from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.kinematics.target import ToolTarget
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.settings import CheckedSettings, setting, switch
+from robodyn_ros.settings import CheckedSettings, setting, shared, switch
 
 EFFORT_RATIO = 0.8
 """Ratio of the effort limits that a motion may use [-]; the rest is for feedback."""
@@ -38,15 +38,14 @@ EFFORT_RATIO = 0.8
 BRAKING_RATIO = 0.9
 """Ratio of the effort limits during braking [-]; greater, so that the present motion is within it."""
 
-TARGET_SPEED = (0.5, "speed of the controller's own motions, as ratio of the velocity limits", "-", 0.01, 1.0)
-"""A setting: its default, description, unit, least and greatest value."""
-
 
 @dataclass(frozen=True)
 class ToolSettings(CheckedSettings):
     """Settings of motions to a pose."""
 
-    target_speed: float = setting(*TARGET_SPEED)
+    target_speed: float = setting(
+        0.5, "speed of the controller's own motions, as ratio of the velocity limits", "-", 0.01, 1.0
+    )
 
 
 class PoseGoal(NamedTuple):
@@ -143,7 +142,7 @@ class PayloadSettings(CheckedSettings):
     distance: tuple[float, ...] = setting(
         (0.3, 0.05), "distance that a revolute and a prismatic joint move to either side", "rad, m", 1e-3, 1.5
     )
-    speed: float = setting(*TARGET_SPEED, shared="target_speed")
+    speed: float = shared(ToolSettings, "target_speed")
     adopt: bool = switch(False, "set the parameters payload.* to the result")
 
     def distances(self, robot: Robot) -> Array:

@@ -88,8 +88,8 @@ def point_to_point(
         dynamics: of the arm, with its present payload and friction.
         start: positions (n,) in [rad] or [m].
         goal: likewise; for a continuous joint, in the turn nearest to the start.
-        velocity_limit: (n,) in [rad/s] or [m/s]; the URDF's unless given.
-        effort_limit: (n,) in [N·m] or [N]; the URDF's unless given.
+        velocity_limit: (n,) or one for all, in [rad/s] or [m/s]; the URDF's unless given.
+        effort_limit: likewise, in [N·m] or [N].
         share: ratio of the limits that may be used, above 0 and up to 1; the rest is for feedback.
         period: time between two commands, for which an effort is held [s]; 0 if it is unknown, or short. With it the
             motion is slow enough for every joint to stay within ``LAG`` of its path, with the default gains.
@@ -103,10 +103,10 @@ def point_to_point(
     first, last = finite_array("start", start, shape), finite_array("goal", goal, shape)
     if not 0.0 < share <= 1.0:
         raise InputError("share", f"must be above 0 and at most 1, not {share!r}", share)
-    speed = share * _checked_limit(
-        "velocity_limit", robot.velocity_limit if velocity_limit is None else velocity_limit, shape
+    speed = share * _limit(
+        "velocity_limit", robot.velocity_limit if velocity_limit is None else velocity_limit, robot.n
     )
-    effort = share * _checked_limit("effort_limit", robot.effort_limit if effort_limit is None else effort_limit, shape)
+    effort = share * _limit("effort_limit", robot.effort_limit if effort_limit is None else effort_limit, robot.n)
     if not 0.0 <= period < np.inf:
         raise InputError("period", f"must be 0 s or more, not {period!r}", period)
     last = ConfigurationSpace(robot).near(first, last)
@@ -296,13 +296,6 @@ def _error_after(
     after = (1.0 + omega * h) ** 2 * mass + np.diag(h * viscous)
     rate = np.linalg.solve(after, mass @ (rate - h * omega**2 * error) + h * missed).astype(np.float64, copy=False)
     return error + h * rate, rate
-
-
-def _checked_limit(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
-    limit = np.asarray(value, dtype=np.float64)
-    if limit.shape != shape or not (limit > 0.0).all():
-        raise InputError(name, f"must be {shape[0]} numbers above 0, not {value!r}", value)
-    return limit
 
 
 def _limit(name: str, value: ArrayLike, n: int) -> Array:

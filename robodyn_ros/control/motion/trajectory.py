@@ -54,8 +54,8 @@ GROWTH = 1e4
 GREATEST_EFFORT = 1e12
 """Greatest planned effort [N·m] or [N]: above that of any drive, and small enough to calculate with."""
 
-FIELDS = {"positions": "positions", "velocities": "velocities", "accelerations": "accelerations"}
-"""Field of a point → attribute of a trajectory."""
+FIELDS = ("positions", "velocities", "accelerations")
+"""Fields of a point, and attributes of a trajectory."""
 
 
 class Sample(NamedTuple):
@@ -263,7 +263,7 @@ def _peak(pieces: Array) -> float:
 
 def write_trajectory(path: str | os.PathLike[str], trajectory: Trajectory, joints: Sequence[str]) -> None:
     """Write a trajectory of joints with these names; times are rounded to nanoseconds."""
-    given = {field: getattr(trajectory, name) for field, name in FIELDS.items()}
+    given = {field: getattr(trajectory, field) for field in FIELDS}
     points = []
     for k, time in enumerate(trajectory.times.tolist()):
         nanoseconds = round(time * NANO)
@@ -291,7 +291,7 @@ def read_trajectory(path: str | os.PathLike[str], robot: Robot) -> Trajectory:
     try:
         names, points = list(content["joint_names"]), content["points"]
         times = [point["time_from_start"]["sec"] + point["time_from_start"]["nanosec"] / NANO for point in points]
-        rows = {name: _rows(field, points, len(names)) for field, name in FIELDS.items()}
+        rows = {field: _rows(field, points, len(names)) for field in FIELDS}
     except ValueError as cause:
         raise InputError("trajectory", f"{where} is no JointTrajectory: {cause}", path) from cause
     except (KeyError, TypeError) as cause:

@@ -18,8 +18,10 @@ from robodyn_ros.errors import InputError, RobodynError
 
 ARITHMETIC = ("const", "input", "add", "sub", "mul", "div", "inv", "neg")
 
-FUNCTIONS = ("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "sqrt", "exp", "log")
-FUNCTIONS += ("fabs", "sign", "atan2", "pow")
+FUNCTIONS = (
+    *("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh"),
+    *("sqrt", "exp", "log", "fabs", "sign", "atan2", "pow"),
+)
 """Functions that every language has; ``sign`` is -1, 0 or 1."""
 
 

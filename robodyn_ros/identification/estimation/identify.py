@@ -256,7 +256,7 @@ def _link_inertials(robot: Robot, body: Body, parameters: Array) -> Iterator[tup
         raise InputError("theta", f"the parameters of {body.name!r} are those of no body: {parameters}", parameters)
     whole, links = to_pseudo(parameters), {link.name: link for link in robot.links}
     fixed = {
-        name: moved(to_pseudo(parameters_of(inertial)), links[name].pose.rotation, links[name].pose.translation)
+        name: moved(to_pseudo(parameters_of(inertial)), links[name].pose)
         for name in body.links
         if name != body.name and (inertial := links[name].inertial) is not None
     }

@@ -112,7 +112,7 @@ def estimate_payload(
     Y = samples.regressor(dynamics)
     rest = samples.effort - Y @ np.concatenate([given.inertial, given.armature, *friction])
     # P_body = T P_link Tᵀ is linear, so a matrix takes the ten parameters from the link's frame to the body's.
-    units = [to_parameters(moved(to_pseudo(unit), where.pose.rotation, where.pose.translation)) for unit in np.eye(10)]
+    units = [to_parameters(moved(to_pseudo(unit), where.pose)) for unit in np.eye(10)]
     columns = Y[:, :, 10 * where.body : 10 * where.body + 10] @ np.array(units).T
     moving = samples.moving(settings.standstill * np.abs(samples.qd).max(axis=0))
     used = (samples.weights > 0.0)[:, None] & (moving | (friction[1] == 0.0))

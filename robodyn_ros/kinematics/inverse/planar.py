@@ -30,7 +30,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.engine.states import as_states, refuse_non_finite
+from robodyn_ros.engine.states import as_states, finite_states
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import so3
 from robodyn_ros.kinematics.screws import screws
@@ -209,8 +209,7 @@ class PlanarInverse:
         Raises:
             InputError: a wrong shape, a number that is not finite, or a turn that is missing or not allowed.
         """
-        (given,) = as_states(("position",), (position,), (3,))
-        refuse_non_finite(("position",), (given,))
+        given = finite_states("position", position, 3)
         if (turn is None) == (self.arm.kind == "PRR"):
             raise InputError("turn", "must be given for a PRR arm only", turn)
         off = float(np.linalg.norm(self.arm.beside(given)))

@@ -33,7 +33,7 @@ from numpy.typing import ArrayLike
 
 from robodyn_ros.engine import Kernel, Program, digest
 from robodyn_ros.engine.casadi import ca
-from robodyn_ros.engine.states import as_states, refuse_non_finite
+from robodyn_ros.engine.states import finite_state
 from robodyn_ros.engine.tracing import column, solve_symmetric, traced
 from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.kinematics import so3
@@ -209,10 +209,7 @@ class InverseKinematics:
         matrix, task = as_pose(target), task or self._whole
         first = self._middle
         if start is not None:
-            (first,) = as_states(("start",), (start,), (self.robot.n,))
-            refuse_non_finite(("start",), (first,))
-            if first.ndim > 1:
-                raise InputError("start", f"must be of shape ({self.robot.n},), not {first.shape}", start)
+            first = finite_state("start", start, self.robot.n)
         self._aim(matrix, task)
         excess = self._reach.excess(matrix[:3, 3], task.directions(matrix[:3, :3])[task.weights[:3] > 0.0])
         settings = self.settings

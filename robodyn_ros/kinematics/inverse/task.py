@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import as_real
-from robodyn_ros.engine.states import as_states, refuse_non_finite
+from robodyn_ros.engine.states import finite_states
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.configuration import ConfigurationSpace
@@ -113,7 +113,5 @@ def posture(robot: Robot, rest: ArrayLike, ratio: float = RATIO) -> NullSpaceObj
     Raises:
         InputError: the posture is not n finite numbers.
     """
-    (given,) = as_states(("rest",), (rest,), (robot.n,))
-    refuse_non_finite(("rest",), (given,))
-    goal, space = read_only(given), ConfigurationSpace(robot)
+    goal, space = read_only(finite_states("rest", rest, robot.n)), ConfigurationSpace(robot)
     return lambda q: ratio * space.difference(q, goal)

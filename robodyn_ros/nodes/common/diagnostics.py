@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
 
+from robodyn_ros.control.parameter_file import refuse_replaced
 from robodyn_ros.errors import InputError
 from robodyn_ros.nodes.common.client_library import RELIABLE, steady_timer
 from robodyn_ros.nodes.common.messages import decode
@@ -118,6 +119,16 @@ class ExceptionGuard:
     An executor may still have an event of a destroyed entity in its queue, and would call its callback, whose
     publishers and services may no longer exist. So the guard of a destroyed entity drops these events.
     """
+
+    def __init__(self, name: str, **options: Any) -> None:
+        """As in rclpy, but values for parameters of earlier versions are refused.
+
+        Raises:
+            InputError: there is one; the message names its replacement.
+        """
+        super().__init__(name, **options)  # type: ignore[call-arg]
+        for given in self._parameter_overrides:  # type: ignore[attr-defined]
+            refuse_replaced(given, node=name)
 
     @cached_property
     def faults(self) -> Faults:

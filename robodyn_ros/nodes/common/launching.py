@@ -154,10 +154,7 @@ def root_link(urdf: str) -> str:
     Raises:
         RobotDescriptionError: there is none, or the URDF cannot be read.
     """
-    try:
-        root = ET.fromstring(urdf)
-    except ET.ParseError as cause:
-        raise RobotDescriptionError("robot_description", f"is not XML: {cause}") from cause
+    root = read_document(urdf).root
     children = {child.get("link") for child in root.findall("joint/child")}
     for link in root.findall("link"):
         if link.get("name") not in children:

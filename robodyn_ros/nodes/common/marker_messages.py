@@ -20,7 +20,7 @@ from robodyn_ros.nodes.common.messages import stamp, to_pose
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.view import Arrow, Ball, Line
-from robodyn_ros.view.marks import Color, Mark, Shape, read_shapes
+from robodyn_ros.view.marks import Color, Mark, Shape, moving_shapes
 
 GHOST = 0.35
 """Opacity of the reference's ghost."""
@@ -91,8 +91,7 @@ class Preview:
             RobodynError: the URDF's shapes cannot be read.
         """
         self._kinematics, self._root = Kinematics(robot), robot.root
-        moving = {each.name for each in robot.links if each.body >= 0}
-        self._shapes = tuple(shape for shape in read_shapes(robot) if shape.link in moving)
+        self._shapes = moving_shapes(robot)
         self.trajectory = trajectory
         self.path = tool_path(self._kinematics, link, trajectory)
 

@@ -19,7 +19,6 @@ from rclpy.exceptions import ParameterException, ParameterUninitializedException
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from robodyn_ros.control.parameter_file import refuse_replaced
 from robodyn_ros.errors import ConfigurationError, is_it
 from robodyn_ros.settings import ParameterSpec, check_value, parameter_name, parameter_specs
 
@@ -214,20 +213,6 @@ def _checked(changes: list[Parameter], items: dict[str, Field[Any]]) -> SetParam
     except ConfigurationError as problem:
         return SetParametersResult(successful=False, reason=str(problem))
     return SetParametersResult(successful=True)
-
-
-def refuse_former(node: Node, kind: str = "") -> None:
-    """Refuse values for parameters of earlier versions.
-
-    Args:
-        node: the node.
-        kind: the node's name, unless it is remapped.
-
-    Raises:
-        InputError: there is one; the message names its replacement.
-    """
-    for name in node._parameter_overrides:
-        refuse_replaced(name, node=kind)
 
 
 def mention_unknown(node: Node) -> None:

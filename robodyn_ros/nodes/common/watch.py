@@ -105,8 +105,8 @@ class Watch:
         self._node = node
         topics: dict[str, Callable[[JointState, JointOrder], None]] = {
             "joint_states": self._on_state,
-            f"{CONTROLLER}/joint_commands": self._on_command,
-            f"{CONTROLLER}/tracking_error": self._on_error,
+            f"{CONTROLLER}/joint_commands": partial(self._merge, "effort", "effort"),
+            f"{CONTROLLER}/tracking_error": partial(self._merge, "error", "position"),
         }
         self._subscriptions = [
             node.create_subscription(JointState, topic, self._ignoring_misfits(handler), NEWEST)
@@ -157,11 +157,8 @@ class Watch:
         q = np.where(np.isnan(self._latest), self._rest, self._latest)
         self.q = q if np.isfinite(q).all() else None
 
-    def _on_command(self, message: JointState, order: JointOrder) -> None:
-        self.effort = merged_values(message, message.effort, order, self.effort)
-
-    def _on_error(self, message: JointState, order: JointOrder) -> None:
-        self.error = merged_values(message, message.position, order, self.error)
+    def _merge(self, name: str, field: str, message: JointState, order: JointOrder) -> None:
+        setattr(self, name, merged_values(message, getattr(message, field), order, getattr(self, name)))
 
 
 def merged_values(message: JointState, values: Any, order: JointOrder, before: Array | None) -> Array | None:

@@ -102,12 +102,7 @@ class FollowJointTrajectory:
             handle._update_state(
                 rclpy_implementation.GoalEvent.CANCEL_GOAL
             )  # rclpy has no public function for a server that cancels
-        finish: dict[str, Callable[[], None]] = {
-            "succeeded": handle.succeed,
-            "aborted": handle.abort,
-            "canceled": handle.canceled,
-        }
-        finish[result.status]()
+        {"succeeded": handle.succeed, "aborted": handle.abort, "canceled": handle.canceled}[result.status]()
         return self._type.Result(error_code=result.code, error_string=result.text)
 
     def _update(self) -> None:

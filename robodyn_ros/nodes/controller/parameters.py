@@ -50,7 +50,7 @@ from robodyn_ros.nodes.common.arm_parameters import (
 )
 from robodyn_ros.nodes.common.client_library import steady_timer
 from robodyn_ros.nodes.common.diagnostics import DiagnosticsSettings, Faults
-from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings, declare_spec, refuse_former
+from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings, declare_spec
 from robodyn_ros.nodes.common.scheduling import SchedulingSettings, declare_scheduling
 from robodyn_ros.nodes.common.threads import BackgroundTask
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
@@ -103,9 +103,7 @@ def declare_node_parameters(node: Node) -> None:
 
     Raises:
         ParameterException: a value given has the wrong type or is out of range.
-        InputError: a value is given for a parameter that does not exist any more.
     """
-    refuse_former(node)
     declare_description(node)
     declare_model(node)
     choices = f"one of {', '.join(available('controllers'))}"

@@ -41,13 +41,7 @@ from robodyn_ros.nodes.common.client_library import LATCHED
 from robodyn_ros.nodes.common.diagnostics import Diagnostics, DiagnosticsSettings, ExceptionGuard, Report
 from robodyn_ros.nodes.common.executor import Exit
 from robodyn_ros.nodes.common.messages import serve
-from robodyn_ros.nodes.common.parameters import (
-    NodeParameters,
-    declare,
-    declare_settings,
-    mention_unknown,
-    refuse_former,
-)
+from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings, mention_unknown
 from robodyn_ros.nodes.simulator.pace import Lockstep, RealTime
 from robodyn_ros.nodes.simulator.topics import CommandInput, HeldJoints, SimulatorOutput, WrenchInput
 from robodyn_ros.robot import LockedJoints, Robot
@@ -97,7 +91,6 @@ class SimulatorNode(ExceptionGuard, Node):  # type: ignore[misc]
             ParameterException: a parameter was given a value of the wrong type or out of range.
         """
         super().__init__("simulator")
-        refuse_former(self, "simulator")
         declare_node_parameters(self)
         parameters = NodeParameters(self)
         whole = read_description(self, parameters[DESCRIPTION])

@@ -39,13 +39,7 @@ from robodyn_ros.nodes.common.client_library import NEWEST, RELIABLE, say_awaite
 from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
 from robodyn_ros.nodes.common.executor import Exit
 from robodyn_ros.nodes.common.messages import NANO, JointOrder, stamp, to_trajectory
-from robodyn_ros.nodes.common.parameters import (
-    NodeParameters,
-    declare,
-    declare_settings,
-    mention_unknown,
-    refuse_former,
-)
+from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings, mention_unknown
 from robodyn_ros.nodes.common.watch import CONTROLLER, ToolWatch, Watch, merged_values
 from robodyn_ros.nodes.viewer.interaction import ArmRequests, ViewPlan, ViewPush, ViewTarget
 from robodyn_ros.plugins import available
@@ -223,7 +217,6 @@ class ViewerNode(ExceptionGuard, Node):  # type: ignore[misc]
             ParameterException: a parameter was given a value of the wrong type or out of range.
         """
         super().__init__("viewer")
-        refuse_former(self, "viewer")
         declare_description(self, read_only=True, judged=False)
         declare_settings(self, ViewerSettings, read_only=True)
         declare(self, "host", "127.0.0.1", "address to listen at; 0.0.0.0 lets other machines in", read_only=True)

@@ -37,7 +37,7 @@ import ctypes
 import hashlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -45,16 +45,12 @@ from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.engine import Program, digest
 from robodyn_ros.engine.c_interface import required, text_key
+from robodyn_ros.engine.casadi import ca
 from robodyn_ros.engine.codegen import batch_source, scalar_source
 from robodyn_ros.engine.library import Wanted, is_listing, loaded, start_library
 from robodyn_ros.errors import InputError, NotReadyError
 from robodyn_ros.planning.cost import Cost, Point
 from robodyn_ros.robot.pose import Array
-
-if TYPE_CHECKING:
-    import casadi as ca
-
-    Built = tuple[list[ca.SX], list[ca.SX]]
 
 Inputs = tuple[tuple[str, int], ...]
 Shapes = tuple[tuple[int, ...], ...]
@@ -273,9 +269,7 @@ class DDPPrograms:
     def _program(
         self, name: str, key: str, inputs: Inputs, outputs: Shapes, expressions: Callable[..., list[ca.SX]]
     ) -> Program:
-        def build() -> Built:
-            from robodyn_ros.engine.casadi import ca
-
+        def build() -> tuple[list[ca.SX], list[ca.SX]]:
             symbols = [ca.SX.sym(label, length) for label, length in inputs]
             parameters = ca.SX.sym("parameters", len(self._dynamics.symbols))
             return [*symbols, parameters], expressions(*symbols, parameters)
@@ -287,8 +281,6 @@ class DDPPrograms:
         return [found for name in names for found in self._dynamics.expressions(name, states, p)]
 
     def _stage(self, x: ca.SX, u: ca.SX, r: ca.SX, h: ca.SX, p: ca.SX) -> list[ca.SX]:
-        from robodyn_ros.engine.casadi import ca
-
         n = self._n
         q, qd, qdd = x[:n], x[n:], ca.SX.sym("qdd", n)
         running = ca.SX(self._cost.running(Point(q, qd, qdd, u, r)))
@@ -308,8 +300,6 @@ class DDPPrograms:
         return [cost, first[:m], first[m:], second[:m, :m], second[m:, :m], second[m:, m:]]
 
     def _final(self, x: ca.SX, r: ca.SX, p: ca.SX) -> list[ca.SX]:
-        from robodyn_ros.engine.casadi import ca
-
         n = self._n
         none = ca.SX(n, 1)
         final = ca.SX(self._cost.final(Point(x[:n], x[n:], none, none, r)))
@@ -322,8 +312,6 @@ def _identity(cost: Cost, n: int, width: int) -> str:
     identity = getattr(cost, "identity", None)
     if identity is not None:
         return str(identity)
-    from robodyn_ros.engine.casadi import ca
-
     q, qd, qdd, tau = (ca.SX.sym(name, n) for name in ("q", "qd", "qdd", "tau"))
     symbols = Point(q, qd, qdd, tau, ca.SX.sym("r", width))
     none = ca.SX(n, 1)

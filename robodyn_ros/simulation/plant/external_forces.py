@@ -25,7 +25,7 @@ import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,7 +33,7 @@ from numpy.typing import ArrayLike
 from robodyn_ros.checks import finite_array
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.engine import Kernel, Program, digest
-from robodyn_ros.engine.casadi import has_casadi
+from robodyn_ros.engine.casadi import ca, has_casadi
 from robodyn_ros.engine.codegen import kernel_source
 from robodyn_ros.engine.library import loaded
 from robodyn_ros.errors import InputError
@@ -43,9 +43,6 @@ from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import CheckedSettings, setting, text
 from robodyn_ros.simulation.plant.joint_effects import sample_inverse_masses
-
-if TYPE_CHECKING:
-    import casadi as ca
 
 NAME = "external_forces"
 """Name of the compiled function."""
@@ -249,8 +246,6 @@ class ExternalForces:
         shapes = tuple((type(contact).__name__, contact.link) for contact in contacts)
 
         def build() -> tuple[list[ca.SX], list[ca.SX]]:
-            from robodyn_ros.engine.casadi import ca
-
             q, qd, p = ca.SX.sym("q", n), ca.SX.sym("qd", n), ca.SX.sym("p", count)
             return [q, qd, p], [_expression(robot, contacts, q, qd, p)]
 
@@ -289,7 +284,6 @@ class _Forces(ctypes.Structure):
 
 def _expression(robot: Robot, contacts: Sequence[Contact], q: ca.SX, qd: ca.SX, p: ca.SX) -> ca.SX:
     """The efforts (n,) as an expression."""
-    from robodyn_ros.engine.casadi import ca
     from robodyn_ros.kinematics.forward import geometric_jacobian, placed
 
     tree, efforts, at = build_tree(robot), ca.SX.zeros(robot.n), 0

@@ -5,19 +5,17 @@
 
 All backends give the same rows. A worker is isolated: its cases may hang or crash without harm to any other process.
 
-    python -m robodyn_ros.simulation.sweeps.backends
+    python -m robodyn_ros.simulation.sweeps.backends DESCRIPTOR
 
-is such a worker: it reads pickled studies and chunks from its standard input and writes pickled rows to its standard
-output. It ends when its input ends, and the kernel kills it when the process that started it ends, even in a case that
-hangs. Workers of a cluster may join, leave and crash, and its scheduler may restart.
+is such a worker: it receives studies and chunks on the connection of this file descriptor, and sends rows. It ends when
+the connection is closed, and the kernel kills it when the process that started it ends, even in a case that hangs.
+Workers of a cluster may join, leave and crash, and its scheduler may restart.
 """
 
 from __future__ import annotations
 
 import os
-import pickle
 import re
-import select
 import signal
 import subprocess
 import sys
@@ -27,8 +25,10 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from itertools import chain, islice
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
 from types import TracebackType
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from robodyn_ros.die_with_parent import dying_with_parent
 from robodyn_ros.errors import RobodynError, need
@@ -124,6 +124,7 @@ class IsolatedWorker:
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
+        self._connection: Connection[Any, Any] | None = None
         self._study = ""
         self._cancelled = False
 
@@ -150,9 +151,8 @@ class IsolatedWorker:
         if process is not None:
             process.kill()
             process.wait()
-            for pipe in (process.stdin, process.stdout):
-                if pipe is not None:
-                    pipe.close()
+        if self._connection is not None:
+            self._connection.close()
 
     def _run_one(self, study: Study, case: Chunk) -> Rows:
         for _ in range(ATTEMPTS):
@@ -166,14 +166,15 @@ class IsolatedWorker:
         digest = study.digest
         try:
             if self._process is None:
-                self._process, self._study = _start(), ""
+                (self._process, self._connection), self._study = _start(), ""
             if self._cancelled:
                 raise CancelledError
-            assert self._process.stdin is not None and self._process.stdout is not None
-            _write(self._process.stdin, (None if digest == self._study else study, chunk))
+            assert self._connection is not None
+            self._connection.send((None if digest == self._study else study, chunk))
             self._study = digest
-            deadline = time.monotonic() + GRACE + chunk.size * study.limits.case_timeout
-            answer = _read(self._process.stdout, deadline)
+            if not self._connection.poll(GRACE + chunk.size * study.limits.case_timeout):
+                raise TimeoutError
+            answer = self._connection.recv()
         except (OSError, EOFError, TimeoutError) as cause:
             reason = self._failure(cause)
             self._close()
@@ -196,35 +197,16 @@ class IsolatedWorker:
         return f"its process ended by {signal.Signals(-code).name}" if code < 0 else f"its process ended ({code})"
 
 
-def _start() -> subprocess.Popen[bytes]:
-    command = dying_with_parent([sys.executable, "-m", __name__])
-    # A session of its own: Ctrl-C in the terminal is for the parent process only.
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, start_new_session=True)
-
-
-def _write(pipe: IO[bytes], value: Any) -> None:
-    data = pickle.dumps(value)
-    rest = memoryview(len(data).to_bytes(8, "little") + data)
-    while rest:
-        rest = rest[pipe.write(rest) :]
-
-
-def _read(pipe: IO[bytes], deadline: float = float("inf")) -> Any:
-    return pickle.loads(_bytes(pipe, int.from_bytes(_bytes(pipe, 8, deadline), "little"), deadline))
-
-
-def _bytes(pipe: IO[bytes], count: int, deadline: float) -> bytes:
-    found = b""
-    while len(found) < count:
-        if deadline < float("inf"):
-            ready, _, _ = select.select([pipe], [], [], max(0.0, deadline - time.monotonic()))
-            if not ready:
-                raise TimeoutError
-        part = pipe.read(count - len(found))
-        if not part:
-            raise EOFError
-        found += part
-    return found
+def _start() -> tuple[subprocess.Popen[bytes], Connection[Any, Any]]:
+    """A worker process and the connection to it."""
+    own, other = Pipe()
+    with other:
+        command = dying_with_parent([sys.executable, "-m", __name__, str(other.fileno())])
+        # Output of plugins goes to standard error. A session of its own: Ctrl-C is for the parent process only.
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=2, pass_fds=(other.fileno(),), start_new_session=True
+        )
+    return process, own
 
 
 class ClusterError(RobodynError):
@@ -360,15 +342,13 @@ def _close(client: Any) -> None:
 
 
 def main() -> None:
-    """Answer until the input ends."""
-    answers = os.fdopen(os.dup(1), "wb", buffering=0)
-    os.dup2(2, 1)  # output of plugins goes to standard error
-    questions = os.fdopen(0, "rb", buffering=0)
+    """Answer until the connection is closed."""
+    connection: Connection[Any, Any] = Connection(int(sys.argv[1]))
     study: Study | None = None
     while True:
         try:
-            given, chunk = _read(questions)
-        except EOFError:
+            given, chunk = connection.recv()
+        except (EOFError, ConnectionResetError):
             return
         study = given or study
         assert study is not None
@@ -378,7 +358,7 @@ def main() -> None:
         except Exception as problem:  # raised again in the parent process
             answer = problem
         try:
-            _write(answers, answer)
+            connection.send(answer)
         except BrokenPipeError:  # the parent process has ended
             return
 

@@ -75,6 +75,8 @@ bool read_points(const JointTrajectory & message, Points & found)
   return true;
 }
 
+double number_at(const std::vector<double> & values, std::size_t place) { return values.empty() ? 0.0 : values[place]; }
+
 const double * data_of(const std::vector<double> & values) { return values.empty() ? nullptr : values.data(); }
 
 }  // namespace
@@ -158,8 +160,9 @@ void Controller::on_reference(const JointState & message)
   const std::size_t count = message.name.size();
   StreamedReference & next = reference_.next();
   next = StreamedReference{};
-  if (message.position.size() != count || (!message.velocity.empty() && message.velocity.size() != count) ||
-    (!message.effort.empty() && message.effort.size() != count)) {
+  const auto is_given = [count](const std::vector<double> & values) { return values.size() == count; };
+  const auto is_right = [&](const std::vector<double> & values) { return values.empty() || is_given(values); };
+  if (!is_given(message.position) || !is_right(message.velocity) || !is_right(message.effort)) {
     return refuse("reference", "it needs a position for each name, and velocities and efforts for each or none");
   }
   for (std::size_t k = 0; k < count; ++k) {
@@ -170,8 +173,8 @@ void Controller::on_reference(const JointState & message)
     const std::size_t i = static_cast<std::size_t>(joint);
     next.joints[i] = 1;
     next.q[i] = message.position[k];
-    next.qd[i] = message.velocity.empty() ? 0.0 : message.velocity[k];
-    next.effort[i] = message.effort.empty() ? 0.0 : message.effort[k];
+    next.qd[i] = number_at(message.velocity, k);
+    next.effort[i] = number_at(message.effort, k);
   }
   const double now = seconds(get_node()->now());
   is_estimated_ = message.velocity.empty();
