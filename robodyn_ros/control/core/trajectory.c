@@ -62,10 +62,9 @@ static int64_t segment_at(const Motion* y, double t) {
   return low;
 }
 
-/* A trajectory at its time t: r (REFERENCES, N). */
+/* A trajectory at its time t: r (REFERENCES, N), in which velocity, acceleration and effort are 0 before. */
 static void sample_motion(Motion* y, double t, double* r) {
   double own[3 * N];
-  for (int k = 0; k < REFERENCES * N; ++k) r[k] = 0;
   if (t < y->then) {
     if (t < y->splice_begin) { EACH r[i] = y->splice[i]; return; }
     evaluate(y->splice_cache, N, y->splice_degree, t - y->splice_begin, r);
@@ -235,7 +234,7 @@ static double bending_of(const Settings* s, const Motion* m, const double* befor
    acceleration. */
 static CoreRefusal find_joint(const Settings* s, CoreTrajectory* y, double t, const double* before, int64_t next, int64_t* point) {
   Motion* m = &y->motion;
-  double curve[REFERENCES * N], least = INFINITY;
+  double curve[REFERENCES * N] = {0}, least = INFINITY;
   CoreRefusal refused = refusal(CORE_OK, 0, 0, 0);
   m->then = -INFINITY;
   sample_motion(m, t, curve);
