@@ -36,6 +36,9 @@ FREQUENCY = 4.0
 EXACT = {"model_error": 0.0, "unknown_payload": 0.0}
 """The model weighs what the arm weighs, so nothing that the arm lacked is carried with it."""
 
+NEAR = 4e-3
+"""The seeing answer may be that far away [N] and [N·m]: its gravity is that of states which are up to 40 ms old."""
+
 TIMEOUT = 0.1
 """The controller's state_timeout [s]."""
 
@@ -66,10 +69,11 @@ class Rig:
         dynamics = rd.create_dynamics("rnea", rd.load_robot(prr))
         self.blind = dynamics.gravity(POSE)
         rate = 2.0 * FREQUENCY  # 2ζω, with the default ζ
-        damping = rate * np.diagonal(dynamics.mass_matrix(np.zeros(3)))
-        self.seeing = self.blind - damping * DRIFT
-        self.damped = -damping * DRIFT
+        self.damping = rate * np.diagonal(dynamics.mass_matrix(np.zeros(3)))
+        self.damped = -self.damping * DRIFT
         M = dynamics.mass_matrix(POSE)
+        momentum = M @ DRIFT
+        self.seeing = self.blind - self.damping @ DRIFT**2 / (DRIFT @ momentum) * momentum
         # Computed torque, held where it was found: no position error, and the drift is damped.
         self.usual = dynamics.inverse(POSE, DRIFT, np.zeros(3)) - M @ (rate * DRIFT)
 

@@ -23,7 +23,7 @@ import pytest
 pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
 import faulty_plugins
-from fault_rig import DRIFT, EXACT, FREQUENCY, PERIOD, POSE, Rig, older
+from fault_rig import DRIFT, EXACT, FREQUENCY, NEAR, PERIOD, POSE, Rig, older
 from ros_graph import own_graph
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
@@ -210,9 +210,8 @@ def test_a_joint_that_is_too_fast(rig, report):
     with rig.fault("too fast") as begin:
         fast = DRIFT + [2.5, 0.0, 0.0]
         rig.change = changed(velocity=fast.tolist())
-        damping = (rig.blind - rig.seeing) / DRIFT
         limit = np.array([600.0, 96.0, 36.0])
-        took = rig.until("the answer", np.clip(rig.blind - damping * fast, -limit, limit), begin)
+        took = rig.until("the answer", np.clip(rig.blind - rig.damping * fast, -limit, limit), begin, near=NEAR)
     report(took)
 
 
@@ -225,7 +224,7 @@ def test_a_second_publisher(rig, report, topic, answer):
         intruders = [rig.graph.node.create_publisher(kind, topic, 1)]
         if topic == "controller/reference":
             intruders.append(rig.graph.node.create_publisher(kind, topic, 1))
-        took = rig.until("the answer", rig.seeing if answer == "hold" else rig.damped, begin)
+        took = rig.until("the answer", rig.seeing if answer == "hold" else rig.damped, begin, near=NEAR)
         for intruder in intruders:
             rig.graph.node.destroy_publisher(intruder)
     report(took)
@@ -271,14 +270,14 @@ def test_a_second_source_of_states(rig):
 
             def held():
                 efforts = [message.effort for when, message in rig.commands if when > begin]
-                return any(np.allclose(effort, answer, atol=1e-6) for effort in efforts for answer in answers[1:])
+                return any(np.allclose(effort, answer, atol=NEAR) for effort in efforts for answer in answers[1:])
 
             try:
                 rig.change = double
                 rig.graph.wait(held, "the answer")
                 efforts = np.array([message.effort for when, message in rig.commands if when > begin])
-                assert (efforts > np.min(answers, axis=0) - 1e-6).all()
-                assert (efforts < np.max(answers, axis=0) + 1e-6).all()
+                assert (efforts > np.min(answers, axis=0) - NEAR).all()
+                assert (efforts < np.max(answers, axis=0) + NEAR).all()
                 assert rig.graph.set("controller", state_publishers=2)[0].successful
                 rig.change = lambda message: message
                 rig.until("the usual command", rig.usual, time.monotonic())
@@ -293,7 +292,7 @@ def test_a_second_source_of_states(rig):
 )
 def test_a_plugin_that_raises_or_gives_garbage(rig, report, mood, said):
     with rig.fault("control law failed") as begin, rig.payload(mood):
-        took = rig.until("the seeing answer", rig.seeing, begin) - faulty_plugins.DELAY
+        took = rig.until("the seeing answer", rig.seeing, begin, near=NEAR) - faulty_plugins.DELAY
         rig.graph.wait(lambda: rig.count("control law failed"), "it to be counted")
     rig.graph.wait(lambda: said in rig.controller.output, "it to be said what it did")
     report(took)
@@ -428,8 +427,7 @@ def test_law_and_model_change_while_the_arm_moves(rig):
         assert rig.graph.set("controller", **change)[0].successful
         ((name, value),) = change.items()
         rig.graph.wait(lambda name=name, value=value: rig.graph.diagnostics("controller")[name] == value, value, 60.0)
-        # Gravity compensation and its damping are what the seeing answer is.
-        end = rig.usual if value == "computed_torque" else rig.seeing
+        end = rig.usual if value == "computed_torque" else rig.blind + rig.damped
         rig.until(f"the end of the change to {value}", end, time.monotonic())
 
 
