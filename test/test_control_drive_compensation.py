@@ -3,6 +3,7 @@
 
 """Drives that add gravity, Coriolis efforts or friction by themselves: what is sent, and what the arm gets of it."""
 
+from argparse import ArgumentParser
 from dataclasses import replace
 from pathlib import Path
 
@@ -232,4 +233,7 @@ def test_each_preset_is_read_and_has_its_row_and_its_caution(file):
     assert found.gravity.all() == ("gravity" in given["drive_compensates"])
     first = read_parameters(file, "commissioner")
     assert first["drive_compensates"] == given["drive_compensates"]
-    assert first.keys() <= commission._defaults(PRR).keys()
+    parser = ArgumentParser()
+    commission.add_arguments(parser)
+    urdf = Path(__file__).parents[1] / "urdf" / "prr.urdf"
+    assert first.items() <= commission._parameters(parser.parse_args([str(urdf), "--params", str(file)])).items()
