@@ -9,6 +9,7 @@ import json
 import signal
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,9 @@ pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 from rcl_interfaces.srv import GetParameters
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from robodyn_ros.cli import teach as verb
+from robodyn_ros.errors import NotReadyError
 
 PRR = Path(__file__).parents[1] / "urdf/prr.urdf"
 MOTION = np.array([[0.0, 0.0, 0.0], [0.15, 0.4, -0.5], [0.05, -0.3, 0.4], [0.1, 0.1, 0.2]])
@@ -68,6 +72,17 @@ def test_ctrl_c_ends_it_while_there_is_no_controller(graph, tmp_path):
     graph.wait(lambda: graph.has("teacher"), "the teacher")
     teach.process.send_signal(signal.SIGINT)
     assert teach.ended() == (130, "", "  waiting for the controller\ninterrupted\n")
+
+
+def test_a_node_that_is_ended_from_outside_before_it_says_anything_is_an_error(monkeypatch):
+    @contextmanager
+    def ended(*_):
+        with subprocess.Popen(["true"], stdout=subprocess.PIPE, text=True) as process:
+            yield process
+
+    monkeypatch.setattr(verb, "reporting_node", ended)
+    with pytest.raises(NotReadyError, match="the replayer was ended from outside"):
+        verb._follow("replayer", {})
 
 
 def test_a_motion_is_shown_thinned_out_and_played_back(graph, prr, tmp_path):

@@ -43,7 +43,7 @@ def add_arm(parser: ArgumentParser, *names: str, **how: Any) -> None:
     text = "the arm: a URDF, or a .xacro file with its arguments as name:=value"
     parser.add_argument(*(names or ("urdf",)), **{"help": text, **how})
     group = add_joints(parser)
-    group.add_argument("--accept", metavar="NAMES", default=NONE, help=f"{ACCEPTED}")
+    group.add_argument("--accept", metavar="NAMES", default=NONE, help=ACCEPTED)
     parser.set_defaults(arguments=[])
 
 

@@ -29,7 +29,7 @@ from typing import Any
 from robodyn_ros.cli.arm import add_arm, arm_settings, read_arm
 from robodyn_ros.cli.console import console
 from robodyn_ros.cli.processes import messages_of, reporting_node
-from robodyn_ros.cli.verb import ExitCode, add_parameters, check_used, gather
+from robodyn_ros.cli.verb import ExitCode, add_parameters, read_values
 from robodyn_ros.errors import InputError, NotReadyError
 
 
@@ -68,7 +68,6 @@ def _parameters(args: Namespace) -> dict[str, Any]:
     """The parameters of the node, whose settings are checked."""
     from robodyn_ros.control.commissioning.findings import CommissionerSettings, CommissioningSettings
     from robodyn_ros.control.drives import CompensationSettings, TransmissionSettings
-    from robodyn_ros.control.parameter_file import FileParameters
     from robodyn_ros.dynamics import STANDARD_GRAVITY
 
     robot, settings = read_arm(args), (CommissioningSettings, CommissionerSettings, CompensationSettings)
@@ -78,9 +77,7 @@ def _parameters(args: Namespace) -> dict[str, Any]:
     for prefix, kind in groups:
         defaults |= {prefix + item.name: item.default for item in fields(kind)}
     defaults |= {f"locked_joints.{name}": 0.0 for name in robot.joint_names}
-    (given,) = gather(args.params, args.given, ("commissioner",)).values()
-    check_used(set(given) - set(defaults), defaults, args.given, given.located_names())
-    values = FileParameters(given, defaults)
+    values = read_values(args, "commissioner", defaults)
     with values.located():
         for kind in settings:
             values.settings(kind)
@@ -90,7 +87,7 @@ def _parameters(args: Namespace) -> dict[str, Any]:
         "guided": not args.yes,
         "report": str(Path(args.report).resolve()),
     }
-    for name, value in given.items():
+    for name, value in values.given.items():
         whole = isinstance(value, int) and not isinstance(value, bool)
         parameters[name] = float(value) if isinstance(defaults.get(name), float) and whole else value
     return parameters

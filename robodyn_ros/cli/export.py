@@ -60,7 +60,7 @@ LANGUAGES = {"c": (".c", ".h"), "python": (".py",), "latex": (".tex",)}
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
     add_arm(parser)
-    parser.add_argument("--language", metavar="NAME", help=f"{', '.join(LANGUAGES)}")
+    parser.add_argument("--language", metavar="NAME", help=", ".join(LANGUAGES))
     text = "functions, separated by commas: methods of the dynamics, or step, the control step"
     parser.add_argument("--of", default=QUANTITIES, metavar="NAMES", help=text)
     text = "dynamics plugin whose expressions are written in C and Python"

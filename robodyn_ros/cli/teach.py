@@ -27,6 +27,7 @@ from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import check_file, console, print_json, with_folder
 from robodyn_ros.cli.processes import messages_of, reporting_node
 from robodyn_ros.cli.verb import ExitCode, add_parameters, read_values
+from robodyn_ros.errors import NotReadyError
 
 if TYPE_CHECKING:
     from robodyn_ros.planning.demonstration import Demonstration, DemonstrationSettings
@@ -136,7 +137,7 @@ def _follow(node: str, parameters: dict[str, Any]) -> dict[str, Any]:
 
     Raises:
         KeyboardInterrupt: Ctrl-C has come, but not to end a demonstration.
-        NotReadyError: the node has failed.
+        NotReadyError: the node has failed, or was ended from outside.
     """
     last, out, interrupted = dict[str, Any](), console(stderr=True), False
     out.print("  waiting for the controller", style="cyan")
@@ -152,4 +153,6 @@ def _follow(node: str, parameters: dict[str, Any]) -> dict[str, Any]:
                 out.print(f"  {last['stage']}", style="cyan", markup=False)
         if interrupted:
             raise KeyboardInterrupt
+    if not last:
+        raise NotReadyError(f"the {node} was ended from outside")
     return last

@@ -110,7 +110,11 @@ class LoadedParameters(dict[str, Any]):
 
 
 class FileParameters:
-    """The parameters of a node: those given, and the defaults of the others."""
+    """The parameters of a node: those given, and the defaults of the others.
+
+    Attributes:
+        given: name → value of those given.
+    """
 
     def __init__(self, given: Mapping[str, Any], defaults: Mapping[str, Any]) -> None:
         """
@@ -118,7 +122,7 @@ class FileParameters:
             given: name → value; errors have the places of :class:`LoadedParameters`.
             defaults: name → default; for parameters without a dataclass of settings, or in place of its default.
         """
-        self._given = dict(given)
+        self.given = dict(given)
         self._places = dict(given.places) if isinstance(given, LoadedParameters) else {}
         self._defaults = dict(defaults)
         self._asked: set[str] = set()
@@ -130,7 +134,7 @@ class FileParameters:
             ConfigurationError: it has no value.
         """
         self._asked.add(name)
-        for values in (self._given, self._defaults):
+        for values in (self.given, self._defaults):
             if name in values:
                 return values[name]
         raise ConfigurationError(f"parameter {name!r} must be given")
@@ -146,7 +150,7 @@ class FileParameters:
         for item in _fields(kind):
             names[item.name] = name = parameter_name(item, prefix)
             self._asked.add(name)
-            value = self._given.get(name, self._defaults.get(name, item.default))
+            value = self.given.get(name, self._defaults.get(name, item.default))
             if isinstance(item.default, float) and type(value) is int:
                 value = float(value)
             values.append(tuple(value) if isinstance(value, list) else value)
@@ -174,7 +178,7 @@ class FileParameters:
 
     def unused(self) -> list[str]:
         """Names of the given parameters that have not been read so far."""
-        return sorted(set(self._given) - self._asked)
+        return sorted(set(self.given) - self._asked)
 
 
 @lru_cache(maxsize=256)

@@ -172,6 +172,12 @@ static void gravity_effort(const Settings* s, State* m, const double* q, double*
   EACH effort[i] = m->gravity_known ? s->sent_ratio[i] * m->gravity_last[i] : 0;
 }
 
+/* The effort that carries the arm at q: gravity, and the error of the model that was observed lately. */
+static void carry(const Settings* s, State* m, const double* q, double* effort) {
+  gravity_effort(s, m, q, effort);
+  EACH effort[i] += m->gravity_correction[i];
+}
+
 /* The gravity effort that the drives add themselves. */
 static void find_added(const Settings* s, const State* m, double* added) {
   EACH added[i] = m->gravity_known ? (1 - s->sent_ratio[i]) * m->gravity_last[i] : 0;
@@ -470,6 +476,9 @@ static int obeys(const Settings* s, State* m, double t, const double* q, const d
   return 0;
 }
 
+/* Whether a drive may have caused the fault. */
+static int doubts_drives(const State* m) { return m->active_kind == FAULT_FOLLOWING || m->active_kind == FAULT_SPEED; }
+
 /* --- efforts of a reaction */
 
 /* In the phase RAMP efforts fade to zero. */
@@ -532,8 +541,7 @@ static int effort_without_state(const Settings* s, State* m, double t, int has_s
   const double age = blind_age(m, t, begins);
   if (begins) begin_blind(s, m, t);
   predict_motion(s, m, t);
-  gravity_effort(s, m, m->predicted_q, effort);
-  EACH effort[i] += m->gravity_correction[i];
+  carry(s, m, m->predicted_q, effort);
   if (m->phase == RAMP) { fade(m, t, effort); return m->left == 0; }
   if (begins) begin_drive_check(m, t, m->predicted_v);
   const int is_known = estimate_motion(s, m, t, has_state), predicts_only = m->predicts && !is_known;
@@ -557,10 +565,8 @@ static int effort_with_state(const Settings* s, State* m, double t, const double
   if (m->blind) { copy(m->found, q); begin_drive_check(m, t, qd); }
   m->blind = 0;
   const double age = m->delay + m->period / 2;
-  const int doubts_drives = m->active_kind == FAULT_FOLLOWING || m->active_kind == FAULT_SPEED;
   EACH now[i] = q[i] + age * qd[i];
-  if (m->carries) gravity_effort(s, m, now, effort); else clear(effort);
-  EACH effort[i] += m->carries ? m->gravity_correction[i] : 0;
+  if (m->carries) carry(s, m, now, effort); else clear(effort);
   if (!obeys(s, m, t, q, qd)) {
     EACH if (m->disobeys[i]) effort[i] = 0;
     return 1;
@@ -568,7 +574,7 @@ static int effort_with_state(const Settings* s, State* m, double t, const double
   if (t >= m->until) m->phase = RAMP;
   target(m, t, held);
   EACH if (m->carries && m->phase != FLOAT) effort[i] += spring(s, m, i, held[i], q[i]);
-  if (m->carries && !doubts_drives) add_damping(s, m, now, qd, age, effort);
+  if (m->carries && !doubts_drives(m)) add_damping(s, m, now, qd, age, effort);
   else EACH effort[i] -= m->carried_damping[i] * qd[i];
   fade(m, t, effort);
   return m->left == 0;

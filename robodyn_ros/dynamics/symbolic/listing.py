@@ -136,14 +136,17 @@ class _StatementWriter:
             sign = "+" if node.name == "add" else "-"
             return SourceText(f"{operands[0].text} {sign} {_above(SUM, operands[1])}", SUM)
         if node.name == "mul":
-            # Numbers first; the order of a product of products costs a rounding at most.
-            factors = sorted(self._factors(index), key=lambda i: self._graph.nodes[i].name != "const")
-            return SourceText(" * ".join(_above(SUM, self._texts[i]) for i in factors), PRODUCT)
+            return self._product(index)
         if node.name == "div":
             return SourceText(f"{_above(SUM, operands[0])} / {_above(PRODUCT, operands[1])}", PRODUCT)
         if node.name == "inv":
             return SourceText(f"{self._syntax.number(1.0)} / {_above(PRODUCT, operands[0])}", PRODUCT)
         return SourceText(f"{self._syntax.call(node.name)}({', '.join(operand.text for operand in operands)})")
+
+    def _product(self, index: int) -> SourceText:
+        # Numbers first; the order of a product of products costs a rounding at most.
+        factors = sorted(self._factors(index), key=lambda i: self._graph.nodes[i].name != "const")
+        return SourceText(" * ".join(_above(SUM, self._texts[i]) for i in factors), PRODUCT)
 
     def _factors(self, index: int) -> list[int]:
         """A product's factors, those of the products that stand in it included."""
