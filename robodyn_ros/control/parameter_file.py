@@ -70,8 +70,28 @@ REPLACED = {
     "payload.mass": "planner:payload",
     "use_sim_time": "viewer:simulated",
     "poses.NAME": "viewer:pose_names",
+    "leave it out, permission to write to /dev/cpu_dma_latency stands for it": "cpu_dma_latency",
+    "leave it out, the period of the stream and its jitter are measured": r"stream\.delay",
+    "leave it out, goals come on ~/goal_pose and streams on ~/target_pose": r"stream\.target_pose",
+    "leave it out, it is a fifth of state_timeout": "overrun",
+    "leave it out, the first command carries the arm": "ramp_time",
+    "leave it out, ~/step is one period of the states": "simulator:step_by",
+    "leave it out, it is a constant now": "|".join(
+        (
+            r"payload_estimation\.(acceleration|deviation|margin|strain)|adaptive\.(friction_limit|mass_limit|spread)",
+            r"cartesian_impedance\.limit_margin|mpc\.iterations|reference_lead|trajectory_points",
+            r"missing_reference_velocity|recurrences|recurrence_time",
+            r"commissioner:(onset|push|stroke|stroke_speed|shake|stiffness_frequency|patience|rest_time|retreat_time)",
+            r"commissioner:(gravity_(steps|time|tolerance)|inertia_tolerance|drift|start_timeout)",
+            r"simulator:(clock_rate|lockstep_timeout|wrench_timeout|wall\.(dissipation|radius))",
+            r"simulator:mismatch\.(friction_spread|inertia_scale)|conductor:(lead|patience|progress_rate|tolerance)",
+            r"markers:rate|planner:limit_margin|teleoperator:(most_damping|return_rate|passivity)",
+            r"viewer:(patience|plot_rate|rate|span)",
+        )
+    ),
 }
-"""Parameter → pattern of the names, behind ``node:`` where a node alone had it, that it replaces."""
+"""Parameter → pattern of the names, behind ``node:`` where a node alone had it, that it replaces; a sentence where no
+parameter replaces them."""
 
 
 class LoadedParameters(dict[str, Any]):
@@ -214,8 +234,8 @@ def refuse_replaced(name: str, place: str = "", node: str = "") -> None:
     """
     for now, pattern in REPLACED.items():
         if found := re.fullmatch(pattern, name) or re.fullmatch(pattern, f"{node}:{name}"):
-            told = f"{place} there is no such parameter any more: use {found.expand(now)!r}"
-            raise InputError(name, told.strip(), name)
+            told = now if " " in now else f"use {found.expand(now)!r}"
+            raise InputError(name, f"{place} there is no such parameter any more: {told}".strip(), name)
 
 
 def take_joints(robot: Robot, *nodes: dict[str, Any]) -> Robot:
