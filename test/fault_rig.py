@@ -153,8 +153,8 @@ class Rig:
                 assert result.successful, result.reason
             yield
         finally:
-            # Refused while this machine sends states too rarely for the controller's state_timeout.
-            self.graph.wait(lambda: self.graph.set("controller", payload__mass=0.0)[0].successful, "no payload")
+            for result in self.graph.set("controller", payload__mass=0.0):
+                assert result.successful, result.reason
 
     def stamps(self, since: float) -> list[float]:
         """Stamps of the commands that came after a time [s]."""

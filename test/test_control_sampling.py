@@ -176,6 +176,28 @@ def test_gains_that_the_measured_rate_does_not_carry_are_refused_with_the_number
     arm.try_out(arm.settings._replace(safety=SafetySettings(overspeed=2.0)))  # something else may change
 
 
+def test_while_states_come_too_rarely_for_the_present_settings_others_that_are_no_worse_are_taken():
+    """A state every 0.2 s: 1.5 of its periods exceed the state_timeout; and one every 0.1 s with gains that shake."""
+
+    def tried(arm, frequency, **safety):
+        controller = loop(ComputedTorque, frequency).settings.controller
+        arm.try_out(arm.settings._replace(controller=controller, safety=SafetySettings(**safety)))
+
+    arm = loop(ComputedTorque, 1.0, safety=SafetySettings(state_timeout=0.25))
+    run(arm, 0.2, count=20)
+    tried(arm, 1.0, state_timeout=0.25, overspeed=2.0)
+    tried(arm, 1.0, state_timeout=0.28)
+    with pytest.raises(InputError, match=r"state_timeout: .* set it to 0\.3 s or more"):
+        tried(arm, 1.0, state_timeout=0.24)
+    arm = loop(ComputedTorque, 12.0, safety=SafetySettings(state_timeout=0.25))
+    run(arm, 0.1, count=60)
+    assert arm.fault.kind == "rate"
+    tried(arm, 12.0, state_timeout=0.25, overspeed=2.0)
+    tried(arm, 11.0, state_timeout=0.25)
+    with pytest.raises(InputError, match=r"not 12\.1 rad/s"):
+        tried(arm, 12.1, state_timeout=0.25)
+
+
 def test_the_answers_to_other_faults_have_gains_that_are_carried_too():
     reactions = FaultReactions(rate=("damp", 60.0))
     for answer in ("hold", "damp"):

@@ -932,7 +932,7 @@ class ControlLoop:
             self._check_holding(settings, q, known)
         checked_total(law, law.compute(q, rest, Reference(q, rest, rest, rest)), len(rest))
         known_rate = memory is not None and memory.count >= 2
-        now = settings if memory is None else self.settings
+        now = None if memory is None else self.settings
         check_sampling(settings, now, _sampling(memory) if known_rate else StateSampling(), q)
 
     def _needed(self, settings: LoopSettings, q: Array) -> Holding:

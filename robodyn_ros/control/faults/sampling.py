@@ -91,23 +91,35 @@ def judged(settings: LoopSettings, sampling: StateSampling, q: Array) -> Judgeme
     )
 
 
-def check_sampling(settings: LoopSettings, now: LoopSettings, sampling: StateSampling, q: Array) -> None:
-    """Check that the measured rate of the states allows settings, or allows them better than the present ones.
+def check_sampling(settings: LoopSettings, now: LoopSettings | None, sampling: StateSampling, q: Array) -> None:
+    """Check that the measured rate of the states allows settings, or allows them no worse than the present ones.
+
+    Both are judged alike: while the states come so rarely that the present settings would be refused as well, a change
+    of anything else, and of these settings for the better, can still be made.
 
     Args:
         settings: the new ones.
-        now: the present ones.
+        now: the present ones; None if there are none yet.
         sampling: of the states; before it is known, gains that no rate of states would allow are refused.
         q: position of the arm, (n,).
 
     Raises:
         InputError: states come too rarely for the gains or for ``state_timeout``; the message has the numbers.
     """
-    gains = checked_result(settings.controller, "acceleration_gains", q, sampling.period)
-    carried = carried_part(sampling.period, sampling.delay + settings.safety.command_delay, gains, GAIN_MARGIN)
+    carried = _carried(settings, sampling, q)
     name, problem = sampling_problem(settings, sampling._replace(carried=carried), q, PERIODS_IN_TIMEOUT)
-    if problem and (carried < 0.99 * sampling.carried or not sampling_problem(now, sampling, q)[1]):
+    if problem and now is not None and name == "state_timeout":
+        is_worse = settings.safety.state_timeout < now.safety.state_timeout
+    else:
+        is_worse = now is None or carried < _carried(now, sampling, q)
+    if problem and is_worse:
         raise InputError(name, problem)
+
+
+def _carried(settings: LoopSettings, sampling: StateSampling, q: Array) -> float:
+    """The ratio of the law's natural frequencies that the states allow, whatever was allowed before."""
+    gains = checked_result(settings.controller, "acceleration_gains", q, sampling.period)
+    return carried_part(sampling.period, sampling.delay + settings.safety.command_delay, gains, GAIN_MARGIN)
 
 
 def sampling_problem(
