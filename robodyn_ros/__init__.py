@@ -37,42 +37,12 @@ if TYPE_CHECKING:
     from robodyn_ros.tasks import compare, identify, plan, simulate
 
 __all__ = [
-    "ConfigurationError",
-    "Controller",
-    "Dynamics",
-    "InputError",
-    "InverseKinematics",
-    "Kinematics",
-    "Payload",
-    "PluginError",
-    "RobodynError",
-    "Robot",
-    "RobotDescriptionError",
-    "available",
-    "compare",
-    "create_controller",
-    "create_dynamics",
-    "identify",
-    "load_robot",
-    "plan",
-    "simulate",
-]
+    "ConfigurationError", "Controller", "Dynamics", "InputError", "InverseKinematics", "Kinematics", "Payload",
+    "PluginError", "RobodynError", "Robot", "RobotDescriptionError", "available", "compare", "create_controller",
+    "create_dynamics", "identify", "load_robot", "plan", "simulate",
+]  # fmt: skip
 
-__getattr__, __dir__ = shown(
-    __name__,
-    {
-        "about": ("__version__",),
-        "control.laws.base": ("Controller",),
-        "dynamics.base": ("Dynamics",),
-        "dynamics.parameters": ("Payload",),
-        "errors": ("ConfigurationError", "InputError", "PluginError", "RobodynError", "RobotDescriptionError"),
-        "kinematics": ("Kinematics",),
-        "kinematics.inverse": ("InverseKinematics",),
-        "plugins": ("available",),
-        "robot": ("Robot", "load_robot"),
-        "tasks": ("compare", "identify", "plan", "simulate"),
-    },
-)
+__getattr__, __dir__ = shown(__name__)
 
 
 def create_dynamics(name: str, robot: Robot | str | os.PathLike[str], **options: Any) -> Dynamics:

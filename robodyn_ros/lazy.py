@@ -6,26 +6,37 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
+from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 
-def shown(package: str, homes: Mapping[str, Sequence[str]]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+def shown(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return ``__getattr__`` and ``__dir__`` of a package.
 
-    ``dir`` lists what the package's ``__all__`` names.
+    ``dir`` lists what the package's ``__all__`` names. A name is imported from where the package's file imports it for
+    type checkers, under ``if TYPE_CHECKING``.
 
     Args:
         package: its ``__name__``.
-        homes: module, relative to the package → its names that the package shows.
     """
-    modules = {name: f"{package}.{home}" for home, names in homes.items() for name in names}
+
+    @cache
+    def homes() -> dict[str, str]:
+        import ast
+
+        tree = ast.parse(Path(str(sys.modules[package].__file__)).read_bytes())
+        parts = [node for part in tree.body if isinstance(part, ast.If) for node in part.body]
+        imports = {str(node.module): node.names for node in parts if isinstance(node, ast.ImportFrom)}
+        own = {module: names for module, names in imports.items() if module.startswith(f"{package}.")}
+        return {item.name: module for module, names in own.items() for item in names}
 
     def find(name: str) -> Any:
-        if name not in modules:
+        if name not in homes():
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        found = getattr(import_module(modules[name]), name)
+        found = getattr(import_module(homes()[name]), name)
         setattr(sys.modules[package], name, found)
         return found
 

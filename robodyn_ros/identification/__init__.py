@@ -30,34 +30,9 @@ if TYPE_CHECKING:
     from robodyn_ros.identification.settings import ExcitationSettings, IdentificationSettings, SignalSettings
 
 __all__ = [
-    "Excitation",
-    "ExcitationSettings",
-    "Identification",
-    "IdentificationSettings",
-    "PayloadEstimate",
-    "PreparedSamples",
-    "RecordedTrack",
-    "Recording",
-    "RecordingSource",
-    "Samples",
-    "SignalSettings",
-    "estimate_payload",
-    "excite",
-    "identify",
-    "prepare",
-    "read_recording",
-]
+    "Excitation", "ExcitationSettings", "Identification", "IdentificationSettings", "PayloadEstimate",
+    "PreparedSamples", "RecordedTrack", "Recording", "RecordingSource", "Samples", "SignalSettings",
+    "estimate_payload", "excite", "identify", "prepare", "read_recording",
+]  # fmt: skip
 
-__getattr__, __dir__ = shown(
-    __name__,
-    {
-        "estimation.identify": ("identify",),
-        "estimation.payload": ("PayloadEstimate", "estimate_payload"),
-        "estimation.result": ("Identification",),
-        "excitation": ("Excitation", "excite"),
-        "recording": ("RecordedTrack", "Recording", "RecordingSource", "read_recording"),
-        "settings": ("ExcitationSettings", "IdentificationSettings", "SignalSettings"),
-        "preparation": ("PreparedSamples", "prepare"),
-        "samples": ("Samples",),
-    },
-)
+__getattr__, __dir__ = shown(__name__)
