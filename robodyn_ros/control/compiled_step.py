@@ -121,9 +121,6 @@ class CompiledStep:
 
     def __init__(self, settings: LoopSettings) -> None:
         """
-        Args:
-            settings: of the loop.
-
         Raises:
             TraceError: the law cannot be traced.
             NotReadyError: there is neither a compiler nor CasADi to run it with.
@@ -250,11 +247,7 @@ class LawStep:
         self.memory[:], self.law_memory[:] = self._first, self._step.law_memory
 
     def evaluate(self, dt: float) -> None:
-        """Make a step in place.
-
-        Args:
-            dt: time since the step before [s]; 0 in the first step.
-        """
+        """Make a step in place, a time dt after the one before [s]; 0 in the first step."""
         self._times[0] += dt
         self._times[1] = dt
         self._kernel.evaluate()

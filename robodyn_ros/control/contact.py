@@ -156,10 +156,6 @@ def judged(efforts: Array, wrench: Array, thresholds: ContactThresholds) -> tupl
 def contact_of(values: NamedValues, dynamics: Dynamics) -> Contact | None:
     """The observer and its thresholds by named values; None if contacts are not observed.
 
-    Args:
-        values: by name.
-        dynamics: the arm's model.
-
     Raises:
         RobodynError: a value is wrong; the message names it.
     """
@@ -225,11 +221,8 @@ def observe_motion(observer: MomentumObserver, t: Array, q: Array, qd: Array, ef
 
 
 def block_maxima(t: ArrayLike, values: ArrayLike) -> Array:
-    """The greatest value of each column in each block of time, (blocks, k).
-
-    Args:
-        t: times (N,) [s].
-        values: (N, k), not negative.
+    """The greatest value of each column of values (N, k), not negative, at times (N,) [s], in each block of time,
+    (blocks, k).
 
     Raises:
         InputError: the time is too short.
@@ -244,12 +237,8 @@ def block_maxima(t: ArrayLike, values: ArrayLike) -> Array:
 
 
 def extreme(maxima: Array, blocks: float, chance: float) -> Array:
-    """The value that the maximum of future blocks exceeds with a given probability, for each column (k,).
-
-    Args:
-        maxima: of observed blocks, (N, k).
-        blocks: number of future blocks.
-        chance: the probability, between 0 and 1.
+    """The value that the maximum of future blocks exceeds with a probability ``chance``, by the maxima of observed
+    blocks (N, k), for each column (k,).
     """
     scale = maxima.std(axis=0, ddof=1) * np.sqrt(6.0) / np.pi
     place = maxima.mean(axis=0) - np.euler_gamma * scale

@@ -86,10 +86,6 @@ def core_source(n: int, around: Path | None = None) -> str:
 def caller_library(n: int, caller: Path) -> Any:
     """The library of C code that has the core's memory for n joints, and calls its functions by address.
 
-    Args:
-        n: number of joints.
-        caller: the code; the core's declarations stand before it.
-
     Raises:
         NotReadyError: there is no C compiler, or it fails; the message says how to get one, or why.
     """
@@ -106,11 +102,7 @@ def _caller_source(n: int, caller: Path) -> str:
 
 
 def core_library(n: int, around: Path | None = None) -> Any:
-    """The library of the core for n joints, loaded once in a process.
-
-    Args:
-        n: number of joints.
-        around: C code that calls the core, compiled with it; none unless given.
+    """The library of the core for n joints, with C code ``around`` that calls it if given; loaded once in a process.
 
     Raises:
         NotReadyError: there is no C compiler, or it fails; the message says how to get one, or why.
@@ -123,12 +115,7 @@ def core_library(n: int, around: Path | None = None) -> Any:
 
 
 def start_core(n: int, caller: Path) -> None:
-    """Begin to compile the core of n joints, and code that calls it, in the background (:func:`.start_library`).
-
-    Args:
-        n: number of joints.
-        caller: the code, as :func:`caller_library` has it.
-    """
+    """Begin to compile the core of n joints, and code that calls it, in the background (:func:`.start_library`)."""
     for name, source in (("core", core_source(n)), (caller.stem, _caller_source(n, caller))):
         start_library(name, text_key(source), partial(str, source))
 
@@ -161,10 +148,6 @@ class Core:
 
     def __init__(self, n: int, around: Path | None = None) -> None:
         """
-        Args:
-            n: number of joints.
-            around: C code that calls the core, as :func:`core_library`.
-
         Raises:
             NotReadyError: there is no C compiler, or it fails; the message says how to get one, or why.
         """

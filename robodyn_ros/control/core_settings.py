@@ -93,10 +93,6 @@ class LawInNumbers:
     """
 
     def __init__(self, law: Controller) -> None:
-        """
-        Args:
-            law: the law.
-        """
         self._law = law
         self.ki = law.ki
         self.last = np.full(law.dynamics.robot.n, np.nan)
@@ -177,11 +173,6 @@ class StepInPython:
     """
 
     def __init__(self, settings: LoopSettings, ahead: Ahead) -> None:
-        """
-        Args:
-            settings: of the loop.
-            ahead: gives the future reference.
-        """
         self.law = law = settings.controller
         self.follows, self.law_memory = law.follows, np.zeros(0)
         self.problem: Exception | None = None
@@ -216,13 +207,7 @@ class StepInPython:
 
 
 def model_function(dynamics: Dynamics, name: str, shape: Sequence[int]) -> Any:
-    """A quantity of a model as a C function, compiled or called back; it gives NaN if it fails.
-
-    Args:
-        dynamics: the model.
-        name: of its method.
-        shape: of the result.
-    """
+    """A quantity of a model as a C function, compiled or called back; it gives NaN if it fails."""
     compiled = dynamics.plain_function(name) if isinstance(dynamics, CompiledDynamics) else None
     if compiled is not None:
         return compiled
@@ -262,13 +247,7 @@ class CoreSettings:
     def __init__(
         self, structs: CStructs, settings: LoopSettings, step: CompiledStep | StepInPython, judge: Any = None
     ) -> None:
-        """
-        Args:
-            structs: of the core.
-            settings: of the loop.
-            step: its control step.
-            judge: C function that judges the rate of the states at once; None if Python judges it later.
-        """
+        """The C function ``judge`` judges the rate of the states at once; None if Python judges it later."""
         safety, dynamics = settings.safety, settings.controller.dynamics
         robot, n = dynamics.robot, dynamics.robot.n
         shapes = {"gravity": (n,), "mass_matrix": (n, n), "inverse": (n,), "forward": (n,)}
@@ -376,11 +355,8 @@ def observe(observer: MomentumObserver, parts: list[Array]) -> None:
 
 
 def make_step(settings: LoopSettings, ahead: Ahead) -> CompiledStep | StepInPython:
-    """The control step for settings; compiled if its law can be traced.
-
-    Args:
-        settings: of the loop.
-        ahead: gives the future reference, for a law in Python that plans.
+    """The control step for settings; compiled if its law can be traced. A law in Python that plans asks ``ahead`` for
+    the future reference.
     """
     try:
         return CompiledStep(settings)

@@ -85,10 +85,6 @@ class Transmission:
     """
 
     def __init__(self, joints: Sequence[TransmissionSettings]) -> None:
-        """
-        Args:
-            joints: the settings of each joint.
-        """
         self.ratio = read_only([joint.gear_ratio for joint in joints])
         self.offset = read_only([joint.offset for joint in joints])
         self.effort = read_only(self.ratio * [joint.torque_constant for joint in joints])

@@ -80,14 +80,8 @@ class Limits:
 
 
 def saturate(effort: Array, limit: Array) -> tuple[Array, NDArray[np.bool_]]:
-    """Efforts clamped to ±limit, and a mask of the clamped ones.
-
-    Args:
-        effort: (n,) in [N·m] or [N].
-        limit: (n,), not negative, inf where there is none.
-
-    Returns:
-        The clamped efforts (n,) and a mask (n,).
+    """Efforts (n,) clamped to ±limit (n,), not negative and inf where there is none, and a mask (n,) of the clamped
+    ones.
     """
     if is_within(effort, limit):  # as nearly always
         return effort, np.zeros(effort.shape, dtype=bool)
@@ -96,13 +90,8 @@ def saturate(effort: Array, limit: Array) -> tuple[Array, NDArray[np.bool_]]:
 
 
 def check_position_limits(name: str, robot: Robot, positions: Array, columns: list[int]) -> None:
-    """Refuse positions outside the limits of their joints, or beyond ``FARTHEST``.
-
-    Args:
-        name: of the values, for the message.
-        robot: the arm.
-        positions: (m,) or (K, m) in [rad] or [m].
-        columns: index into ``robot.joints`` of each of the m.
+    """Refuse positions, (m,) or (K, m) in [rad] or [m], outside the limits of their joints ``robot.joints[columns]``,
+    or beyond ``FARTHEST``; ``name`` is theirs, for the message.
 
     Raises:
         LimitError: names the joint, the value and the limits.
@@ -119,15 +108,8 @@ def check_position_limits(name: str, robot: Robot, positions: Array, columns: li
 def check_magnitudes(
     name: str, robot: Robot, tolerance: float, limit: Array, values: Array, columns: list[int]
 ) -> None:
-    """Refuse velocities or feed-forward efforts beyond the limits of their joints.
-
-    Args:
-        name: of the values, for the message.
-        robot: the arm.
-        tolerance: factor on the limits, ``SPEED_TOLERANCE`` or ``EFFORT_TOLERANCE``.
-        limit: (n,) in the unit of the values.
-        values: (m,).
-        columns: index into ``robot.joints`` of each of the m.
+    """Refuse velocities or feed-forward efforts (m,) beyond the limits (n,) of their joints, times a tolerance;
+    arguments as of :func:`check_position_limits`.
 
     Raises:
         LimitError: names the joint, the value and the limits.
@@ -138,12 +120,8 @@ def check_magnitudes(
 
 
 def overload(robot: Robot, limit: Array, efforts: Array) -> str:
-    """A message with the joint and time at which gravity and friction alone exceed the effort limits; "" if never.
-
-    Args:
-        robot: the arm.
-        limit: greatest efforts (n,) in [N·m] or [N].
-        efforts: against gravity and friction along a motion, at equal time steps (K, n).
+    """A message with the joint and time at which gravity and friction alone exceed the effort limits (n,); "" if never.
+    The efforts against them are those at equal time steps of a motion (K, n).
     """
     most = np.abs(efforts).max(axis=0)
     column = int(np.argmax(most / np.maximum(limit, TINY)))
@@ -184,13 +162,8 @@ class Holding(NamedTuple):
 
     @classmethod
     def at(cls, dynamics: Dynamics, q: Array, sent: Array | float = 1.0, *, carried: bool) -> Holding:
-        """At a position (n,).
-
-        Args:
-            dynamics: of the arm.
-            q: position.
-            sent: the part of gravity that is sent, because the drives do not add it by themselves, (n,).
-            carried: True if something else than the drives carries the arm.
+        """At a position (n,), where drives that do not add it by themselves are sent the ratio ``sent`` of gravity,
+        (n,); ``carried``: something else than the drives carries the arm.
         """
         inertia = np.diagonal(dynamics.mass_matrix(q))
         weight = np.zeros(len(q)) if carried else np.abs(dynamics.gravity(q))
@@ -227,13 +200,8 @@ class HoldingLoads(NamedTuple):
 
 
 def check_holding(dynamics: Dynamics, limits: Limits, needed: Holding, before: HoldingLoads | None = None) -> None:
-    """Check that the limits let the drives hold the arm.
-
-    Args:
-        dynamics: of the arm, with its payload.
-        limits: of efforts and rates.
-        needed: the efforts that hold the arm.
-        before: the loads with the present settings; no greater loads are accepted too.
+    """Check that the limits let the drives hold the arm, or hold it no worse than the loads ``before`` of the present
+    settings.
 
     Raises:
         HoldingError: a joint is not held; the message has the effort that holds it, and the remedy.

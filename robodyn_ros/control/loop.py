@@ -412,10 +412,6 @@ class ControlLoop:
     def period_result(self, code: int, *, has_state: bool = True) -> Command | None:
         """The result of the latest period if it is no command of the law: a reaction to a fault, None, or an error.
 
-        Args:
-            code: that the core returned.
-            has_state: False if no usable state came.
-
         Raises:
             RobodynError: as :meth:`update`.
         """
@@ -433,14 +429,7 @@ class ControlLoop:
         raise self.refusal(code, cause, period.q.tolist(), period.qd.tolist())
 
     def refusal(self, code: int, cause: FaultCause, q: Sequence[float], qd: Sequence[float]) -> RobodynError:
-        """The error with which a state was refused.
-
-        Args:
-            code: that the core returned.
-            cause: in numbers.
-            q: positions of the state (n,).
-            qd: velocities (n,).
-        """
+        """The error with which a state was refused."""
         value, bound = cause.value, cause.bound
         name = self.robot.joint_names[cause.joint]
         if code == CODES["CORE_STALE"]:
@@ -463,10 +452,8 @@ class ControlLoop:
         return self.core.watch_due(rests)
 
     def watch(self, t: float) -> Command | None:
-        """The command while no usable state comes; None if none is due. To be called periodically.
-
-        Args:
-            t: the present time, by the clock of the states [s].
+        """The command while no usable state comes; None if none is due. To be called periodically with the present
+        time, by the clock of the states [s].
         """
         if not t - float(self._time) > self.settings.safety.state_timeout:
             return None
@@ -489,12 +476,7 @@ class ControlLoop:
         )
 
     def problem_of(self, kind: str, members: Any) -> str:
-        """The cause of a fault as a message.
-
-        Args:
-            kind: of the fault.
-            members: the cause in numbers: member of the struct ``State`` → value.
-        """
+        """The cause of a fault as a message, by the members of the struct ``State``, or of another one with it."""
         cause = FaultCause.of(members)
         problem = self.described(kind, cause) or cause.text(self.robot)
         if members["latched"]:
@@ -543,11 +525,8 @@ class ControlLoop:
     # References
 
     def start(self, t: float, q: ArrayLike) -> None:
-        """Hold the arm's position, and clear everything else; the first update does this, too.
-
-        Args:
-            t: time of the state [s].
-            q: position of the arm, (n,) in [rad] or [m].
+        """Hold the arm's position, (n,) in [rad] or [m], at a time [s], and clear everything else; the first update
+        does this, too.
 
         Raises:
             InputError: q is not n finite numbers.
@@ -745,13 +724,11 @@ class ControlLoop:
         return now._replace(q=now.q + time * now.qd)
 
     def final_command(self, t: float) -> tuple[Array, bool] | None:
-        """The next command of the transition to the final command; None if nothing is being sent.
+        """The next command of the transition to the final command, at a time by the clock of the states [s]; None if
+        nothing is being sent.
 
         The final command holds the arm at its last position against gravity, for drives that keep their last command.
         The transition respects the limits of efforts and rates. It uses no states, for it takes milliseconds only.
-
-        Args:
-            t: time by the clock of the states [s].
 
         Returns:
             Efforts (n,) in [N·m] or [N], and True if they are the final command.
@@ -765,10 +742,8 @@ class ControlLoop:
         self._ask("STOP")
 
     def tare(self, efforts: Array | None = None) -> None:
-        """Zero the estimate of the external efforts: the given ones are subtracted from now on.
-
-        Args:
-            efforts: observed efforts on the joints, (n,) in [N·m] or [N]; the present ones unless given.
+        """Zero the estimate of the external efforts: the given ones, (n,) in [N·m] or [N], or else the present ones are
+        subtracted from now on.
 
         Raises:
             NotReadyError: contacts are not observed.
@@ -780,11 +755,8 @@ class ControlLoop:
         self._ask("TARE", numbers=given)
 
     def set_contact(self, kind: str, problem: str = "") -> None:
-        """Report a contact that was detected outside the core, for example by a force-torque sensor.
-
-        Args:
-            kind: ``touch``, ``collision``, or "" for none.
-            problem: description of the contact.
+        """Report a contact, ``touch`` or ``collision``, that was detected outside the core, for example by a
+        force-torque sensor, with its description; "" for none.
         """
         self.contact, self._contact_problem = kind, problem
         self._ask("SET_CONTACT", number=CONTACTS.index(kind))
@@ -805,12 +777,8 @@ class ControlLoop:
             raise NotReadyError(f"the {fault.kind} fault is active: references are refused until it ends")
 
     def _ask(self, what: str, name: str = "", **arguments: Any) -> Record:
-        """Send a request to the core, between two periods.
-
-        Args:
-            what: the request.
-            name: of the input that the core may refuse, for the message; "" if it cannot refuse.
-            arguments: members of the struct ``Request``: numbers, addresses, arrays.
+        """Send a request, with members of the struct ``Request``, to the core, between two periods. If the core may
+        refuse it, ``name`` is that of the input, for the message.
 
         Raises:
             RobodynError: the core refuses it.
@@ -834,11 +802,8 @@ class ControlLoop:
     # Settings
 
     def apply(self, settings: LoopSettings, learnt: dict[str, Any] | None = None) -> None:
-        """Use other settings from the next update on; the change of the efforts is blended in.
-
-        Args:
-            settings: the control law, its limits and all other settings of the loop.
-            learnt: memory of the law, in the form of :meth:`Controller.memory`; None for its present memory.
+        """Use other settings from the next update on; the change of the efforts is blended in. The law continues from
+        ``learnt``, a result of :meth:`Controller.memory`, or else from its present memory.
 
         Raises:
             Exception: whatever the control law raises when it is tried out; nothing is changed then.
@@ -893,10 +858,8 @@ class ControlLoop:
 
     @contextmanager
     def run_by_others(self, *, judged: bool) -> Iterator[None]:
-        """Context in which other code calls the core in this thread.
-
-        Args:
-            judged: False if the rate of the states is far above the need of all gains, so that it need not be judged.
+        """Context in which other code calls the core in this thread; the rate of the states need not be judged if it is
+        far above the need of all gains.
         """
         self._lend_law(judged=judged)
         try:
@@ -941,12 +904,8 @@ class ControlLoop:
         return Holding.at(settings.controller.dynamics, q, 1.0 - adds, carried=settings.safety.externally_supported)
 
     def _check_holding(self, settings: LoopSettings, q: Array, gravity: Array | None) -> None:
-        """Check that limits can hold the arm at q (n,).
-
-        Args:
-            settings: with these limits.
-            q: position (n,).
-            gravity: the gravity effort that the present limits bear (n,), if any; the new ones must bear as much.
+        """Check that limits can hold the arm at q (n,), or at least bear as much of the gravity effort (n,), if given,
+        as the present ones.
 
         Raises:
             HoldingError: they cannot; the message has the effort that is needed.

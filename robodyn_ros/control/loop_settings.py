@@ -102,12 +102,7 @@ def law_feedback(controller: Controller) -> Feedback:
 
 
 def make_loop_settings(values: NamedValues, dynamics: Dynamics, controller: str | None = None) -> LoopSettings:
-    """The settings of a loop.
-
-    Args:
-        values: by name.
-        dynamics: the model.
-        controller: name of the law; the value ``controller`` unless given.
+    """The settings of a loop, by values by name; the law is the value ``controller`` unless given.
 
     Raises:
         RobodynError: a value is wrong, or an effort limit is missing; the message names it.
@@ -142,10 +137,6 @@ def make_loop_settings(values: NamedValues, dynamics: Dynamics, controller: str 
 def with_streams(settings: LoopSettings, values: NamedValues) -> LoopSettings:
     """These settings with those of streams; without a streamed tool if no joint moves the link.
 
-    Args:
-        settings: of the loop.
-        values: by name.
-
     Raises:
         RobodynError: a value is wrong; the message names it.
     """
@@ -157,12 +148,6 @@ def with_streams(settings: LoopSettings, values: NamedValues) -> LoopSettings:
 
 def make_law(name: str, dynamics: Dynamics, joints: Sequence[JointGains], values: NamedValues) -> Controller:
     """A control law with the gains of each joint and with its own settings.
-
-    Args:
-        name: of the plugin.
-        dynamics: the arm's model.
-        joints: gains, in the order of ``robot.joints``.
-        values: among them those of the law's settings.
 
     Raises:
         RobodynError: the plugin is unknown or broken, or a value is wrong; the message names it.
@@ -234,12 +219,7 @@ def _limits(values: NamedValues, kind: str, robot: Robot) -> list[float]:
 
 
 def limit_specs(joint: Joint, effort: float | None = None) -> list[ParameterSpec]:
-    """The limits of a joint as parameters: effort, its rate, and velocity.
-
-    Args:
-        joint: of the arm.
-        effort: its effort limit; the URDF's unless given.
-    """
+    """The limits of a joint as parameters: effort, the URDF's unless given, its rate, and velocity."""
     known, unit = bool(np.isfinite(joint.effort)), joint.effort_unit
     text = f"greatest effort of joint {joint.name} [{unit}]"
     text += "; the URDF's unless given, and at most that" if known else "; must be given, for the URDF has none"
@@ -256,11 +236,7 @@ def limit_specs(joint: Joint, effort: float | None = None) -> list[ParameterSpec
 
 
 def check_limits(given: Mapping[str, Any], robot: Robot) -> None:
-    """Refuse a limit that the nodes would refuse.
-
-    Args:
-        given: name → value of parameters; those that are no limits are ignored.
-        robot: the arm.
+    """Refuse a limit, among values of parameters by name, that the nodes would refuse.
 
     Raises:
         ConfigurationError: a limit is no number, or outside its range; the message names it.

@@ -106,12 +106,7 @@ class ExternalForceModel:
     """
 
     def __init__(self, dynamics: Dynamics, link: str, *, tool: bool, friction: bool) -> None:
-        """
-        Args:
-            dynamics: the arm's model.
-            link: at which the wrench is estimated; the last moving link if empty.
-            tool: True to estimate the wrench.
-            friction: True to subtract the friction of the model.
+        """The arguments are those of :class:`MomentumObserver`.
 
         Raises:
             InputError: no such link, or no joint moves it.
@@ -299,22 +294,14 @@ class ForceTorqueSensor:
     """
 
     def __init__(self, mass: float = 0.0, com: ArrayLike = (0.0, 0.0, 0.0)) -> None:
-        """
-        Args:
-            mass: of the parts that the sensor carries [kg].
-            com: their centre of mass in the sensor's frame, (3,) in [m].
-        """
+        """Mass of the parts on the sensor [kg], and their centre of mass in the sensor's frame, (3,) in [m]."""
         self._mass, self._com = mass, finite_array("com", com, (3,))
         self.bias = np.zeros(6)
         self._raw = np.zeros(6)
 
     def external(self, measured: ArrayLike, rotation: Array, gravity: Array) -> Array:
-        """The external wrench about the sensor's origin, in its axes, force [N] and torque [N·m], (6,).
-
-        Args:
-            measured: wrench of the sensor, (6,).
-            rotation: of the sensor's frame in the root link's, (3, 3).
-            gravity: in the root link's axes, (3,) in [m/s²].
+        """The external wrench about the sensor's origin, in its axes, force [N] and torque [N·m], (6,), by the measured
+        one (6,), the rotation of the sensor's frame in the root link's (3, 3), and gravity there, (3,) in [m/s²].
 
         Raises:
             InputError: the measured wrench is not 6 finite numbers.
@@ -331,11 +318,8 @@ class ForceTorqueSensor:
 
 
 def wrench_at(pose: Array, wrench: Array) -> Array:
-    """A wrench (6,), force and torque about a frame's origin and in its axes, transformed to another frame.
-
-    Args:
-        pose: of the first frame in the other one, (4, 4).
-        wrench: in the first frame.
+    """A wrench (6,), force and torque about a frame's origin and in its axes, transformed to another frame, in which
+    the first one has a pose (4, 4).
     """
     turned = pose[:3, :3] @ wrench[:3]
     found: Array = np.concatenate((turned, pose[:3, :3] @ wrench[3:] + np.cross(pose[:3, 3], turned)))

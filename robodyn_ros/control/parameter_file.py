@@ -104,11 +104,6 @@ class LoadedParameters(dict[str, Any]):
     """
 
     def __init__(self, values: Mapping[str, Any] | None = None, places: Mapping[str, Place] | None = None) -> None:
-        """
-        Args:
-            values: name → value; none unless given.
-            places: name → file and line; none unless given.
-        """
         super().__init__(values or {})
         self.places = dict(places or {})
 
@@ -137,10 +132,8 @@ class FileParameters:
     """
 
     def __init__(self, given: Mapping[str, Any], defaults: Mapping[str, Any]) -> None:
-        """
-        Args:
-            given: name → value; errors have the places of :class:`LoadedParameters`.
-            defaults: name → default; for parameters without a dataclass of settings, or in place of its default.
+        """Errors of given values have the places of :class:`LoadedParameters`; ``defaults`` are for parameters without
+        a dataclass of settings, or in place of its default.
         """
         self.given = dict(given)
         self._places = dict(given.places) if isinstance(given, LoadedParameters) else {}
@@ -222,12 +215,8 @@ def _checked(settings: Any, *values: Any) -> Any:
 
 
 def refuse_replaced(name: str, place: str = "", node: str = "") -> None:
-    """Refuse a name that there is no more.
-
-    Args:
-        name: of a parameter.
-        place: where it was given, for the message.
-        node: that it was given to; any unless given.
+    """Refuse a name that there is no more, of a parameter that was given to a node, or to any; ``place`` is where, for
+    the message.
 
     Raises:
         InputError: it is a former name; the message has the present one.
@@ -243,10 +232,6 @@ def take_joints(robot: Robot, *nodes: dict[str, Any]) -> Robot:
 
     A locked joint is at ``locked_joints.<joint>``, else at ``initial_position.<joint>``, else at the middle of its
     range. These parameters are removed from those of the nodes.
-
-    Args:
-        robot: the whole robot.
-        *nodes: the parameters of each node, name → value.
 
     Raises:
         InputError: a joint does not exist, is named twice, or nodes name different joints.
@@ -268,10 +253,6 @@ def take_joints(robot: Robot, *nodes: dict[str, Any]) -> Robot:
 
 def read_parameters(path: Path, node: str) -> LoadedParameters:
     """The parameters of a node in a file.
-
-    Args:
-        path: path of the file.
-        node: name of the node, without a namespace.
 
     Raises:
         InputError: the file cannot be read, or is no parameter file.

@@ -201,11 +201,6 @@ def split(efforts: Efforts, gravity: Array, settings: StepSettings) -> tuple[Eff
 
     A law without gravity compensation, such as ``pd``, has no gravity term to subtract from; the drive carries the arm
     then. A law that has learnt a load unknown to the drive, such as ``adaptive``, sends the effort for that load.
-
-    Args:
-        efforts: of the law.
-        gravity: the model's gravity effort, (n,).
-        settings: the compensation of the drives.
     """
     weight = settings.adds_gravity * gravity
     others = settings.adds_coriolis * efforts.coriolis, settings.adds_friction * efforts.friction
@@ -220,12 +215,8 @@ def split(efforts: Efforts, gravity: Array, settings: StepSettings) -> tuple[Eff
 
 
 def blend(t: Any, wanted: Array, memory: StepMemory) -> tuple[Array, StepMemory]:
-    """Efforts without a step: the difference between the last old and the first new effort fades linearly.
-
-    Args:
-        t: time [s].
-        wanted: efforts (n,) in [N·m] or [N].
-        memory: of the step.
+    """Efforts (n,) without a step: the difference between the last old and the first new effort fades linearly with
+    time [s].
 
     Returns:
         The blended efforts (n,), and the memory after the blend.
@@ -274,15 +265,8 @@ def soften(effort: Array, q: Array, qd: Array, gravity: Array, settings: StepSet
 def limit(
     t: Any, asked: Array, softened: Array, added: Array, memory: StepMemory, settings: StepSettings
 ) -> tuple[Array, Any, Any, StepMemory]:
-    """The absolute limit and the rate limit.
-
-    Args:
-        t: time [s].
-        asked: blended efforts (n,) in [N·m] or [N].
-        softened: these efforts within the soft position limits.
-        added: compensation of the drives (n,).
-        memory: of the step.
-        settings: the limits.
+    """The absolute limit and the rate limit, at a time [s], of blended efforts (n,), which are also given within the
+    soft position limits, where the drives add their compensation (n,).
 
     Returns:
         The effort to send, masks of its absolute and of its rate limit, each (n,), and the memory after it.
@@ -345,13 +329,7 @@ def width(kind: type[Kind], n: int) -> int:
 
 
 def views(kind: type[Kind], values: Any, n: int) -> Kind:
-    """The parts of an array by name; they share its memory.
-
-    Args:
-        kind: memory or settings.
-        values: all numbers, (width,), an array or a traced one.
-        n: number of joints.
-    """
+    """The parts of an array (width,), or of a traced one, by name; they share its memory."""
     parts, start = [], 0
     for shape in shapes(kind, n):
         end = start + (n if shape else 1)

@@ -144,12 +144,6 @@ class Moves:
     """
 
     def __init__(self, dynamics: Dynamics, config: CommissioningSettings, drives: DriveCompensation) -> None:
-        """
-        Args:
-            dynamics: the arm's model.
-            config: settings.
-            drives: the compensation that the drives add by themselves.
-        """
         self._sent_part = 1.0 - drives.gravity
         self.t = 0.0
         self.q, self.qd, self.effort, self.damped, self.proven = np.zeros((5, dynamics.robot.n))
@@ -180,22 +174,14 @@ class Moves:
         self.damped, self.rate = self.proven.copy(), 2.0 * FREQUENCY_RANGE[0]
 
     def greatest(self, index: int) -> float:
-        """The greatest effort of a push [N·m] or [N].
-
-        Args:
-            index: of the joint.
-        """
+        """The greatest effort of a push [N·m] or [N]."""
         limit = float(self._robot.effort_limit[index])
         load = abs(float(self._dynamics.gravity(self.q)[index]))
         return min(limit, max(self._config.push_effort * limit, GRAVITY_FACTOR * load))
 
     def push(self, index: int, direction: int, found: JointFindings) -> Script[Push]:
-        """Push a joint until it moves, and let it come to rest.
-
-        Args:
-            index: of the joint.
-            direction: +1 or -1, the sign of the effort.
-            found: gets the name of another joint that moves instead.
+        """Push a joint until it moves, and let it come to rest. The direction +1 or -1 is the sign of the effort;
+        ``found`` gets the name of another joint that moves instead.
         """
         config, begun, start, most = self._config, self.t, self.q, self.greatest(index)
         rate, times, moves = most / config.push_time, [0.0], [0.0]
@@ -215,20 +201,12 @@ class Moves:
         return push
 
     def damper(self, push: Push) -> float:
-        """The inertia for the damping of a joint, with the sign measured by a push.
-
-        Args:
-            push: result of the push.
-        """
+        """The inertia for the damping of a joint, with the sign measured by a push."""
         return push.inertia if push.follows else -push.inertia
 
     def stroke(self, index: int, push: Push, found: JointFindings) -> Script[None]:
-        """Move a joint slowly forth and back with a sine, and measure friction, gravity and inertia.
-
-        Args:
-            index: of the joint.
-            push: result of the push.
-            found: gets friction, gravity and inertia of the joint.
+        """Move a joint, after a push, slowly forth and back with a sine; ``found`` gets its friction, gravity and
+        inertia.
         """
         dynamics = self._dynamics
         # Efforts that act late let a joint without friction seem to need what the push had grown to by then; so much
@@ -259,12 +237,7 @@ class Moves:
         return float(min(STROKE, 0.8 * room)) if room > PUSH else STROKE
 
     def compensate_gravity(self, before: float, after: float) -> Script[Array]:
-        """Raise the ratio of gravity that is compensated, and hold it; returns the drift of each joint after that (n,).
-
-        Args:
-            before: present ratio [-].
-            after: ratio to reach [-].
-        """
+        """Raise the ratio of gravity that is compensated, and hold it; returns the drift of each joint then, (n,)."""
         begun, place, time = self.t, self.q, GRAVITY_TIME
         while (past := (self.t - begun) / time) < 1.0:
             if past < 0.5:
@@ -405,15 +378,7 @@ class Stroke:
         return float((stiffness - ratio.real) / self._omega**2), modelled
 
     def effort(self, t: float, q: Array, qd: Array, index: int, load: float) -> float:
-        """The effort for a state [N·m] or [N].
-
-        Args:
-            t: time [s].
-            q: positions (n,) [rad] or [m].
-            qd: velocities (n,) [rad/s] or [m/s].
-            index: of the joint.
-            load: the model's gravity effort of the joint [N·m] or [N].
-        """
+        """The effort of a joint for a state at a time [s]; ``load`` is the model's gravity effort [N·m] or [N]."""
         dt, self._time = t - self._time, t
         if t < self._begun + LEAD_IN:
             return self._bias * (t - self._begun) / LEAD_IN

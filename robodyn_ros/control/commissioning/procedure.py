@@ -88,12 +88,8 @@ class Commissioning:
         self._script = self._run()
 
     def update(self, t: float, q: Array, qd: Array) -> Array:
-        """The efforts (n,) in [N·m] or [N] for a state.
-
-        Args:
-            t: its time [s].
-            q: positions (n,) in [rad] or [m].
-            qd: velocities (n,).
+        """The efforts (n,) in [N·m] or [N] for a state, at its time [s]: positions (n,) in [rad] or [m], and velocities
+        (n,).
 
         Raises:
             InputError: q or qd is not n finite numbers.

@@ -51,11 +51,6 @@ class LawSubject:
     """
 
     def __init__(self, name: str, urdf: str) -> None:
-        """
-        Args:
-            name: of the law.
-            urdf: of the arm.
-        """
         self._name = name
         robot = rd.load_robot(urdf)
         self.n = robot.n

@@ -63,10 +63,7 @@ class Mark(float):
     mark: str
 
     def __new__(cls, mark: str) -> Mark:
-        """
-        Args:
-            mark: the text for it.
-        """
+        """A number for a mark."""
         made = super().__new__(cls, 1.0)
         made.mark = mark
         return made
@@ -88,11 +85,6 @@ class Chosen:
     """A text among choices, given by its index as a traced number."""
 
     def __init__(self, place: Any, choices: Sequence[str]) -> None:
-        """
-        Args:
-            place: the index, traced.
-            choices: the texts.
-        """
         self._place, self._choices = place, choices
 
     def __eq__(self, other: object) -> Any:
@@ -129,10 +121,6 @@ def refusal_texts(robot: Robot) -> list[list[str]]:
 
 def uncertainty_in_c(dynamics: CompiledDynamics, names: list[str]) -> tuple[Program, str]:
     """The uncertainty of states and efforts, computed from parameters at run time: traced from Python.
-
-    Args:
-        dynamics: the model.
-        names: of the numbers of the safety settings that are parameters.
 
     Returns:
         The program from limits of effort and velocity, numbers of safety, and the model to the members of the struct
@@ -213,16 +201,8 @@ class Arm:
         stream: StreamedTool,
         law_keeps: Array,
     ) -> None:
-        """
-        Args:
-            robot: the arm.
-            law: its control law.
-            step: the control step.
-            parameters: of the controller.
-            bare: the parameters of the model and of its sensitivity, without a payload.
-            contact: observation of contacts; None if they are not observed.
-            stream: the link that streams for the tool move.
-            law_keeps: 1 for each number of the law's memory that is kept when settings change.
+        """``bare`` has the parameters of the model and of its sensitivity, without a payload; ``law_keeps`` is 1 for
+        each number of the law's memory that is kept when settings change.
         """
         self._contact, self._stream, self._law_keeps = contact, stream, law_keeps
         self._robot, self._law, self._step, self._parameters = robot, law, step, parameters
@@ -463,13 +443,10 @@ def _bounds(item: ExportedParameter) -> tuple[float, float]:
 
 
 def resumed(before: Controller, after: Controller) -> Array:
-    """1 for each number of a law's memory that another law of its class takes over, else 0 (``Controller.resume``).
+    """1 for each number of a law's memory that another law of its class takes over, else 0 (``Controller.resume``); the
+    memory of both is changed.
 
     It is found by some steps at arbitrary states.
-
-    Args:
-        before: a law; its memory is changed.
-        after: another one with the same settings; its memory is changed too.
     """
     home, n = before.dynamics.robot.home, before.dynamics.robot.n
     reference = Reference(home, *np.zeros((3, n)))

@@ -103,12 +103,8 @@ class ExportedParameter(NamedTuple):
 
 
 def exported_parameters(robot: Robot, given: Mapping[str, Any], law: str) -> list[ExportedParameter]:
-    """The parameters of an exported controller; only those that are always fixed are fixed.
-
-    Args:
-        robot: the arm.
-        given: name → value, which replaces the default.
-        law: name of the plugin.
+    """The parameters of an exported controller; only those that are always fixed are fixed. Given values, by name,
+    replace the defaults.
     """
     found: dict[str, ExportedParameter] = {}  # settings of several kinds share some names
     for spec, member, place, fixed in _all_specs(robot, given, law):
@@ -222,12 +218,7 @@ def members(parameters: list[ExportedParameter]) -> dict[str, int]:
 
 
 def parameter_file(parameters: list[ExportedParameter], name: str) -> str:
-    """The parameters as YAML for generate_parameter_library.
-
-    Args:
-        parameters: all parameters.
-        name: of the namespace in C++.
-    """
+    """The parameters as YAML for generate_parameter_library, in a namespace of C++."""
     import yaml
 
     tree: dict[str, Any] = {"prefix": _entry("string", "", "prefix of the joints in the names of interfaces", True)}

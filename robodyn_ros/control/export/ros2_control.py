@@ -267,12 +267,8 @@ def _from_templates(words: Mapping[str, str]) -> dict[str, str]:
 
 
 def model_file(name: str, program: Program, *, has_model: bool) -> tuple[str, str]:
-    """The head of a function of the model, and its C file.
-
-    Args:
-        name: of the function, after ``model_``.
-        program: its computation.
-        has_model: True if it takes the parameters of the model.
+    """The head of a function ``model_<name>``, which computes a program, from the parameters of the model if it has
+    any, and its C file.
     """
     inputs = [name for name, _ in program.inputs]
     results = [f"y{place}" for place in range(len(program.outputs))]

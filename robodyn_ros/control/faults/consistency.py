@@ -40,13 +40,7 @@ SETTINGS = (
 
 
 def uncertainty_of(dynamics: Dynamics, limits: Limits, safety: SafetySettings) -> dict[str, Any]:
-    """The members of the struct ``Uncertainty``, by their names.
-
-    Args:
-        dynamics: the model.
-        limits: of efforts and speeds.
-        safety: the settings.
-    """
+    """The members of the struct ``Uncertainty``, by their names."""
     robot, known = dynamics.robot, dynamics.parameters
     return {
         **{name: getattr(safety, name) for name in SETTINGS},
@@ -74,12 +68,8 @@ AFFORDED = 0.25
 
 
 def explained_efforts(dynamics: CompiledDynamics, q: Array, safety: SafetySettings | None = None) -> dict[str, Array]:
-    """Setting → what it explains of each joint's effort limit while the arm rests at q, (n,) [-]; 0 without a limit.
-
-    Args:
-        dynamics: the arm.
-        q: positions (n,) in [rad] or [m].
-        safety: the settings (default: the defaults).
+    """Setting → what it explains of each joint's effort limit while the arm rests at q (n,), (n,) [-]; 0 without a
+    limit.
     """
     safety, n = safety or SafetySettings(), dynamics.robot.n
     kernel = Kernel(sensitivity_program(dynamics), sensitivity_parameters(dynamics))
@@ -94,12 +84,7 @@ def explained_efforts(dynamics: CompiledDynamics, q: Array, safety: SafetySettin
 
 
 def afforded(explained: dict[str, Array], safety: SafetySettings | None = None) -> dict[str, float]:
-    """Setting → the value with which it explains ``AFFORDED`` of the weakest joint's effort limit, where it does more.
-
-    Args:
-        explained: as :func:`explained_efforts` gives it.
-        safety: the settings that it is of (default: the defaults).
-    """
+    """Setting → the value that explains ``AFFORDED`` of the weakest joint's effort limit, where it explains more."""
     safety = safety or SafetySettings()
     found = {}
     for name in ("unknown_payload", "push_force"):

@@ -35,11 +35,6 @@ TOLERANCE = 1e-6
 def dry_run(dynamics: str, controller: str, urdf: str) -> None:
     """Make a model and a law in a process of their own, and call them once.
 
-    Args:
-        dynamics: name of the plugin.
-        controller: likewise.
-        urdf: of the arm.
-
     Raises:
         NotReadyError: it failed; the message has the reason.
     """

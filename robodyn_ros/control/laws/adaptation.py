@@ -81,12 +81,7 @@ class Adaptation:
     greatest: Array
 
     def __init__(self, dynamics: CompiledDynamics, settings: AdaptiveSettings, decay: Array) -> None:
-        """
-        Args:
-            dynamics: the arm's model.
-            settings: which parameters to learn, and how.
-            decay: K_D of the law divided by the diagonal of M, (n,) in [1/s].
-        """
+        """The law's K_D divided by the diagonal of M is ``decay``, (n,) in [1/s]."""
         robot = dynamics.robot
         self._dynamics, self._settings, self._decay = dynamics, settings, decay
         held = robot.link(tip(robot)).body
@@ -97,11 +92,7 @@ class Adaptation:
         self._softness = np.divide(1.0, decay, out=np.zeros(robot.n), where=decay > 0.0)
 
     def refresh(self, friction: Array) -> None:
-        """Take over changed parameters of the model.
-
-        Args:
-            friction: viscous and Coulomb friction of the model, (2, n).
-        """
+        """Take over changed parameters of the model; ``friction`` is its viscous and Coulomb friction, (2, n)."""
         n, settings, robot = self._dynamics.robot.n, self._settings, self._dynamics.robot
         poses, regressors = _regressors(self._dynamics)
         self._model = self._dynamics.theta()[: -3 * n].reshape(-1, 10)
@@ -133,11 +124,8 @@ class Adaptation:
         return beyond
 
     def learn_bodies(self, change: Array, power: Array, dt: float) -> None:
-        """Learn the bodies for a time dt [s].
-
-        Args:
-            change: learnt difference of the standard parameters from the model's, (B, 10); changed in place.
-            power: Yᵀ s, (10 · B or more,).
+        """Learn the bodies for a time dt [s] by the power Yᵀ s; ``change``, the learnt difference of the standard
+        parameters from the model's, (B, 10), is changed in place.
         """
         for body in self.bodies:
             own = power[10 * body : 10 * body + 10]
@@ -145,12 +133,8 @@ class Adaptation:
             self._project(body, change)
 
     def learn_friction(self, friction: Array, shape: Array, s: Array, dt: float) -> None:
-        """Learn friction for a time dt [s].
-
-        Args:
-            friction: viscous and Coulomb friction, (2, n); changed in place.
-            shape: factors of both, q̇ and tanh(q̇ / v), (2, n).
-            s: (n,).
+        """Learn viscous and Coulomb friction, (2, n), in place for a time dt [s]; ``shape`` has the factors of both, q̇
+        and tanh(q̇ / v).
         """
         if self.friction:
             step = shape * (dt * self._quickness * s)

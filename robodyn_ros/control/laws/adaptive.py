@@ -212,14 +212,8 @@ def _shape(qd: Array) -> Array:
 def describe(
     robot: Robot, bodies: Sequence[int], changes: Array, joints: Sequence[Joint], friction: Array
 ) -> dict[str, float]:
-    """Estimates by name with unit, for users.
-
-    Args:
-        robot: the arm.
-        bodies: indices of the bodies that are learnt.
-        changes: of each body's standard parameters, (B, 10).
-        joints: the joints whose friction is learnt: all, or none.
-        friction: viscous and Coulomb friction, (2, n).
+    """Estimates by name with unit, for users: the changes (B, 10) of the bodies that are learnt, by index, and viscous
+    and Coulomb friction (2, n) of the joints whose friction is learnt.
     """
     found: dict[str, float] = {}
     for body in bodies:
@@ -238,13 +232,7 @@ def describe(
 
 
 def to_memory(robot: Robot, bodies: Array, friction: Array) -> dict[str, Any]:
-    """The learnt changes as plain data for a file.
-
-    Args:
-        robot: the arm.
-        bodies: change of each body's standard parameters, (B, 10).
-        friction: change of viscous and Coulomb friction, (2, n).
-    """
+    """The learnt changes of the standard parameters (B, 10) and of friction (2, n), as plain data for a file."""
     return {
         "bodies": {body.name: change for body, change in zip(robot.bodies, bodies.tolist(), strict=True)},
         "viscous": dict(zip(robot.joint_names, friction[0].tolist(), strict=True)),

@@ -216,12 +216,7 @@ class Controller(Summarised, ABC):
 
 
 def checked_result(law: Controller, method: str, *given: Any) -> Any:
-    """Result of a law's method, checked against the interface.
-
-    Args:
-        law: the law.
-        method: one of :data:`RESULTS`.
-        *given: its arguments.
+    """Result of a law's method, one of :data:`RESULTS`, checked against the interface.
 
     Raises:
         EffortError: it does not match the interface; the message has the wrong result and the right kind.
@@ -267,12 +262,7 @@ def _no_memory(law: Controller, name: object) -> str:
 
 
 def what_is_wrong(efforts: object, n: int) -> str:
-    """The problem of a result of :meth:`Controller.compute`, with the right kind of result; "" if there is none.
-
-    Args:
-        efforts: the result.
-        n: degrees of freedom.
-    """
+    """The problem of a result of :meth:`Controller.compute`, with the right kind of result; "" if there is none."""
     return wrong_terms("compute", efforts, Efforts, (n,))
 
 
@@ -316,10 +306,6 @@ class FrictionCompensation:
     """
 
     def __init__(self, dynamics: Dynamics) -> None:
-        """
-        Args:
-            dynamics: the model.
-        """
         self._dynamics = dynamics
         self._seen: Parameters | None = None
         self._refresh()

@@ -110,16 +110,9 @@ def gains_by_inertia(
     stiffness: Array,
     damping: Array,
 ) -> Gains:
-    """The gains of joints with a reflected inertia M_ii; an exported controller has this as C, traced.
-
-    Args:
-        inertia: M_ii (n,) in [kg m²] or [kg].
-        scale: factor from accelerations to the unit of the law's gains, (n,).
-        natural_frequency: as :func:`gains`, (n,), and so the others.
-        damping_ratio: likewise.
-        integral_rate: likewise.
-        stiffness: likewise.
-        damping: likewise.
+    """The gains of joints with a reflected inertia M_ii, (n,) in [kg m²] or [kg]; an exported controller has this as C,
+    traced. ``scale`` is the factor from accelerations to the unit of the law's gains, (n,); the others are as in
+    :func:`gains`, (n,).
     """
     omega = np.where(stiffness > 0.0, np.sqrt(stiffness / inertia), natural_frequency)
     spring, damper = omega**2, np.where(damping > 0.0, damping / inertia, 2.0 * damping_ratio * omega)

@@ -58,11 +58,8 @@ def restore_memory(path: str | os.PathLike[str], law: Controller) -> bool:
 
 
 def write_memory(path: str | os.PathLike[str], memory: LawMemory) -> None:
-    """Write the memory of a law, all or nothing; the memory of other laws stays in the file.
-
-    Args:
-        path: of the file; a ``~`` stands for the home folder.
-        memory: of the law.
+    """Write the memory of a law, all or nothing, to a path in which ``~`` stands for the home folder; the memory of
+    other laws stays in the file.
 
     Raises:
         InputError: the file cannot be written, or an existing file is no such file.
@@ -79,12 +76,7 @@ def write_memory(path: str | os.PathLike[str], memory: LawMemory) -> None:
 
 
 def read_memory(path: str | os.PathLike[str], robot: str, law: str) -> LawMemory | None:
-    """The memory of a law from a file; None if the file has none, or is missing.
-
-    Args:
-        path: of the file; a ``~`` stands for the home folder.
-        robot: name of the arm.
-        law: name of the class.
+    """The memory of a law, by the name of its class, from a file; None if the file has none, or is missing.
 
     Raises:
         InputError: the file cannot be read, is no such file, or is of another arm.

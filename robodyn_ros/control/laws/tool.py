@@ -87,11 +87,7 @@ class ToolMotionError(NamedTuple):
 
 
 def marked_directions(name: str, directions: str) -> Array:
-    """1 for each of x, y, z, rx, ry, rz that a setting names, else 0, (6,).
-
-    Args:
-        name: of the setting.
-        directions: its text, with spaces between.
+    """1 for each of x, y, z, rx, ry, rz that a setting names, with spaces between, else 0, (6,).
 
     Raises:
         InputError: something else is named.
@@ -103,13 +99,8 @@ def marked_directions(name: str, directions: str) -> Array:
 
 
 def clipped_error(pose: Array, wanted: Array, reach: float, turn: float) -> Array:
-    """Position [m] and rotation vector [rad] from a pose to another, in the root link's axes, (6,).
-
-    Args:
-        pose: of the tool (4, 4).
-        wanted: its reference pose (4, 4).
-        reach: distance at which the error is clipped [m].
-        turn: angle at which the error is clipped [rad].
+    """Position [m] and rotation vector [rad] from a pose (4, 4) to the wanted one, in the root link's axes, (6,),
+    clipped at a distance [m] and an angle [rad].
     """
     position = wanted[:3, 3] - pose[:3, 3]
     rotation = rotation_vector(wanted[:3, :3] @ pose[:3, :3].T)
@@ -121,11 +112,8 @@ def clipped_error(pose: Array, wanted: Array, reach: float, turn: float) -> Arra
 
 
 def yielding(distance: Array, reach: float) -> Array:
-    """Square roots of the factors of the damping (6,), with which the tool yields slowly beyond the reach.
-
-    Args:
-        distance: of the tool from its reference [m], ().
-        reach: distance at which the error is clipped [m].
+    """Square roots of the factors of the damping (6,), with which a tool at a distance [m] yields slowly beyond the
+    reach [m].
     """
     beyond = np.clip(distance / reach - 1.0, 0.0, 1.0)
     root = np.sqrt(1.0 + (YIELDING - 1.0) * beyond)
@@ -147,15 +135,8 @@ class ToolLaw(Controller):
         directions: str = "",
         floor: float = FLOOR,
     ) -> None:
-        """
-        Args:
-            dynamics: the arm's model.
-            kp: gain on the position error of the joints, in the null space, as :class:`Controller` takes it.
-            kd: gain on the velocity error, likewise.
-            ki: gain on the integral, likewise.
-            given: the tool's link, its frame, damping ratio and reach.
-            directions: controlled directions of the tool; if empty, all that the arm can move along.
-            floor: λ₀ of :class:`TaskSpace`.
+        """The gains hold the posture of the joints in the null space. If ``directions`` is empty, the tool is
+        controlled along all that the arm can move along; ``floor`` is λ₀ of :class:`TaskSpace`.
 
         Raises:
             InputError: no such link or direction.
@@ -183,13 +164,8 @@ class ToolLaw(Controller):
         )
 
     def motion_error(self, q: Array, qd: Array, reference: Reference, jacobian: Array) -> ToolMotionError:
-        """The error of the tool, and the reference's acceleration.
-
-        Args:
-            q: positions (n,) in [rad] or [m].
-            qd: velocities (n,) in [rad/s] or [m/s].
-            reference: of the joints.
-            jacobian: of the task at q, (k, n).
+        """The error of the tool, and the reference's acceleration, for a state (n,) and the Jacobian (k, n) of the task
+        there.
         """
         pose, wanted = self.task.pose(q), self.task.pose(reference.q)
         error = clipped_error(pose, wanted, self._reach, self._turn)
@@ -200,11 +176,8 @@ class ToolLaw(Controller):
         return ToolMotionError(error, rate, acceleration, pose[:3, :3], np.sqrt(away @ away))
 
     def diagonal(self, values: Array, rotation: Array) -> Array:
-        """A matrix (k, k) in the controlled directions, diagonal in the axes of the frame.
-
-        Args:
-            values: the diagonal, of x, y, z, rx, ry and rz, (6,).
-            rotation: of the tool (3, 3).
+        """A matrix (k, k) in the controlled directions, diagonal in the axes of the frame: values of x, y, z, rx, ry
+        and rz (6,), and the rotation (3, 3) of the tool.
         """
         linear, angular = np.diag(values[:3]), np.diag(values[3:])
         if self._in_tool_axes:

@@ -132,10 +132,7 @@ class CompiledLaw:
     )
 
     def __init__(self, law: Controller, *, compiled: bool = True) -> None:
-        """
-        Args:
-            law: not changed.
-            compiled: False for CasADi's virtual machine in any case.
+        """The law is not changed; it runs on CasADi's virtual machine in any case if ``compiled`` is False.
 
         Raises:
             TraceError: the law cannot be traced.
@@ -214,10 +211,6 @@ class TracedLaw:
 
     def __init__(self, law: Controller, trace: Trace) -> None:
         """
-        Args:
-            law: not changed.
-            trace: in which the law is traced.
-
         Raises:
             TraceError: it cannot be traced.
         """

@@ -124,14 +124,7 @@ class PreparedTrajectory:
     def __init__(
         self, core: Core, settings: int, trajectory: Trajectory, columns: list[int], start: float | None, now: float
     ) -> None:
-        """
-        Args:
-            core: the core that will follow it.
-            settings: address of the settings for its checks.
-            trajectory: of some joints.
-            columns: index among the arm's joints of each of its joints.
-            start: when its time is 0 [s]; now if None.
-            now: time of the latest state [s].
+        """The checks use settings of the core, given by their address; ``now`` is the time of the latest state [s].
 
         Raises:
             Refused: the core refuses it.
@@ -174,12 +167,7 @@ class Refused(Exception):
     """A refusal of the core: reason, joint, value, and limit."""
 
     def error(self, name: str, robot: Robot) -> RobodynError:
-        """The refusal as an error with a message.
-
-        Args:
-            name: of the refused input, such as ``trajectory``.
-            robot: the arm.
-        """
+        """The refusal of an input, such as ``trajectory``, as an error with a message."""
         why, place, value, limit = self.args
         joint = robot.joints[place if place < robot.n else 0]
         if why == CODES["CORE_OUTSIDE"]:
@@ -214,11 +202,7 @@ class Following:
     """
 
     def __init__(self, ask: Callable[[], Outcome | None], judge_load: Callable[[], str]) -> None:
-        """
-        Args:
-            ask: returns the outcome; None while it is being followed.
-            judge_load: returns where on the path gravity and friction alone exceed an effort limit; "" if nowhere.
-        """
+        """``ask`` gives :attr:`outcome`, and ``judge_load`` gives :attr:`overload`."""
         self._ask, self._judge_load = ask, judge_load
         self._outcome: Outcome | None = None
 
@@ -236,12 +220,8 @@ class Following:
 
 
 def samples(prepared: PreparedTrajectory, present: Array, count: int) -> tuple[Array, Array]:
-    """Positions and velocities along a trajectory, at equal time steps, (count, n) each.
-
-    Args:
-        prepared: the trajectory.
-        present: positions of the joints that it does not move, (n,).
-        count: number of samples.
+    """Positions and velocities along a trajectory, at equal time steps, (count, n) each; joints that it does not move
+    are at ``present`` (n,).
     """
     trajectory, columns = prepared.trajectory, prepared.columns
     q, qd = np.tile(present, (count, 1)), np.zeros((count, len(present)))
@@ -287,18 +267,12 @@ class ActionGoal:
     """One goal, from its acceptance to its end."""
 
     def __init__(self, following: Following) -> None:
-        """
-        Args:
-            following: its trajectory.
-        """
         self._following = following
         self._canceled = False
 
     def cancel(self, hold: Callable[[], object]) -> bool:
-        """Cancel the goal, unless it has ended; True if it was cancelled.
-
-        Args:
-            hold: function that makes the arm hold; if it raises, the goal is not cancelled.
+        """Cancel the goal, unless it has ended, by ``hold``, which makes the arm hold; True if it was cancelled, and
+        not if that raises.
         """
         if self._following.outcome is not None:
             return False

@@ -66,10 +66,7 @@ class ToolMotion:
     """
 
     def __init__(self, robot: Robot, link: str) -> None:
-        """
-        Args:
-            robot: the arm.
-            link: name of the tool. The constructor compiles everything that it needs.
+        """Everything that the motions need is compiled here.
 
         Raises:
             InputError: there is no such link, or no joint moves it.

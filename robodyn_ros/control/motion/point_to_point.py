@@ -130,11 +130,8 @@ def point_to_point(
 
 
 def rest_to_rest(waypoints: ArrayLike, times: ArrayLike) -> Trajectory:
-    """A quintic from each waypoint to the next, with zero velocity and acceleration at each.
-
-    Args:
-        waypoints: (K, n) in [rad] or [m].
-        times: of the waypoints, (K,) in [s].
+    """A quintic from each of the waypoints (K, n) in [rad] or [m], at times (K,) in [s], to the next, with zero
+    velocity and acceleration at each.
 
     Raises:
         InputError: as for :class:`Trajectory`.

@@ -77,21 +77,13 @@ class StreamedTool:
     def of(cls, robot: Robot, link: str = "") -> StreamedTool:
         """The streamed link of an arm; computed once for each.
 
-        Args:
-            robot: the arm.
-            link: its name; the arm's tool unless given.
-
         Raises:
             InputError: no such link, or no joint moves it.
         """
         return _found(robot, link or tip(robot))
 
     def values(self, settings: StreamSettings) -> dict[str, Any]:
-        """Members of the struct ``Settings`` of the core → their values.
-
-        Args:
-            settings: limits of the stream.
-        """
+        """Members of the struct ``Settings`` of the core → their values."""
         axes = np.zeros((6, 6))
         axes[: len(self.axes)] = self.axes
         return {
@@ -128,22 +120,14 @@ class StreamVelocity:
     """
 
     def __init__(self, core: Core) -> None:
-        """
-        Args:
-            core: of the loop that follows the stream.
-        """
         self._core, self._record = core, core.structs.make("CoreVelocity")
         self._pointer = ctypes.c_void_p(self._record.address)
         core.library.core_velocity_reset(self._pointer)
 
     def update(self, settings: int, t: float, q: Array, columns: list[int]) -> Array:
-        """The velocities (m,) in [rad/s] or [m/s] of the joints of a message.
-
-        Args:
-            settings: address of the settings of the core: T, greatest velocities, and thresholds of a pause and a jump.
-            t: time of the message, by its stamp [s].
-            q: its positions (m,) in [rad] or [m].
-            columns: index of its joints among all n.
+        """The velocities (m,) in [rad/s] or [m/s] of the joints of a message, by its stamp t [s], positions (m,) in
+        [rad] or [m] and the index of each joint among all n. The settings of the core, given by their address, have T,
+        the greatest velocities, and the thresholds of a pause and a jump.
         """
         n = self._core.n
         joints, positions, velocities = np.zeros(n, dtype=np.int64), np.zeros(n), np.zeros(n)
@@ -153,10 +137,8 @@ class StreamVelocity:
         return velocities[columns]
 
     def is_silent(self, elapsed: float) -> bool:
-        """True if the stream was moving and has been silent for longer than by lost messages.
-
-        Args:
-            elapsed: time since its last message [s].
+        """True if the stream was moving and has been silent for longer than by lost messages, by the time since the
+        last one [s].
         """
         return bool(self._core.library.core_velocity_is_silent(self._pointer, ctypes.c_double(elapsed)))
 

@@ -124,10 +124,7 @@ class JointCoupling:
     """Coupled joints: the coordinates are the positions of the joints."""
 
     def __init__(self, inertia: ArrayLike) -> None:
-        """
-        Args:
-            inertia: of each joint, such as the diagonal of M at home, (n,) in [kg m²] or [kg].
-        """
+        """The inertia of each joint, such as the diagonal of M at home, is (n,) in [kg m²] or [kg]."""
         self._inertia = np.asarray(inertia, dtype=np.float64)
         self._one = np.eye(len(self._inertia))
 
@@ -169,10 +166,7 @@ class ToolCoupling:
     """
 
     def __init__(self, dynamics: Dynamics, link: str = "") -> None:
-        """
-        Args:
-            dynamics: the arm's model.
-            link: the tool; the last moving link if empty.
+        """The tool is the last moving link if none is named.
 
         Raises:
             InputError: no such link, or no joint moves it.
@@ -277,12 +271,7 @@ class LeaderPort:
         return found
 
     def message(self, q: ArrayLike, qd: ArrayLike) -> PortMessage:
-        """The message to the other end.
-
-        Args:
-            q: position of the leader (n,).
-            qd: its velocity (n,).
-        """
+        """The message to the other end, by position and velocity of the leader (n,)."""
         ratio, place = self._settings.force_ratio, np.array(q, dtype=np.float64)
         entered = self.port.entered / ratio if ratio > 0.0 else np.full_like(self.port.entered, PLENTY)
         rates = self._coupling.rates(place) @ np.asarray(qd, dtype=np.float64)
@@ -367,10 +356,6 @@ class FollowerPort:
         return found
 
     def message(self, effort: ArrayLike) -> PortMessage:
-        """The message to the other end.
-
-        Args:
-            effort: of the follower's law, which drives it to its reference, (n,).
-        """
+        """The message to the other end, by the effort (n,) of the follower's law, which drives it to its reference."""
         felt = self._coupling.inverse(self._q).T @ np.asarray(effort, dtype=np.float64)
         return PortMessage(self.port.entered.copy(), felt, np.zeros_like(felt))

@@ -87,13 +87,7 @@ class Trajectory:
         accelerations: ArrayLike | None = None,
         efforts: ArrayLike | None = None,
     ) -> None:
-        """
-        Args:
-            times: (K,) in [s], rising.
-            positions: (K, n) in [rad] or [m].
-            velocities: (K, n); may be left out.
-            accelerations: (K, n); may be left out, and must be without velocities.
-            efforts: that the motion needs at the points, (K, n) in [N·m] or [N]; may be left out.
+        """The arguments are the attributes.
 
         Raises:
             InputError: wrong shapes, something not finite, times that do not rise, accelerations without velocities,
@@ -122,22 +116,15 @@ class Trajectory:
         self._begin, self._end = float(self.times[0]), float(self.times[-1])
 
     def of_joints(self, columns: Sequence[int]) -> Trajectory:
-        """Return the trajectory of some of its joints.
-
-        Args:
-            columns: indices of the joints, one or more.
-        """
+        """Return the trajectory of some of its joints."""
         more = (self.velocities, self.accelerations, self.efforts)
         return Trajectory(
             self.times, self.positions[:, columns], *(None if values is None else values[:, columns] for values in more)
         )
 
     def of_more_joints(self, columns: Sequence[int], q: Array) -> Trajectory:
-        """Return a trajectory of n joints, in which the additional joints stand still; efforts are left out.
-
-        Args:
-            columns: indices of the present joints among the n.
-            q: positions of all n joints (n,) in [rad] or [m].
+        """Return a trajectory of n joints, in which the additional joints stand still at q (n,) in [rad] or [m];
+        ``columns`` has the index of each present joint among the n, and efforts are left out.
         """
 
         def among(values: Array, rest: Array) -> Array:
@@ -228,11 +215,8 @@ def _bernstein_coefficients(t: Array, y: Array, v: Array | None, a: Array | None
 
 
 def peaks(bernstein: Array, limit: Array) -> Array:
-    """Greatest values of polynomials on their intervals; exact if above a limit, else an upper bound.
-
-    Args:
-        bernstein: coefficients (degree + 1, m, n) of m polynomials for each of n joints.
-        limit: (n,).
+    """Greatest values of polynomials on their intervals, by their coefficients (degree + 1, m, n), m polynomials for
+    each of n joints; exact if above a limit (n,), else an upper bound.
 
     Returns:
         The greatest value of all m, (n,); -inf for m = 0.

@@ -68,10 +68,6 @@ class StateReader:
     """
 
     def __init__(self, joints: Sequence[str]) -> None:
-        """
-        Args:
-            joints: names of the arm's joints, in its order.
-        """
         self._order = JointOrder(joints)
         self.layout: MessageLayout | None = None
 
@@ -170,11 +166,8 @@ class CdrTemplate:
     """
 
     def __init__(self, message: Any, n: int, *fields: str) -> None:
-        """
-        Args:
-            message: with all that is constant; it may have a header.
-            n: count of numbers in each field.
-            fields: names of the sequences of doubles that change.
+        """Each of ``fields`` names a sequence of n doubles that changes; all else of the message, which may have a
+        header, is constant.
         """
         stamped = hasattr(message, "header")
         if stamped:
@@ -188,12 +181,7 @@ class CdrTemplate:
         self.places = {field: self._place(encoded, values) for field, values in marks.items()}
 
     def fill(self, stamp: Stamp, **values: Array) -> bytes:
-        """The serialized message.
-
-        Args:
-            stamp: seconds and nanoseconds.
-            values: arrays (n,) by the names of the fields.
-        """
+        """The serialized message with a stamp, and with arrays (n,) under the names of the fields."""
         buffer = self.buffer
         if self.stamp >= 0:
             NATIVE_STAMP.pack_into(buffer, self.stamp, *stamp)
@@ -233,15 +221,6 @@ class Topic:
     """
 
     def __init__(self, node: LifecycleNode, faults: Faults, topic: str, message: Any, n: int, *fields: str) -> None:
-        """
-        Args:
-            node: publishes.
-            faults: counts messages that could not be published.
-            topic: name of the topic.
-            message: with all that is constant.
-            n: count of numbers in each field.
-            fields: names of the fields that change.
-        """
         self.subscribed = False
         self._faults, self.name = faults, topic
         self.publisher: Any = node.create_lifecycle_publisher(type(message), topic, RECORDED)
@@ -289,10 +268,6 @@ class NoPointsError(InputError):
 
 def read_trajectory_message(data: bytes | memoryview, most_points: int) -> TrajectoryMessage:
     """Read a serialized trajectory_msgs/JointTrajectory.
-
-    Args:
-        data: the serialized message.
-        most_points: greatest number of points.
 
     Raises:
         InputError: it is no such message, has no points or too many, or points with different fields, or
@@ -344,10 +319,6 @@ class CdrReader:
 
     def __init__(self, data: bytes | memoryview, order: str) -> None:
         """
-        Args:
-            data: the message.
-            order: ``<`` or ``>``.
-
         Raises:
             InputError: it has no encapsulation header, or more padding than bytes.
         """

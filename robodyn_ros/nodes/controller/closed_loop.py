@@ -91,15 +91,6 @@ class ClosedLoop:
         faults: Faults,
         locked: LockedModel,
     ) -> None:
-        """
-        Args:
-            node: the node.
-            loop: validates states and computes commands.
-            joints: names of the joints in the order of ``~/commands``.
-            transmission: between the joints and their motors.
-            faults: counts faults.
-            locked: the model's locked joints.
-        """
         self.robot: Robot = loop.robot
         self.enabled = True
         self.faults = faults
@@ -162,10 +153,8 @@ class ClosedLoop:
         return self._realtime is not None
 
     def activate(self, scheduling: Scheduling) -> None:
-        """Send a command for each state from now on; the arm is held at the position of the first one.
-
-        Args:
-            scheduling: of the node; a thread of the loop's own gets the priority in place of Python's threads.
+        """Send a command for each state from now on; the arm is held at the position of the first one. A thread of the
+        loop's own gets the priority of the scheduling in place of Python's threads.
         """
         self._reset()
         self._scan_publishers()

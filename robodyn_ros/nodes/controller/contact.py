@@ -51,11 +51,6 @@ class ContactTopics:
 
     def __init__(self, node: LifecycleNode, closed: ClosedLoop, transmission: Transmission) -> None:
         """
-        Args:
-            node: publishes.
-            closed: the topics of states and commands.
-            transmission: between the joints and their motors.
-
         Raises:
             RobodynError: a parameter is wrong.
         """

@@ -46,10 +46,6 @@ class Estimates:
 
     def __init__(self, node: Node, loop: ClosedLoop) -> None:
         """
-        Args:
-            node: publishes.
-            loop: has the law.
-
         Raises:
             ConfigurationError: the file exists, and cannot be used.
         """

@@ -47,11 +47,7 @@ class FollowJointTrajectory:
     """The server of the action."""
 
     def __init__(self, node: Node, loop: Callable[[], ClosedLoop]) -> None:
-        """
-        Args:
-            node: serves the action, and counts refused goals.
-            loop: returns the loop that follows goals; raises NotReadyError if there is none.
-        """
+        """``loop`` returns the loop that follows goals; it raises NotReadyError if there is none."""
         self._type: Any = import_module("control_msgs.action").FollowJointTrajectory
         self._node, self._loop = node, loop
         self._accepted: list[ActionGoal] = []
@@ -133,11 +129,6 @@ class ControllerState:
     """Publishes ``~/controller_state``, with the stamp of its joint state."""
 
     def __init__(self, node: LifecycleNode, loop: ClosedLoop) -> None:
-        """
-        Args:
-            node: publishes.
-            loop: has the states.
-        """
         kind: Any = import_module("control_msgs.msg").JointTrajectoryControllerState
         self._message = kind(joint_names=list(loop.robot.joint_names))
         self._publisher: Any = node.create_lifecycle_publisher(kind, "~/controller_state", RELIABLE)
@@ -163,11 +154,6 @@ class QueryState:
     """Serves ``~/query_state``: the reference at a time, if no other is given until then."""
 
     def __init__(self, node: Node, loop: ClosedLoop) -> None:
-        """
-        Args:
-            node: serves.
-            loop: has the reference.
-        """
         self._loop = loop
         node.create_service(import_module("control_msgs.srv").QueryTrajectoryState, "~/query_state", self._on_query)
 

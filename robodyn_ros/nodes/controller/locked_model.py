@@ -47,12 +47,6 @@ class LockedModel:
 
     def __init__(self, node: Node, joints: LockedJoints, known: dict[str, float], faults: Faults) -> None:
         """
-        Args:
-            node: whose parameters.
-            joints: the locked joints.
-            known: name → latest known position.
-            faults: counts movements of joints that carry the arm.
-
         Raises:
             RobodynError: these joints cannot be locked, or a position is no finite number.
         """
@@ -76,11 +70,7 @@ class LockedModel:
             node.get_logger().info(f"joint {name} is locked at {position:.4g}, {why}")
 
     def follow(self, dynamics: Callable[[], Dynamics]) -> None:
-        """Keep a model up to date from now on.
-
-        Args:
-            dynamics: returns the model in use.
-        """
+        """Keep the model in use up to date from now on."""
         if self.names:
             steady_timer(self._node, PERIOD, lambda: self._update(dynamics()))
 

@@ -97,9 +97,6 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
 
     def __init__(self, end: Exit) -> None:
         """
-        Args:
-            end: ends the process.
-
         Raises:
             ParameterException: a parameter was given a value of the wrong type or out of range.
         """
@@ -324,13 +321,6 @@ class ConfiguredController:
         self, node: LifecycleNode, whole: Robot, known: dict[str, float], faults: Faults, report: Callable[[], None]
     ) -> None:
         """
-        Args:
-            node: whose topics and parameters.
-            whole: the arm with all its joints.
-            known: name → latest position of locked joints; kept up to date.
-            faults: where faults are counted.
-            report: publishes the diagnostics at once.
-
         Raises:
             RobodynError: a parameter is wrong.
             ParameterException: a parameter of a joint was given a value of the wrong type or out of range.

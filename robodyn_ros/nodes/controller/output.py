@@ -46,13 +46,7 @@ class Output:
     """
 
     def __init__(self, node: LifecycleNode, faults: Faults, arm: tuple[str, ...], joints: tuple[str, ...]) -> None:
-        """
-        Args:
-            node: publishes.
-            faults: counts messages that could not be published.
-            arm: names of the arm's joints, in its order.
-            joints: the same names in the order of ``~/commands``.
-        """
+        """``joints`` are the names of the arm's joints in the order of ``~/commands``."""
         n = len(arm)
         self.order = np.array([arm.index(name) for name in joints], dtype=np.intp)
         stamped = Topic(node, faults, "~/joint_commands", JointState(name=joints), n, "effort")
@@ -133,10 +127,6 @@ class LoopStatistics:
     """
 
     def __init__(self, joints: Sequence[str]) -> None:
-        """
-        Args:
-            joints: names, in the order of commands.
-        """
         self.commands = 0
         self.overruns = 0
         self._joints = joints
@@ -146,13 +136,8 @@ class LoopStatistics:
         self._clear()
 
     def add(self, begun: float, done: float, command: Command, overrun: float) -> None:
-        """Add the command for a state.
-
-        Args:
-            begun: when the state came, by the steady clock [s].
-            done: when the command was published [s].
-            command: the command.
-            overrun: longest period that is no overrun [s].
+        """Add the command for a state that came, and was answered, at times of the steady clock [s]; a period longer
+        than ``overrun`` [s] is counted.
         """
         self.commands += 1
         if self._last is not None:
@@ -165,12 +150,8 @@ class LoopStatistics:
         self._keep(command)
 
     def add_many(self, periods: Any, latest: Command, overrun: float) -> None:
-        """Add the commands for several states, as structs with ``begun``, ``done``, ``age`` and ``rows``.
-
-        Args:
-            periods: the structs, (k,); the first rows are efforts and the masks of saturation and of rate limits.
-            latest: the last command.
-            overrun: longest period that is no overrun [s].
+        """Add the commands for several states, structs (k,) with ``begun``, ``done``, ``age`` and ``rows``: efforts
+        first, then the masks of saturation and of rate limits.
         """
         begun, count = periods["begun"], len(periods)
         self.commands += count
@@ -275,12 +256,6 @@ class FaultReport:
     """
 
     def __init__(self, loop: ControlLoop, faults: Faults, log: Any) -> None:
-        """
-        Args:
-            loop: whose faults are reported.
-            faults: counts them.
-            log: the node's logger.
-        """
         self._loop, self._faults, self._log = loop, faults, log
         self._last: ActiveFault | None = None
         self.lasts = False
@@ -317,20 +292,14 @@ class PublisherConflicts:
     """
 
     def __init__(self, node: Node) -> None:
-        """
-        Args:
-            node: whose graph.
-        """
         self._node = node
         self._states = node.resolve_topic_name("joint_states")
         self._allowed = {node.resolve_topic_name(topic): count for topic, count in PUBLISHERS_ALLOWED.items()}
         self._suspected: set[str] = set()  # topics with more than one publisher of this node's name
 
     def scan(self, state_publishers: int) -> str:
-        """The first topic with too many publishers, and their nodes; "" if there is none.
-
-        Args:
-            state_publishers: greatest number of publishers of ``joint_states``.
+        """The first topic with too many publishers, and their nodes; "" if there is none. That of joint states may have
+        as many as given.
         """
         suspected, self._suspected = self._suspected, set()
         own = self._node.get_name(), self._node.get_namespace()

@@ -166,12 +166,6 @@ class Switching:
     """
 
     def __init__(self, node: Node, loop: ClosedLoop, faults: Faults) -> None:
-        """
-        Args:
-            node: whose parameters.
-            loop: the loop that is changed.
-            faults: counts failed changes.
-        """
         parameters = NodeParameters(node)
         self.running: tuple[str, str] = (parameters["dynamics"], parameters["controller"])
         self._node, self._loop, self._faults = node, loop, faults

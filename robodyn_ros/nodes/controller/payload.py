@@ -60,11 +60,6 @@ class PayloadEstimation:
     """The service ``~/estimate_payload``, and the topic ``~/payload``."""
 
     def __init__(self, node: Node, loop: ClosedLoop) -> None:
-        """
-        Args:
-            node: publishes.
-            loop: moves the arm.
-        """
         self._node, self._loop = node, loop
         self._response: Future | None = None
         self._following: Following | None = None

@@ -64,13 +64,8 @@ class ReferenceInput:
         faults: Faults,
         locked: Sequence[str] = (),
     ) -> None:
-        """
-        Args:
-            node: whose topics.
-            loop: follows the references.
-            closed: returns why no reference is accepted now; "" if references are accepted.
-            faults: counts refused references.
-            locked: names of the locked joints; references may name them, which does not move them.
+        """``closed`` returns why no reference is accepted now; "" if references are accepted. References may name
+        locked joints, which does not move them.
         """
         self._locked = frozenset(locked)
         self.latest: float | None = None
@@ -105,13 +100,7 @@ class ReferenceInput:
         joints: Sequence[str] | None = None,
         tolerances: Tolerances | None = None,
     ) -> Following:
-        """Follow a trajectory; the result has the outcome.
-
-        Args:
-            trajectory: of the joints named.
-            start: when it begins, by the time of the states [s]; now if None.
-            joints: names of its joints, in its order; all unless given.
-            tolerances: of this trajectory; those of the loop's settings unless given.
+        """Follow a trajectory; arguments and result as of :meth:`ControlLoop.follow`.
 
         Raises:
             NotReadyError: no reference is accepted now.

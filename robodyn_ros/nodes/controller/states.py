@@ -75,12 +75,7 @@ class StateMerger:
     """
 
     def __init__(self, joints: Sequence[str], locked: Sequence[str], known: dict[str, float]) -> None:
-        """
-        Args:
-            joints: names of the arm's joints, in its order.
-            locked: names of joints that are locked.
-            known: name → latest known position of joints; updated by this object.
-        """
+        """``known`` has the latest known position of joints by name; this object updates it."""
         self.locked = known
         self.partial = self.mixed = False
         self._joints, self._others = tuple(joints), frozenset(locked)
@@ -98,12 +93,8 @@ class StateMerger:
         self._whole_at = -(2**62)  # when a message with all joints came [ns]
 
     def read(self, data: bytes, now: int, timeout: float) -> Measured | None:
-        """The state, if this message completes it; None if it does not, or has other joints only.
-
-        Args:
-            data: the message.
-            now: time of its arrival [ns]; the stamp of a message that has none.
-            timeout: greatest age of a joint's values [s].
+        """The state, if this message, which came at a time [ns], completes it; None if it does not, or has other joints
+        only. A joint's values may be as old as the timeout [s]; a message without a stamp has that of its arrival.
 
         Raises:
             InputError: as :meth:`.StateReader.read`, or the values of a joint are too old.
@@ -212,17 +203,6 @@ class StateCallback:
         report_fault: Callable[[Command | None], None],
         locked: LockedModel,
     ) -> None:
-        """
-        Args:
-            node: whose clock.
-            loop: validates states and computes commands.
-            transmission: between the joints and their motors.
-            output: publishes commands.
-            faults: counts refused states.
-            statistics: of the commands.
-            report_fault: called after each usable state, with its command if there is one.
-            locked: the model's locked joints.
-        """
         self.active = False
         self.mit: MitSettings | None = None
         self.position: Array | None = None

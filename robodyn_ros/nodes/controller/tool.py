@@ -91,11 +91,6 @@ class Frames:
     """Looks up poses of frames; listens to tf if tf2_ros is installed."""
 
     def __init__(self, node: Node, closed: ClosedLoop) -> None:
-        """
-        Args:
-            node: listens to tf.
-            closed: has the latest state, for the poses of the links.
-        """
         self._closed, self._robot, self._clock = closed, closed.robot, node.get_clock()
         self._kinematics = Kinematics(self._robot)
         self._links = [link.name for link in self._robot.links]
@@ -150,12 +145,6 @@ class StreamInput:
     """
 
     def __init__(self, node: Node, closed: ClosedLoop, frames: Frames) -> None:
-        """
-        Args:
-            node: whose topics.
-            closed: the topics of states and commands.
-            frames: of messages.
-        """
         self._node, self._closed, self._loop, self._frames = node, closed, closed.control, frames
         self._clock = node.get_clock()
         self.state = self._told = ""
@@ -250,13 +239,8 @@ class TargetInput:
         frames: Frames,
         report: Callable[[], None],
     ) -> None:
-        """
-        Args:
-            node: whose topics.
-            loop: follows the motions.
-            motion: the planner, used by the planning thread only; None if motions cannot be planned.
-            frames: of targets.
-            report: publishes the diagnostics, so that a refusal is reported at once.
+        """``motion`` is used by the planning thread only; None if motions cannot be planned. ``report`` publishes the
+        diagnostics, so that a refusal is reported at once.
         """
         self._node, self._loop, self._motion, self._report = node, loop, motion, report
         self._frames = frames
@@ -356,12 +340,6 @@ class ToolPose:
     """
 
     def __init__(self, node: LifecycleNode, loop: ClosedLoop, link: str) -> None:
-        """
-        Args:
-            node: publishes.
-            loop: has the states.
-            link: name of the tool.
-        """
         self._link = link
         self._kinematics = Kinematics(loop.robot)
         self._publisher: Any = node.create_lifecycle_publisher(PoseStamped, "~/tool_pose", RELIABLE)

@@ -44,12 +44,8 @@ class RealtimeLoop:
         report: FaultReport,
         on_end: Callable[[str], None],
     ) -> None:
-        """
-        Args:
-            make_thread: makes the thread for the core.
-            callback: receives the states otherwise; its loop runs, and its listeners and counts get the periods.
-            report: of the loop's faults.
-            on_end: called with the reason if the thread ends because it cannot read the messages.
+        """The loop and the listeners of ``callback`` get the periods. If the thread ends because it cannot read the
+        messages, ``on_end`` is called with the reason.
 
         Raises:
             NotReadyError: the thread cannot be made; the message has the reason.

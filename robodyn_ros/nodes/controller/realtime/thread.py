@@ -89,15 +89,9 @@ class RealtimeThread:
         watch_period: float,
         subscription: Any,
     ) -> None:
-        """
-        Args:
-            node: whose clock and topics.
-            core: the loop.
-            transmission: between the joints and their motors.
-            order: index of each joint of a command in the arm's order, (n,).
-            topics: ``~/joint_commands`` and ``~/commands``.
-            watch_period: time between two checks that states still come [s].
-            subscription: to joint states (:func:`make_subscription`); the thread destroys it at its end.
+        """The commands of ``topics``, ``~/joint_commands`` and ``~/commands``, have the joints in an order, (n,)
+        indices among the arm's. The thread checks every ``watch_period`` [s] that states still come, and destroys the
+        subscription (:func:`make_subscription`) at its end.
 
         Raises:
             NotReadyError: it cannot be made; the message has the reason.
@@ -162,10 +156,7 @@ class RealtimeThread:
         part.message.length[...] = part.message.capacity[...] = len(buffer)
 
     def start(self, priority: int) -> None:
-        """Send a command for each state from now on.
-
-        Args:
-            priority: real-time priority, if permitted; 0: ordinary.
+        """Send a command for each state from now on, with a real-time priority if that is permitted; 0: ordinary.
 
         Raises:
             NotReadyError: the system cannot start a thread.
@@ -291,13 +282,8 @@ def find_functions() -> RclFunctions:
 
 
 def handle_address(entity: Any, kind: str, library: Any, topic: str = "") -> int:
-    """The address of the rcl object behind one of rclpy's.
-
-    Args:
-        entity: of rclpy's C++ module: a publisher, a subscription or a clock.
-        kind: ``publisher``, ``subscription`` or ``clock``.
-        library: rcl.
-        topic: its topic, which rcl has to confirm.
+    """The address of the rcl object behind one of rclpy's: a ``publisher``, a ``subscription`` or a ``clock``; rcl has
+    to confirm its topic.
 
     Raises:
         NotReadyError: rclpy does not have it as expected.
