@@ -21,15 +21,7 @@ from numpy.typing import ArrayLike
 from robodyn_ros.control.drives import DriveCompensation
 from robodyn_ros.control.faults.settings import SafetySettings
 from robodyn_ros.control.laws.base import Controller, Efforts, Reference
-from robodyn_ros.control.laws.traced import (
-    LawNumbers,
-    TracedLaw,
-    flat,
-    law_key,
-    law_numbers,
-    unflat,
-    why_not_traced,
-)
+from robodyn_ros.control.laws.traced import LawNumbers, TracedLaw, flat, law_key, law_numbers, unflat, why_not_traced
 from robodyn_ros.control.limits import Limits
 from robodyn_ros.control.loop_settings import LoopSettings, law_feedback
 from robodyn_ros.control.motion.following import Tolerances

@@ -26,15 +26,7 @@ from robodyn_ros.control.faults.table import FAULTS, PHASES
 from robodyn_ros.control.laws.base import Controller, Efforts, Reference
 from robodyn_ros.control.loop_settings import LoopSettings, law_feedback
 from robodyn_ros.control.momentum_observer import MomentumObserver
-from robodyn_ros.control.step import (
-    StepMemory,
-    checked_total,
-    control_step,
-    joined,
-    step_settings,
-    views,
-    width,
-)
+from robodyn_ros.control.step import StepMemory, checked_total, control_step, joined, step_settings, views, width
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.sensitivity import sensitivity_parameters, sensitivity_program

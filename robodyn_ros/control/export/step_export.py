@@ -56,10 +56,7 @@ def export_step(settings: LoopSettings, stem: str = "") -> dict[str, str]:
         "The caller checks the states, and keeps references within the limits.",
     ]
     comment = "\n".join(["/*", *(f" * {line}".rstrip() for line in head), " */"])
-    return {
-        f"{stem}.h": f"{comment}\n{_header(step, prefix, stem)}",
-        f"{stem}.c": _source(step, prefix, stem, head[0]),
-    }
+    return {f"{stem}.h": f"{comment}\n{_header(step, prefix, stem)}", f"{stem}.c": _source(step, prefix, stem, head[0])}
 
 
 def _header(step: CompiledStep, prefix: str, stem: str) -> str:

@@ -141,10 +141,7 @@ def rest_to_rest(waypoints: ArrayLike, times: ArrayLike) -> Trajectory:
 
 
 def durations(
-    waypoints: ArrayLike,
-    velocity_limit: ArrayLike,
-    acceleration_limit: ArrayLike,
-    jerk_limit: ArrayLike = np.inf,
+    waypoints: ArrayLike, velocity_limit: ArrayLike, acceleration_limit: ArrayLike, jerk_limit: ArrayLike = np.inf
 ) -> Array:
     """Shortest times with which :func:`rest_to_rest` is within limits, from each waypoint to the next.
 

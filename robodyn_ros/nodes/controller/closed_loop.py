@@ -42,9 +42,7 @@ from robodyn_ros.nodes.common.parameters import NodeParameters
 from robodyn_ros.nodes.common.scheduling import Scheduling
 from robodyn_ros.nodes.controller.locked_model import LockedModel
 from robodyn_ros.nodes.controller.output import FaultReport, LoopStatistics, Output, PublisherConflicts
-from robodyn_ros.nodes.controller.realtime.realtime_loop import (
-    RealtimeLoop,
-)
+from robodyn_ros.nodes.controller.realtime.realtime_loop import RealtimeLoop
 from robodyn_ros.nodes.controller.realtime.thread import RealtimeThread, make_subscription
 from robodyn_ros.nodes.controller.references import ReferenceInput
 from robodyn_ros.nodes.controller.states import StateCallback

@@ -176,11 +176,7 @@ def fill(command: Command, reference: Any, state: Any, error: Any) -> None:
     assert command.reference is not None
     assert command.state is not None
     wanted, (q, qd) = command.reference, command.state
-    for point, values in (
-        (reference, wanted[:3]),
-        (state, (q, qd)),
-        (error, (wanted.q - q, wanted.qd - qd)),
-    ):
+    for point, values in ((reference, wanted[:3]), (state, (q, qd)), (error, (wanted.q - q, wanted.qd - qd))):
         for field, value in zip(("positions", "velocities", "accelerations"), values, strict=False):
             setattr(point, field, value.tolist())
 

@@ -232,12 +232,7 @@ class TargetInput:
     """Subscribes to ``~/goal_pose``, plans a motion to each target, and has it followed."""
 
     def __init__(
-        self,
-        node: Node,
-        loop: ClosedLoop,
-        motion: ToolMotion | None,
-        frames: Frames,
-        report: Callable[[], None],
+        self, node: Node, loop: ClosedLoop, motion: ToolMotion | None, frames: Frames, report: Callable[[], None]
     ) -> None:
         """``motion`` is used by the planning thread only; None if motions cannot be planned. ``report`` publishes the
         diagnostics, so that a refusal is reported at once.
