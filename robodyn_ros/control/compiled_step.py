@@ -45,14 +45,9 @@ from robodyn_ros.robot.pose import Array
 ROWS = ("effort", "saturated", "rate_limited", "gravity", "error", *Efforts._fields)
 """Rows of the compiled step's first result, each (n,): the effort to send first, the terms of the law last."""
 
-FLAGS = ("is_finite", "any_saturated", "any_rate_limited")
-"""Elements of its second result, each 0 or 1."""
-
-REST = 5
-"""Number of rows before the terms of the law."""
-
-_known: dict[str, str] = {}
-"""Key of a step that was made in this process → why it cannot be traced; "" if it can."""
+FLAGS = ("is_finite", "any_saturated", "any_rate_limited")  #: Elements of its second result, each 0 or 1.
+REST = 5  #: Number of rows before the terms of the law.
+_known: dict[str, str] = {}  #: Key of a step that was made in this process → why it cannot be traced; "" if it can.
 
 
 def step_program(law: Controller, numbers: LawNumbers) -> Program:

@@ -177,17 +177,10 @@ FIXED = tuple(f"contact.{name}" for name in ("observe", "effort_source", "sensor
 """Values that are read when a node is configured, because they change the compiled code or the topics."""
 
 
-BLOCK = 0.5
-"""Length of a block of which the greatest value is taken [s]."""
-
-LEAST_BLOCKS = 10
-"""Least number of blocks."""
-
-HEADROOM = 1.1
-"""Least ratio of a threshold to the greatest observed value."""
-
-COLLISION = 2.5
-"""Ratio of the threshold of a collision to that of a touch."""
+BLOCK = 0.5  #: Length of a block of which the greatest value is taken [s].
+LEAST_BLOCKS = 10  #: Least number of blocks.
+HEADROOM = 1.1  #: Least ratio of a threshold to the greatest observed value.
+COLLISION = 2.5  #: Ratio of the threshold of a collision to that of a touch.
 
 
 class ProposedThresholds(NamedTuple):

@@ -24,11 +24,8 @@ from robodyn_ros.engine.kernel import bound_function
 from robodyn_ros.engine.library import start_library
 from robodyn_ros.robot.pose import Array
 
-CORE = Path(__file__).with_name("core")
-"""Folder of the core's C files."""
-
-HEADERS = ("core.h", "kinds.h", "memory.h")
-"""Headers with structs and constants, each after those that it needs."""
+CORE = Path(__file__).with_name("core")  #: Folder of the core's C files.
+HEADERS = ("core.h", "kinds.h", "memory.h")  #: Headers with structs and constants, each after those that it needs.
 
 PYTHON = """
 extern void* PyCapsule_GetPointer(void*, const char*);
@@ -47,8 +44,7 @@ void* core_python(void* capsule, void* none) {
 SHARED = '#define CORE_SHARED __attribute__((visibility("hidden")))\n'
 """Declaration of the functions that the pages of the core share: hidden outside of the library."""
 
-REACTION = -1
-"""Code of an update whose effort is the reaction to a fault."""
+REACTION = -1  #: Code of an update whose effort is the reaction to a fault.
 
 
 @lru_cache(maxsize=1)

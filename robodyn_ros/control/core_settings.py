@@ -47,11 +47,8 @@ from robodyn_ros.robot.pose import Array
 
 log = logging.getLogger("robodyn_ros")
 
-LEVELS = CODES["LEVELS"]
-"""Number of levels of escalation, with one reaction each."""
-
-MODEL = ("gravity", "mass_matrix", "inverse", "forward")
-"""Functions of the model that the core calls."""
+LEVELS = CODES["LEVELS"]  #: Number of levels of escalation, with one reaction each.
+MODEL = ("gravity", "mass_matrix", "inverse", "forward")  #: Functions of the model that the core calls.
 
 OBSERVER = ("observer_run", "observer_arrays", "observer_constants", "judges_contact", *ContactThresholds._fields)
 """Members of the struct ``Settings`` for the observation of contacts."""
@@ -67,8 +64,7 @@ FUNCTION_1 = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_v
 FUNCTION_3 = ctypes.CFUNCTYPE(None, *(ctypes.c_void_p,) * 5)
 JUDGE = ctypes.CFUNCTYPE(None)
 
-Ahead = Callable[[float], Reference]
-"""Time from the latest state [s] → the reference then, for a law that plans."""
+Ahead = Callable[[float], Reference]  #: Time from the latest state [s] → the reference then, for a law that plans.
 
 
 def array_at(address: int, *shape: int) -> Array:

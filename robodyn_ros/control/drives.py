@@ -54,8 +54,7 @@ from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array, read_only
 from robodyn_ros.settings import NONE, CheckedSettings, names, setting
 
-LEAST_RATIO = 1e-6
-"""Least magnitude of a gear ratio [-] or [rad/m]."""
+LEAST_RATIO = 1e-6  #: Least magnitude of a gear ratio [-] or [rad/m].
 
 
 @dataclass(frozen=True)

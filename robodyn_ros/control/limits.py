@@ -28,34 +28,23 @@ from robodyn_ros.robot import Robot
 from robodyn_ros.robot.configuration import random_positions
 from robodyn_ros.robot.pose import Array, read_only
 
-SPEED_TOLERANCE = 1.01
-"""Tolerance factor of velocity limits of a reference: splines overshoot between their points."""
+SPEED_TOLERANCE = 1.01  #: Tolerance factor of velocity limits of a reference: splines overshoot between their points.
 
 FARTHEST = 1e6
 """Greatest position of a reference if the joint has no limit [rad] or [m]: for greater ones the resolution of a double
 is worse than 1e-10."""
 
-EFFORT_TOLERANCE = 1.001
-"""Tolerance factor of the limits of a feed-forward effort, for the tolerance of a planner."""
-
-
-TINY = 1e-12
-"""Keeps a division by an effort limit defined at zero [N·m] or [N]."""
+EFFORT_TOLERANCE = 1.001  #: Tolerance factor of the limits of a feed-forward effort, for the tolerance of a planner.
+TINY = 1e-12  #: Keeps a division by an effort limit defined at zero [N·m] or [N].
 
 
 @dataclass(frozen=True, eq=False)
 class Limits:
-    """Limits of an arm, each (n,); inf where there is no limit.
+    """Limits of an arm, each (n,); inf where there is no limit."""
 
-    Attributes:
-        effort: [N·m] or [N].
-        rate: of the effort, [N·m/s] or [N/s].
-        velocity: [rad/s] or [m/s].
-    """
-
-    effort: Array
-    rate: Array
-    velocity: Array
+    effort: Array  # [N·m] or [N]
+    rate: Array  # of the effort, [N·m/s] or [N/s]
+    velocity: Array  # [rad/s] or [m/s]
 
     @classmethod
     def of(
@@ -136,17 +125,10 @@ def overload(robot: Robot, limit: Array, efforts: Array) -> str:
     )
 
 
-RISE = 0.2
-"""Longest time in which an effort may rise from zero to that which holds a joint [s]."""
-
-START = 1.0
-"""Acceleration that a joint must reach within that time [rad/s²] or [m/s²]."""
-
-POSES = 64
-"""Number of poses, home and random ones, that are checked if the position of the arm is unknown."""
-
-HELD = 1 / 8
-"""Ratio of these poses in which a joint must be held [-]."""
+RISE = 0.2  #: Longest time in which an effort may rise from zero to that which holds a joint [s].
+START = 1.0  #: Acceleration that a joint must reach within that time [rad/s²] or [m/s²].
+POSES = 64  #: Number of poses, home and random ones, that are checked if the position of the arm is unknown.
+HELD = 1 / 8  #: Ratio of these poses in which a joint must be held [-].
 
 NO_WORSE = 1.01
 """Factor on the present load up to which a change is accepted where the present limits are too low already."""

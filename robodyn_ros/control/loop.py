@@ -77,8 +77,7 @@ Loop = TypeVar("Loop", bound="ControlLoop")
 OVERLOAD_SAMPLES = 21
 """Samples of a trajectory at which gravity and friction are compared with the effort limits before it is followed."""
 
-ToolTarget = Literal["pose", "twist", "wrench"]
-"""Kinds of targets that may be streamed to the tool."""
+ToolTarget = Literal["pose", "twist", "wrench"]  #: Kinds of targets that may be streamed to the tool.
 
 TOOL_STATES = ("follows", "unreachable", "detour")
 """States of a streamed tool: it follows; it waits where its path ends; it moves to its target by a detour."""

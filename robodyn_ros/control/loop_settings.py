@@ -36,8 +36,7 @@ from robodyn_ros.settings import TOOL, NamedValues, ParameterSpec, parameter_nam
 MODEL: dict[str, Any] = {"dynamics": "rnea", "gravity": list(STANDARD_GRAVITY)}
 """Defaults of the values that a model is made from."""
 
-NO_LIMIT = 1e301
-"""Value of a parameter that stands for no limit; a parameter cannot be infinite."""
+NO_LIMIT = 1e301  #: Value of a parameter that stands for no limit; a parameter cannot be infinite.
 
 EFFORT_RATE = 100.0
 """Default limit of an effort's rate, in effort limits per second: from zero to the limit in 10 ms [1/s]."""

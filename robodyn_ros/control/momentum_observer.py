@@ -57,8 +57,7 @@ from robodyn_ros.engine.tracing import Trace, column, solve_positive, symbols
 from robodyn_ros.kinematics.se3 import from_pose
 from robodyn_ros.robot.pose import Array
 
-TINY = 1e-300
-"""Keeps a division by a speed defined at a standstill."""
+TINY = 1e-300  #: Keeps a division by a speed defined at a standstill.
 
 
 class ObserverMemory(NamedTuple):

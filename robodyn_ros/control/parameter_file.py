@@ -24,11 +24,8 @@ from robodyn_ros.settings import parameter_name
 
 Settings = TypeVar("Settings")
 
-PARAMETERS = "ros__parameters"
-"""The key of a node's parameters in such a file."""
-
-NAME = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
-"""Words of a message that may be names of parameters."""
+PARAMETERS = "ros__parameters"  #: The key of a node's parameters in such a file.
+NAME = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")  #: Words of a message that may be names of parameters.
 
 
 LAWS = r"(?:cartesian_impedance|operational_space|hand_guiding)\."

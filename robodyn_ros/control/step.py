@@ -51,8 +51,7 @@ INSTANT = 1e-12
 EFFORT_ROUNDING = 1e-9
 """Greatest difference of two efforts by rounding, relative to their magnitude and to 1 N or 1 N·m."""
 
-LEAD = 0.2
-"""How far a trajectory runs ahead of a joint whose effort is saturated [rad] or [m]."""
+LEAD = 0.2  #: How far a trajectory runs ahead of a joint whose effort is saturated [rad] or [m].
 
 
 class Command(NamedTuple):
@@ -308,8 +307,7 @@ def checked_total(controller: Controller, efforts: Efforts, n: int) -> Array:
     return np.asarray(given, dtype=float)
 
 
-NEVER = -1e300
-"""A time before all others [s]; not infinite, so that the difference of two of them is a number."""
+NEVER = -1e300  #: A time before all others [s]; not infinite, so that the difference of two of them is a number.
 
 SCALARS = {
     "has_requested", "is_sending", "sent_at", "blending", "blend_begin", "blend_time", "lagging",

@@ -35,20 +35,11 @@ class CommissionerSettings(CheckedSettings):
     state_timeout: float = setting(0.2, "longest wait for the next joint state", "s", 1e-3, 10.0)
 
 
-LEAST_GRAVITY = 0.02
-"""Least gravity effort with which a joint is judged, as ratio of the effort limit [-]."""
-
-GRAVITY_TOLERANCE = 1.2
-"""Factor by which gravity may differ from the model's [-]."""
-
-INERTIA_TOLERANCE = 1.3
-"""Factor by which inertia may differ from the model's [-]."""
-
-DRIFT = 0.01
-"""Speed under full compensation that still counts as standing [rad/s] or [m/s]."""
-
-CARRIED = 0.25
-"""Ratio of measured to modelled gravity below which the drive compensates gravity by itself [-]."""
+LEAST_GRAVITY = 0.02  #: Least gravity effort with which a joint is judged, as ratio of the effort limit [-].
+GRAVITY_TOLERANCE = 1.2  #: Factor by which gravity may differ from the model's [-].
+INERTIA_TOLERANCE = 1.3  #: Factor by which inertia may differ from the model's [-].
+DRIFT = 0.01  #: Speed under full compensation that still counts as standing [rad/s] or [m/s].
+CARRIED = 0.25  #: Ratio of measured to modelled gravity below which the drive compensates gravity by itself [-].
 
 HELPED_FRICTION = 0.25
 """Ratio of measured to described friction below which the drive may compensate friction by itself [-]."""

@@ -35,44 +35,19 @@ from robodyn_ros.control.drives import DriveCompensation
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.robot.pose import Array
 
-ONSET = 0.002
-"""Distance from which on a joint counts as moved [rad] or [m]."""
-
-PUSH = 0.02
-"""Distance after which a push ends [rad] or [m]."""
-
-STROKE = 0.1
-"""Length of a stroke [rad] or [m]."""
-
-STROKE_SPEED = 0.04
-"""Speed of a stroke [rad/s] or [m/s]."""
-
-SHAKE = 0.025
-"""Greatest amplitude of the sine [rad] or [m]."""
-
-PATIENCE = 20.0
-"""Longest wait for the arm to stand still [s]."""
-
-RETREAT_TIME = 1.0
-"""Time in which efforts return to zero [s]."""
-
-GRAVITY_TIME = 2.0
-"""Time of a step of gravity compensation [s]."""
-
-LEAST_SAMPLES = 4
-"""Least number of samples for the line of a push."""
-
-LEAD_IN = 1.0
-"""Time in which the effort grows to just below the break-away effort [s]."""
-
-BELOW = 0.8
-"""Ratio of the effort then to the break-away effort [-]."""
-
-BREAK_LOOSE_ERROR = 0.02
-"""Position error at which feedback reaches the break-away effort [rad] or [m]."""
-
-LATENESS = 0.02
-"""Greatest delay of efforts [s]: the growth of a push within this time is no friction."""
+ONSET = 0.002  #: Distance from which on a joint counts as moved [rad] or [m].
+PUSH = 0.02  #: Distance after which a push ends [rad] or [m].
+STROKE = 0.1  #: Length of a stroke [rad] or [m].
+STROKE_SPEED = 0.04  #: Speed of a stroke [rad/s] or [m/s].
+SHAKE = 0.025  #: Greatest amplitude of the sine [rad] or [m].
+PATIENCE = 20.0  #: Longest wait for the arm to stand still [s].
+RETREAT_TIME = 1.0  #: Time in which efforts return to zero [s].
+GRAVITY_TIME = 2.0  #: Time of a step of gravity compensation [s].
+LEAST_SAMPLES = 4  #: Least number of samples for the line of a push.
+LEAD_IN = 1.0  #: Time in which the effort grows to just below the break-away effort [s].
+BELOW = 0.8  #: Ratio of the effort then to the break-away effort [-].
+BREAK_LOOSE_ERROR = 0.02  #: Position error at which feedback reaches the break-away effort [rad] or [m].
+LATENESS = 0.02  #: Greatest delay of efforts [s]: the growth of a push within this time is no friction.
 
 FREQUENCY_RANGE = (12.0, 40.0)
 """Natural frequency of the feedback, at least and at most [rad/s]: slow enough for states at 200 Hz and a delay of
@@ -81,29 +56,17 @@ FREQUENCY_RANGE = (12.0, 40.0)
 GREATEST_RATE = 80.0
 """Greatest rate of damping of any motion of the arm [1/s]: half the limit of stability with a delay of 10 ms."""
 
-INTEGRAL_RATE = 5.0
-"""Rate of the integral action [1/s]."""
+INTEGRAL_RATE = 5.0  #: Rate of the integral action [1/s].
 
 WINDOW = (0.3, 0.55)
 """Range of the stroke in which efforts are measured, as ratio of its length [-]: far from break-away and turn."""
 
-SINE_AT = 0.25
-"""Place of the stroke at which the sine begins during the return, as ratio of its length [-]."""
-
-FREQUENCIES = (2.0 * np.pi, 8.0 * np.pi)
-"""Least and greatest ω of the sine [rad/s]."""
-
-SPEED = 0.25
-"""Greatest speed of the sine [rad/s] or [m/s]."""
-
-INERTIA_RATIO = 3.0
-"""Desired ratio of inertial effort to friction during the sine [-]."""
-
-HIDDEN_RATIO = 0.3
-"""Ratio of inertial effort to friction below which the inertia cannot be measured [-]."""
-
-PERIODS = 6
-"""Number of periods of the sine; the first is not evaluated."""
+SINE_AT = 0.25  #: Place of the stroke at which the sine begins during the return, as ratio of its length [-].
+FREQUENCIES = (2.0 * np.pi, 8.0 * np.pi)  #: Least and greatest ω of the sine [rad/s].
+SPEED = 0.25  #: Greatest speed of the sine [rad/s] or [m/s].
+INERTIA_RATIO = 3.0  #: Desired ratio of inertial effort to friction during the sine [-].
+HIDDEN_RATIO = 0.3  #: Ratio of inertial effort to friction below which the inertia cannot be measured [-].
+PERIODS = 6  #: Number of periods of the sine; the first is not evaluated.
 
 GRAVITY_FACTOR = 1.5
 """Greatest effort of a push as ratio of the gravity effort, if that is more than ``push_effort`` of the limit [-]."""
@@ -111,22 +74,14 @@ GRAVITY_FACTOR = 1.5
 PUSH_SPEED = 0.45
 """Ratio of the speed limit at which a push ends [-]: until late efforts brake it, a light joint goes on speeding up."""
 
-STILL = 0.3
-"""Time without motion after which the arm counts as at rest [s]."""
-
-DIFFERENCE = 1e-4
-"""Step of a finite difference [rad] or [m]."""
-
-DECAY = 5.0
-"""Damping with gravity compensation: the rate at which a speed decays [1/s]."""
-
-RELEASE_STEP = 0.1
-"""Greatest reduction of the efforts from one state to the next, as ratio of the first ones [-]."""
+STILL = 0.3  #: Time without motion after which the arm counts as at rest [s].
+DIFFERENCE = 1e-4  #: Step of a finite difference [rad] or [m].
+DECAY = 5.0  #: Damping with gravity compensation: the rate at which a speed decays [1/s].
+RELEASE_STEP = 0.1  #: Greatest reduction of the efforts from one state to the next, as ratio of the first ones [-].
 
 Result = TypeVar("Result")
 
-Script = Generator[Array, None, Result]
-"""Yields the efforts until the next state, and returns its result."""
+Script = Generator[Array, None, Result]  #: Yields the efforts until the next state, and returns its result.
 
 
 class Moves:

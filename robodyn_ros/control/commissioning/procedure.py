@@ -37,11 +37,8 @@ from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import ConfigurationError
 from robodyn_ros.robot.pose import Array
 
-REST_TIME = 1.0
-"""Time that the arm is watched at rest [s]."""
-
-GRAVITY_STEPS = 4
-"""Steps from no compensation of gravity to all of it."""
+REST_TIME = 1.0  #: Time that the arm is watched at rest [s].
+GRAVITY_STEPS = 4  #: Steps from no compensation of gravity to all of it.
 
 
 class Commissioning:

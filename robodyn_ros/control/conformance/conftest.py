@@ -89,8 +89,7 @@ def _without_haste(name: str) -> dict[str, Any]:
     return {"config": settings(budget=budgets[0].metadata["range"][1])} if settings and budgets else {}
 
 
-ON = ("prismatic and revolute joints", "tilted, negative and long axes", "branches")
-"""The arms of the tests."""
+ON = ("prismatic and revolute joints", "tilted, negative and long axes", "branches")  #: The arms of the tests.
 
 WIDENING = {"exact": 1.0, "numerical": 1e6, "learned": 1e6}
 """Tier of a law → factor of every tolerance; with 1e6, single precision passes a tolerance of 1e-12."""

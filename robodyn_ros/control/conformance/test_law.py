@@ -17,8 +17,7 @@ from robodyn_ros.dynamics.conformance.subject import same
 if TYPE_CHECKING:
     from robodyn_ros.control.conformance.conftest import LawSubject
 
-EXACT = 1e-12
-"""Relative tolerance between two exact computations of a number."""
+EXACT = 1e-12  #: Relative tolerance between two exact computations of a number.
 
 
 def test_efforts_are_numbers_of_each_joint(law: LawSubject) -> None:

@@ -47,14 +47,9 @@ from robodyn_ros.robot import Inertial, Robot
 from robodyn_ros.robot.configuration import random_positions
 from robodyn_ros.robot.pose import Array
 
-ODD_STEPS = 20
-"""Number of steps after which every number of a law's memory has changed."""
-
-PER_LINE = 4
-"""Elements in a line of a table."""
-
-TEXTS = "const char* const"
-"""Type of texts in C."""
+ODD_STEPS = 20  #: Number of steps after which every number of a law's memory has changed.
+PER_LINE = 4  #: Elements in a line of a table.
+TEXTS = "const char* const"  #: Type of texts in C.
 
 
 class Mark(float):

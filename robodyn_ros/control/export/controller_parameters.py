@@ -47,8 +47,7 @@ was computed at the export. A target pose is always a stream, whose reference is
 GIVEN_BY_PARAMETERS = {"law.kp", "law.kd", "law.ki", "law.dynamics.symbols"}
 """Settings of the step, besides its limits, that the exported code computes from parameters."""
 
-FINAL_COMMANDS = ("gravity", "zero", "damping")
-"""Final commands to the drives when the controller is deactivated."""
+FINAL_COMMANDS = ("gravity", "zero", "damping")  #: Final commands to the drives when the controller is deactivated.
 
 FINAL_COMMAND = ParameterSpec(
     "on_deactivate",

@@ -17,25 +17,15 @@ from robodyn_ros.robot.pose import Array
 
 @dataclass(eq=False)
 class ActiveFault:
-    """The present fault; the object stays the same until another fault begins.
+    """The present fault; the object stays the same until another fault begins."""
 
-    Attributes:
-        number: number of faults so far, this one included.
-        kind: its kind.
-        phase: of the reaction: its name, ``ramp`` or ``silent``.
-        present: False if it is latched, and its cause has gone.
-        latched: True if it lasts until its cause has been gone for ``settled_time``, or until it is acknowledged.
-        left: ratio of the effort that is left, from 1 to 0 at the end of a ramp.
-        found: position at which the reaction holds the arm, (n,) in [rad] or [m].
-    """
-
-    number: int
-    kind: str
-    phase: str
-    present: bool
-    latched: bool
-    left: float
-    found: Array
+    number: int  # number of faults so far, this one included
+    kind: str  # its kind
+    phase: str  # of the reaction: its name, ``ramp`` or ``silent``
+    present: bool  # False if it is latched, and its cause has gone
+    latched: bool  # True if it lasts until its cause has been gone for ``settled_time``, or until it is acknowledged
+    left: float  # ratio of the effort that is left, from 1 to 0 at the end of a ramp
+    found: Array  # position at which the reaction holds the arm, (n,) in [rad] or [m]
 
     @classmethod
     def of(cls, memory: Any) -> ActiveFault | None:

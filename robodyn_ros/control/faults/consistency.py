@@ -23,8 +23,7 @@ from robodyn_ros.engine import Kernel
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 
-SLIDING = 0.1
-"""Factor on a setting in rad for a prismatic joint [m/rad]."""
+SLIDING = 0.1  #: Factor on a setting in rad for a prismatic joint [m/rad].
 
 SETTINGS = (
     "position_noise",

@@ -22,14 +22,9 @@ from robodyn_ros.plugins import raised
 from robodyn_ros.robot import reload_robot
 from robodyn_ros.robot.pose import Array
 
-TIMEOUT = 120.0
-"""Longest duration of a dry run [s]: compiling a long arm for the first time takes some seconds."""
-
-STATES = 5
-"""Number of states that are tried."""
-
-TOLERANCE = 1e-6
-"""Tolerance of two results that should be equal, relative to the greatest number."""
+TIMEOUT = 120.0  #: Longest duration of a dry run [s]: compiling a long arm for the first time takes some seconds.
+STATES = 5  #: Number of states that are tried.
+TOLERANCE = 1e-6  #: Tolerance of two results that should be equal, relative to the greatest number.
 
 
 def dry_run(dynamics: str, controller: str, urdf: str) -> None:

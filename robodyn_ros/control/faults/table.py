@@ -20,14 +20,9 @@ from robodyn_ros.settings import CheckedSettings, choice, setting
 PHASES = ("retreat", "wait", "hold", "float", "damp", "ramp", "silent")
 """Phases of a reaction; those from ramp on lead nowhere else while a fault lasts."""
 
-TO_CONTACT = PHASES[:-1]
-"""Reactions to choose from where something touches the arm."""
-
-WITH_STATES = ("hold", "damp", "ramp")
-"""Reactions to choose from where states come, and how they escalate."""
-
-WITHOUT_STATES = ("hold", "ramp")
-"""Reactions that need no states."""
+TO_CONTACT = PHASES[:-1]  #: Reactions to choose from where something touches the arm.
+WITH_STATES = ("hold", "damp", "ramp")  #: Reactions to choose from where states come, and how they escalate.
+WITHOUT_STATES = ("hold", "ramp")  #: Reactions that need no states.
 
 BLIND_ESCALATION = ("hold", "hold", "ramp")
 """How these escalate: as those with states do, but that there is nothing to damp by."""
@@ -135,8 +130,7 @@ FAULTS: Mapping[str, Fault] = {
 }
 """Kind of fault → its row. In this order the core looks for them."""
 
-KINDS = tuple(FAULTS)
-"""Kinds of faults, in the order of the core."""
+KINDS = tuple(FAULTS)  #: Kinds of faults, in the order of the core.
 
 PROBLEMS: Mapping[str, str] = {
     "NO_PROBLEM": "",
@@ -207,8 +201,7 @@ def _reaction_class(kind: str) -> type[FaultReaction]:
     return found
 
 
-REACTIONS = {kind: _reaction_class(kind) for kind in FAULTS}
-"""Kind of fault → the settings of its reaction."""
+REACTIONS = {kind: _reaction_class(kind) for kind in FAULTS}  #: Kind of fault → the settings of its reaction.
 
 
 class FaultReactions(Mapping[str, FaultReaction]):

@@ -33,31 +33,22 @@ from robodyn_ros.settings import CheckedSettings, choice, setting
 UNKNOWN = ("payload", "friction", "payload_and_friction", "everything")
 """Choices of learning: the last body's inertial parameters, joint friction, both, or all bodies and friction."""
 
-LEAST_RATIO = 0.1
-"""Least ratio of a learnt body to its model [-]."""
-
-FLOOR = 1e-6
-"""Least eigenvalue of Z [-]: above 0, because a model may have point masses."""
+LEAST_RATIO = 0.1  #: Least ratio of a learnt body to its model [-].
+FLOOR = 1e-6  #: Least eigenvalue of Z [-]: above 0, because a model may have point masses.
 
 UNITS: Array = BASIS.reshape(10, 16)  # the pseudo-inertia of each parameter
 
 PARAMETERS: Array = np.linalg.pinv(UNITS.T)  # (10, 16): the ten parameters of a symmetric matrix
 
-POSES = 24
-"""Number of poses from which the gain for the rate is found."""
+POSES = 24  #: Number of poses from which the gain for the rate is found.
 
 SPEED = 1.0
 """Speed that scales viscous friction where a joint has no velocity limit [rad/s] or [m/s]; else half of the limit."""
 
 
-SPREAD = 0.3
-"""Radius of gyration of added mass, about the centre of mass of its body [m]."""
-
-MASS_RATIO = 0.5
-"""Greatest mass added to a body, as ratio of the moving mass of the arm [-]."""
-
-FRICTION_RATIO = 0.3
-"""Greatest friction of a joint, as ratio of its effort limit [-]."""
+SPREAD = 0.3  #: Radius of gyration of added mass, about the centre of mass of its body [m].
+MASS_RATIO = 0.5  #: Greatest mass added to a body, as ratio of the moving mass of the arm [-].
+FRICTION_RATIO = 0.3  #: Greatest friction of a joint, as ratio of its effort limit [-].
 
 
 @dataclass(frozen=True)

@@ -47,17 +47,10 @@ from robodyn_ros.errors import InputError
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import setting, shared, text
 
-FAR = 1000.0
-"""Coordinate of a wall that is switched off [m]."""
-
-SOFTEST = 1e-6
-"""Stiffness that keeps the mean of mass and stiffness defined if no direction is locked [N/m, N·m/rad]."""
-
-SLIP = 0.01
-"""Displacement of a joint at which the hold slips [rad] or [m]."""
-
-LEAST = 0.005
-"""Effort at which the hold slips on a joint without gravity effort, as ratio of its effort limit."""
+FAR = 1000.0  #: Coordinate of a wall that is switched off [m].
+SOFTEST = 1e-6  #: Stiffness that keeps the mean of mass and stiffness defined if no direction is locked [N/m, N·m/rad].
+SLIP = 0.01  #: Displacement of a joint at which the hold slips [rad] or [m].
+LEAST = 0.005  #: Effort at which the hold slips on a joint without gravity effort, as ratio of its effort limit.
 
 TRANSLATIONS = np.array([1.0, 1.0, 1.0, 0.0, 0.0, 0.0])
 ROTATIONS = 1.0 - TRANSLATIONS

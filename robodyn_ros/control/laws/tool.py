@@ -33,17 +33,10 @@ from robodyn_ros.kinematics.so3 import rotation_vector
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import TOOL, CheckedSettings, choice, setting, text
 
-FRAMES = ("base", "tool")
-"""Frames in whose axes a stiffness or a force may be given."""
-
-HALF_TURN = 0.1
-"""Angle before π within which the orientation error fades to zero [rad]."""
-
-YIELDING = 6.0
-"""Factor of the damping of translations from twice the reach on, where the spring's force is constant."""
-
-TINY = 1e-300
-"""Keeps a division by a length defined at zero."""
+FRAMES = ("base", "tool")  #: Frames in whose axes a stiffness or a force may be given.
+HALF_TURN = 0.1  #: Angle before π within which the orientation error fades to zero [rad].
+YIELDING = 6.0  #: Factor of the damping of translations from twice the reach on, where the spring's force is constant.
+TINY = 1e-300  #: Keeps a division by a length defined at zero.
 
 
 @dataclass(frozen=True)

@@ -49,19 +49,12 @@ class JointTolerances(CheckedSettings):
 
 @dataclass(frozen=True, eq=False)
 class Tolerances:
-    """The tolerances of a trajectory; inf where there is none.
+    """The tolerances of a trajectory; inf where there is none."""
 
-    Attributes:
-        path: (n,) in [rad] or [m].
-        goal: (n,) in [rad] or [m].
-        speed: at the goal, [rad/s] or [m/s].
-        time: after the last point [s].
-    """
-
-    path: Array
-    goal: Array
-    speed: float
-    time: float
+    path: Array  # (n,) in [rad] or [m]
+    goal: Array  # (n,) in [rad] or [m]
+    speed: float  # at the goal, [rad/s] or [m/s]
+    time: float  # after the last point [s]
 
     @classmethod
     def none(cls, n: int) -> Tolerances:
@@ -92,8 +85,7 @@ Outcome = Literal[
 ]
 """Ends of a trajectory; ``interrupted``: by a fault or by a gap in the states; ``stopped``: with the whole loop."""
 
-OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
-"""Outcomes in the order of ``core.h``, whose codes begin with 1."""
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)  #: Outcomes in the order of ``core.h``, whose codes begin with 1.
 
 
 def joint_columns(robot: Robot, joints: Sequence[str] | None) -> list[int]:

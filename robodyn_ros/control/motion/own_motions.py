@@ -32,11 +32,8 @@ from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import CheckedSettings, setting, shared, switch
 
-EFFORT_RATIO = 0.8
-"""Ratio of the effort limits that a motion may use [-]; the rest is for feedback."""
-
-BRAKING_RATIO = 0.9
-"""Ratio of the effort limits during braking [-]; greater, so that the present motion is within it."""
+EFFORT_RATIO = 0.8  #: Ratio of the effort limits that a motion may use [-]; the rest is for feedback.
+BRAKING_RATIO = 0.9  #: Ratio of the effort limits during braking [-]; greater, so that the present motion is within it.
 
 
 @dataclass(frozen=True)
@@ -107,29 +104,14 @@ def _joined(first: Trajectory, second: Trajectory) -> Trajectory:
     return Trajectory(times, *rows)
 
 
-WAYPOINTS = 8
-"""Number of waypoints before the return to the held position."""
-
-LEAST_ROOM = 0.2
-"""Least ratio of its room to its distance with which a joint moves [-]."""
-
-CHECKS = 20
-"""Number of samples between two waypoints at which efforts are predicted."""
-
-ACCELERATION = 3.0
-"""Greatest acceleration [rad/s²] or [m/s²]."""
-
-MARGIN = 0.05
-"""Distance kept from the position limits [rad] or [m]."""
-
-STRAIN = 0.9
-"""Greatest predicted effort, as ratio of the effort limit [-]."""
-
-DEVIATION = 2.0
-"""Error that ends the motion, as ratio of the joint's distance [-]."""
-
-SPEED = 0.5
-"""Speed of the motion, as ratio of that of other motions [-]."""
+WAYPOINTS = 8  #: Number of waypoints before the return to the held position.
+LEAST_ROOM = 0.2  #: Least ratio of its room to its distance with which a joint moves [-].
+CHECKS = 20  #: Number of samples between two waypoints at which efforts are predicted.
+ACCELERATION = 3.0  #: Greatest acceleration [rad/s²] or [m/s²].
+MARGIN = 0.05  #: Distance kept from the position limits [rad] or [m].
+STRAIN = 0.9  #: Greatest predicted effort, as ratio of the effort limit [-].
+DEVIATION = 2.0  #: Error that ends the motion, as ratio of the joint's distance [-].
+SPEED = 0.5  #: Speed of the motion, as ratio of that of other motions [-].
 
 
 @dataclass(frozen=True)

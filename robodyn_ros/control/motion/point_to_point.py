@@ -38,38 +38,17 @@ from robodyn_ros.errors import InputError
 from robodyn_ros.robot.configuration import ConfigurationSpace
 from robodyn_ros.robot.pose import Array
 
-PEAK_VELOCITY = 15.0 / 8.0
-"""Greatest speed of a quintic from rest to rest, in Δ/T [-]."""
-
-PEAK_ACCELERATION = 10.0 / np.sqrt(3.0)
-"""Greatest acceleration of a quintic from rest to rest, in Δ/T² [-]."""
-
-PEAK_JERK = 60.0
-"""Greatest jerk of a quintic from rest to rest, in Δ/T³ [-]."""
-
-SAMPLES = 101
-"""Number of samples of a motion at which the efforts are checked."""
-
-LONGEST = 600.0
-"""Longest duration of a motion [s]; a motion that needs longer is refused."""
-
-SHORTEST = 0.02
-"""Shortest duration of a motion [s], also of one from a position to itself."""
-
-PRECISION = 1e-3
-"""Relative precision of the duration."""
-
-LAG = 2e-3
-"""Greatest error of a joint because efforts are held for a period [rad] or [m]."""
-
-TAIL = 25
-"""Number of samples after a motion at which the error is checked, within a time of 1/ω."""
-
-SHORTEST_BRAKING, LONGEST_BRAKING = 0.02, 20.0
-"""Shortest and longest duration of braking [s]."""
-
-BRAKING_SAMPLES = 41
-"""Number of samples of braking at which the efforts are checked."""
+PEAK_VELOCITY = 15.0 / 8.0  #: Greatest speed of a quintic from rest to rest, in Δ/T [-].
+PEAK_ACCELERATION = 10.0 / np.sqrt(3.0)  #: Greatest acceleration of a quintic from rest to rest, in Δ/T² [-].
+PEAK_JERK = 60.0  #: Greatest jerk of a quintic from rest to rest, in Δ/T³ [-].
+SAMPLES = 101  #: Number of samples of a motion at which the efforts are checked.
+LONGEST = 600.0  #: Longest duration of a motion [s]; a motion that needs longer is refused.
+SHORTEST = 0.02  #: Shortest duration of a motion [s], also of one from a position to itself.
+PRECISION = 1e-3  #: Relative precision of the duration.
+LAG = 2e-3  #: Greatest error of a joint because efforts are held for a period [rad] or [m].
+TAIL = 25  #: Number of samples after a motion at which the error is checked, within a time of 1/ω.
+SHORTEST_BRAKING, LONGEST_BRAKING = 0.02, 20.0  #: Shortest and longest duration of braking [s].
+BRAKING_SAMPLES = 41  #: Number of samples of braking at which the efforts are checked.
 
 
 def point_to_point(

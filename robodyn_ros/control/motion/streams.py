@@ -28,14 +28,9 @@ from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.robot import tip
 from robodyn_ros.settings import CheckedSettings, setting
 
-LENGTH = 0.3
-"""Distance with the same weight as a rotation by one radian, if joints cannot follow both [m]."""
-
-POSES = 100
-"""Number of random poses from which the usual singular value is computed."""
-
-NEAR = 0.05
-"""Ratio of the least singular value to its median over those poses at which the tool stops on its path."""
+LENGTH = 0.3  #: Distance with the same weight as a rotation by one radian, if joints cannot follow both [m].
+POSES = 100  #: Number of random poses from which the usual singular value is computed.
+NEAR = 0.05  #: Ratio of the least singular value to its median over those poses at which the tool stops on its path.
 
 OLDEST_FRAME = 1.0
 """Greatest age of a transform of tf; an older one is refused, because its publisher has stopped [s]."""
@@ -59,19 +54,12 @@ class StreamSettings(CheckedSettings):
 
 @dataclass(frozen=True, eq=False)
 class StreamedTool:
-    """The link that streams move, with its data for the core.
+    """The link that streams move, with its data for the core."""
 
-    Attributes:
-        link: its name.
-        axes: the directions in which the arm can move it, as rows over a twist, weighted by :data:`LENGTH`, (k, 6).
-        floor: singular value of the Jacobian in these directions at which the tool stops on its path.
-        program: of its pose and its Jacobian.
-    """
-
-    link: str
-    axes: Array
-    floor: float
-    program: Program
+    link: str  # its name
+    axes: Array  # the directions in which the arm can move it, as rows over a twist, weighted by LENGTH, (k, 6)
+    floor: float  # singular value of the Jacobian in these directions at which the tool stops on its path
+    program: Program  # of its pose and its Jacobian
 
     @classmethod
     def of(cls, robot: Robot, link: str = "") -> StreamedTool:

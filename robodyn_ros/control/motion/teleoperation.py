@@ -42,20 +42,11 @@ from robodyn_ros.kinematics import so3
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import CheckedSettings, setting
 
-MOST_DAMPING = 50.0
-"""Greatest damping per inertia at the leader [1/s]."""
-
-RETURN_RATE = 2.0
-"""Rate at which drift of the reference goes back [1/s]."""
-
-TINY = 1e-12
-"""Square of a speed or an effort below which a damper dissipates nothing."""
-
-PLENTY = 1e200
-"""Energy budget from a leader without feedback [J]."""
-
-UNFELT = 1e-9
-"""Mobility below which a direction has no mass to brake [1/kg] or [1/(kg m²)]."""
+MOST_DAMPING = 50.0  #: Greatest damping per inertia at the leader [1/s].
+RETURN_RATE = 2.0  #: Rate at which drift of the reference goes back [1/s].
+TINY = 1e-12  #: Square of a speed or an effort below which a damper dissipates nothing.
+PLENTY = 1e200  #: Energy budget from a leader without feedback [J].
+UNFELT = 1e-9  #: Mobility below which a direction has no mass to brake [1/kg] or [1/(kg m²)].
 
 
 @dataclass(frozen=True)

@@ -42,8 +42,7 @@ if TYPE_CHECKING:
 
 NANO = 1_000_000_000
 
-RESOLUTION = 1e-13
-"""Greatest error of an extreme value, relative to the greatest coefficient."""
+RESOLUTION = 1e-13  #: Greatest error of an extreme value, relative to the greatest coefficient.
 
 HALVINGS = 60
 """Greatest number of halvings of a segment; each reduces the distance of the coefficients to the curve to a quarter."""
@@ -54,8 +53,7 @@ GROWTH = 1e4
 GREATEST_EFFORT = 1e12
 """Greatest planned effort [N·m] or [N]: above that of any drive, and small enough to calculate with."""
 
-FIELDS = ("positions", "velocities", "accelerations")
-"""Fields of a point, and attributes of a trajectory."""
+FIELDS = ("positions", "velocities", "accelerations")  #: Fields of a point, and attributes of a trajectory.
 
 
 class Sample(NamedTuple):
@@ -308,38 +306,22 @@ class RunRecord:
 
     There are two clocks: stamps are by the clock of the arm (simulated time with a simulator), times of receipt by a
     steady clock of the observer's machine. A command has the stamp of the state that it is for.
-
-    Attributes:
-        joints: names, in the order of every array of n.
-        start: stamp at which the trajectory's time was 0 [s].
-        state_stamp: (N,) in [s].
-        state_received: (N,) in [s].
-        q: positions (N, n) in [rad] or [m].
-        qd: velocities (N, n) in [rad/s] or [m/s].
-        command_stamp: (M,) in [s].
-        command_received: (M,) in [s].
-        effort: commanded, (M, n) in [N·m] or [N].
-        commands_sent: number of commands that the controller reports, from before to after the trajectory.
-        commands_taken: number of them that the arm reports as received.
-        command_gap: longest time between two commands that the arm received, while it moved [s].
-        faults: reports of the nodes during the trajectory, each with the node's name; empty if there were none.
-        lockstep: True if the arm waited for the command to each state.
     """
 
-    joints: tuple[str, ...]
-    start: float
-    state_stamp: Array
-    state_received: Array
-    q: Array
-    qd: Array
-    command_stamp: Array
-    command_received: Array
-    effort: Array
-    commands_sent: int
-    commands_taken: int
-    command_gap: float
-    faults: tuple[str, ...]
-    lockstep: bool
+    joints: tuple[str, ...]  # names, in the order of every array of n
+    start: float  # stamp at which the trajectory's time was 0 [s]
+    state_stamp: Array  # (N,) in [s]
+    state_received: Array  # (N,) in [s]
+    q: Array  # positions (N, n) in [rad] or [m]
+    qd: Array  # velocities (N, n) in [rad/s] or [m/s]
+    command_stamp: Array  # (M,) in [s]
+    command_received: Array  # (M,) in [s]
+    effort: Array  # commanded, (M, n) in [N·m] or [N]
+    commands_sent: int  # number of commands that the controller reports, from before to after the trajectory
+    commands_taken: int  # number of them that the arm reports as received
+    command_gap: float  # longest time between two commands that the arm received, while it moved [s]
+    faults: tuple[str, ...]  # reports of the nodes during the trajectory, each with its name; empty if there are none
+    lockstep: bool  # True if the arm waited for the command to each state
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the record to an ``.npz`` file."""

@@ -36,17 +36,13 @@ from robodyn_ros.nodes.common.diagnostics import Faults
 from robodyn_ros.nodes.common.messages import HEADER, NANO, JointOrder, Stamp, decode, padding, to_trajectory
 from robodyn_ros.robot.pose import Array
 
-LITTLE_ENDIAN = b"\x00\x01"
-"""The first bytes of the encapsulation header for XCDR version 1, little-endian."""
-
-ENCODED_STAMP = struct.Struct("<iI")
-"""Seconds and nanoseconds of a stamp that is read."""
+LITTLE_ENDIAN = b"\x00\x01"  #: The first bytes of the encapsulation header for XCDR version 1, little-endian.
+ENCODED_STAMP = struct.Struct("<iI")  #: Seconds and nanoseconds of a stamp that is read.
 
 NATIVE_STAMP = struct.Struct("=iI")
 """Seconds and nanoseconds of a stamp that is written, in the byte order of this machine's serializer."""
 
-MARK = 0x5AC3_0F71
-"""Seconds of a stamp, as a mark by which :class:`CdrTemplate` finds the place of the stamp."""
+MARK = 0x5AC3_0F71  #: Seconds of a stamp, as a mark by which :class:`CdrTemplate` finds the place of the stamp.
 
 
 class Measured(NamedTuple):
@@ -247,11 +243,8 @@ class Topic:
 BYTE_ORDERS = {b"\x00\x00": ">", b"\x00\x01": "<"}
 """First bytes of the encapsulation header for XCDR version 1 → byte order, in NumPy's notation."""
 
-FIELDS = ("positions", "velocities", "accelerations", "effort")
-"""The numbers of a point, in the order of the message."""
-
-MOST_JOINTS = 1000
-"""Greatest number of joints in a message; no arm has more."""
+FIELDS = ("positions", "velocities", "accelerations", "effort")  #: The numbers of a point, in the order of the message.
+MOST_JOINTS = 1000  #: Greatest number of joints in a message; no arm has more.
 
 
 class TrajectoryMessage(NamedTuple):

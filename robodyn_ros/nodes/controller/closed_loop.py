@@ -48,20 +48,14 @@ from robodyn_ros.nodes.controller.references import ReferenceInput
 from robodyn_ros.nodes.controller.states import StateCallback
 from robodyn_ros.robot import Robot
 
-WATCH_PERIOD = 0.02
-"""Time between two checks that states still come, and between two commands while none come [s]."""
+WATCH_PERIOD = 0.02  #: Time between two checks that states still come, and between two commands while none come [s].
 
 REST_PERIOD = 0.05
 """Time between two checks while the thread runs the loop and no subscriber needs each of its periods [s]."""
 
-FINAL_PERIOD = 0.002
-"""Time between two commands of the transition to the final command [s]."""
-
-FINAL_TIME = 0.5
-"""Longest time of this transition [s]; the default rate limits allow any change within 0.02 s."""
-
-PUBLISHER_PERIOD = 0.2
-"""Time between two scans for conflicting publishers [s]."""
+FINAL_PERIOD = 0.002  #: Time between two commands of the transition to the final command [s].
+FINAL_TIME = 0.5  #: Longest time of this transition [s]; the default rate limits allow any change within 0.02 s.
+PUBLISHER_PERIOD = 0.2  #: Time between two scans for conflicting publishers [s].
 
 
 class ClosedLoop:

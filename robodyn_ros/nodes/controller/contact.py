@@ -36,14 +36,12 @@ from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.robot import tip
 
-REFRESH_PERIOD = 0.1
-"""Time between two checks of which topics have subscribers [s]."""
+REFRESH_PERIOD = 0.1  #: Time between two checks of which topics have subscribers [s].
 
 ENERGY = MultiArrayLayout(dim=[MultiArrayDimension(label="energy [J], effective mass [kg]", size=2, stride=2)])
 """Layout of ``~/tool_energy``, with the meaning of its numbers."""
 
-GAP = 0.1
-"""Greatest time between two joint states of one period; after a longer time the observer begins anew [s]."""
+GAP = 0.1  #: Greatest time between two joint states of one period; after a longer time the observer begins anew [s].
 
 
 class ContactTopics:

@@ -24,14 +24,9 @@ from robodyn_ros.nodes.common.parameters import NodeParameters
 from robodyn_ros.nodes.common.threads import BackgroundTask
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
 
-PERIOD = 0.5
-"""Time between two messages [s]."""
-
-POLL_PERIOD = 0.02
-"""Time between two checks that the file is written, while a service call waits [s]."""
-
-FILE = "estimates_file"
-"""Name of the parameter with the path of the file."""
+PERIOD = 0.5  #: Time between two messages [s].
+POLL_PERIOD = 0.02  #: Time between two checks that the file is written, while a service call waits [s].
+FILE = "estimates_file"  #: Name of the parameter with the path of the file.
 
 
 DISK_LIMIT = 3.0

@@ -34,8 +34,7 @@ from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
 STATE_PERIOD = 0.02
 """Shortest time between two messages on ``~/controller_state`` [s]; equal to that of joint_trajectory_controller."""
 
-PERIOD = 0.05
-"""Time between two messages of feedback, and longest time from the end of a goal to its result [s]."""
+PERIOD = 0.05  #: Time between two messages of feedback, and longest time from the end of a goal to its result [s].
 
 
 def is_available() -> bool:

@@ -26,14 +26,9 @@ from robodyn_ros.nodes.common.parameters import NodeParameters
 from robodyn_ros.robot import LockedJoints, Robot
 from robodyn_ros.robot.pose import Array
 
-PERIOD = 0.02
-"""Time between two checks of the locked joints [s]."""
-
-MOVED = 1e-4
-"""Change of a locked joint's position with which the model is updated [rad] or [m]."""
-
-ELSEWHERE = 1e-3
-"""Greatest difference of a joint that carries the arm from its position in the model [rad] or [m]."""
+PERIOD = 0.02  #: Time between two checks of the locked joints [s].
+MOVED = 1e-4  #: Change of a locked joint's position with which the model is updated [rad] or [m].
+ELSEWHERE = 1e-3  #: Greatest difference of a joint that carries the arm from its position in the model [rad] or [m].
 
 
 class LockedModel:

@@ -88,8 +88,7 @@ def entities(node: LifecycleNode, *kinds: str) -> set[Any]:
     return {entity for kind in kinds or DESTROY for entity in getattr(node, kind)}
 
 
-COMPLAINT = "control law could not do its best"
-"""Name under which complaints of the control law are counted."""
+COMPLAINT = "control law could not do its best"  #: Name under which complaints of the control law are counted.
 
 
 class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]

@@ -30,8 +30,7 @@ TERMS = ("gravity", "coriolis", "inertia", "friction", "feedback", "total")
 """The terms of the control law with a topic ``~/efforts/<term>`` of their own."""
 
 
-LASTING = 1.0
-"""Time at the effort limit in every command after which a joint is reported as a problem [s]."""
+LASTING = 1.0  #: Time at the effort limit in every command after which a joint is reported as a problem [s].
 
 PUBLISHERS_ALLOWED = {"~/commands": 1, "~/joint_commands": 1, "~/mit_commands": 1, "~/reference": 1}
 """Topic → greatest number of its publishers; that of ``joint_states`` is a setting."""

@@ -75,11 +75,8 @@ possible; ``off``, the callback of the states in Python.
 """
 
 
-POLL_PERIOD = 0.05
-"""Time between two checks that a new law or model is ready [s]."""
-
-FAULT = "switch failed"
-"""Name under which accepted changes that fail are counted."""
+POLL_PERIOD = 0.05  #: Time between two checks that a new law or model is ready [s].
+FAULT = "switch failed"  #: Name under which accepted changes that fail are counted.
 
 
 @dataclass(frozen=True)

@@ -40,14 +40,9 @@ from robodyn_ros.settings import TOOL
 if TYPE_CHECKING:
     from robodyn_ros.identification.estimation.payload import PayloadEstimate
 
-POLL_PERIOD = 0.05
-"""Time between two checks that the motion or the calculation has ended [s]."""
-
-REST_SPEED = 0.05
-"""Joint speed up to which the arm counts as at rest [rad/s] or [m/s]."""
-
-PREFIX = "payload_estimation."
-"""Prefix of the parameters' names."""
+POLL_PERIOD = 0.05  #: Time between two checks that the motion or the calculation has ended [s].
+REST_SPEED = 0.05  #: Joint speed up to which the arm counts as at rest [rad/s] or [m/s].
+PREFIX = "payload_estimation."  #: Prefix of the parameters' names.
 
 MOMENTS = {"xx": (0, 0), "xy": (0, 1), "xz": (0, 2), "yy": (1, 1), "yz": (1, 2), "zz": (2, 2)}
 """Matrix elements of the moments and products of inertia, in the order of the parameter ``payload.inertia``."""

@@ -39,11 +39,8 @@ from robodyn_ros.nodes.common.threads import LargeMessages
 from robodyn_ros.nodes.controller.cdr import NoPointsError, check_size, read_trajectory_message
 from robodyn_ros.robot.pose import Array
 
-SHORT = 1 << 15
-"""Size of a message up to which a trajectory is read outside the thread, within 2 ms [bytes]."""
-
-MOST_POINTS = 100_000
-"""Greatest number of points of a message."""
+SHORT = 1 << 15  #: Size of a message up to which a trajectory is read outside the thread, within 2 ms [bytes].
+MOST_POINTS = 100_000  #: Greatest number of points of a message.
 
 GOAL_POINTS = 2000
 """Greatest number of points of a goal: rclpy makes Python objects of them, and each delays commands by some 20 µs."""

@@ -45,8 +45,7 @@ from robodyn_ros.nodes.controller.locked_model import LockedModel
 from robodyn_ros.nodes.controller.output import LoopStatistics, Output
 from robodyn_ros.robot.pose import Array
 
-SUBSCRIBER_PERIOD = 0.02
-"""Shortest time between two checks of which topics have subscribers [s]."""
+SUBSCRIBER_PERIOD = 0.02  #: Shortest time between two checks of which topics have subscribers [s].
 
 BROKE_OFF = "missing, or their time jumped; the arm is held where it is"
 
@@ -60,8 +59,7 @@ REFUSALS: dict[type[RobodynError], str] = {
 }
 """Error of a state without a command → the name under which it is counted; "state refused" for all others."""
 
-KINDS = 8
-"""Greatest number of sets of joints in messages whose layouts are remembered."""
+KINDS = 8  #: Greatest number of sets of joints in messages whose layouts are remembered.
 
 
 class StateMerger:

@@ -60,23 +60,12 @@ from robodyn_ros.robot.pose import Array
 STREAMS: dict[ToolTarget, type[Any]] = {"pose": PoseStamped, "twist": TwistStamped, "wrench": WrenchStamped}
 """Stream → its messages; the topic is ``~/target_`` and the name, and so is the field of the message."""
 
-STIFFNESS = "cartesian_impedance.stiffness"
-"""The parameter that a message on ``~/target_stiffness`` sets."""
-
-STIFFNESS_PERIOD = 0.1
-"""Shortest time between two changes of the stiffness [s]."""
-
-STRANGE = 1.0
-"""Difference between a stamp and the node's time beyond which the stamp is of another clock [s]."""
-
-WATCH_PERIOD = 0.1
-"""Time between two checks of a stream's state [s]."""
-
-POLL_PERIOD = 0.02
-"""Time between two checks that a motion is ready [s]."""
-
-LEAD_TIME = 0.1
-"""Time from the latest state to the begin of a moving arm's motion, in the first attempt [s]."""
+STIFFNESS = "cartesian_impedance.stiffness"  #: The parameter that a message on ``~/target_stiffness`` sets.
+STIFFNESS_PERIOD = 0.1  #: Shortest time between two changes of the stiffness [s].
+STRANGE = 1.0  #: Difference between a stamp and the node's time beyond which the stamp is of another clock [s].
+WATCH_PERIOD = 0.1  #: Time between two checks of a stream's state [s].
+POLL_PERIOD = 0.02  #: Time between two checks that a motion is ready [s].
+LEAD_TIME = 0.1  #: Time from the latest state to the begin of a moving arm's motion, in the first attempt [s].
 
 TOOL_POSE_PERIOD = 0.04
 """Shortest time between two messages on ``~/tool_pose`` [s]: smooth enough for a display, at little cost."""

@@ -22,11 +22,8 @@ from robodyn_ros.nodes.controller.output import FaultReport
 from robodyn_ros.nodes.controller.realtime.thread import UNKNOWN, RealtimeThread
 from robodyn_ros.nodes.controller.states import BROKE_OFF, REFUSALS, StateCallback
 
-READ_PERIOD = 0.2
-"""Time between two reads of the ring while no entry is urgent [s]; shorter than the ring lasts."""
-
-JUDGE_PERIOD = 0.1
-"""Shortest time between two judgements of the rate of the states [s]."""
+READ_PERIOD = 0.2  #: Time between two reads of the ring while no entry is urgent [s]; shorter than the ring lasts.
+JUDGE_PERIOD = 0.1  #: Shortest time between two judgements of the rate of the states [s].
 
 
 class RealtimeLoop:

@@ -31,14 +31,9 @@ from robodyn_ros.nodes.controller.cdr import MessageLayout, Topic
 
 CODE = Path(__file__).with_name("thread.c")
 
-CAPACITY = 4096
-"""Capacity of the ring, in periods: two seconds at 2 kHz."""
-
-LARGEST = 1 << 16
-"""Largest message that the thread takes without an allocation [bytes]."""
-
-KNOWN, UNKNOWN = 2, 1
-"""Kinds of letters: a message with a layout that the thread has, or that it does not have."""
+CAPACITY = 4096  #: Capacity of the ring, in periods: two seconds at 2 kHz.
+LARGEST = 1 << 16  #: Largest message that the thread takes without an allocation [bytes].
+KNOWN, UNKNOWN = 2, 1  #: Kinds of letters: a message with a layout that the thread has, or that it does not have.
 
 
 FUNCTIONS = {
