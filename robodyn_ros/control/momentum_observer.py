@@ -96,99 +96,6 @@ def momentum_residual(
     return found
 
 
-class ExternalForceModel:
-    """The equations of the observer for one arm, with numbers or traced.
-
-    Attributes:
-        dynamics: the arm's model.
-        task: the link at which the wrench is estimated; None without wrench.
-    """
-
-    def __init__(self, dynamics: Dynamics, link: str, *, tool: bool, friction: bool) -> None:
-        """The arguments are those of :class:`MomentumObserver`.
-
-        Raises:
-            InputError: no such link, or no joint moves it.
-        """
-        self.dynamics = dynamics
-        self.task = TaskSpace(dynamics, link) if tool else None
-        self._friction = FrictionCompensation(dynamics)
-        self._knows_friction = friction
-
-    def numbers(self, gain: float) -> Array:
-        """Numbers that may change at run time: gain, friction, and the scales of the task."""
-        friction = self._friction
-        known = np.concatenate((friction.viscous, friction.coulomb)) * self._knows_friction
-        return np.concatenate(([gain], known, *([] if self.task is None else self.task.scales)))
-
-    def observe(
-        self, dt: Any, q: Array, qd: Array, efforts: Array, bias: Array, memory: ObserverMemory, numbers: Array
-    ) -> tuple[ExternalEfforts, ObserverMemory]:
-        """The external efforts after a period.
-
-        Args:
-            dt: the period [s]; 0 or less if there was none, which resets the observation.
-            q: positions at its end, (n,) in [rad] or [m].
-            qd: velocities at its end, (n,) in [rad/s] or [m/s].
-            efforts: of the drives during it, (n,) in [N·m] or [N].
-            bias: subtracted from the external efforts, (n,).
-            memory: after the period before.
-            numbers: those of :meth:`numbers`.
-        """
-        n = len(q)
-        mass, gravity = self.dynamics.mass_matrix(q), self.dynamics.gravity(q)
-        momentum = mass @ qd
-        friction = numbers[1 : n + 1] * qd + numbers[n + 1 : 2 * n + 1] * np.tanh(qd / SMOOTHING)
-        drift = self.dynamics.coriolis_matrix(q, qd).T @ qd - gravity - friction
-        period = np.maximum(dt, 0.0)
-        observed = momentum_residual(
-            memory.residual, period, momentum - memory.momentum, memory.drift, drift, efforts, numbers[0]
-        )
-        residual = np.where(dt > 0.0, observed, 0.0)
-        external = residual - bias
-        found = ExternalEfforts(external, np.zeros(6), 0.0, 0.0)
-        if self.task is not None:
-            task = self.task.scaled(numbers[2 * n + 1 :])
-            jacobian = task.full_jacobian(q)
-            wrench = task.axes.T @ (task.consistent_inverse(q, mass).T @ external)
-            linear = jacobian[:3]
-            velocity = linear @ qd
-            squared = velocity @ velocity
-            mobility = velocity @ (linear @ solve_positive(mass, linear.T @ velocity))
-            effective = squared / (mobility + TINY)
-            found = ExternalEfforts(external, wrench, effective * squared / 2.0, effective)
-        return found, ObserverMemory(residual, momentum, drift)
-
-    def program(self) -> Program:
-        """:meth:`observe` as a program.
-
-        Its inputs are the period, q, q̇, the efforts, the bias and the memory; its parameters are the numbers and those
-        of the model. Its results are the memory and the estimates, as one array (n + 8,).
-        """
-        dynamics = self.dynamics
-        assert isinstance(dynamics, CompiledDynamics)
-        n, count = dynamics.robot.n, len(self.numbers(1.0))
-        inputs = (("dt", 1), *((name, n) for name in ("q", "qd", "efforts", "bias")), ("memory", 3 * n))
-        place = None  # of the link on its body, and the directions that it has
-        if self.task is not None:
-            link = dynamics.robot.link(self.task.link)
-            place = link.body, from_pose(link.pose).tolist(), self.task.axes.tolist()
-
-        def build() -> tuple[list[ca.SX], list[ca.SX]]:
-            given = [symbols(name, (size,)) for name, size in inputs]
-            numbers, model = symbols("numbers", (count,)), symbols("model", (len(dynamics.symbols),))
-            trace = Trace()
-            trace.name(dynamics.symbols, model)
-            dt, q, qd, efforts, bias, memory = given
-            parts = ObserverMemory(memory[:n], memory[n : 2 * n], memory[2 * n :])
-            with trace.running():
-                found, after = self.observe(dt[0], q, qd, efforts, bias, parts, numbers)
-            return [*(column([value]) for value in given), column([numbers, model])], [column(after), column(found)]
-
-        key = digest(dynamics.key, type(dynamics).__qualname__, place, source=__name__)
-        return Program("contact", key, inputs, ((3 * n,), (n + 8,)), build)
-
-
 class MomentumObserver:
     """The observer of one arm, step by step. Like a kernel, an object of this class belongs to one thread.
 
@@ -215,18 +122,25 @@ class MomentumObserver:
             InputError: no such link, or no joint moves it.
         """
         n = dynamics.robot.n
-        self._model, self._gain = ExternalForceModel(dynamics, link, tool=tool, friction=friction), gain
+        self._dynamics, self._gain = dynamics, gain
+        self._task = TaskSpace(dynamics, link) if tool else None
+        self._friction, self._knows_friction = FrictionCompensation(dynamics), friction
         self.memory, self.bias, self.found = np.zeros(3 * n), np.zeros(n), np.zeros(n + 8)
         self.parameters = self._present_parameters()
         can_be_compiled = isinstance(dynamics, CompiledDynamics) and not dynamics.replaced()
-        self.program = self._model.program() if can_be_compiled else None
+        self.program = self._program() if can_be_compiled else None
         self._kernel = None if self.program is None else Kernel(self.program, self.parameters)
 
+    def _numbers(self) -> Array:
+        friction, task = self._friction, self._task
+        known = np.concatenate((friction.viscous, friction.coulomb)) * self._knows_friction
+        return np.concatenate(([self._gain], known, *([] if task is None else task.scales)))
+
     def _present_parameters(self) -> Array:
-        dynamics = self._model.dynamics
+        dynamics = self._dynamics
         self._seen = dynamics.parameters
         model = dynamics.symbols if isinstance(dynamics, CompiledDynamics) else np.zeros(0)
-        return np.concatenate((self._model.numbers(self._gain), model))
+        return np.concatenate((self._numbers(), model))
 
     @property
     def efforts(self) -> Array:
@@ -241,7 +155,7 @@ class MomentumObserver:
     @property
     def link(self) -> str:
         """Name of the link at whose origin the wrench acts; "" without wrench."""
-        return "" if self._model.task is None else self._model.task.link
+        return "" if self._task is None else self._task.link
 
     def read_parameters(self) -> None:
         """Use the present parameters of the model."""
@@ -267,13 +181,12 @@ class MomentumObserver:
         Raises:
             Exception: whatever the model raises.
         """
-        if self._model.dynamics.parameters is not self._seen:
+        if self._dynamics.parameters is not self._seen:
             self.read_parameters()
         n, kernel = len(q), self._kernel
         if kernel is None:
             before = ObserverMemory(*self.memory.reshape(3, n))
-            numbers = self._model.numbers(self._gain)
-            found, after = self._model.observe(dt, q, qd, efforts, self.bias, before, numbers)
+            found, after = self.observe(dt, q, qd, efforts, self.bias, before, self._numbers())
             self.memory[:] = np.concatenate(after)
             self.found[:] = np.concatenate((found.efforts, found.wrench, [found.energy, found.mass]))
             return self.found
@@ -283,6 +196,73 @@ class MomentumObserver:
         kernel.evaluate()
         self.memory[:], self.found[:] = kernel.results[0], kernel.results[1]
         return self.found
+
+    def observe(
+        self, dt: Any, q: Array, qd: Array, efforts: Array, bias: Array, memory: ObserverMemory, numbers: Array
+    ) -> tuple[ExternalEfforts, ObserverMemory]:
+        """The equations: the external efforts after a period, with numbers or traced.
+
+        Args:
+            dt: the period [s]; 0 or less if there was none, which resets the observation.
+            q: positions at its end, (n,) in [rad] or [m].
+            qd: velocities at its end, (n,) in [rad/s] or [m/s].
+            efforts: of the drives during it, (n,) in [N·m] or [N].
+            bias: subtracted from the external efforts, (n,).
+            memory: after the period before.
+            numbers: gain, friction, and the scales of the task: they may change at run time.
+        """
+        n = len(q)
+        mass, gravity = self._dynamics.mass_matrix(q), self._dynamics.gravity(q)
+        momentum = mass @ qd
+        friction = numbers[1 : n + 1] * qd + numbers[n + 1 : 2 * n + 1] * np.tanh(qd / SMOOTHING)
+        drift = self._dynamics.coriolis_matrix(q, qd).T @ qd - gravity - friction
+        period = np.maximum(dt, 0.0)
+        observed = momentum_residual(
+            memory.residual, period, momentum - memory.momentum, memory.drift, drift, efforts, numbers[0]
+        )
+        residual = np.where(dt > 0.0, observed, 0.0)
+        external = residual - bias
+        found = ExternalEfforts(external, np.zeros(6), 0.0, 0.0)
+        if self._task is not None:
+            task = self._task.scaled(numbers[2 * n + 1 :])
+            jacobian = task.full_jacobian(q)
+            wrench = task.axes.T @ (task.consistent_inverse(q, mass).T @ external)
+            linear = jacobian[:3]
+            velocity = linear @ qd
+            squared = velocity @ velocity
+            mobility = velocity @ (linear @ solve_positive(mass, linear.T @ velocity))
+            effective = squared / (mobility + TINY)
+            found = ExternalEfforts(external, wrench, effective * squared / 2.0, effective)
+        return found, ObserverMemory(residual, momentum, drift)
+
+    def _program(self) -> Program:
+        """:meth:`observe` as a program.
+
+        Its inputs are the period, q, q̇, the efforts, the bias and the memory; its parameters are the numbers and those
+        of the model. Its results are the memory and the estimates, as one array (n + 8,).
+        """
+        dynamics = self._dynamics
+        assert isinstance(dynamics, CompiledDynamics)
+        n, count = dynamics.robot.n, len(self._numbers())
+        inputs = (("dt", 1), *((name, n) for name in ("q", "qd", "efforts", "bias")), ("memory", 3 * n))
+        place = None  # of the link on its body, and the directions that it has
+        if self._task is not None:
+            link = dynamics.robot.link(self._task.link)
+            place = link.body, from_pose(link.pose).tolist(), self._task.axes.tolist()
+
+        def build() -> tuple[list[ca.SX], list[ca.SX]]:
+            given = [symbols(name, (size,)) for name, size in inputs]
+            numbers, model = symbols("numbers", (count,)), symbols("model", (len(dynamics.symbols),))
+            trace = Trace()
+            trace.name(dynamics.symbols, model)
+            dt, q, qd, efforts, bias, memory = given
+            parts = ObserverMemory(memory[:n], memory[n : 2 * n], memory[2 * n :])
+            with trace.running():
+                found, after = self.observe(dt[0], q, qd, efforts, bias, parts, numbers)
+            return [*(column([value]) for value in given), column([numbers, model])], [column(after), column(found)]
+
+        key = digest(dynamics.key, type(dynamics).__qualname__, place, source=__name__)
+        return Program("contact", key, inputs, ((3 * n,), (n + 8,)), build)
 
 
 class ForceTorqueSensor:

@@ -337,6 +337,15 @@ class FrictionCompensation:
         self._coulomb = parameters.coulomb if parameters.coulomb.any() else robot.friction
 
 
+class FrictionLaw(Controller):
+    """A law that compensates the friction of its model."""
+
+    def __init__(self, dynamics: Dynamics, kp: ArrayLike, kd: ArrayLike, ki: ArrayLike = 0.0) -> None:
+        """The arguments are those of :class:`Controller`."""
+        super().__init__(dynamics, kp, kd, ki)
+        self._friction = FrictionCompensation(dynamics)
+
+
 def wrong_terms(method: str, answer: object, kind: type[Any], shape: tuple[int, ...]) -> str:
     """For a method that returns a named tuple of arrays of floats, each of a given shape."""
     if not isinstance(answer, kind):

@@ -14,10 +14,7 @@ reference velocity (:class:`robodyn_ros.control.laws.base.FrictionCompensation`)
 
 from __future__ import annotations
 
-from numpy.typing import ArrayLike
-
-from robodyn_ros.control.laws.base import Controller, Efforts, FrictionCompensation, Reference
-from robodyn_ros.dynamics.base import Dynamics
+from robodyn_ros.control.laws.base import Efforts, FrictionLaw, Reference
 from robodyn_ros.robot.pose import Array
 
 SMOOTHING = 0.002
@@ -25,15 +22,10 @@ SMOOTHING = 0.002
 no noise, so this is small. Below it friction is not fully compensated: a joint sticks at both ends of each motion."""
 
 
-class ComputedTorque(Controller):
+class ComputedTorque(FrictionLaw):
     """Feedback linearisation by the full model: the error obeys the same linear equation in every position."""
 
     feedback = "acceleration"
-
-    def __init__(self, dynamics: Dynamics, kp: ArrayLike, kd: ArrayLike, ki: ArrayLike = 0.0) -> None:
-        """The arguments are those of :class:`Controller`."""
-        super().__init__(dynamics, kp, kd, ki)
-        self._friction = FrictionCompensation(dynamics)
 
     def compute(self, q: Array, qd: Array, reference: Reference, integral: Array | None = None) -> Efforts:
         """The efforts of the law, as :meth:`Controller.compute`."""

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.control.laws.base import AccelerationGains, Controller, Efforts, FrictionCompensation, Reference
+from robodyn_ros.control.laws.base import AccelerationGains, Controller, Efforts, Reference
 from robodyn_ros.control.laws.computed_torque import SMOOTHING, ComputedTorque
 from robodyn_ros.control.momentum_observer import momentum_residual
 from robodyn_ros.dynamics.base import Dynamics
@@ -70,7 +70,6 @@ class DisturbanceObserver(ComputedTorque):
         """The arguments are those of :class:`Controller`."""
         super().__init__(dynamics, kp, kd, ki)
         self.config = config or DisturbanceObserverSettings()
-        self._known = FrictionCompensation(dynamics)
         limits = dynamics.robot.effort_limit
         self._greatest = np.where(self.config.limit > 0.0, limits, 0.0) * self.config.limit
         self.forget()
@@ -91,7 +90,7 @@ class DisturbanceObserver(ComputedTorque):
         mass_matrix, coriolis_matrix = self.dynamics.mass_matrix(q), self.dynamics.coriolis_matrix(q, qd)
         momentum = mass_matrix @ qd
         drift = coriolis_matrix.T @ qd - self.dynamics.gravity(q)
-        friction = self._known.against(reference.qd, SMOOTHING)
+        friction = self._friction.against(reference.qd, SMOOTHING)
         observed = momentum_residual(
             self.disturbance, dt, momentum - self._momentum, self._drift, drift, sent - self._lost, self.config.gain
         )

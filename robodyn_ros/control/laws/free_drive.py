@@ -22,10 +22,8 @@ Source: gravity compensation as in Siciliano, Sciavicco, Villani, Oriolo, Roboti
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from robodyn_ros.control.laws.base import AccelerationGains, Controller, Efforts, FrictionCompensation, Reference
-from robodyn_ros.dynamics.base import Dynamics
+from robodyn_ros.control.laws.base import AccelerationGains, Efforts, FrictionLaw, Reference
 from robodyn_ros.robot.pose import Array
 
 FRICTION_RATIO = 0.7
@@ -36,16 +34,11 @@ SMOOTHING = 0.05
 noise of an encoder, well below the velocity of a hand."""
 
 
-class FreeDrive(Controller):
+class FreeDrive(FrictionLaw):
     """Gravity and friction compensation only: the arm can be moved by hand."""
 
     feedback = "effort"
     follows = False
-
-    def __init__(self, dynamics: Dynamics, kp: ArrayLike, kd: ArrayLike, ki: ArrayLike = 0.0) -> None:
-        """The arguments are those of :class:`Controller`."""
-        super().__init__(dynamics, kp, kd, ki)
-        self._friction = FrictionCompensation(dynamics)
 
     def acceleration_gains(self, q: Array, period: float = 0.0) -> AccelerationGains:
         """Zero: the gains are not used, and friction is compensated only in part."""

@@ -20,23 +20,15 @@ International Journal of Control 47 (1988).
 
 from __future__ import annotations
 
-from numpy.typing import ArrayLike
-
-from robodyn_ros.control.laws.base import Controller, Efforts, FrictionCompensation, Reference
+from robodyn_ros.control.laws.base import Efforts, FrictionLaw, Reference
 from robodyn_ros.control.laws.computed_torque import SMOOTHING
-from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.robot.pose import Array
 
 
-class Impedance(Controller):
+class Impedance(FrictionLaw):
     """A spring and a damper around the reference, with model-based compensation of gravity, inertia and friction."""
 
     feedback = "effort"
-
-    def __init__(self, dynamics: Dynamics, kp: ArrayLike, kd: ArrayLike, ki: ArrayLike = 0.0) -> None:
-        """The arguments are those of :class:`Controller`."""
-        super().__init__(dynamics, kp, kd, ki)
-        self._friction = FrictionCompensation(dynamics)
 
     def compute(self, q: Array, qd: Array, reference: Reference, integral: Array | None = None) -> Efforts:
         """The efforts of the law, as :meth:`Controller.compute`."""

@@ -24,7 +24,7 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.control.laws.base import AccelerationGains, Controller, Efforts, FrictionCompensation, Reference
+from robodyn_ros.control.laws.base import AccelerationGains, Efforts, FrictionLaw, Reference
 from robodyn_ros.control.laws.computed_torque import SMOOTHING
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.task_space import DIRECTIONS, FLOOR, TaskSpace, TaskTerms
@@ -113,7 +113,7 @@ def yielding(distance: Array, reach: float) -> Array:
     return np.concatenate((root * np.ones(3), np.ones(3)))
 
 
-class ToolLaw(Controller):
+class ToolLaw(FrictionLaw):
     """A law of the tool. The joints' gains hold the posture in the null space."""
 
     feedback: ClassVar[Literal["effort", "acceleration"]] = "acceleration"
@@ -136,7 +136,6 @@ class ToolLaw(Controller):
         """
         super().__init__(dynamics, kp, kd, ki)
         self.task = TaskSpace(dynamics, given.link, directions, floor)
-        self._friction = FrictionCompensation(dynamics)
         self._in_tool_axes, self._damping_ratio = given.frame == "tool", given.damping_ratio
         self._reach, self._turn = given.reach
 

@@ -29,7 +29,7 @@ Position drift compensation in time domain passivity based teleoperation, IROS 2
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -85,34 +85,8 @@ class _Port:
         self.entered, self.left = self.entered + np.maximum(energy, 0.0), self.left + np.maximum(-energy, 0.0)
 
 
-class Coupling(Protocol):
-    """The k coordinates x of an arm with n joints that are coupled with the other arm."""
-
-    @property
-    def size(self) -> int:
-        """The number k of coordinates."""
-
-    def place(self, q: Array) -> Array:
-        """The coordinates x (k,) at q (n,)."""
-
-    def rates(self, q: Array) -> Array:
-        """J (k, n) at q: ẋ = J q̇."""
-
-    def inverse(self, q: Array) -> Array:
-        """S (n, k) at q: q̇ = S ẋ."""
-
-    def inertia(self, q: Array) -> Array:
-        """Effective mass of each coordinate if the others are free, (k,); 0 if the arm cannot move along it."""
-
-    def shifted(self, goal: Array, first: Array, begin: Array) -> Array:
-        """Goal of an arm that began at ``begin``, if the other one began at ``first`` and is at ``goal``; (k,) each."""
-
-    def apart(self, goal: Array, here: Array) -> Array:
-        """The displacement from ``here`` to ``goal``, (k,) each."""
-
-
 class JointCoupling:
-    """Coupled joints: the coordinates are the positions of the joints."""
+    """Coupled joints: the k coordinates x of an arm with n joints are the positions of the joints."""
 
     def __init__(self, inertia: ArrayLike) -> None:
         """The inertia of each joint, such as the diagonal of M at home, is (n,) in [kg m²] or [kg]."""
@@ -121,39 +95,39 @@ class JointCoupling:
 
     @property
     def size(self) -> int:
-        """The number of joints."""
+        """The number k of coordinates."""
         return len(self._inertia)
 
     def place(self, q: Array) -> Array:
-        """Return the positions."""
+        """The coordinates x (k,) at q (n,)."""
         return q
 
     def rates(self, q: Array) -> Array:
-        """Return the unit matrix."""
+        """J (k, n) at q: ẋ = J q̇."""
         return self._one
 
     def inverse(self, q: Array) -> Array:
-        """Return the unit matrix."""
+        """S (n, k) at q: q̇ = S ẋ."""
         return self._one
 
     def inertia(self, q: Array) -> Array:
-        """Return the inertia of each joint."""
+        """Effective mass of each coordinate if the others are free, (k,); 0 if the arm cannot move along it."""
         return self._inertia
 
     def shifted(self, goal: Array, first: Array, begin: Array) -> Array:
-        """Add the displacement of the leader."""
+        """Goal of an arm that began at ``begin``, if the other one began at ``first`` and is at ``goal``; (k,) each."""
         return begin + goal - first
 
     def apart(self, goal: Array, here: Array) -> Array:
-        """Return the difference."""
+        """The displacement from ``here`` to ``goal``, (k,) each."""
         return goal - here
 
 
 class ToolCoupling:
-    """Coupled tools: the coordinates are the position and the rotation vector of a link, ẋ is its twist.
+    """Coupled tools: the coordinates are the position and the rotation vector of a link, and ẋ is its twist.
 
-    All are in the root link's axes of their arm. A direction in which an arm cannot move does not change, and has no
-    force.
+    The methods are those of :class:`JointCoupling`, in the root link's axes of each arm. A direction in which an arm
+    cannot move does not change, and has no force.
     """
 
     def __init__(self, dynamics: Dynamics, link: str = "") -> None:
@@ -198,6 +172,9 @@ class ToolCoupling:
     def apart(self, goal: Array, here: Array) -> Array:
         """Return the translation and the rotation vector between them."""
         return np.concatenate((goal[:3] - here[:3], so3.log(so3.exp(goal[3:]) @ so3.exp(here[3:]).T)))
+
+
+Coupling = JointCoupling | ToolCoupling  #: What of an arm is coupled with the other one.
 
 
 def _ratio(kept: Array, asked: Array) -> Array:
