@@ -26,6 +26,7 @@ from robodyn_ros.errors import RobotDescriptionError, pip_install
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.description import read_document
 from robodyn_ros.robot.pose import Array, Pose
+from robodyn_ros.robot.urdf import pose_of
 from robodyn_ros.robot.xacro import find_package
 
 Color = tuple[float, float, float, float]
@@ -256,9 +257,7 @@ def _shape(robot: Robot, link: str, visual: ET.Element, palette: dict[str, ET.El
         parsed = urdf.Visual.from_xml_string(ET.tostring(plain))
     except Exception as cause:  # urdf_parser_py raises AssertionError, KeyError, its own ParseError and bare Exceptions
         raise robot.description_error(f"link {link!r}", f"<visual> cannot be parsed: {cause}") from cause
-    origin = parsed.origin
-    pose = Pose() if origin is None else Pose.from_xyz_rpy(origin.xyz or (0, 0, 0), origin.rpy or (0, 0, 0))
-    shape = parsed.geometry
+    pose, shape = pose_of(visual), parsed.geometry
     if isinstance(shape, urdf.Box):
         return Shape(link, pose, "box", tuple(shape.size), "", color, painted)
     if isinstance(shape, urdf.Cylinder):
@@ -321,7 +320,7 @@ class Meshes:
                 self._read[resource] = read_mesh(mesh_path(resource, self._near))
             except RobotDescriptionError as problem:
                 self._read[resource] = ()
-                self.problems[resource] = str(problem).removeprefix(f"{problem.element}: ")
+                self.problems[resource] = problem.problem
         return self._read[resource]
 
     @property
