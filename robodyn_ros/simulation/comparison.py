@@ -35,6 +35,7 @@ from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import EffortError, InputError, RobodynError
 from robodyn_ros.plugins import create, load_whole, origin, raised
 from robodyn_ros.robot import Joint, Robot
+from robodyn_ros.robot.configuration import position_ranges
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.plant.mismatch import Mismatch
 from robodyn_ros.simulation.plant.native import Plant
@@ -127,8 +128,7 @@ def compared_motions(robot: Robot) -> tuple[ComparedMotion, ComparedMotion]:
     """Return a step of all joints at once, and a trajectory there and back."""
     far = np.array([UNLIMITED[joint.is_prismatic][0] for joint in robot.joints])
     fast = np.array([UNLIMITED[joint.is_prismatic][1] for joint in robot.joints])
-    lower = np.where(np.isfinite(robot.lower), robot.lower, -far)
-    upper = np.where(np.isfinite(robot.upper), robot.upper, far)
+    lower, upper = position_ranges(robot, far)
     middle, span = (lower + upper) / 2.0, upper - lower
     start, goal = middle - PART * span / 2.0, middle + PART * span / 2.0
     speed = np.where(np.isfinite(robot.velocity_limit), robot.velocity_limit, fast)

@@ -19,6 +19,7 @@ from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Joint, Robot
+from robodyn_ros.robot.configuration import random_positions
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.robot import Finding
 from robodyn_ros.robot.urdf import NOT_KNOWN
@@ -176,7 +177,8 @@ def loads(dynamics: Dynamics, poses: Mapping[str, Array]) -> Loads:
     """
     robot = dynamics.robot
     named = {"home": robot.home, **poses}
-    places = np.concatenate([np.array(list(named.values())), _sampled(robot)])
+    span = [WITHOUT_LIMITS[joint.is_prismatic] for joint in robot.joints]
+    places = np.concatenate([np.array(list(named.values())), random_positions(robot, SAMPLES, 0, span)])
     gravity, mass = dynamics.gravity(places), dynamics.mass_matrix(places)
     rows = np.abs(gravity).argmax(axis=0)
     scale = np.sqrt(np.diagonal(mass, axis1=1, axis2=2))
@@ -191,15 +193,6 @@ def loads(dynamics: Dynamics, poses: Mapping[str, Array]) -> Loads:
         (scale**2).max(axis=0),
         (scale**2).min(axis=0),
     )
-
-
-def _sampled(robot: Robot) -> Array:
-    """Random poses over the whole range, the same every time (SAMPLES, n)."""
-    far = np.array([WITHOUT_LIMITS[joint.is_prismatic] for joint in robot.joints])
-    lower = np.where(np.isfinite(robot.lower), robot.lower, -far)
-    upper = np.where(np.isfinite(robot.upper), robot.upper, far)
-    places: Array = np.random.default_rng(0).uniform(lower, upper, (SAMPLES, robot.n))
-    return places
 
 
 def named_pose(text: str, robot: Robot) -> tuple[str, Array]:
