@@ -144,7 +144,7 @@ bench-identification: $(VENV)/test-installed
 	@$(VENV)/bin/python benchmarks/identification.py $(BENCH)
 
 soak-adaptive: $(VENV)/test-installed
-	@$(VENV)/bin/python benchmarks/adaptive.py --soak 30 $(BENCH)
+	@$(VENV)/bin/python benchmarks/adaptive.py --minutes 30 --laws adaptive $(BENCH)
 
 bench-sweep: $(VENV)/test-installed
 	@$(VENV)/bin/python benchmarks/sweep.py $(BENCH)

@@ -4,7 +4,7 @@
 """What learning does: an unknown payload under computed torque, the disturbance observer and the adaptive law.
 
     make bench-adaptive                     tables; the arm for one minute
-    make soak-adaptive                      the adaptive law for 30 simulated minutes (about two minutes)
+    make soak-adaptive                      the adaptive law for 30 simulated minutes (about four minutes)
     make bench-adaptive BENCH=--json
 
 The PRR arm swings with 2 kg at its tool that no law knows of, at 500 Hz: once with ideal hardware, once with friction
@@ -27,10 +27,10 @@ from robodyn_ros.control import Reference
 Array = NDArray[np.float64]
 
 LAWS = ("computed_torque", "disturbance_observer", "adaptive")
-RATE, RMS = 500.0, "RMS error [mm, mrad]"
+RATE, GREATEST = 500.0, "greatest error [mm, mrad]"
 MINUTE = round(60.0 * RATE)
 SETTLED = 10.0
-"""From when on the laws are compared [s]."""
+"""Time that is left out at the beginning [s]."""
 
 ROBOT = rd.load_robot(PRR)
 CENTRE, SIZE, FREQUENCY = np.array([1.0, 0.0, 0.3]), np.array([0.4, 0.8, 0.6]), np.array([0.25, 0.4, 0.55])
@@ -80,46 +80,35 @@ def swing(law: str, hardware: str, duration: float) -> tuple[Array, Array, list[
     return error, effort, estimates, faults
 
 
-def rms_of(error: Array) -> dict[str, float]:
-    """Joint → root mean square of its error."""
-    return dict(zip(ROBOT.joint_names, (1e3 * np.sqrt(np.mean(error**2, axis=0))).tolist(), strict=True))
-
-
-def compare() -> dict[str, list[dict[str, Any]]]:
-    """A table for each hardware: the laws and joints, and how many times better than computed torque a law is."""
-    found: dict[str, list[dict[str, Any]]] = {}
-    for hardware in HARDWARE:
-        rows = found[f"{hardware} hardware, from {SETTLED:g} s on"] = []
-        first: dict[str, float] = {}
-        for law in LAWS:
-            error, effort, _, faults = swing(law, hardware, 60.0)
-            late = slice(round(SETTLED * RATE), None)
-            rms = rms_of(error[late])
-            first = first or rms
-            for k, (joint, value) in enumerate(rms.items()):
-                greatest, share = np.abs(error[late, k]).max(), np.abs(effort[late, k]).max() / ROBOT.effort_limit[k]
-                row = {"law": law, "joint": joint, RMS: value, "greatest error [mm, mrad]": 1e3 * greatest}
-                rows.append(row | {"effort [limits]": share, "faults": faults, "times better": first[joint] / value})
-    return found
-
-
-def soak(minutes: int) -> dict[str, list[dict[str, Any]]]:
-    """The adaptive law for long, minute by minute."""
-    error, _, estimates, faults = swing("adaptive", "rough", 60.0 * minutes)
-    rows = [
-        {"minute": minute + 1, RMS: rms_of(error[minute * MINUTE : (minute + 1) * MINUTE]), **estimates[minute]}
-        for minute in range(minutes)
-        if minute < 3 or minute % 5 == 4
-    ]
-    return {f"adaptive, rough hardware, {minutes} minutes, {faults} faults": rows}
+def table(law: str, hardware: str, minutes: int) -> list[dict[str, Any]]:
+    """The errors in each of the first minutes and each fifth one, once the arm swings, and the last estimates of it."""
+    error, effort, estimates, faults = swing(law, hardware, 60.0 * minutes)
+    rows = []
+    for minute in sorted({*range(min(3, minutes)), *range(4, minutes, 5)}):
+        part = slice(minute * MINUTE + (0 if minute else round(SETTLED * RATE)), (minute + 1) * MINUTE)
+        rms = 1e3 * np.sqrt(np.mean(error[part] ** 2, axis=0))
+        greatest = {GREATEST: float(1e3 * np.abs(error[part]).max())}
+        greatest["effort [limits]"] = float(np.abs(effort[part] / ROBOT.effort_limit).max())
+        rows.append(
+            {"law": law, "minute": minute + 1} | dict(zip(ROBOT.joint_names, rms.tolist(), strict=True))
+            | greatest | {"faults": faults} | estimates[minute]
+        )  # fmt: skip
+    return rows
 
 
 def main() -> None:
     """Measure and print."""
     parser = options(__doc__)
-    parser.add_argument("--soak", type=int, metavar="MINUTES", help="the adaptive law alone, for so long")
+    parser.add_argument("--minutes", type=int, default=1, help="how long the arm swings; 1 unless given")
+    parser.add_argument("--laws", nargs="+", default=LAWS, help="all three unless given")
     args = parser.parse_args()
-    report(soak(args.soak) if args.soak else compare(), args.json)
+    found = {
+        f"{hardware} hardware: RMS of the errors by joint [mm, mrad]": [
+            row for law in args.laws for row in table(law, hardware, args.minutes)
+        ]
+        for hardware in HARDWARE
+    }
+    report(found, args.json)
 
 
 if __name__ == "__main__":
