@@ -37,7 +37,7 @@ import numpy as np
 
 from robodyn_ros.cli.arm import add_arm, locked_joints, read_arm
 from robodyn_ros.cli.console import check_file, console, print_json, simple_table, write_file
-from robodyn_ros.cli.verb import ExitCode, add_gravity, names
+from robodyn_ros.cli.verb import ExitCode, add_gravity, add_settings, names
 from robodyn_ros.errors import InputError
 
 if TYPE_CHECKING:
@@ -55,8 +55,8 @@ TIMES = ("auto", "stamp", "received")
 STILL = 0.01
 """Fraction of its range of motion within which a joint counts as at rest [-]."""
 
-EFFORTS = ("auto", "measured", "commanded")
-"""Choices of ``--effort``, those of the library."""
+OPTIONS = ("effort", "cutoff", "gap", "period")
+"""Settings of ``SignalSettings`` that have an option."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -89,18 +89,13 @@ def _add_sources(parser: ArgumentParser) -> None:
 
 
 def _add_settings(parser: ArgumentParser) -> None:
+    from robodyn_ros.identification.settings import SignalSettings
+
     group = parser.add_argument_group("processing")
-    text = "effort that counts (default: measured if there is one)"
-    group.add_argument("--effort", default=EFFORTS[0], choices=EFFORTS, help=text)
-    text = "cutoff frequency of the low-pass filter (default: chosen by the data)"
-    group.add_argument("--cutoff", type=float, metavar="HZ", help=text)
+    add_settings(group, SignalSettings, OPTIONS)
     text = "delay between recording and action of an effort (default: found from the motion)"
     group.add_argument("--delay", type=float, metavar="SECONDS", help=text)
-    text = "period of a periodic motion, to average over (default: detected)"
-    group.add_argument("--period", type=float, metavar="SECONDS", help=text)
     group.add_argument("--no-average", action="store_true", help="never average over periods (default: if detected)")
-    text = "longest time between two messages of one segment"
-    group.add_argument("--gap", type=float, metavar="SECONDS", help=text)
     group.add_argument("--stribeck", action="store_true", help="identify static friction as well")
     group.add_argument("--armature", action="store_true", help="identify the inertia of rotors as well")
     add_gravity(group)
@@ -195,10 +190,10 @@ def _prepare(
 
     order, locked = tuple(names(args.command_joints)), locked_joints(args, robot)
     source = RecordingSource(args.states, args.commands, order, args.times)
-    given = {name: value for name in ("cutoff", "gap", "period") if (value := getattr(args, name)) is not None}
+    given = {name: getattr(args, name) for name in OPTIONS}
     if args.delay is not None:
         given |= {"align": False, "delay": args.delay}
-    settings = SignalSettings(effort=args.effort, average=not args.no_average, **given)
+    settings = SignalSettings(average=not args.no_average, **given)
 
     def read(paths: list[str], settings: SignalSettings) -> list[PreparedSamples]:
         recordings = []
