@@ -24,9 +24,13 @@ class Solid(NamedTuple):
 
     def corners(self) -> Array:
         """The corners of the box around it (8, 3) in the link's frame [m]."""
-        signs = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
-        placed: Array = (signs * self.half) @ self.pose.rotation.T + self.pose.translation
-        return placed
+        return box_corners(self.pose, -self.half, self.half)
+
+
+def box_corners(pose: Pose, low: Array, high: Array) -> Array:
+    """The corners (8, 3) of a box with this pose, from its least and greatest coordinates (3,) there [m]."""
+    placed: Array = np.array(list(itertools.product(*zip(low, high, strict=True)))) @ pose.rotation.T + pose.translation
+    return placed
 
 
 def read_solid(shape: ET.Element) -> Solid | None:

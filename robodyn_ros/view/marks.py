@@ -13,7 +13,6 @@ import re
 import xml.etree.ElementTree as ET
 from collections import Counter
 from importlib.util import find_spec
-from itertools import product
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 from urllib.parse import unquote, urlparse
@@ -26,6 +25,7 @@ from robodyn_ros.errors import RobotDescriptionError, pip_install
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.description import read_document
 from robodyn_ros.robot.pose import Array, Pose
+from robodyn_ros.robot.shapes import box_corners
 from robodyn_ros.robot.urdf import pose_of
 from robodyn_ros.robot.xacro import find_package
 
@@ -221,9 +221,7 @@ class Shape(NamedTuple):
             halves = {"box": np.array(self.size) / 2.0, "cylinder": np.array([radius, radius, length / 2.0])}
             high = halves.get(self.kind, np.full(3, radius))
             low = -high
-        box = np.array(list(product(*zip(low, high, strict=True))))
-        placed: Array = box @ self.pose.rotation.T + self.pose.translation
-        return placed
+        return box_corners(self.pose, low, high)
 
 
 def read_shapes(robot: Robot) -> tuple[Shape, ...]:

@@ -71,7 +71,9 @@ def joint_findings(urdf: Urdf) -> Iterator[Finding]:
         remarks = [*_placement(joint)]
         if joint.moves:
             remarks += [*_axis(joint), *_position(joint)]
-            remarks += [*_effort(joint), *_velocity(joint)] if joint.mimic is None else []
+            if joint.mimic is None:
+                remarks += _drive_limit(joint, "effort", ": its drive is unknown", "it cannot hold anything")
+                remarks += _drive_limit(joint, "velocity", "", "it cannot move")
         for severity, text in remarks:
             yield Finding(severity, joint.title, joint.line, text)  # type: ignore[arg-type]
 
@@ -115,26 +117,16 @@ def _position(joint: UrdfJoint) -> Iterator[Remark]:
         yield "warning", f"its position limits [{lower:g}, {upper:g}] m are long: are they in mm?"
 
 
-def _effort(joint: UrdfJoint) -> Iterator[Remark]:
-    effort = (joint.limits or {}).get("effort")
-    if effort is None:
-        yield "warning", "has no effort limit: its drive is unknown"
-    elif effort in NOT_KNOWN:
-        yield "warning", f"its effort limit is {effort:g}, which means none: its drive is unknown"
-    elif effort < 0.0:
-        yield "error", f"its effort limit is {effort:g}: it cannot hold anything"
-
-
-def _velocity(joint: UrdfJoint) -> Iterator[Remark]:
-    velocity = (joint.limits or {}).get("velocity")
-    if velocity is None:
-        yield "warning", "has no velocity limit"
-    elif velocity in NOT_KNOWN:
-        yield "warning", f"its velocity limit is {velocity:g}, which means none"
-    elif velocity < 0.0:
-        yield "error", f"its velocity limit is {velocity:g}: it cannot move"
-    elif velocity > FAST and joint.type != "prismatic":
-        yield "warning", f"its velocity limit is {velocity:g} rad/s: in degrees per second, or a placeholder?"
+def _drive_limit(joint: UrdfJoint, name: str, consequence: str, negative: str) -> Iterator[Remark]:
+    limit = (joint.limits or {}).get(name)
+    if limit is None:
+        yield "warning", f"has no {name} limit{consequence}"
+    elif limit in NOT_KNOWN:
+        yield "warning", f"its {name} limit is {limit:g}, which means none{consequence}"
+    elif limit < 0.0:
+        yield "error", f"its {name} limit is {limit:g}: {negative}"
+    elif name == "velocity" and limit > FAST and joint.type != "prismatic":
+        yield "warning", f"its velocity limit is {limit:g} rad/s: in degrees per second, or a placeholder?"
 
 
 def follower_findings(robot: Robot, urdf: Urdf) -> Iterator[Finding]:
