@@ -134,6 +134,5 @@ def _report(robot: Robot, excitation: Excitation, args: Namespace) -> None:
         f"{excitation.base.rank} base parameters, condition {excitation.condition:.1f}, "
         f"errors {excitation.gain:.1f} times smaller\n"
         "than with the random motion at the start of the search",
-        markup=False,
         soft_wrap=True,
     )

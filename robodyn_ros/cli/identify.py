@@ -220,7 +220,7 @@ def _warn_if_still(path: str, positions: RecordedTrack) -> None:
     if end < 0.5 * float(t[-1] - t[0]):
         text = f"{path}: the arm rests from t = {end:.3g} s of {t[-1] - t[0]:.3g} s on, as if its controller had "
         text += "stopped there; the log of the controller, or the first line of `robodyn simulate`, has the reason"
-        console(stderr=True).print(f"warning: {text}", markup=False, soft_wrap=True)
+        console(stderr=True).print(f"warning: {text}", soft_wrap=True)
 
 
 def _warn_if_moved(path: str, joint: Joint, source: RecordingSource) -> None:
@@ -234,7 +234,7 @@ def _warn_if_moved(path: str, joint: Joint, source: RecordingSource) -> None:
     if moved > STILL * min(joint.upper - joint.lower, 1.0):
         text = f"{path}: joint {joint.name} moves by {moved:.3g} {joint.position_unit}, but the model has it locked; "
         text += "add it to --joints, or use a motion in which it rests"
-        console(stderr=True).print(f"warning: {text}", markup=False, soft_wrap=True)
+        console(stderr=True).print(f"warning: {text}", soft_wrap=True)
 
 
 @contextmanager
@@ -276,7 +276,7 @@ def show_arm(
         if rows:
             out.print(simple_table(heading, rows))
         else:
-            out.print(f"{heading[0]}: nothing", markup=False)
+            out.print(f"{heading[0]}: nothing")
     rows = [
         (one.name, f"{one.default:g} {one.unit}", f"{one.value:.2g} {one.unit}", one.joint)
         for one in stated_uncertainty(result, used)
@@ -286,11 +286,11 @@ def show_arm(
     text = f"{sum(one.identified for one in wanted)} of {len(wanted)} parameters are identified; this motion excites "
     text += f"{result.rank} of {result.base.rank} base parameters"
     where = "are in the files below" if args.out or args.report else "come with --out or --report"
-    out.print(f"{text}; all numbers {where}.", markup=False)
+    out.print(f"{text}; all numbers {where}.")
     out.print(Text(verdict(result), "bold green" if improved(result) else "bold yellow"))
     for path in (args.out, args.out and _numbers(args.out), args.report):
         if path is not None:
-            out.print(f"Written: {path}", markup=False, soft_wrap=True)
+            out.print(f"Written: {path}", soft_wrap=True)
 
 
 def print_arm(
@@ -370,7 +370,7 @@ def show_payload(found: PayloadEstimate, robot: Robot, used: Sequence[PreparedSa
     ]
     out.print(simple_table(("Unexplained effort", "Without", "With the payload"), rows))
     if found.reason:
-        out.print(f"Not every coordinate of the payload is determined: {found.reason}.", markup=False)
+        out.print(f"Not every coordinate of the payload is determined: {found.reason}.")
 
 
 def print_payload(found: PayloadEstimate, robot: Robot, used: Sequence[PreparedSamples]) -> None:
@@ -406,9 +406,9 @@ def _show_recordings(out: Any, recordings: Sequence[PreparedSamples]) -> None:
         later = f"act {when} they are recorded"
         periods = f", mean of {one.periods} periods" if one.periods else ""
         text = f"{one.name}: {one.used:.1f} s, {len(one.samples)} samples up to {one.cutoff:.1f} Hz{periods}; "
-        out.print(f"{text}{one.effort} efforts {later}.", markup=False)
+        out.print(f"{text}{one.effort} efforts {later}.")
         for note in (*one.notes, *(f"{name} stood still" for name in one.still)):
-            out.print(f"  {note}", markup=False, style="yellow")
+            out.print(f"  {note}", style="yellow")
 
 
 def _joints(result: Identification) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:

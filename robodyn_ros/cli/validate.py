@@ -79,6 +79,6 @@ def _show(robot: Robot, settings: ValidationSettings, found: list[Comparison], a
         summary += f" No motions: MuJoCo does not couple {', '.join(following)} rigidly with the joint that it mimics."
     elif settings.motions:
         summary += f" Motions: greatest difference of a joint's position [{robot.position_unit}]."
-    out.print(summary, markup=False)
+    out.print(summary)
     outcome = Text("agrees with MuJoCo", "bold green") if agrees else Text("differs from MuJoCo", "bold red")
     out.print(Text.assemble(robot.name, " ", outcome))

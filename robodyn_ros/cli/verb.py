@@ -426,7 +426,7 @@ def _warn_unused(unused: Sequence[str], choices: Sequence[str], files: Mapping[s
     hints = {name: f" (is it {choice!r}?)" if choice else "" for name, choice in meant.items()}
     named = ", ".join(f"{files.get(name, '')} {name!r}{hints[name]}".strip() for name in unused)
     text = f"warning: not used here, either misspelt or for another node: {named}"
-    console(stderr=True).print(text, markup=False, soft_wrap=True)
+    console(stderr=True).print(text, soft_wrap=True)
 
 
 def _told(text: str, name: str, choices: Sequence[str]) -> str:
