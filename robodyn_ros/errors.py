@@ -60,11 +60,13 @@ class RobotDescriptionError(RobodynError):
     Attributes:
         element: what is wrong, named as in the file, for example ``joint 'shoulder'``; the file's path if it is no
             element of it.
+        problem: the message without it.
     """
 
     def __init__(self, element: str, problem: str, place: Place | None = None) -> None:
         super().__init__(f"{element}: {problem}")
         self.element = element
+        self.problem = problem
         self.place = place
 
     @property

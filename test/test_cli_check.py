@@ -94,7 +94,7 @@ MISTAKES = {
         "link 'hand'",
         "placeholder",
     ),
-    "no number": ([('<mass value="6"/>', '<mass value="six"/>')], "error", "link 'hand'", "'six' must be a finite"),
+    "no number": ([('<mass value="6"/>', '<mass value="six"/>')], "error", "link 'hand'", "'six' is not a finite"),
     "no effort": ([(SHOULDER, SHOULDER.replace(' effort="96"', ""))], "warning", "joint 'shoulder'", "no effort limit"),
     "effort 0": ([(SHOULDER, SHOULDER.replace("96", "0"))], "warning", "joint 'shoulder'", "means none"),
     "effort below 0": ([(SHOULDER, SHOULDER.replace("96", "-2"))], "error", "joint 'shoulder'", "is negative"),
@@ -178,6 +178,17 @@ def test_where_no_robot_can_be_made_the_rest_is_still_shown(capsys, tmp_path):
     assert "shoulder" in out
     assert out.count("error: ") == 1
     assert max(map(len, out.splitlines())) <= 80
+
+
+def test_all_incomplete_parts_are_shown_each_once(capsys, tmp_path):
+    text = changed(('<mass value="6"/>', ""), ('<child link="hand"/>', ""), (SHOULDER, SHOULDER.replace("96", "x")))
+    code, found = report(capsys, tmp_path, text)
+    assert (code, found["order"]) == (1, None)
+    assert [(one["element"], one["text"]) for one in found["findings"] if one["severity"] == "error"] == [
+        ("joint 'shoulder'", "<limit> effort='x' is not a finite number"),
+        ("joint 'wrist'", "has no <child>"),
+        ("link 'hand'", "<inertial> has no <mass>"),
+    ]
 
 
 def test_an_axis_without_direction_is_one_finding(capsys, tmp_path):

@@ -122,6 +122,6 @@ def test_options_are_settings_of_the_comparison():
     validate.add_arguments(parser)
     given = vars(parser.parse_args([RR]))
     defaults = mujoco.ValidationSettings()
-    assert {name: given[name] for name, *_ in validate.OPTIONS} == {
-        name: getattr(defaults, name) for name, *_ in validate.OPTIONS
+    assert {name: given[name] for name in validate.OPTIONS} == {
+        name: getattr(defaults, name) for name in validate.OPTIONS
     }

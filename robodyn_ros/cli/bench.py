@@ -174,7 +174,7 @@ def judge_computer(args: Namespace) -> ExitCode:
     text = (
         f"{timing.lost:,} of {len(timing.late):,} states lost; {timing.scheduling} priority; no middleware in between"
     )
-    out.print(text, markup=False)
+    out.print(text)
     out.print(Text(computer.verdict(timing), "bold green" if enough else "bold yellow"))
     return ExitCode.YES if enough else ExitCode.NO
 

@@ -138,7 +138,7 @@ def _show(args: Namespace, comparison: LawComparison) -> None:
         out.print(table(motion, runs, comparison.robot))
     out.print(Text(comparison.verdict(), "bold red" if comparison.failures else "bold green"))
     if args.plot is not None and comparison.runs[0]:
-        out.print(f"Written: {args.plot}", markup=False, soft_wrap=True)
+        out.print(f"Written: {args.plot}", soft_wrap=True)
 
 
 def _print(comparison: LawComparison) -> None:

@@ -202,9 +202,9 @@ def _show(compiled: list[CompiledEntry], folder: Path) -> None:
     ]
     out = console()
     out.print(simple_table(("Dynamics", "Function", "KiB", "s", ""), rows, left=(0, 1, 4)))
-    out.print("For robots with the same processor, without compiler or CasADi, copy the folder", markup=False)
-    out.print(str(folder), markup=False, soft_wrap=True)
-    out.print("to the same place under their ~/.cache, writable by its owner alone.", markup=False)
+    out.print("For robots with the same processor, without compiler or CasADi, copy the folder")
+    out.print(str(folder), soft_wrap=True)
+    out.print("to the same place under their ~/.cache, writable by its owner alone.")
 
 
 class Job(NamedTuple):

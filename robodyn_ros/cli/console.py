@@ -255,4 +255,4 @@ class _ProgressLines(Progress):
                     parts = [each.render(task) for each in self.columns if not isinstance(each, DRAWN)]  # type: ignore[union-attr]
                     words = [part.plain for part in parts if isinstance(part, Text) and part.plain.strip()]
                     words.append(f"({self.get_time() - self._begun:.0f} s)")
-                    self.console.print(" ".join(words), markup=False, highlight=False, soft_wrap=True)
+                    self.console.print(" ".join(words), soft_wrap=True)

@@ -128,4 +128,4 @@ def _show(robot: Robot, proposed: ProposedThresholds, args: Namespace) -> None:
         soft_wrap=True,
     )
     if args.out is not None:
-        out.print(f"{args.out}: parameters of the controller", markup=False, soft_wrap=True)
+        out.print(f"{args.out}: parameters of the controller", soft_wrap=True)

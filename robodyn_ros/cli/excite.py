@@ -36,16 +36,8 @@ if TYPE_CHECKING:
     from robodyn_ros.identification.settings import Workspace
     from robodyn_ros.robot import Robot
 
-OPTIONS = (
-    ("period", float, "SECONDS", "period of the motion"),
-    ("harmonics", int, "N", "frequencies in it, multiples of that of its period"),
-    ("periods", int, "N", "number of periods"),
-    ("velocity_share", float, "SHARE", "fraction of the velocity limits to be used"),
-    ("effort_share", float, "SHARE", "fraction of the effort limits to be used"),
-    ("tries", int, "N", "number of random starts of the search; the best result counts"),
-    ("seed", int, "N", "seed of the random starts"),
-)
-"""Settings of ``ExcitationSettings`` that have an option: name, type, unit, help."""
+OPTIONS = ("period", "harmonics", "periods", "velocity_share", "effort_share", "tries", "seed")
+"""Settings of ``ExcitationSettings`` that have an option."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -75,9 +67,8 @@ def run(args: Namespace) -> ExitCode:
 
     check_file("--out", args.out)
     robot = read_arm(args)
-    given = {name: getattr(args, name) for name, *_ in OPTIONS}
     start = robot.home if args.start is None else parse_pose(args.start, robot, robot.home, "--from")
-    settings = ExcitationSettings(**given)
+    settings = ExcitationSettings(**{name: getattr(args, name) for name in OPTIONS})
     with progress_bar() as progress, _box_named(args):
         task = progress.add_task("searching for a motion", total=args.tries)
         told = partial(progress.advance, task)
@@ -143,6 +134,5 @@ def _report(robot: Robot, excitation: Excitation, args: Namespace) -> None:
         f"{excitation.base.rank} base parameters, condition {excitation.condition:.1f}, "
         f"errors {excitation.gain:.1f} times smaller\n"
         "than with the random motion at the start of the search",
-        markup=False,
         soft_wrap=True,
     )

@@ -37,7 +37,7 @@ import numpy as np
 
 from robodyn_ros.cli.arm import add_arm, locked_joints, read_arm
 from robodyn_ros.cli.console import check_file, console, print_json, simple_table, write_file
-from robodyn_ros.cli.verb import ExitCode, add_gravity, names
+from robodyn_ros.cli.verb import ExitCode, add_gravity, add_settings, names
 from robodyn_ros.errors import InputError
 
 if TYPE_CHECKING:
@@ -55,8 +55,8 @@ TIMES = ("auto", "stamp", "received")
 STILL = 0.01
 """Fraction of its range of motion within which a joint counts as at rest [-]."""
 
-EFFORTS = ("auto", "measured", "commanded")
-"""Choices of ``--effort``, those of the library."""
+OPTIONS = ("effort", "cutoff", "gap", "period")
+"""Settings of ``SignalSettings`` that have an option."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -89,18 +89,13 @@ def _add_sources(parser: ArgumentParser) -> None:
 
 
 def _add_settings(parser: ArgumentParser) -> None:
+    from robodyn_ros.identification.settings import SignalSettings
+
     group = parser.add_argument_group("processing")
-    text = "effort that counts (default: measured if there is one)"
-    group.add_argument("--effort", default=EFFORTS[0], choices=EFFORTS, help=text)
-    text = "cutoff frequency of the low-pass filter (default: chosen by the data)"
-    group.add_argument("--cutoff", type=float, metavar="HZ", help=text)
+    add_settings(group, SignalSettings, OPTIONS)
     text = "delay between recording and action of an effort (default: found from the motion)"
     group.add_argument("--delay", type=float, metavar="SECONDS", help=text)
-    text = "period of a periodic motion, to average over (default: detected)"
-    group.add_argument("--period", type=float, metavar="SECONDS", help=text)
     group.add_argument("--no-average", action="store_true", help="never average over periods (default: if detected)")
-    text = "longest time between two messages of one segment"
-    group.add_argument("--gap", type=float, metavar="SECONDS", help=text)
     group.add_argument("--stribeck", action="store_true", help="identify static friction as well")
     group.add_argument("--armature", action="store_true", help="identify the inertia of rotors as well")
     add_gravity(group)
@@ -195,10 +190,10 @@ def _prepare(
 
     order, locked = tuple(names(args.command_joints)), locked_joints(args, robot)
     source = RecordingSource(args.states, args.commands, order, args.times)
-    given = {name: value for name in ("cutoff", "gap", "period") if (value := getattr(args, name)) is not None}
+    given = {name: getattr(args, name) for name in OPTIONS}
     if args.delay is not None:
         given |= {"align": False, "delay": args.delay}
-    settings = SignalSettings(effort=args.effort, average=not args.no_average, **given)
+    settings = SignalSettings(average=not args.no_average, **given)
 
     def read(paths: list[str], settings: SignalSettings) -> list[PreparedSamples]:
         recordings = []
@@ -225,7 +220,7 @@ def _warn_if_still(path: str, positions: RecordedTrack) -> None:
     if end < 0.5 * float(t[-1] - t[0]):
         text = f"{path}: the arm rests from t = {end:.3g} s of {t[-1] - t[0]:.3g} s on, as if its controller had "
         text += "stopped there; the log of the controller, or the first line of `robodyn simulate`, has the reason"
-        console(stderr=True).print(f"warning: {text}", markup=False, soft_wrap=True)
+        console(stderr=True).print(f"warning: {text}", soft_wrap=True)
 
 
 def _warn_if_moved(path: str, joint: Joint, source: RecordingSource) -> None:
@@ -239,7 +234,7 @@ def _warn_if_moved(path: str, joint: Joint, source: RecordingSource) -> None:
     if moved > STILL * min(joint.upper - joint.lower, 1.0):
         text = f"{path}: joint {joint.name} moves by {moved:.3g} {joint.position_unit}, but the model has it locked; "
         text += "add it to --joints, or use a motion in which it rests"
-        console(stderr=True).print(f"warning: {text}", markup=False, soft_wrap=True)
+        console(stderr=True).print(f"warning: {text}", soft_wrap=True)
 
 
 @contextmanager
@@ -281,7 +276,7 @@ def show_arm(
         if rows:
             out.print(simple_table(heading, rows))
         else:
-            out.print(f"{heading[0]}: nothing", markup=False)
+            out.print(f"{heading[0]}: nothing")
     rows = [
         (one.name, f"{one.default:g} {one.unit}", f"{one.value:.2g} {one.unit}", one.joint)
         for one in stated_uncertainty(result, used)
@@ -291,11 +286,11 @@ def show_arm(
     text = f"{sum(one.identified for one in wanted)} of {len(wanted)} parameters are identified; this motion excites "
     text += f"{result.rank} of {result.base.rank} base parameters"
     where = "are in the files below" if args.out or args.report else "come with --out or --report"
-    out.print(f"{text}; all numbers {where}.", markup=False)
+    out.print(f"{text}; all numbers {where}.")
     out.print(Text(verdict(result), "bold green" if improved(result) else "bold yellow"))
     for path in (args.out, args.out and _numbers(args.out), args.report):
         if path is not None:
-            out.print(f"Written: {path}", markup=False, soft_wrap=True)
+            out.print(f"Written: {path}", soft_wrap=True)
 
 
 def print_arm(
@@ -375,7 +370,7 @@ def show_payload(found: PayloadEstimate, robot: Robot, used: Sequence[PreparedSa
     ]
     out.print(simple_table(("Unexplained effort", "Without", "With the payload"), rows))
     if found.reason:
-        out.print(f"Not every coordinate of the payload is determined: {found.reason}.", markup=False)
+        out.print(f"Not every coordinate of the payload is determined: {found.reason}.")
 
 
 def print_payload(found: PayloadEstimate, robot: Robot, used: Sequence[PreparedSamples]) -> None:
@@ -411,9 +406,9 @@ def _show_recordings(out: Any, recordings: Sequence[PreparedSamples]) -> None:
         later = f"act {when} they are recorded"
         periods = f", mean of {one.periods} periods" if one.periods else ""
         text = f"{one.name}: {one.used:.1f} s, {len(one.samples)} samples up to {one.cutoff:.1f} Hz{periods}; "
-        out.print(f"{text}{one.effort} efforts {later}.", markup=False)
+        out.print(f"{text}{one.effort} efforts {later}.")
         for note in (*one.notes, *(f"{name} stood still" for name in one.still)):
-            out.print(f"  {note}", markup=False, style="yellow")
+            out.print(f"  {note}", style="yellow")
 
 
 def _joints(result: Identification) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:

@@ -129,7 +129,7 @@ def run(args: Namespace) -> ExitCode:
 
 def _tell_written(args: Namespace, path: Path) -> None:
     if not args.json:
-        console().print(f"Written: {path}", markup=False, soft_wrap=True)
+        console().print(f"Written: {path}", soft_wrap=True)
 
 
 def _check_outputs(args: Namespace) -> None:
@@ -340,7 +340,7 @@ def view(plan: Plan, problem: Problem, port: int) -> None:
 
     browser, trajectory = Browser(problem.dynamics.robot, "127.0.0.1", port), plan.to_trajectory()
     _show_obstacles(browser, problem)
-    console().print(f"{browser.url}  (Ctrl-C ends)", markup=False, soft_wrap=True)
+    console().print(f"{browser.url}  (Ctrl-C ends)", soft_wrap=True)
     try:
         while True:
             browser.overlay.forget()

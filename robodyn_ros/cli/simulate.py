@@ -168,7 +168,7 @@ def _start(loop: ControlLoop, hardware: Hardware, trajectory: Trajectory | None)
     following = loop.follow(trajectory, 0.0)
     if following.overload:
         text = f"warning: {following.overload}"
-        console(stderr=True).print(text, markup=False, highlight=False, soft_wrap=True)
+        console(stderr=True).print(text, soft_wrap=True)
 
 
 def make_simulated(given: dict[str, Any], robot: Robot) -> tuple[Hardware, set[str]]:
@@ -286,8 +286,8 @@ def _report(found: dict[str, Any], controller: str, seconds: float, args: Namesp
         out.print(found["stopped"], style="bold red", soft_wrap=True)
     out.print(simple_table(("Joint", "RMS error", "Greatest error", "Greatest effort", "Limit"), rows))
     pace = f"{digits(found['simulated'] / seconds)} times real time"
-    out.print(f"{found['simulated']:g} s under {controller} in {seconds:.2f} s, {pace}.", markup=False)
+    out.print(f"{found['simulated']:g} s under {controller} in {seconds:.2f} s, {pace}.")
     for what, count in found["faults"].items():
         out.print(f"{count} times {simulated(what)}", style="red", soft_wrap=True)
     for path in written.values():
-        out.print(f"Written: {path}", markup=False, soft_wrap=True)
+        out.print(f"Written: {path}", soft_wrap=True)

@@ -155,7 +155,7 @@ def show_case(study: Study, number: int, plot: Path | None, json: bool) -> ExitC
         width = max(map(len, row))
         for name, value in row.items():
             shown = "–" if value == "" or value != value else f"{value:.6g}" if isinstance(value, float) else str(value)
-            out.print(f"{name:<{width}}  {shown}", markup=False, soft_wrap=True)
+            out.print(f"{name:<{width}}  {shown}", soft_wrap=True)
     return ExitCode.YES if row["met"] else ExitCode.NO
 
 
@@ -172,9 +172,7 @@ def _run_study(args: Namespace, study: Study) -> ExitCode:
         with choose_backend(args) as backend, progress(study.size) as show:
             file = sweep(study, folder, backend, resume=args.resume, progress=show)
     except KeyboardInterrupt:
-        console(stderr=True).print(
-            f"The results so far are in {folder}; continue with --resume.", markup=False, soft_wrap=True
-        )
+        console(stderr=True).print(f"The results so far are in {folder}; continue with --resume.", soft_wrap=True)
         raise
     summaries = summarise(study, file)
     if not args.no_report:
@@ -258,7 +256,7 @@ def _show(args: Namespace, study: Study, summaries: list[Summary], folder: Path)
     for table in tables(study, summaries):
         out.print(table)
     made = "results.parquet" if args.no_report else f"results.parquet, {' and '.join(REPORT)}"
-    out.print(f"In {folder}: {made}", markup=False, soft_wrap=True)
+    out.print(f"In {folder}: {made}", soft_wrap=True)
 
 
 def tables(study: Study, summaries: list[Summary]) -> Iterator[Table | Text]:

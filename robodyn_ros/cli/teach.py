@@ -93,13 +93,12 @@ def _write(args: Namespace, robot: Robot, recording: str, settings: Demonstratio
     out.print(
         f"{args.out}: {made.trajectory.duration:.3g} s, {points} points of {made.shown} states, at most "
         f"{made.distance:.2g} {robot.position_unit} from the shown motion",
-        markup=False,
         soft_wrap=True,
     )
     if made.slowed > 1.0:
         out.print(f"It takes {made.slowed:.2f} times as long as shown ({made.duration:.3g} s): the limits require it.")
     for name in made.clipped:
-        out.print(f"{name} was moved beyond its limits; the motion stops there.", markup=False, soft_wrap=True)
+        out.print(f"{name} was moved beyond its limits; the motion stops there.", soft_wrap=True)
     return ExitCode.YES
 
 
@@ -128,7 +127,7 @@ def _play(args: Namespace, robot: Robot) -> ExitCode:
         return ExitCode.YES
     for joint in robot.joints:
         away = last["error"][joint.name]
-        console().print(f"  {joint.name}: at most {away:.2g} {joint.position_unit} away", markup=False, soft_wrap=True)
+        console().print(f"  {joint.name}: at most {away:.2g} {joint.position_unit} away", soft_wrap=True)
     return ExitCode.YES
 
 
@@ -150,7 +149,7 @@ def _follow(node: str, parameters: dict[str, Any]) -> dict[str, Any]:
             if last.get("stage") == "recording":
                 out.print("Guide the arm by hand now. Enter or Ctrl-C ends it.", style="cyan")
             elif "stage" in last:
-                out.print(f"  {last['stage']}", style="cyan", markup=False)
+                out.print(f"  {last['stage']}", style="cyan")
         if interrupted:
             raise KeyboardInterrupt
     if not last:

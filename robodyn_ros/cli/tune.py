@@ -157,4 +157,4 @@ def _show(args: Namespace, study: Study, best: Tuned, before: Score, after: Scor
         rows.append((name, met, beyond, f"{found.effort:.4f}" if isfinite(found.effort) else "–"))
     title = f"On {after.cases} cases that the tuning has not seen"
     out.print(simple_table(("", "Met", "Worst: beyond\nthe bound by", "Effort"), rows, title=title))
-    out.print(f"{best.candidates} candidates; written to {args.out}", markup=False, soft_wrap=True)
+    out.print(f"{best.candidates} candidates; written to {args.out}", soft_wrap=True)

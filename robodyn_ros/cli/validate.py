@@ -28,14 +28,8 @@ if TYPE_CHECKING:
     from robodyn_ros.robot import Robot
     from robodyn_ros.simulation.plant.mujoco import Comparison, ValidationSettings
 
-OPTIONS = (
-    ("states", int, "N", "random states"),
-    ("motions", int, "N", "random motions"),
-    ("duration", float, "SECONDS", "length of a motion [s]"),
-    ("step", float, "SECONDS", "step of both plants [s]"),
-    ("seed", int, "N", "of the random numbers"),
-)
-"""Settings of ``ValidationSettings`` that have an option: name, type, unit, help."""
+OPTIONS = ("states", "motions", "duration", "step", "seed")
+"""Settings of ``ValidationSettings`` that have an option."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -55,7 +49,7 @@ def run(args: Namespace) -> ExitCode:
     from robodyn_ros.simulation.plant.mujoco import ValidationSettings, validate
 
     robot = read_arm(args)
-    settings = ValidationSettings(**{name: getattr(args, name) for name, *_ in OPTIONS})
+    settings = ValidationSettings(**{name: getattr(args, name) for name in OPTIONS})
     with progress_bar() as progress:
         task = progress.add_task("comparing", total=settings.states + settings.motions)
         found = validate(create_dynamics(args.dynamics, robot), settings, lambda: progress.advance(task))
@@ -85,6 +79,6 @@ def _show(robot: Robot, settings: ValidationSettings, found: list[Comparison], a
         summary += f" No motions: MuJoCo does not couple {', '.join(following)} rigidly with the joint that it mimics."
     elif settings.motions:
         summary += f" Motions: greatest difference of a joint's position [{robot.position_unit}]."
-    out.print(summary, markup=False)
+    out.print(summary)
     outcome = Text("agrees with MuJoCo", "bold green") if agrees else Text("differs from MuJoCo", "bold red")
     out.print(Text.assemble(robot.name, " ", outcome))

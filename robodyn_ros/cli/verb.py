@@ -20,7 +20,7 @@ from argparse import (
     _ActionsContainer,
 )
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import IntEnum
 from importlib.util import find_spec
 from pathlib import Path
@@ -94,17 +94,22 @@ def add_gravity(parser: _ActionsContainer) -> None:
     parser.add_argument("--gravity", nargs=3, type=float, default=STANDARD_GRAVITY, metavar=("X", "Y", "Z"), help=text)
 
 
-def add_settings(parser: ArgumentParser, settings: Any, options: Iterable[tuple[str, Any, str, str]]) -> None:
-    """Add an option for some fields of a dataclass of settings, whose defaults it has.
+METAVARS = {"s": "SECONDS", "Hz": "HZ", "-": "SHARE", "": "N"}
+"""Unit of a setting → its value in a help."""
+
+
+def add_settings(parser: _ActionsContainer, settings: Any, names: Iterable[str]) -> None:
+    """Add an option for some fields of a dataclass of settings, which has their defaults and descriptions.
 
     Args:
         parser: of the verb.
         settings: the dataclass.
-        options: name of the field, type, unit, help.
+        names: of the fields, numbers or choices.
     """
-    for name, kind, unit, text in options:
-        option, default = f"--{name.replace('_', '-')}", getattr(settings, name)
-        parser.add_argument(option, type=kind, default=default, metavar=unit, help=text)
+    for item in (item for item in fields(settings) if item.name in names):
+        meta, option, kind = item.metadata, f"--{item.name.replace('_', '-')}", type(item.default)
+        how: Any = {"choices": meta["choices"]()} if "choices" in meta else {"metavar": METAVARS[meta["unit"]]}
+        parser.add_argument(option, type=kind, default=item.default, help=meta["description"], **how)
 
 
 class VerbHelp(RawDescriptionHelpFormatter):
@@ -421,7 +426,7 @@ def _warn_unused(unused: Sequence[str], choices: Sequence[str], files: Mapping[s
     hints = {name: f" (is it {choice!r}?)" if choice else "" for name, choice in meant.items()}
     named = ", ".join(f"{files.get(name, '')} {name!r}{hints[name]}".strip() for name in unused)
     text = f"warning: not used here, either misspelt or for another node: {named}"
-    console(stderr=True).print(text, markup=False, soft_wrap=True)
+    console(stderr=True).print(text, soft_wrap=True)
 
 
 def _told(text: str, name: str, choices: Sequence[str]) -> str:

@@ -80,8 +80,8 @@ def run(args: Namespace) -> ExitCode:
         shown = {} if arm is None else arm.shown
         viewer = group.start("viewer", {**shown, "host": args.host, "port": args.port}, piped=True)
         if is_exposed(args.host):
-            console(stderr=True).print(f"warning: {EXPOSED}", markup=False)
-        console().print(f"{url(group, viewer)}  (Ctrl-C ends)", markup=False, soft_wrap=True)
+            console(stderr=True).print(f"warning: {EXPOSED}")
+        console().print(f"{url(group, viewer)}  (Ctrl-C ends)", soft_wrap=True)
         group.stay()
 
 

@@ -19,23 +19,8 @@ from html import escape
 from pathlib import Path
 from xml.etree import ElementTree
 
-from robodyn_ros.document.blocks import (
-    Block,
-    CodeBlock,
-    DetailsBlock,
-    Document,
-    EquationBlock,
-    HeadingBlock,
-    ListBlock,
-    MatrixBlock,
-    PictureBlock,
-    SumBlock,
-    TableBlock,
-    TextBlock,
-    VerdictBlock,
-    broken,
-    split,
-)
+from robodyn_ros.document import blocks as page
+from robodyn_ros.document.blocks import broken, split
 from robodyn_ros.document.text import block_text, unicode, width
 from robodyn_ros.errors import RobodynError, need
 
@@ -84,7 +69,7 @@ mo.accent { font-size: 0.85em; }
 """
 
 
-def html(document: Document) -> str:
+def html(document: page.Document) -> str:
     """Return the text of the page.
 
     Raises:
@@ -111,42 +96,42 @@ def html(document: Document) -> str:
 """
 
 
-def block_html(blocks: Iterable[Block]) -> str:
+def block_html(blocks: Iterable[page.Block]) -> str:
     """Return blocks as a part of a page, for a page with a style of its own."""
     return "\n".join(_blocks(blocks))
 
 
-def _blocks(blocks: Iterable[Block]) -> Iterator[str]:
+def _blocks(blocks: Iterable[page.Block]) -> Iterator[str]:
     for block in blocks:
         match block:
-            case TextBlock(content):
+            case page.TextBlock(content):
                 yield f"<p>{_prose(content)}</p>"
-            case VerdictBlock(content):
+            case page.VerdictBlock(content):
                 yield f'<p class="verdict">{_prose(content)}</p>'
-            case HeadingBlock(content):
+            case page.HeadingBlock(content):
                 yield f"<h3>{_prose(content)}</h3>"
-            case CodeBlock(content):
+            case page.CodeBlock(content):
                 yield f"<pre><code>{escape(content)}</code></pre>"
-            case ListBlock(items):
+            case page.ListBlock(items):
                 yield "<ul>\n" + "\n".join(f"<li>{_prose(item)}</li>" for item in items) + "\n</ul>"
-            case PictureBlock(content, kind, description, size):
+            case page.PictureBlock(content, kind, description, size):
                 source = f"data:{escape(kind)};base64,{b64encode(content).decode()}"
                 image = f'<img alt="{escape(description)}" src="{source}"'
                 if size:
                     yield f'<div class="drawing">{image} width="{size:g}"></div>'
                 else:
                     yield f'<div class="scroll picture">{image}></div>'
-            case EquationBlock(equations):
+            case page.EquationBlock(equations):
                 rows = "\n".join(row for equation in equations for row in _equation_rows(equation))
                 yield f'<div class="scroll"><table class="equations">\n{rows}\n</table></div>'
-            case TableBlock():
+            case page.TableBlock():
                 yield _table(block)
-            case DetailsBlock(summary, inner):
+            case page.DetailsBlock(summary, inner):
                 content = "\n".join(_blocks(inner))
                 yield f"<details><summary>{_prose(summary)}</summary>\n{content}\n</details>"
 
 
-def _table(block: TableBlock) -> str:
+def _table(block: page.TableBlock) -> str:
     lines = ["<tr>" + "".join(f"<th>{_prose(cell)}</th>" for cell in block.heads) + "</tr>"]
     wide = {j for row in block.rows for j, cell in enumerate(row) if len(cell) > LONG}
     for i, row in enumerate(block.rows):
@@ -163,9 +148,9 @@ def _table(block: TableBlock) -> str:
     return f'<div class="scroll"><table class="{name}">\n{body}\n</table></div>'
 
 
-def _equation_rows(equation: SumBlock | MatrixBlock) -> Iterator[str]:
+def _equation_rows(equation: page.SumBlock | page.MatrixBlock) -> Iterator[str]:
     left = _tall(f"{equation.name} =")
-    if isinstance(equation, MatrixBlock):
+    if isinstance(equation, page.MatrixBlock):
         cells = r" \\ ".join(" & ".join(row) for row in equation.rows)
         right = mathml(rf"\begin{{pmatrix}} {cells} \end{{pmatrix}}")
         yield f"<tr><td>{left}</td><td>{right}</td></tr>"
@@ -191,7 +176,7 @@ class Summarised:
     ``repr`` gives the text and ``_repr_html_``, which Jupyter calls, the HTML; both escape names from a URDF.
     """
 
-    def summary(self) -> tuple[Block, ...]:
+    def summary(self) -> tuple[page.Block, ...]:
         """Return the blocks that describe the object."""
         raise NotImplementedError
 

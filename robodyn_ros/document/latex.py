@@ -17,24 +17,8 @@ from base64 import b64encode
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from robodyn_ros.document.blocks import (
-    Block,
-    CodeBlock,
-    DetailsBlock,
-    Document,
-    EquationBlock,
-    HeadingBlock,
-    ListBlock,
-    Literal,
-    MatrixBlock,
-    PictureBlock,
-    SumBlock,
-    TableBlock,
-    TextBlock,
-    VerdictBlock,
-    broken,
-    split,
-)
+from robodyn_ros.document import blocks as page
+from robodyn_ros.document.blocks import broken, split
 from robodyn_ros.errors import ConfigurationError
 
 WIDTH = 86
@@ -72,7 +56,7 @@ PATIENCE = 120.0
 """Time that LaTeX may take; a document takes a second or two [s]."""
 
 
-def tex(document: Document) -> str:
+def tex(document: page.Document) -> str:
     """Return the text of the file."""
     parts = [
         r"\documentclass{article}",
@@ -92,45 +76,45 @@ def tex(document: Document) -> str:
     return "\n".join([*parts, r"\end{document}"]) + "\n"
 
 
-def aligned(equations: Sequence[SumBlock | MatrixBlock]) -> str:
+def aligned(equations: Sequence[page.SumBlock | page.MatrixBlock]) -> str:
     """Return the rows of an environment that aligns equations at their equals signs."""
     return " \\\\\n".join(_row(equation) for equation in equations)
 
 
-def _row(equation: SumBlock | MatrixBlock) -> str:
-    if isinstance(equation, SumBlock):
+def _row(equation: page.SumBlock | page.MatrixBlock) -> str:
+    if isinstance(equation, page.SumBlock):
         lines = broken(equation.terms, WIDTH, _width)
         return f"{equation.name} &= " + " \\\\\n &\\quad ".join(lines)
     body = r" \\ ".join(" & ".join(row) for row in equation.rows)
     return rf"{equation.name} &= \begin{{pmatrix}} {body} \end{{pmatrix}}"
 
 
-def _blocks(blocks: Iterable[Block]) -> Iterator[str]:
+def _blocks(blocks: Iterable[page.Block]) -> Iterator[str]:
     for block in blocks:
         match block:
-            case TextBlock(content):
+            case page.TextBlock(content):
                 yield f"{_prose(content)}\n"
-            case VerdictBlock(content):
+            case page.VerdictBlock(content):
                 yield rf"\textbf{{{_prose(content)}}}" + "\n"
-            case HeadingBlock(content):
+            case page.HeadingBlock(content):
                 yield rf"\subsubsection*{{{_prose(content)}}}"
-            case CodeBlock(content):
-                yield "\n\n".join(rf"\texttt{{{_prose(Literal(line))}}}" for line in content.splitlines()) + "\n"
-            case ListBlock(items):
+            case page.CodeBlock(content):
+                yield "\n\n".join(rf"\texttt{{{_prose(page.Literal(line))}}}" for line in content.splitlines()) + "\n"
+            case page.ListBlock(items):
                 lines = "\n".join(rf"\item {{}}{_prose(item)}" for item in items)
                 yield f"\\begin{{itemize}}\n{lines}\n\\end{{itemize}}"
-            case PictureBlock(description=description):  # a picture would be a file of its own
-                yield f"[{_prose(Literal(description))}]\n"
-            case EquationBlock(equations):
+            case page.PictureBlock(description=description):  # a picture would be a file of its own
+                yield f"[{_prose(page.Literal(description))}]\n"
+            case page.EquationBlock(equations):
                 yield f"\\begin{{align*}}\n{aligned(equations)}\n\\end{{align*}}"
-            case TableBlock(heads, rows):
+            case page.TableBlock(heads, rows):
                 yield rf"\begin{{longtable}}{{{'l' * len(heads)}}}"
                 yield rf"{' & '.join(map(_prose, heads))} \\ \hline"
                 for row in rows:
                     line = " & ".join(map(_prose, row))
                     yield rf"{'{}' if line.startswith(('[', '*')) else ''}{line} \\"  # \\[ and \\* are commands
                 yield r"\end{longtable}"
-            case DetailsBlock(summary, inner):
+            case page.DetailsBlock(summary, inner):
                 yield rf"\subsubsection*{{{_prose(summary)}}}"
                 yield from _blocks(inner)
 
@@ -152,7 +136,7 @@ def _width(text: str) -> int:
     return len(re.sub(r"\\(operatorname|mathrm|frac|d?dot)|[\\{}_^ ]", "", text))
 
 
-def pdf(document: Document) -> bytes:
+def pdf(document: page.Document) -> bytes:
     """Return the content of the PDF.
 
     Raises:
@@ -182,7 +166,7 @@ MARKUP = re.compile(r"[\\`*_{}<>|$]|^\[|\](?=[(\[])|&(?=#?\w+;)|~(?=~)")
 """Signs that Markdown could take for markup: also the end of a link's text, character references and ``~~``."""
 
 
-def markdown(document: Document) -> str:
+def markdown(document: page.Document) -> str:
     """Return the text of the file."""
     parts = [f"# {_markdown_prose(document.title)}", *_markdown_blocks(document.blocks)]
     for number, section in document.headings():
@@ -193,27 +177,28 @@ def markdown(document: Document) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _markdown_blocks(blocks: Iterable[Block]) -> Iterator[str]:
+def _markdown_blocks(blocks: Iterable[page.Block]) -> Iterator[str]:
     for block in blocks:
         match block:
-            case TextBlock(content):
+            case page.TextBlock(content):
                 yield _markdown_prose(content)
-            case VerdictBlock(content):
+            case page.VerdictBlock(content):
                 yield f"**{_markdown_prose(content)}**"
-            case HeadingBlock(content):
+            case page.HeadingBlock(content):
                 yield f"### {_markdown_prose(content)}"
-            case CodeBlock(content):
+            case page.CodeBlock(content):
                 yield "\n".join(f"    {line}" for line in content.splitlines())
-            case ListBlock(items):
+            case page.ListBlock(items):
                 yield "\n".join(f"- {_markdown_prose(item)}" for item in items)
-            case PictureBlock(content, kind, description, _):
-                yield f"![{_markdown_prose(Literal(description))}](data:{kind};base64,{b64encode(content).decode()})"
-            case EquationBlock(equations):
+            case page.PictureBlock(content, kind, description, _):
+                source = f"data:{kind};base64,{b64encode(content).decode()}"
+                yield f"![{_markdown_prose(page.Literal(description))}]({source})"
+            case page.EquationBlock(equations):
                 yield f"$$\n\\begin{{aligned}}\n{aligned(equations)}\n\\end{{aligned}}\n$$"
-            case TableBlock(heads, rows):
+            case page.TableBlock(heads, rows):
                 lines = [heads, ["---"] * len(heads), *rows]
                 yield "\n".join(f"| {' | '.join(map(_markdown_prose, line))} |" for line in lines)
-            case DetailsBlock(summary, inner):
+            case page.DetailsBlock(summary, inner):
                 yield f"### {_markdown_prose(summary)}"
                 yield from _markdown_blocks(inner)
 

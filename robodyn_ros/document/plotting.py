@@ -12,7 +12,7 @@ A control law has one colour in every figure (:func:`law_colours`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from types import MappingProxyType
@@ -135,6 +135,53 @@ def joint_figure(
         sharex: as ``pyplot.subplots`` takes it.
     """
     return new_figure(path, joints, 3, (13.0, 2.3 * joints + foot), sharex=sharex)
+
+
+@contextmanager
+def law_figure(
+    path: Path | None,
+    joints: int,
+    laws: Iterable[str],
+    draw: Callable[[Any, int, tuple[str, ...], Mapping[str, str]], None],
+    sharex: bool | str = True,
+) -> Iterator[tuple[Any, Any]]:
+    """Yield a figure of control laws, as :func:`joint_figure`, with a row for every ``LAWS_A_PANEL`` laws of a joint.
+
+    The rows of a joint have the same scales; the labels of the first column are the legend.
+
+    Args:
+        path: as :func:`new_figure`.
+        joints: number of joints.
+        laws: names of the laws.
+        draw: draws one row: its three axes, place of the joint, names of the laws, and law → colour.
+        sharex: as ``pyplot.subplots`` takes it.
+    """
+    colours, panels = law_colours(laws), law_panels(laws)
+    with joint_figure(path, joints * len(panels), foot=1.4, sharex=sharex) as (figure, grid):
+        for index in range(joints):
+            rows = grid[index * len(panels) : (index + 1) * len(panels)]
+            for row, some in zip(rows, panels, strict=True):
+                draw(row, index, some, colours)
+            share_heights(rows)
+        add_legend(figure, *gather_legend(grid[: len(panels), 0]))
+        for axes in grid.flat:
+            axes.grid(visible=True, axis="y")
+        yield figure, grid
+
+
+def plot_errors(axes: Any, curves: Mapping[str, tuple[Curve, Curve]], colours: Mapping[str, str], floor: float) -> None:
+    """Draw the magnitudes of tracking errors on a logarithmic scale of thousandths.
+
+    Args:
+        axes: of the panel.
+        curves: law → times and errors.
+        colours: law → colour.
+        floor: least error of the scale, in thousandths.
+    """
+    for name, (time, error) in curves.items():
+        axes.semilogy(*thinned(time, np.maximum(1e3 * np.abs(error), floor)), color=colours[name])
+    axes.set_ylim(bottom=floor)
+    axes.yaxis.set_major_formatter("{x:g}")
 
 
 def finish_joint_figure(figure: Any, grid: Any, title: str, **options: Any) -> None:

@@ -13,24 +13,8 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from robodyn_ros.document.blocks import (
-    Block,
-    CodeBlock,
-    DetailsBlock,
-    Document,
-    EquationBlock,
-    HeadingBlock,
-    ListBlock,
-    Literal,
-    MatrixBlock,
-    PictureBlock,
-    SumBlock,
-    TableBlock,
-    TextBlock,
-    VerdictBlock,
-    broken,
-    split,
-)
+from robodyn_ros.document import blocks as page
+from robodyn_ros.document.blocks import broken, split
 from robodyn_ros.errors import RobodynError
 
 SIGNS = {
@@ -159,12 +143,12 @@ class TextLine(NamedTuple):
     role: str = "prose"
 
 
-def text(document: Document) -> str:
+def text(document: page.Document) -> str:
     """Return a document as one text, without marks."""
     return "\n".join(line.text.rstrip() for line in text_lines(document)) + "\n"
 
 
-def text_lines(document: Document, columns: int = COLUMNS) -> Iterator[TextLine]:
+def text_lines(document: page.Document, columns: int = COLUMNS) -> Iterator[TextLine]:
     """Yield the lines of a document.
 
     Args:
@@ -180,7 +164,7 @@ def text_lines(document: Document, columns: int = COLUMNS) -> Iterator[TextLine]
         yield from _blocks(section.blocks, columns)
 
 
-def block_text(blocks: Iterable[Block]) -> str:
+def block_text(blocks: Iterable[page.Block]) -> str:
     """Return blocks as one text, without the end of the last line."""
     return "\n".join(line.text.rstrip() for line in _blocks(blocks, COLUMNS)).rstrip()
 
@@ -190,42 +174,42 @@ def plain(text: str) -> str:
     return "".join(unicode(part).replace(" ", "\u00a0") if formula else part for formula, part in split(text))
 
 
-def _blocks(blocks: Iterable[Block], columns: int) -> Iterator[TextLine]:
+def _blocks(blocks: Iterable[page.Block], columns: int) -> Iterator[TextLine]:
     for block in blocks:
         yield from _block(block, columns)
-        if not isinstance(block, DetailsBlock):
+        if not isinstance(block, page.DetailsBlock):
             yield TextLine("")
 
 
-def _block(block: Block, columns: int) -> Iterator[TextLine]:
+def _block(block: page.Block, columns: int) -> Iterator[TextLine]:
     match block:
-        case TextBlock(content):
+        case page.TextBlock(content):
             yield from _paragraph(content, columns)
-        case VerdictBlock(content):
+        case page.VerdictBlock(content):
             yield from _paragraph(content, columns, "verdict")
-        case HeadingBlock(content):
+        case page.HeadingBlock(content):
             yield from _paragraph(content, columns, "heading")
-        case CodeBlock(content):
+        case page.CodeBlock(content):
             yield from (TextLine(INDENT + line, "code") for line in content.splitlines())
-        case ListBlock(items):
+        case page.ListBlock(items):
             for item in items:
                 yield from _paragraph(item, columns, first="- ", indent=INDENT)
-        case PictureBlock(description=description):
-            yield from _paragraph(Literal(f"[{description}]"), columns)
-        case TableBlock():
+        case page.PictureBlock(description=description):
+            yield from _paragraph(page.Literal(f"[{description}]"), columns)
+        case page.TableBlock():
             yield from (TextLine(line, "table") for line in _table(block, columns))
-        case EquationBlock(equations):
+        case page.EquationBlock(equations):
             yield from _equations(equations, columns)
-        case DetailsBlock(summary, inner):
+        case page.DetailsBlock(summary, inner):
             yield from (*_paragraph(summary, columns, "heading"), TextLine(""), *_blocks(inner, columns))
 
 
-def _equations(equations: Sequence[SumBlock | MatrixBlock], columns: int) -> Iterator[TextLine]:
+def _equations(equations: Sequence[page.SumBlock | page.MatrixBlock], columns: int) -> Iterator[TextLine]:
     """Equations below each other, with a line between where one has a matrix."""
     for before, equation in zip((None, *equations), equations, strict=False):
-        if before and (isinstance(before, MatrixBlock) or isinstance(equation, MatrixBlock)):
+        if before and (isinstance(before, page.MatrixBlock) or isinstance(equation, page.MatrixBlock)):
             yield TextLine("")
-        rows = _sum(equation, columns) if isinstance(equation, SumBlock) else _matrix(equation)
+        rows = _sum(equation, columns) if isinstance(equation, page.SumBlock) else _matrix(equation)
         yield from (TextLine(row, "formula") for row in rows)
 
 
@@ -243,7 +227,7 @@ def _paragraph(
     yield from (TextLine(line.replace("\u00a0", " "), role) for line in lines)
 
 
-def _sum(equation: SumBlock, columns: int) -> Iterator[str]:
+def _sum(equation: page.SumBlock, columns: int) -> Iterator[str]:
     name = f"{INDENT}{unicode(equation.name)} = "
     indent = " " * min(width(name), len(INDENT) + 8)
     formulas = broken(equation.terms, columns - width(name), lambda formula: width(unicode(formula)))
@@ -252,7 +236,7 @@ def _sum(equation: SumBlock, columns: int) -> Iterator[str]:
     yield from (indent + line for line in others)
 
 
-def _matrix(equation: MatrixBlock) -> Iterator[str]:
+def _matrix(equation: page.MatrixBlock) -> Iterator[str]:
     cells = [[unicode(cell) for cell in row] for row in equation.rows]
     widths = [max(map(width, column)) for column in zip(*cells, strict=True)]
     name = f"{INDENT}{unicode(equation.name)} = "
@@ -265,7 +249,7 @@ def _matrix(equation: MatrixBlock) -> Iterator[str]:
         yield f"{name if place == middle else ' ' * width(name)}{left} {'   '.join(padded)} {right}"
 
 
-def _table(block: TableBlock, columns: int) -> Iterator[str]:
+def _table(block: page.TableBlock, columns: int) -> Iterator[str]:
     """The last column is wrapped where the table is too wide."""
     rows = [[plain(cell).replace("\u00a0", " ") for cell in row] for row in (block.heads, *block.rows)]
     widths = [max(map(width, column)) for column in zip(*rows, strict=True)]

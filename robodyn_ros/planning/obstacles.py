@@ -33,6 +33,7 @@ from robodyn_ros.kinematics.tree import build_tree
 from robodyn_ros.robot import Pose, Robot
 from robodyn_ros.robot.description import read_document
 from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot.shapes import read_solid
 
 RADIUS = 0.05
 """Radius of a body without a known shape [m]."""
@@ -171,21 +172,13 @@ def _shapes(link: ET.Element) -> list[ET.Element]:
 
 def _enclosing(link: str, tag: ET.Element) -> Capsule | None:
     """The capsule around a shape; None for a mesh."""
-    origin, geometry = tag.find("origin"), tag.find("geometry")
-    pose = Pose.from_xyz_rpy(_numbers(origin, "xyz"), _numbers(origin, "rpy"))
-    shape = None if geometry is None else next(iter(geometry), None)
-    if shape is None or shape.tag not in ("box", "cylinder", "sphere"):
+    solid = read_solid(tag)
+    if solid is None:
         return None
-    half = np.zeros(3)
-    if shape.tag == "box":
-        lengths = np.array(_numbers(shape, "size"))
-        longest = int(np.argmax(lengths))
-        radius = float(np.linalg.norm(np.delete(lengths, longest))) / 2.0
-        half[longest] = lengths[longest] / 2.0
-    else:
-        radius = float(shape.get("radius", "0"))
-        half[2] = float(shape.get("length", "0")) / 2.0 if shape.tag == "cylinder" else 0.0
-    middle, along = pose.translation, pose.rotation @ half
+    longest = int(np.argmax(solid.half)) if solid.kind == "box" else 2
+    across, along = np.delete(solid.half, longest), solid.pose.rotation[:, longest] * solid.half[longest]
+    radius = float(np.linalg.norm(across)) if solid.kind == "box" else across[0]
+    middle, along = solid.pose.translation, along if solid.kind != "sphere" else np.zeros(3)
     return Capsule(link, middle - along, middle + along, radius)
 
 
@@ -195,11 +188,6 @@ def _link_capsules(robot: Robot, index: int, name: str, radius: float) -> list[C
     ends += [link.pose.translation for link in robot.links if link.body == index and link.name != name]
     apart = [end for end in ends if np.linalg.norm(end) > 1e-6] or [np.zeros(3)]
     return [Capsule(name, np.zeros(3), end, radius) for end in apart]
-
-
-def _numbers(element: ET.Element | None, name: str) -> list[float]:
-    text = "0 0 0" if element is None else element.get(name, "0 0 0")
-    return [float(word) for word in text.split()]
 
 
 class ClearancePair(NamedTuple):

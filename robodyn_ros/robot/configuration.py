@@ -132,9 +132,13 @@ class ConfigurationSpace:
         return found
 
 
-def random_positions(robot: Robot, count: int, seed: int = 1) -> Array:
-    """Return positions (count, n), uniform within the limits of each joint, or within ± ``SPAN`` without limits."""
-    lower = np.where(np.isfinite(robot.lower), robot.lower, -SPAN)
-    upper = np.where(np.isfinite(robot.upper), robot.upper, SPAN)
-    positions: Array = np.random.default_rng(seed).uniform(lower, np.maximum(lower, upper), (count, robot.n))
+def position_ranges(robot: Robot, span: ArrayLike = SPAN) -> tuple[Array, Array]:
+    """Return the position limits (n,) and (n,), ± ``span`` [rad] or [m] in place of those that a joint lacks."""
+    lower = np.where(np.isfinite(robot.lower), robot.lower, -np.asarray(span))
+    return lower, np.maximum(lower, np.where(np.isfinite(robot.upper), robot.upper, span))
+
+
+def random_positions(robot: Robot, count: int, seed: int = 1, span: ArrayLike = SPAN) -> Array:
+    """Return positions (count, n), uniform within :func:`position_ranges`."""
+    positions: Array = np.random.default_rng(seed).uniform(*position_ranges(robot, span), (count, robot.n))
     return positions

@@ -39,7 +39,7 @@ import numpy as np
 from urdf_parser_py import urdf
 
 from robodyn_ros.errors import ConfigurationError, InputError, RobotDescriptionError, RobotDescriptionWarning, is_it
-from robodyn_ros.robot.description import UrdfDocument, UrdfEditor, line_of, read_document, title_of
+from robodyn_ros.robot.description import UrdfDocument, UrdfEditor, UrdfElement, line_of, read_document, title_of
 from robodyn_ros.robot.mjcf import CONSTRAINT, REMARK
 from robodyn_ros.robot.pose import MOMENTS, Array, Pose, read_only
 from robodyn_ros.robot.robot import Finding, Inertial, Joint, JointType, Mimic, Robot
@@ -218,10 +218,10 @@ def build(document: UrdfDocument, settings: DescriptionSettings = DescriptionSet
     """
     try:
         parts = _Parts(document, settings)
-        elements = _validated(document)
+        root = _valid(document)
         with np.errstate(all="ignore"):  # an overflow gives inf or nan, which build_robot reports
-            links = {element.attrib["name"]: parts.link(title, element) for title, element in elements["link"]}
-            joints = tuple(parts.joint(title, element) for title, element in elements["joint"])
+            links = {link.attrib["name"]: parts.link(link) for link in root.findall("link")}
+            joints = tuple(parts.joint(joint) for joint in root.findall("joint"))
             robot = build_robot(document.root.attrib["name"], links, joints, parts.text())
         findings = parts.findings(robot)
     except RobotDescriptionError as problem:
@@ -238,25 +238,35 @@ def repair(document: UrdfDocument) -> tuple[str, tuple[Finding, ...]]:
         RobotDescriptionError: a link or joint is not complete, or a number is invalid.
     """
     parts = _Parts(document, DescriptionSettings(("repaired_inertia",)))
-    for title, element in _validated(document)["link"]:
-        parts.link(title, element)
+    for link in _valid(document).findall("link"):
+        parts.link(link)
     changes = [Finding("warning", title, None, text) for title, text in parts.repaired.items()]
     return parts.text(), tuple(changes)
 
 
-def _validated(document: UrdfDocument) -> dict[str, list[tuple[str, ET.Element]]]:
-    """Tag → name in messages and element of each link and each joint, reduced and checked."""
-    if document.objection is not None:
-        raise document.objection
+def _valid(document: UrdfDocument) -> ET.Element:
+    """The result of :func:`read_elements`, if there is no problem; else the first one is raised."""
+    root, problems = read_elements(document)
+    for problem in problems:
+        raise problem
+    return root
+
+
+def read_elements(document: UrdfDocument) -> tuple[ET.Element, list[RobotDescriptionError]]:
+    """A copy of a URDF with the tags and attributes that describe the dynamics, and all problems of their form.
+
+    A number that is invalid has its default in the copy, or is left out; what the URDF lacks is left out too.
+    """
+    problems = [] if document.objection is None else [document.objection]
     root = document.root
-    found: dict[str, list[tuple[str, ET.Element]]] = {"link": [], "joint": []}
-    _reduced("robot", root, title_of(root) if root.get("name") else document.label)
+    title = title_of(root) if root.get("name") else document.label
+    copy = UrdfElement("robot", _known_attributes(_SCHEMA["robot"], root, "", title, problems))
     for element in root:
         path = f"robot/{element.tag}"
         if path in _SCHEMA:
             title = title_of(element) if element.get("name") else _unnamed(element)
-            found[element.tag].append((title, _reduced(path, element, title)))
-    return found
+            copy.append(_reduced(path, element, title, problems))
+    return copy, problems
 
 
 def _unknown(path: str, element: ET.Element) -> Iterator[str]:
@@ -281,56 +291,57 @@ def _unnamed(element: ET.Element) -> str:
     return f"{element.tag} without a name" if line is None else f"{element.tag} at line {line}"
 
 
-def _reduced(path: str, element: ET.Element, title: str) -> ET.Element:
+def _reduced(path: str, element: ET.Element, title: str, problems: list[RobotDescriptionError]) -> ET.Element:
     """A copy with the tags and attributes in ``_SCHEMA`` only, and with the defaults filled in.
 
-    Raises:
-        RobotDescriptionError: a required part is missing, a part occurs twice, or a number is invalid.
+    The problems get a missing required part, a part that occurs twice, and an invalid number.
     """
     tag = _SCHEMA[path]
     where = "" if path.count("/") < 2 else f"<{element.tag}> "
-    copy = ET.Element(element.tag, tag.defaults | _checked_attributes(tag, element, where, title))
-    if path == "robot":
-        return copy
+    copy = UrdfElement(element.tag, tag.defaults | _known_attributes(tag, element, where, title, problems))
+    copy.line = line_of(element)
     children = [child for child in element if f"{path}/{child.tag}" in _SCHEMA]
     there = Counter(child.tag for child in children)
-    for required in tag.children:
-        if required not in there:
-            raise RobotDescriptionError(title, f"{where}has no <{required}>")
-    for child in children:
-        if there[child.tag] > 1:
-            raise RobotDescriptionError(title, f"{where}has more than one <{child.tag}>")
-        copy.append(_reduced(f"{path}/{child.tag}", child, title))
+    wrong = [f"has no <{required}>" for required in tag.children if required not in there]
+    wrong += [f"has more than one <{name}>" for name, count in there.items() if count > 1]
+    problems += (RobotDescriptionError(title, where + problem) for problem in wrong)
+    copy.extend(_reduced(f"{path}/{child.tag}", child, title, problems) for child in children)
     return copy
 
 
-def _checked_attributes(tag: _Tag, element: ET.Element, where: str, title: str) -> dict[str, str]:
-    """The attributes of an element that its tag knows."""
-    kept = {name: value for name, value in element.items() if name in tag.required + tag.optional}
-    for name in tag.required:
-        if not kept.get(name):
-            raise RobotDescriptionError(title, f"{where}has no {name}")
-    for name, value in kept.items():
-        if "${" in value or "$(" in value:
-            raise RobotDescriptionError(title, f"{where}{name}={value!r} is unresolved; run xacro on the file first")
-        if name not in _WORDS:
-            _check_numbers(f"{where}{name}", value, 3 if name in _VECTORS else 1, title)
+def _known_attributes(
+    tag: _Tag, element: ET.Element, where: str, title: str, problems: list[RobotDescriptionError]
+) -> dict[str, str]:
+    """The attributes of an element that its tag knows, without invalid numbers."""
+    wrong = [f"has no {name}" for name in tag.required if not element.get(name)]
+    kept: dict[str, str] = {}
+    for name, value in element.items():
+        if name in tag.optional or (name in tag.required and value):
+            problem = _attribute_problem(name, value)
+            wrong += [f"{name}={value!r} {problem}"] if problem else []
+            kept |= {name: value} if not problem or name in _WORDS else {}
+    problems += (RobotDescriptionError(title, where + problem) for problem in wrong)
     return kept
 
 
-def _check_numbers(what: str, text: str, count: int, title: str) -> None:
-    words = text.split()
+def _attribute_problem(name: str, text: str) -> str:
+    """The problem of an attribute; empty if there is none."""
+    if "${" in text or "$(" in text:
+        return "is unresolved; run xacro on the file first"
+    if name in _WORDS:
+        return ""
+    words, count = text.split(), 3 if name in _VECTORS else 1
     if len(words) != count:
-        raise RobotDescriptionError(title, f"{what}={text!r} must be {count} number{'s' * (count > 1)}")
-    for word in words:
-        try:
-            # Python reads 0_5 as 5, and digits of all scripts. In a URDF these are mistakes, and ROS does not read
-            # them.
-            number = float(word) if word.isascii() and "_" not in word else math.nan
-        except ValueError:
-            number = math.nan
-        if not math.isfinite(number):
-            raise RobotDescriptionError(title, f"{what}={text!r} is not a finite number")
+        return f"must be {count} number{'s' * (count > 1)}"
+    return "" if all(map(_is_number, words)) else "is not a finite number"
+
+
+def _is_number(word: str) -> bool:
+    # Python reads 0_5 as 5, and digits of all scripts. In a URDF these are mistakes, and ROS does not read them.
+    try:
+        return word.isascii() and "_" not in word and math.isfinite(float(word))
+    except ValueError:
+        return False
 
 
 class _Parts:
@@ -366,16 +377,15 @@ class _Parts:
         text = self._editor.text() if is_changed else self._document.text
         return _TOLD.sub("", text) if self._constraints or self._remarks else text
 
-    def link(self, title: str, element: ET.Element) -> Inertial | None:
-        """The inertial of a link in the link's frame; the URDF gives it in a frame at the centre of mass."""
-        parsed = _parsed(urdf.Link, title, element)
-        if parsed.name in self._names:
+    def link(self, element: ET.Element) -> Inertial | None:
+        """The inertial of a link in the link's frame, possible or as it is accepted."""
+        title, name, read = title_of(element), element.attrib["name"], own_inertial(element)
+        if name in self._names:
             raise RobotDescriptionError(title, "there is another link of this name")
-        self._names.add(parsed.name)
-        if parsed.inertial is None:
+        self._names.add(name)
+        if read is None:
             return None
-        inertia = np.zeros((3, 3)) if parsed.inertial.inertia is None else parsed.inertial.inertia.to_matrix()
-        own = Inertial(parsed.inertial.mass, read_only(np.zeros(3)), read_only(inertia))
+        own, pose = read
         try:
             check_inertial(title, own)
         except RobotDescriptionError as problem:
@@ -383,11 +393,12 @@ class _Parts:
             if "repaired_inertia" in self._settings.accept:
                 own, before = nearest_possible(own), own
                 self.repaired[title] = _change(problem, before, own)
-                self._editor.set_moments(parsed.name, own)
-        return own.seen_from(_pose(parsed.inertial.origin))
+                self._editor.set_moments(name, own)
+        return own.seen_from(pose)
 
-    def joint(self, title: str, element: ET.Element) -> Joint:
+    def joint(self, element: ET.Element) -> Joint:
         """A joint; the settings may weld one at a movable base, and free one that mimics a missing joint."""
+        title = title_of(element)
         if element.get("type") in MOVABLE and "movable_base" in self._settings.accept:
             element.set("type", "fixed")
             self._editor.weld(element.attrib["name"])
@@ -457,7 +468,7 @@ class _Parts:
         moving = {f"link {link.name!r}" for link in robot.links if link.body >= 0}
         count = len(moving & self._impossible.keys())
         for title, problem in self._impossible.items():
-            text = str(problem).removeprefix(f"{title}: ")
+            text = problem.problem
             if title not in moving:
                 text += "; the link does not move, so this has no effect"
             elif not {"impossible_inertia", "repaired_inertia"} & {*self._settings.accept}:
@@ -473,15 +484,31 @@ def _change(problem: RobotDescriptionError, before: Inertial, after: Inertial) -
     text = f"repaired: principal moments {' → '.join(moments)} kg m²"
     if before.mass != after.mass:
         text += f", mass {before.mass:g} → {after.mass:g} kg"
-    return f"{text}; {str(problem).removeprefix(f'{problem.element}: ')}"
+    return f"{text}; {problem.problem}"
 
 
-def _parsed(kind: Any, title: str, element: ET.Element) -> Any:
+def own_inertial(link: ET.Element) -> tuple[Inertial, Pose] | None:
+    """A link's inertial in its own frame, possible or not, and the pose of that frame in the link; None without one.
+
+    Args:
+        link: as :func:`read_elements` gives it.
+
+    Raises:
+        RobotDescriptionError: urdf_parser_py cannot parse it.
+    """
+    inertial, element = _parsed(urdf.Link, link).inertial, link.find("inertial")
+    if element is None:
+        return None
+    inertia = np.zeros((3, 3)) if inertial.inertia is None else inertial.inertia.to_matrix()
+    return Inertial(inertial.mass, read_only(np.zeros(3)), read_only(inertia)), pose_of(element)
+
+
+def _parsed(kind: Any, element: ET.Element) -> Any:
     """The element, parsed by urdf_parser_py's class for it."""
     try:
         return _from_xml(kind, ET.tostring(element))
     except Exception as cause:  # it raises AssertionError, KeyError, its own ParseError and bare Exceptions
-        raise RobotDescriptionError(title, f"cannot be parsed: {cause}") from cause
+        raise RobotDescriptionError(title_of(element), f"cannot be parsed: {cause}") from cause
 
 
 @lru_cache(maxsize=512)
@@ -490,10 +517,12 @@ def _from_xml(kind: Any, text: bytes) -> Any:
     return kind.from_xml_string(text)
 
 
-def _pose(origin: Any) -> Pose:
-    if origin is None:
-        return Pose()
-    return Pose.from_xyz_rpy(origin.xyz or (0.0, 0.0, 0.0), origin.rpy or (0.0, 0.0, 0.0))
+def pose_of(element: ET.Element) -> Pose:
+    """The pose that the ``<origin>`` of an element gives; what is missing or invalid in it is 0."""
+    origin = element.find("origin")
+    kept = {} if origin is None else _known_attributes(_ORIGIN, origin, "", "", [])
+    xyz, rpy = ([float(word) for word in kept.get(name, "0 0 0").split()] for name in ("xyz", "rpy"))
+    return Pose.from_xyz_rpy(xyz, rpy)
 
 
 def _joint(title: str, element: ET.Element) -> Joint:
@@ -505,8 +534,8 @@ def _joint(title: str, element: ET.Element) -> Joint:
             text += "; accept: [movable_base] welds such a joint at the base"
         raise RobotDescriptionError(title, text)
     extra = _taken(element, "dynamics", (ARMATURE,)) | _taken(element, "limit", MOTION_LIMITS)
-    parsed = _parsed(urdf.Joint, title, element)
-    joint = Joint(parsed.name, kind, parsed.parent, parsed.child, _pose(parsed.origin))
+    parsed = _parsed(urdf.Joint, element)
+    joint = Joint(parsed.name, kind, parsed.parent, parsed.child, pose_of(element))
     if kind == "fixed":
         # Exporters leave zero axes, limits and the like on joints that they fix.
         return joint

@@ -22,19 +22,16 @@ from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.document.plotting import (
     LIMIT_LINE,
     REFERENCE_LINE,
-    add_legend,
     finish_joint_figure,
-    gather_legend,
-    joint_figure,
-    law_colours,
-    law_panels,
-    share_heights,
+    law_figure,
+    plot_errors,
 )
 from robodyn_ros.document.text import digits, quantity
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import EffortError, InputError, RobodynError
 from robodyn_ros.plugins import create, load_whole, origin, raised
 from robodyn_ros.robot import Joint, Robot
+from robodyn_ros.robot.configuration import position_ranges
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.plant.mismatch import Mismatch
 from robodyn_ros.simulation.plant.native import Plant
@@ -127,8 +124,7 @@ def compared_motions(robot: Robot) -> tuple[ComparedMotion, ComparedMotion]:
     """Return a step of all joints at once, and a trajectory there and back."""
     far = np.array([UNLIMITED[joint.is_prismatic][0] for joint in robot.joints])
     fast = np.array([UNLIMITED[joint.is_prismatic][1] for joint in robot.joints])
-    lower = np.where(np.isfinite(robot.lower), robot.lower, -far)
-    upper = np.where(np.isfinite(robot.upper), robot.upper, far)
+    lower, upper = position_ranges(robot, far)
     middle, span = (lower + upper) / 2.0, upper - lower
     start, goal = middle - PART * span / 2.0, middle + PART * span / 2.0
     speed = np.where(np.isfinite(robot.velocity_limit), robot.velocity_limit, fast)
@@ -271,21 +267,19 @@ class LawComparison:
             ConfigurationError: matplotlib is not installed.
         """
         steps, runs = self.runs
-        colours, panels = law_colours(runs), law_panels(runs)
-        with joint_figure(path, self.robot.n * len(panels), foot=1.4, sharex="col") as (figure, grid):
-            for index, joint in enumerate(self.robot.joints):
-                rows = grid[index * len(panels) : (index + 1) * len(panels)]
-                for row, laws in zip(rows, panels, strict=True):
-                    _response(row[0], joint, index, {name: steps[name] for name in laws}, colours)
-                    _error(row[1], joint, index, {name: runs[name] for name in laws}, colours)
-                    _effort(row[2], joint, index, {name: runs[name] for name in laws}, colours)
-                share_heights(rows)
+
+        def draw_row(row: Any, index: int, laws: tuple[str, ...], colours: Colours) -> None:
+            joint, some = self.robot.joints[index], {name: runs[name] for name in laws}
+            _response(row[0], joint, index, {name: steps[name] for name in laws}, colours)
+            plot_errors(row[1], {name: (run.t, run.error[:, index]) for name, run in some.items()}, colours, FLOOR)
+            row[1].set_ylabel(f"tracking error [m{joint.position_unit}]")
+            _effort(row[2], joint, index, some, colours)
+
+        with law_figure(path, self.robot.n, runs, draw_row, "col") as (figure, grid):
             for axes, heading in zip(grid[0], ("Step", "Trajectory: error", "Trajectory: effort"), strict=True):
                 axes.set_title(heading, weight="bold")
             for axes in grid.flat:
-                axes.grid(visible=True, axis="y")
                 axes.margins(x=0.0)
-            add_legend(figure, *gather_legend(grid[: len(panels), 0]))
             finish_joint_figure(figure, grid, f"{self.robot.name}: {self.arm}", linespacing=1.5)
         return grid
 
@@ -399,14 +393,6 @@ def _response(axes: Any, joint: Joint, index: int, runs: Mapping[str, ComparedRu
     run = next(iter(runs.values()))
     axes.plot(run.t, run.reference[:, index], **REFERENCE_LINE, label="reference")
     axes.set_ylabel(f"{joint.name}\nposition [{joint.position_unit}]")
-
-
-def _error(axes: Any, joint: Joint, index: int, runs: Mapping[str, ComparedRun], colours: Colours) -> None:
-    for name, run in runs.items():
-        axes.semilogy(run.t, np.maximum(1e3 * np.abs(run.error[:, index]), FLOOR), color=colours[name])
-    axes.set_ylim(bottom=FLOOR)
-    axes.yaxis.set_major_formatter("{x:g}")
-    axes.set_ylabel(f"tracking error [m{joint.position_unit}]")
 
 
 def _effort(axes: Any, joint: Joint, index: int, runs: Mapping[str, ComparedRun], colours: Colours) -> None:

@@ -13,7 +13,6 @@ import re
 import xml.etree.ElementTree as ET
 from collections import Counter
 from importlib.util import find_spec
-from itertools import product
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 from urllib.parse import unquote, urlparse
@@ -26,6 +25,8 @@ from robodyn_ros.errors import RobotDescriptionError, pip_install
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.description import read_document
 from robodyn_ros.robot.pose import Array, Pose
+from robodyn_ros.robot.shapes import box_corners
+from robodyn_ros.robot.urdf import pose_of
 from robodyn_ros.robot.xacro import find_package
 
 Color = tuple[float, float, float, float]
@@ -220,9 +221,7 @@ class Shape(NamedTuple):
             halves = {"box": np.array(self.size) / 2.0, "cylinder": np.array([radius, radius, length / 2.0])}
             high = halves.get(self.kind, np.full(3, radius))
             low = -high
-        box = np.array(list(product(*zip(low, high, strict=True))))
-        placed: Array = box @ self.pose.rotation.T + self.pose.translation
-        return placed
+        return box_corners(self.pose, low, high)
 
 
 def read_shapes(robot: Robot) -> tuple[Shape, ...]:
@@ -256,9 +255,7 @@ def _shape(robot: Robot, link: str, visual: ET.Element, palette: dict[str, ET.El
         parsed = urdf.Visual.from_xml_string(ET.tostring(plain))
     except Exception as cause:  # urdf_parser_py raises AssertionError, KeyError, its own ParseError and bare Exceptions
         raise robot.description_error(f"link {link!r}", f"<visual> cannot be parsed: {cause}") from cause
-    origin = parsed.origin
-    pose = Pose() if origin is None else Pose.from_xyz_rpy(origin.xyz or (0, 0, 0), origin.rpy or (0, 0, 0))
-    shape = parsed.geometry
+    pose, shape = pose_of(visual), parsed.geometry
     if isinstance(shape, urdf.Box):
         return Shape(link, pose, "box", tuple(shape.size), "", color, painted)
     if isinstance(shape, urdf.Cylinder):
@@ -321,7 +318,7 @@ class Meshes:
                 self._read[resource] = read_mesh(mesh_path(resource, self._near))
             except RobotDescriptionError as problem:
                 self._read[resource] = ()
-                self.problems[resource] = str(problem).removeprefix(f"{problem.element}: ")
+                self.problems[resource] = problem.problem
         return self._read[resource]
 
     @property

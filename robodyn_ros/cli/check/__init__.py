@@ -67,8 +67,8 @@ def run(args: Namespace) -> ExitCode:
     document = read_document(arm_source(args))
     if args.repair is not None:
         document = _repaired(document, args.repair)
-    urdf = read_urdf(document)
-    findings = [*urdf.findings, *link_findings(urdf), *joint_findings(urdf)]
+    urdf, problems = read_urdf(document)
+    findings = [*(_error(document, problem) for problem in problems), *link_findings(urdf), *joint_findings(urdf)]
     robot, found = _loaded(args, document, findings)
     if robot is not None:
         findings.extend(follower_findings(robot, urdf))
@@ -105,7 +105,6 @@ def _loaded(args: Namespace, document: UrdfDocument, findings: list[Finding]) ->
     """The robot and its loads, or None with the reason among the findings."""
     from robodyn_ros import create_dynamics
     from robodyn_ros.cli.check.joints import damping_findings, load_findings, loads, named_pose, uncertainty_findings
-    from robodyn_ros.robot.robot import Finding
     from robodyn_ros.robot.urdf import build
     from robodyn_ros.simulation.plant.base import PlantSettings
 
@@ -116,16 +115,23 @@ def _loaded(args: Namespace, document: UrdfDocument, findings: list[Finding]) ->
         findings.extend(finding for finding in robot.findings if finding[:2] not in known)
         dynamics = create_dynamics(args.dynamics, robot, gravity=args.gravity)
     except RobotDescriptionError as problem:
-        text, place = str(problem).removeprefix(f"{problem.element}: "), document.places.get(problem.element)
         # The findings have it too, but without the remedy.
-        findings[:] = [one for one in findings if one.element != problem.element or not text.startswith(one.text)]
-        findings.append(Finding("error", problem.element, None if place is None else place.line, text))
+        element, text = problem.element, problem.problem
+        findings[:] = [one for one in findings if one.element != element or not text.startswith(one.text)]
+        findings.append(_error(document, problem))
         return robot, None
     found = loads(dynamics, dict(named_pose(text, robot) for text in args.at))
     findings.extend(load_findings(robot, found))
     findings.extend(damping_findings(dynamics, PlantSettings().step))
     findings.extend(uncertainty_findings(dynamics))
     return robot, found
+
+
+def _error(document: UrdfDocument, problem: RobotDescriptionError) -> Finding:
+    from robodyn_ros.robot.robot import Finding
+
+    place = document.places.get(problem.element)
+    return Finding("error", problem.element, None if place is None else place.line, problem.problem)
 
 
 POSES_A_TABLE = 3

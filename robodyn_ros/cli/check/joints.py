@@ -19,6 +19,7 @@ from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Joint, Robot
+from robodyn_ros.robot.configuration import random_positions
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.robot import Finding
 from robodyn_ros.robot.urdf import NOT_KNOWN
@@ -70,7 +71,9 @@ def joint_findings(urdf: Urdf) -> Iterator[Finding]:
         remarks = [*_placement(joint)]
         if joint.moves:
             remarks += [*_axis(joint), *_position(joint)]
-            remarks += [*_effort(joint), *_velocity(joint)] if joint.mimic is None else []
+            if joint.mimic is None:
+                remarks += _drive_limit(joint, "effort", ": its drive is unknown", "it cannot hold anything")
+                remarks += _drive_limit(joint, "velocity", "", "it cannot move")
         for severity, text in remarks:
             yield Finding(severity, joint.title, joint.line, text)  # type: ignore[arg-type]
 
@@ -114,26 +117,16 @@ def _position(joint: UrdfJoint) -> Iterator[Remark]:
         yield "warning", f"its position limits [{lower:g}, {upper:g}] m are long: are they in mm?"
 
 
-def _effort(joint: UrdfJoint) -> Iterator[Remark]:
-    effort = (joint.limits or {}).get("effort")
-    if effort is None:
-        yield "warning", "has no effort limit: its drive is unknown"
-    elif effort in NOT_KNOWN:
-        yield "warning", f"its effort limit is {effort:g}, which means none: its drive is unknown"
-    elif effort < 0.0:
-        yield "error", f"its effort limit is {effort:g}: it cannot hold anything"
-
-
-def _velocity(joint: UrdfJoint) -> Iterator[Remark]:
-    velocity = (joint.limits or {}).get("velocity")
-    if velocity is None:
-        yield "warning", "has no velocity limit"
-    elif velocity in NOT_KNOWN:
-        yield "warning", f"its velocity limit is {velocity:g}, which means none"
-    elif velocity < 0.0:
-        yield "error", f"its velocity limit is {velocity:g}: it cannot move"
-    elif velocity > FAST and joint.type != "prismatic":
-        yield "warning", f"its velocity limit is {velocity:g} rad/s: in degrees per second, or a placeholder?"
+def _drive_limit(joint: UrdfJoint, name: str, consequence: str, negative: str) -> Iterator[Remark]:
+    limit = (joint.limits or {}).get(name)
+    if limit is None:
+        yield "warning", f"has no {name} limit{consequence}"
+    elif limit in NOT_KNOWN:
+        yield "warning", f"its {name} limit is {limit:g}, which means none{consequence}"
+    elif limit < 0.0:
+        yield "error", f"its {name} limit is {limit:g}: {negative}"
+    elif name == "velocity" and limit > FAST and joint.type != "prismatic":
+        yield "warning", f"its velocity limit is {limit:g} rad/s: in degrees per second, or a placeholder?"
 
 
 def follower_findings(robot: Robot, urdf: Urdf) -> Iterator[Finding]:
@@ -176,7 +169,8 @@ def loads(dynamics: Dynamics, poses: Mapping[str, Array]) -> Loads:
     """
     robot = dynamics.robot
     named = {"home": robot.home, **poses}
-    places = np.concatenate([np.array(list(named.values())), _sampled(robot)])
+    span = [WITHOUT_LIMITS[joint.is_prismatic] for joint in robot.joints]
+    places = np.concatenate([np.array(list(named.values())), random_positions(robot, SAMPLES, 0, span)])
     gravity, mass = dynamics.gravity(places), dynamics.mass_matrix(places)
     rows = np.abs(gravity).argmax(axis=0)
     scale = np.sqrt(np.diagonal(mass, axis1=1, axis2=2))
@@ -191,15 +185,6 @@ def loads(dynamics: Dynamics, poses: Mapping[str, Array]) -> Loads:
         (scale**2).max(axis=0),
         (scale**2).min(axis=0),
     )
-
-
-def _sampled(robot: Robot) -> Array:
-    """Random poses over the whole range, the same every time (SAMPLES, n)."""
-    far = np.array([WITHOUT_LIMITS[joint.is_prismatic] for joint in robot.joints])
-    lower = np.where(np.isfinite(robot.lower), robot.lower, -far)
-    upper = np.where(np.isfinite(robot.upper), robot.upper, far)
-    places: Array = np.random.default_rng(0).uniform(lower, upper, (SAMPLES, robot.n))
-    return places
 
 
 def named_pose(text: str, robot: Robot) -> tuple[str, Array]:

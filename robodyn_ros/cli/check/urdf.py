@@ -1,10 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A URDF with its mistakes, even if no robot can be made of it, and the findings about its links.
-
-:func:`robodyn_ros.robot.load_robot` ends at the first mistake; this continues after an invalid number, and it keeps the
-shapes of the links and the line of each element.
+"""A URDF as it is written, even if no robot can be made of it, and the findings about its links.
 
 Findings about the links tell whether their masses and inertias are possible, and whether their mass is where their
 shapes are. Bodies are compared by the radius of gyration k = √(tr I / 2 m), the root mean square distance of the mass
@@ -14,7 +11,6 @@ a solid box of diagonal d has k = d / √12. Factors of a thousand are mistaken 
 
 from __future__ import annotations
 
-import itertools
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,12 +20,11 @@ import numpy as np
 
 from robodyn_ros.errors import RobotDescriptionError
 from robodyn_ros.robot.description import UrdfDocument, line_of, title_of
-from robodyn_ros.robot.pose import MOMENTS, Array, Pose, read_only
+from robodyn_ros.robot.pose import Array, Pose
 from robodyn_ros.robot.robot import Finding, Inertial
+from robodyn_ros.robot.shapes import read_solid
 from robodyn_ros.robot.tree import check_inertial
-from robodyn_ros.robot.urdf import MOTION_LIMITS
-
-LIMITS: tuple[str, ...] = ("lower", "upper", "effort", "velocity", *MOTION_LIMITS)
+from robodyn_ros.robot.urdf import own_inertial, pose_of, read_elements
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,15 +32,11 @@ class UrdfLink:
     """A link: its inertial in the link's frame, None without one, and the XML of its shapes."""
 
     name: str
+    title: str  # in messages
     line: int | None  # None if another program made the URDF
     inertial: Inertial | None
     has_origin: bool
     shapes: tuple[ET.Element, ...]
-
-    @property
-    def title(self) -> str:
-        """The name by which a message calls it."""
-        return f"link {self.name!r}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +44,7 @@ class UrdfJoint:
     """A joint; a value that the file lacks is None."""
 
     name: str
+    title: str  # in messages
     line: int | None  # None if another program made the URDF
     type: str
     parent: str
@@ -63,11 +55,6 @@ class UrdfJoint:
     mimic: str | None
 
     @property
-    def title(self) -> str:
-        """The name by which a message calls it."""
-        return f"joint {self.name!r}"
-
-    @property
     def moves(self) -> bool:
         """True unless the joint is fixed."""
         return self.type != "fixed"
@@ -75,109 +62,51 @@ class UrdfJoint:
 
 @dataclass(frozen=True, eq=False)
 class Urdf:
-    """The links and joints of a URDF, and the findings about their numbers."""
+    """The links and joints of a URDF."""
 
     name: str
     links: tuple[UrdfLink, ...]
     joints: tuple[UrdfJoint, ...]
-    findings: tuple[Finding, ...]
 
 
-def read_urdf(document: UrdfDocument) -> Urdf:
-    """The links and joints of a URDF, and the findings about their numbers.
-
-    Args:
-        document: the description; an invalid number in it becomes a finding, not an error.
-    """
-    findings: list[Finding] = []
-    reader = _Reader(findings)
-    links = tuple(reader.link(element) for element in document.root.findall("link"))
-    joints = tuple(reader.joint(element) for element in document.root.findall("joint"))
-    return Urdf(document.root.get("name", ""), links, joints, tuple(findings))
-
-
-class _Reader:
-    """Reads elements; an invalid number becomes a finding."""
-
-    def __init__(self, findings: list[Finding]) -> None:
-        self._findings = findings
-        self._title = ""
-
-    def link(self, element: ET.Element) -> UrdfLink:
-        name, inertial = element.get("name", ""), element.find("inertial")
-        self._title = title_of(element)
-        shapes = tuple(element.iter("visual")) + tuple(element.iter("collision"))
-        has_origin = inertial is not None and inertial.find("origin") is not None
-        return UrdfLink(name, line_of(element), self._inertial(inertial), has_origin, shapes)
-
-    def joint(self, element: ET.Element) -> UrdfJoint:
-        name, limit, axis = element.get("name", ""), element.find("limit"), element.find("axis")
-        self._title = title_of(element)
-        limits: dict[str, float] | None = None
-        if limit is not None:
-            given = [key for key in LIMITS if key in limit.attrib]
-            limits = {key: value for key in given if (value := self._number(limit, key)) is not None}
-        mimic = element.find("mimic")
-        return UrdfJoint(
-            name,
-            line_of(element),
-            element.get("type", ""),
-            _attribute(element.find("parent"), "link"),
-            _attribute(element.find("child"), "link"),
-            self.pose(element.find("origin")),
-            None if axis is None else self._vector(axis, "xyz", 3),
-            limits,
-            None if mimic is None else mimic.get("joint", ""),
-        )
-
-    def pose(self, origin: ET.Element | None) -> Pose:
-        if origin is None:
-            return Pose()
-        xyz, rpy = self._vector(origin, "xyz", 3), self._vector(origin, "rpy", 3)
-        zero = np.zeros(3)
-        return Pose.from_xyz_rpy(zero if xyz is None else xyz, zero if rpy is None else rpy)  # type: ignore[arg-type]
-
-    def _inertial(self, element: ET.Element | None) -> Inertial | None:
-        if element is None or (tag := element.find("mass")) is None:
-            return None
-        mass, tensor = self._number(tag, "value"), element.find("inertia")
-        inertia = np.zeros((3, 3))
-        if tensor is not None:
-            values = {key: (self._number(tensor, key) if key in tensor.attrib else 0.0) or 0.0 for key in MOMENTS}
-            xx, xy, xz, yy, yz, zz = values.values()
-            inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-        own = Inertial(mass or 0.0, read_only(np.zeros(3)), read_only(inertia))
-        return own.seen_from(self.pose(element.find("origin")))
-
-    def _number(self, element: ET.Element, key: str) -> float | None:
-        found = self._vector(element, key, 1)
-        return None if found is None else float(found[0])
-
-    def _vector(self, element: ET.Element, key: str, count: int) -> Array | None:
-        text = element.get(key, " ".join(["0"] * count))
-        try:
-            values = np.array([float(word) for word in text.split()])
-        except ValueError:
-            values = np.array([np.nan])
-        if values.shape == (count,) and np.isfinite(values).all():
-            return values
-        many = f"{count} finite numbers" if count > 1 else "a finite number"
-        problem = f"<{element.tag}> {key}={text!r} must be {many}"
-        self._findings.append(Finding("error", self._title, line_of(element), problem))
-        return None
-
-
-def _attribute(element: ET.Element | None, name: str) -> str:
-    return "" if element is None else element.get(name, "")
-
-
-def shape_pose(shape: ET.Element) -> Pose:
-    """The pose of a ``<visual>`` or ``<collision>`` in its link's frame; the identity if it cannot be read.
+def read_urdf(document: UrdfDocument) -> tuple[Urdf, list[RobotDescriptionError]]:
+    """The links and joints of a URDF, and all problems of their form.
 
     Args:
-        shape: the element.
+        document: the description; what is invalid in it is left out.
     """
-    return _Reader([]).pose(shape.find("origin"))
+    root, problems = read_elements(document)
+    links = tuple(map(_link, root.findall("link"), document.root.findall("link")))
+    return Urdf(document.root.get("name", ""), links, tuple(map(_joint, root.findall("joint")))), problems
+
+
+def _link(element: ET.Element, whole: ET.Element) -> UrdfLink:
+    """A link; its inertial is None too if its mass is missing or invalid."""
+    try:
+        read = own_inertial(element)
+    except RobotDescriptionError:
+        read = None
+    inertial = None if read is None else read[0].seen_from(read[1])
+    shapes = (*whole.iter("visual"), *whole.iter("collision"))
+    has_origin = element.find("inertial/origin") is not None
+    return UrdfLink(element.get("name", ""), title_of(element), line_of(element), inertial, has_origin, shapes)
+
+
+def _joint(element: ET.Element) -> UrdfJoint:
+    parts = {part.tag: part for part in element}
+    limits = {name: float(value) for name, value in parts["limit"].items()} if "limit" in parts else None
+    return UrdfJoint(
+        element.get("name", ""),
+        title_of(element),
+        line_of(element),
+        element.get("type", ""),
+        parts["parent"].get("link", "") if "parent" in parts else "",
+        parts["child"].get("link", "") if "child" in parts else "",
+        pose_of(element),
+        np.array(parts["axis"].attrib["xyz"].split(), float) if "axis" in parts else None,
+        None if limits is None else {name: value for name, value in limits.items() if np.isfinite(value)},
+        parts["mimic"].get("joint", "") if "mimic" in parts else None,
+    )
 
 
 NO_SIZE = 1e-3
@@ -247,7 +176,7 @@ def size_of(link: UrdfLink, urdf: Urdf) -> Size | None:
         link: the link.
         urdf: its URDF; the joints give the least extent of a mesh.
     """
-    corners = [corner for shape in link.shapes for corner in _corners(shape)]
+    corners = [corner for solid in map(read_solid, link.shapes) if solid is not None for corner in solid.corners()]
     complete = bool(corners) and not any(shape.find("geometry/mesh") is not None for shape in link.shapes)
     if not complete:
         # A mesh is in a file of its own, which may be missing; but it extends at least from joint to joint.
@@ -255,28 +184,6 @@ def size_of(link: UrdfLink, urdf: Urdf) -> Size | None:
     points = np.array(corners)
     size = Size(points.min(axis=0), points.max(axis=0), complete)
     return size if size.diagonal > NO_SIZE else None
-
-
-def _corners(shape: ET.Element) -> list[Array]:
-    """The corners of a box around a shape, in the link's frame; none for a mesh or a shape that cannot be read."""
-    box, cylinder, sphere = (shape.find(f"geometry/{kind}") for kind in ("box", "cylinder", "sphere"))
-    try:
-        if box is not None:
-            half = [float(word) / 2 for word in box.attrib["size"].split()]
-        elif cylinder is not None:
-            radius = float(cylinder.attrib["radius"])
-            half = [radius, radius, float(cylinder.attrib["length"]) / 2]
-        elif sphere is not None:
-            half = [float(sphere.attrib["radius"])] * 3
-        else:
-            return []
-    except (KeyError, ValueError):
-        return []
-    if len(half) != 3:
-        return []
-    pose = shape_pose(shape)
-    signs = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
-    return list((signs * half) @ pose.rotation.T + pose.translation)
 
 
 def link_findings(urdf: Urdf) -> Iterator[Finding]:
@@ -325,7 +232,7 @@ def _possible(link: UrdfLink) -> Iterator[Remark]:
     try:
         check_inertial(link.title, link.inertial)
     except RobotDescriptionError as problem:
-        yield "error", str(problem).removeprefix(f"{link.title}: ")
+        yield "error", problem.problem
 
 
 def _mass(link: UrdfLink, size: Size | None) -> Iterator[Remark]:

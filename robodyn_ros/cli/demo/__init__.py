@@ -110,7 +110,7 @@ def run(args: Namespace) -> ExitCode:
     ):
         if args.view:
             viewer = viewers.start("viewer", {"robot_description": robot.urdf, "port": args.view}, piped=True)
-            console(stderr=True).print(f"Watch it at {url(viewers, viewer)}", markup=False, soft_wrap=True)
+            console(stderr=True).print(f"Watch it at {url(viewers, viewer)}", soft_wrap=True)
         records = _perform(controllers, motion, robot, env, Path(folder), viewers, args.lockstep, given)
         runs = [evaluate(name, record, motion.trajectory, robot) for name, record in records.items()]
         verdict = judge(runs)
@@ -127,7 +127,7 @@ def run(args: Namespace) -> ExitCode:
             files = (find(OWN_GAINS), *given.files)
             start_arm(viewers, {"robot_description": robot.urdf}, controllers[-1], files, given=given.values)
             text = f"The page stays open, with the arm under {controllers[-1]}: its sliders move it. Ctrl-C ends it."
-            console(stderr=True).print(text, markup=False, soft_wrap=True)
+            console(stderr=True).print(text, soft_wrap=True)
             with suppress(KeyboardInterrupt):
                 viewers.stay()
     return ExitCode.YES if verdict.passed else ExitCode.NO
@@ -281,7 +281,7 @@ class DemoProgress:
         """Report why a run cannot be judged."""
         what = "; it is repeated in lockstep" if again else ""
         text = f"{controller}: the run cannot be judged{what}: {'; '.join(broken)}"
-        self._progress.console.print(text, markup=False, highlight=False, soft_wrap=True)
+        self._progress.console.print(text, soft_wrap=True)
 
     def done(self, controller: str) -> None:
         """Show that a run is over."""
@@ -303,6 +303,6 @@ def _report(args: Namespace, runs: list[RunFigures], verdict: DemoVerdict) -> No
     out.print(table(runs))
     waited = [run.lockstep for run in runs]
     if notes := " ".join(note for note, told in ((LOST, not all(waited)), (IN_LOCKSTEP, any(waited))) if told):
-        out.print(f"{notes}\n", style="dim", highlight=False)
+        out.print(f"{notes}\n", style="dim")
     out.print(verdict_text(verdict))
     out.print(f"The picture is {args.plot}.", soft_wrap=True)

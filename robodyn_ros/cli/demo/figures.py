@@ -27,13 +27,9 @@ from robodyn_ros.document.plotting import (
     LIMIT_LINE,
     POINTS,
     REFERENCE_LINE,
-    add_legend,
     finish_joint_figure,
-    gather_legend,
-    joint_figure,
-    law_colours,
-    law_panels,
-    share_heights,
+    law_figure,
+    plot_errors,
     thinned,
 )
 from robodyn_ros.document.text import digits, quantity
@@ -342,20 +338,18 @@ def draw(path: Path, runs: Mapping[str, RecordedMotion], tour: Tour, robot: Robo
         robot: the arm.
         title: title of the picture.
     """
-    colours, panels = law_colours(runs), law_panels(runs)
-    with joint_figure(path, robot.n * len(panels), foot=1.4) as (figure, grid):
+
+    def draw_row(row: Any, index: int, laws: tuple[str, ...], colours: Colours) -> None:
+        joint, some = robot.joints[index], {name: runs[name] for name in laws}
+        _responses(row[0], joint, index, some, tour, colours)
+        plot_errors(row[1], {name: (run.time, run.error[:, index]) for name, run in some.items()}, colours, FLOOR)
+        row[1].set_ylabel(f"tracking error [m{joint.position_unit}]")
+        _efforts(row[2], joint, index, some, colours)
+        place = {"xycoords": "axes fraction", "rotation": 90, "ha": "right", "va": "center"}
+        row[0].annotate(joint.name, (-0.22, 0.5), weight="bold", fontsize=12, **place)
+
+    with law_figure(path, robot.n, runs, draw_row) as (figure, grid):
         figure.get_layout_engine().set(hspace=0.06, wspace=0.04)
-        for index, joint in enumerate(robot.joints):
-            rows = grid[index * len(panels) : (index + 1) * len(panels)]
-            for row, laws in zip(rows, panels, strict=True):
-                some = {name: runs[name] for name in laws}
-                _responses(row[0], joint, index, some, tour, colours)
-                _errors(row[1], joint, index, some, colours)
-                _efforts(row[2], joint, index, some, colours)
-                place = {"xycoords": "axes fraction", "rotation": 90, "ha": "right", "va": "center"}
-                row[0].annotate(joint.name, (-0.22, 0.5), weight="bold", fontsize=12, **place)
-            share_heights(rows)
-        add_legend(figure, *gather_legend(grid[: len(panels), 0]))
         _annotate(figure, grid, tour, title)
     if path.suffix == ".png":
         from PIL import Image
@@ -377,15 +371,6 @@ def _responses(axes: Any, joint: Joint, index: int, runs: Runs, tour: Tour, colo
     axes.set_ylabel(f"position [{joint.position_unit}]")
 
 
-def _errors(axes: Any, joint: Joint, index: int, runs: Runs, colours: Colours) -> None:
-    for name, run in runs.items():
-        error = np.maximum(1e3 * np.abs(run.error[:, index]), FLOOR)
-        axes.semilogy(*thinned(run.time, error), color=colours[name])
-    axes.set_ylim(bottom=FLOOR)
-    axes.yaxis.set_major_formatter("{x:g}")
-    axes.set_ylabel(f"tracking error [m{joint.position_unit}]")
-
-
 def _efforts(axes: Any, joint: Joint, index: int, runs: Runs, colours: Colours) -> None:
     for name, run in runs.items():
         axes.plot(*thinned(run.command_time, run.effort[:, index]), color=colours[name], linewidth=1.1)
@@ -403,7 +388,6 @@ def _efforts(axes: Any, joint: Joint, index: int, runs: Runs, colours: Colours) 
 def _annotate(figure: Any, grid: Any, tour: Tour, title: str) -> None:
     """Draw the common parts of all panels: poses of the tour, headings and title."""
     for axes in grid.flat:
-        axes.grid(visible=True, axis="y")
         for arrival in tour.arrivals:
             axes.axvline(arrival, color="#d4d4d4", linewidth=0.6, zorder=0)
         axes.set_xlim(0.0, tour.trajectory.duration)

@@ -21,10 +21,9 @@ ratio of the circle that these ranges fill.
 
 from __future__ import annotations
 
-from cmath import exp, phase
 from dataclasses import dataclass
 from fractions import Fraction
-from math import atan2, cos, inf, pi, sin, sqrt
+from math import atan2, cos, inf, sin
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -215,10 +214,16 @@ class PlanarInverse:
         off = float(np.linalg.norm(self.arm.beside(given)))
         if off > max(PLANAR_TOLERANCE, slack):
             return Branches((), False, -off, f"out of the plane of the arm by {off:.3g} m")
-        wrist = complex(self.arm.in_plane(given))
-        if turn is None:
-            return self._two_links(wrist, near, slack)
-        return self._lift(wrist - exp(1j * turn) * self.arm.links[1], float(turn), near, slack)
+        w = self.arm.in_plane(given)
+        if turn is not None:
+            w = w - np.exp(1j * turn) * self.arm.links[1]
+        q, distinct, margin = _postures(self.arm, w, turn)
+        inside = self._reaches(complex(w))
+        if not inside and margin < -slack:
+            return Branches((), False, float(margin), self._too_far(complex(w)))
+        elbows: tuple[Literal[1, -1], ...] = (1, -1) if distinct else (1,)
+        reason = "reachable" if inside else f"on the edge, {-margin:.1e} m outside"
+        return Branches(tuple(map(self._branch, q, elbows, [near] * 2)), inside, float(margin), reason)
 
     def solve_pose(self, target: ArrayLike | Pose, near: ArrayLike | None = None, slack: float = 0.0) -> Branches:
         """All solutions for a pose (4, 4) of the tool; of an RR arm, those with its orientation too.
@@ -243,54 +248,24 @@ class PlanarInverse:
             return Branches((), False, found.margin, "the position is reachable, but not with this orientation")
         return found._replace(solutions=fitting)
 
-    def _two_links(self, w: complex, near: ArrayLike | None, slack: float) -> Branches:
+    def _reaches(self, w: complex) -> bool:
+        """Return whether w is within reach, without rounding."""
+        if self.arm.kind == "PRR":
+            return abs(w.imag) <= self.arm.lengths[0]  # comparing two floats is exact
+        x, y, a, b = (Fraction(value) for value in (w.real, w.imag, *self.arm.lengths))
+        return (a - b) ** 2 <= x * x + y * y <= (a + b) ** 2
+
+    def _too_far(self, w: complex) -> str:
         l1, l2 = self.arm.lengths
-        r = abs(w)
-        x, y, a, b = (Fraction(value) for value in (w.real, w.imag, l1, l2))
-        inside = (a - b) ** 2 <= x * x + y * y <= (a + b) ** 2
-        margin = min(l1 + l2 - r, r - abs(l1 - l2))
-        if not inside and margin < -slack:
-            where = f"{r:.6g} m from the shoulder; the arm reaches from {abs(l1 - l2):.6g} to {l1 + l2:.6g} m"
-            return Branches((), False, margin, where)
-        outer, inner = max((l1 + l2 - r) * (l1 + l2 + r), 0.0), max((r - (l1 - l2)) * (r + (l1 - l2)), 0.0)
-        bend = 2.0 * atan2(sqrt(outer), sqrt(inner))
-        L1, L2 = self.arm.links
-        elbows: tuple[Literal[1, -1], ...] = (1, -1) if 0.0 < bend < pi else (1,)
-        solutions = []
-        for elbow in elbows:
-            theta2 = elbow * bend - phase(L2) + phase(L1)
-            reach = L1 + exp(1j * theta2) * L2
-            theta1 = phase(w) - phase(reach) if r > 0.0 else 0.0  # at the shoulder itself any angle is a solution
-            solutions.append(self._branch([theta1, self.arm.sense * theta2], elbow, near))
-        return _found(solutions, inside, margin)
+        if self.arm.kind == "PRR":
+            return f"the wrist would be {abs(w.imag):.6g} m beside the lift's axis; the first link has {l1:.6g} m"
+        return f"{abs(w):.6g} m from the shoulder; the arm reaches from {abs(l1 - l2):.6g} to {l1 + l2:.6g} m"
 
-    def _lift(self, w: complex, turn: float, near: ArrayLike | None, slack: float) -> Branches:
-        l1 = self.arm.lengths[0]
-        aside = w.imag
-        margin = l1 - abs(aside)
-        inside = abs(aside) <= l1  # comparing two floats is exact
-        if not inside and margin < -slack:
-            where = f"the wrist would be {abs(aside):.6g} m beside the lift's axis; the first link has {l1:.6g} m"
-            return Branches((), False, margin, where)
-        along = sqrt(max((l1 - aside) * (l1 + aside), 0.0))
-        elbows: tuple[Literal[1, -1], ...] = (1, -1) if along > 0.0 else (1,)
-        solutions = []
-        for elbow in elbows:
-            theta2 = atan2(aside, elbow * along) - phase(self.arm.links[0])
-            q = [w.real - elbow * along, theta2, self.arm.sense * (turn - theta2)]
-            solutions.append(self._branch(q, elbow, near))
-        return _found(solutions, inside, margin)
-
-    def _branch(self, q: list[float], elbow: Literal[1, -1], near: ArrayLike | None) -> Branch:
+    def _branch(self, q: Array, elbow: Literal[1, -1], near: ArrayLike | None) -> Branch:
         wrapped = np.array([*q[:-2], _wrapped(q[-2]), _wrapped(q[-1])])
         turned = self._space.nearest_turn(np.zeros(len(q)) if near is None else near, wrapped)
         within = bool(((turned >= self.arm.robot.lower) & (turned <= self.arm.robot.upper)).all())
         return Branch(turned, elbow, within)
-
-
-def _found(solutions: list[Branch], inside: bool, margin: float) -> Branches:
-    reason = "reachable" if inside else f"on the edge, {-margin:.1e} m outside"
-    return Branches(tuple(solutions), inside, margin, reason)
 
 
 def _wrapped(angle: float) -> float:
@@ -332,38 +307,47 @@ def postures(arm: PlanarArm, points: ArrayLike, headings: int = 720) -> NDArray[
     """The branches (RR: (N, 2)) or headings (PRR: (N, headings)) that lead to points within the limits."""
     (given,) = as_states(("points",), (points,), (3,))
     w = arm.in_plane(np.atleast_2d(given))
+    turns = None
     if arm.kind == "PRR":
         turns = np.linspace(-np.pi, np.pi, headings, endpoint=False)
-        return _lift(arm, w[:, None] - np.exp(1j * turns) * arm.links[1], turns)
-    l1, l2 = arm.lengths
+        w = w[:, None] - np.exp(1j * turns) * arm.links[1]
+    q, _, margin = _postures(arm, w, turns)
+    within = (margin >= 0.0)[..., None] & _allowed(arm.robot, q)
+    return within if turns is None else np.asarray(within.any(axis=-1))
+
+
+def _postures(
+    arm: PlanarArm, w: NDArray[np.complex128], turns: float | Array | None
+) -> tuple[Array, NDArray[np.bool_], Array]:
+    """Both solutions by the equations of the module, the nearest ones if out of reach.
+
+    Args:
+        arm: RR or PRR.
+        w: as there (...) in [m].
+        turns: PRR: φ (...) in [rad].
+
+    Returns:
+        Positions with each elbow (..., 2, n), whether these differ, and the distance inside the reachable set [m].
+    """
+    (l1, l2), (L1, L2), elbow = arm.lengths, arm.links, np.array([1.0, -1.0])
+    if turns is not None:
+        aside = w.imag[..., None]
+        along = np.sqrt(np.maximum((l1 - aside) * (l1 + aside), 0.0))
+        theta = np.arctan2(aside, elbow * along) - np.angle(L1)
+        q = np.stack([w.real[..., None] - elbow * along, theta, arm.sense * (np.asarray(turns)[..., None] - theta)], -1)
+        return q, along[..., 0] > 0.0, l1 - np.abs(w.imag)
     r = np.abs(w)
     outer, inner = (l1 + l2 - r) * (l1 + l2 + r), (r - (l1 - l2)) * (r + (l1 - l2))
-    inside = (outer >= 0.0) & (inner >= 0.0)
     bend = 2.0 * np.arctan2(np.sqrt(np.maximum(outer, 0.0)), np.sqrt(np.maximum(inner, 0.0)))
-    found = []
-    for elbow in (1.0, -1.0):
-        theta2 = elbow * bend - np.angle(arm.links[1]) + np.angle(arm.links[0])
-        theta1 = np.angle(w) - np.angle(arm.links[0] + np.exp(1j * theta2) * arm.links[1])
-        found.append(inside & _allowed(arm, 0, theta1) & _allowed(arm, 1, arm.sense * theta2))
-    return np.stack(found, -1)
+    theta = elbow * bend[..., None] - np.angle(L2) + np.angle(L1)
+    first = np.angle(w)[..., None] - np.angle(L1 + np.exp(1j * theta) * L2)
+    # At the shoulder itself any first angle is a solution.
+    q = np.stack([np.where(r[..., None] > 0.0, first, 0.0), arm.sense * theta], -1)
+    return q, (bend > 0.0) & (bend < np.pi), np.minimum(l1 + l2 - r, r - abs(l1 - l2))
 
 
-def _lift(arm: PlanarArm, w: NDArray[np.complex128], turns: Array) -> NDArray[np.bool_]:
-    l1, aside = arm.lengths[0], w.imag
-    along = np.sqrt(np.maximum((l1 - aside) * (l1 + aside), 0.0))
-    found = np.zeros(w.shape, dtype=bool)
-    for elbow in (1.0, -1.0):
-        theta2 = np.arctan2(aside, elbow * along) - np.angle(arm.links[0])
-        lift = w.real - elbow * along
-        slides = (lift >= arm.robot.lower[0]) & (lift <= arm.robot.upper[0])
-        found |= slides & _allowed(arm, 1, theta2) & _allowed(arm, 2, arm.sense * (turns - theta2))
-    return found & (np.abs(aside) <= l1)
-
-
-def _allowed(arm: PlanarArm, joint: int, angle: Array) -> NDArray[np.bool_]:
-    """Return whether some turn of the angle lies within the limits."""
-    lower, upper = arm.robot.lower[joint], arm.robot.upper[joint]
-    if not np.isfinite(lower) or not np.isfinite(upper):
-        return np.full(np.shape(angle), True)
-    allowed: NDArray[np.bool_] = np.floor((upper - angle) / TURN) >= np.ceil((lower - angle) / TURN)
-    return allowed
+def _allowed(robot: Robot, q: Array) -> NDArray[np.bool_]:
+    """Return whether positions (..., n), of a revolute joint some turn of it, lie within the limits, (...)."""
+    turned = np.floor((robot.upper - q) / TURN) >= np.ceil((robot.lower - q) / TURN)
+    slides = [joint.is_prismatic for joint in robot.joints]
+    return np.asarray(np.where(slides, (q >= robot.lower) & (q <= robot.upper), turned).all(axis=-1))

@@ -43,6 +43,7 @@ import numpy as np
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Robot
+from robodyn_ros.robot.configuration import random_positions
 from robodyn_ros.robot.pose import Array, read_only
 from robodyn_ros.settings import CheckedSettings, setting
 from robodyn_ros.simulation.integrators.base import Integrator
@@ -56,9 +57,6 @@ GREATEST = 1e9
 
 POSES = 16
 """Poses at which the rates are found, besides the nearest one to zero; between them, M changes by less than 2.79."""
-
-SPAN = np.pi
-"""Bound of these poses where a joint has no limit [rad] or [m]."""
 
 
 @dataclass(frozen=True)
@@ -207,8 +205,5 @@ def stable_integrator(integrator: Integrator, dynamics: Dynamics, viscous: Array
 def sample_inverse_masses(dynamics: Dynamics) -> tuple[Array, Array]:
     """Return some of the arm's poses (N, n), and M⁻¹ at each of them (N, n, n)."""
     robot = dynamics.robot
-    lower, upper = np.maximum(robot.lower, -SPAN), np.minimum(robot.upper, SPAN)
-    lower, upper = np.minimum(lower, robot.upper), np.maximum(upper, robot.lower)
-    poses = np.random.default_rng(0).uniform(lower, upper, (POSES, robot.n))
-    poses = np.vstack([robot.home, poses])
+    poses = np.vstack([robot.home, random_positions(robot, POSES)])
     return poses, np.linalg.inv(np.array([dynamics.mass_matrix(q) for q in poses]))

@@ -245,10 +245,7 @@ def _distributions(section: StudySection, prefix: str) -> list[tuple[str, tuple[
     """Name and place (mapping, name in it) of each innermost mapping."""
     found: list[tuple[str, tuple[StudySection, str]]] = []
     for name, value in section.values.items():
-        nested = isinstance(value, StudySection) and any(
-            isinstance(each, StudySection) for each in value.values.values()
-        )
-        if nested:
+        if isinstance(value, dict) and any(isinstance(each, dict) for each in value.values()):
             found += _distributions(section.section(name), f"{prefix}{name}.")
         else:
             found.append((f"{prefix}{name}", (section, name)))
@@ -281,10 +278,10 @@ def _check_names(study: Study, file: StudySection, node: str, known: Collection[
     """Check the names of a node's parameters, those that are given and those that vary."""
     for name in file.section(node).flat():
         if name in study.given[node] and name not in known:  # a parameter that chose joints is removed
-            raise _error_at(file, f"{node}.{name}", unknown(name, known))
+            raise file.error(f"{node}.{name}", unknown(name, known))
     for name in study.vary:
         if name.startswith(f"{node}.") and name.removeprefix(f"{node}.") not in known:
-            raise _error_at(file, f"vary.{name}", unknown(name, [f"{node}.{each}" for each in known]))
+            raise file.error(f"vary.{name}", unknown(name, [f"{node}.{each}" for each in known]))
 
 
 def _located(file: StudySection, case: Case, problem: RobodynError) -> RobodynError:
@@ -293,18 +290,7 @@ def _located(file: StudySection, case: Case, problem: RobodynError) -> RobodynEr
     name = name.partition(",")[0]
     for node in NODES:
         if f"{node}.{name}" in case.inputs:
-            return _error_at(file, f"vary.{node}.{name}", rest)
+            return file.error(f"vary.{node}.{name}", rest)
         if name in file.section(node).flat():
-            return _error_at(file, f"{node}.{name}", rest)
+            return file.error(f"{node}.{name}", rest)
     return file.error("study", str(problem))
-
-
-def _error_at(file: StudySection, name: str, problem: str) -> RobodynError:
-    """Return an error about a name, which the file has whole or as nested keys."""
-    section, rest = file, name
-    while rest not in section.values:
-        inner = next((key for key in section.values if rest.startswith(f"{key}.")), None)
-        if inner is None or not isinstance(section.values[inner], StudySection):
-            break
-        section, rest = section.section(inner), rest.removeprefix(f"{inner}.")
-    return section.error(rest, problem)

@@ -41,12 +41,12 @@ def read_study_file(path: Path) -> StudySection:
         raise StudyError(str(path), cause.line, "YAML", cause.problem) from cause
     if not isinstance(node, yaml.MappingNode):
         raise StudyError(str(path), 1, "study", "must be a mapping, of arm, motion, vary and so on")
-    section = _value(str(path), "", node)
-    assert isinstance(section, StudySection)
-    return section
+    lines = {"": node.start_mark.line + 1}
+    return StudySection(str(path), "", _value(str(path), "", node, lines), lines)
 
 
-def _value(file: str, key: str, node: Any) -> Any:
+def _value(file: str, key: str, node: Any, lines: dict[str, int]) -> Any:
+    """The value of a node; ``lines`` gets the line of each key in it."""
     import yaml
 
     from robodyn_ros.files import YamlError, construct
@@ -57,14 +57,14 @@ def _value(file: str, key: str, node: Any) -> Any:
         except YamlError as cause:
             raise StudyError(file, cause.line, key or "YAML", cause.problem) from cause
     values: dict[str, Any] = {}
-    lines: dict[str, int] = {}
     for name_node, value_node in node.value:
         name, line = str(name_node.value), name_node.start_mark.line + 1
+        inner = f"{key}.{name}".strip(".")
         if name in values:
-            raise StudyError(file, line, f"{key}.{name}".strip("."), f"is given twice, first in line {lines[name]}")
-        lines[name] = line
-        values[name] = _value(file, f"{key}.{name}".strip("."), value_node)
-    return StudySection(file, key, node.start_mark.line + 1, values, lines)
+            raise StudyError(file, line, inner, f"is given twice, first in line {lines[inner]}")
+        lines[inner] = line
+        values[name] = _value(file, inner, value_node, lines)
+    return values
 
 
 class StudyError(RobodynError):
@@ -86,19 +86,21 @@ class StudySection:
 
     Attributes:
         key: names that lead to the mapping, joined with dots.
-        values: name → value; an inner mapping is a StudySection.
+        values: name → value.
     """
 
-    def __init__(self, file: str, key: str, line: int, values: dict[str, Any], lines: dict[str, int]) -> None:
+    def __init__(self, file: str, key: str, values: dict[str, Any], lines: dict[str, int]) -> None:
         """Made by :func:`read_study_file`."""
         self.key = key
         self.values = values
-        self._file, self._line, self._lines = file, line, lines
+        self._file, self._lines = file, lines
 
     def error(self, name: str, problem: str) -> StudyError:
-        """Return an error about the value under a name."""
-        key = f"{self.key}.{name}".strip(".")
-        return StudyError(self._file, self._lines.get(name, self._line), key, problem)
+        """Return an error about a name, which the file has whole or as nested keys, with its line or that around it."""
+        key = place = f"{self.key}.{name}".strip(".")
+        while place not in self._lines:
+            place = place.rpartition(".")[0]
+        return StudyError(self._file, self._lines[place], key, problem)
 
     def section(self, name: str) -> StudySection:
         """Return the mapping under a name; an empty one if the name is missing.
@@ -107,11 +109,9 @@ class StudySection:
             StudyError: the value is not a mapping.
         """
         found = self.values.get(name)
-        if found is None:
-            return StudySection(self._file, f"{self.key}.{name}".strip("."), self._lines.get(name, self._line), {}, {})
-        if not isinstance(found, StudySection):
+        if found is not None and not isinstance(found, dict):
             raise self.error(name, f"must be a mapping, not {found!r}")
-        return found
+        return StudySection(self._file, f"{self.key}.{name}".strip("."), found or {}, self._lines)
 
     def only(self, names: Iterable[str]) -> None:
         """Check that there are no other names.
@@ -128,7 +128,7 @@ class StudySection:
         """Return all values by the names that lead to them, joined with dots."""
         found: dict[str, Any] = {}
         for name, value in self.values.items():
-            inner = value.flat() if isinstance(value, StudySection) else None
+            inner = self.section(name).flat() if isinstance(value, dict) else None
             found |= {name: value} if inner is None else {f"{name}.{rest}": own for rest, own in inner.items()}
         return found
 
@@ -175,11 +175,11 @@ def by_joint(
     Raises:
         StudyError: there is no such joint, or a value is wrong.
     """
-    value = section.values[name]
-    if not isinstance(value, StudySection):
+    if not isinstance(section.values[name], dict):
         return dict.fromkeys(robot.joint_names, read(section, name))
-    value.only(robot.joint_names)
-    return {joint: read(value, joint) for joint in value.values}
+    inner = section.section(name)
+    inner.only(robot.joint_names)
+    return {joint: read(inner, joint) for joint in inner.values}
 
 
 def positive(section: StudySection, name: str) -> float:
