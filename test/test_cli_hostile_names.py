@@ -69,7 +69,6 @@ def test_a_verb_shows_a_name_as_it_is(verb, urdf, tmp_path, capsys):
     "formula", [r"\text{<script>x</script>}", r"\text{<img src='x' onerror='y'/>}", r"\href{a:b}{x}"]
 )
 def test_a_formula_holds_nothing_but_mathematics(formula):
-    pytest.importorskip("latex2mathml")
     with pytest.raises(RobodynError, match=r"has an element that is not mathematics|latex2mathml does not know"):
         mathml(formula)
 

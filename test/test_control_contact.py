@@ -104,7 +104,8 @@ def thresholds(n: int, touch: Any = NO_LIMIT, collision: Any = NO_LIMIT, **other
 
 def jacobian_by_pinocchio(text: str, robot: rd.Robot, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """J (6, n) of the tip's origin in the root link's axes, and its rotation, by Pinocchio."""
-    pin = pytest.importorskip("pinocchio", reason="Pinocchio is not installed")
+    import pinocchio as pin
+
     model = pin.buildModelFromXML(text)
     data = model.createData()
     place = pin.neutral(model)

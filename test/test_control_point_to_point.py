@@ -51,7 +51,8 @@ GOAL = np.array([0.8, -0.9, 1.1])
 
 def needed(dynamics, motion, damping, friction):
     """The efforts of a motion against everything, (K, n), by Pinocchio."""
-    pinocchio = pytest.importorskip("pinocchio")
+    import pinocchio
+
     model = pinocchio.buildModelFromXML(dynamics.robot.urdf)
     data = model.createData()
     samples = [motion.sample(t) for t in np.linspace(0.0, motion.duration, 401)]

@@ -60,7 +60,7 @@ def ordinary(task: TaskSpace, count: int) -> list[tuple[np.ndarray, np.ndarray]]
 
 @pytest.mark.parametrize("name", ARMS)
 def test_khatibs_formulas_on_pinocchios_terms(name: str) -> None:
-    pinocchio = pytest.importorskip("pinocchio", reason="Pinocchio (PyPI: pin) is the independent truth of this test")
+    import pinocchio
     from truth import Pinocchio
 
     task = task_of(name)

@@ -20,16 +20,13 @@ import pytest
 from arms import awkward, mechanism, random_robot
 from industrial import urdfs
 from numpy.testing import assert_allclose
+from truth import Pinocchio
+from truth_mujoco import MuJoCo
 
 import robodyn_ros as rd
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.rnea import forward_dynamics
 from robodyn_ros.engine.tracing import solve_symmetric
-
-pytest.importorskip("pinocchio", reason="Pinocchio (PyPI: pin) is the independent truth of these tests")
-pytest.importorskip("mujoco", reason="MuJoCo is the second independent truth of these tests")
-from truth import Pinocchio
-from truth_mujoco import MuJoCo
 
 GRAVITY = (0.4, -1.3, -9.6)  # [m/s²], along no axis
 TOLERANCE = 1e-10

@@ -15,7 +15,6 @@ import pytest
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "pinocchio_dynamics"
 
-pytest.importorskip("pinocchio", reason="Pinocchio (PyPI: pin) is what the example is about")
 pytestmark = pytest.mark.timeout(600)
 
 

@@ -9,9 +9,6 @@ import signal
 
 import numpy as np
 import pytest
-
-pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
-
 from closed_loop_scenario import follows_a_trajectory
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray

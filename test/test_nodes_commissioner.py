@@ -14,9 +14,6 @@ import sys
 
 import numpy as np
 import pytest
-
-pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
-
 from hasty_node import hasty
 from ros_graph import DEADLINE
 from sensor_msgs.msg import JointState

@@ -11,9 +11,6 @@ from types import SimpleNamespace
 
 import pytest
 
-pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
-
-
 import robodyn_ros as rd
 from robodyn_ros.control.laws.adaptive import Adaptive
 from robodyn_ros.control.laws.memory_file import write_memory

@@ -11,10 +11,6 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
-import pytest
-
-pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
-
 from broken_node import MESSAGE, breaking
 from free_port import free_port
 from rcl_interfaces.srv import GetParameters

@@ -10,11 +10,8 @@ from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
-
-pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
-
 from geometry_msgs.msg import TransformStamped
+from numpy.testing import assert_allclose
 
 import robodyn_ros as rd
 from robodyn_ros.control.motion.streams import OLDEST_FRAME

@@ -12,9 +12,6 @@ import os
 
 import numpy as np
 import pytest
-
-pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
-
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 

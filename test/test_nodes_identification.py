@@ -9,10 +9,6 @@ import json
 
 import numpy as np
 import pytest
-
-pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
-pytest.importorskip("rosbags", reason="rosbags is not installed")
-
 from identification_scenario import RATE, START, Arm, rms, truth
 
 from robodyn_ros.cli.main import main

@@ -12,9 +12,6 @@ from functools import partial
 from types import SimpleNamespace
 
 import pytest
-
-pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
-
 import rclpy
 from rclpy.context import Context
 from rclpy.node import Node

@@ -14,12 +14,9 @@ from collections import Counter
 from functools import cached_property
 from pathlib import Path
 
+import life_cycles
 import numpy as np
 import pytest
-
-pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
-
-import life_cycles
 from rclpy.parameter import Parameter
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger

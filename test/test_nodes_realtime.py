@@ -12,9 +12,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
-
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 from test_nodes_scheduling import permitted, policies

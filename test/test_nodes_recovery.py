@@ -16,9 +16,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
-
 import threads_at_end
 from fault_rig import DRIFT, FREQUENCY, NAMES, POSE, TIMEOUT, Rig
 from sensor_msgs.msg import JointState

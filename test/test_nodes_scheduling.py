@@ -9,10 +9,6 @@ import os
 import threading
 from pathlib import Path
 
-import pytest
-
-pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
-
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
 

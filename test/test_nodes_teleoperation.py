@@ -6,9 +6,6 @@
 from __future__ import annotations
 
 import pytest
-
-pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
-
 from geometry_msgs.msg import WrenchStamped
 from sensor_msgs.msg import JointState
 

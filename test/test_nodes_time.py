@@ -14,9 +14,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
-
 from rclpy.qos import QoSProfile
 from ros_graph import own_graph
 from rosgraph_msgs.msg import Clock

@@ -10,9 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-
-pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
-
 from rcl_interfaces.srv import GetParameters
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray

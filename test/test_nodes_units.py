@@ -8,8 +8,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
-
 from robodyn_ros.control.laws.base import Efforts
 from robodyn_ros.control.step import Command
 from robodyn_ros.errors import ConfigurationError, RobotDescriptionError

@@ -10,8 +10,6 @@ import pytest
 from arms import joint, link, robot
 from numpy.testing import assert_allclose
 
-pytest.importorskip("toppra", reason="toppra is not installed")
-
 import robodyn_ros as rd
 from robodyn_ros.errors import InputError
 from robodyn_ros.planning.obstacles import sphere

@@ -21,8 +21,6 @@ from robodyn_ros.simulation.plant.joint_effects import FrictionSettings, StopSet
 from robodyn_ros.simulation.plant.mismatch import Mismatch
 from robodyn_ros.simulation.plant.mujoco import MuJoCoModel, MuJoCoPlant, ValidationSettings, validate
 
-pytest.importorskip("mujoco", reason="MuJoCo is not installed")
-
 URDF = Path(__file__).parents[1] / "urdf"
 
 

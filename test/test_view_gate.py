@@ -15,12 +15,9 @@ import threading
 from html import unescape
 from urllib.parse import urlsplit
 
+import msgspec
 import numpy as np
 import pytest
-
-pytest.importorskip("viser", reason="the viewer needs viser")
-
-import msgspec
 import viser
 import websockets.asyncio.server
 from browser import page

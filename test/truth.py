@@ -8,11 +8,9 @@ from __future__ import annotations
 import re
 
 import numpy as np
-import pytest
+import pinocchio
 
 from robodyn_ros.robot import Robot
-
-pinocchio = pytest.importorskip("pinocchio", reason="Pinocchio (PyPI: pin) is the independent truth here")
 
 
 class Pinocchio:

@@ -10,12 +10,10 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 
+import mujoco
 import numpy as np
-import pytest
 
 from robodyn_ros.robot import Robot
-
-mujoco = pytest.importorskip("mujoco", reason="MuJoCo is an independent truth here")
 
 KEPT = {"link": {"inertial"}, "joint": {"origin", "parent", "child", "axis", "limit"}}
 """What the dynamics depend on. Meshes are not there to be read, and MuJoCo makes equality constraints of <mimic> and
