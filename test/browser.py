@@ -3,8 +3,6 @@
 
 """Headless Chromium for tests, as far as it is there."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -6,8 +6,6 @@
 The nodes may have been started as processes of the test's own or by a launch file; what is asserted is the same.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 from ros_graph import Graph

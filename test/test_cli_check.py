@@ -3,8 +3,6 @@
 
 """robodyn check: every mistake that it knows is made on purpose, and an arm without mistakes stays without a remark."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

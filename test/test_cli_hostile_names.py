@@ -3,8 +3,6 @@
 
 """Names that are markup to somebody: to rich, to Matplotlib, to Markdown, to HTML. Each verb shows them as they are."""
 
-from __future__ import annotations
-
 import base64
 import re
 from pathlib import Path

@@ -3,8 +3,6 @@
 
 """``robodyn identify``: what it writes is right, what it prints is what it found, and what is wrong is said."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

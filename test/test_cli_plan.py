@@ -3,8 +3,6 @@
 
 """``robodyn plan``: what it answers, writes and draws."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

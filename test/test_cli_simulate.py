@@ -3,8 +3,6 @@
 
 """``robodyn simulate``: what it writes is what happened, and is read again by others."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os

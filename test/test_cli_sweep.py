@@ -3,8 +3,6 @@
 
 """``robodyn sweep`` and ``robodyn tune``: from a file to results, report and gains; mistakes have their lines."""
 
-from __future__ import annotations
-
 import json
 import sys
 from contextlib import nullcontext

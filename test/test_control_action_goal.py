@@ -7,8 +7,6 @@ control_msgs is not among the wheels, so the server is driven here without the m
 messages and for rclpy's ActionServer, whose calls are made in the order in which rclpy makes them.
 """
 
-from __future__ import annotations
-
 import copy
 import sys
 from types import ModuleType, SimpleNamespace

@@ -3,8 +3,6 @@
 
 """What touches the arm: the momentum observer beside Pinocchio, contacts as faults, and the ways back."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

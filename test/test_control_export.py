@@ -8,8 +8,6 @@ around the core, words, and the final command to the drives. The C++ is compiled
 ``ros2_control_declarations/``.
 """
 
-from __future__ import annotations
-
 import ctypes
 import hashlib
 import os

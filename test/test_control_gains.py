@@ -3,8 +3,6 @@
 
 """The default gains on public arms, whose URDFs have no motors' inertia, with loads that the model does not know."""
 
-from __future__ import annotations
-
 import arms
 import numpy as np
 import pytest

@@ -3,8 +3,6 @@
 
 """Motions from rest to rest: as quick as speed, effort with friction, and the rate of the commands allow."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

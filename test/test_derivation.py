@@ -3,8 +3,6 @@
 
 """Every formula of a derivation, as it is printed, against Pinocchio, the plugin and finite differences."""
 
-from __future__ import annotations
-
 import re
 import sys
 from functools import cache

@@ -3,8 +3,6 @@
 
 """The site of the documentation: its commands run, and what was built needs no network."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -3,8 +3,6 @@
 
 """Formulas and documents in the formats that people read them in."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

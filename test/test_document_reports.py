@@ -3,8 +3,6 @@
 
 """What comes from a file or a user stays text in every report and every format."""
 
-from __future__ import annotations
-
 import xml.sax.saxutils
 from html.parser import HTMLParser
 from types import SimpleNamespace

@@ -6,8 +6,6 @@
 The common normal of two axes that are parallel but for 1e-6 rad may lie kilometres away.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pinocchio
 import pytest

@@ -3,8 +3,6 @@
 
 """Everything beyond M, C, g: runtime parameters, derivatives, the regressor, momentum, power, external wrenches."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -3,8 +3,6 @@
 
 """The operational space: formulas on Pinocchio's J, J̇, M, C and g, and what follows from the equations themselves."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

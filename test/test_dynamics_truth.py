@@ -9,8 +9,6 @@ Agreement is to 1e-10 relative to the largest number that a result is made of. W
 neutralised in ``truth_mujoco``. Most arms run on the virtual machine, where nothing need be compiled.
 """
 
-from __future__ import annotations
-
 from itertools import product
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 
 """The generated code: its sines and cosines, every operation, and what it is bound to Python with."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Callable, Sequence
 

@@ -3,8 +3,6 @@
 
 """The example of a third party's plugin: installed as its README says, it is found and keeps the contract."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

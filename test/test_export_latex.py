@@ -3,8 +3,6 @@
 
 """The closed form of small arms: the published formulas, the plugins' numbers, and what stands in the document."""
 
-from __future__ import annotations
-
 import math
 import re
 from pathlib import Path

@@ -3,8 +3,6 @@
 
 """The face of the library: what stands in ``robodyn_ros`` itself."""
 
-from __future__ import annotations
-
 import pydoc
 import re
 import subprocess

@@ -3,8 +3,6 @@
 
 """The rules of the house: who may import whom, how large a folder may be, and that a name means one thing."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections import Counter, defaultdict

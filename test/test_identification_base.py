@@ -3,8 +3,6 @@
 
 """Base parameters: their number, what they are made of, and that nothing else can be seen."""
 
-from __future__ import annotations
-
 import numpy as np
 import pinocchio
 import pytest

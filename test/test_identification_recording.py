@@ -3,8 +3,6 @@
 
 """Recordings are read as they were written, whatever they are written as; what is wrong with one is said."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

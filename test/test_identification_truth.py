@@ -3,8 +3,6 @@
 
 """What identification leaves unexplained, and which friction it claims, on recordings whose efforts Pinocchio made."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

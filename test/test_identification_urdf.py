@@ -3,8 +3,6 @@
 
 """A URDF with new numbers: the identified arm exactly, and nothing else changed."""
 
-from __future__ import annotations
-
 import re
 import xml.etree.ElementTree as ET
 

@@ -3,8 +3,6 @@
 
 """Denavit–Hartenberg tables: the PUMA's published torques, tables in and out, and what has none."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

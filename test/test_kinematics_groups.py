@@ -3,8 +3,6 @@
 
 """SO(3) and SE(3) against SciPy and against mpmath at fifty digits, close to 0 and to π."""
 
-from __future__ import annotations
-
 import mpmath
 import numpy as np
 import pytest

@@ -3,8 +3,6 @@
 
 """Poses and Jacobians against Pinocchio, three routes against each other, and derivatives against differences."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

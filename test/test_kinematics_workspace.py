@@ -3,8 +3,6 @@
 
 """Workspaces and what an arm can hold in them, against closed forms; the pictures and files that are made of them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """Every page of docs/ is a program, and runs: its assertions are the tests."""
 
-from __future__ import annotations
-
 import ast
 import re
 import sys

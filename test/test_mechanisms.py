@@ -3,8 +3,6 @@
 
 """The mechanisms of urdf/ and of the reference: numbers, limits, and where their tips are."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

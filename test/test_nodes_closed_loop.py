@@ -3,8 +3,6 @@
 
 """Simulator and controller as processes of their own, over real DDS: the loop closes, breaks, and closes again."""
 
-from __future__ import annotations
-
 import signal
 
 import numpy as np

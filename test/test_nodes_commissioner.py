@@ -3,8 +3,6 @@
 
 """The commissioner over real DDS, started by the command, on a simulated arm that waits for each answer."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -3,8 +3,6 @@
 
 """What touches the arm, over real DDS: ``~/external_wrench``, ``~/external_efforts`` and ``~/tare``."""
 
-from __future__ import annotations
-
 from time import monotonic
 from types import SimpleNamespace
 

@@ -6,8 +6,6 @@
 The controller runs in this process, and the test is its time and its drives, so that nothing depends on the machine.
 """
 
-from __future__ import annotations
-
 import ctypes
 from contextlib import suppress
 from itertools import count

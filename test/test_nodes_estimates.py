@@ -3,8 +3,6 @@
 
 """A disk that is slow, full or does not answer: the loop never waits for it."""
 
-from __future__ import annotations
-
 import threading
 from pathlib import Path
 from types import SimpleNamespace

@@ -3,8 +3,6 @@
 
 """An exception that nobody foresaw, in callbacks of every kind and node: a counted fault, and the node goes on."""
 
-from __future__ import annotations
-
 import ast
 import signal
 from functools import partial

@@ -7,8 +7,6 @@ How long it takes from the fault to the safe output is printed: ``make test TEST
 the controller's clock these times are exact, and test_control_safety.py has them; ``make faults`` measures them.
 """
 
-from __future__ import annotations
-
 import copy
 import itertools
 import math

@@ -3,8 +3,6 @@
 
 """Planner, viewer and commissioner of an arm whose gripper somebody else drives: its states come in other messages."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.optimize import brentq

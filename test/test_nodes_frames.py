@@ -3,8 +3,6 @@
 
 """Frames that messages name: links, and what a stand-in of tf2_ros says, since tf2_ros comes with no wheel."""
 
-from __future__ import annotations
-
 import sys
 from types import ModuleType, SimpleNamespace
 

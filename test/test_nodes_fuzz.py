@@ -3,8 +3,6 @@
 
 """The storm of `make fuzz-nodes`, a small one: nothing that it counts has happened. And what it counts, it sees."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

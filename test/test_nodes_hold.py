@@ -6,8 +6,6 @@
 In lockstep, so that what is seen is the control and not how busy the machine is. ``make soak-hold`` does it for 60 s.
 """
 
-from __future__ import annotations
-
 import os
 
 import numpy as np

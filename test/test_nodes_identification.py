@@ -3,8 +3,6 @@
 
 """An unknown arm: simulated, controlled and recorded over DDS, read from files, identified, and controlled better."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

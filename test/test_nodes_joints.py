@@ -3,8 +3,6 @@
 
 """Part of the joints: an arm with a gripper, of which the arm is controlled and the fingers are locked."""
 
-from __future__ import annotations
-
 import arms
 import numpy as np
 import pytest

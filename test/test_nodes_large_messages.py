@@ -3,8 +3,6 @@
 
 """Large messages, which a thread takes: the same bytes, in order, and at no price for the thread of the executor."""
 
-from __future__ import annotations
-
 import os
 import threading
 import time

@@ -3,8 +3,6 @@
 
 """Life cycles of the controller: what fails leaves nothing, what is destroyed is called no more, nothing leaks."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

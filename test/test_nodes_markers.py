@@ -3,8 +3,6 @@
 
 """The markers node beside a simulator and a controller."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

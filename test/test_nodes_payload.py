@@ -3,8 +3,6 @@
 
 """A controller that estimates what its arm holds, and one that learns it: over real DDS, the simulator in lockstep."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

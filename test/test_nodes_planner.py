@@ -3,8 +3,6 @@
 
 """The planner node over real DDS: what it finds, the arm does, under computed torque and within its limits."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

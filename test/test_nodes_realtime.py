@@ -3,8 +3,6 @@
 
 """The control loop in its thread of C: what the parameter ``realtime`` takes, and what the thread costs."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -3,8 +3,6 @@
 
 """Processes that die, are stopped and come back, and hosts that lose each other: without a hand, in either order."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

@@ -3,8 +3,6 @@
 
 """The tables of docs/reference/nodes are those of the running nodes, and their parameters those of the library."""
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import fields

@@ -9,8 +9,6 @@ joint_state_topic_hardware_interface gives and takes JointState by name; joint_s
 its own.
 """
 
-from __future__ import annotations
-
 import xml.etree.ElementTree as ET
 from pathlib import Path
 

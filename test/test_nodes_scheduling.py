@@ -3,8 +3,6 @@
 
 """Real-time scheduling of the nodes, as far as the system permits it."""
 
-from __future__ import annotations
-
 import os
 import threading
 from pathlib import Path

@@ -3,8 +3,6 @@
 
 """The simulator node by itself: time, brakes, commands good and bad, and its services."""
 
-from __future__ import annotations
-
 import math
 from collections import deque
 

@@ -3,8 +3,6 @@
 
 """How the nodes start and end, what they refuse to start with, and the controller's lifecycle."""
 
-from __future__ import annotations
-
 import re
 import signal
 import subprocess

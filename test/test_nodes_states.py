@@ -3,8 +3,6 @@
 
 """What the controller makes of states: good ones in any order, and none of the bad ones. The test is the arm here."""
 
-from __future__ import annotations
-
 import math
 import time
 

@@ -3,8 +3,6 @@
 
 """Streams for the tool over real DDS: a pose, a twist, a wrench and a stiffness, and what is refused."""
 
-from __future__ import annotations
-
 import numpy as np
 from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
 from rcl_interfaces.srv import GetParameters

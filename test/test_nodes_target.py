@@ -3,8 +3,6 @@
 
 """``~/goal_pose`` and ``~/tool_pose`` of the controller, over real DDS: the arm goes there, or it is said why not."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

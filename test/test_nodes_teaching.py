@@ -3,8 +3,6 @@
 
 """A motion that is shown to the running nodes, recorded, thinned out and played back."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

@@ -3,8 +3,6 @@
 
 """A leader and a follower through the running nodes: the follower goes along, and the leader feels what holds it."""
 
-from __future__ import annotations
-
 import pytest
 from geometry_msgs.msg import WrenchStamped
 from sensor_msgs.msg import JointState

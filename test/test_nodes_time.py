@@ -3,8 +3,6 @@
 
 """The simulator's time over real DDS: lockstep, faster than real time, steps, and clients that do not answer."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

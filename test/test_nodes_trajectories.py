@@ -3,8 +3,6 @@
 
 """Trajectories as bytes: what is read past rclpy is what rclpy reads; and long ones cost no command."""
 
-from __future__ import annotations
-
 import re
 import struct
 

@@ -3,8 +3,6 @@
 
 """Drives that speak in units of their motors: between them and the simulated joints a node converts, as gears do."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

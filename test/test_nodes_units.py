@@ -3,8 +3,6 @@
 
 """The parts of the nodes that need no graph."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

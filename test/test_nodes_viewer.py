@@ -3,8 +3,6 @@
 
 """The viewer in a real browser: it shows the arm, the handle and the sliders move it, its buttons reach the nodes."""
 
-from __future__ import annotations
-
 import signal
 import socket
 import subprocess

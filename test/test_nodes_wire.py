@@ -3,8 +3,6 @@
 
 """States and commands as bytes: what is read and written past rclpy is what rclpy reads and writes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -3,8 +3,6 @@
 
 """Time scaling against closed forms, a fine grid of the path, and the limits on the curve itself."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from arms import joint, link, robot

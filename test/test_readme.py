@@ -3,8 +3,6 @@
 
 """The README and the contributor's guide are true: their tables match the code, and their commands and code run."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

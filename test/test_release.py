@@ -3,8 +3,6 @@
 
 """What a maintainer of ROS 2 checks before a release: versions, licences, linters, declared quality, CI."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -3,8 +3,6 @@
 
 """MJCFs become robots that move as MuJoCo's own model does."""
 
-from __future__ import annotations
-
 import builtins
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 
 """A robot with joints locked, against Pinocchio's ``buildReducedModel`` and the whole arm's own equations."""
 
-from __future__ import annotations
-
 import arms
 import numpy as np
 import pinocchio

@@ -3,8 +3,6 @@
 
 """The same URDF text read by Pinocchio and MuJoCo gives the same tree, bodies, limits and poses."""
 
-from __future__ import annotations
-
 import mujoco
 import numpy as np
 import pinocchio

@@ -3,8 +3,6 @@
 
 """Descriptions that are no URDF yet: .xacro files, names of arms."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from types import ModuleType

@@ -3,8 +3,6 @@
 
 """Forces from outside: walls and springs beside closed forms, pushes beside MuJoCo and the equations of motion."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import arms

@@ -3,8 +3,6 @@
 
 """The plant in MuJoCo: the same arm, the same limits and friction, contact; and the native plant beside it."""
 
-from __future__ import annotations
-
 import itertools
 import sys
 from pathlib import Path

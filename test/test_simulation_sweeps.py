@@ -3,8 +3,6 @@
 
 """Sweeps: samples, figures and statistics beside closed forms; whoever tries the cases, the results are the same."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

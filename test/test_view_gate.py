@@ -6,8 +6,6 @@
 The messages of the attackers here are those of viser's own page, made by one who knows the secret name of a slider.
 """
 
-from __future__ import annotations
-
 import http.client
 import http.server
 import socket

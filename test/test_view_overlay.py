@@ -3,8 +3,6 @@
 
 """The marks over the picture of an arm, and the shapes of the picture, against Pinocchio and closed forms."""
 
-from __future__ import annotations
-
 import re
 from itertools import product
 from pathlib import Path
@@ -207,14 +205,6 @@ def test_a_mesh_is_found_or_the_error_says_where_it_was_looked_for(tmp_path, mon
         mesh_path("package://my_arm/a.stl", str(urdf))
     with pytest.raises(RobotDescriptionError, match="http:// is no file of this machine"):
         mesh_path("http://example.org/a.stl")
-
-
-def arm_of_meshes(*names):
-    visuals = "".join(f'<visual><geometry><mesh filename="{name}"/></geometry></visual>' for name in names)
-    return rd.load_robot(
-        f"<robot name='r'><link name='b'/><link name='x'>{visuals}<inertial><mass value='1'/></inertial></link>"
-        "<joint name='j' type='prismatic'><parent link='b'/><child link='x'/></joint></robot>"
-    )
 
 
 DAE = """<?xml version="1.0"?><COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">

@@ -3,8 +3,6 @@
 
 """Which failures become skips: those for want of an optional package, and no other."""
 
-from __future__ import annotations
-
 import re
 import sys
 from importlib.metadata import requires

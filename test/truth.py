@@ -3,8 +3,6 @@
 
 """Pinocchio's and MuJoCo's answers in the order of a Robot's joints: the independent truth of the dynamics tests."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -6,8 +6,6 @@
 Where MuJoCo's importer has rules of its own, which change the arm, they are neutralised here, one by one.
 """
 
-from __future__ import annotations
-
 import xml.etree.ElementTree as ET
 
 import mujoco

@@ -7,8 +7,6 @@ A ROS 2 installation brings the packages that package.xml names, and nothing of 
 says so in its error. Where the package is installed, a failure stays one, whatever it says.
 """
 
-from __future__ import annotations
-
 import re
 from importlib.metadata import PackageNotFoundError, distribution
 from importlib.util import find_spec
