@@ -7,8 +7,6 @@ No parameter equals another unless the reference says so: an implementation that
 Every arm here is also a valid URDF for urdfdom, so that Pinocchio and MuJoCo read the very same text.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from xml.sax.saxutils import quoteattr
 

@@ -6,8 +6,7 @@
 ``clause`` is the test of the kit that must fail, ``says`` what it must say.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -54,12 +53,19 @@ class Faultless(Dynamics):
         return self.right.energy(q, qd)
 
 
-class GravityUpwards(Faultless):
-    clause = "test_gravity_follows_from_the_weight_of_the_bodies"
-    says = "gravity: the efforts that hold the arm"
+def fault(method: str, clause: str, says: str) -> Callable[[Any], type[Faultless]]:
+    """A plugin whose only fault is a method: the clause of the kit that must find it, and what that says."""
 
-    def gravity(self, q: Any) -> Any:
-        return -self.right.gravity(q)
+    def plugin(wrong: Any) -> type[Faultless]:
+        own = {"__module__": __name__, "clause": clause, "says": says, method: wrong}
+        return type(wrong.__name__, (Faultless,), own)
+
+    return plugin
+
+
+@fault("gravity", "test_gravity_follows_from_the_weight_of_the_bodies", "gravity: the efforts that hold the arm")
+def GravityUpwards(self, q: Any) -> Any:
+    return -self.right.gravity(q)
 
 
 class OrderOfTheFile(Faultless):
@@ -91,154 +97,109 @@ class CentresSwapped(Faultless):
         self.right.apply(replace(parameters, inertial=theta.ravel()))
 
 
-class AnotherCoriolisMatrix(Faultless):
+@fault("coriolis_matrix", "test_coriolis_matrix_is_of_christoffel_symbols", "coriolis_matrix: Christoffel symbols")
+def AnotherCoriolisMatrix(self, q: Any, qd: Any) -> Any:
     """C q̇ is right, C is not of Christoffel symbols."""
-
-    clause = "test_coriolis_matrix_is_of_christoffel_symbols"
-    says = "coriolis_matrix: Christoffel symbols"
-
-    def coriolis_matrix(self, q: Any, qd: Any) -> Any:
-        C = self.right.coriolis_matrix(q, qd)
-        rates = np.asarray(qd, dtype=float)
-        C[..., 0, 0] += rates[..., 1]
-        C[..., 0, 1] -= rates[..., 0]
-        return C
+    C = self.right.coriolis_matrix(q, qd)
+    rates = np.asarray(qd, dtype=float)
+    C[..., 0, 0] += rates[..., 1]
+    C[..., 0, 1] -= rates[..., 0]
+    return C
 
 
-class SwallowsNaN(Faultless):
-    clause = "test_nan_and_infinity_are_refused"
-    says = "gravity: nan at (0,) for q must raise an InputError"
-
-    def gravity(self, q: Any) -> Any:
-        try:
-            return self.right.gravity(q)
-        except InputError as problem:
-            if "finite" not in str(problem):
-                raise
-            return np.full(np.shape(q), np.nan)
+@fault("gravity", "test_nan_and_infinity_are_refused", "gravity: nan at (0,) for q must raise an InputError")
+def SwallowsNaN(self, q: Any) -> Any:
+    try:
+        return self.right.gravity(q)
+    except InputError as problem:
+        if "finite" not in str(problem):
+            raise
+        return np.full(np.shape(q), np.nan)
 
 
-class RaisesSomethingElse(Faultless):
-    clause = "test_wrong_shapes_and_types_are_refused"
-    says = "it raised TypeError("
-
-    def forward(self, q: Any, qd: Any, tau: Any) -> Any:
-        try:
-            return self.right.forward(q, qd, tau)
-        except InputError as problem:
-            raise TypeError(str(problem)) from problem
+@fault("forward", "test_wrong_shapes_and_types_are_refused", "it raised TypeError(")
+def RaisesSomethingElse(self, q: Any, qd: Any, tau: Any) -> Any:
+    try:
+        return self.right.forward(q, qd, tau)
+    except InputError as problem:
+        raise TypeError(str(problem)) from problem
 
 
-class IntegerOverflows(Faultless):
+@fault("gravity", "test_wrong_shapes_and_types_are_refused", "it raised OverflowError(")
+def IntegerOverflows(self, q: Any) -> Any:
     """An integer beyond float64 is refused as Python does."""
-
-    clause = "test_wrong_shapes_and_types_are_refused"
-    says = "it raised OverflowError("
-
-    def gravity(self, q: Any) -> Any:
-        if isinstance(q, list) and len(q) == self.robot.n and all(isinstance(each, int) for each in q):
-            q = [float(each) for each in q]
-        return self.right.gravity(q)
+    if isinstance(q, list) and len(q) == self.robot.n and all(isinstance(each, int) for each in q):
+        q = [float(each) for each in q]
+    return self.right.gravity(q)
 
 
-class NamesAnotherArgument(Faultless):
-    clause = "test_wrong_shapes_and_types_are_refused"
-    says = "it names 'effort'"
-
-    def forward(self, q: Any, qd: Any, tau: Any) -> Any:
-        try:
-            return self.right.forward(q, qd, tau)
-        except InputError as problem:
-            raise InputError("effort" if problem.name == "tau" else problem.name, str(problem)) from problem
+@fault("forward", "test_wrong_shapes_and_types_are_refused", "it names 'effort'")
+def NamesAnotherArgument(self, q: Any, qd: Any, tau: Any) -> Any:
+    try:
+        return self.right.forward(q, qd, tau)
+    except InputError as problem:
+        raise InputError("effort" if problem.name == "tau" else problem.name, str(problem)) from problem
 
 
-class Broadcasts(Faultless):
-    clause = "test_arguments_must_be_of_the_same_number_of_states"
-    says = "must raise InputError"
-
-    def inverse(self, q: Any, qd: Any, qdd: Any) -> Any:
-        try:
-            return self.right.inverse(q, qd, qdd)
-        except InputError as problem:
-            if problem.name != "arguments":
-                raise
-            return np.zeros_like(qdd)
+@fault("inverse", "test_arguments_must_be_of_the_same_number_of_states", "must raise InputError")
+def Broadcasts(self, q: Any, qd: Any, qdd: Any) -> Any:
+    try:
+        return self.right.inverse(q, qd, qdd)
+    except InputError as problem:
+        if problem.name != "arguments":
+            raise
+        return np.zeros_like(qdd)
 
 
-class UpperTriangle(Faultless):
+@fault("mass_matrix", "test_mass_matrix_is_symmetric", "mass_matrix: symmetric")
+def UpperTriangle(self, q: Any) -> Any:
     """As a composite-rigid-body algorithm leaves it."""
-
-    clause = "test_mass_matrix_is_symmetric"
-    says = "mass_matrix: symmetric"
-
-    def mass_matrix(self, q: Any) -> Any:
-        return np.triu(self.right.mass_matrix(q))
+    return np.triu(self.right.mass_matrix(q))
 
 
-class KeepsItsResult(Faultless):
+@fault("gravity", "test_results_are_the_callers_own", "a later call must not change an earlier result")
+def KeepsItsResult(self, q: Any) -> Any:
     """Every result is in the same memory."""
-
-    clause = "test_results_are_the_callers_own"
-    says = "a later call must not change an earlier result"
-
-    def gravity(self, q: Any) -> Any:
-        found = self.right.gravity(q)
-        if not hasattr(self, "own") or self.own.shape != found.shape:
-            self.own = found
-        self.own[...] = found
-        return self.own
+    found = self.right.gravity(q)
+    if not hasattr(self, "own") or self.own.shape != found.shape:
+        self.own = found
+    self.own[...] = found
+    return self.own
 
 
-class WritesToItsArguments(Faultless):
-    clause = "test_arguments_are_not_written_to"
-    says = "must not write to its arguments"
-
-    def gravity(self, q: Any) -> Any:
-        found = self.right.gravity(q)
-        if isinstance(q, np.ndarray) and q.flags.writeable and q.dtype == float:
-            q += 1.0
-        return found
+@fault("gravity", "test_arguments_are_not_written_to", "must not write to its arguments")
+def WritesToItsArguments(self, q: Any) -> Any:
+    found = self.right.gravity(q)
+    if isinstance(q, np.ndarray) and q.flags.writeable and q.dtype == float:
+        q += 1.0
+    return found
 
 
-class ReadsMemoryAsItIs(Faultless):
+@fault("gravity", "test_other_arrays_of_the_same_numbers", "takes big-endian")
+def ReadsMemoryAsItIs(self, q: Any) -> Any:
     """What is big-endian is not."""
-
-    clause = "test_other_arrays_of_the_same_numbers"
-    says = "takes big-endian"
-
-    def gravity(self, q: Any) -> Any:
-        if isinstance(q, np.ndarray) and q.dtype == ">f8":
-            q = q.view("<f8")
-        return self.right.gravity(q)
+    if isinstance(q, np.ndarray) and q.dtype == ">f8":
+        q = q.view("<f8")
+    return self.right.gravity(q)
 
 
-class NoEmptyBatch(Faultless):
-    clause = "test_many_states_give_as_many_results"
-    says = "0 states must give shape (0, 3, 3)"
-
-    def mass_matrix(self, q: Any) -> Any:
-        found = self.right.mass_matrix(q)
-        return found if len(found) else np.zeros(0)
+@fault("mass_matrix", "test_many_states_give_as_many_results", "0 states must give shape (0, 3, 3)")
+def NoEmptyBatch(self, q: Any) -> Any:
+    found = self.right.mass_matrix(q)
+    return found if len(found) else np.zeros(0)
 
 
-class ColumnsAreStates(Faultless):
+@fault("gravity", "test_n_states_of_n_joints_are_not_a_matrix", "the first row of 3 states is the first state")
+def ColumnsAreStates(self, q: Any) -> Any:
     """(n, n) is taken for n joints of n states."""
-
-    clause = "test_n_states_of_n_joints_are_not_a_matrix"
-    says = "the first row of 3 states is the first state"
-
-    def gravity(self, q: Any) -> Any:
-        found = self.right.gravity(q)
-        square = found.ndim == 2 and found.shape[0] == found.shape[1]
-        return self.right.gravity(np.asarray(q).T).T if square else found
+    found = self.right.gravity(q)
+    square = found.ndim == 2 and found.shape[0] == found.shape[1]
+    return self.right.gravity(np.asarray(q).T).T if square else found
 
 
-class SinglePrecision(Faultless):
-    clause = "test_terms_add_up_to_inverse_dynamics"
-    says = "the sum of M q̈, C q̇ and g"
-
-    def inverse(self, q: Any, qd: Any, qdd: Any) -> Any:
-        return self.right.inverse(q, qd, qdd).astype(np.float32).astype(float)
+@fault("inverse", "test_terms_add_up_to_inverse_dynamics", "the sum of M q̈, C q̇ and g")
+def SinglePrecision(self, q: Any, qd: Any, qdd: Any) -> Any:
+    return self.right.inverse(q, qd, qdd).astype(np.float32).astype(float)
 
 
 class TermsWithFriction(Faultless):
@@ -253,15 +214,11 @@ class TermsWithFriction(Faultless):
         return found._replace(coriolis=found.coriolis + friction)
 
 
-class FrictionFromTheFile(Faultless):
+@fault("inverse", "test_inverse_dynamics_follow_from_the_definition", "without the friction of the URDF")
+def FrictionFromTheFile(self, q: Any, qd: Any, qdd: Any) -> Any:
     """The URDF's friction, which nobody asked for."""
-
-    clause = "test_inverse_dynamics_follow_from_the_definition"
-    says = "without the friction of the URDF"
-
-    def inverse(self, q: Any, qd: Any, qdd: Any) -> Any:
-        damping = np.array([joint.damping for joint in self.robot.joints])
-        return self.right.inverse(q, qd, qdd) + damping * np.asarray(qd, dtype=float)
+    damping = np.array([joint.damping for joint in self.robot.joints])
+    return self.right.inverse(q, qd, qdd) + damping * np.asarray(qd, dtype=float)
 
 
 class ForwardWithoutArmature(Faultless):
@@ -340,15 +297,11 @@ class SharesParameters(Faultless):
         self.apply(self.parameters)
 
 
-class PotentialFromElsewhere(Faultless):
+@fault("energy", "test_energy_is_that_of_the_bodies", "energy: (kinetic, potential)")
+def PotentialFromElsewhere(self, q: Any, qd: Any) -> Any:
     """Potential energy is right but for a constant."""
-
-    clause = "test_energy_is_that_of_the_bodies"
-    says = "energy: (kinetic, potential)"
-
-    def energy(self, q: Any, qd: Any) -> Any:
-        kinetic, potential = self.right.energy(q, qd)
-        return Energy(kinetic, potential + 1.0)
+    kinetic, potential = self.right.energy(q, qd)
+    return Energy(kinetic, potential + 1.0)
 
 
 def _inertial(theta: Any) -> Inertial:

@@ -7,8 +7,6 @@ A function is ``module:Class.method`` or ``module:function`` of the package; it 
 does its work in all others.
 """
 
-from __future__ import annotations
-
 import runpy
 import sys
 from functools import wraps

@@ -3,8 +3,6 @@
 
 """Headless Chromium for tests, as far as it is there."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,7 +32,8 @@ FLAGS = [
 @contextmanager
 def page(width: int, height: int) -> Iterator[Any]:
     """A page of a browser; what it asks other machines for is listed in ``page.elsewhere``."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    from playwright import sync_api as playwright
+
     if CHROMIUM is None:
         pytest.skip("Chromium is not installed")
     with playwright.sync_playwright() as tools:

@@ -6,13 +6,7 @@
 The nodes may have been started as processes of the test's own or by a launch file; what is asserted is the same.
 """
 
-from __future__ import annotations
-
 import numpy as np
-import pytest
-
-pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
-
 from numpy.typing import NDArray
 from ros_graph import Graph
 from sensor_msgs.msg import JointState

@@ -12,7 +12,7 @@ from collections.abc import Generator, Iterator
 from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 # Before NumPy is imported. Beside other workers, threads of the linear algebra only wait for each other, and keep the
 # processor busy meanwhile.
@@ -113,11 +113,13 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """A failure for want of an optional package is a skip."""
-    report = yield
-    if report.failed and (module := without_extras.missing(f"{report.longrepr}\n{report.capstderr}")):
-        path, line, _ = item.location
-        report.outcome, report.longrepr = "skipped", (path, line or 0, f"Skipped: {module} is not installed")
-    return report
+    return without_extras.skipped((yield), *item.location[:2])
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, Any, Any]:
+    """So is that to import a file of tests, which imports at its top what it needs."""
+    return without_extras.skipped((yield), collector.nodeid)
 
 
 @pytest.hookimpl(trylast=True)
@@ -134,6 +136,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         named = item.path.name.startswith(WITH_ROS) and item.path.name not in WITHOUT_ROS
         if named or "graph" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.ros)
+            item.add_marker(pytest.mark.skipif(not find_spec("rclpy"), reason="ROS 2 (rclpy) is not installed"))
         if any(part in item.name for part in MORE.get(item.path.name, ())):
             item.add_marker(pytest.mark.thorough)
     files = [list(group) for _, group in groupby(items, key=lambda item: item.path)]
@@ -152,7 +155,6 @@ def fresh(graph: Graph) -> Graph:
 @pytest.fixture
 def graph(tmp_path: Path) -> Iterator[Graph]:
     """A ROS 2 graph of the test's own."""
-    pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
     from ros_graph import own_graph
 
     with own_graph(tmp_path) as made:

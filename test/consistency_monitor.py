@@ -3,8 +3,6 @@
 
 """The consistency of states (``control/core/consistency.c``) alone, without a loop."""
 
-from __future__ import annotations
-
 import ctypes
 from typing import Any
 

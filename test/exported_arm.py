@@ -3,8 +3,6 @@
 
 """The C of an exported controller, called from Python: compiled as the package's own code is, flag by flag."""
 
-from __future__ import annotations
-
 import ctypes
 import hashlib
 import subprocess

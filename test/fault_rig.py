@@ -8,8 +8,6 @@ command, the blind answer (gravity alone) and the seeing one (gravity and dampin
 beforehand, for a controller with :data:`EXACT`.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Iterator

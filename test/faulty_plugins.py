@@ -3,8 +3,6 @@
 
 """Plugins that fail when they are told to: the payload's mass says how. For nodes, as an installed package."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 from typing import Any

@@ -11,8 +11,6 @@ A worker that is free takes the next file, so that what a file makes for its tes
 worker dies, the test that it ran has failed, and another worker runs the rest.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import traceback

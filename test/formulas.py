@@ -3,8 +3,6 @@
 
 """Reads the formulas that the project writes in LaTeX back, and computes what they say."""
 
-from __future__ import annotations
-
 import re
 
 TOKEN = re.compile(

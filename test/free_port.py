@@ -3,8 +3,6 @@
 
 """A port of this machine that nothing listens at."""
 
-from __future__ import annotations
-
 import socket
 
 

@@ -6,8 +6,6 @@
 A constant is ``module:NAME`` of the package.
 """
 
-from __future__ import annotations
-
 import runpy
 import sys
 from pathlib import Path

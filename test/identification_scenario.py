@@ -8,8 +8,6 @@ friction that the URDF has not; encoders are coarse, states and commands late, a
 It runs in lockstep, so that what is found does not depend on how busy the machine is.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, NamedTuple
 

@@ -3,8 +3,6 @@
 
 """Motions of arms whose numbers are known, for the tests of identification."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """The robots of the PyPI package ``example-robot-data``, where it is installed: UR, Panda and others."""
 
-from __future__ import annotations
-
 from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path

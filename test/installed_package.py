@@ -3,8 +3,6 @@
 
 """Folders that are, for Python, installed packages with plugins: nothing is built for them."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 
 """A controller in this process that goes through its life cycle, and what its cycles leave behind."""
 
-from __future__ import annotations
-
 import gc
 import os
 import tempfile

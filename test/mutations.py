@@ -3,8 +3,6 @@
 
 """Ways to spoil a URDF. Each takes the text and two numbers that choose where and how, and gives another text."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

@@ -3,8 +3,6 @@
 
 """Reads the tables of docs/reference/nodes, and makes them from running nodes."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

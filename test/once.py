@@ -3,8 +3,6 @@
 
 """What is dear to make and the same for many tests: made once for all workers of a run, or kept for the next run."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import time

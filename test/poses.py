@@ -3,8 +3,6 @@
 
 """Where a link is, from a Robot's placements and axes alone: what the tests of robot/ compare with the truth."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.spatial.transform import Rotation
 

@@ -7,8 +7,6 @@ PUMA 560 robot, IEEE ICRA 1994): standard Denavit–Hartenberg table, inertias, 
 Link 1 has no mass here, for only its inertia about the vertical was measured.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from robodyn_ros.kinematics.dh import DHRow, DHTable, LinkData, robot_from_dh
@@ -48,7 +46,6 @@ GEARS = np.array((-62.6111, 107.815, -53.7063, 76.0364, 71.923, 76.686))
 ROTORS = np.array((200e-6, 200e-6, 200e-6, 33e-6, 33e-6, 33e-6))  # [kg m²] at the motor
 VISCOUS = np.array((1.48e-3, 0.817e-3, 1.38e-3, 71.2e-6, 82.6e-6, 36.7e-6))  # [N·m·s/rad] at the motor
 COULOMB = np.array((0.395, 0.126, 0.132, 11.2e-3, 9.26e-3, 3.96e-3))  # [N·m] at the motor, turning forwards
-COULOMB_BACK = np.array((0.435, 0.071, 0.105, 16.9e-3, 14.5e-3, 10.5e-3))  # turning backwards
 
 NOMINAL = np.array((0, np.pi / 4, np.pi, 0, np.pi / 4, 0))
 """The pose q_n of the published torques."""

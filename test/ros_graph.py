@@ -7,8 +7,6 @@ Nothing here sleeps: what is waited for is an event or a deadline, and a deadlin
 come.
 """
 
-from __future__ import annotations
-
 import contextlib
 import faulthandler
 import functools

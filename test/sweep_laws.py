@@ -3,8 +3,6 @@
 
 """A control law that behaves as badly as its gains tell it to: for sweeps, as an installed package."""
 
-from __future__ import annotations
-
 import os
 import signal
 from pathlib import Path

@@ -6,8 +6,6 @@
 Functions that are compiled for an arm have fused multiply-adds there, which round less. The core has none anywhere.
 """
 
-from __future__ import annotations
-
 import platform
 import re
 import shutil

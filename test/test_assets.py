@@ -3,8 +3,6 @@
 
 """Where the package's files are found: in a checkout, in an ament workspace, after pip install."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

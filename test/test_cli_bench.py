@@ -3,8 +3,6 @@
 
 """``robodyn bench``: every figure is there, and is a time that was measured."""
 
-from __future__ import annotations
-
 import json
 import sys
 

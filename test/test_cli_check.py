@@ -3,18 +3,15 @@
 
 """robodyn check: every mistake that it knows is made on purpose, and an arm without mistakes stays without a remark."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
 import arms
 import numpy as np
+import pinocchio as pin
 import pytest
 
 from robodyn_ros.cli.main import main
-
-pin = pytest.importorskip("pinocchio", reason="Pinocchio (PyPI: pin) is the independent truth here")
 
 ROOT = Path(__file__).parents[1]
 PRR = (ROOT / "urdf/prr.urdf").read_text(encoding="utf-8")
@@ -333,7 +330,8 @@ def test_a_missing_motor_is_found_where_the_default_gains_feel_it(capsys, tmp_pa
 
 def test_what_it_says_to_add_mends_it(capsys, tmp_path):
     """One finding for the three joints of a UR5e's wrist; with the line in each there is none, and the arm moves."""
-    models = pytest.importorskip("airo_models", reason="the UR5e is the one of airo-models")
+    import airo_models as models
+
     text = Path(models.get_urdf_path("ur5e")).read_text(encoding="utf-8")
     code, found = report(capsys, tmp_path, text)
     (one,) = motors(found)

@@ -3,8 +3,6 @@
 
 """robodyn compare: the ranking that theory says, figures that can be checked, and the published table's command."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 
 """``robodyn compile``, and robots that run what was compiled elsewhere: without a compiler, without CasADi."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

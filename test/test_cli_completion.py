@@ -3,8 +3,6 @@
 
 """``robodyn completion``: bash itself is asked what it offers."""
 
-from __future__ import annotations
-
 import shlex
 import shutil
 import subprocess

@@ -3,8 +3,6 @@
 
 """``robodyn contact`` and what it is made of: thresholds from free motion, which free motion does not pass."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

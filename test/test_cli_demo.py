@@ -15,9 +15,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("rclpy", reason="the demonstration needs ROS 2")
-pytest.importorskip("matplotlib", reason="the demonstration draws a picture")
-
 ROBODYN = [sys.executable, "-m", "robodyn_ros.cli.main", "demo"]
 NODES = ("simulator", "controller", "conductor")
 MARK = "ROBODYN_TEST"

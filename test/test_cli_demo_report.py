@@ -179,7 +179,6 @@ def test_each_problem_of_a_broken_run_is_told_once(robot):
 
 
 def test_a_broken_run_is_repeated_in_lockstep(monkeypatch, tmp_path, capsys):
-    pytest.importorskip("matplotlib", reason="the picture needs matplotlib")
     way = tour()
     pd, mine = recorded(way, np.array([0.02, 0.3, 0.07])), recorded(way, np.full(3, 1e-5))
     fault = replace(pd, faults=("controller: no joint states: hold",))
@@ -190,7 +189,6 @@ def test_a_broken_run_is_repeated_in_lockstep(monkeypatch, tmp_path, capsys):
 
 
 def test_a_run_that_is_broken_in_lockstep_too_gives_no_verdict(monkeypatch, tmp_path, capsys):
-    pytest.importorskip("matplotlib", reason="the picture needs matplotlib")
     way = tour()
     pd, mine = recorded(way, np.array([0.02, 0.3, 0.07])), recorded(way, np.full(3, 1e-5))
     fault = replace(mine, faults=("controller: too fast: hold",))
@@ -224,7 +222,6 @@ def test_every_law_has_a_colour_of_its_own_everywhere():
 
 
 def test_a_legend_of_all_laws_is_within_the_picture(tmp_path):
-    pytest.importorskip("matplotlib", reason="the picture needs matplotlib")
     from robodyn_ros.document.plotting import LAW_COLOURS, add_legend, gather_legend, joint_figure, law_colours
 
     with joint_figure(tmp_path / "laws.svg", 3, foot=1.4) as (figure, grid):
@@ -380,7 +377,6 @@ def test_the_gains_are_those_that_the_arm_is_launched_with():
 
 @pytest.mark.parametrize("ending", ["png", "svg"])
 def test_the_picture(tmp_path, robot, ending):
-    pytest.importorskip("matplotlib", reason="the picture needs matplotlib")
     way = tour()
     runs = {name: cut(recorded(way, size * np.ones(3)), way.trajectory) for name, size in (("pd", 0.1), ("mine", 1e-9))}
     draw(tmp_path / f"demo.{ending}", runs, way, robot, "A title")

@@ -3,8 +3,6 @@
 
 """``robodyn derive``: what it writes where, and how it fails."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

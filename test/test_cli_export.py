@@ -3,8 +3,6 @@
 
 """``robodyn export``: which files it writes, and how it fails."""
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

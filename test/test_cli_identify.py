@@ -3,8 +3,6 @@
 
 """``robodyn identify``: what it writes is right, what it prints is what it found, and what is wrong is said."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re
@@ -13,16 +11,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from recordings import moved
+from recordings import Bag, moved, table
 
 import robodyn_ros as rd
 from robodyn_ros.cli.main import main
 from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.identification.report import improved, verdict
 from robodyn_ros.simulation import Mismatch
-
-pytest.importorskip("rosbags", reason="rosbags is not installed")
-from recordings import Bag, table
 
 URDF = Path(__file__).parents[1] / "urdf" / "prr.urdf"
 ROBOT = rd.load_robot(URDF)
@@ -56,7 +51,8 @@ def recorded(tmp_path_factory):
 
 
 def test_one_call_identifies_and_plots(recorded):
-    pyplot = pytest.importorskip("matplotlib.pyplot")
+    from matplotlib import pyplot
+
     result = rd.identify(URDF, recorded / "train.mcap", armature=False, effort="measured")
     truth = result.base.values(np.concatenate([TRUTH, np.zeros(3), FRICTION["viscous"], FRICTION["coulomb"]]))
     assert (np.abs(result.base_values - truth) < 0.02 * np.abs(truth).max()).all()
@@ -103,7 +99,8 @@ def test_writes_the_arm_and_a_report(recorded, tmp_path, capsys):
 
 
 def test_the_report_as_a_browser_shows_it(recorded, tmp_path):
-    browser = pytest.importorskip("browser")
+    import browser
+
     report = tmp_path / "report.html"
     arguments = ["identify", URDF, recorded / "train.mcap", "--report", report]
     assert main([str(part) for part in arguments]) == 0

@@ -3,8 +3,6 @@
 
 """Part of the joints, in every verb: an arm with locked fingers is the arm whose fingers are fixed by hand."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

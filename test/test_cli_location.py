@@ -3,8 +3,6 @@
 
 """A mistake in a URDF is answered with file, line and element."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

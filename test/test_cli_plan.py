@@ -3,8 +3,6 @@
 
 """``robodyn plan``: what it answers, writes and draws."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -21,7 +19,6 @@ QUICK = ("--time-limit", "300")
 
 
 def test_a_plan_is_written_and_drawn(tmp_path, capsys):
-    pytest.importorskip("matplotlib")
     out, picture = tmp_path / "plan.json", tmp_path / "plan.png"
     args = [
         "plan",
@@ -47,7 +44,6 @@ def test_a_plan_is_written_and_drawn(tmp_path, capsys):
 
 def test_no_number_of_the_table_is_broken(tmp_path, capsys):
     """Long names, and numbers that are all but 0: two tables with a line for each joint, within the terminal."""
-    pytest.importorskip("toppra")
     text = Path(PRR).read_text(encoding="utf-8").replace('"shoulder"', '"the_joint_of_the_shoulder_with_a_long_name"')
     (tmp_path / "arm.urdf").write_text(text, encoding="utf-8")
     place = "elevator=1.3e-16,wrist=0.5"
@@ -61,7 +57,6 @@ def test_no_number_of_the_table_is_broken(tmp_path, capsys):
 
 
 def test_time_scaling_as_json(capsys):
-    pytest.importorskip("toppra")
     assert main(["plan", PRR, "--to", "PICK", "--via", "0.12,-0.9,0", "--method", "time-scaling", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["solved"] and found["method"] == "time-scaling"

@@ -3,8 +3,6 @@
 
 """Isolated graphs: no two share a domain, wherever their files lie."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from contextlib import ExitStack

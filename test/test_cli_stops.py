@@ -91,8 +91,6 @@ def study(tmp_path, monkeypatch):
 
 
 def test_a_sweep_whose_cases_all_stop_says_so_first_and_nothing_of_nan(study, capsys):
-    pytest.importorskip("pyarrow", reason="the extra sweep is not installed")
-    pytest.importorskip("matplotlib", reason="the extra plot is not installed")
     assert main(["sweep", "study.yaml", "--workers", "0"]) == 1
     out = capsys.readouterr().out
     first = out.splitlines()[0]

@@ -3,8 +3,6 @@
 
 """``robodyn sweep`` and ``robodyn tune``: from a file to results, report and gains; mistakes have their lines."""
 
-from __future__ import annotations
-
 import json
 import sys
 from contextlib import nullcontext
@@ -12,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pyarrow import parquet
 
 import robodyn_ros as rd
 from robodyn_ros.cli.main import main
@@ -20,8 +19,6 @@ from robodyn_ros.control.parameter_file import FileParameters, read_parameters
 from robodyn_ros.simulation.sweeps.backends import in_process
 from robodyn_ros.simulation.sweeps.study_reader import read_task
 from robodyn_ros.simulation.sweeps.sweep import column
-
-parquet = pytest.importorskip("pyarrow.parquet")
 
 ROOT = Path(__file__).parents[1]
 
@@ -141,8 +138,6 @@ def test_what_is_wrong_is_named_with_its_line(right, wrong, line, said, study, c
     ],
 )
 def test_a_wrong_command_line(arguments, said, study, capsys):
-    if "--scheduler" in arguments:
-        pytest.importorskip("distributed")
     assert main(["sweep", str(study), *arguments]) == 2
     assert said in capsys.readouterr().err
 

@@ -3,8 +3,6 @@
 
 """``robodyn validate``: verdict, exit codes, and what it says when it cannot."""
 
-from __future__ import annotations
-
 import json
 import sys
 from argparse import ArgumentParser

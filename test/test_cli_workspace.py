@@ -3,8 +3,6 @@
 
 """``robodyn workspace``: what it writes and says, and how it fails."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

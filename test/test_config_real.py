@@ -3,8 +3,6 @@
 
 """``config/prr_real.yaml``: what it says about the first day on a real arm."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

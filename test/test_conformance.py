@@ -6,8 +6,6 @@
 The kit runs as its users run it: in a process of its own, from a folder of its own, on plugins found by entry point.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -7,8 +7,6 @@ control_msgs is not among the wheels, so the server is driven here without the m
 messages and for rclpy's ActionServer, whose calls are made in the order in which rclpy makes them.
 """
 
-from __future__ import annotations
-
 import copy
 import sys
 from types import ModuleType, SimpleNamespace
@@ -142,7 +140,6 @@ class Loop:
 @pytest.fixture
 def served(monkeypatch):
     """The server, its loop, and how a client's goal goes."""
-    pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
     from robodyn_ros.nodes.controller import follow_joint_trajectory as module
 
     message = lambda **fields: SimpleNamespace(  # noqa: E731
@@ -250,7 +247,6 @@ def test_the_server_cancels_and_preempts_and_refuses(served):
 
 def test_the_state_of_the_controller_and_the_reference_at_a_time(monkeypatch):
     """With a loop that follows a trajectory, and stand-ins for the messages and the node."""
-    pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
     import arms
     from trajectory_msgs.msg import JointTrajectoryPoint
 
@@ -336,7 +332,6 @@ def test_the_server_outlives_its_controller(served):
 
 
 def test_without_control_msgs_there_is_no_action():
-    pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
     from importlib.util import find_spec
 
     from robodyn_ros.nodes.controller.follow_joint_trajectory import is_available

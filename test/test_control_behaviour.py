@@ -6,8 +6,6 @@
 The law is compiled, or runs as Python: both keep to the same promises. States are made here, one a period.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import arms

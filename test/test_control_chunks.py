@@ -3,8 +3,6 @@
 
 """Chunks of trajectories: a policy sends trajectories many times a second, overlapping, late, some of them lost."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from industrial import urdfs

@@ -3,8 +3,6 @@
 
 """What touches the arm: the momentum observer beside Pinocchio, contacts as faults, and the ways back."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -104,7 +102,8 @@ def thresholds(n: int, touch: Any = NO_LIMIT, collision: Any = NO_LIMIT, **other
 
 def jacobian_by_pinocchio(text: str, robot: rd.Robot, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """J (6, n) of the tip's origin in the root link's axes, and its rotation, by Pinocchio."""
-    pin = pytest.importorskip("pinocchio", reason="Pinocchio is not installed")
+    import pinocchio as pin
+
     model = pin.buildModelFromXML(text)
     data = model.createData()
     place = pin.neutral(model)

@@ -5,6 +5,7 @@
 
 import arms
 import numpy as np
+import pinocchio as pin
 import pytest
 
 import robodyn_ros as rd
@@ -21,8 +22,6 @@ from robodyn_ros.control import (
     saturate,
 )
 from robodyn_ros.control.laws import computed_torque, free_drive
-
-pin = pytest.importorskip("pinocchio", reason="Pinocchio (PyPI: pin) is the independent truth here")
 
 LAWS = {
     "pd": PD,

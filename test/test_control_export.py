@@ -8,8 +8,6 @@ around the core, words, and the final command to the drives. The C++ is compiled
 ``ros2_control_declarations/``.
 """
 
-from __future__ import annotations
-
 import ctypes
 import hashlib
 import os
@@ -351,7 +349,8 @@ FAULTS = {
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_is_answered_as_by_the_node_to_the_last_bit(name: str) -> None:
     """In closed loop: the arm swings under the commands of both, which are the same; drives that brake after 150 ms."""
-    kinds = pytest.importorskip("fault_kinds", reason="URDFs of industrial arms are not installed")
+    import fault_kinds as kinds
+
     both = Twins("prr", "computed_torque", {})
     robot, plant = both.robot, rd.create_dynamics("rnea", both.robot)
     fault = next(one for one in kinds.FAULTS if one.name == name)
@@ -422,7 +421,8 @@ def test_settings_are_those_of_the_node(name: str) -> None:
 @needs_compiler
 def test_the_effort_is_that_of_the_equations_of_motion() -> None:
     """On its reference, by computed_torque: inverse dynamics, by Pinocchio."""
-    truth = pytest.importorskip("truth")
+    import truth
+
     given = {"externally_supported": True, "reference_jump": 1.0, "plausibility": False, "blend_time": 0.0}
     both = Twins("prr", "computed_torque", given)
     arm, n = both.exported, both.robot.n

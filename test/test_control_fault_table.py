@@ -3,8 +3,6 @@
 
 """The table of faults: a new kind is a row, its detection and its test, and everything else comes from them."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -3,8 +3,6 @@
 
 """The default gains on public arms, whose URDFs have no motors' inertia, with loads that the model does not know."""
 
-from __future__ import annotations
-
 import arms
 import numpy as np
 import pytest
@@ -111,7 +109,8 @@ def test_the_static_error_is_the_load_over_the_stiffness_of_the_model():
 @pytest.mark.parametrize("mass", [0.0, 1.0, 3.0, 5.0])
 def test_a_ur5e_without_motors_moves_under_any_load_that_it_may_carry(mass, capsys):
     """Its maker allows 5 kg. The model knows of none."""
-    models = pytest.importorskip("airo_models", reason="the UR5e is the one of airo-models")
+    import airo_models as models
+
     pose = "elbow_joint=1.4,shoulder_lift_joint=-1.2"
     given = ["-p", f"simulator:mismatch.payload_mass:={mass}", "-p", "plausibility:=false"]
     assert main(["simulate", models.get_urdf_path("ur5e"), "--to", pose, "--duration", "3", *given]) == 0

@@ -3,8 +3,6 @@
 
 """Hand guiding: what a hand may do with the tool, and what directions, corridor and walls do not let it."""
 
-from __future__ import annotations
-
 import re
 from functools import partial
 

@@ -5,6 +5,7 @@
 
 import arms
 import numpy as np
+import pinocchio as pin
 import pytest
 from scipy.linalg import expm
 
@@ -14,8 +15,6 @@ from robodyn_ros.control.laws.base import FrictionCompensation
 from robodyn_ros.control.laws.free_drive import FRICTION_RATIO
 from robodyn_ros.control.laws.gains import joint_gains
 from robodyn_ros.simulation.plant.native import Plant
-
-pin = pytest.importorskip("pinocchio", reason="Pinocchio (PyPI: pin) is the independent truth here")
 
 PRR = arms.mechanism("PRR", (13, 1.5, 6), (1, 0.5, 0.34), (0.1, 0.2, 0.15), (1.0, 0.06, 0.09))
 

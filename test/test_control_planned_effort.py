@@ -3,8 +3,6 @@
 
 """Efforts in a trajectory: an arm that is on its reference gets what was planned, under every law."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose

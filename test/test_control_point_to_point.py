@@ -3,8 +3,6 @@
 
 """Motions from rest to rest: as quick as speed, effort with friction, and the rate of the commands allow."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np
@@ -51,7 +49,8 @@ GOAL = np.array([0.8, -0.9, 1.1])
 
 def needed(dynamics, motion, damping, friction):
     """The efforts of a motion against everything, (K, n), by Pinocchio."""
-    pinocchio = pytest.importorskip("pinocchio")
+    import pinocchio
+
     model = pinocchio.buildModelFromXML(dynamics.robot.urdf)
     data = model.createData()
     samples = [motion.sample(t) for t in np.linspace(0.0, motion.duration, 401)]

@@ -3,8 +3,6 @@
 
 """Somebody pushes the tool and keeps pushing, or a wall does: no fault of a sensor, with all checks of the loop on."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple

@@ -16,7 +16,7 @@ import pytest
 from robodyn_ros.control.loop import ControlLoop
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
-fault_injections = pytest.importorskip("fault_injections", reason="URDFs of industrial arms are not installed")
+import fault_injections
 
 CASES = [
     # seed, number, drives brake, fault, arm, greatest speed [velocity limits]

@@ -3,8 +3,6 @@
 
 """A continuous joint under control, whose encoder counts from -π to π: nothing happens at the seam."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from arms import joint, link, robot

@@ -9,8 +9,6 @@ and begins where the arm was measured. From Jazzy on it is a window of points wi
 from what was sent before, and begins in the past. Where Servo halts, velocities of 1e-9 are left.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
@@ -19,9 +17,6 @@ import numpy as np
 import pytest
 from arms import random_robot
 from numpy.testing import assert_allclose
-
-pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
-
 from rclpy.serialization import serialize_message
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 

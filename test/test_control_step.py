@@ -3,8 +3,6 @@
 
 """The control step, compiled and in Python: over random histories both give the same efforts, flags and memory."""
 
-from __future__ import annotations
-
 import os
 
 import arms

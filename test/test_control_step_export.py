@@ -3,8 +3,6 @@
 
 """The control step outside the loop: as C99 on a microcontroller's main loop, in place, and for many arms at once."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 
 """How motions end: a hold that decelerates, trajectories that end in motion, a trajectory without points."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 
 """Two arms that are coupled over a network with delay, jitter and losses: passive whatever the network does."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from arms import mechanism, random_robot

@@ -3,8 +3,6 @@
 
 """The controller's thread under ThreadSanitizer: states, efforts and requests at the same time, and nothing races."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 
 """Laws of the tool in closed loop: the impedance that was asked for, decoupled motion, forces, singular poses."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """Motions to a pose of the tool: they end there, keep to the limits by the model, and begin as the arm moves."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose

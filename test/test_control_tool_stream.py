@@ -3,8 +3,6 @@
 
 """Streams for the tool in the core: limits, edges, targets that come back, sparse streams; judged by Pinocchio."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

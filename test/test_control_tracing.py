@@ -3,8 +3,6 @@
 
 """Control laws that are traced, and laws that are not: what is said of them, and that the kit finds what is wrong."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -3,8 +3,6 @@
 
 """Every formula of a derivation, as it is printed, against Pinocchio, the plugin and finite differences."""
 
-from __future__ import annotations
-
 import re
 import sys
 from functools import cache
@@ -12,6 +10,7 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
+import pinocchio
 import pytest
 from arms import awkward, lesson_arm, mechanism, random_robot
 from formulas import WAVE, evaluated
@@ -22,11 +21,7 @@ from truth import Pinocchio
 import robodyn_ros as rd
 from robodyn_ros.document.blocks import Document, EquationBlock, MatrixBlock, TableBlock, TextBlock
 from robodyn_ros.document.text import text_lines, width
-
-pytest.importorskip("sympy", reason="a derivation is written with SymPy")
 from robodyn_ros.dynamics.symbolic.derivation import STEPS, derive
-
-pinocchio = pytest.importorskip("pinocchio", reason="Pinocchio (PyPI: pin) is the independent truth here")
 
 URDF = Path(__file__).parent.parent / "urdf"
 GRAVITY = (0.4, -1.3, -9.6)  # [m/s²], along no axis

@@ -3,8 +3,6 @@
 
 """What a process has started ends with it, even if it is killed and the other one is busy."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -3,8 +3,6 @@
 
 """The site of the documentation: its commands run, and what was built needs no network."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
@@ -73,14 +71,6 @@ def test_commands(page: Path, copy: Path) -> None:
     pip = {"PIP_NO_INDEX": "1", "PIP_NO_DEPS": "1", "PIP_NO_BUILD_ISOLATION": "0", "PIP_TARGET": str(installed)}
     path = {"PYTHONPATH": f"{copy}{os.pathsep}{installed}", "MAKEFLAGS": "n"}  # what `make` does, other tests see
     for script in commands(page):
-        if "pinocchio" in script:
-            pytest.importorskip("pinocchio", reason="the example plugin is made of Pinocchio")
-        if "airo_models" in script:
-            pytest.importorskip("airo_models", reason="the UR5e is the one of airo-models")
-        if "validate" in script:
-            pytest.importorskip("mujoco", reason="`robodyn validate` compares with MuJoCo")
-        if "derive" in script:
-            pytest.importorskip("sympy", reason="`robodyn derive` writes formulas with SymPy")
         done = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", script],
             cwd=copy,
@@ -142,8 +132,6 @@ def test_what_is_not_run_says_why() -> None:
 
 def test_formulas() -> None:
     """What the converter does not know is an error, not a page with LaTeX in it."""
-    pytest.importorskip("sphinx", reason="the site is made by Sphinx: `make docs`")
-    pytest.importorskip("latex2mathml", reason="formulas are converted by latex2mathml: `make docs`")
     from mathml import mathml
 
     for unknown in (r"\unheard x", r"\begin{aligned} a &= b \end{aligned}", r"\mathbf q"):
@@ -157,7 +145,6 @@ def test_formulas() -> None:
 
 def test_equations_side_by_side_are_apart_and_nothing_else_is() -> None:
     """So that they stand below each other on a narrow screen."""
-    pytest.importorskip("sphinx", reason="the site is made by Sphinx: `make docs`")
     from mathml import equations
 
     assert equations(r"a = \frac{b}{c}, \qquad d = e") == [r"a = \frac{b}{c},", "d = e"]

@@ -3,8 +3,6 @@
 
 """What comes from a file or a user stays text in every report and every format."""
 
-from __future__ import annotations
-
 import xml.sax.saxutils
 from html.parser import HTMLParser
 from types import SimpleNamespace
@@ -41,7 +39,6 @@ def commissioning() -> Document:
 
 
 def identification() -> Document:
-    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     safe = mechanism("RR", (1.3, 0.7), (0.8, 0.6), (0.35, 0.2), (0.11, 0.04))
     quoted = xml.sax.saxutils.escape(HOSTILE)
     robot = rd.load_robot(safe.replace('"joint1"', f'"{quoted}"').replace('"RR"', f'"{quoted}"'))
@@ -110,7 +107,6 @@ def test_a_hostile_name_stays_text(report: str) -> None:
 
 
 def test_the_pictures_take_a_name_for_no_formula(tmp_path: Any) -> None:
-    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     study = Study(HOSTILE, "", (HOSTILE,))
     summary = Summary(HOSTILE, 4, 3, 0.2, 0.9, {}, np.ones(3), (), (), {}, 3)
     draw(tmp_path / "report.png", study, [summary])

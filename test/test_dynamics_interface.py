@@ -3,8 +3,6 @@
 
 """What a call gives and refuses; test_fuzz_dynamics.py has what it takes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -6,17 +6,14 @@
 The common normal of two axes that are parallel but for 1e-6 rad may lie kilometres away.
 """
 
-from __future__ import annotations
-
 import numpy as np
+import pinocchio
 import pytest
 from arms import joint, link, robot
 from numpy.testing import assert_allclose
 
 import robodyn_ros as rd
 from robodyn_ros.kinematics.tree import build_tree
-
-pinocchio = pytest.importorskip("pinocchio", reason="Pinocchio (PyPI: pin) is the independent truth here")
 
 JOINTS = 6
 

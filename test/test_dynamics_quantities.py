@@ -3,21 +3,18 @@
 
 """Everything beyond M, C, g: runtime parameters, derivatives, the regressor, momentum, power, external wrenches."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pinocchio
 import pytest
 from arms import awkward, random_robot
 from numpy.testing import assert_allclose
+from truth import Pinocchio
 
 import robodyn_ros as rd
 from robodyn_ros.dynamics import Dynamics, Payload
-
-pinocchio = pytest.importorskip("pinocchio", reason="Pinocchio (PyPI: pin) is the independent truth of these tests")
-from truth import Pinocchio  # noqa: E402 - it imports Pinocchio
 
 GRAVITY = (0.4, -1.3, -9.6)  # [m/s²], along no axis
 PRR = (Path(__file__).parent.parent / "urdf" / "prr.urdf").read_text()

@@ -7,8 +7,6 @@ The figures are those of a competition team's study of R, PR, RR and PRR mechani
 those of the PRR arm itself were computed by Pinocchio 4.1.0 and checked against MuJoCo (test/data/prr_calgames.json).
 """
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from pathlib import Path

@@ -3,8 +3,6 @@
 
 """The operational space: formulas on Pinocchio's J, J̇, M, C and g, and what follows from the equations themselves."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -60,7 +58,7 @@ def ordinary(task: TaskSpace, count: int) -> list[tuple[np.ndarray, np.ndarray]]
 
 @pytest.mark.parametrize("name", ARMS)
 def test_khatibs_formulas_on_pinocchios_terms(name: str) -> None:
-    pinocchio = pytest.importorskip("pinocchio", reason="Pinocchio (PyPI: pin) is the independent truth of this test")
+    import pinocchio
     from truth import Pinocchio
 
     task = task_of(name)

@@ -9,8 +9,6 @@ Agreement is to 1e-10 relative to the largest number that a result is made of. W
 neutralised in ``truth_mujoco``. Most arms run on the virtual machine, where nothing need be compiled.
 """
 
-from __future__ import annotations
-
 from itertools import product
 from pathlib import Path
 
@@ -20,16 +18,13 @@ import pytest
 from arms import awkward, mechanism, random_robot
 from industrial import urdfs
 from numpy.testing import assert_allclose
+from truth import Pinocchio
+from truth_mujoco import MuJoCo
 
 import robodyn_ros as rd
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.rnea import forward_dynamics
 from robodyn_ros.engine.tracing import solve_symmetric
-
-pytest.importorskip("pinocchio", reason="Pinocchio (PyPI: pin) is the independent truth of these tests")
-pytest.importorskip("mujoco", reason="MuJoCo is the second independent truth of these tests")
-from truth import Pinocchio
-from truth_mujoco import MuJoCo
 
 GRAVITY = (0.4, -1.3, -9.6)  # [m/s²], along no axis
 TOLERANCE = 1e-10

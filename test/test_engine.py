@@ -3,8 +3,6 @@
 
 """The cache of compiled arms, and what happens without a compiler."""
 
-from __future__ import annotations
-
 import ctypes
 import logging
 import os

@@ -3,12 +3,11 @@
 
 """The generated code: its sines and cosines, every operation, and what it is bound to Python with."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Callable, Sequence
 
 import casadi as ca
+import mpmath
 import numpy as np
 import pytest
 from arms import random_robot
@@ -18,8 +17,6 @@ import robodyn_ros as rd
 from robodyn_ros.engine import Kernel, Program, digest, find_compiler
 from robodyn_ros.engine.listing import BINARY, UNARY
 from robodyn_ros.errors import RobodynError
-
-mpmath = pytest.importorskip("mpmath", reason="mpmath gives the exact numbers here")
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="there is no C compiler on this machine")
 

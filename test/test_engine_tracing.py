@@ -3,8 +3,6 @@
 
 """Tracing: what NumPy does with numbers, its expressions do with numbers put in; what has no expression says so."""
 
-from __future__ import annotations
-
 import math
 
 import casadi as ca

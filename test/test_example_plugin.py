@@ -3,8 +3,6 @@
 
 """The example of a third party's plugin: installed as its README says, it is found and keeps the contract."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
@@ -15,7 +13,6 @@ import pytest
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "pinocchio_dynamics"
 
-pytest.importorskip("pinocchio", reason="Pinocchio (PyPI: pin) is what the example is about")
 pytestmark = pytest.mark.timeout(600)
 
 

@@ -3,8 +3,6 @@
 
 """Exported C and Python are built, run and compared with the plugin that they were written from."""
 
-from __future__ import annotations
-
 import ctypes
 import re
 import subprocess

@@ -3,14 +3,13 @@
 
 """The closed form of small arms: the published formulas, the plugins' numbers, and what stands in the document."""
 
-from __future__ import annotations
-
 import math
 import re
 from pathlib import Path
 
 import numpy as np
 import pytest
+import sympy
 from arms import awkward, joint, lesson_arm, link, mechanism, random_robot, robot
 from formulas import NAMES, WAVE, evaluated
 
@@ -18,9 +17,7 @@ import robodyn_ros as rd
 from robodyn_ros.dynamics import Payload
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.symbolic.export import export
-
-sympy = pytest.importorskip("sympy", reason="the closed form is written with SymPy")
-from robodyn_ros.dynamics.symbolic.writer import QUANTITIES, Readable  # noqa: E402 - it imports SymPy
+from robodyn_ros.dynamics.symbolic.writer import QUANTITIES, Readable
 
 URDF = Path(__file__).parent.parent / "urdf"
 MECHANISMS = {path.stem: path.read_text() for path in sorted(URDF.glob("*.urdf"))}
@@ -324,7 +321,8 @@ def test_the_document_can_be_set(arm: str) -> None:
     assert text.isascii()
     assert text.count("{") == text.count("}")
     assert re.findall(r"\\begin\{(\w+\*?)\}", text).count("align*") == text.count(r"\end{align*}")
-    mathtext = pytest.importorskip("matplotlib.mathtext", reason="matplotlib sets the formulas")
+    from matplotlib import mathtext
+
     parser = mathtext.MathTextParser("path")
     for name, formula in aligned(text).items():
         parser.parse(f"${name} = {formula}$")

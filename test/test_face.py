@@ -3,8 +3,6 @@
 
 """The face of the library: what stands in ``robodyn_ros`` itself."""
 
-from __future__ import annotations
-
 import pydoc
 import re
 import subprocess
@@ -137,7 +135,8 @@ def test_what_is_wrong_is_said_where_it_is_given(wrong: Callable[[Any], Any], sa
 
 
 def test_one_call_simulates_and_plots(robot: rd.Robot) -> None:
-    pyplot = pytest.importorskip("matplotlib.pyplot")
+    from matplotlib import pyplot
+
     result = rd.simulate(PRR, to={"shoulder": 0.5}, start=[0.4, -0.2, 0.3])
     np.testing.assert_allclose(result.q[0], [0.4, -0.2, 0.3], atol=1e-12)
     np.testing.assert_allclose(result.q[-1], [0.4, 0.5, 0.3], atol=5e-3)
@@ -160,7 +159,8 @@ def test_a_fault_is_told_once_while_it_lasts() -> None:
 
 
 def test_one_call_compares_and_plots(robot: rd.Robot, tmp_path: Path) -> None:
-    pyplot = pytest.importorskip("matplotlib.pyplot")
+    from matplotlib import pyplot
+
     result = rd.compare(robot, ["pd", "computed_torque"])
     assert next(iter(result.scores())) == "computed_torque"
     assert "computed_torque follows best" in repr(result).replace("\n", " ")
@@ -171,8 +171,8 @@ def test_one_call_compares_and_plots(robot: rd.Robot, tmp_path: Path) -> None:
 
 
 def test_one_call_plans_and_plots(robot: rd.Robot) -> None:
-    pyplot = pytest.importorskip("matplotlib.pyplot")
-    pytest.importorskip("toppra")
+    from matplotlib import pyplot
+
     result = rd.plan(robot, {"elevator": 0.3, "shoulder": -1.0}, method="time-scaling")
     assert result.plan.solved
     np.testing.assert_allclose(result.plan.q[-1], [0.3, -1.0, 0.0], atol=1e-9)

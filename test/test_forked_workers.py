@@ -3,8 +3,6 @@
 
 """Tests that run in forked workers: all run once, and what comes of them is told as in one process."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

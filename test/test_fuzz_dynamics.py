@@ -7,8 +7,6 @@ The rule for every kind of object is NumPy's: what ``numpy.asarray`` takes for a
 array, a masked array as its data. ``ROBODYN_FUZZ=200000`` (``make fuzz``) tries that many.
 """
 
-from __future__ import annotations
-
 import array
 import ctypes
 import os

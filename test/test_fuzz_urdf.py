@@ -6,8 +6,6 @@
 ``ROBODYN_FUZZ=200000`` (``make fuzz``) tries that many, new ones with every run, instead of the same few thousand.
 """
 
-from __future__ import annotations
-
 import gc
 import os
 import time

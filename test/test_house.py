@@ -3,8 +3,6 @@
 
 """The rules of the house: who may import whom, how large a folder may be, and that a name means one thing."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections import Counter, defaultdict
@@ -12,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from without_extras import ROS
 
 PACKAGE = Path(__file__).parent.parent / "robodyn_ros"
 
@@ -20,12 +19,6 @@ ROOMS = (
     *("simulation", "identification", "planning", "view"),
 )
 """From the ground up: a room may import those before it, errors and plugins; nodes and cli may import any of them."""
-
-ROS = {
-    "rclpy", "launch", "launch_ros", "ament_index_python", "builtin_interfaces", "control_msgs", "diagnostic_msgs",
-    "geometry_msgs", "lifecycle_msgs", "rcl_interfaces", "rosgraph_msgs", "sensor_msgs", "std_msgs", "std_srvs",
-    "trajectory_msgs", "visualization_msgs", "tf2_ros",
-}  # fmt: skip
 
 WIDEST = 15
 """Most files that a folder may hold."""
@@ -179,28 +172,6 @@ def test_docstrings_say_it_themselves(path: Path) -> None:
     siblings = {file.stem for file in path.parent.glob("*.py")} | {folder.name for folder in path.parent.iterdir()}
     for reference in re.findall(r":mod:`\.([\w.]+)`", text):
         assert reference.split(".")[0] in siblings, f".{reference} is no sibling"
-
-
-UNDECLARED = {
-    "dask", "distributed", "latex2mathml", "mpmath", "mujoco", "pinocchio", "playwright", "pyarrow", "rosbags", "shtab",
-    "sympy", "toppra", "viser", "xacro",
-}  # fmt: skip
-"""What tests use where it is installed. package.xml cannot declare it, for rosdep does not know it or it is large."""
-
-
-@pytest.mark.parametrize("path", sorted(Path(__file__).parent.glob("test_*.py")), ids=lambda path: path.name)
-def test_tests_collect_without_what_is_optional(path: Path) -> None:
-    """As colcon test does it; ``pytest.importorskip`` takes the place of an import at the top."""
-    asked = ""
-    for node in tree(path).body:
-        if isinstance(node, ast.Expr | ast.Assign) and "importorskip" in ast.unparse(node):
-            asked += ast.unparse(node)
-        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-        names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-        for name in names:
-            top = name.split(".")[0]
-            assert top not in UNDECLARED or top in asked, f"import {name}: pytest.importorskip comes first"
-            assert top not in ROS or "rclpy" in asked, f"import {name}: pytest.importorskip('rclpy') comes first"
 
 
 MOST_DECISIONS = 15

@@ -3,9 +3,8 @@
 
 """Base parameters: their number, what they are made of, and that nothing else can be seen."""
 
-from __future__ import annotations
-
 import numpy as np
+import pinocchio
 import pytest
 from arms import mechanism, random_robot
 from identified import AWKWARD, PRR, RR, panda
@@ -17,8 +16,6 @@ from truth import Pinocchio
 import robodyn_ros as rd
 from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.identification.estimation.base_parameters import base_parameters, parameter_names, parameter_units
-
-pinocchio = pytest.importorskip("pinocchio", reason="Pinocchio (PyPI: pin) is the independent truth here")
 
 GRAVITY = (0.0, 0.0, -9.81)
 

@@ -3,8 +3,6 @@
 
 """What identification is for: an arm that is followed better, and a payload that is known."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

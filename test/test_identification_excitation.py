@@ -3,8 +3,6 @@
 
 """Exciting motions: better than chance, within every limit, at rest at both ends, and as a file."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

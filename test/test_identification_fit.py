@@ -3,8 +3,6 @@
 
 """Identification from samples: exact without noise, honest about errors with it, and never impossible."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

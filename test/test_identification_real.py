@@ -3,8 +3,6 @@
 
 """A real arm: recordings of a double pendulum, published by others with what they identified from them (test/data)."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

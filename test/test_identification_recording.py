@@ -3,21 +3,17 @@
 
 """Recordings are read as they were written, whatever they are written as; what is wrong with one is said."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from recordings import Bag, fourier, table
 
 import robodyn_ros as rd
 from robodyn_ros.errors import InputError
 from robodyn_ros.identification.recording import RecordingSource, read_recording
-
-pytest.importorskip("rosbags", reason="rosbags is not installed")
-from recordings import Bag, fourier, table
 
 ROBOT = rd.load_robot(Path(__file__).parents[1] / "urdf" / "prr.urdf")
 JOINTS = ROBOT.joint_names

@@ -3,8 +3,6 @@
 
 """Samples of a recording: every quantity of the same moment, whatever clocks, filters and delays were in between."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """What identification leaves unexplained, and which friction it claims, on recordings whose efforts Pinocchio made."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 
@@ -28,7 +26,6 @@ T = np.arange(0.0, 12.3, 0.004)
 @pytest.mark.parametrize("noisy", [False, True])
 def test_recordings_of_another_library(arm, seed, noisy):
     """Cases of benchmarks/identification.py, which has many more of them, of longer arms."""
-    pytest.importorskip("pinocchio")
     if arm != "prr" and arm not in urdfs():
         pytest.skip("example-robot-data is not installed")
     from identification import NOISE_FREE, TIMES_NOISE, make, measure

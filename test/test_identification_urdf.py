@@ -3,12 +3,11 @@
 
 """A URDF with new numbers: the identified arm exactly, and nothing else changed."""
 
-from __future__ import annotations
-
 import re
 import xml.etree.ElementTree as ET
 
 import numpy as np
+import pinocchio
 import pytest
 from identified import AWKWARD, PRR, RR, Unknown
 from numpy.testing import assert_allclose
@@ -20,8 +19,6 @@ from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.errors import InputError
 from robodyn_ros.identification import identify
 from robodyn_ros.identification.estimation.identify import with_parameters
-
-pinocchio = pytest.importorskip("pinocchio", reason="Pinocchio (PyPI: pin) is the independent truth here")
 
 NUMBERS = re.compile(r'(?<=")[^"]*(?=")')
 

@@ -3,8 +3,6 @@
 
 """Singular values, manipulability and ellipsoids of Jacobians whose answers are known."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose

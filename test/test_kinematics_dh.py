@@ -3,8 +3,6 @@
 
 """Denavit–Hartenberg tables: the PUMA's published torques, tables in and out, and what has none."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -50,7 +48,8 @@ def test_published_torques_of_the_puma() -> None:
 
 
 def test_pinocchio_reads_the_puma() -> None:
-    pinocchio = pytest.importorskip("pinocchio", reason="Pinocchio (PyPI: pin) is an independent truth")
+    import pinocchio
+
     arm = puma()
     model = pinocchio.buildModelFromXML(arm.urdf)
     data, dynamics = model.createData(), rd.create_dynamics("rnea", arm)

@@ -3,8 +3,7 @@
 
 """SO(3) and SE(3) against SciPy and against mpmath at fifty digits, close to 0 and to π."""
 
-from __future__ import annotations
-
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -18,8 +17,6 @@ from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import se3, so3
 from robodyn_ros.robot import Pose
 from robodyn_ros.robot.pose import read_only
-
-mpmath = pytest.importorskip("mpmath", reason="mpmath is the independent truth near 0 and π")
 
 ANGLES = (0.0, 1e-300, 1e-12, 1e-8, 1e-5, 1e-3, 0.049, 0.051, 0.7, 2.0, 3.0, np.pi - 1e-4, np.pi - 1e-8, np.pi - 1e-12)
 

@@ -3,8 +3,6 @@
 
 """Inverse kinematics by damped least squares: industrial arms, tasks, limits, null-space objectives, refusals."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

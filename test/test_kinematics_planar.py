@@ -3,8 +3,6 @@
 
 """The closed forms of RR and PRR: every branch, exact to rounding, and reachability without rounding."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

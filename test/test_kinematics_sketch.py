@@ -3,8 +3,6 @@
 
 """The line drawing of an arm: where its marks stand, and that any arm has one."""
 
-from __future__ import annotations
-
 import re
 import xml.etree.ElementTree as ET
 from dataclasses import replace

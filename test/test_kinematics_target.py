@@ -3,8 +3,6 @@
 
 """From a pose to a motion: goals within limits or refusals with reasons, and the trajectory there."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from arms import joint, link, mechanism, robot

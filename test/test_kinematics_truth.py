@@ -3,15 +3,15 @@
 
 """Poses and Jacobians against Pinocchio, three routes against each other, and derivatives against differences."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
+import pinocchio
 import pytest
 from arms import awkward, lesson_arm, mechanism, random_robot
 from industrial import urdfs
 from numpy.testing import assert_allclose
+from truth import Pinocchio
 
 import robodyn_ros as rd
 from robodyn_ros.engine import Kernel
@@ -19,9 +19,6 @@ from robodyn_ros.errors import InputError, RobotDescriptionError
 from robodyn_ros.kinematics import Kinematics, se3
 from robodyn_ros.kinematics.dh import read_dh
 from robodyn_ros.kinematics.screws import screws
-
-pinocchio = pytest.importorskip("pinocchio", reason="Pinocchio (PyPI: pin) is the independent truth of these tests")
-from truth import Pinocchio  # noqa: E402  it imports Pinocchio
 
 URDF = Path(__file__).parents[1] / "urdf"
 INDUSTRIAL = urdfs()

@@ -3,8 +3,6 @@
 
 """Workspaces and what an arm can hold in them, against closed forms; the pictures and files that are made of them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -152,7 +150,6 @@ def test_pictures_and_clouds(tmp_path: Path, prr: str) -> None:
     assert_allclose(rows["value"], map_.values, rtol=1e-6)
     assert [rows[name][np.argmax(map_.values)] for name in ("red", "green", "blue")] == [253, 231, 37]
     assert colours([np.nan, 1.0, np.inf]).shape == (3, 3)
-    pytest.importorskip("matplotlib", reason="the extra plot is not installed")
     from matplotlib.image import imread
 
     robot = rd.load_robot(prr)
@@ -165,7 +162,8 @@ def test_pictures_and_clouds(tmp_path: Path, prr: str) -> None:
 
 def test_the_square_of_a_cell_is_where_the_cell_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, prr: str) -> None:
     """The picture reaches from the outer edge of the first cell to that of the last one, across and up."""
-    figure = pytest.importorskip("matplotlib.figure", reason="the extra plot is not installed")
+    from matplotlib import figure
+
     drawn: list[tuple[float, ...]] = []
     monkeypatch.setattr(
         figure.Figure, "savefig", lambda made, *_, **__: drawn.append(made.axes[0].images[0].get_extent())

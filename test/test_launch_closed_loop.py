@@ -7,8 +7,6 @@ Nothing is skipped while pytest collects: launch_testing's pytest plugin imports
 own, and takes a skip there for one of the whole folder.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import runpy

@@ -3,8 +3,6 @@
 
 """Every page of docs/ is a program, and runs: its assertions are the tests."""
 
-from __future__ import annotations
-
 import ast
 import re
 import sys
@@ -15,8 +13,7 @@ import pytest
 DOCS = Path(__file__).parents[1] / "docs"
 sys.path.insert(0, str(DOCS / "_ext"))
 
-executed = pytest.importorskip("executed")
-pytest.importorskip("matplotlib", reason="the pages plot")
+import executed  # noqa: E402
 
 PAGES = [page for page in sorted(DOCS.rglob("*.md")) if executed.blocks(page, "python")]
 LESSONS = [page for page in sorted((DOCS / "lessons").rglob("*.md")) if page.stem != "index"]

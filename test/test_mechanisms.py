@@ -3,8 +3,6 @@
 
 """The mechanisms of urdf/ and of the reference: numbers, limits, and where their tips are."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -33,12 +31,14 @@ def test_the_four_mechanisms(name: str, joints: tuple[str, ...]) -> None:
     assert (arm.name, arm.joint_names) == (name, joints)
     for limit in (arm.lower, arm.upper, arm.velocity_limit, arm.effort_limit):
         assert np.isfinite(limit).all()
-    pinocchio = pytest.importorskip("pinocchio", reason="Pinocchio (PyPI: pin) is the independent truth of this test")
+    import pinocchio
+
     model = pinocchio.buildModelFromUrdf(str(path))
     assert list(model.names)[1:] == list(joints)
     assert_allclose(model.upperEffortLimit, arm.effort_limit, rtol=0)
     assert_allclose(model.upperVelocityLimit, arm.velocity_limit, rtol=0)
-    mujoco = pytest.importorskip("mujoco", reason="MuJoCo is a second independent truth")
+    import mujoco
+
     assert mujoco.MjModel.from_xml_path(str(path)).nv == arm.n
     # Everything points straight up at 0, along the axis that gravity pulls at: an equilibrium of the revolute joints.
     for found in arm.joints:

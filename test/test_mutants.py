@@ -3,8 +3,6 @@
 
 """The script behind ``make mutants``: what it changes and leaves alone, and whether its list of exceptions holds."""
 
-from __future__ import annotations
-
 import ast
 import sys
 from pathlib import Path

@@ -3,15 +3,10 @@
 
 """Simulator and controller as processes of their own, over real DDS: the loop closes, breaks, and closes again."""
 
-from __future__ import annotations
-
 import signal
 
 import numpy as np
 import pytest
-
-pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
-
 from closed_loop_scenario import follows_a_trajectory
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray

@@ -3,8 +3,6 @@
 
 """The commissioner over real DDS, started by the command, on a simulated arm that waits for each answer."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -14,9 +12,6 @@ import sys
 
 import numpy as np
 import pytest
-
-pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
-
 from hasty_node import hasty
 from ros_graph import DEADLINE
 from sensor_msgs.msg import JointState

@@ -9,8 +9,6 @@ from types import SimpleNamespace
 
 import pytest
 
-pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
-
 from robodyn_ros.errors import NotReadyError
 from robodyn_ros.nodes.common.script import RETRY_PERIOD, Player, RepeatedRequest, ScriptStep
 

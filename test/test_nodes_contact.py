@@ -3,18 +3,13 @@
 
 """What touches the arm, over real DDS: ``~/external_wrench``, ``~/external_efforts`` and ``~/tare``."""
 
-from __future__ import annotations
-
 from time import monotonic
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
-
-pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
-
 from geometry_msgs.msg import WrenchStamped
+from numpy.testing import assert_allclose
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray

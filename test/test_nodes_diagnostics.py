@@ -6,19 +6,14 @@
 The controller runs in this process, and the test is its time and its drives, so that nothing depends on the machine.
 """
 
-from __future__ import annotations
-
 import ctypes
 from contextlib import suppress
 from itertools import count
 from types import SimpleNamespace
 
+import life_cycles
 import numpy as np
 import pytest
-
-pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
-
-import life_cycles
 from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.parameter import Parameter
 from rclpy.serialization import serialize_message

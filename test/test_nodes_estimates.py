@@ -3,16 +3,11 @@
 
 """A disk that is slow, full or does not answer: the loop never waits for it."""
 
-from __future__ import annotations
-
 import threading
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-
-pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
-
 
 import robodyn_ros as rd
 from robodyn_ros.control.laws.adaptive import Adaptive

@@ -3,17 +3,11 @@
 
 """An exception that nobody foresaw, in callbacks of every kind and node: a counted fault, and the node goes on."""
 
-from __future__ import annotations
-
 import ast
 import signal
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-
-import pytest
-
-pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
 from broken_node import MESSAGE, breaking
 from free_port import free_port

@@ -7,8 +7,6 @@ How long it takes from the fault to the safe output is printed: ``make test TEST
 the controller's clock these times are exact, and test_control_safety.py has them; ``make faults`` measures them.
 """
 
-from __future__ import annotations
-
 import copy
 import itertools
 import math
@@ -17,12 +15,9 @@ import sys
 import time
 from pathlib import Path
 
+import faulty_plugins
 import numpy as np
 import pytest
-
-pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
-
-import faulty_plugins
 from fault_rig import DRIFT, EXACT, FREQUENCY, NEAR, PERIOD, POSE, Rig, older
 from ros_graph import own_graph
 from sensor_msgs.msg import JointState
@@ -456,7 +451,6 @@ def test_faults_of_states_are_answered_over_dds():
 
     No joint comes near its velocity limit: 0.33 of it also on a busy machine, 4.3 where the node watches seldom.
     """
-    pytest.importorskip("fault_kinds", reason="URDFs of industrial arms are not installed")
     rows = ("no states", "velocities: zero", "position jumps by 0.3", "NaN")
     for name, outcome in node_faults.outcomes(rows):
         assert outcome.answer in ("states", "sensor"), name

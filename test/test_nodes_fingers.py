@@ -3,13 +3,8 @@
 
 """Planner, viewer and commissioner of an arm whose gripper somebody else drives: its states come in other messages."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
-
-pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
-
 from scipy.optimize import brentq
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger

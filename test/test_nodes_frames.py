@@ -3,18 +3,13 @@
 
 """Frames that messages name: links, and what a stand-in of tf2_ros says, since tf2_ros comes with no wheel."""
 
-from __future__ import annotations
-
 import sys
 from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
-
-pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
-
 from geometry_msgs.msg import TransformStamped
+from numpy.testing import assert_allclose
 
 import robodyn_ros as rd
 from robodyn_ros.control.motion.streams import OLDEST_FRAME

@@ -3,8 +3,6 @@
 
 """The storm of `make fuzz-nodes`, a small one: nothing that it counts has happened. And what it counts, it sees."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -13,9 +11,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-
-pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
-
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from sensor_msgs.msg import JointState
 

@@ -6,15 +6,10 @@
 In lockstep, so that what is seen is the control and not how busy the machine is. ``make soak-hold`` does it for 60 s.
 """
 
-from __future__ import annotations
-
 import os
 
 import numpy as np
 import pytest
-
-pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
-
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 

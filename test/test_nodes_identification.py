@@ -3,16 +3,10 @@
 
 """An unknown arm: simulated, controlled and recorded over DDS, read from files, identified, and controlled better."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np
 import pytest
-
-pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
-pytest.importorskip("rosbags", reason="rosbags is not installed")
-
 from identification_scenario import RATE, START, Arm, rms, truth
 
 from robodyn_ros.cli.main import main

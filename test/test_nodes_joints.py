@@ -3,14 +3,9 @@
 
 """Part of the joints: an arm with a gripper, of which the arm is controlled and the fingers are locked."""
 
-from __future__ import annotations
-
 import arms
 import numpy as np
 import pytest
-
-pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
-
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint

@@ -3,8 +3,6 @@
 
 """Large messages, which a thread takes: the same bytes, in order, and at no price for the thread of the executor."""
 
-from __future__ import annotations
-
 import os
 import threading
 import time
@@ -12,9 +10,6 @@ from functools import partial
 from types import SimpleNamespace
 
 import pytest
-
-pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
-
 import rclpy
 from rclpy.context import Context
 from rclpy.node import Node

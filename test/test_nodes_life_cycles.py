@@ -3,8 +3,6 @@
 
 """Life cycles of the controller: what fails leaves nothing, what is destroyed is called no more, nothing leaks."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -14,12 +12,9 @@ from collections import Counter
 from functools import cached_property
 from pathlib import Path
 
+import life_cycles
 import numpy as np
 import pytest
-
-pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
-
-import life_cycles
 from rclpy.parameter import Parameter
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger

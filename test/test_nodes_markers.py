@@ -3,16 +3,11 @@
 
 """The markers node beside a simulator and a controller."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
 import pytest
 import yaml
-
-pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
-
 from geometry_msgs.msg import PoseStamped
 from numpy.testing import assert_allclose
 from sensor_msgs.msg import JointState

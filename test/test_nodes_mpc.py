@@ -3,8 +3,6 @@
 
 """The law ``mpc`` in the controller node, in lockstep with the simulator: however long it thinks, time waits for it."""
 
-from __future__ import annotations
-
 from closed_loop_scenario import follows_a_trajectory
 
 import robodyn_ros as rd

@@ -3,15 +3,10 @@
 
 """A controller that estimates what its arm holds, and one that learns it: over real DDS, the simulator in lockstep."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np
 import pytest
-
-pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
-
 import yaml
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import InertiaStamped

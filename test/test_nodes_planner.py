@@ -3,17 +3,12 @@
 
 """The planner node over real DDS: what it finds, the arm does, under computed torque and within its limits."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-
-pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
-
 from geometry_msgs.msg import PoseStamped
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
@@ -101,7 +96,6 @@ def test_home_to_pick_in_minimum_time_on_the_simulated_arm(rig, prr):
 
 
 def test_the_command_sends_a_plan_to_the_controller(graph, prr):
-    pytest.importorskip("toppra")
     rig = graph
     rig.start(
         "simulator",

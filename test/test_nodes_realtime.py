@@ -3,8 +3,6 @@
 
 """The control loop in its thread of C: what the parameter ``realtime`` takes, and what the thread costs."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
@@ -12,9 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
-
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 from test_nodes_scheduling import permitted, policies

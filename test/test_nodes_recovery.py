@@ -3,8 +3,6 @@
 
 """Processes that die, are stopped and come back, and hosts that lose each other: without a hand, in either order."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil
@@ -16,9 +14,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
-
 import threads_at_end
 from fault_rig import DRIFT, FREQUENCY, NAMES, POSE, TIMEOUT, Rig
 from sensor_msgs.msg import JointState

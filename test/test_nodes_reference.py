@@ -3,19 +3,12 @@
 
 """The tables of docs/reference/nodes are those of the running nodes, and their parameters those of the library."""
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import fields
 from pathlib import Path
 
 import pytest
-
-import robodyn_ros as rd
-
-pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
-
 from free_port import free_port
 from node_tables import NAMES, described, pages, parameter_rows, quality, rows
 from rcl_interfaces.msg import ParameterType
@@ -23,6 +16,7 @@ from rclpy.parameter import parameter_value_to_python
 from ros_graph import own_graph
 from sensor_msgs.msg import JointState
 
+import robodyn_ros as rd
 from robodyn_ros.control.faults.settings import SafetySettings
 from robodyn_ros.nodes.simulator.node import PaceSettings, SimulatorSettings
 from robodyn_ros.settings import parameter_name
@@ -61,7 +55,6 @@ def node(request, tmp_path_factory, prr):
     given = NODES[name] or {"robot_description": prr}
     defaults = dict.fromkeys(given, "")
     if name == "viewer":
-        pytest.importorskip("viser", reason="the viewer needs viser")
         from robodyn_ros.nodes.viewer.node import PORT
 
         given, defaults = given | {"port": free_port(), "use_sim_time": True}, defaults | {"port": str(PORT)}

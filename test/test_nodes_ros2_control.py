@@ -9,24 +9,18 @@ joint_state_topic_hardware_interface gives and takes JointState by name; joint_s
 its own.
 """
 
-from __future__ import annotations
-
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import numpy as np
 import pytest
-
-from robodyn_ros.errors import ConfigurationError
-from robodyn_ros.robot import load_robot
-
-pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
-
 from closed_loop_scenario import follows_a_trajectory
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
+from robodyn_ros.errors import ConfigurationError
 from robodyn_ros.nodes.common.launching import read_controller_manager, with_hardware
+from robodyn_ros.robot import load_robot
 
 EXAMPLE = Path(__file__).parents[1] / "examples/ros2_control"
 CONTROLLERS, HARDWARE = EXAMPLE / "controllers.yaml", EXAMPLE / "prr.ros2_control.xml"

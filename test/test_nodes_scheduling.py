@@ -3,15 +3,9 @@
 
 """Real-time scheduling of the nodes, as far as the system permits it."""
 
-from __future__ import annotations
-
 import os
 import threading
 from pathlib import Path
-
-import pytest
-
-pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState

@@ -3,16 +3,11 @@
 
 """The simulator node by itself: time, brakes, commands good and bad, and its services."""
 
-from __future__ import annotations
-
 import math
 from collections import deque
 
 import numpy as np
 import pytest
-
-pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
-
 from geometry_msgs.msg import Vector3, WrenchStamped
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState

@@ -3,8 +3,6 @@
 
 """How the nodes start and end, what they refuse to start with, and the controller's lifecycle."""
 
-from __future__ import annotations
-
 import re
 import signal
 import subprocess
@@ -12,9 +10,6 @@ import sys
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
-
 from hasty_node import hasty
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState, GetState

@@ -3,16 +3,11 @@
 
 """What the controller makes of states: good ones in any order, and none of the bad ones. The test is the arm here."""
 
-from __future__ import annotations
-
 import math
 import time
 
 import numpy as np
 import pytest
-
-pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
-
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped

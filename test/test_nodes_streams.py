@@ -3,13 +3,7 @@
 
 """Streams for the tool over real DDS: a pose, a twist, a wrench and a stiffness, and what is refused."""
 
-from __future__ import annotations
-
 import numpy as np
-import pytest
-
-pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
-
 from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
 from rcl_interfaces.srv import GetParameters
 from sensor_msgs.msg import JointState

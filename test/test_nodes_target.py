@@ -3,18 +3,13 @@
 
 """``~/goal_pose`` and ``~/tool_pose`` of the controller, over real DDS: the arm goes there, or it is said why not."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
-
-pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
-
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
+from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool

@@ -3,8 +3,6 @@
 
 """A motion that is shown to the running nodes, recorded, thinned out and played back."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess
@@ -14,9 +12,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
-
 from rcl_interfaces.srv import GetParameters
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint

@@ -3,12 +3,7 @@
 
 """A leader and a follower through the running nodes: the follower goes along, and the leader feels what holds it."""
 
-from __future__ import annotations
-
 import pytest
-
-pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
-
 from geometry_msgs.msg import WrenchStamped
 from sensor_msgs.msg import JointState
 

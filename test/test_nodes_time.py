@@ -3,8 +3,6 @@
 
 """The simulator's time over real DDS: lockstep, faster than real time, steps, and clients that do not answer."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -14,9 +12,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
-
 from rclpy.qos import QoSProfile
 from ros_graph import own_graph
 from rosgraph_msgs.msg import Clock

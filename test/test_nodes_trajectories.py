@@ -3,20 +3,15 @@
 
 """Trajectories as bytes: what is read past rclpy is what rclpy reads; and long ones cost no command."""
 
-from __future__ import annotations
-
 import re
 import struct
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
-pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
-
 from builtin_interfaces.msg import Duration, Time
 from geometry_msgs.msg import PoseStamped
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
 from test_nodes_wire import mutated

@@ -3,16 +3,11 @@
 
 """Drives that speak in units of their motors: between them and the simulated joints a node converts, as gears do."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
 import pytest
 import yaml
-
-pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
-
 from rcl_interfaces.srv import GetParameters
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray

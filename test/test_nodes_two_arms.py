@@ -3,8 +3,6 @@
 
 """Two arms in one graph, each in a namespace with a clock of its own; and what is said of two clocks on one topic."""
 
-from __future__ import annotations
-
 import numpy as np
 
 START = {"left": {"elevator": 0.3, "shoulder": -0.9, "wrist": 0.4}, "right": {"elevator": 1.1, "shoulder": 0.5}}

@@ -3,12 +3,8 @@
 
 """The parts of the nodes that need no graph."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
-
-pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
 from robodyn_ros.control.laws.base import Efforts
 from robodyn_ros.control.step import Command

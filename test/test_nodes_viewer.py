@@ -3,8 +3,6 @@
 
 """The viewer in a real browser: it shows the arm, the handle and the sliders move it, its buttons reach the nodes."""
 
-from __future__ import annotations
-
 import signal
 import socket
 import subprocess
@@ -13,12 +11,9 @@ from pathlib import Path
 from unittest.mock import Mock
 from urllib.request import urlopen
 
+import fork_server
 import numpy as np
 import pytest
-
-pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
-
-import fork_server
 from browser import page, picture
 from free_port import free_port
 from geometry_msgs.msg import PoseStamped
@@ -32,8 +27,6 @@ import robodyn_ros as rd
 from robodyn_ros.control.limits import check_position_limits
 from robodyn_ros.nodes.common.messages import seconds
 from robodyn_ros.nodes.viewer.interaction import ArmRequests, demo_poses
-
-pytest.importorskip("viser", reason="the viewer needs viser")
 
 ROOT = Path(__file__).parents[1]
 PRR, GAINS = ROOT / "urdf" / "prr.urdf", ROOT / "config" / "prr.yaml"

@@ -3,16 +3,11 @@
 
 """States and commands as bytes: what is read and written past rclpy is what rclpy reads and writes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
-
-pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
-
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray

@@ -3,8 +3,6 @@
 
 """The law of docs/how-to/own-controller.md: written once in Python, it gives the same efforts wherever it runs."""
 
-from __future__ import annotations
-
 import ast
 import re
 import subprocess

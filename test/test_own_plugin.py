@@ -3,8 +3,6 @@
 
 """The plugin of docs/how-to/own-plugin.md, which serves one arm: installed by the text of the page, it is right."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

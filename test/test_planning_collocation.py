@@ -3,8 +3,6 @@
 
 """Direct transcription against closed forms and an independent integration; what cannot be is refused by name."""
 
-from __future__ import annotations
-
 import os
 import signal
 

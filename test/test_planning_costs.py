@@ -3,8 +3,6 @@
 
 """Costs, limits, goals, obstacles and plans as data; derivatives against finite differences."""
 
-from __future__ import annotations
-
 import casadi as ca
 import numpy as np
 import pytest

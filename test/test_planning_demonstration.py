@@ -3,8 +3,6 @@
 
 """Demonstrations: recorded motions become trajectories that stay near them and within the limits."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

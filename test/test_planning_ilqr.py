@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import arms
 import numpy as np
+import pinocchio as pin
 import pytest
 from scipy.linalg import solve_discrete_are
 
@@ -18,8 +19,6 @@ from robodyn_ros.planning.cost import Cost, Effort, MinimumTime, Smoothness, Tra
 from robodyn_ros.planning.ddp.ilqr import ILQR, ILQRSettings
 from robodyn_ros.planning.problem import JointGoal, MotionLimits, Problem
 from robodyn_ros.simulation.rollout import rollout
-
-pin = pytest.importorskip("pinocchio", reason="Pinocchio (PyPI: pin) is the independent truth here")
 
 PENDULUM = arms.lesson_arm((2.0,), (0.5,), (0.25,), (0.02,))
 TWO_LINK = arms.lesson_arm()

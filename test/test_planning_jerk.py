@@ -15,8 +15,6 @@ from robodyn_ros.planning.collocation import collocation
 from robodyn_ros.planning.demonstration import demonstration
 from robodyn_ros.planning.problem import JointGoal, MotionLimits, Problem
 
-pytest.importorskip("toppra")
-
 HOME, PICK = np.zeros(3), np.array([0.0, -1.83, -0.12])
 
 PLANNERS = {"time scaling": time_scaling.plan, "collocation": collocation.plan}

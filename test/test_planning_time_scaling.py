@@ -3,14 +3,10 @@
 
 """Time scaling against closed forms, a fine grid of the path, and the limits on the curve itself."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from arms import joint, link, robot
 from numpy.testing import assert_allclose
-
-pytest.importorskip("toppra", reason="toppra is not installed")
 
 import robodyn_ros as rd
 from robodyn_ros.errors import InputError

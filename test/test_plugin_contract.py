@@ -3,9 +3,8 @@
 
 """A plugin that omits something, or returns the wrong thing, is told what and where."""
 
-from __future__ import annotations
-
 import inspect
+import re
 import sys
 from importlib.metadata import EntryPoint
 
@@ -172,12 +171,10 @@ def test_a_law_that_returns_the_wrong_thing(install, model, kind):
     made, said = WRONG[kind]
     law = returning(made)
     install("controllers", Mine=law)
-    with pytest.raises(EffortError) as caught:  # a law is tried where it is made
+    with pytest.raises(EffortError, match=re.escape(said)):  # a law is tried where it is made
         rd.create_controller("Mine", model, 1.0, 1.0)
-    assert said in str(caught.value)
-    with pytest.raises(EffortError) as caught:  # a loop tries its law at once
+    with pytest.raises(EffortError, match=re.escape(said)):  # a loop tries its law at once
         ControlLoop(law(model, 1.0, 1.0), model.robot.effort_limit)
-    assert said in str(caught.value)
     comparison = compare(model.robot, ["Mine", "pd"])
     assert said in comparison.failures["Mine"]
     assert list(comparison.scores()) == ["pd"]
@@ -236,9 +233,8 @@ def test_a_law_is_told_what_each_of_its_methods_returns_where_it_is_made(install
         return made(getattr(PD, method)(self, *given))
 
     install("controllers", Mine=type("Mine", (PD,), {"__module__": __name__, method: answer}))
-    with pytest.raises(EffortError) as caught:
+    with pytest.raises(EffortError, match=re.escape(f"Mine: {said}")):
         rd.create_controller("Mine", model, 1.0, 1.0)
-    assert f"Mine: {said}" in str(caught.value)
     assert main(["simulate", PRR, "--duration", "0.1", "--controller", "Mine"]) == 2
     assert f"error: Mine: {said}" in capsys.readouterr().err
 
@@ -259,9 +255,8 @@ def test_a_law_that_remembers_what_is_not_there(install, model, remembers, said)
             self.count, self.names, self.momentum = 0, ("a", "b"), np.zeros(3)
 
     install("controllers", Mine=type("Mine", (Mine,), {"__module__": __name__, "remembers": remembers}))
-    with pytest.raises(EffortError) as caught:
+    with pytest.raises(EffortError, match=re.escape(f"Mine: {said}")):
         rd.create_controller("Mine", model, 1.0, 1.0)
-    assert f"Mine: {said}" in str(caught.value)
 
 
 def test_every_method_that_gives_something_is_looked_at():
@@ -389,9 +384,8 @@ def test_a_model_that_returns_the_wrong_thing(model, result, said):
         def gravity(self, q):
             return result
 
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(ModelError, match=re.escape(said)):
         check_model(Mine(model.robot))
-    assert said in str(caught.value)
 
 
 WRONG_RESULTS = {
@@ -434,9 +428,8 @@ def test_a_model_is_told_what_it_returns_before_anything_computes_with_it(instal
 )
 def test_a_method_with_other_arguments(install, model, kind, base, method, own, said):
     install(kind, Mine=type("Mine", (base,), {"__module__": __name__, method: own}))
-    with pytest.raises(PluginError) as caught:
+    with pytest.raises(PluginError, match=re.escape(f"test_plugin_contract.Mine {said}")):
         plugins.load_whole(kind, "Mine")
-    assert f"test_plugin_contract.Mine {said}" in str(caught.value)
 
 
 def test_a_model_that_omits_something(install, model):
@@ -474,12 +467,10 @@ def test_an_integrator_that_returns_the_wrong_thing(install, model, result, said
     install("integrators", Mine=Mine)
     with pytest.raises(SimulationError, match="integrator Mine: step "):
         Plant(model, integrator="Mine")
-    with pytest.raises(SimulationError) as caught:
+    with pytest.raises(SimulationError, match=re.escape(f"integrator Mine: {said}")):
         Plant(model, integrator=Mine()).step()
-    assert f"integrator Mine: {said}" in str(caught.value)
-    with pytest.raises(SimulationError) as caught:
+    with pytest.raises(SimulationError, match=re.escape(f"integrator Mine: {said}")):
         rollout(model, np.zeros(3), np.zeros(3), np.zeros(3), 1e-3, 4, Mine())
-    assert f"integrator Mine: {said}" in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -502,9 +493,8 @@ def test_an_integrator_that_integrates_nothing(install, model, order, result, sa
 
     Mine.order = order
     install("integrators", Mine=Mine)
-    with pytest.raises(SimulationError) as caught:
+    with pytest.raises(SimulationError, match=re.escape(f"integrator Mine: {said}")):
         Plant(model, integrator="Mine")
-    assert f"integrator Mine: {said}" in str(caught.value)
 
 
 def test_an_integrator_and_a_plant_that_omit_something(install, model):
@@ -546,6 +536,5 @@ def test_a_plant_that_keeps_the_wrong_thing(model, state, said):
 
     plant = Mine(model)
     plant.reset()
-    with pytest.raises(SimulationError) as caught:
+    with pytest.raises(SimulationError, match=re.escape(f"plant Mine: {said}")):
         plant.step()
-    assert f"plant Mine: {said}" in str(caught.value)

@@ -3,8 +3,6 @@
 
 """The registry: what is there, and what is said of what is not."""
 
-from __future__ import annotations
-
 from importlib.metadata import EntryPoint
 
 import pytest

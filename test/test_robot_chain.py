@@ -3,8 +3,6 @@
 
 """One arm of several in a URDF: the joints between two links."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -3,8 +3,6 @@
 
 """Positions on circles and on lines: subtracted, averaged and interpolated as what they are."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from arms import joint, link, robot

@@ -3,8 +3,6 @@
 
 """Every URDF that does not describe an arm is answered with one error that names the culprit."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 from pathlib import Path

@@ -3,8 +3,6 @@
 
 """Inertias that no body has: refused, taken or repaired; the nearest possible one; the repaired text."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from argparse import ArgumentParser

@@ -3,11 +3,10 @@
 
 """MJCFs become robots that move as MuJoCo's own model does."""
 
-from __future__ import annotations
-
 import builtins
 from pathlib import Path
 
+import mujoco
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -16,8 +15,6 @@ import robodyn_ros as rd
 from robodyn_ros.cli.main import main
 from robodyn_ros.errors import RobotDescriptionError, RobotDescriptionWarning
 from robodyn_ros.robot import Robot, load_robot, mjcf
-
-mujoco = pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 
 JOINTS = """<mujoco model="awkward arm"><compiler angle="degree" eulerseq="zyx" autolimits="true"/>
   <default><joint damping="0.31" armature="0.07"/><geom density="700"/>

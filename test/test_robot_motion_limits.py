@@ -85,7 +85,6 @@ def test_editing_and_reduction_keep_them():
 
 
 def test_xacro_brings_them(tmp_path):
-    pytest.importorskip("xacro")
     file = tmp_path / "arm.urdf.xacro"
     macro = text(LIMITS | {"second": 'acceleration="${2 * fast}"'})
     head = '<robot name="arm" version="1.2" xmlns:xacro="http://www.ros.org/wiki/xacro">'

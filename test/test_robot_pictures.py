@@ -3,8 +3,6 @@
 
 """URDFs that are not quite an arm's: geometry only, a movable base, limits of zero, what xacro leaves behind."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

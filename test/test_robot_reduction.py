@@ -3,10 +3,9 @@
 
 """A robot with joints locked, against Pinocchio's ``buildReducedModel`` and the whole arm's own equations."""
 
-from __future__ import annotations
-
 import arms
 import numpy as np
+import pinocchio
 import pytest
 from industrial import urdfs
 from truth import Pinocchio
@@ -16,8 +15,6 @@ from robodyn_ros.dynamics.parameters import parameters_of, standard_parameters
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.robot.reduction import LockedJoints, chosen_joints
-
-pinocchio = pytest.importorskip("pinocchio", reason="Pinocchio (PyPI: pin) is the independent truth here")
 
 GRAVITY = (1.1, -0.7, -9.81)
 PANDA = "panda" in urdfs()

@@ -3,18 +3,15 @@
 
 """The same URDF text read by Pinocchio and MuJoCo gives the same tree, bodies, limits and poses."""
 
-from __future__ import annotations
-
+import mujoco
 import numpy as np
+import pinocchio
 import pytest
 from arms import awkward, random_robot
 from numpy.testing import assert_allclose
 from poses import link_pose
 
 from robodyn_ros.robot import load_robot
-
-pinocchio = pytest.importorskip("pinocchio", reason="Pinocchio (PyPI: pin) is the independent truth of these tests")
-mujoco = pytest.importorskip("mujoco", reason="MuJoCo is the second independent truth of these tests")
 
 MANY = {**awkward(), **{f"random{seed}": random_robot(seed, joints=2 + seed % 7) for seed in range(50)}}
 

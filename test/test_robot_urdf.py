@@ -3,8 +3,6 @@
 
 """URDF → Robot: every feature of the format that the arm's equations need."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -3,8 +3,6 @@
 
 """Descriptions that are no URDF yet: .xacro files, names of arms."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -48,12 +46,7 @@ def arm(tmp_path: Path) -> Path:
     return tmp_path / "src" / "arm_description" / "urdf" / "arm.urdf.xacro"
 
 
-def need_xacro() -> None:
-    pytest.importorskip("xacro", reason="xacro is not installed")
-
-
 def test_a_file_with_arguments(arm: Path) -> None:
-    need_xacro()
     assert load_robot(arm).joint_names == ("left_wrist",)
     right = load_robot(f"{arm} side:=right mass:=2.25")
     assert right.joint_names == ("right_wrist",)
@@ -63,7 +56,6 @@ def test_a_file_with_arguments(arm: Path) -> None:
 
 
 def test_what_goes_wrong_is_one_error_that_names_the_file(arm: Path) -> None:
-    need_xacro()
     with pytest.raises(RobotDescriptionError, match="no argument weight: the file has mass, side") as error:
         load_robot(f"{arm} weight:=2")
     assert error.value.element == str(arm)
@@ -79,7 +71,6 @@ def test_what_goes_wrong_is_one_error_that_names_the_file(arm: Path) -> None:
 
 
 def test_a_file_that_includes_itself_is_told_why(tmp_path: Path) -> None:
-    need_xacro()
     path = tmp_path / "self.xacro"
     path.write_text(f'<robot name="r" {XMLNS}><xacro:include filename="self.xacro"/></robot>', encoding="utf-8")
     with pytest.raises(RobotDescriptionError, match="recursion") as error:
@@ -88,7 +79,6 @@ def test_a_file_that_includes_itself_is_told_why(tmp_path: Path) -> None:
 
 
 def test_a_verb_takes_arguments_wherever_they_stand(arm: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    need_xacro()
     for words in ([str(arm), "side:=right", "--json"], [str(arm), "--json", "side:=right"]):
         main(["check", *words])
         assert "right_wrist" in capsys.readouterr().out
@@ -157,7 +147,6 @@ def test_names_of_arms(monkeypatch: pytest.MonkeyPatch, arm: Path) -> None:
     assert load_robot("my_description").n == 2
     with pytest.raises(RobotDescriptionError, match="none of the package robot_descriptions"):
         load_robot("your_description")
-    need_xacro()
     del member.URDF_PATH
     member.XACRO_PATH, member.XACRO_ARGS = str(arm), {"side": "middle"}
     assert load_robot("my_description").joint_names == ("middle_wrist",)

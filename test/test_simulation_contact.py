@@ -3,8 +3,6 @@
 
 """Forces from outside: walls and springs beside closed forms, pushes beside MuJoCo and the equations of motion."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import arms
@@ -174,7 +172,8 @@ def test_walls_in_c_and_in_python_are_the_same() -> None:
 
 def test_a_push_is_that_of_mujoco() -> None:
     """MuJoCo's mj_applyFT, an implementation of its own, on the same arm: the accelerations are the same."""
-    mujoco = pytest.importorskip("mujoco", reason="MuJoCo is not installed")
+    import mujoco
+
     dynamics = rd.create_dynamics("rnea", rd.load_robot(URDF / "prr.urdf"))
     force, point = np.array([12.0, 0.0, -30.0]), np.array([0.0, 0.0, 0.1])
     other = create_plant("mujoco", dynamics, PlantSettings(1e-4), q0=[0.5, 0.7, -0.4], friction=None, contact=False)

@@ -5,14 +5,13 @@
 
 import arms
 import numpy as np
+import pinocchio as pin
 import pytest
 from scipy.integrate import solve_ivp
 
 import robodyn_ros as rd
 from robodyn_ros.simulation import Plant, PlantSettings
 from robodyn_ros.simulation.rollout import rollout
-
-pin = pytest.importorskip("pinocchio", reason="Pinocchio (PyPI: pin) is the independent truth here")
 
 
 def free_prr():

@@ -3,8 +3,6 @@
 
 """Friction: Stribeck's curve, sticking and sliding, and energy, against closed forms and SciPy."""
 
-from __future__ import annotations
-
 import arms
 import numpy as np
 import pytest

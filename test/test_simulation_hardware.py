@@ -189,7 +189,6 @@ def test_friction_stops_mismatch_and_plugins_reach_the_plant():
 
 def test_the_same_hardware_on_another_plant():
     """What drives and sensors do in MuJoCo is what they do here."""
-    pytest.importorskip("mujoco")
     ends = []
     for plant in ("native", "mujoco"):
         made = hardware(plant=plant, **{f"actuators.{name}.lag": 0.01 for name in ROBOT.joint_names})

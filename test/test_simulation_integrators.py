@@ -3,8 +3,6 @@
 
 """Integrators: their orders, their drift of energy, and closed forms of motion."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import arms

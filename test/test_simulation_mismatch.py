@@ -3,8 +3,6 @@
 
 """Arms that are not their model: reproducible, within what was asked for, and possible."""
 
-from __future__ import annotations
-
 from dataclasses import fields, replace
 
 import arms

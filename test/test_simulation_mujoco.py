@@ -3,8 +3,6 @@
 
 """The plant in MuJoCo: the same arm, the same limits and friction, contact; and the native plant beside it."""
 
-from __future__ import annotations
-
 import itertools
 import sys
 from pathlib import Path
@@ -20,8 +18,6 @@ from robodyn_ros.simulation.plant.base import create_plant
 from robodyn_ros.simulation.plant.joint_effects import FrictionSettings, StopSettings
 from robodyn_ros.simulation.plant.mismatch import Mismatch
 from robodyn_ros.simulation.plant.mujoco import MuJoCoModel, MuJoCoPlant, ValidationSettings, validate
-
-pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 
 URDF = Path(__file__).parents[1] / "urdf"
 

@@ -3,8 +3,6 @@
 
 """Compiled steps: results are the same to the last bit however they are cut, and failures."""
 
-from __future__ import annotations
-
 import arms
 import numpy as np
 import pytest

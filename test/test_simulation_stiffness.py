@@ -3,8 +3,6 @@
 
 """Stiff friction: light joints with much damping, as in URDFs, against SciPy's Radau, MuJoCo and closed forms."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import arms

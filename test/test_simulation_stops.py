@@ -3,8 +3,6 @@
 
 """Stops and limits: bouncing, compliant stops, drives at their greatest speed; against closed forms and SciPy."""
 
-from __future__ import annotations
-
 import arms
 import numpy as np
 import pytest

@@ -3,8 +3,6 @@
 
 """The compiled trial beside the one in Python: the same case, the same seed, the same trial to rounding."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -57,7 +55,6 @@ MISMATCH = {"mismatch.payload_mass": 0.8, "mismatch.mass_spread": 0.1, "mismatch
 WEAK = {"effort_limits.elevator": 240.0, "effort_limits.shoulder": 45.0, "effort_rate_limits.wrist": 900.0}
 UNCOMPARED = {"plausibility": False, "following_tolerance": 0.0}
 """The states of these trials cannot be true, and that is not what they are about."""
-GAPS = {"command_timeout": 0.02, "state_rate": 100.0, "state_drop": 0.5}
 SLOW = each("gains", "natural_frequency", (10.0, 10.0, 10.0))
 SOFT = {"controller": "pd"} | each("gains", "natural_frequency", (3.0, 4.0, 5.0))
 

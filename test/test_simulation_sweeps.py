@@ -3,8 +3,6 @@
 
 """Sweeps: samples, figures and statistics beside closed forms; whoever tries the cases, the results are the same."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys
@@ -16,6 +14,7 @@ import numpy as np
 import pytest
 import sweep_laws
 from numpy.testing import assert_allclose
+from pyarrow import parquet
 
 import robodyn_ros as rd
 from robodyn_ros import plugins
@@ -35,8 +34,6 @@ from robodyn_ros.simulation.sweeps.study import (
 from robodyn_ros.simulation.sweeps.summary import confidence, sensitivity, summarise
 from robodyn_ros.simulation.sweeps.sweep import column, sweep
 from robodyn_ros.simulation.trial import Trial, TrialSamples
-
-parquet = pytest.importorskip("pyarrow.parquet")
 
 TEST = Path(__file__).parent
 URDF = (TEST.parent / "urdf" / "rr.urdf").read_text()
@@ -322,7 +319,8 @@ def test_a_worker_that_is_killed_in_the_middle_is_replaced(monkeypatch):
 
 def test_on_a_dask_cluster(tmp_path):
     """In one process, to be quick; what happens when its parts die, benchmarks/sweep.py shows."""
-    distributed = pytest.importorskip("distributed")
+    import distributed
+
     from robodyn_ros.simulation.sweeps.backends import _idle, cluster
 
     wanted = study()

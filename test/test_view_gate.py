@@ -6,8 +6,6 @@
 The messages of the attackers here are those of viser's own page, made by one who knows the secret name of a slider.
 """
 
-from __future__ import annotations
-
 import http.client
 import http.server
 import socket
@@ -15,12 +13,9 @@ import threading
 from html import unescape
 from urllib.parse import urlsplit
 
+import msgspec
 import numpy as np
 import pytest
-
-pytest.importorskip("viser", reason="the viewer needs viser")
-
-import msgspec
 import viser
 import websockets.asyncio.server
 from browser import page

@@ -3,8 +3,6 @@
 
 """The handle at the tool: where it is shown, and when it asks."""
 
-from __future__ import annotations
-
 import asyncio
 from types import SimpleNamespace
 

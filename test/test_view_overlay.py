@@ -3,8 +3,6 @@
 
 """The marks over the picture of an arm, and the shapes of the picture, against Pinocchio and closed forms."""
 
-from __future__ import annotations
-
 import re
 from itertools import product
 from pathlib import Path
@@ -13,6 +11,7 @@ from unittest.mock import MagicMock, Mock
 from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
+import pinocchio
 import pytest
 from arms import random_robot
 from browser import page
@@ -30,8 +29,6 @@ from robodyn_ros.view.drawing import ArmDrawing
 from robodyn_ros.view.marks import Meshes, Shape, mesh_path, read_mesh, read_shapes, wall_lines
 from robodyn_ros.view.overlay import FULL_ARC, VELOCITY_SPAN
 from robodyn_ros.view.panel import PLOTS, History, Panel, Requests, plot_range
-
-pinocchio = pytest.importorskip("pinocchio", reason="Pinocchio (PyPI: pin) is the independent truth here")
 
 URDF = Path(__file__).parents[1] / "urdf"
 Q, QD = np.array([0.7, 0.6, -0.4]), np.array([0.3, -1.2, 2.0])
@@ -210,14 +207,6 @@ def test_a_mesh_is_found_or_the_error_says_where_it_was_looked_for(tmp_path, mon
         mesh_path("http://example.org/a.stl")
 
 
-def arm_of_meshes(*names):
-    visuals = "".join(f'<visual><geometry><mesh filename="{name}"/></geometry></visual>' for name in names)
-    return rd.load_robot(
-        f"<robot name='r'><link name='b'/><link name='x'>{visuals}<inertial><mass value='1'/></inertial></link>"
-        "<joint name='j' type='prismatic'><parent link='b'/><child link='x'/></joint></robot>"
-    )
-
-
 DAE = """<?xml version="1.0"?><COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">
 <asset><unit meter="0.001"/><up_axis>Y_UP</up_axis></asset>
 <library_effects>{effects}</library_effects><library_materials>{materials}</library_materials>
@@ -236,8 +225,6 @@ DAE = """<?xml version="1.0"?><COLLADA xmlns="http://www.collada.org/2005/11/COL
 
 
 def test_a_collada_mesh_has_its_colours_and_its_unit(tmp_path, monkeypatch):
-    pytest.importorskip("collada", reason="pycollada is not installed")
-    pytest.importorskip("trimesh", reason="the viewer needs trimesh")
     effects = "".join(
         f'<effect id="e{k}"><profile_COMMON><technique sid="common"><lambert><diffuse><color>{color} 1</color>'
         "</diffuse></lambert></technique></profile_COMMON></effect>"
@@ -255,7 +242,6 @@ def test_a_collada_mesh_has_its_colours_and_its_unit(tmp_path, monkeypatch):
 
 
 def test_meshes_that_are_not_drawn_are_said_once_for_each_reason(tmp_path):
-    pytest.importorskip("trimesh", reason="the viewer needs trimesh")
     (tmp_path / "broken.obj").write_text("nothing", encoding="utf-8")
     near = str(tmp_path / "arm.urdf")
     names = ("package://nowhere/a.stl", "package://nowhere/b.stl", "c.stl", "broken.obj")
@@ -343,7 +329,6 @@ def test_every_mark_has_a_colour_that_a_screen_has(robot):
 
 def test_a_plot_of_one_curve_has_no_legend(robot):
     """Its title says what the curve is."""
-    pytest.importorskip("viser", reason="the viewer needs viser")
     gui = MagicMock()
     Panel(gui, robot, Requests(*[None] * 6), {}, simulated=False)
     shown = [call.kwargs["legend"]["show"] for call in gui.add_uplot.call_args_list]
@@ -383,7 +368,6 @@ def test_a_plot_is_not_filled_by_noise():
 @pytest.mark.parametrize(("joint", "unit"), [("wrist", "mrad"), ("elevator", "mm")])
 def test_errors_are_plotted_in_thousandths(robot, joint, unit):
     """uPlot cuts what is longer than five characters: of -0.015 it shows 0.015."""
-    pytest.importorskip("viser", reason="the viewer needs viser")
     gui, plots = MagicMock(), [SimpleNamespace() for _ in PLOTS]
     gui.add_dropdown.return_value.value = joint
     gui.add_uplot.side_effect = plots

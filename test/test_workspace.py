@@ -3,8 +3,6 @@
 
 """Into a workspace, as ROS users do it: colcon builds a copy of the project; the keys of package.xml; the commands."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -3,8 +3,6 @@
 
 """Hostile files: YAML that means more than it says, and paths that are no files. Each gets one line of error."""
 
-from __future__ import annotations
-
 import os
 import resource
 import subprocess

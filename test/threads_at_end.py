@@ -7,8 +7,6 @@
 own, and ``dds.shm.wdog`` is that of the process.
 """
 
-from __future__ import annotations
-
 import runpy
 import sys
 from pathlib import Path

@@ -6,8 +6,6 @@
 ``python traced_node.py FUNCTION=CALL MODULE ARGUMENTS``: a function as in ``broken_node``, and the number of the call.
 """
 
-from __future__ import annotations
-
 import runpy
 import sys
 from functools import wraps

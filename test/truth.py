@@ -3,16 +3,12 @@
 
 """Pinocchio's and MuJoCo's answers in the order of a Robot's joints: the independent truth of the dynamics tests."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np
-import pytest
+import pinocchio
 
 from robodyn_ros.robot import Robot
-
-pinocchio = pytest.importorskip("pinocchio", reason="Pinocchio (PyPI: pin) is the independent truth here")
 
 
 class Pinocchio:

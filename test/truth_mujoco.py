@@ -6,16 +6,12 @@
 Where MuJoCo's importer has rules of its own, which change the arm, they are neutralised here, one by one.
 """
 
-from __future__ import annotations
-
 import xml.etree.ElementTree as ET
 
+import mujoco
 import numpy as np
-import pytest
 
 from robodyn_ros.robot import Robot
-
-mujoco = pytest.importorskip("mujoco", reason="MuJoCo is an independent truth here")
 
 KEPT = {"link": {"inertial"}, "joint": {"origin", "parent", "child", "axis", "limit"}}
 """What the dynamics depend on. Meshes are not there to be read, and MuJoCo makes equality constraints of <mimic> and
