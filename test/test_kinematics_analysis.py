@@ -87,3 +87,10 @@ def test_refusals() -> None:
     for jacobian, rows in ((np.zeros(3), None), ([[np.nan]], None), (np.eye(3), (3,)), (np.eye(3), ())):
         with pytest.raises(InputError):
             analyse(jacobian, rows)
+
+
+def test_isotropy_of_slow_axes() -> None:
+    """The ratio of least to greatest singular value, also where both are below one; none without motion."""
+    assert analyse(np.diag([0.5, 0.2])).isotropy == pytest.approx(0.4)
+    assert analyse(np.diag([0.5, 0.2])).condition == pytest.approx(2.5)
+    assert analyse(np.zeros((2, 2))).isotropy == 0.0

@@ -100,7 +100,8 @@ def test_the_group_and_its_adjoint(twists: np.ndarray) -> None:
 
 def test_many_at_once_are_each_alone() -> None:
     twists = np.random.default_rng(5).normal(size=(50, 6))
-    for function in (se3.exp, lambda x: se3.log(se3.exp(x)), lambda x: se3.adjoint(se3.exp(x))):
+    log, adjoint, inverse = ((lambda x, f=f: f(se3.exp(x))) for f in (se3.log, se3.adjoint, se3.inverse))
+    for function in (se3.exp, log, adjoint, inverse):
         assert_allclose(function(twists), [function(twist) for twist in twists], atol=1e-14, rtol=0)
 
 

@@ -182,3 +182,18 @@ def test_workspace_by_the_closed_form_holds_every_sample(name: str) -> None:
     assert_allclose(ways, expected)
     assert_allclose(dexterity(inverse.arm, around, headings=40), np.mean(expected, axis=1))
     assert 0.0 < np.mean(expected) < 1.0
+
+
+def test_without_limits_of_the_joints_only_the_lift_bounds() -> None:
+    """Shoulder and wrist turn without end: the limits of the lift alone decide on both branches."""
+    arm = rd.load_robot(ARMS["prr"].replace('"revolute"', '"continuous"'))
+    kinematics, inverse = Kinematics(arm), PlanarInverse(arm, "tool")
+    rng = np.random.default_rng(4)
+    q = np.column_stack((rng.uniform(arm.lower[0], arm.upper[0], 10), rng.uniform(-9.0, 9.0, (10, 2))))
+    for pose in kinematics.pose("tool", q):
+        branches = inverse.solve_pose(pose)
+        lifts = np.array([branch.q[0] for branch in branches.solutions])
+        inside = (lifts >= arm.lower[0]) & (lifts <= arm.upper[0])
+        assert inside.any()
+        assert [branch.within_limits for branch in branches.solutions] == inside.tolist()
+        assert postures(inverse.arm, pose[:3, 3], 360).any()

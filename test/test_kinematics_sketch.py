@@ -142,3 +142,14 @@ def test_an_elevator_is_drawn_out_of_its_zero_in_its_positive_direction() -> Non
         rises = float(ground) - (float(slider.get("y", "")) + 8.0)
         assert (rises < 0.0) == ("-0.5" in bounds)
         assert abs(rises) > 30.0
+
+
+def test_heads_of_arrows_are_symmetrical_and_point_along_the_line() -> None:
+    """Both corners are as far from the tip, and farther than from each other, whatever the direction."""
+    picture = drawn(rd.load_robot(URDF / "two_link.urdf"), [0.3, 0.5])
+    heads = [np.array(re.findall(r"[-\d.]+", each.get("points", "")), float) for each in picture.iter(f"{SVG}polygon")]
+    assert heads
+    for tip, one, other in (head.reshape(3, 2) for head in heads):
+        sides = np.linalg.norm([one - tip, other - tip], axis=1)
+        np.testing.assert_allclose(sides[0], sides[1], atol=0.2)
+        np.testing.assert_allclose(np.linalg.norm(one - other), 2 * 0.42 * 7.5, atol=0.2)

@@ -171,3 +171,12 @@ def test_the_square_of_a_cell_is_where_the_cell_is(monkeypatch: pytest.MonkeyPat
     found = cells(np.array([[0.31, 0.0, 0.52], [-0.12, 0.0, 0.83], [0.04, 0.0, -0.27]]), [1.0, 2.0, 3.0], 0.1)
     draw_map(tmp_path / "map.png", rd.load_robot(prr), found, "xz", None, title="PRR", label="m")
     assert_allclose(drawn, [(-0.2, 0.4, -0.3, 0.9)], atol=1e-12)
+
+
+def test_colours_go_from_the_least_to_the_greatest_finite_value() -> None:
+    """Viridis begins with (68, 1, 84) and ends with (253, 231, 37); NaN has the first colour, infinity the last."""
+    first, last = [68, 1, 84], [253, 231, 37]
+    found = colours([20.0, 30.0, 40.0, np.nan, np.inf]).tolist()
+    assert [found[0], found[2], found[3], found[4]] == [first, last, first, last]
+    assert first[1] < found[1][1] < last[1]
+    assert colours([7.0, 7.0]).tolist() == [first, first]
