@@ -4,6 +4,7 @@
 """``robodyn sweep`` and ``robodyn tune``: from a file to results, report and gains; mistakes have their lines."""
 
 import json
+import re
 import sys
 from contextlib import nullcontext
 from pathlib import Path
@@ -78,6 +79,8 @@ def test_a_sweep_its_report_and_one_of_its_cases(study, tmp_path, capsys):
     assert column(out / "results.parquet", "met").sum() == sum(each["met"] for each in said["controllers"].values())
     page = (out / "report.html").read_text(encoding="utf-8")
     assert all(text in page for text in ("computed_torque", "arm.forearm.mass", "data:image/png;base64,"))
+    explained = page.split("Fraction of the variance")[1].split("</table>")[0]
+    assert re.search(r"arm\.forearm\.mass.*?\d+\.\d %", explained, re.DOTALL)
     assert (out / "report.png").read_bytes().startswith(b"\x89PNG")
     main(["sweep", str(study), "--case", "5", "--json", "--plot", str(tmp_path / "case.png")])
     row = json.loads(capsys.readouterr().out)

@@ -317,6 +317,16 @@ def test_rotors_and_friction_are_in_it() -> None:
     assert any("Coulomb" in text for text in said)
 
 
+def test_the_joints_are_listed_from_the_first_on() -> None:
+    document = derive(rd.create_dynamics("rnea", rd.load_robot(CLOSED["prr"]), compiled=False))
+    tables = [block for section in document.sections for block in section.blocks if isinstance(block, TableBlock)]
+    (table,) = (block for block in tables if block.heads[:2] == ("joint", "name"))
+    assert [row[0] for row in table.rows] == ["1", "2", "3"]
+    assert [row[3] for row in table.rows[:2]] == [
+        r"$q_{1}$ [m], $\tau_{1}$ [N]", r"$q_{2}$ [rad], $\tau_{2}$ [N·m]"
+    ]  # fmt: skip
+
+
 def test_the_lesson_at_its_pose() -> None:
     """Reference, section 3."""
     plugin = rd.create_dynamics("rnea", rd.load_robot(CLOSED["lesson"]), compiled=False)

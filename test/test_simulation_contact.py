@@ -15,7 +15,7 @@ import robodyn_ros as rd
 from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.simulation import Plant, PlantSettings
 from robodyn_ros.simulation.plant.base import create_plant
-from robodyn_ros.simulation.plant.external_forces import Spring, Wall, WallSettings
+from robodyn_ros.simulation.plant.external_forces import ExternalForces, Spring, Wall, WallSettings
 
 URDF = Path(__file__).parents[1] / "urdf"
 MASS = 2.5
@@ -245,3 +245,17 @@ def test_the_settings_of_a_wall() -> None:
     assert (wall.link, wall.point, wall.friction) == ("tool", (0.4, 0.0, 0.0), 0.2)
     with pytest.raises(ConfigurationError, match="stiffness"):
         WallSettings(stiffness=0.0)
+
+
+def test_a_contact_is_stiff_from_an_angle_of_its_oscillation_in_a_step_on() -> None:
+    """0.3 rad: at √(k/m) = 100 rad/s from 3 ms on; with a loss of 4 s/m at an impact of 1 m/s four times as soon."""
+    robot = cart("1 0 0")
+    dynamics = rd.create_dynamics("rnea", robot, compiled=False)
+    for contact, step in (
+        (Wall("mass", (0.1, 0, 0), (-1, 0, 0), 1e4 * MASS, 0.0), 3e-3),
+        (Wall("mass", (0.1, 0, 0), (-1, 0, 0), 1e4 * MASS, 4.0), 0.75e-3),
+        (Spring("mass", (0.2, 0, 0), 1e4 * MASS, 0.0), 3e-3),
+        (Spring("mass", (0.2, 0, 0), 1e4 * MASS, 200.0 * MASS), 1.5e-3),
+    ):
+        forces = ExternalForces(robot, (contact,))
+        assert [forces.is_stiff(dynamics, part * step) for part in (0.99, 1.01)] == [False, True]

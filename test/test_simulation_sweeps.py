@@ -193,6 +193,7 @@ def test_whoever_tries_the_cases_the_file_is_the_same(tmp_path):
     bound = (peak[6] + peak[7]) / 2.0
     (summary,) = summarise(study(specification=Specification({("peak_error", FIRST): bound})), files[0])
     assert (summary.bounds[0].kept, summary.bounds[0].bound) == (7, bound)
+    assert (summary.cases > 10) and len(summary.worst) == 10
 
 
 def test_what_was_done_is_done(tmp_path):
