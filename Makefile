@@ -30,7 +30,7 @@
 # make soak-life-cycles   1,000 life cycles of the controller: objects, threads, files, memory
 # make soak-controller   the controller at 500 Hz for ten minutes: periods, beside a thread that only sleeps; latency, memory
 # make soak-hold     a pose held for 60 s by the real nodes, with wrong masses and noise
-# make soak-adaptive    the adaptive law for 30 simulated minutes (two minutes)
+# make soak-adaptive    the adaptive law for 30 simulated minutes (about four minutes)
 # make soak-sweep    a sweep's memory from 1,000 to 100,000 cases, and a Dask cluster whose parts die
 # make house         how large the house is, room by room, and the files that a position goes through (BENCH="COMMIT" to compare)
 # make clean         removes the environments

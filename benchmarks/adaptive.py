@@ -81,16 +81,16 @@ def swing(law: str, hardware: str, duration: float) -> tuple[Array, Array, list[
 
 
 def table(law: str, hardware: str, minutes: int) -> list[dict[str, Any]]:
-    """The errors in each of the first minutes and each fifth one, once the arm swings, and the last estimates of it."""
+    """The errors in the first three minutes and the last one, once the arm swings, and the estimates at their ends."""
     error, effort, estimates, faults = swing(law, hardware, 60.0 * minutes)
     rows = []
-    for minute in sorted({*range(min(3, minutes)), *range(4, minutes, 5)}):
+    for minute in sorted({*range(min(3, minutes)), minutes - 1}):
         part = slice(minute * MINUTE + (0 if minute else round(SETTLED * RATE)), (minute + 1) * MINUTE)
         rms = 1e3 * np.sqrt(np.mean(error[part] ** 2, axis=0))
         greatest = {GREATEST: float(1e3 * np.abs(error[part]).max())}
         greatest["effort [limits]"] = float(np.abs(effort[part] / ROBOT.effort_limit).max())
         rows.append(
-            {"law": law, "minute": minute + 1} | dict(zip(ROBOT.joint_names, rms.tolist(), strict=True))
+            {"law": f"{law}, minute {minute + 1}"} | dict(zip(ROBOT.joint_names, rms.tolist(), strict=True))
             | greatest | {"faults": faults} | estimates[minute]
         )  # fmt: skip
     return rows
