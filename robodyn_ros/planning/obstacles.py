@@ -175,10 +175,10 @@ def _enclosing(link: str, tag: ET.Element) -> Capsule | None:
     solid = read_solid(tag)
     if solid is None:
         return None
-    longest = int(np.argmax(solid.half)) if solid.kind == "box" else 2
-    across, along = np.delete(solid.half, longest), solid.pose.rotation[:, longest] * solid.half[longest]
+    axis = int(np.argmax(solid.half)) if solid.kind == "box" else 2
+    across, length = np.delete(solid.half, axis), 0.0 if solid.kind == "sphere" else solid.half[axis]
     radius = float(np.linalg.norm(across)) if solid.kind == "box" else across[0]
-    middle, along = solid.pose.translation, along if solid.kind != "sphere" else np.zeros(3)
+    middle, along = solid.pose.translation, length * solid.pose.rotation[:, axis]
     return Capsule(link, middle - along, middle + along, radius)
 
 

@@ -98,20 +98,19 @@ def check_sampling(settings: LoopSettings, now: LoopSettings | None, sampling: S
     Raises:
         InputError: states come too rarely for the gains or for ``state_timeout``; the message has the numbers.
     """
-    carried = _carried(settings, sampling, q)
+    afresh = sampling._replace(carried=1.0)  # whatever was allowed before
+    carried = judged(settings, afresh, q).carried
     name, problem = sampling_problem(settings, sampling._replace(carried=carried), q, PERIODS_IN_TIMEOUT)
-    if problem and now is not None and name == "state_timeout":
+    if not problem:
+        return
+    if now is None:
+        is_worse = True
+    elif name == "state_timeout":
         is_worse = settings.safety.state_timeout < now.safety.state_timeout
     else:
-        is_worse = now is None or carried < _carried(now, sampling, q)
-    if problem and is_worse:
+        is_worse = carried < judged(now, afresh, q).carried
+    if is_worse:
         raise InputError(name, problem)
-
-
-def _carried(settings: LoopSettings, sampling: StateSampling, q: Array) -> float:
-    """The ratio of the law's natural frequencies that the states allow, whatever was allowed before."""
-    gains = checked_result(settings.controller, "acceleration_gains", q, sampling.period)
-    return carried_part(sampling.period, sampling.delay + settings.safety.command_delay, gains, GAIN_MARGIN)
 
 
 def sampling_problem(
