@@ -47,6 +47,13 @@ class Run(NamedTuple):
     stop: bool
     step: float  # in effort limits
 
+    def is_worse_than(self, twin: Run) -> bool:
+        """Whether a joint is faster than 1.1 times the twin, and than its limit, or is at a stop that the twin does not
+        reach; a twin that is lost may reach any.
+        """
+        fast = self.speed >= 1.0 and self.speed > 1.1 * twin.speed
+        return fast or (self.stop and not twin.stop and twin.speed <= LOST)
+
 
 class Outcome(NamedTuple):
     """What became of an injection, with one kind of drives."""
@@ -74,18 +81,17 @@ class Outcome(NamedTuple):
 
     @property
     def is_good(self) -> bool:
-        """The verdict.
-
-        Not found before it began; no faster than 1.1 times the better twin, or than the limit; no stop that it has not,
-        unless that is lost, and nobody watched where it went.
-        """
+        """The verdict: not found before it began, and not worse than the better twin."""
         if self.is_early:
             return False
         if self.injection.fault.name == ONE_SAMPLE and not self.injection.moves:
             return self.checked.speed < 0.05 and self.checked.moved < 0.005
-        fast = self.checked.speed >= 1.0 and self.checked.speed > 1.1 * self.better.speed
-        stops = self.checked.stop and not self.better.stop and self.better.speed <= LOST
-        return not fast and not stops
+        return not self.checked.is_worse_than(self.better)
+
+    @property
+    def is_useful(self) -> bool:
+        """Whether letting go at detection is worse than the reaction."""
+        return self.lets_go is not None and self.lets_go.is_worse_than(self.checked)
 
 
 def injections(seed: int, arms: tuple[str, ...] = ARMS) -> list[Injection]:

@@ -16,7 +16,7 @@ legitimate case has more unknown friction, mass or payload than those state, and
   limits and ends near its reference. Each is listed, with the number that reruns it.
 - *worse*: injections (:mod:`fault_injections`) after which a joint is faster than 1.1 times what it is under the better
   twin, and than its limit, or is at a stop that the better twin does not reach. The twins are one without checks, and
-  one that lets go at detection.
+  one that lets go at detection. *letting go worse*: the same with that twin in the place of the reaction.
 - *speed*: the greatest of any joint, in velocity limits of the URDF. *moved*: the greatest displacement. *step*: the
   greatest change of an effort from one command to the next, in effort limits.
 """
@@ -92,6 +92,7 @@ def injection_rows(outcomes: Sequence[Outcome]) -> Rows:
                 "speed": median(speeds), "worst": max(speeds), "twin": max(outcome.better.speed for outcome in own),
                 "step": max(outcome.checked.step for outcome in own),
                 "worse": f"{sum(not outcome.is_good for outcome in own)}/{len(own)}",
+                "letting go worse": f"{sum(outcome.is_useful for outcome in own)}/{len(found)}",
             }
         )  # fmt: skip
     return rows
