@@ -240,6 +240,41 @@ sys.exit(executor.run(create))
 """
 
 
+TOLD_AGAIN = """
+import os, signal, sys
+from rclpy.node import Node
+from robodyn_ros.errors import ConfigurationError
+from robodyn_ros.nodes.common import executor
+from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
+
+class Told(ExceptionGuard, Node):
+    def destroy_node(self):
+        os.kill(os.getpid(), signal.SIGINT)
+        super().destroy_node()
+
+class Last:
+    def __del__(self, kill=os.kill, process=os.getpid(), numbers=(signal.SIGTERM, signal.SIGINT)):
+        for number in numbers:
+            kill(process, number)
+
+def create(end):
+    if {refused}:
+        raise ConfigurationError("refused")
+    os.kill(os.getpid(), signal.SIGINT)
+    return Told("told")
+
+sys.last = Last()  # goes with the interpreter
+sys.exit(executor.run(create))
+"""
+
+
+@pytest.mark.parametrize(("refused", "code"), [(False, 0), (True, 1)])
+def test_a_node_that_is_told_to_end_several_times_ends_once(graph, refused, code):
+    script = TOLD_AGAIN.format(refused=refused)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (code, "", "error: refused\n" if refused else "")
+
+
 @pytest.mark.parametrize("hangs", [False, True])
 def test_a_middleware_that_hangs_with_the_lock_held_changes_nothing_but_the_time(graph, hangs):
     cases = [(False, 0), (False, 3), (True, 1)]

@@ -12,26 +12,29 @@ SOFT = {name: {"natural_frequency": 6.0} for name in START}
 
 
 def coupled(graph, prr, coupling="joints", **follower):
-    """Two simulated arms in namespaces, each with its controller and its end of the coupling."""
+    """Two simulated arms in namespaces, each with its controller and its end of the coupling; the controllers."""
+    controllers = []
     for arm, partner in (("leader", "follower"), ("follower", "leader")):
         place = ("-r", f"__ns:=/{arm}", "-r", "/clock:=clock")
         wiring = ("-r", "joint_commands:=controller/joint_commands")
         plant = follower if arm == "follower" else {}
         graph.start("simulator", *place, *wiring, robot_description=prr, initial_position=START, **plant)
         law = {"controller": "impedance", "gains": SOFT} if arm == "leader" else {}
-        graph.start("controller", *place, robot_description=prr, use_sim_time=True, **law)
+        controllers.append(graph.start("controller", *place, robot_description=prr, use_sim_time=True, **law))
         topics = ("-r", f"~/received:=/{partner}/teleoperator/sent")
         settings = {"role": arm, "force_ratio": 1.0, "timeout": 5.0, "coupling": coupling}
         graph.start("teleoperator", *place, *topics, robot_description=prr, **settings)
+    return controllers
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("coupling", ["joints", "tool"])
 def test_the_follower_goes_along_and_what_holds_it_is_felt(graph, prr, coupling):
-    coupled(graph, prr, coupling)
+    controllers = coupled(graph, prr, coupling)
     states = {arm: graph.listen(JointState, f"/{arm}/joint_states") for arm in ("leader", "follower")}
     references = {arm: graph.listen(JointState, f"/{arm}/controller/reference") for arm in states}
     graph.wait(lambda: all(references.values()), "both ends to stream", 120.0)
+    assert not [process.output for process in controllers if "refused" in process.output]
     hand = graph.talk(WrenchStamped, "/leader/simulator/apply_wrench")
     push = WrenchStamped()
     push.header.frame_id = "carriage"

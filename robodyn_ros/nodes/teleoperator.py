@@ -169,7 +169,7 @@ class TeleoperatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         dt, self._time = when - self._time, when
         q, qd = watch.q, watch.qd
         known = self._received is not None and monotonic() - self._received[0] < self._timeout
-        waits = not self._leads and (self._felt is None or watch.error is None)
+        waits = watch.error is None or (not self._leads and self._felt is None)  # for the controller's first command
         if q is None or waits or not 0.0 < dt < LONGEST_PERIOD:
             self._end = None
             return

@@ -22,7 +22,9 @@ conditions are not supported, in 9.1.2 and in 7.1.6 (Jazzy).
 
 **The end.** A node ends on SIGINT, on SIGTERM and when its context is shut down from outside, with exit code 0.
 rclpy's own handlers are not used: they raise KeyboardInterrupt, or shut the context down, in the middle of a callback,
-which sometimes gives a traceback. Here a signal is stored, the running callback finishes, and the loop ends.
+which sometimes gives a traceback. Here a signal is stored, the running callback finishes, and the loop ends. From then
+on signals are ignored, because launch without a terminal sends one more, and the end of the interpreter restores the
+default handlers, which would end the process by the signal.
 
 **The end of a middleware that hangs.** On ROS 2 Jazzy the shutdown of the middleware did not return in about one of a
 hundred ends, and it held the interpreter's lock, so that no Python thread could end the process. :func:`end_within`
@@ -121,8 +123,7 @@ def run(create: Callable[[Exit], ExceptionGuard]) -> int:
         gives the reason.
     """
     end = Exit()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, end.on_signal)
+    _handle_signals(end.on_signal)
     announce_often()
     try:
         rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
@@ -135,6 +136,7 @@ def run(create: Callable[[Exit], ExceptionGuard]) -> int:
         if end.code is None:  # else the end was requested meanwhile
             print(f"error: {_one_line(problem)}", file=sys.stderr)
             end(1)
+        _handle_signals(signal.SIG_IGN)
         end_within(SHUTDOWN_LIMIT, end.code or 0)
         rclpy.try_shutdown()
         return end.code or 0
@@ -148,12 +150,18 @@ def run(create: Callable[[Exit], ExceptionGuard]) -> int:
         end(1)
         raise
     finally:
+        _handle_signals(signal.SIG_IGN)
         end_within(SHUTDOWN_LIMIT, end.code or 0)
         executor.remove_node(node)
         executor.shutdown()
         node.destroy_node()
         rclpy.try_shutdown()
     return end.code or 0
+
+
+def _handle_signals(handler: Any) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, handler)
 
 
 def _spin(executor: Executor, end: Exit, faults: Faults) -> None:
