@@ -227,7 +227,7 @@ def test_a_force_that_cannot_be_compiled_is_refused(tmp_path: Path, monkeypatch:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("CC", "false")
     shown.outside.prepare()
-    with pytest.raises(NotReadyError, match="forces cannot be compiled: .*false failed"):
+    with pytest.raises(NotReadyError, match=r"forces cannot be compiled: .*false failed"):
         shown.outside.push("mass", (5.0, 0.0, 0.0))
     shown.step()
     assert shown.qd[0] == 0.0

@@ -29,7 +29,7 @@ from robodyn_ros.engine.program import Program
 from robodyn_ros.errors import InputError, SimulationError
 from robodyn_ros.plugins import create
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.simulation.integrators.base import Integrator, checked_step
+from robodyn_ros.simulation.integrators.base import Integrator, Numbers, checked_step, not_converged
 from robodyn_ros.simulation.integrators.sdirk4 import SDIRK4
 from robodyn_ros.simulation.plant.base import PlantBase, PlantSettings, unstable
 from robodyn_ros.simulation.plant.external_forces import Contact, ExternalForces
@@ -91,7 +91,6 @@ IN_PYTHON_PARAMETERS = 4
 STEP_IN_PYTHON = " return s->in_python(s, h, q, v, q1, v1); "
 """The body of an integrator's step that is only Python."""
 
-Numbers = ctypes.POINTER(ctypes.c_double)
 FORWARD = ctypes.CFUNCTYPE(None, ctypes.c_int, Numbers, Numbers, Numbers, Numbers)
 STEP = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_double, Numbers, Numbers, Numbers, Numbers)
 
@@ -264,12 +263,7 @@ class Mechanism:
         if kind == "NOT_HELD":
             mass = self._dynamics.mass_matrix(q).tolist()
             return SimulationError(f"no forces of stops and friction were found at mass matrix {mass}")
-        name = type(self.integrator).__name__
-        try:
-            checked_step(self.integrator, self._acceleration, q, qd, self._dt)  # raises its own error
-        except SimulationError as cause:
-            return cause
-        return SimulationError(f"{name} did not converge from q = {q}, qd = {qd} with a step of {self._dt:g} s")
+        return not_converged(self.integrator, q, qd, self._dt)
 
     def _acceleration(self, q: Array, qd: Array) -> Array:
         """The equation of motion in the mode of the frame."""
