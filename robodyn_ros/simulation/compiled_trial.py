@@ -30,13 +30,10 @@ from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.engine.c_interface import text_key
 from robodyn_ros.engine.library import loaded
 from robodyn_ros.errors import RobodynError, SimulationError
-from robodyn_ros.plugins import create
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.devices import CODE, SensorRandom, fill_drives, fill_sensors, hardware_structs
 from robodyn_ros.simulation.hardware import HardwareSettings
-from robodyn_ros.simulation.plant.base import unstable
-from robodyn_ros.simulation.plant.joint_effects import Friction, JointEffects, Stops
-from robodyn_ros.simulation.plant.native import ROWS, Mechanism
+from robodyn_ros.simulation.plant.native import ROWS, Plant
 from robodyn_ros.simulation.trial import REFUSED, STEP_FAILED, Trial, TrialSamples, run_trial
 
 RECORDED = {"q": "q", "qd": "v", "effort": "effort"}
@@ -189,11 +186,8 @@ class _TrialMemory:
         self._arrays |= arrays
 
     def _fill_plant(self, hardware: HardwareSettings, dynamics: Dynamics) -> None:
-        robot = hardware.robot
-        joints = JointEffects(Friction(hardware.friction, robot.n), Stops(robot, hardware.stops), robot.velocity_limit)
-        plant = Mechanism(dynamics, joints, create("integrators", hardware.integrator), hardware.plant_settings.step)
-        plant.place(np.array(hardware.start, dtype=np.float64), np.zeros(robot.n))
-        self._robot, self._plant = robot, plant
+        options: dict[str, Any] = {"q0": hardware.start, "friction": hardware.friction, "stops": hardware.stops}
+        self._plant = plant = Plant(dynamics, hardware.plant_settings, integrator=hardware.integrator, **options)
         self._point(frame=plant.frame)
         self.fields.plant[...] = plant.address.value
         for name in ("plant_step", "plant_settle"):
@@ -209,11 +203,8 @@ class _TrialMemory:
 
     def plant_failure(self) -> SimulationError:
         """The error of the step that begins now."""
-        problem, step = self._plant.find_failure(), float(self.fields.drives.step)
-        if not isinstance(problem, SimulationError):
-            qd, effort = self._plant.frame[1:3]
-            problem = unstable(self._robot, step, qd, self._plant.beyond, effort)
-        return SimulationError(f"at {(int(self.fields.now) + 1) * step:.9g} s: {problem}")
+        time = (int(self.fields.now) + 1) * float(self.fields.drives.step)
+        return SimulationError(f"at {time:.9g} s: {self._plant.failure()}")
 
     def recorded(self, faults: dict[str, int]) -> Trial:
         """The trial that was recorded."""
