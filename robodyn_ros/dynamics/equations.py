@@ -35,14 +35,11 @@ class Velocity(NamedTuple):
     v: ca.SX  # linear, of the origin (3,)
 
 
-AT_REST = Velocity(ca.SX.zeros(3), ca.SX.zeros(3))
-
-
-def velocities(tree: Tree, transforms: list[Transform], qd: ca.SX, base: Velocity) -> list[Velocity]:
+def velocities(tree: Tree, transforms: list[Transform], qd: ca.SX, base: Velocity | None) -> list[Velocity]:
     """Velocity of every body, from the base to the tips (Craig, Introduction to Robotics, eq. 5.45 to 5.48)."""
     found: list[Velocity] = []
     for node, transform in zip(tree.nodes, transforms, strict=True):
-        before = found[node.parent] if node.parent >= 0 else base
+        before = found[node.parent] if node.parent >= 0 else base or Velocity(ca.SX.zeros(3), ca.SX.zeros(3))
         omega = transform.down(before.omega)
         v = transform.down(before.v + ca.cross(before.omega, transform.offset))
         rate = joint_rate(node, qd) * Z
@@ -51,7 +48,7 @@ def velocities(tree: Tree, transforms: list[Transform], qd: ca.SX, base: Velocit
 
 
 def energies(
-    tree: Tree, q: ca.SX, qd: ca.SX, gravity: ca.SX, inertias: list[Inertia], base: Velocity
+    tree: Tree, q: ca.SX, qd: ca.SX, gravity: ca.SX, inertias: list[Inertia], base: Velocity | None = None
 ) -> tuple[ca.SX, ca.SX]:
     """Kinetic and potential energy (Siciliano et al., Robotics: Modelling, Planning and Control, section 7.1).
 
@@ -158,7 +155,7 @@ class Equations(ABC):
         mass_matrix = self.mass_matrix(q, p)
         return self.gravity(q, p), self.coriolis(q, qd, p), mass_matrix @ qdd, mass_matrix @ correction
 
-    def energy(self, q: ca.SX, qd: ca.SX, p: Symbols, base: Velocity = AT_REST) -> tuple[ca.SX, ca.SX]:
+    def energy(self, q: ca.SX, qd: ca.SX, p: Symbols, base: Velocity | None = None) -> tuple[ca.SX, ca.SX]:
         """Kinetic and potential energy; the rotors' kinetic energy is ½ armature q̇²."""
         bodies, root = self.inertias(p)
         kinetic, potential = energies(self.tree, q, qd, p.gravity, bodies, base)
@@ -189,7 +186,7 @@ class Equations(ABC):
         base, axes = Velocity(ca.SX.sym("omega", 3), ca.SX.sym("v", 3)), ca.DM(self.tree.base)
         kinetic, _ = self.energy(q, qd, p, base)
         parts = [ca.gradient(kinetic, part) for part in base]
-        angular, linear = ca.substitute(parts, list(base), list(AT_REST))
+        angular, linear = ca.substitute(parts, list(base), [ca.SX.zeros(3)] * 2)
         return axes @ linear, axes @ (angular - ca.cross(self._center(q, p), linear))
 
     def regressor(self, q: ca.SX, qd: ca.SX, qdd: ca.SX, p: Symbols) -> ca.SX:
