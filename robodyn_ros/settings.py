@@ -104,6 +104,13 @@ def parameter_name(item: Field[Any], prefix: str) -> str:
     return shared or prefix + item.name
 
 
+def of_parameter(problem: ConfigurationError, settings: Any, prefix: str) -> ConfigurationError:
+    """The error of a dataclass of settings, whose message begins with a field, with the parameter's name instead."""
+    own, _, text = str(problem).partition(":")
+    names = {item.name: parameter_name(item, prefix) for item in fields(settings)}
+    return ConfigurationError(f"{names.get(own, prefix + own)}:{text}")
+
+
 class CheckedSettings:
     """A base class for dataclasses of settings: their values are checked when one is made, and lists become tuples."""
 

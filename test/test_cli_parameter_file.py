@@ -175,13 +175,14 @@ def test_a_vector_is_as_many_numbers_within_the_range():
     assert {type(value) for value in made.stiffness} == {float}
 
 
+STIFFNESS = "cartesian_impedance.stiffness"
 STIFFNESSES = [[1.0] * 5, [1.0] * 5 + [-1.0], [float("nan")] * 6, [True] * 6, 300.0, "stiff", []]
 
 
 @pytest.mark.parametrize(
     ("name", "given", "said"),
     [
-        *(("cartesian_impedance.stiffness", given, "stiffness: must be 6 numbers within") for given in STIFFNESSES),
+        *((STIFFNESS, given, r"^cartesian_impedance\.stiffness: must be 6 numbers within") for given in STIFFNESSES),
         ("task.reach", [0.1, 20.0], r"^task\.reach: must be 2 numbers within"),  # shared by several laws
     ],
 )

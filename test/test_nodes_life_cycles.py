@@ -249,6 +249,17 @@ def node_kind(name):
     return SetBool if name == "enable" else Trigger
 
 
+def test_a_refused_vector_is_named_as_the_parameter(there):
+    node = there.node
+    node.set_parameters([Parameter("controller", value="cartesian_impedance")])
+    there.change("configure")
+    [result] = node.set_parameters([Parameter("cartesian_impedance.stiffness", value=[1.0, 2.0])])
+    assert not result.successful
+    assert result.reason.startswith("cartesian_impedance.stiffness: must be 6 numbers within"), result.reason
+    there.change("cleanup")
+    node.set_parameters([Parameter("controller", value="computed_torque")])
+
+
 def test_another_arm_has_its_own_parameters(there):
     """Joints that are gone have none, limits are this arm's, and what was set is kept if it still fits."""
     node = there.node

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 from robodyn_ros.errors import ConfigurationError, InputError, Place, RobodynError
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.reduction import chosen_joints
-from robodyn_ros.settings import parameter_name
+from robodyn_ros.settings import of_parameter, parameter_name
 
 Settings = TypeVar("Settings")
 
@@ -155,10 +155,10 @@ class FileParameters:
         Raises:
             ConfigurationError: a value is of the wrong type or out of range; the message names it.
         """
-        values, names = [], {}
         kind: Any = settings
+        values = []
         for item in _fields(kind):
-            names[item.name] = name = parameter_name(item, prefix)
+            name = parameter_name(item, prefix)
             self._asked.add(name)
             value = self.given.get(name, self._defaults.get(name, item.default))
             if isinstance(item.default, float) and type(value) is int:
@@ -168,8 +168,7 @@ class FileParameters:
             made: Settings = _made(kind, values)
             return made
         except ConfigurationError as cause:
-            own, _, problem = str(cause).partition(":")
-            raise ConfigurationError(f"{names.get(own, prefix + own)}:{problem}") from cause
+            raise of_parameter(cause, settings, prefix) from cause
 
     @contextmanager
     def located(self) -> Iterator[None]:

@@ -20,7 +20,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from robodyn_ros.errors import ConfigurationError, is_it
-from robodyn_ros.settings import ParameterSpec, check_value, parameter_name, parameter_specs
+from robodyn_ros.settings import ParameterSpec, check_value, of_parameter, parameter_name, parameter_specs
 
 Settings = TypeVar("Settings")
 
@@ -267,7 +267,10 @@ class NodeParameters:
         """A dataclass of settings, from the parameters declared for it.
 
         Raises:
-            ConfigurationError: a value is out of range.
+            ConfigurationError: a value is out of range; the message names its parameter.
         """
         values = {item.name: self[parameter_name(item, prefix)] for item in fields(settings)}  # type: ignore[arg-type]
-        return settings(**values)
+        try:
+            return settings(**values)
+        except ConfigurationError as cause:
+            raise of_parameter(cause, settings, prefix) from cause
