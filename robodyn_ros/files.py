@@ -12,9 +12,12 @@ is one line.
 from __future__ import annotations
 
 import errno
+import json
+import math
 import os
 import stat
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -52,6 +55,21 @@ def read_bytes(path: str | os.PathLike[str], most: int = LARGEST) -> bytes:
 def _open_at_once(name: str, flags: int) -> int:
     """Open without waiting for somebody to write into a pipe."""
     return os.open(name, flags | os.O_NONBLOCK)
+
+
+def as_json(value: Any, indent: int | None = None) -> str:
+    """A value as JSON: an array as a list, a path as text, a number that is not finite, which JSON lacks, as null."""
+    return json.dumps(_plain(value), indent=indent, ensure_ascii=False, allow_nan=False, default=str) + "\n"
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "tolist"):  # of NumPy
+        value = value.tolist()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 PACKAGE = "robodyn_ros"

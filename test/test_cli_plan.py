@@ -82,9 +82,11 @@ def test_the_tool_somewhere_with_a_payload(capsys):
 )
 def test_what_cannot_be_is_answered_by_no(args, reason, tmp_path, capsys):
     (tmp_path / "crate.yaml").write_text("crate: {center: [0, 0, 0.6], radius: 0.1}\n")
-    assert main(["plan", PRR, *(word.format(folder=tmp_path) for word in args)]) == 1
-    said = capsys.readouterr().out
+    out = tmp_path / "refused.json"
+    assert main(["plan", PRR, *(word.format(folder=tmp_path) for word in args), "--out", str(out)]) == 1
+    said, refused = capsys.readouterr().out, Plan.load(out)
     assert "no such motion" in said and reason in said
+    assert not refused.solved and reason in refused.reason and not refused.violation.amount <= 0.0
 
 
 @pytest.mark.parametrize(

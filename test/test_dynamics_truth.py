@@ -23,7 +23,7 @@ from truth_mujoco import MuJoCo
 
 import robodyn_ros as rd
 from robodyn_ros.dynamics.compiled import CompiledDynamics
-from robodyn_ros.dynamics.rnea import forward_dynamics
+from robodyn_ros.dynamics.rnea import solve_articulated
 from robodyn_ros.engine.tracing import solve_symmetric
 
 GRAVITY = (0.4, -1.3, -9.6)  # [m/s²], along no axis
@@ -192,13 +192,12 @@ def test_each_forward_dynamics_by_itself(name: str, algorithm: str) -> None:
     dynamics.configure(armature=armature)
     equations, symbols = dynamics.equations(), [ca.SX.sym(name, robot.n) for name in ("q", "qd", "tau")]
     p = equations.unpack(dynamics.symbols)
+    q, qd, tau = symbols
+    net = tau - equations.efforts(q, qd, ca.SX.zeros(robot.n), p)
     if algorithm == "articulated bodies":
-        bodies = equations.inertias(p)[0]
-        expression = forward_dynamics(equations.tree, *symbols, p.gravity, p.armature, bodies)
+        expression = solve_articulated(equations.tree, q, net, p.armature, equations.inertias(p)[0])
     else:
-        q, qd, tau = symbols
-        rest = equations.efforts(q, qd, ca.SX.zeros(robot.n), p)
-        expression = solve_symmetric(equations.mass_matrix(q, p), tau - rest)
+        expression = solve_symmetric(equations.mass_matrix(q, p), net)
     forward = ca.Function("forward", symbols, [expression])
     truth = Pinocchio(robot, GRAVITY)
     truth.model.armature = truth.lead @ armature

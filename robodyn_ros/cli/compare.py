@@ -142,19 +142,15 @@ def _show(args: Namespace, comparison: LawComparison) -> None:
 
 
 def _print(comparison: LawComparison) -> None:
-    pairs = zip(comparison.motions, comparison.runs, strict=True)
-    print_json(
-        {
-            "robot": comparison.robot.name,
-            "joints": list(comparison.robot.joint_names),
-            "arm": comparison.arm,
-            **{motion.name: report(motion, runs) for motion, runs in pairs},
-            "scores": comparison.scores(),
-            "settling": comparison.settling(),
-            "failures": dict(comparison.failures),
-            "verdict": comparison.verdict(),
-        }
-    )
+    about: dict[str, Any] = {
+        "robot": comparison.robot.name,
+        "joints": comparison.robot.joint_names,
+        "arm": comparison.arm,
+    }
+    for motion, runs in zip(comparison.motions, comparison.runs, strict=True):
+        about[motion.name] = {name: run.figures(motion) for name, run in runs.items()}
+    found = {name: getattr(comparison, name)() for name in ("scores", "settling", "verdict")}
+    print_json(about | found | {"failures": comparison.failures})
 
 
 def table(motion: ComparedMotion, runs: Mapping[str, ComparedRun], robot: Robot) -> Table:
@@ -179,8 +175,3 @@ def _cell(heading: str, figures: Mapping[str, float], joint: Joint) -> str:
     if heading.endswith("limit"):
         return f"{figures['peak_effort'] / joint.effort:.0%}" if 0.0 < joint.effort < np.inf else "none"
     return quantity(figures[ERRORS[heading.split()[0]]], joint.position_unit)
-
-
-def report(motion: ComparedMotion, runs: Mapping[str, ComparedRun]) -> dict[str, dict[str, list[float]]]:
-    """Return the figures for JSON: law → figure → a value for each joint, NaN where there is none."""
-    return {name: {key: values.tolist() for key, values in run.figures(motion).items()} for name, run in runs.items()}

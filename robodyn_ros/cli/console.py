@@ -11,8 +11,6 @@ not after a minute.
 
 from __future__ import annotations
 
-import json
-import math
 import os
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -161,18 +159,16 @@ def print_document(document: Document) -> None:
                 out.print(block.text, soft_wrap=True)
 
 
+def picked(thing: object, *names: str) -> dict[str, Any]:
+    """Some attributes of an object by their names: for JSON, or for the settings that a verb has as options."""
+    return {name: getattr(thing, name) for name in names}
+
+
 def print_json(value: Any) -> None:
-    """Print a value as JSON; a number that is not finite, which JSON does not have, as null."""
-    json.dump(_without_nan(value), sys.stdout, indent=2, ensure_ascii=False, allow_nan=False)
-    sys.stdout.write("\n")
+    """Print a value as JSON (:func:`robodyn_ros.files.as_json`)."""
+    from robodyn_ros.files import as_json
 
-
-def _without_nan(value: Any) -> Any:
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {key: _without_nan(item) for key, item in value.items()}
-    return [_without_nan(item) for item in value] if isinstance(value, (list, tuple)) else value
+    sys.stdout.write(as_json(value, indent=2))
 
 
 def check_picture(option: str, path: Path) -> None:

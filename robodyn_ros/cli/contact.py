@@ -76,8 +76,7 @@ def run(args: Namespace) -> ExitCode:
 
         write_file("--out", args.out, yaml.safe_dump(parameters, sort_keys=False))
     if args.json:
-        values = {name: np.asarray(value).tolist() for name, value in proposed._asdict().items()}
-        print_json({"robot": robot.name, "joints": list(robot.joint_names), **values})
+        print_json({"robot": robot.name, "joints": robot.joint_names, **proposed._asdict()})
     else:
         _show(robot, proposed, args)
     return ExitCode.YES

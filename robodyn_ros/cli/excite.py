@@ -24,10 +24,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from robodyn_ros.cli.arm import add_arm, read_arm
-from robodyn_ros.cli.console import check_file, console, print_json, simple_table, with_folder
+from robodyn_ros.cli.console import check_file, console, picked, print_json, simple_table, with_folder
 from robodyn_ros.cli.verb import ExitCode, add_settings
 from robodyn_ros.errors import InputError
 
@@ -68,7 +68,7 @@ def run(args: Namespace) -> ExitCode:
     check_file("--out", args.out)
     robot = read_arm(args)
     start = robot.home if args.start is None else parse_pose(args.start, robot, robot.home, "--from")
-    settings = ExcitationSettings(**{name: getattr(args, name) for name in OPTIONS})
+    settings = ExcitationSettings(**picked(args, *OPTIONS))
     with progress_bar() as progress, _box_named(args):
         task = progress.add_task("searching for a motion", total=args.tries)
         told = partial(progress.advance, task)
@@ -108,24 +108,15 @@ def _report(robot: Robot, excitation: Excitation, args: Namespace) -> None:
     trajectory = excitation.trajectory
     least, greatest = trajectory.extent()
     speed = trajectory.speed(np.zeros(robot.n))
-    whole: dict[str, Any] = {
-        "file": str(args.out),
-        "duration": trajectory.duration,
-        "approach": excitation.approach,
-        "parameters": excitation.base.rank,
-        "condition": excitation.condition,
-        "errors_smaller_by": excitation.gain,
-    }
-    rows = [
-        {"joint": name, "least": float(a), "greatest": float(b), "speed": float(v)}
-        for name, a, b, v in zip(robot.joint_names, least, greatest, speed, strict=True)
-    ]
     if args.json:
-        print_json(whole | {"joints": rows})
+        names, columns = ("joint", "least", "greatest", "speed"), (robot.joint_names, least, greatest, speed)
+        whole = {"file": args.out, "duration": trajectory.duration, **picked(excitation, "approach", "condition")}
+        whole |= {"parameters": excitation.base.rank, "errors_smaller_by": excitation.gain}
+        print_json(whole | {"joints": [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]})
         return
     cells = [
-        (joint.name, f"{row['least']:.3f} {unit}", f"{row['greatest']:.3f} {unit}", f"{row['speed']:.3f} {unit}/s")
-        for row, joint, unit in zip(rows, robot.joints, (joint.position_unit for joint in robot.joints), strict=True)
+        (joint.name, *(f"{value:.3f} {joint.position_unit}" for value in (a, b)), f"{v:.3f} {joint.position_unit}/s")
+        for joint, a, b, v in zip(robot.joints, least, greatest, speed, strict=True)
     ]
     out = console()
     out.print(simple_table(("Joint", "From", "To", "Fastest"), cells))

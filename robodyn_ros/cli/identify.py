@@ -36,18 +36,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from robodyn_ros.cli.arm import add_arm, locked_joints, read_arm
-from robodyn_ros.cli.console import check_file, console, print_json, simple_table, write_file
+from robodyn_ros.cli.console import check_file, console, picked, print_json, simple_table, write_file
 from robodyn_ros.cli.verb import ExitCode, add_gravity, add_settings, names
 from robodyn_ros.errors import InputError
 
 if TYPE_CHECKING:
     from robodyn_ros.identification import Identification
     from robodyn_ros.identification.estimation.payload import PayloadEstimate
-    from robodyn_ros.identification.estimation.result import Prediction
     from robodyn_ros.identification.preparation import PreparedSamples
     from robodyn_ros.identification.recording.recording import RecordedTrack, RecordingSource
     from robodyn_ros.identification.settings import SignalSettings
     from robodyn_ros.robot import Joint, Robot
+    from robodyn_ros.robot.pose import Array
 
 TIMES = ("auto", "stamp", "received")
 """Choices of ``--times``, those of the library, which is slow to import."""
@@ -190,7 +190,7 @@ def _prepare(
 
     order, locked = tuple(names(args.command_joints)), locked_joints(args, robot)
     source = RecordingSource(args.states, args.commands, order, args.times)
-    given = {name: getattr(args, name) for name in OPTIONS}
+    given = picked(args, *OPTIONS)
     if args.delay is not None:
         given |= {"align": False, "delay": args.delay}
     settings = SignalSettings(average=not args.no_average, **given)
@@ -306,44 +306,31 @@ def print_arm(
     """
     from robodyn_ros.identification.report import improved, stated_uncertainty, verdict
 
-    names = result.robot.joint_names
-    predictions = {
-        name: None if found is None else _errors(found, names)
-        for name, found in (
-            ("urdf", result.before),
-            ("identified", result.fit),
-            ("cross_validation", result.cross_validation),
-            ("validation_urdf", result.validation_before),
-            ("validation", result.validation),
-        )
-    }
+    robot, base = result.robot, ("name", "nominal", "value", "standard_error")
+    combinations = zip(result.base.text(), result.base_nominal, result.base_values, result.base_errors, strict=True)
     print_json(
         {
-            "robot": result.robot.name,
-            "joints": list(names),
+            "robot": robot.name,
+            "joints": robot.joint_names,
             "improved": improved(result),
             "verdict": verdict(result),
             "uncertainty": {one.name: one.value for one in stated_uncertainty(result, used)},
             "recordings": [_recording(one) for one in used],
             "validated_on": [_recording(one) for one in unused],
-            "errors": predictions,
-            "noise": dict(zip(names, result.noise.tolist(), strict=True)),
-            "rank": int(result.rank),
-            "combinations": [
-                {"name": name, "nominal": old, "value": new, "standard_error": error}
-                for name, old, new, error in zip(
-                    result.base.text(),
-                    result.base_nominal.tolist(),
-                    result.base_values.tolist(),
-                    result.base_errors.tolist(),
-                    strict=True,
-                )
-            ],
-            "condition": result.condition,
-            "parameters": [asdict(one) | {"identified": bool(one.identified)} for one in result.parameters],
-            "out": None if args.out is None else str(args.out),
-            "report": None if args.report is None else str(args.report),
+            "errors": {
+                name: found
+                and {
+                    joint: {"rms": rms, "relative": relative}
+                    for joint, rms, relative in zip(robot.joint_names, found.rms, found.relative, strict=True)
+                }
+                for name, found in result.predictions.items()
+            },
+            "noise": _by_joint(robot, result.noise),
+            "combinations": [dict(zip(base, row, strict=True)) for row in combinations],
+            "parameters": [asdict(one) for one in result.parameters],
         }
+        | picked(result, "rank", "condition")
+        | picked(args, "out", "report")
     )
 
 
@@ -381,21 +368,12 @@ def print_payload(found: PayloadEstimate, robot: Robot, used: Sequence[PreparedS
         robot: the arm, for its names.
         used: the recordings.
     """
-    payload, names = found.payload, robot.joint_names
+    errors = {name: _by_joint(robot, getattr(found, name)) for name in ("rms", "rms_without")}
     print_json(
-        {
-            "link": payload.link,
-            "mass": payload.mass,
-            "mass_error": found.mass_error,
-            "com": np.asarray(payload.com).tolist(),
-            "com_error": np.asarray(found.com_error).tolist(),
-            "inertia": np.asarray(payload.inertia).tolist(),
-            "identified": list(found.identified),
-            "reason": found.reason,
-            "rms": dict(zip(names, found.rms.tolist(), strict=True)),
-            "rms_without": dict(zip(names, found.rms_without.tolist(), strict=True)),
-            "recordings": [_recording(one) for one in used],
-        }
+        picked(found.payload, "link", "mass", "com", "inertia")
+        | picked(found, "mass_error", "com_error", "identified", "reason")
+        | errors
+        | {"recordings": [_recording(one) for one in used]}
     )
 
 
@@ -413,30 +391,19 @@ def _show_recordings(out: Any, recordings: Sequence[PreparedSamples]) -> None:
 
 def _joints(result: Identification) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Return heading and rows of the table with the quality of each joint's predicted effort."""
-    columns = [("URDF", result.before), ("Now", result.fit), ("Left out", result.cross_validation)]
-    if result.validation is not None and result.validation_before is not None:
-        columns += [("Unseen: URDF", result.validation_before), ("Now", result.validation)]
+    heads = ("URDF", "Now", "Left out", "Unseen: URDF", "Now")
+    columns = [(head, found) for head, found in zip(heads, result.predictions.values(), strict=True) if found]
     rows = [
         (joint.name, *("at rest" if np.isnan(found.rms[k]) else f"{found.relative[k]:.2%}" for _, found in columns))
         for k, joint in enumerate(result.robot.joints)
     ]
-    return ("Unexplained effort", *(name for name, _ in columns)), rows
+    return ("Unexplained effort", *(head for head, _ in columns)), rows
 
 
 def _recording(one: PreparedSamples) -> dict[str, Any]:
-    found = {
-        key: getattr(one, key)
-        for key in ("name", "effort", "cutoff", "delay", "delay_error", "periods", "used", "duration")
-    }
-    return found | {
-        "samples": len(one.samples),
-        "still": list(one.still),
-        "notes": list(one.notes),
-    }
+    names = ("name", "effort", "cutoff", "delay", "delay_error", "periods", "used", "duration", "still", "notes")
+    return picked(one, *names) | {"samples": len(one.samples)}
 
 
-def _errors(found: Prediction, names: Sequence[str]) -> dict[str, Any]:
-    return {
-        name: {"rms": rms, "relative": relative}
-        for name, rms, relative in zip(names, found.rms.tolist(), found.relative.tolist(), strict=True)
-    }
+def _by_joint(robot: Robot, values: Array) -> dict[str, float]:
+    return dict(zip(robot.joint_names, values.tolist(), strict=True))

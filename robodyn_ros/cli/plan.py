@@ -25,13 +25,13 @@ from __future__ import annotations
 import subprocess
 import time
 from argparse import ArgumentParser, Namespace
-from math import isfinite
+from math import isnan
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from robodyn_ros.cli.arm import add_arm, read_arm
-from robodyn_ros.cli.console import check_file, check_picture, console, print_json, simple_table, with_folder
+from robodyn_ros.cli.console import check_file, check_picture, console, picked, print_json, simple_table, with_folder
 from robodyn_ros.cli.processes import node_command
 from robodyn_ros.cli.verb import ExitCode, need_ros
 from robodyn_ros.errors import InputError, NotReadyError
@@ -243,19 +243,10 @@ def plan_figures(plan: Plan, problem: Problem) -> dict[str, Any]:
         plan: the result, solved or not.
         problem: that it solves.
     """
-    violation = plan.violation
-    return {
-        "solved": plan.solved,
-        "reason": plan.reason,
-        "method": plan.method,
-        "duration": plan.duration,
-        "cost": plan.cost,
-        "solve_time": plan.solve_time,
-        "points": len(plan.times),
-        "dynamics_error": plan.dynamics_error,
-        "worst": None if violation is None else {"constraint": violation.constraint, "amount": violation.amount},
-        "joints": dict(zip(plan.joints, _rows(plan, problem), strict=True)),
-    }
+    whole = picked(plan, "solved", "reason", "method", "duration", "cost", "solve_time", "dynamics_error")
+    worst = None if plan.violation is None else picked(plan.violation, "constraint", "amount")
+    joints = dict(zip(plan.joints, _rows(plan, problem), strict=True))
+    return whole | {"points": len(plan.times), "worst": worst, "joints": joints}
 
 
 def plan_table(plan: Plan, problem: Problem) -> Table:
@@ -268,42 +259,27 @@ def plan_table(plan: Plan, problem: Problem) -> Table:
     rows = []
     for joint, row in zip(problem.dynamics.robot.joints, _rows(plan, problem), strict=True):
         unit, ratios = joint.position_unit, (row["speed_share"], row["effort_share"])
-        of_speed, of_effort = ("-" if ratio is None else f"{ratio:.0%}" for ratio in ratios)
-        start, end, speed, effort = (_digits(row[name]) for name in ("start", "end", "speed", "effort"))
+        of_speed, of_effort = ("-" if isnan(ratio) else f"{ratio:.0%}" for ratio in ratios)
+        # One that is too small to be seen is 0 without a sign.
+        start, end, speed, effort = (f"{round(row[name], 4) + 0.0:.4g}" for name in ("start", "end", "speed", "effort"))
         position = f"{start} {unit}", f"{end} {unit}"
         rows.append((joint.name, *position, f"{speed} {unit}/s", of_speed, f"{effort} {joint.effort_unit}", of_effort))
     heads = ("Joint", "From", "To", "Greatest\nspeed", "Of its\nlimit", "Greatest\neffort", "Of its\nlimit")
     return simple_table(heads, rows)
 
 
-def _digits(value: float | None) -> str:
-    """A number in few digits; one that is too small to be seen is 0 without a sign."""
-    return "-" if value is None else f"{round(value, 4) + 0.0:.4g}"
-
-
-def _rows(plan: Plan, problem: Problem) -> list[dict[str, float | None]]:
+def _rows(plan: Plan, problem: Problem) -> list[dict[str, float]]:
+    """The figures of each joint; a share is NaN where there is no limit."""
     import numpy as np
 
-    robot = problem.dynamics.robot
     if not len(plan.times):
         return [{} for _ in plan.joints]
-    speed, effort = np.abs(plan.qd).max(axis=0), np.abs(plan.effort).max(axis=0)
-    return [
-        {
-            "start": float(plan.q[0, k]),
-            "end": float(plan.q[-1, k]),
-            "speed": float(speed[k]),
-            "speed_share": _ratio(speed[k], robot.velocity_limit[k]),
-            "effort": float(effort[k]),
-            "effort_share": _ratio(effort[k], robot.effort_limit[k]),
-        }
-        for k in range(robot.n)
-    ]
-
-
-def _ratio(value: float, limit: float) -> float | None:
-    """A value over its limit [-], None where there is no limit."""
-    return float(value / limit) if isfinite(limit) else None
+    robot, speed, effort = problem.dynamics.robot, np.abs(plan.qd).max(axis=0), np.abs(plan.effort).max(axis=0)
+    limits = (np.where(np.isfinite(own), own, np.nan) for own in (robot.velocity_limit, robot.effort_limit))
+    of_speed, of_effort = (values / own for values, own in zip((speed, effort), limits, strict=True))
+    names = ("start", "end", "speed", "speed_share", "effort", "effort_share")
+    columns = (plan.q[0], plan.q[-1], speed, of_speed, effort, of_effort)
+    return [dict(zip(names, row, strict=True)) for row in np.column_stack(columns).tolist()]
 
 
 def send(plan: Plan) -> None:

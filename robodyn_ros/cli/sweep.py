@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from robodyn_ros.cli.arm import add_joints, chosen_arm
-from robodyn_ros.cli.console import check_picture, console, print_document, print_json, with_folder
+from robodyn_ros.cli.console import check_picture, console, picked, print_document, print_json, with_folder
 from robodyn_ros.cli.verb import ExitCode, add_parameters, check_names, gather
 from robodyn_ros.errors import ConfigurationError, InputError, pip_install
 
@@ -259,19 +259,11 @@ def as_json(summaries: list[Summary]) -> dict[str, Any]:
 
     return {
         "controllers": {
-            each.controller: {
-                "cases": each.cases,
-                "met": each.met,
-                "probability": each.probability,
+            each.controller: picked(each, "cases", "met", "probability", "stopped", "failed", "compiled")
+            | {
                 "between": [each.low, each.high],
-                "stopped": each.stopped,
-                "failed": each.failed,
-                "compiled": each.compiled,
                 "bounds": [
-                    {
-                        **bound._asdict(),
-                        "quantiles": dict(zip(map(str, QUANTILES), bound.quantiles, strict=True)),
-                    }
+                    bound._asdict() | {"quantiles": dict(zip(map(str, QUANTILES), bound.quantiles, strict=True))}
                     for bound in each.bounds
                 ],
                 "worst": [{"case": number, "margin": margin, "failed": why} for number, margin, why in each.worst],

@@ -24,13 +24,13 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from robodyn_ros.cli.arm import add_arm, read_arm
-from robodyn_ros.cli.console import check_file, console, print_json, with_folder
+from robodyn_ros.cli.console import check_file, console, picked, print_json, with_folder
 from robodyn_ros.cli.processes import messages_of, reporting_node
 from robodyn_ros.cli.verb import ExitCode, add_parameters, read_values
 from robodyn_ros.errors import NotReadyError
 
 if TYPE_CHECKING:
-    from robodyn_ros.planning.demonstration import Demonstration, DemonstrationSettings
+    from robodyn_ros.planning.demonstration import DemonstrationSettings
     from robodyn_ros.robot import Robot
 
 
@@ -85,13 +85,16 @@ def _write(args: Namespace, robot: Robot, recording: str, settings: Demonstratio
 
     track = read_recording(recording, robot.joint_names).position
     made = demonstration(create_dynamics("rnea", robot), track.t, track.values, settings)
-    write_trajectory(with_folder(args.out), made.trajectory, robot.joint_names)
+    motion = made.trajectory
+    write_trajectory(with_folder(args.out), motion, robot.joint_names)
     if args.json:
-        print_json(_figures(made, args.out))
+        whole = {"file": args.out, "duration": motion.duration, "points": len(motion.times), "states": made.shown}
+        whole["shown_duration"] = made.duration
+        print_json(whole | picked(made, "slowed", "distance", "clipped"))
         return ExitCode.YES
-    out, points = console(), len(made.trajectory.times)
+    out = console()
     out.print(
-        f"{args.out}: {made.trajectory.duration:.3g} s, {points} points of {made.shown} states, at most "
+        f"{args.out}: {motion.duration:.3g} s, {len(motion.times)} points of {made.shown} states, at most "
         f"{made.distance:.2g} {robot.position_unit} from the shown motion",
         soft_wrap=True,
     )
@@ -100,19 +103,6 @@ def _write(args: Namespace, robot: Robot, recording: str, settings: Demonstratio
     for name in made.clipped:
         out.print(f"{name} was moved beyond its limits; the motion stops there.", soft_wrap=True)
     return ExitCode.YES
-
-
-def _figures(made: Demonstration, path: Path) -> dict[str, Any]:
-    return {
-        "file": str(path),
-        "duration": made.trajectory.duration,
-        "points": len(made.trajectory.times),
-        "states": made.shown,
-        "shown_duration": made.duration,
-        "slowed": made.slowed,
-        "distance": made.distance,
-        "clipped": list(made.clipped),
-    }
 
 
 def _play(args: Namespace, robot: Robot) -> ExitCode:

@@ -21,7 +21,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from robodyn_ros.cli.arm import add_arm, read_arm
-from robodyn_ros.cli.console import console, print_json, simple_table
+from robodyn_ros.cli.console import console, picked, print_json, simple_table
 from robodyn_ros.cli.verb import ExitCode, add_settings
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def run(args: Namespace) -> ExitCode:
     from robodyn_ros.simulation.plant.mujoco import ValidationSettings, validate
 
     robot = read_arm(args)
-    settings = ValidationSettings(**{name: getattr(args, name) for name in OPTIONS})
+    settings = ValidationSettings(**picked(args, *OPTIONS))
     with progress_bar() as progress:
         task = progress.add_task("comparing", total=settings.states + settings.motions)
         found = validate(create_dynamics(args.dynamics, robot), settings, lambda: progress.advance(task))

@@ -3,9 +3,9 @@
 
 """The equations of motion as CasADi expressions: those that a formulation writes, and those that follow from them.
 
-A formulation gives the efforts of the rigid bodies and rotors, M, g and the bodies' inertias. Forward dynamics, C,
-friction, derivatives, the regressor and the balances follow in :class:`Equations`, by the chain rule and a solver.
-Energies and momentum of a tree of bodies are functions of their own.
+A formulation gives the efforts of the rigid bodies and rotors, M and the bodies' inertias. Forward dynamics, C,
+friction, derivatives, the regressor, the balances and the momentum follow in :class:`Equations`, by the chain rule and
+a solver.
 """
 
 from __future__ import annotations
@@ -18,14 +18,6 @@ from robodyn_ros.engine.tracing import solve_symmetric
 from robodyn_ros.kinematics.forward import Transform, Z, joint_rate
 from robodyn_ros.kinematics.tree import Tree
 from robodyn_ros.robot.pose import Array
-
-
-def sum_by_coordinate(tree: Tree, efforts: list[ca.SX]) -> ca.SX:
-    """Return the efforts of the coordinates: that of a mimic joint adds to the coordinate that moves it."""
-    tau = ca.SX.zeros(tree.n)
-    for node, effort in zip(tree.nodes, efforts, strict=True):
-        tau[node.body.coordinate] += node.body.ratio * effort
-    return tau
 
 
 class Inertia(NamedTuple):
@@ -43,11 +35,11 @@ class Velocity(NamedTuple):
     v: ca.SX  # linear, of the origin (3,)
 
 
-def velocities(tree: Tree, transforms: list[Transform], qd: ca.SX) -> list[Velocity]:
+def velocities(tree: Tree, transforms: list[Transform], qd: ca.SX, base: Velocity | None) -> list[Velocity]:
     """Velocity of every body, from the base to the tips (Craig, Introduction to Robotics, eq. 5.45 to 5.48)."""
     found: list[Velocity] = []
     for node, transform in zip(tree.nodes, transforms, strict=True):
-        before = found[node.parent] if node.parent >= 0 else Velocity(ca.SX.zeros(3), ca.SX.zeros(3))
+        before = found[node.parent] if node.parent >= 0 else base or Velocity(ca.SX.zeros(3), ca.SX.zeros(3))
         omega = transform.down(before.omega)
         v = transform.down(before.v + ca.cross(before.omega, transform.offset))
         rate = joint_rate(node, qd) * Z
@@ -55,7 +47,9 @@ def velocities(tree: Tree, transforms: list[Transform], qd: ca.SX) -> list[Veloc
     return found
 
 
-def energies(tree: Tree, q: ca.SX, qd: ca.SX, gravity: ca.SX, inertias: list[Inertia]) -> tuple[ca.SX, ca.SX]:
+def energies(
+    tree: Tree, q: ca.SX, qd: ca.SX, gravity: ca.SX, inertias: list[Inertia], base: Velocity | None = None
+) -> tuple[ca.SX, ca.SX]:
     """Kinetic and potential energy (Siciliano et al., Robotics: Modelling, Planning and Control, section 7.1).
 
     Every body adds ½ m v·v + v·(ω × m c) + ½ ω·I ω, about its frame's origin, and -g·(m p + m c).
@@ -65,7 +59,7 @@ def energies(tree: Tree, q: ca.SX, qd: ca.SX, gravity: ca.SX, inertias: list[Ine
     down: list[ca.SX] = []  # gravity in each body's frame
     height: list[ca.SX] = []  # -g·p of each frame's origin
     for node, transform, (omega, v), (mass, moment, inertia) in zip(
-        tree.nodes, transforms, velocities(tree, transforms, qd), inertias, strict=True
+        tree.nodes, transforms, velocities(tree, transforms, qd, base), inertias, strict=True
     ):
         before = down[node.parent] if node.parent >= 0 else gravity
         below = height[node.parent] if node.parent >= 0 else ca.SX(0)
@@ -74,33 +68,6 @@ def energies(tree: Tree, q: ca.SX, qd: ca.SX, gravity: ca.SX, inertias: list[Ine
         kinetic += mass * ca.dot(v, v) / 2 + ca.dot(v, ca.cross(omega, moment)) + ca.dot(omega, inertia @ omega) / 2
         potential += mass * height[-1] - ca.dot(down[-1], moment)
     return kinetic, potential
-
-
-def total_momentum(
-    tree: Tree, q: ca.SX, qd: ca.SX, inertias: list[Inertia], base: Inertia
-) -> tuple[ca.SX, ca.SX, ca.SX]:
-    """Linear momentum, angular momentum about the centre of mass, and that centre, in the root link's axes, (3,)
-    each.
-    """
-    transforms = [Transform(node, q) for node in tree.nodes]
-    sums = [[ca.SX.zeros(3), ca.SX.zeros(3), inertia.moment, inertia.mass] for inertia in inertias]
-    for total, (omega, v), (mass, moment, inertia) in zip(
-        sums, velocities(tree, transforms, qd), inertias, strict=True
-    ):
-        total[0] = mass * v + ca.cross(omega, moment)
-        total[1] = inertia @ omega + ca.cross(moment, v)
-    rest = [ca.SX.zeros(3), ca.SX.zeros(3), base.moment, base.mass]
-    for index in reversed(range(len(sums))):
-        node, transform, (linear, angular, moment, mass) = tree.nodes[index], transforms[index], sums[index]
-        below = sums[node.parent] if node.parent >= 0 else rest
-        linear = transform.up(linear)
-        below[0] += linear
-        below[1] += transform.up(angular) + ca.cross(transform.offset, linear)
-        below[2] += transform.up(moment) + mass * transform.offset
-        below[3] += mass
-    linear, angular, moment, mass = rest
-    centre, axes = moment / mass, ca.DM(tree.base)
-    return axes @ linear, axes @ (angular - ca.cross(centre, linear)), axes @ centre
 
 
 class Symbols(NamedTuple):
@@ -139,17 +106,17 @@ class Equations(ABC):
         """M."""
 
     @abstractmethod
-    def gravity(self, q: ca.SX, p: Symbols) -> ca.SX:
-        """The efforts of gravity."""
-
-    @abstractmethod
     def inertias(self, p: Symbols) -> tuple[list[Inertia], Inertia]:
         """Inertia of each body, and of the base as far as the formulation moved mass there."""
 
-    def accelerations(self, q: ca.SX, qd: ca.SX, tau: ca.SX, p: Symbols) -> ca.SX:
-        """q̈ without friction, from M q̈ = τ - C q̇ - g."""
-        rest = self.efforts(q, qd, ca.SX.zeros(q.shape[0]), p)
-        return solve_symmetric(self.mass_matrix(q, p), tau - rest)
+    def gravity(self, q: ca.SX, p: Symbols) -> ca.SX:
+        """The efforts of gravity: those at rest."""
+        still = ca.SX.zeros(q.shape[0])
+        return self.efforts(q, still, still, p)
+
+    def solved(self, q: ca.SX, efforts: ca.SX, p: Symbols) -> ca.SX:
+        """M⁻¹ efforts."""
+        return solve_symmetric(self.mass_matrix(q, p), efforts)
 
     def coriolis_matrix(self, q: ca.SX, qd: ca.SX, p: Symbols) -> ca.SX:
         """C: half the derivative of C q̇ by q̇.
@@ -165,7 +132,7 @@ class Equations(ABC):
 
     def forward(self, q: ca.SX, qd: ca.SX, tau: ca.SX, p: Symbols) -> ca.SX:
         """q̈."""
-        return self.accelerations(q, qd, tau - self.friction(qd, p), p)
+        return self.solved(q, tau - self.bias(q, qd, p), p)
 
     def friction(self, qd: ca.SX, p: Symbols) -> ca.SX:
         """Viscous and Coulomb friction."""
@@ -188,11 +155,11 @@ class Equations(ABC):
         mass_matrix = self.mass_matrix(q, p)
         return self.gravity(q, p), self.coriolis(q, qd, p), mass_matrix @ qdd, mass_matrix @ correction
 
-    def energy(self, q: ca.SX, qd: ca.SX, p: Symbols) -> tuple[ca.SX, ca.SX]:
+    def energy(self, q: ca.SX, qd: ca.SX, p: Symbols, base: Velocity | None = None) -> tuple[ca.SX, ca.SX]:
         """Kinetic and potential energy; the rotors' kinetic energy is ½ armature q̇²."""
-        bodies, base = self.inertias(p)
-        kinetic, potential = energies(self.tree, q, qd, p.gravity, bodies)
-        return kinetic + ca.dot(p.armature, qd**2) / 2, potential - ca.dot(p.gravity, base.moment)
+        bodies, root = self.inertias(p)
+        kinetic, potential = energies(self.tree, q, qd, p.gravity, bodies, base)
+        return kinetic + ca.dot(p.armature, qd**2) / 2, potential - ca.dot(p.gravity, root.moment)
 
     def power(self, q: ca.SX, qd: ca.SX, qdd: ca.SX, p: Symbols) -> tuple[ca.SX, ...]:
         """q̇·τ, dK/dt, dP/dt, q̇·friction."""
@@ -203,12 +170,24 @@ class Equations(ABC):
 
     def center_of_mass(self, q: ca.SX, p: Symbols) -> ca.SX:
         """Centre of mass of all that moves, in the root link's frame."""
-        return total_momentum(self.tree, q, ca.SX.zeros(q.shape[0]), *self.inertias(p))[2]
+        return ca.DM(self.tree.base) @ self._center(q, p)
+
+    def _center(self, q: ca.SX, p: Symbols) -> ca.SX:
+        """Centre of mass in the axes of the base: the potential energy is -γ·Σ m c."""
+        gravity, (bodies, root) = ca.SX.sym("gravity", 3), self.inertias(p)
+        _, potential = self.energy(q, ca.SX.zeros(q.shape[0]), p._replace(gravity=gravity))
+        return -ca.gradient(potential, gravity) / sum((body.mass for body in bodies), root.mass)
 
     def momentum(self, q: ca.SX, qd: ca.SX, p: Symbols) -> tuple[ca.SX, ca.SX]:
-        """Linear momentum, and angular momentum about the centre of mass."""
-        linear, angular, _ = total_momentum(self.tree, q, qd, *self.inertias(p))
-        return linear, angular
+        """Linear momentum, and angular momentum about the centre of mass.
+
+        The momentum of all bodies is the derivative of their kinetic energy by the velocity of the base.
+        """
+        base, axes = Velocity(ca.SX.sym("omega", 3), ca.SX.sym("v", 3)), ca.DM(self.tree.base)
+        kinetic, _ = self.energy(q, qd, p, base)
+        parts = [ca.gradient(kinetic, part) for part in base]
+        angular, linear = ca.substitute(parts, list(base), [ca.SX.zeros(3)] * 2)
+        return axes @ linear, axes @ (angular - ca.cross(self._center(q, p), linear))
 
     def regressor(self, q: ca.SX, qd: ca.SX, qdd: ca.SX, p: Symbols) -> ca.SX:
         """∂τ/∂θ; τ is linear in θ, so this is exact (Siciliano et al., eq. 7.80)."""

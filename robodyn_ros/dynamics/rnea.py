@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from robodyn_ros.dynamics.compiled import CompiledDynamics
-from robodyn_ros.dynamics.equations import Equations, Inertia, Symbols, sum_by_coordinate
+from robodyn_ros.dynamics.equations import Equations, Inertia, Symbols
 from robodyn_ros.dynamics.parameters import grouped_entries, grouped_map
 from robodyn_ros.engine.casadi import ca
 from robodyn_ros.kinematics.forward import Transform, Z, joint_rate
@@ -77,29 +77,29 @@ class NewtonEuler(Equations):
         return motions
 
     def _collect(self, transforms: list[Transform], wrenches: list[tuple[ca.SX, ca.SX]]) -> ca.SX:
-        """The pass from the tips to the base: the effort of each joint along its axis."""
-        efforts = [ca.SX(0)] * len(wrenches)
+        """The pass from the tips to the base: the effort of each coordinate along the axes of its joints."""
+        tau = ca.SX.zeros(self.tree.n)
         for index in reversed(range(len(wrenches))):
             node, transform, (force, torque) = self.tree.nodes[index], transforms[index], wrenches[index]
-            efforts[index] = force[2] if node.prismatic else torque[2]
+            tau[node.body.coordinate] += node.body.ratio * (force[2] if node.prismatic else torque[2])
             if node.parent >= 0:
                 before = wrenches[node.parent]
                 force = transform.up(force)
                 torque = transform.up(torque) + ca.cross(transform.offset, force)
                 wrenches[node.parent] = (before[0] + force, before[1] + torque)
-        return sum_by_coordinate(self.tree, efforts)
+        return tau
 
-    def accelerations(self, q: ca.SX, qd: ca.SX, tau: ca.SX, p: Symbols) -> ca.SX:
-        """Articulated bodies, or from the mass matrix, whichever takes fewer operations.
+    def solved(self, q: ca.SX, efforts: ca.SX, p: Symbols) -> ca.SX:
+        """M⁻¹ efforts by articulated bodies, or from the mass matrix, whichever takes fewer operations.
 
         The operations of articulated bodies grow with n, those of the mass matrix with n³ but from fewer; they are
         equal at about fifteen joints (Featherstone, Rigid Body Dynamics Algorithms, chapter 10, compares them).
         """
         tree, candidates = self.tree, []
         if not any(node.body.joint.mimic for node in tree.nodes):  # which close loops that the recursion cannot see
-            candidates.append(forward_dynamics(tree, q, qd, tau, p.gravity, p.armature, self.inertias(p)[0]))
+            candidates.append(solve_articulated(tree, q, efforts, p.armature, self.inertias(p)[0]))
         if not candidates or tree.n <= MANY:
-            candidates.append(super().accelerations(q, qd, tau, p))
+            candidates.append(super().solved(q, efforts, p))
         return min(candidates, key=ca.n_nodes)
 
     def mass_matrix(self, q: ca.SX, p: Symbols) -> ca.SX:
@@ -130,11 +130,6 @@ class NewtonEuler(Equations):
                 torque = transforms[at].up(torque) + ca.cross(transforms[at].offset, force)
                 at = lower.parent
         return result
-
-    def gravity(self, q: ca.SX, p: Symbols) -> ca.SX:
-        """The recursion at rest."""
-        zero = ca.SX.zeros(q.shape[0])
-        return self.efforts(q, zero, zero, p)
 
     def inertias(self, p: Symbols) -> tuple[list[Inertia], Inertia]:
         """Grouped inertia of each body, and the part that grouping moved to the base."""
@@ -183,20 +178,16 @@ def _pseudo_in_parent(pseudo: ca.SX, transform: Transform) -> ca.SX:
     return ca.blockcat([[second, shifted], [shifted.T, mass]])
 
 
-def forward_dynamics(
-    tree: Tree, q: ca.SX, qd: ca.SX, tau: ca.SX, gravity: ca.SX, armature: ca.SX, inertias: list[Inertia]
-) -> ca.SX:
-    """Return the accelerations (n,) of an arm without mimic joints by the articulated-body algorithm, in O(n).
+def solve_articulated(tree: Tree, q: ca.SX, tau: ca.SX, armature: ca.SX, inertias: list[Inertia]) -> ca.SX:
+    """Return the solution (n,) of M q̈ = τ for an arm without mimic joints by the articulated-body algorithm, in O(n).
 
-    (Featherstone, Rigid Body Dynamics Algorithms, section 7.3.) Motions and forces are split in an angular and a linear
-    half, (α, a) and (n, f), both about the origin of the body's frame; a is the plain acceleration of that origin, so
-    velocity terms stand in the bias. Masses may be negative, as grouped parameters are: only the reflected inertia of
-    each joint has to be positive.
+    (Featherstone, Rigid Body Dynamics Algorithms, section 7.3, from rest and without gravity.) Motions and forces are
+    split in an angular and a linear half, (α, a) and (n, f), both about the origin of the body's frame. Masses may be
+    negative, as grouped parameters are: only the reflected inertia of each joint has to be positive.
     """
     transforms = [Transform(node, q) for node in tree.nodes]
-    velocities, drifts = _velocities(tree, transforms, qd)
     articulated = [_spatial(inertia) for inertia in inertias]
-    bias = [_gyroscopic(omega, inertia) for omega, inertia in zip(velocities, inertias, strict=True)]
+    forces = [ca.SX.zeros(6) for _ in tree.nodes]
     columns: list[ca.SX] = [ca.SX()] * len(tree.nodes)
     ratios: list[ca.SX] = [ca.SX()] * len(tree.nodes)
     for index in reversed(range(len(tree.nodes))):
@@ -204,60 +195,31 @@ def forward_dynamics(
         column = articulated[index][:, axis]
         rotor = armature[node.body.coordinate]
         inverse = 1 / (column[axis] + rotor)
-        net = inverse * (tau[node.body.coordinate] - bias[index][axis])
+        net = inverse * (tau[node.body.coordinate] - forces[index][axis])
         columns[index], ratios[index] = inverse * column, net
         if node.parent >= 0:
             rest = articulated[index] - columns[index] @ column.T
             # Along its axis a joint passes on only the resistance of its rotor.
             passed = column * (rotor * inverse)
             rest[axis, :], rest[:, axis] = passed.T, passed
-            force = bias[index] + rest @ drifts[index] + column * net
             articulated[node.parent] += _inertia_in_parent(rest, transforms[index])
-            bias[node.parent] += _force_in_parent(force, transforms[index])
-    accelerations: list[ca.SX] = []
+            forces[node.parent] += _force_in_parent(forces[index] + column * net, transforms[index])
+    motions: list[ca.SX] = []
     qdd = ca.SX.zeros(tree.n)
     for index, (node, transform) in enumerate(zip(tree.nodes, transforms, strict=True)):
-        axis = 5 if node.prismatic else 2
-        before = accelerations[node.parent] if node.parent >= 0 else ca.vertcat(ca.SX.zeros(3), -gravity)
-        alpha, a = before[:3], before[3:]
+        alpha, a = ca.vertsplit(motions[node.parent], 3) if node.parent >= 0 else (ca.SX.zeros(3), ca.SX.zeros(3))
         carried = ca.vertcat(transform.down(alpha), transform.down(a + ca.cross(alpha, transform.offset)))
-        carried += drifts[index]
         own = ratios[index] - ca.dot(columns[index], carried)
-        carried[axis] += own
-        accelerations.append(carried)
+        carried[5 if node.prismatic else 2] += own
+        motions.append(carried)
         qdd[node.body.coordinate] = own
     return qdd
-
-
-def _velocities(tree: Tree, transforms: list[Transform], qd: ca.SX) -> tuple[list[ca.SX], list[ca.SX]]:
-    """Angular velocities (3,), and the accelerations (6,) that velocities alone cause across each joint."""
-    omegas: list[ca.SX] = []
-    drifts: list[ca.SX] = []
-    for node, transform in zip(tree.nodes, transforms, strict=True):
-        before = omegas[node.parent] if node.parent >= 0 else ca.SX.zeros(3)
-        rate = joint_rate(node, qd) * Z
-        omega = transform.down(before)
-        linear = transform.down(ca.cross(before, ca.cross(before, transform.offset)))
-        turning = ca.cross(omega, rate)
-        if node.prismatic:
-            drifts.append(ca.vertcat(ca.SX.zeros(3), linear + 2 * turning))
-        else:
-            drifts.append(ca.vertcat(turning, linear))
-            omega += rate
-        omegas.append(omega)
-    return omegas, drifts
 
 
 def _spatial(inertia: Inertia) -> ca.SX:
     """The (6, 6) matrix from (α, a) to (n, f)."""
     moment = ca.skew(inertia.moment)
     return ca.blockcat([[inertia.inertia, moment], [-moment, inertia.mass * ca.SX.eye(3)]])
-
-
-def _gyroscopic(omega: ca.SX, inertia: Inertia) -> ca.SX:
-    """The force (6,) that keeps a body turning at ω without acceleration."""
-    torque = ca.cross(omega, inertia.inertia @ omega)
-    return ca.vertcat(torque, ca.cross(omega, ca.cross(omega, inertia.moment)))
 
 
 def _inertia_in_parent(matrix: ca.SX, transform: Transform) -> ca.SX:

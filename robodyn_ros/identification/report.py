@@ -173,14 +173,8 @@ def recordings(used: Sequence[PreparedSamples], unused: Sequence[PreparedSamples
 
 def joints(result: Identification) -> Table:
     """The quality of each joint's predicted efforts."""
-    columns: list[tuple[str, Prediction | None]] = [
-        ("URDF", result.before),
-        ("Identified", result.fit),
-        ("Cross-validation", result.cross_validation),
-        ("Unseen motion, URDF", result.validation_before),
-        ("Unseen motion, identified", result.validation),
-    ]
-    shown = [(name, found) for name, found in columns if found is not None]
+    heads = ("URDF", "Identified", "Cross-validation", "Unseen motion, URDF", "Unseen motion, identified")
+    shown = [(head, found) for head, found in zip(heads, result.predictions.values(), strict=True) if found]
     heading = ("Joint", *(name for name, _ in shown), "Noise", "Outliers")
     rows = []
     for index, joint in enumerate(result.robot.joints):

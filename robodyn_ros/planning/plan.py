@@ -16,6 +16,7 @@ import numpy as np
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.document.plotting import COLOURS, LIMIT_LINE, finish_joint_figure, joint_figure
 from robodyn_ros.errors import InputError, NotReadyError
+from robodyn_ros.files import as_json
 from robodyn_ros.robot.pose import Array
 
 if TYPE_CHECKING:
@@ -98,8 +99,7 @@ class Plan:
 
     def to_json(self) -> str:
         """The plan as JSON; numbers that are not finite become null."""
-        values = {name: _plain(value) for name, value in asdict(self).items()}
-        return json.dumps(values, ensure_ascii=False, allow_nan=False) + "\n"
+        return as_json(asdict(self))
 
     @classmethod
     def from_json(cls, text: str) -> Plan:
@@ -116,12 +116,12 @@ class Plan:
             arrays = {key: np.array(values.pop(key), dtype=np.float64) for key in ("q", "qd", "qdd", "effort")}
             arrays = {key: array.reshape(shape) for key, array in arrays.items()}
             missed = values.pop("violation", None)
-            violation = None if missed is None else Violation(*missed)
+            violation = None if missed is None else Violation(missed[0], _number(missed[1]), *missed[2:])
             unknown = set(values) - {item.name for item in fields(cls)}
             if unknown or type(values["solved"]) is not bool:
                 raise ValueError(f"{', '.join(unknown) or 'solved'} is not of a plan")
             for name in ("cost", "dynamics_error"):
-                values[name] = np.nan if values[name] is None else float(values[name])
+                values[name] = _number(values[name])
             return cls(joints=joints, times=times, violation=violation, **(values | arrays))
         except (ValueError, KeyError, TypeError, AttributeError) as cause:
             raise InputError("plan", f"is not a plan of robodyn plan: {cause}", text[:200]) from cause
@@ -151,20 +151,14 @@ class Plan:
         return cls.from_json(text)
 
 
+def _number(value: float | None) -> float:
+    return float("nan") if value is None else float(value)
+
+
 def points_of(motion: Trajectory) -> tuple[Array, Array, Array, Array, Array]:
     """Times (K,), positions, velocities, accelerations and efforts (K, n) of a trajectory that has them all."""
     assert motion.velocities is not None and motion.accelerations is not None and motion.efforts is not None
     return motion.times, motion.positions, motion.velocities, motion.accelerations, motion.efforts
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    if isinstance(value, float):
-        return value if np.isfinite(value) else None
-    if isinstance(value, Violation):
-        return [value.constraint, float(value.amount), value.unit]
-    return value
 
 
 def plot_plan(plan: Plan, problem: Problem, path: Path | None = None) -> Any:

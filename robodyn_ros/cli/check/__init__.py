@@ -30,7 +30,7 @@ import numpy as np
 from rich.text import Text
 
 from robodyn_ros.cli.arm import add_arm, arm_settings, arm_source, without_locked
-from robodyn_ros.cli.console import console, simple_table, write_file
+from robodyn_ros.cli.console import console, picked, print_json, simple_table, write_file
 from robodyn_ros.cli.verb import ExitCode, add_gravity
 from robodyn_ros.errors import InputError, RobotDescriptionError
 from robodyn_ros.robot.urdf import MOTION_LIMITS
@@ -61,7 +61,6 @@ def run(args: Namespace) -> ExitCode:
     """Check, and print the findings; the answer is no if there is an error or a warning."""
     from robodyn_ros.cli.check.joints import follower_findings, joint_findings, motor_findings
     from robodyn_ros.cli.check.urdf import link_findings, read_urdf
-    from robodyn_ros.cli.console import print_json
     from robodyn_ros.robot.description import read_document
 
     document = read_document(arm_source(args))
@@ -182,30 +181,18 @@ def as_data(urdf: Urdf, findings: list[Finding], robot: Robot | None, found: Loa
         "robot": urdf.name,
         "findings": [finding._asdict() for finding in findings],
         "links": [
-            {
-                "name": link.name,
-                "moves": link.name in moved,
-                "mass": None if link.inertial is None else link.inertial.mass,
-                "com": None if link.inertial is None else link.inertial.com.tolist(),
-                "inertia": None if link.inertial is None else link.inertial.inertia.tolist(),
-            }
+            {"name": link.name, "moves": link.name in moved}
+            | {name: getattr(link.inertial, name, None) for name in ("mass", "com", "inertia")}
             for link in urdf.links
         ],
-        "joints": [
-            {"name": joint.name, "type": joint.type, "mimic": joint.mimic, "limits": joint.limits}
-            for joint in urdf.joints
-        ],
-        "order": None if robot is None else list(robot.joint_names),
+        "joints": [picked(joint, "name", "type", "mimic", "limits") for joint in urdf.joints],
+        "order": None if robot is None else robot.joint_names,
         "loads": None,
     }
     if found is not None:
-        report["loads"] = {
-            "poses": {name: pose.tolist() for name, pose in found.poses.items()},
-            "efforts": {name: effort.tolist() for name, effort in found.efforts.items()},
-            "worst": found.worst.tolist(),
-            "worst_poses": found.worst_poses.tolist(),
+        report["loads"] = picked(found, "poses", "efforts", "worst", "worst_poses") | {
             "condition": {**found.condition, "worst": found.worst_condition},
-            "inertia_felt": [found.lightest.tolist(), found.heaviest.tolist()],
+            "inertia_felt": [found.lightest, found.heaviest],
         }
     return report
 

@@ -139,6 +139,17 @@ class Identification:
     validation_before: Prediction | None = None
 
     @property
+    def predictions(self) -> dict[str, Prediction | None]:
+        """Every prediction by its name in a report for programs; None where no motion was kept for validation."""
+        return {
+            "urdf": self.before,
+            "identified": self.fit,
+            "cross_validation": self.cross_validation,
+            "validation_urdf": self.validation_before,
+            "validation": self.validation,
+        }
+
+    @property
     def armature(self) -> Array:
         """Reflected inertia of the rotors, (n,) in [kg m²] or [kg]; no URDF tag holds it."""
         n = self.robot.n
