@@ -42,8 +42,8 @@ def test_every_cost_is_what_it_says():
 
 
 def test_the_smooth_model_has_all_of_the_friction_beyond_a_reversal():
-    coulomb = np.array([0.7, 1.3])
-    rough, smooth = (rd.create_dynamics("rnea", rd.load_robot(lesson_arm()), coulomb=each) for each in (coulomb, 0.0 * coulomb))
+    coulomb, arm = np.array([0.7, 1.3]), rd.load_robot(lesson_arm())
+    rough, smooth = (rd.create_dynamics("rnea", arm, coulomb=each) for each in (coulomb, 0.0 * coulomb))
     model = SmoothModel(rough)
     assert_allclose(np.ravel(model.inverse(Q, [0.3, -0.4], Q)), rough.inverse(Q, [0.3, -0.4], Q), rtol=1e-9)
     slow = np.array([REVERSAL, -REVERSAL])
