@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections import Counter
 from functools import cached_property
 from pathlib import Path
@@ -23,6 +24,7 @@ import robodyn_ros as rd
 from robodyn_ros.control import compiled_step
 from robodyn_ros.control.compiled_step import CompiledStep
 from robodyn_ros.nodes.common.diagnostics import UNFORESEEN
+from robodyn_ros.nodes.controller.realtime.thread import RealtimeThread
 
 ROOT = Path(__file__).parents[1]
 COUNT = int(os.environ.get("ROBODYN_LIFE_CYCLES", "9"))
@@ -247,6 +249,28 @@ def test_who_waits_for_a_service_is_answered_by_a_cleanup(there):
 
 def node_kind(name):
     return SetBool if name == "enable" else Trigger
+
+
+def test_a_state_of_a_new_layout_is_not_answered_after_a_newer_one(there, monkeypatch):
+    """Python reads the first state's layout; the thread may answer the next state before it has that one back."""
+    learn, layouts = RealtimeThread.set_layout, []
+
+    def set_layout(thread, layout):
+        learn(thread, layout)
+        layouts.append(layout)
+        end = time.monotonic() + life_cycles.PATIENCE
+        while not thread.last_state[0]:
+            assert time.monotonic() < end
+            there.send()
+            time.sleep(0.002)
+
+    monkeypatch.setattr(RealtimeThread, "set_layout", set_layout)
+    late = there.node.faults.counts["state out of order"]
+    there.change("configure", "activate")
+    there.be_answered()
+    assert len(layouts) == 1
+    assert there.node.faults.counts["state out of order"] == late
+    there.change("deactivate", "cleanup")
 
 
 def test_a_refused_vector_is_named_as_the_parameter(there):

@@ -96,6 +96,7 @@ typedef struct {
   int64_t last_clock, last_now; /* of /clock, and the newest of it and of the stamps [ns] */
   int64_t order[N], letter_full, letter_again, priority_error; /* letter_again: its layout is known now */
   double received, state_time, node_time, watch_period, watched;
+  double letter_since; /* received, when the letter was kept */
   double ratio[N], offset[N], effort_unit[N];
   Bytes message, letter; /* the letter is a message that Python has to read */
   Template joint_commands, commands;
@@ -188,6 +189,7 @@ static void keep_letter(Realtime* r, const Bytes* message, int is_known) {
   if (message != &r->message || LOAD(r->letter_full) || message->length > r->letter.capacity) return;
   memcpy(r->letter.buffer, message->buffer, (size_t)message->length);
   r->letter.length = message->length;
+  r->letter_since = r->received;
   STORE(r->wants_message, 0);
   STORE(r->letter_full, is_known ? 2 : 1);
 }
@@ -269,7 +271,7 @@ static void* run(void* given) {
     const struct timespec timeout = {.tv_nsec = (long)(1e9 * r->watch_due(r->core, r->watch_period))};
     serve(r);
     if (LOAD(r->letter_again)) {
-      respond(r, &r->letter);
+      if (r->received == r->letter_since) respond(r, &r->letter); /* else newer states have been answered */
       STORE(r->letter_again, 0);
       STORE(r->letter_full, 0);
     }
