@@ -36,7 +36,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from time import perf_counter
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -112,7 +112,8 @@ class MPC(Controller):
         self.config = config or MPCSettings()
         self._computed_torque = ComputedTorque(dynamics, kp, kd, ki)
         self._friction = FrictionCompensation(dynamics)
-        self._problem = MPCProblem(dynamics, self.config)
+        self._model = require_expressions(dynamics)
+        self._solver = _solver(self._model, self.config)
         self._limit = dynamics.robot.effort_limit
         self._expected: Callable[[float], Reference] | None = None
         self.solved = self.late = self.failed = 0
@@ -176,18 +177,43 @@ class MPC(Controller):
         }
 
     def _solve(self, q: Array, qd: Array, reference: Reference) -> None:
-        """Plan from a state; the plan is None if the solution cannot be used."""
-        guess = None if self.plan is None else self.plan.shifted(self._age)
+        """Plan from a state, within the budget of time; the plan is None if the solution cannot be used."""
+        begun, solver, budget, start = perf_counter(), self._solver, self.config.budget, np.concatenate((q, qd))
+        try:
+            self._write(reference)
+            found = solver.begin(start)
+            ending = solver.search(start, ITERATIONS, begun + budget) if found else ""
+        except RobodynError:  # numbers out of range, from an extreme state
+            found, ending = False, ""
+        duration = perf_counter() - begun
+        late = found and (ending == "late" or duration > budget)
+        solved = found and not late
+        self.plan, self._age = MPCPlan.of(solver.memory) if solved else None, 0.0
+        self._wait = max(self.config.step, REST * duration if late else 0.0)
+        self.solve_times.append(duration)
+        self.solved, self.late, self.failed = self.solved + solved, self.late + late, self.failed + (not found)
+
+    def _write(self, reference: Reference) -> None:
+        """Write the problem into the solver's memory."""
+        solver, h = self._solver, self.config.step
+        m, n = solver.memory, solver.memory.n
+        solver.parameters[:] = self._model.symbols
+        solver.parameters[3 + n : 3 + 3 * n] = 0.0  # viscous and Coulomb friction
         # Without an expected reference, the present one continues at its velocity.
         expected = self._expected or (lambda ahead: reference._replace(q=reference.q + ahead * reference.qd))
-        gains = self.kp, self.kd
-        solution = self._problem.solve((q, qd), expected, reference.effort, self._limit, gains, guess)
-        self.plan, self._age = solution.plan, 0.0
-        self._wait = max(self.config.step, REST * solution.duration if solution.outcome == "late" else 0.0)
-        self.solve_times.append(solution.duration)
-        self.solved += solution.outcome == "solved"
-        self.late += solution.outcome == "late"
-        self.failed += solution.outcome == "failed"
+        ahead = [expected(k * h) for k in range(m.steps + 2)]
+        q, qd = (np.array([getattr(each, name) for each in ahead]) for name in ("q", "qd"))
+        m.h[:], m.r[:] = h, deviation_references(q, qd, h, self.kp, self.kd)
+        added = reference.effort + self._friction.against(qd[: m.steps], SMOOTHING)
+        # If the added efforts leave nothing of the limits, an effort of 0 stays allowed.
+        m.lower[:] = np.minimum(-self._limit - added, 0.0)
+        m.upper[:] = np.maximum(self._limit - added, 0.0)
+        if self.plan is not None:
+            guess = self.plan.shifted(self._age)
+        else:
+            rows = np.hsplit(m.r[:-1], 5)
+            guess = self.dynamics.inverse(*(np.ascontiguousarray(row) for row in rows[:3]))
+        m.u[:] = np.minimum(np.maximum(guess, m.lower), m.upper)
 
 
 class Deviation(Cost):
@@ -272,93 +298,6 @@ class MPCPlan(NamedTuple):
         moments = np.round(t / self.h + np.arange(len(self.u)), 6)
         shifted: Array = self.u[np.minimum(moments.astype(int), len(self.u) - 1)]
         return shifted
-
-
-class MPCSolution(NamedTuple):
-    """The result of one solution."""
-
-    outcome: Literal["solved", "late", "failed"]
-    plan: MPCPlan | None  # None unless it was solved
-    duration: float  # time that the solution took [s]
-
-
-class MPCProblem:
-    """The problem of one arm."""
-
-    def __init__(self, dynamics: Dynamics, settings: MPCSettings) -> None:
-        """
-        Args:
-            dynamics: dynamics of the arm.
-            settings: settings of the law.
-
-        Raises:
-            InputError: the dynamics have no expressions.
-            NotReadyError: the law's functions cannot be compiled, so every solution would be late.
-        """
-        self._dynamics, self._settings, self._friction = (
-            require_expressions(dynamics),
-            settings,
-            FrictionCompensation(dynamics),
-        )
-        self._solver = _solver(self._dynamics, settings)
-
-    def solve(
-        self,
-        state: tuple[Array, Array],
-        expected: Callable[[float], Reference],
-        feedforward: Array,
-        limit: Array,
-        gains: tuple[Array, Array],
-        guess: Array | None,
-    ) -> MPCSolution:
-        """Find the best short motion, within the budget of time.
-
-        Args:
-            state: position and velocity, (n,) each.
-            expected: takes a time ahead [s] to the reference expected then.
-            feedforward: efforts that the law adds to the plan's, (n,).
-            limit: greatest efforts that will be sent, (n,).
-            gains: gains on the errors of position and velocity, (n,) each.
-            guess: initial guess of the efforts (steps, n); those of the reference unless given.
-        """
-        begun, solver, start = perf_counter(), self._solver, np.concatenate(state)
-        try:
-            self._write(expected, feedforward, limit, gains, guess)
-            found = solver.begin(start)
-            ending = solver.search(start, ITERATIONS, begun + self._settings.budget) if found else ""
-        except RobodynError:  # numbers out of range, from an extreme state
-            found, ending = False, ""
-        duration = perf_counter() - begun
-        if not found:
-            return MPCSolution("failed", None, duration)
-        if ending == "late" or duration > self._settings.budget:
-            return MPCSolution("late", None, duration)
-        return MPCSolution("solved", MPCPlan.of(solver.memory), duration)
-
-    def _write(
-        self,
-        expected: Callable[[float], Reference],
-        feedforward: Array,
-        limit: Array,
-        gains: tuple[Array, Array],
-        guess: Array | None,
-    ) -> None:
-        """Write the problem into the solver's memory."""
-        solver, h = self._solver, self._settings.step
-        m, n = solver.memory, solver.memory.n
-        solver.parameters[:] = self._dynamics.symbols
-        solver.parameters[3 + n : 3 + 3 * n] = 0.0  # viscous and Coulomb friction
-        ahead = [expected(k * h) for k in range(m.steps + 2)]
-        q, qd = (np.array([getattr(reference, name) for reference in ahead]) for name in ("q", "qd"))
-        m.h[:], m.r[:] = h, deviation_references(q, qd, h, *gains)
-        added = feedforward + self._friction.against(qd[: m.steps], SMOOTHING)
-        # If the added efforts leave nothing of the limits, an effort of 0 stays allowed.
-        m.lower[:] = np.minimum(-limit - added, 0.0)
-        m.upper[:] = np.maximum(limit - added, 0.0)
-        if guess is None:
-            rows = np.hsplit(m.r[:-1], 5)
-            guess = self._dynamics.inverse(*(np.ascontiguousarray(row) for row in rows[:3]))
-        m.u[:] = np.minimum(np.maximum(guess, m.lower), m.upper)
 
 
 def _solver(dynamics: CompiledDynamics, settings: MPCSettings) -> DDP:

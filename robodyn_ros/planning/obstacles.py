@@ -196,6 +196,9 @@ class ClearancePair(NamedTuple):
     link: str
     obstacle: str
 
+    def __str__(self) -> str:
+        return f"distance of {self.link!r} from {self.obstacle!r}"
+
 
 class Clearance:
     """Distances of the arm from obstacles.

@@ -28,7 +28,6 @@ from robodyn_ros.kinematics.target import UnreachableError
 from robodyn_ros.planning.cost import Point
 from robodyn_ros.planning.plan import Violation
 from robodyn_ros.planning.problem import Goal, JointGoal, Problem, rests, speed
-from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 
 ROUNDING = 1e-9
@@ -75,71 +74,57 @@ def infeasibility(problem: Problem) -> tuple[str, Violation] | None:
 
 
 def _violations_of_stops(problem: Problem, stops: tuple[Array, ...]) -> Iterator[tuple[str, Violation]]:
-    titles = ["start", *(f"via point {k + 1}" for k in range(len(problem.via))), "goal"]
-    goals = (*problem.via, problem.goal)
-    n = len(stops[0])
+    goals, n, limits = (*problem.via, problem.goal), len(stops[0]), problem.bounds
+    units, rates = _units(problem), _units(problem, "/s")
     speeds = [problem.first[1], *(speed(goal, n) for goal in goals)]
     fixed = [True, *(isinstance(goal, JointGoal) for goal in goals)]
-    limits, names = problem.bounds, problem.joints
-    units = JointUnits.of(problem.dynamics.robot)
-    for title, q, qd, known in zip(titles, stops, speeds, fixed, strict=True):
+    for title, q, qd, known in zip(("start", *_titles(problem)), stops, speeds, fixed, strict=True):
         beyond = np.maximum(limits.lower - q, q - limits.upper)
-        if (beyond > ROUNDING).any():
-            joint = int(np.argmax(beyond))
-            allowed = f"[{limits.lower[joint]:.6g}, {limits.upper[joint]:.6g}]"
-            yield _reason(title, f"position limit of {names[joint]!r}", beyond[joint], units.position[joint],
-                          f"it is at {q[joint]:.6g} {units.position[joint]}, allowed is {allowed}")  # fmt: skip
+        for k in _worst_joint(beyond):
+            allowed = f"[{limits.lower[k]:.6g}, {limits.upper[k]:.6g}]"
+            yield _reason(title, f"position limit of {problem.joints[k]!r}", beyond[k], units[k],
+                          f"it is at {q[k]:.6g} {units[k]}, allowed is {allowed}")  # fmt: skip
         fast = np.nan_to_num(np.abs(qd) - limits.velocity, nan=-1.0)
-        if (fast > ROUNDING).any():
-            joint = int(np.argmax(fast))
-            unit = units.velocity[joint]
-            yield _reason(title, f"velocity limit of {names[joint]!r}", fast[joint], unit,
-                          f"it is {qd[joint]:.6g} {unit}, allowed is {limits.velocity[joint]:.6g}")  # fmt: skip
+        for k in _worst_joint(fast):
+            yield _reason(title, f"velocity limit of {problem.joints[k]!r}", fast[k], rates[k],
+                          f"it is {qd[k]:.6g} {rates[k]}, allowed is {limits.velocity[k]:.6g}")  # fmt: skip
         if known and problem.clearance is not None:
             distance, pair, _ = problem.clearance.nearest(q)
             if distance < (0.0 if title == "start" else problem.margin):
-                constraint, missing = f"distance of {pair.link!r} from {pair.obstacle!r}", problem.margin - distance
-                yield _reason(title, constraint, missing, "m", f"in collision, or too close: {distance:.4g} m apart")
-    yield from _violations_at_rest(problem, stops)
-
-
-def _violations_at_rest(problem: Problem, stops: tuple[Array, ...]) -> Iterator[tuple[str, Violation]]:
-    """Of the efforts that hold the arm at the start and at the goal."""
-    n, limits, names = len(stops[0]), problem.bounds, problem.joints
-    units = JointUnits.of(problem.dynamics.robot)
-    poses_at_rest = [("start", stops[0])] if not problem.first[1].any() else []
+                missing = problem.margin - distance
+                yield _reason(title, str(pair), missing, "m", f"in collision, or too close: {distance:.4g} m apart")
+    at_rest = [("start", stops[0])] if not problem.first[1].any() else []
     if isinstance(problem.goal, JointGoal) and rests(problem.goal, n):
-        poses_at_rest.append(("goal", stops[-1]))
-    for title, q in poses_at_rest:
-        held = np.abs(problem.model.holding(q))
-        beyond = held / limits.effort - 1.0
-        if (beyond > ROUNDING).any():
-            joint = int(np.argmax(beyond))
-            amount = held[joint] - limits.effort[joint]
-            yield _reason(title, f"effort limit of {names[joint]!r}", amount, units.effort[joint],
-                          f"to hold the arm there takes {held[joint]:.4g} {units.effort[joint]}, allowed is "
-                          f"{limits.effort[joint]:.4g}: the arm or its payload is too heavy")  # fmt: skip
+        at_rest.append(("goal", stops[-1]))
+    for title, q in at_rest:
+        held, units = np.abs(problem.model.holding(q)), _effort_units(problem)
+        for k in _worst_joint(held / limits.effort - 1.0):
+            yield _reason(title, f"effort limit of {problem.joints[k]!r}", held[k] - limits.effort[k], units[k],
+                          f"to hold the arm there takes {held[k]:.4g} {units[k]}, allowed is {limits.effort[k]:.4g}: "
+                          "the arm or its payload is too heavy")  # fmt: skip
+
+
+def _worst_joint(beyond: Array) -> list[int]:
+    """The joint that is the most beyond its limit (n,), if one is."""
+    return [int(np.argmax(beyond))] if (beyond > ROUNDING).any() else []
 
 
 def _reason(title: str, constraint: str, amount: float, unit: str, detail: str) -> tuple[str, Violation]:
     return f"{title} violates the {constraint}: {detail}", Violation(f"{title}: {constraint}", float(amount), unit)
 
 
-class JointUnits(NamedTuple):
-    """The units of each joint."""
+def _titles(problem: Problem) -> list[str]:
+    """The via points and the goal in words."""
+    return [*(f"via point {index + 1}" for index in range(len(problem.via))), "goal"]
 
-    position: tuple[str, ...]
-    velocity: tuple[str, ...]
-    acceleration: tuple[str, ...]
-    jerk: tuple[str, ...]
-    effort: tuple[str, ...]
 
-    @classmethod
-    def of(cls, robot: Robot) -> JointUnits:
-        """Those of an arm."""
-        position = [joint.position_unit for joint in robot.joints]
-        speed, acceleration, jerk = (tuple(f"{unit}/{rate}" for unit in position) for rate in ("s", "s²", "s³"))
-        return cls(tuple(position), speed, acceleration, jerk, tuple(joint.effort_unit for joint in robot.joints))
+def _units(problem: Problem, rate: str = "") -> list[str]:
+    """The unit of each joint's position, or of a rate of it."""
+    return [f"{joint.position_unit}{rate}" for joint in problem.dynamics.robot.joints]
+
+
+def _effort_units(problem: Problem) -> list[str]:
+    return [joint.effort_unit for joint in problem.dynamics.robot.joints]
 
 
 class Verification(NamedTuple):
@@ -165,26 +150,18 @@ def verify(problem: Problem, trajectory: Trajectory, stops: list[int], tolerance
     q, qd, qdd = trajectory.samples(times)
     velocities, planned = trajectory.velocities, trajectory.efforts
     assert velocities is not None and planned is not None
-    effort = problem.model.efforts(q, qd, qdd)
-    limits, names, units = problem.bounds, problem.joints, JointUnits.of(problem.dynamics.robot)
-    found = [
-        *_beyond(
-            "position limit", np.maximum(limits.lower - q, q - limits.upper), GOAL_TOLERANCE, names, units.position
-        ),
-        *_above("velocity limit", qd, limits.velocity, names, units.velocity),
-        *_above("acceleration limit", qdd, limits.acceleration, names, units.acceleration),
-        *_above("jerk limit", jerks(problem, times, qdd), limits.jerk, names, units.jerk),
-        *_above("effort limit", planned, limits.effort, names, units.effort),
-    ]
+    effort, limits = problem.model.efforts(q, qd, qdd), problem.bounds
+    outside = np.maximum(limits.lower - q, q - limits.upper)
+    found = _beyond(problem, "position limit of {!r}", outside, GOAL_TOLERANCE, _units(problem))
+    for title, values, limit, units in _limited(problem, qd, qdd, jerks(problem, times, qdd), planned):
+        found += _beyond(problem, f"{title} of {{!r}}", np.abs(values) - limit, LIMIT_TOLERANCE * limit, units)
     scale = np.where(np.isfinite(limits.effort), limits.effort, np.maximum(np.abs(effort).max(axis=0), 1e-9))
     planned_effort = np.column_stack([np.interp(times, trajectory.times, column) for column in planned.T])
     error = np.abs(effort - planned_effort)
-    found += _beyond("equation of motion", error, tolerance * scale, names, units.effort)
+    found += _beyond(problem, "equation of motion of {!r}", error, tolerance * scale, _effort_units(problem))
     errors = np.zeros(len(trajectory.times) - 1)
     np.maximum.at(errors, interval, (error / scale).max(axis=1))
-    goals = (*problem.via, problem.goal)
-    titles = [*(f"via point {index + 1}" for index in range(len(problem.via))), "goal"]
-    for goal, title, point in zip(goals, titles, stops, strict=True):
+    for goal, title, point in zip((*problem.via, problem.goal), _titles(problem), stops, strict=True):
         found += _missed(problem, goal, title, trajectory.positions[point], velocities[point])
     close = np.zeros(len(trajectory.times) - 1, dtype=bool)
     clearance = problem.clearance
@@ -192,15 +169,21 @@ def verify(problem: Problem, trajectory: Trajectory, stops: list[int], tolerance
         distances = np.array(clearance.distances(q.T)).min(axis=0)
         _, pair, at = clearance.nearest(q)
         missing = float(problem.margin - distances[at])
-        found.append(
-            (
-                Violation(f"distance of {pair.link!r} from {pair.obstacle!r}", missing, "m"),
-                missing / CLEARANCE_TOLERANCE,
-            )
-        )
+        found.append((Violation(str(pair), missing, "m"), missing / CLEARANCE_TOLERANCE))
         np.logical_or.at(close, interval, distances < problem.margin - CLEARANCE_TOLERANCE)
     worst, ratio = max(found, key=lambda entry: entry[1])
     return Verification(worst, float(ratio), float(errors.max(initial=0.0)), errors, close)
+
+
+def _limited(
+    problem: Problem, qd: Array, qdd: Array, jerk: Array, effort: Array
+) -> Iterator[tuple[str, Array, Array, list[str]]]:
+    """The quantities (K, n) that a slower motion lessens: the names of their limits, values, limits and units."""
+    limits = problem.bounds
+    yield "velocity limit", qd, limits.velocity, _units(problem, "/s")
+    yield "acceleration limit", qdd, limits.acceleration, _units(problem, "/s²")
+    yield "jerk limit", jerk, limits.jerk, _units(problem, "/s³")
+    yield "effort limit", effort, limits.effort, _effort_units(problem)
 
 
 def jerks(problem: Problem, times: Array, qdd: Array) -> Array:
@@ -226,39 +209,29 @@ def _instants(times: Array) -> tuple[Array, NDArray[np.intp]]:
 
 
 def _beyond(
-    title: str, beyond: Array, scale: float | Array, names: tuple[str, ...], units: tuple[str, ...]
+    problem: Problem, title: str, beyond: Array, scale: float | Array, units: list[str]
 ) -> list[tuple[Violation, float]]:
-    """The violation of each joint, and its ratio to the tolerance ``scale``; ``beyond`` is (K, n)."""
+    """The violation of each joint, whose name the title takes, and its ratio to ``scale``; ``beyond`` is (K, n)."""
     greatest, scales = beyond.max(axis=0), np.broadcast_to(scale, beyond.shape[1:])
     return [
-        (Violation(f"{title} of {name!r}", float(amount), unit), float(amount / own))
-        for name, amount, own, unit in zip(names, greatest, scales, units, strict=True)
+        (Violation(title.format(name), float(amount), unit), float(amount / own))
+        for name, amount, own, unit in zip(problem.joints, greatest, scales, units, strict=True)
         if np.isfinite(amount)
     ]
 
 
-def _above(
-    title: str, values: Array, limit: Array, names: tuple[str, ...], units: tuple[str, ...]
-) -> list[tuple[Violation, float]]:
-    return _beyond(title, np.abs(values) - limit, LIMIT_TOLERANCE * limit, names, units)
-
-
 def _missed(problem: Problem, goal: Goal, title: str, q: Array, qd: Array) -> list[tuple[Violation, float]]:
     """The violations of a goal at its point, and their ratios to the tolerance."""
-    units = JointUnits.of(problem.dynamics.robot)
     if isinstance(goal, JointGoal):
         wanted = np.asarray(goal.q, dtype=np.float64)
         turned = goal.positions(problem.model, q)
-        missing = np.abs(np.where(np.isnan(wanted), 0.0, turned - q))
-        found = [(Violation(f"{title}: position of {name!r}", float(amount), unit), float(amount))
-                 for name, amount, unit in zip(problem.joints, missing, units.position, strict=True)]  # fmt: skip
+        missing = np.abs(np.where(np.isnan(wanted), 0.0, turned - q))[None]
+        found = _beyond(problem, f"{title}: position of {{!r}}", missing, GOAL_TOLERANCE, _units(problem))
     else:
         amount = float(np.abs(np.array(goal.residual(problem.model)(q))).max())
-        found = [(Violation(f"{title}: pose of {goal.link!r}", amount, "m or rad"), amount)]
-    slow = np.nan_to_num(np.abs(qd - speed(goal, len(q))), nan=0.0)
-    found += [(Violation(f"{title}: velocity of {name!r}", float(amount), unit), float(amount))
-              for name, amount, unit in zip(problem.joints, slow, units.velocity, strict=True)]  # fmt: skip
-    return [(violation, amount / GOAL_TOLERANCE) for violation, amount in found]
+        found = [(Violation(f"{title}: pose of {goal.link!r}", amount, "m or rad"), amount / GOAL_TOLERANCE)]
+    slow = np.nan_to_num(np.abs(qd - speed(goal, len(q))), nan=0.0)[None]
+    return found + _beyond(problem, f"{title}: velocity of {{!r}}", slow, GOAL_TOLERANCE, _units(problem, "/s"))
 
 
 class FeasibleMotion(NamedTuple):
@@ -342,18 +315,12 @@ def _slowdown(problem: Problem, motion: tuple[Array, Array, Array, Array], least
         motion: positions, velocities and accelerations (K, n), and jerks (K + 1, n).
         least: the least factor.
     """
-    limits, (q, qd, qdd, jerk) = problem.bounds, motion
+    q, qd, qdd, jerk = motion
 
     def kept(factor: float) -> bool:
         slow, soft = qd / factor, qdd / factor**2
-        efforts = problem.model.efforts(q, slow, soft)
-        pairs = (
-            (slow, limits.velocity),
-            (soft, limits.acceleration),
-            (jerk / factor**3, limits.jerk),
-            (efforts, limits.effort),
-        )
-        return all(bool((np.abs(part) <= limit).all()) for part, limit in pairs)
+        limited = _limited(problem, slow, soft, jerk / factor**3, problem.model.efforts(q, slow, soft))
+        return all(bool((np.abs(values) <= limit).all()) for _, values, limit, _ in limited)
 
     if kept(least) or not _may_slow(problem):
         return least  # the verification names the violated limit

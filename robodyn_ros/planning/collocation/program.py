@@ -251,18 +251,20 @@ class NonlinearProgram:
         )
         reference = ca.DM(self.problem.cost.reference(times, n)).T
         values = running(*self._columns, reference)
-        starts = self.scheme.ends(self.mesh.intervals)[0]
-        terms = [weight * values[[start + k for start in starts]] for k, weight in enumerate(self.scheme.weights)]
         last = self._columns.at([count - 1])
-        return ca.dot(sum(terms), h) + final(*last, reference[:, -1])
+        return self._integral(values, h) + final(*last, reference[:, -1])
 
     def _tie_break(self, h: ca.MX) -> ca.MX:
         """A small cost of acceleration and effort (:data:`TIE_BREAK`)."""
         x, unit = self._columns, self._units
         squares = TIE_BREAK.qdd * ca.sum1(_times(x.qdd, 1.0 / _usual_acceleration(self.problem, unit.qdd)) ** 2)
         squares += TIE_BREAK.effort * ca.sum1(_times(x.effort, 1.0 / unit.effort) ** 2)
+        return self._integral(squares, h)
+
+    def _integral(self, values: ca.MX, h: ca.MX) -> ca.MX:
+        """The integral over time of the values at the points (1, K)."""
         starts = self.scheme.ends(self.mesh.intervals)[0]
-        terms = [weight * squares[[start + k for start in starts]] for k, weight in enumerate(self.scheme.weights)]
+        terms = [weight * values[[start + k for start in starts]] for k, weight in enumerate(self.scheme.weights)]
         return ca.dot(sum(terms), h)
 
 

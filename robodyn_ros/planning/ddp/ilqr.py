@@ -22,7 +22,7 @@ Li and Todorov, Iterative Linear Quadratic Regulator Design for Nonlinear Biolog
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Literal
@@ -39,7 +39,7 @@ from robodyn_ros.engine.codegen import batch_source
 from robodyn_ros.engine.library import loaded
 from robodyn_ros.errors import InputError
 from robodyn_ros.planning.cost import Cost
-from robodyn_ros.planning.ddp.passes import DDPMemory, DDPPrograms, make_passes, require_expressions, start_passes
+from robodyn_ros.planning.ddp.passes import DDPMemory, DDPPrograms, Passes, require_expressions, start_passes
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import CheckedSettings, setting, whole
 
@@ -186,29 +186,31 @@ class ILQR:
         )
 
 
-class BatchedProgram:
-    """A program bound to rows of fixed memory: one call for all steps of a trajectory, without allocation."""
+def batched(
+    program: Program, parameters: Array, inputs: Sequence[Array], outputs: Sequence[Array]
+) -> Callable[[], bool]:
+    """A program bound to rows of fixed memory: one call for all steps of a trajectory, without allocation.
 
-    def __init__(self, program: Program, parameters: Array, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
-        """
-        Args:
-            program: the program.
-            parameters: its runtime parameters, read in place.
-            inputs: one array for each input, (K, width), C-contiguous, read in place.
-            outputs: one array for each result, (K, *shape), written in place.
-        """
-        self._alive = inputs, outputs, parameters
-        name = f"{program.name}_batch"
-        # PyDLL keeps the interpreter's lock, so no other thread takes over in the middle of a control period.
-        library = loaded(name, program.key, lambda: batch_source(program), ctypes.PyDLL)
-        self._loop: Any = None if library is None else library[name]  # None if libraries are only listed
-        self._count = ctypes.c_longlong(len(inputs[0]))
-        self._arg = (ctypes.c_void_p * (len(inputs) + 1))(*(a.ctypes.data for a in (*inputs, parameters)))
-        self._res = (ctypes.c_void_p * len(outputs))(*(a.ctypes.data for a in outputs))
+    Args:
+        program: the program.
+        parameters: its runtime parameters, read in place.
+        inputs: one array for each input, (K, width), C-contiguous, read in place.
+        outputs: one array for each result, (K, *shape), written in place.
 
-    def __call__(self) -> bool:
-        """Run it; False if an input is not finite."""
-        return not self._loop(self._count, self._arg, self._res)
+    Returns:
+        The call; it returns False if an input is not finite. It fails if libraries are only listed.
+    """
+    name = f"{program.name}_batch"
+    # PyDLL keeps the interpreter's lock, so no other thread takes over in the middle of a control period.
+    library = loaded(name, program.key, lambda: batch_source(program), ctypes.PyDLL)
+    loop: Any = None if library is None else library[name]
+    count, given = ctypes.c_longlong(len(inputs[0])), (*inputs, parameters)
+    arg, res = ((ctypes.c_void_p * len(part))(*(a.ctypes.data for a in part)) for part in (given, outputs))
+
+    def run(_alive: Any = (given, outputs)) -> bool:
+        return not loop(count, arg, res)
+
+    return run
 
 
 class DDP:
@@ -234,26 +236,23 @@ class DDP:
             parameters: runtime parameters of the compiled functions, such as ``dynamics.symbols``.
 
         Raises:
-            NotReadyError: as :func:`.passes.make_passes`.
+            NotReadyError: as :class:`.passes.Passes`.
         """
         self._settings, self.parameters = settings, parameters
         programs = DDPPrograms(dynamics, cost)
         m = self.memory = DDPMemory(dynamics.robot.n, steps, programs.width)
-
-        def batch(program: Program, inputs: tuple[Array, ...], outputs: tuple[Array, ...]) -> BatchedProgram:
-            return BatchedProgram(program, parameters, inputs, outputs)
 
         (stage, stage_derivatives), (final, final_derivatives) = programs.stage(), programs.final()
         if dynamics.compiled:  # all at once, the longest first
             start_passes(dynamics, programs.motion())
             for program in (stage_derivatives, stage, final_derivatives):
                 start_batch(program)
-        self._passes = make_passes(m, dynamics, programs.motion(), parameters)
+        self._passes = Passes(m, dynamics, programs.motion(), parameters)
         new, old = (m.x_new[:-1], m.u_new, m.r[:-1], m.h), (m.x[:-1], m.u, m.r[:-1], m.h)
-        self._stage = batch(stage, new, (m.l_new,))
-        self._stage_derivatives = batch(stage_derivatives, old, (m.lx, m.lu, m.lxx, m.lux, m.luu))
-        self._final = batch(final, (m.x_new[-1:], m.r[-1:]), (m.v_new,))
-        self._final_derivatives = batch(final_derivatives, (m.x[-1:], m.r[-1:]), (m.vx, m.vxx))
+        self._stage = batched(stage, parameters, new, (m.l_new,))
+        self._stage_derivatives = batched(stage_derivatives, parameters, old, (m.lx, m.lu, m.lxx, m.lux, m.luu))
+        self._final = batched(final, parameters, (m.x_new[-1:], m.r[-1:]), (m.v_new,))
+        self._final_derivatives = batched(final_derivatives, parameters, (m.x[-1:], m.r[-1:]), (m.vx, m.vxx))
         self.cost, self.iterations, self.history = np.inf, 0, [np.inf]
         self._mu, self._factor = 0.0, 1.0
 

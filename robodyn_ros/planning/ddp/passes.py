@@ -36,8 +36,9 @@ from __future__ import annotations
 import ctypes
 import hashlib
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -112,31 +113,8 @@ class DDPMemory:
         self.x[:], self.u[:] = self.x_new, self.u_new
 
 
-def make_passes(memory: DDPMemory, dynamics: CompiledDynamics, motion: Program, parameters: Array) -> Passes:
-    """Make the passes; they cannot be called if libraries are only listed.
-
-    Args:
-        memory: the problem's arrays.
-        dynamics: dynamics of the arm.
-        motion: program of its accelerations with their derivatives.
-        parameters: runtime parameters of the dynamics, read in place.
-
-    Raises:
-        NotReadyError: there is no C compiler, or compilation of the dynamics is switched off.
-    """
-    if not dynamics.compiled:
-        raise NotReadyError("iLQR needs compiled dynamics: create them with compiled=True")
-    wanted = _libraries(dynamics, motion)
-    if is_listing():
-        for made in wanted:
-            loaded(*made, ctypes.PyDLL)
-        return cast(Passes, None)
-    passes, linearisation = (required("iLQR", *made, ctypes.PyDLL) for made in wanted)
-    return Passes(memory, passes, linearisation, parameters)
-
-
 def start_passes(dynamics: CompiledDynamics, motion: Program) -> None:
-    """Begin to compile the libraries of :func:`make_passes`, the longer one first."""
+    """Begin to compile the libraries of :class:`Passes`, the longer one first."""
     for made in reversed(_libraries(dynamics, motion)):
         start_library(*made)
 
@@ -152,16 +130,25 @@ def _libraries(dynamics: CompiledDynamics, motion: Program) -> tuple[Wanted, Wan
 
 
 class Passes:
-    """The passes, bound to the memory of a problem."""
+    """The passes, bound to the memory of a problem; they cannot be called if libraries are only listed."""
 
-    def __init__(self, memory: DDPMemory, passes: Any, linearisation: Any, parameters: Array) -> None:
+    def __init__(self, memory: DDPMemory, dynamics: CompiledDynamics, motion: Program, parameters: Array) -> None:
         """
         Args:
             memory: the problem's arrays.
-            passes: the library with ``forward`` and ``backward``.
-            linearisation: the library with ``linearise``.
+            dynamics: dynamics of the arm.
+            motion: program of its accelerations with their derivatives.
             parameters: runtime parameters of the dynamics, read in place.
+
+        Raises:
+            NotReadyError: there is no C compiler, or compilation of the dynamics is switched off.
         """
+        if not dynamics.compiled:
+            raise NotReadyError("iLQR needs compiled dynamics: create them with compiled=True")
+        find = loaded if is_listing() else partial(required, "iLQR")
+        passes, linearisation = (find(*wanted, ctypes.PyDLL) for wanted in _libraries(dynamics, motion))
+        if passes is None:
+            return
         m = memory
         derived = m.A, m.B, m.lx, m.lu, m.lxx, m.lux, m.luu, m.vx, m.vxx
         wanted, feedback = (m.u, m.lower, m.upper), (m.k, m.K)
@@ -236,10 +223,7 @@ class DDPPrograms:
         """q, q̇, τ → q̈, ∂q̈/∂q, ∂q̈/∂q̇, ∂q̈/∂τ."""
         n = self._n
         inputs, square = (("q", n), ("qd", n), ("tau", n)), (n, n)
-        shapes = (n,), square, square, square
-        return self._program(
-            "ilqr_motion", self._motion, inputs, shapes, lambda *given: self._motion_of(list(given[:-1]), given[-1])
-        )
+        return self._program("ilqr_motion", self._motion, inputs, ((n,), square, square, square), self._motion_of)
 
     def stage(self) -> tuple[Program, Program]:
         """x, u, r, h → the cost of a step; and its derivatives lx, lu, lxx, lux, luu."""
@@ -255,15 +239,11 @@ class DDPPrograms:
     def _of_cost(
         self, name: str, inputs: Inputs, derivatives: Shapes, expressions: Callable[..., list[ca.SX]]
     ) -> tuple[Program, Program]:
-        def first(*given: ca.SX) -> list[ca.SX]:
-            return expressions(*given)[:1]
-
-        def rest(*given: ca.SX) -> list[ca.SX]:
-            return expressions(*given)[1:]
-
         return (
-            self._program(name, self._key, inputs, ((),), first),
-            self._program(f"{name}_derivatives", self._key, inputs, derivatives, rest),
+            self._program(name, self._key, inputs, ((),), lambda *given: expressions(*given)[:1]),
+            self._program(
+                f"{name}_derivatives", self._key, inputs, derivatives, lambda *given: expressions(*given)[1:]
+            ),
         )
 
     def _program(
@@ -276,9 +256,9 @@ class DDPPrograms:
 
         return Program(name, key, inputs, outputs, build)
 
-    def _motion_of(self, states: list[ca.SX], p: ca.SX) -> list[ca.SX]:
+    def _motion_of(self, q: ca.SX, qd: ca.SX, tau: ca.SX, p: ca.SX) -> list[ca.SX]:
         names = ("forward", "forward_derivatives")
-        return [found for name in names for found in self._dynamics.expressions(name, states, p)]
+        return [found for name in names for found in self._dynamics.expressions(name, [q, qd, tau], p)]
 
     def _stage(self, x: ca.SX, u: ca.SX, r: ca.SX, h: ca.SX, p: ca.SX) -> list[ca.SX]:
         n = self._n
@@ -288,9 +268,11 @@ class DDPPrograms:
         hessian, gradient = ca.hessian(running, given)
         known, by = given, ca.SX.eye(3 * n)
         if ca.depends_on(running, qdd):
-            states = [ca.SX.sym(name, n) for name in ("q", "qd", "tau")]  # derivatives are taken by symbols alone
-            function = ca.Function("motion", [*states, p], self._motion_of(states, p))
-            motion = function(q, qd, u, p)
+            symbols = [
+                *(ca.SX.sym(name, n) for name in ("q", "qd", "tau")),
+                p,
+            ]  # derivatives are taken by symbols alone
+            motion = ca.Function("motion", symbols, self._motion_of(*symbols))(q, qd, u, p)
             known, by = ca.vertcat(x, u, motion[0]), ca.vertcat(by, ca.horzcat(*motion[1:]))
         else:
             hessian, gradient = hessian[: 3 * n, : 3 * n], gradient[: 3 * n]
