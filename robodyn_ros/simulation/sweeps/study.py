@@ -21,22 +21,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robodyn_ros.errors import InputError, is_it
+from robodyn_ros.checks import check_choice
+from robodyn_ros.errors import InputError
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import CheckedSettings, choice, setting, whole
 
 METHODS = ("sobol", "latin_hypercube", "factorial")
 """Methods of sampling."""
-
-QUANTITIES = {
-    "rms_error": "root mean square of reference minus position [rad] or [m]",
-    "peak_error": "greatest magnitude of that error [rad] or [m]",
-    "final_error": "the same, just before the end [rad] or [m]",
-    "rms_effort": "root mean square of the effort that acted [N·m] or [N]",
-    "peak_effort": "greatest magnitude of it [N·m] or [N]",
-    "saturated": "fraction of the commands at the effort limit [-]",
-}
-"""Performance figures of each joint, which the specification can bound."""
 
 NODES = ("simulator", "controller")
 """Nodes whose parameters a study gives or varies."""
@@ -71,12 +62,7 @@ class Distribution:
     levels: int = LEVELS
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise InputError(
-                "distribution",
-                f"must be one of {', '.join(KINDS)}, not {self.kind!r}{is_it(self.kind, KINDS)}",
-                self.kind,
-            )
+        check_choice("distribution", self.kind, KINDS)
         if self.kind == "choice":
             kinds = {str if isinstance(value, str) else type(value) in (int, float, bool) for value in self.values}
             if len(kinds) != 1 or kinds == {False}:
