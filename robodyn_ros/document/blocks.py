@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 
@@ -177,6 +177,10 @@ class Section:
     title: str
     blocks: tuple[Block, ...]
 
+    def extended(self, blocks: Iterable[Block]) -> Section:
+        """Return the section with further blocks at its end."""
+        return replace(self, blocks=(*self.blocks, *blocks))
+
 
 @dataclass(frozen=True)
 class Document:
@@ -202,6 +206,11 @@ class Document:
 def equation(name: str, *terms: str) -> SumBlock:
     """Return an equation written by hand; a term without a sign is added."""
     return SumBlock(name, tuple(term if term.startswith(("+ ", "- ")) else f"+ {term}" for term in terms))
+
+
+def formulas(*equations: SumBlock | MatrixBlock) -> EquationBlock:
+    """Return equations as one block."""
+    return EquationBlock(equations)
 
 
 def literal_text(text: str) -> TextBlock:
