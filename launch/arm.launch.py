@@ -36,6 +36,7 @@ from robodyn_ros.nodes.common.launching import (
     in_namespace,
     need_package,
     parameter_files,
+    parameters_of,
     read_controller_manager,
     read_urdf,
     root_link,
@@ -56,8 +57,12 @@ ARGUMENTS: dict[str, Argument] = {
         "where the arm ends: a link of the URDF; the joints on the way are controlled, the others locked; all are "
         "controlled unless root or tip is given",
     ),
-    "dynamics": ("rnea", "dynamics plugin", available("dynamics")),
-    "controller": ("computed_torque", "controller plugin", available("controllers")),
+    "dynamics": ("", "dynamics plugin; that of config unless given, else rnea", ("", *available("dynamics"))),
+    "controller": (
+        "",
+        "controller plugin; that of config unless given, else computed_torque",
+        ("", *available("controllers")),
+    ),
     "config": ("", "a parameter file (YAML); the one in config/ that is named like the arm unless given"),
     "namespace": (
         "",
@@ -108,8 +113,7 @@ def graph(context: LaunchContext) -> list[Any]:
     time = {"use_sim_time": ParameterValue(LaunchConfiguration("use_sim_time"), value_type=bool)}
     description = {"robot_description": ParameterValue(urdf, value_type=str)}
     model = description | accepted(given)
-    chosen: dict[str, Any] = {"dynamics": given["dynamics"], "controller": given["controller"]}
-    chosen |= chosen_joints(given, urdf)
+    chosen: dict[str, Any] = {**parameters_of(given, "dynamics", "controller"), **chosen_joints(given, urdf)}
     states = ("joint_states", given["joint_states"])
     commands, manager = given["commands"] or "controller/commands", []
     if given["ros2_control"]:

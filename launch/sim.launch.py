@@ -13,7 +13,14 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
-from robodyn_ros.nodes.common.launching import accepted, chosen_joints, in_namespace, parameter_files, read_urdf
+from robodyn_ros.nodes.common.launching import (
+    accepted,
+    chosen_joints,
+    in_namespace,
+    parameter_files,
+    parameters_of,
+    read_urdf,
+)
 
 
 def generate_launch_description() -> LaunchDescription:
@@ -48,7 +55,7 @@ def simulator(context: LaunchContext) -> list[Any]:
                     "robot_description": ParameterValue(urdf, value_type=str),
                     **accepted(given),
                     **chosen_joints(given, urdf),
-                    "dynamics": given["dynamics"],
+                    **parameters_of(given, "dynamics"),
                     "publish_robot_description": not published,
                 },
             ],

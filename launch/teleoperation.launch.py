@@ -31,6 +31,7 @@ from robodyn_ros.nodes.common.launching import (
     Argument,
     declared,
     parameter_files,
+    parameters_of,
     read_urdf,
 )
 from robodyn_ros.nodes.teleoperator import COUPLED
@@ -40,7 +41,11 @@ ARGUMENTS: dict[str, Argument] = {
     "robot": ("prr", "both arms, as arm.launch.py takes one"),
     "follower_robot": ("", "the arm that follows, as robot; the same arm unless given"),
     "config": ("", "a parameter file (YAML) of both arms; the one in config/ that is named like the arm unless given"),
-    "coupling": ("joints", "what is coupled: joint by joint, or tool by tool", COUPLED),
+    "coupling": (
+        "",
+        "what is coupled: joint by joint, or tool by tool; that of config unless given, else joints",
+        ("", *COUPLED),
+    ),
     "leader": ("leader", "a ROS name, the namespace of the arm that is led"),
     "follower": ("follower", "a ROS name, the namespace of the arm that follows"),
     "leader_controller": ("impedance", "controller plugin of the leader", available("controllers")),
@@ -66,7 +71,7 @@ def graph(context: LaunchContext) -> list[Any]:
     for role, other in (("leader", "follower"), ("follower", "leader")):
         name, robot = given[role], robots[role]
         arm = {"namespace": name, "robot": robot, "controller": given[f"{role}_controller"]}
-        own = {"role": role, "coupling": given["coupling"]}
+        own = {"role": role, **parameters_of(given, "coupling")}
         found.append(GroupAction([IncludeLaunchDescription(file, launch_arguments=arm.items())]))
         found.append(
             Node(

@@ -58,6 +58,8 @@ def test_one_call_identifies_and_plots(recorded):
     assert (np.abs(result.base_values - truth) < 0.02 * np.abs(truth).max()).all()
     grid = result.plot()
     assert [axes.get_ylabel() for axes in grid[:, 0]] == ["elevator [N]", "shoulder [N·m]", "wrist [N·m]"]
+    assert [axes.get_title() for axes in grid[0]] == ["Effort", "Measured minus predicted"]
+    assert [axes.get_xlabel() for axes in grid.flat] == [""] * 4 + ["time [s]"] * 2
     pyplot.close(grid[0][0].figure)
 
 

@@ -19,8 +19,10 @@ from robodyn_ros.control.faults.sampling import (
     GAIN_MARGIN,
     RETURN_MARGIN,
     Judgement,
+    StateSampling,
     carried_part,
     effort_gains,
+    sampling_problem,
     spectral_radius,
 )
 from robodyn_ros.control.faults.settings import Feedback
@@ -44,6 +46,12 @@ def test_without_delay_it_is_jurys_criterion(damping_ratio):
         assert (spectral_radius(1.0, 0.0, gains) < 1.0) == (x < limit)
         roots = np.roots([1.0, 2.0 * damping_ratio * x + x**2 / 2 - 2.0, 1.0 - 2.0 * damping_ratio * x + x**2 / 2])
         assert spectral_radius(1.0, 0.0, gains) == pytest.approx(np.abs(roots).max())
+
+
+def test_a_delay_that_is_a_rounding_error_is_none():
+    loop = ControlLoop(ComputedTorque(DYNAMICS, 400.0, 40.0), ROBOT.effort_limit)
+    problem = sampling_problem(loop.settings, StateSampling(0.004, 2.3e-18, 0.5), HOME)[1]
+    assert "a state every 0.004 s, 0 s old, carries a natural frequency" in problem
 
 
 def growth(period, delay, stiffness, damping, steps=400, parts=50):

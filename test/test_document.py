@@ -133,6 +133,8 @@ def test_what_is_no_formula_is_refused(formula: str) -> None:
 
 def test_long_sums_are_broken_before_signs() -> None:
     assert broken(("+ a", "- b", "+ c d"), 5, len) == ["a - b", "+ c d"]
+    assert broken(("+ a - b", "+ c"), 5, len) == ["a - b", "+ c"]  # as wide as a line: not broken
+    assert broken(("+ a", "- b + c"), 7, len) == ["a", "- b + c"]  # likewise, and on a line of its own
     assert broken(("- (a + b - c) d", "+ e"), 8, len) == ["-(a + b", "- c) d", "+ e"]
     assert broken(("+ aaaaaaaaa",), 4, len) == ["aaaaaaaaa"]
 

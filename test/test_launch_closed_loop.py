@@ -103,6 +103,9 @@ TAKEN = {
 }
 """Argument without a list of choices → what its description says that it takes."""
 
+CHOSEN = ("dynamics", "controller", "coupling")
+"""Arguments with the names of parameters, which a parameter file may have."""
+
 FILES = ("arm.launch.py", "teleoperation.launch.py")
 """The launch files that declare arguments; sim.launch.py has those of arm.launch.py."""
 
@@ -121,6 +124,7 @@ def test_every_argument_says_what_it_takes(name, monkeypatch):
             assert description, argument
         elif name == "arm.launch.py" or argument != "robot":  # whose description names that file
             assert TAKEN[argument] in description, argument
+        assert argument not in CHOSEN or default == "", f"{argument}: would replace that of the parameter file"
         if default == "":
             assert re.search("unless given|unless .* is given|has none", description), f"{argument}: what if not given?"
 
@@ -147,13 +151,23 @@ def test_simulated_and_real_differ_in_the_simulator_and_the_clock_only():
     for robot in ("r", "pr", "rr", "prr"):
         real = processes("arm.launch.py", robot=robot, **ONLY_OURS)
         simulated = processes("sim.launch.py", robot=robot, **ONLY_OURS)
-        parameters, _ = simulated.pop(("robodyn_ros", "simulator"))
-        assert parameters["dynamics"] == "rnea"
+        simulated.pop(("robodyn_ros", "simulator"))
         assert set(real) == set(simulated) == {("robodyn_ros", "controller")}
         for node, (given, _) in real.items():
             assert given.pop("use_sim_time") is False
             assert simulated[node][0].pop("use_sim_time") is True
         assert simulated == real
+
+
+def test_a_parameter_file_chooses_unless_an_argument_does(tmp_path):
+    need("launch", "launch_ros")
+    file = tmp_path / "arm.yaml"
+    chosen = {"dynamics": "lagrangian", "controller": "pd"}
+    file.write_text(yaml.safe_dump({"/**": {"ros__parameters": chosen}}), encoding="utf-8")
+    for arguments, law in (({}, "pd"), ({"controller": "impedance"}, "impedance")):
+        found = processes("sim.launch.py", config=str(file), **arguments, **ONLY_OURS)
+        assert found["robodyn_ros", "controller"][0]["controller"] == law
+        assert [parameters["dynamics"] for parameters, _ in found.values()] == ["lagrangian"] * 2
 
 
 def test_what_is_not_of_this_package_is_started_unless_told_otherwise(monkeypatch):

@@ -17,7 +17,7 @@ from robodyn_ros.planning.collocation.scheme import SCHEMES, Columns, make_schem
 from robodyn_ros.planning.cost import Effort, MinimumTime, Point, Smoothness, Tracking, read_cost
 from robodyn_ros.planning.obstacles import Clearance, box, capsules, read_obstacles, sphere
 from robodyn_ros.planning.plan import Plan, Violation
-from robodyn_ros.planning.problem import JointGoal, MotionLimits, Problem
+from robodyn_ros.planning.problem import REVERSAL, JointGoal, MotionLimits, Problem, SmoothModel
 
 Q, QD, QDD, TAU = (np.array(x) for x in ((0.3, -1.1), (0.7, 0.4), (-2.0, 5.0), (3.0, -0.5)))
 
@@ -39,6 +39,16 @@ def test_every_cost_is_what_it_says():
     expected = x @ weights @ x, 10 * x @ weights @ x
     assert value(track, (0.1, 0.2, 0.3, 0.4)) == pytest.approx((expected[0] + 0.1 * 9 + 0.2 * 0.25, expected[1]))
     assert value(MinimumTime() + 0.5 * (Effort() + 2.0 * Smoothness()))[0] == pytest.approx(1 + 0.5 * (9.25 + 58))
+
+
+def test_the_smooth_model_has_all_of_the_friction_beyond_a_reversal():
+    coulomb, arm = np.array([0.7, 1.3]), rd.load_robot(lesson_arm())
+    rough, smooth = (rd.create_dynamics("rnea", arm, coulomb=each) for each in (coulomb, 0.0 * coulomb))
+    model = SmoothModel(rough)
+    assert_allclose(np.ravel(model.inverse(Q, [0.3, -0.4], Q)), rough.inverse(Q, [0.3, -0.4], Q), rtol=1e-9)
+    slow = np.array([REVERSAL, -REVERSAL])
+    found = np.ravel(model.inverse(Q, slow, Q)) - smooth.inverse(Q, slow, Q)
+    assert_allclose(found, 0.7616 * coulomb * [1.0, -1.0], rtol=1e-4)  # three quarters
 
 
 def test_costs_are_read_from_text():

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import brentq
 
 import robodyn_ros as rd
-from robodyn_ros.errors import ConfigurationError, InputError
+from robodyn_ros.errors import ConfigurationError, InputError, NotReadyError
 from robodyn_ros.simulation import Plant, PlantSettings
 from robodyn_ros.simulation.plant.base import create_plant
 from robodyn_ros.simulation.plant.external_forces import ExternalForces, Spring, Wall, WallSettings
@@ -219,6 +219,21 @@ def test_a_payload_that_changes_while_the_arm_moves() -> None:
     shown.carry(0.0)
     shown.advance(0.1)
     assert shown.qd[0] == pytest.approx(2 * before + 5.0 / (MASS + 1.5) * 0.1)
+
+
+def test_a_force_that_cannot_be_compiled_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It does not count as applied. Of a wall, the plant itself is refused."""
+    shown = plant(cart("1 0 0"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("CC", "false")
+    shown.outside.prepare()
+    with pytest.raises(NotReadyError, match=r"forces cannot be compiled: .*false failed"):
+        shown.outside.push("mass", (5.0, 0.0, 0.0))
+    shown.step()
+    assert shown.qd[0] == 0.0
+    walled = ExternalForces(cart("1 0 0"), (Wall("mass", (0.1, 0, 0), (-1, 0, 0)),))
+    with pytest.raises(NotReadyError, match="forces cannot be compiled"):
+        _ = walled.pointer
 
 
 @pytest.mark.parametrize(

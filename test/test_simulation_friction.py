@@ -13,7 +13,7 @@ from scipy.integrate import solve_ivp
 import robodyn_ros as rd
 from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.simulation import Plant, PlantSettings
-from robodyn_ros.simulation.plant.joint_effects import Friction, FrictionSettings, urdf_friction
+from robodyn_ros.simulation.plant.joint_effects import FrictionSettings, urdf_friction
 
 MASS = 2.0
 ROUGH = FrictionSettings(viscous=0.3, coulomb=1.5, static_friction=2.5, stribeck_velocity=0.05)
@@ -48,8 +48,8 @@ def test_the_curve():
             mass.step()
             slowed = 8.0 - MASS * (abs(mass.qd[0]) - speed) / step
             assert slowed == pytest.approx(force, rel=1e-3)
-    assert Friction([ROUGH], 1).static[0] == 2.5
-    assert Friction([FrictionSettings(coulomb=1.5)], 1).static[0] == 1.5
+    assert rail().effects.static_friction[0] == 2.5
+    assert rail(FrictionSettings(coulomb=1.5)).effects.static_friction[0] == 1.5
 
 
 def test_from_the_urdf():

@@ -15,6 +15,7 @@ import robodyn_ros as rd
 from robodyn_ros.errors import SimulationError
 from robodyn_ros.plugins import create
 from robodyn_ros.simulation.integrators.dop853 import DOP853
+from robodyn_ros.simulation.integrators.sdirk4 import SDIRK4
 from robodyn_ros.simulation.rollout import rollout
 
 PRR = Path(__file__).parents[1] / "urdf" / "prr.urdf"
@@ -189,6 +190,17 @@ def test_free_fall_of_the_lessons_arm():
     assert_allclose(motion.q, truth.q, rtol=0, atol=1e-7)
     balanced = rollout(dynamics, [np.pi / 2, 0.0], np.zeros(2), np.zeros(2), 1e-3, 2000, "dop853")
     assert_allclose(balanced.q, [[np.pi / 2, 0.0]] * 2001, atol=1e-4)  # the lesson's own start: nothing falls
+
+
+@pytest.mark.parametrize("rule", [create("integrators", "implicit_midpoint"), SDIRK4()])
+@pytest.mark.parametrize("problem", [ValueError("beyond the table"), KeyboardInterrupt()])
+def test_what_the_equation_of_motion_raises_comes_through_c(rule, problem):
+    def acceleration(q, qd):
+        raise problem
+
+    with pytest.raises(type(problem)) as raised:
+        rule.step(acceleration, np.zeros(2), np.ones(2), 1e-3)
+    assert raised.value is problem
 
 
 @pytest.mark.parametrize("compiled", [True, False])

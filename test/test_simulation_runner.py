@@ -89,7 +89,7 @@ def test_a_step_that_is_not_solved_says_so():
     plant.advance(1.0)
     dynamics.configure(gravity=(0.0, 0.0, 5e4))
     plant.reset([0.5])
-    with pytest.raises(SimulationError, match="did not converge in 100 iterations"):
+    with pytest.raises(SimulationError, match="ImplicitMidpoint did not converge from q = "):
         plant.step(10)
 
 
@@ -125,7 +125,7 @@ def test_what_is_raised_in_a_model_or_an_integrator_comes_out_and_the_state_stay
     for plant in (arm, same):
         plant.advance(0.05)
     np.testing.assert_allclose(arm.q, same.q, rtol=0.0, atol=1e-9)
-    arm._mechanism.integrator.failing, before = True, (arm.time, arm.q)
+    arm.integrator.failing, before = True, (arm.time, arm.q)
     with pytest.raises(SimulationError, match="the integrator tripped"):
         arm.step(10)
     assert (arm.time, arm.q.tobytes()) == (before[0], before[1].tobytes())

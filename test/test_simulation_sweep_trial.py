@@ -56,6 +56,7 @@ WEAK = {"effort_limits.elevator": 240.0, "effort_limits.shoulder": 45.0, "effort
 UNCOMPARED = {"plausibility": False, "following_tolerance": 0.0}
 """The states of these trials cannot be true, and that is not what they are about."""
 SLOW = each("gains", "natural_frequency", (10.0, 10.0, 10.0))
+WALL = {"wall.link": "hand", "wall.point": [0.0, 0.0, 0.25], "wall.normal": [0.0, 0.0, 1.0]}
 SOFT = {"controller": "pd"} | each("gains", "natural_frequency", (3.0, 4.0, 5.0))
 
 CASES = {
@@ -89,8 +90,13 @@ CASES = {
     ),
     "brakes": ({"command_timeout": 0.03, "on_command_timeout": "brake", "state_drop": 0.8}, UNCOMPARED),
     "a jump": ({"sensors.shoulder.position_noise": 0.05}, {}),
+    "at a wall": (
+        FRICTION | {"wall.link": "hand", "wall.point": [0.0, 0.0, 0.25], "wall.normal": [0.0, 0.0, 1.0]},
+        SOFT,
+    ),
 }
 FAULTS = {"too fast": "speed: ", "too late": "states: ", "gaps": "states: ", "a jump": "sensor: joint 'shoulder'"}
+FAULTS |= {"at a wall": "following: joint 'elevator' moves as if"}
 
 
 def both(robot, simulator, controller, poses, duration=1.5):

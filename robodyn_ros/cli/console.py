@@ -37,6 +37,8 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
+from robodyn_ros.document import blocks as page
+from robodyn_ros.document.blocks import Document
 from robodyn_ros.errors import ConfigurationError, InputError, pip_install
 
 WIDTH = 80
@@ -139,6 +141,22 @@ def simple_table(
         else:
             made.add_section()
     return made
+
+
+def print_document(document: Document) -> None:
+    """Print a report without its title and pictures: texts, verdicts, commands and tables."""
+    out = console()
+    for title, blocks in (("", document.blocks), *((each.title, each.blocks) for each in document.sections)):
+        if title:
+            out.print(Text(f"\n{title}\n", "bold cyan"))
+        for block in blocks:
+            if isinstance(block, page.TableBlock):
+                left = (0,) if block.numeric else range(len(block.heads))
+                out.print(simple_table(block.heads, block.rows, left))
+            elif isinstance(block, page.VerdictBlock | page.HeadingBlock):
+                out.print(Text(block.text, "bold"), soft_wrap=True)
+            elif isinstance(block, page.TextBlock | page.CodeBlock):
+                out.print(block.text, soft_wrap=True)
 
 
 def picked(thing: object, *names: str) -> dict[str, Any]:

@@ -21,24 +21,20 @@ Examples:
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.text import Text
-
 from robodyn_ros.cli.arm import add_joints, chosen_arm
-from robodyn_ros.cli.console import check_picture, console, picked, print_json, simple_table, with_folder
+from robodyn_ros.cli.console import check_picture, console, picked, print_document, print_json, with_folder
 from robodyn_ros.cli.verb import ExitCode, add_parameters, check_names, gather
 from robodyn_ros.errors import ConfigurationError, InputError, pip_install
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
-
-    from rich.table import Table
 
     from robodyn_ros.simulation.sweeps.backends import Backend
     from robodyn_ros.simulation.sweeps.runner import Rows
@@ -49,9 +45,6 @@ if TYPE_CHECKING:
 
 REPORT = ("report.html", "report.png")
 """Files that are written beside the results."""
-
-REASONS = 5
-"""Greatest number of causes of failure, and of worst cases, that the terminal shows."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -249,97 +242,11 @@ def _show(args: Namespace, study: Study, summaries: list[Summary], folder: Path)
     if args.json:
         print_json({"study": study.name, "cases": study.size, "folder": str(folder), **as_json(summaries)})
         return
-    out = console()
-    for each in summaries:
-        if each.stopped:
-            out.print(f"{each.controller}: {each.stopped}", style="bold red", soft_wrap=True)
-    for table in tables(study, summaries):
-        out.print(table)
+    from robodyn_ros.simulation.sweeps.report import report
+
+    print_document(report(study, summaries))
     made = "results.parquet" if args.no_report else f"results.parquet, {' and '.join(REPORT)}"
-    out.print(f"In {folder}: {made}", soft_wrap=True)
-
-
-def tables(study: Study, summaries: list[Summary]) -> Iterator[Table | Text]:
-    """Yield the tables for the terminal, with their titles.
-
-    Args:
-        study: the study.
-        summaries: one for each controller.
-    """
-    yield Text(f"{study.name}: how often a case meets the specification", "bold")
-    yield _probabilities(summaries)
-    for summary in summaries:
-        if len(summary.margins):
-            yield Text(f"{summary.controller}: margins, relative to the bound", "bold")
-            yield _bounds(summary)
-        for why, count in list(summary.failed.items())[:REASONS]:
-            yield Text(f"{count} failed: {why}")
-        yield Text(f"{summary.controller}: worst cases", "bold")
-        yield _worst(summary)
-        if summary.sensitivities:
-            title = "fraction of the variance that each input alone explains (*: below the noise level)"
-            yield Text(f"{summary.controller}: {title}", "bold")
-            yield _sensitivities(summary)
-        if summary.compiled < summary.cases:
-            slow = summary.cases - summary.compiled
-            yield Text(f"{slow} of {summary.cases} cases ran in Python, which is slower: see the column compiled")
-
-
-def _table(*heads: str, rows: Iterable[Sequence[str]]) -> Table:
-    left = [index for index, head in enumerate(heads) if not index or head == "Failed"]
-    return simple_table(heads, rows, left)
-
-
-def _probabilities(summaries: list[Summary]) -> Table:
-    from robodyn_ros.simulation.sweeps.report import percent
-
-    rows = [
-        (
-            *(each.controller, str(each.cases), str(each.met), percent(each.probability)),
-            f"{percent(each.low)} and {percent(each.high)}",
-        )
-        for each in summaries
-    ]
-    return _table("Controller", "Cases", "Met", "Probability", "95 % between", rows=rows)
-
-
-def _bounds(summary: Summary) -> Table:
-    from robodyn_ros.simulation.sweeps.summary import QUANTILES
-
-    heads = ("Least" if q == 0.0 else "Median" if q == 0.5 else f"{100 * q:g} % below" for q in QUANTILES)
-    rows = [
-        (
-            *(f"{bound.quantity} {bound.joint}", f"{bound.bound:g}", str(bound.kept)),
-            *(f"{100 * value:.0f} %" for value in bound.quantiles),
-        )
-        for bound in summary.bounds
-    ]
-    return _table("Bound", "At most", "Kept", *heads, rows=rows)
-
-
-def _worst(summary: Summary) -> Table:
-    from robodyn_ros.simulation.sweeps.report import WORST_HEADS, worst_heads
-
-    rows = [
-        (str(number), f"{100 * margin:.0f} %" if margin == margin else "–", why)
-        for number, margin, why in summary.worst[:REASONS]
-    ]
-    heads = worst_heads(summary)
-    shown = [[cell for head, cell in zip(WORST_HEADS, row, strict=True) if head in heads] for row in rows]
-    return _table(*heads, rows=shown)
-
-
-def _sensitivities(summary: Summary) -> Table:
-    rows = []
-    for name in next(iter(summary.sensitivities.values()), {}):
-        cells = []
-        for output in summary.sensitivities.values():
-            found = output[name]
-            mark = "\N{NO-BREAK SPACE}" * 2 if found.first_order > found.noise else " *"  # below each other
-            cells.append(f"{max(found.first_order, 0.0):.2f}{mark}" if found.first_order == found.first_order else "")
-        rows.append((name, *cells))
-    heads = (output.replace("/", " ").replace("_", " ") for output in summary.sensitivities)
-    return _table("Input", *heads, rows=rows)
+    console().print(f"In {folder}: {made}", soft_wrap=True)
 
 
 def as_json(summaries: list[Summary]) -> dict[str, Any]:

@@ -21,9 +21,9 @@ from numpy.typing import ArrayLike
 
 from robodyn_ros.errors import InputError, is_it
 from robodyn_ros.robot.description import UrdfEditor, read_document
-from robodyn_ros.robot.pose import Array, Pose, read_only
+from robodyn_ros.robot.pose import Array, read_only
 from robodyn_ros.robot.robot import Inertial, Joint, Robot
-from robodyn_ros.robot.tree import build_robot
+from robodyn_ros.robot.tree import bodies_of, build_robot, depth_first
 
 
 def reduced(robot: Robot, locked: Mapping[str, float]) -> Robot:
@@ -172,19 +172,12 @@ class LockedJoints:
             InputError: they are not k finite numbers.
         """
         fixed = self._fixed(positions)
-        places: dict[str, tuple[str, Pose]] = {}  # link → the link of its body's frame, and its pose there
-        parts: dict[str, list[Inertial]] = {}
-        inertial = {link.name: link.inertial for link in self.whole.links}
-        for joint in self._downwards:
-            now = fixed.get(joint.name, joint)
-            body, pose = places.get(now.parent, ("", Pose()))
-            places[now.child] = (body, pose @ now.origin) if now.type == "fixed" else (now.child, Pose())
-            body, pose = places[now.child]
-            own = inertial[now.child]
-            parts.setdefault(body, [])
-            if own is not None:
-                parts[body].append(own.seen_from(pose))
-        return tuple(Inertial.combined(own) for body, own in parts.items() if body)
+        body, pose, bodies = bodies_of([fixed.get(joint.name, joint) for joint in self._downwards])
+        parts: list[list[Inertial]] = [[] for _ in bodies]
+        for link in self.whole.links:
+            if body[link.name] >= 0 and link.inertial is not None:
+                parts[body[link.name]].append(link.inertial.seen_from(pose[link.name]))
+        return tuple(map(Inertial.combined, parts))
 
     @cached_property
     def _joints(self) -> dict[str, Joint]:
@@ -199,14 +192,7 @@ class LockedJoints:
     @cached_property
     def _downwards(self) -> list[Joint]:
         """All joints, parents before children, depth first in the order of the URDF."""
-        branches: dict[str, list[Joint]] = {}
-        for joint in reversed(self._ordered):
-            branches.setdefault(joint.parent, []).append(joint)
-        found, ahead = [], list(branches.get(self.whole.root, ()))
-        while ahead:
-            found.append(ahead.pop())
-            ahead += branches.get(found[-1].child, ())
-        return found
+        return depth_first(self.whole.name, {link.name: link.inertial for link in self.whole.links}, self._ordered)
 
     def _fixed(self, positions: ArrayLike) -> dict[str, Joint]:
         """The locked joints and those that mimic them, as fixed joints, by their names."""

@@ -33,12 +33,12 @@ def build_robot(name: str, links: Mapping[str, Inertial | None], joints: Sequenc
     Raises:
         RobotDescriptionError: they are not one tree with at least one movable joint.
     """
-    ordered = _depth_first(name, links, joints)
+    ordered = depth_first(name, links, joints)
     movable = [joint for joint in ordered if joint.type != "fixed"]
     if not movable:
         raise RobotDescriptionError(f"robot {name!r}", "has no joint that moves")
     free = [joint for joint in movable if joint.mimic is None]
-    body, pose, placements = _bodies(ordered, movable)
+    body, pose, placements = bodies_of(ordered)
     owned = tuple(Link(link, links[link], body[link], pose[link]) for link in links)
     named = {joint.name: joint for joint in joints}
 
@@ -65,22 +65,24 @@ def build_robot(name: str, links: Mapping[str, Inertial | None], joints: Sequenc
     return robot
 
 
-def _bodies(ordered: Sequence[Joint], movable: Sequence[Joint]) -> tuple[dict[str, int], dict[str, Pose], list[Pose]]:
-    """The body of each link (-1: the base), its pose in that body, and the pose of each body in its parent."""
+def bodies_of(ordered: Sequence[Joint]) -> tuple[dict[str, int], dict[str, Pose], list[Pose]]:
+    """The body of each link (-1: the base), its pose in that body, and the pose of each body in its parent.
+
+    Args:
+        ordered: all joints of an arm, parents before children.
+    """
     root = ordered[0].parent
-    index = {joint.child: i for i, joint in enumerate(movable)}
-    body, pose, placements = {root: -1}, {root: Pose()}, []
+    body, pose, placements = {root: -1}, {root: Pose()}, list[Pose]()
     for joint in ordered:
-        pose[joint.child] = pose[joint.parent] @ joint.origin
-        body[joint.child] = body[joint.parent]
-        if joint.child in index:
+        body[joint.child], pose[joint.child] = body[joint.parent], pose[joint.parent] @ joint.origin
+        if joint.type != "fixed":
+            body[joint.child] = len(placements)
             placements.append(pose[joint.child])
             pose[joint.child] = Pose()
-            body[joint.child] = index[joint.child]
     return body, pose, placements
 
 
-def _depth_first(name: str, links: Mapping[str, Inertial | None], joints: Sequence[Joint]) -> list[Joint]:
+def depth_first(name: str, links: Mapping[str, Inertial | None], joints: Sequence[Joint]) -> list[Joint]:
     """The joints, parents before children; every link is reached exactly once."""
     by_child = _parent_joints(links, joints)
     if not links:

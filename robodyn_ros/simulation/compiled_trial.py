@@ -27,16 +27,13 @@ from robodyn_ros.control.loop_settings import LoopSettings
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
-from robodyn_ros.engine.c_interface import text_key
+from robodyn_ros.engine.c_interface import address_of, text_key
 from robodyn_ros.engine.library import loaded
 from robodyn_ros.errors import RobodynError, SimulationError
-from robodyn_ros.plugins import create
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.simulation.devices import CODE, SensorRandom, fill_drives, fill_sensors, hardware_structs
+from robodyn_ros.simulation.devices import CODE, SensorRandom, hardware_structs
 from robodyn_ros.simulation.hardware import HardwareSettings
-from robodyn_ros.simulation.plant.base import unstable
-from robodyn_ros.simulation.plant.joint_effects import Friction, JointEffects, Stops
-from robodyn_ros.simulation.plant.native import ROWS, Mechanism
+from robodyn_ros.simulation.plant.native import ROWS, Plant
 from robodyn_ros.simulation.trial import REFUSED, STEP_FAILED, Trial, TrialSamples, run_trial
 
 RECORDED = {"q": "q", "qd": "v", "effort": "effort"}
@@ -99,17 +96,17 @@ def run_until_fault(
             step.restore_law(law_memory)
 
 
-def _run_compiled(hardware: HardwareSettings, dynamics: Dynamics, loop: ControlLoop, duration: float) -> Trial | None:
+def _run_compiled(settings: HardwareSettings, dynamics: Dynamics, loop: ControlLoop, duration: float) -> Trial | None:
     """Run the trial in C; None if the C code lacks one of its parts."""
-    if hardware.plant != "native" or hardware.contacts or hardware.drives_add:
+    if settings.plant != "native" or settings.drives_add:
         return None
     if loop.compiled_step is None or not isinstance(dynamics, CompiledDynamics):
         return None
-    run = trial_function(hardware.robot.n)
+    run = trial_function(settings.robot.n)
     if run is None:
         return None
-    memory, faults = _TrialMemory(hardware, dynamics, loop, duration), dict[str, int]()
-    with loop.run_by_others(judged=not _rate_suffices(hardware, loop.settings)):
+    memory, faults = _TrialMemory(settings, dynamics, loop, duration), dict[str, int]()
+    with loop.run_by_others(judged=not _rate_suffices(settings, loop.settings)):
         while not faults and (code := run(memory.address)) != memory.codes["DONE"]:
             if code == memory.codes["REFUSED"]:
                 return None
@@ -138,7 +135,7 @@ def _rate_suffices(hardware: HardwareSettings, loop: LoopSettings) -> bool:
 
 
 class _TrialMemory:
-    """The memory of one trial: the struct ``Trial`` of ``trial.c``, with its plant, and the arrays that it points to.
+    """The memory of one trial: the struct ``Trial`` of ``trial.c``, its hardware, and the arrays that it points to.
 
     Attributes:
         fields: of the struct.
@@ -146,40 +143,33 @@ class _TrialMemory:
         codes: name → number of each result of the C code.
     """
 
-    def __init__(self, hardware: HardwareSettings, dynamics: Dynamics, loop: ControlLoop, duration: float) -> None:
+    def __init__(self, settings: HardwareSettings, dynamics: Dynamics, loop: ControlLoop, duration: float) -> None:
         """
         Args:
-            hardware: settings of the hardware.
+            settings: settings of the hardware.
             dynamics: the equations of motion of its arm.
             loop: the control loop.
             duration: duration [s], rounded to whole steps.
         """
-        robot, step = hardware.robot, hardware.plant_settings.step
-        structs = hardware_structs(robot.n, _code())
-        record = structs.make("Trial")
-        self.fields, self.address, self.codes = record.fields, ctypes.c_void_p(record.address), structs.constants
+        self._hardware = hardware = settings.assemble(dynamics)
+        assert isinstance(hardware.plant, Plant)
+        self._plant = hardware.plant
+        self._step, period = settings.plant_settings.step, hardware.period
+        structs, n = hardware_structs(settings.robot.n, _code()), settings.robot.n
+        self._record = structs.make("Trial")
+        self.fields, self.codes = self._record.fields, structs.constants
+        self.address = ctypes.c_void_p(self._record.address)
         self._arrays: dict[str, Any] = {}
-        self._alive = (
-            record,
-            fill_drives(record.fields.drives, hardware.drives, hardware.commands, step, robot.effort_limit),
-        )
-        self.fields.drives.held[...], self.fields.drives.commanded[...] = hardware.commands.brake, -1
-        fill_sensors(self.fields.sensors, hardware.encoders, hardware.states, step)
-        end, period = round(duration / step), hardware.states.period(step)
+        end = round(duration / self._step)
         self.fields.end[...], self.fields.period[...] = end, period
-        self._fill_plant(hardware, dynamics)
-        self._fill_loop(loop)
-        readings, arrivals = end // period + 1, (end // period + 1) * (2 if hardware.states.state_repeat else 1)
+        self._point_to_parts(loop.core)
+        readings, arrivals = end // period + 1, (end // period + 1) * (2 if settings.states.state_repeat else 1)
         lengths = {"read": readings, "true": readings, "command": arrivals}
         self._point(
-            **SensorRandom(hardware.encoders, hardware.states).draw(readings),
+            **SensorRandom(settings.encoders, settings.states).draw(readings),
             **{name: np.empty(arrivals, np.int64) for name in ("arrival_step", "arrival_reading")},
             **{name: np.empty(arrivals) for name in ("received_t", "command_t", "command_stamp")},
-            **{
-                f"{kind}_{name}": np.empty((count, robot.n))
-                for kind, count in lengths.items()
-                for name in RECORDED.values()
-            },
+            **{f"{kind}_{name}": np.empty((count, n)) for kind, count in lengths.items() for name in RECORDED.values()},
         )
 
     def _point(self, **arrays: Any) -> None:
@@ -188,39 +178,34 @@ class _TrialMemory:
             getattr(self.fields, name)[...] = array.ctypes.data
         self._arrays |= arrays
 
-    def _fill_plant(self, hardware: HardwareSettings, dynamics: Dynamics) -> None:
-        robot = hardware.robot
-        joints = JointEffects(Friction(hardware.friction, robot.n), Stops(robot, hardware.stops), robot.velocity_limit)
-        plant = Mechanism(dynamics, joints, create("integrators", hardware.integrator), hardware.plant_settings.step)
-        plant.place(np.array(hardware.start, dtype=np.float64), np.zeros(robot.n))
-        self._robot, self._plant = robot, plant
-        self._point(frame=plant.frame)
-        self.fields.plant[...] = plant.address.value
-        for name in ("plant_step", "plant_settle"):
-            getattr(self.fields, name)[...] = ctypes.cast(plant.library[name], ctypes.c_void_p).value
-
-    def _fill_loop(self, loop: ControlLoop) -> None:
-        period, fields = loop.core.period, self.fields
-        fields.loop[...] = loop.core.address
-        for name in ("update", "watch"):
-            function = getattr(loop.core.library, f"core_{name}")
-            getattr(fields, f"loop_{name}")[...] = ctypes.cast(function, ctypes.c_void_p).value
-        self._point(loop_rows=period.rows, loop_reference=period.reference, loop_kind=period.kind)
+    def _point_to_parts(self, core: core_library.Core) -> None:
+        """Write the addresses of the plant, the devices and the control loop, and of their functions."""
+        plant = self._plant
+        addresses = {
+            "drives": self._hardware.drives.record.address,
+            "sensors": self._hardware.sensors.record.address,
+            "plant": plant.address.value,
+            "plant_step": address_of(plant.library.plant_step),
+            "plant_settle": address_of(plant.library.plant_settle),
+            "loop": core.address,
+            "loop_update": address_of(core.library.core_update),
+            "loop_watch": address_of(core.library.core_watch),
+        }
+        for name, address in addresses.items():
+            getattr(self.fields, name)[...] = address
+        rows, reference, kind = core.period.rows, core.period.reference, core.period.kind
+        self._point(frame=plant.frame, loop_rows=rows, loop_reference=reference, loop_kind=kind)
 
     def plant_failure(self) -> SimulationError:
         """The error of the step that begins now."""
-        problem, step = self._plant.find_failure(), float(self.fields.drives.step)
-        if not isinstance(problem, SimulationError):
-            qd, effort = self._plant.frame[1:3]
-            problem = unstable(self._robot, step, qd, self._plant.beyond, effort)
-        return SimulationError(f"at {(int(self.fields.now) + 1) * step:.9g} s: {problem}")
+        return SimulationError(f"at {(int(self.fields.now) + 1) * self._step:.9g} s: {self._plant.failure()}")
 
     def recorded(self, faults: dict[str, int]) -> Trial:
         """The trial that was recorded."""
         fields, arrays = self.fields, self._arrays
         readings, commands = arrays["arrival_reading"][: int(fields.received)], slice(int(fields.commanded))
         counts: list[Any] = [np.arange(int(fields.truths)), readings]
-        times, stamps = (count * int(fields.period) * float(fields.drives.step) for count in counts)
+        times, stamps = (count * int(fields.period) * self._step for count in counts)
 
         def rows(kind: str, which: slice | Array) -> dict[str, Array]:
             return {name: arrays[f"{kind}_{field}"][which] for name, field in RECORDED.items()}

@@ -152,34 +152,11 @@ def hardware_library(n: int) -> Any:
     return library
 
 
-def fill_drives(
-    fields: Any, drives: Sequence[DriveSettings], commands: CommandSettings, step: float, effort_limit: ArrayLike
-) -> tuple[Array, Array]:
-    """Write the settings of drives into their struct; return its ring of commands, which has to stay.
-
-    Args:
-        fields: of the struct.
-        drives: settings of each joint's drive (n).
-        commands: settings of the commands.
-        step: length of the plant's step [s].
-        effort_limit: (n,) in [N·m] or [N]; inf where there is none.
-    """
-    rows = fields.drive
-    rows.lag[...], rows.resolution[...] = [own.lag for own in drives], [own.resolution for own in drives]
-    rows.rate[...], rows.limit[...] = [own.rate_limit or np.inf for own in drives], effort_limit
-    delay = commands.command_delay / step
-    due, coming = np.empty(int(delay) + 2), np.empty((int(delay) + 2, len(drives)))
-    fields.step[...], fields.delay[...], fields.size[...] = step, delay, len(due)
-    fields.due[...], fields.coming[...] = due.ctypes.data, coming.ctypes.data
-    fields.timeout[...] = max(1, round(commands.command_timeout / step))
-    fields.response[...] = TIMEOUT_RESPONSES.index(commands.on_command_timeout)
-    return due, coming
-
-
 class Drives:
     """The drives of all joints, the commands on their way to them, and the brakes.
 
     Attributes:
+        record: their struct.
         effort: the mean effort over the steps of the last :meth:`act`, (n,) in [N·m] or [N]; it changes with the next.
     """
 
@@ -198,25 +175,33 @@ class Drives:
         """
         self._library = hardware_library(len(drives))
         structs = hardware_structs(len(drives))
-        self._record, self._greatest = structs.make("Drives"), structs.constants["GREATEST"]
-        self._ring = fill_drives(self._record.fields, drives, commands, step, effort_limit)
+        self.record, self._greatest = structs.make("Drives"), structs.constants["GREATEST"]
+        fields = self.record.fields
+        rows, delay = fields.drive, commands.command_delay / step
+        rows.lag[...], rows.resolution[...] = [own.lag for own in drives], [own.resolution for own in drives]
+        rows.rate[...], rows.limit[...] = [own.rate_limit or np.inf for own in drives], effort_limit
+        self._ring = due, coming = np.empty(int(delay) + 2), np.empty((int(delay) + 2, len(drives)))
+        fields.step[...], fields.delay[...], fields.size[...] = step, delay, len(due)
+        fields.due[...], fields.coming[...] = due.ctypes.data, coming.ctypes.data
+        fields.timeout[...] = max(1, round(commands.command_timeout / step))
+        fields.response[...] = TIMEOUT_RESPONSES.index(commands.on_command_timeout)
         self._brake = commands.brake
-        self.effort: Array = self._record.fields.effort
+        self.effort: Array = fields.effort
         self.reset()
 
     @property
     def held(self) -> bool:
         """True while brakes hold the arm."""
-        return bool(self._record.fields.held)
+        return bool(self.record.fields.held)
 
     @property
     def silent(self) -> bool:
         """True after the command timeout, until the next command."""
-        return bool(self._record.fields.silent)
+        return bool(self.record.fields.silent)
 
     def reset(self) -> None:
         """Set the efforts to zero, discard every command, and set the brakes as at the start."""
-        self._library.drives_reset(self._record.address, self._brake)
+        self._library.drives_reset(self.record.address, self._brake)
 
     def command(self, now: int, effort: ArrayLike) -> None:
         """Accept a command that arrives now [steps].
@@ -229,7 +214,7 @@ class Drives:
             InputError: it is not n finite numbers that a drive can give; then nothing has changed.
         """
         given = np.ascontiguousarray(finite_array("effort", effort, self.effort.shape))
-        if self._library.drives_command(self._record.address, now, given.ctypes.data):
+        if self._library.drives_command(self.record.address, now, given.ctypes.data):
             raise InputError("effort", f"is beyond {self._greatest:g}, which no drive can give: {given}", effort)
 
     def act(self, now: int, most: int) -> int:
@@ -238,7 +223,7 @@ class Drives:
         Returns:
             The number of steps, at most ``most``, in which the brakes hold the arm, or the mean effort stays the same.
         """
-        steps: int = self._library.drives_act(self._record.address, now, most)
+        steps: int = self._library.drives_act(self.record.address, now, most)
         return steps
 
 
@@ -279,27 +264,12 @@ class SensorRandom:
         return found
 
 
-def fill_sensors(fields: Any, joints: Sequence[EncoderSettings], states: StateSettings, step: float) -> None:
-    """Write the settings of sensors into their struct.
-
-    Args:
-        fields: of the struct.
-        joints: settings of each joint's sensors (n).
-        states: settings of the readings.
-        step: length of the plant's step [s].
-
-    Raises:
-        ConfigurationError: the time between two readings is not a whole number of steps.
-    """
-    fields.resolution[...] = [joint.resolution for joint in joints]
-    fields.period[...] = states.period(step) * step
-    fields.delay[...], fields.jitter[...] = states.state_delay / step, states.state_jitter / step
-    fields.drop[...], fields.repeat[...] = states.state_drop, states.state_repeat
-    fields.differentiated[...] = states.velocity_source == "differentiated"
-
-
 class Sensors:
-    """The sensors of all joints, and the transport of their readings. All is the same after every reset."""
+    """The sensors of all joints, and the transport of their readings. All is the same after every reset.
+
+    Attributes:
+        record: their struct.
+    """
 
     def __init__(self, joints: Sequence[EncoderSettings], states: StateSettings, step: float) -> None:
         """
@@ -313,8 +283,13 @@ class Sensors:
             NotReadyError: there is no C compiler.
         """
         self._library = hardware_library(len(joints))
-        self._record = hardware_structs(len(joints)).make("Sensors")
-        fill_sensors(self._record.fields, joints, states, step)
+        self.record = hardware_structs(len(joints)).make("Sensors")
+        fields = self.record.fields
+        fields.resolution[...] = [joint.resolution for joint in joints]
+        fields.period[...] = states.period(step) * step
+        fields.delay[...], fields.jitter[...] = states.state_delay / step, states.state_jitter / step
+        fields.drop[...], fields.repeat[...] = states.state_drop, states.state_repeat
+        fields.differentiated[...] = states.velocity_source == "differentiated"
         self._settings = joints, states
         self.reset()
 
@@ -332,11 +307,11 @@ class Sensors:
             qd: velocity (n,) in [rad/s] or [m/s].
             effort: mean effort over the step before (n,) in [N·m] or [N].
         """
-        fields, numbers = self._record.fields, self._random.draw(1)
+        fields, numbers = self.record.fields, self._random.draw(1)
         parts = q, qd, numbers.get("noise"), numbers.get("chance")
         given = [None if part is None else np.ascontiguousarray(part) for part in parts]
         places = [None if part is None else part.ctypes.data for part in given]
-        times = self._library.sensors_read(self._record.address, now, *places)
+        times = self._library.sensors_read(self.record.address, now, *places)
         reading = SensorReading(now, fields.q.copy(), fields.v.copy(), effort)
         self._under_way.extend([(int(fields.due), reading)] * times)
 

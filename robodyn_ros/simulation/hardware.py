@@ -93,6 +93,8 @@ class Hardware:
 
     Attributes:
         plant: the arm; its own time stands still while brakes hold it.
+        drives: its drives.
+        sensors: its sensors.
         now: time since the last reset [steps].
         period: number of the plant's steps between two readings.
         interval: number of steps until the next reading can arrive: the period, or 1 if readings are delayed.
@@ -121,7 +123,7 @@ class Hardware:
         self.failure: SimulationError | None
         self.period = states.period(plant.settings.step)
         self.interval = self.period if states.punctual else 1
-        self._drives, self._sensors, self._model = drives, sensors, model
+        self.drives, self.sensors, self._model = drives, sensors, model
         self.reset()
 
     @property
@@ -137,18 +139,18 @@ class Hardware:
     @property
     def held(self) -> bool:
         """True while brakes hold the arm."""
-        return self._drives.held
+        return self.drives.held
 
     @property
     def silent(self) -> bool:
         """True after the command timeout, until the next command."""
-        return self._drives.silent
+        return self.drives.silent
 
     def reset(self) -> None:
         """Go back to the initial state at time 0, and make the first reading."""
         self.plant.reset()
-        self._drives.reset()
-        self._sensors.reset()
+        self.drives.reset()
+        self.sensors.reset()
         self._acting = b""
         self.now = 0
         self.failure = None
@@ -163,11 +165,11 @@ class Hardware:
         Raises:
             InputError: as :meth:`.Drives.command`; then nothing has changed.
         """
-        self._drives.command(self.now, effort)
+        self.drives.command(self.now, effort)
 
     def readings(self) -> list[SensorReading]:
         """Return the readings that have arrived by now; each is returned once."""
-        return self._sensors.arrived(self.now)
+        return self.sensors.arrived(self.now)
 
     def advance(self, steps: int) -> None:
         """Advance by a number of the plant's steps."""
@@ -182,15 +184,15 @@ class Hardware:
         """Move the plant by as many steps as one call can make, up to a number; return the number made."""
         was_held = self.held
         # The efforts that the model adds change with the state, step by step.
-        steps = self._drives.act(self.now, most if self._model is None else 1)
+        steps = self.drives.act(self.now, most if self._model is None else 1)
         if self.held:
             if not was_held:
                 self.plant.halt()
-                self._apply(self._drives.effort)
+                self._apply(self.drives.effort)
             return steps
         if self.failure is not None:
             return steps
-        effort = self._drives.effort
+        effort = self.drives.effort
         self._apply(effort if self._model is None else effort + self._model.effort(self.plant.q, self.plant.qd))
         begun = self.plant.time
         try:
@@ -210,7 +212,7 @@ class Hardware:
 
     def _read(self) -> None:
         plant = self.plant
-        self._sensors.read(self.now, plant.q, plant.qd, plant.effort)
+        self.sensors.read(self.now, plant.q, plant.qd, plant.effort)
 
 
 def make_hardware(values: NamedValues, robot: Robot) -> Hardware:
@@ -276,13 +278,16 @@ class HardwareSettings(NamedTuple):
     start: tuple[float, ...]  # initial positions [rad] or [m]
     contacts: tuple[Contact, ...] = ()  # walls and springs that the arm may touch
 
-    def assemble(self) -> Hardware:
+    def assemble(self, dynamics: Dynamics | None = None) -> Hardware:
         """Make the hardware.
+
+        Args:
+            dynamics: the equations of motion of its arm, with their parameters; made unless given.
 
         Raises:
             RobodynError: a setting does not fit the arm or another setting.
         """
-        dynamics = create("dynamics", self.dynamics, self.robot, **self.parameters)
+        dynamics = dynamics or create("dynamics", self.dynamics, self.robot, **self.parameters)
         options: dict[str, Any] = {"q0": self.start, "friction": list(self.friction), "stops": list(self.stops)}
         if "integrator" in signature(load("plants", self.plant)).parameters:
             options["integrator"] = self.integrator

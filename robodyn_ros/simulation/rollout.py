@@ -62,6 +62,7 @@ def rollout(
         InputError: a shape is wrong, a number is not finite, dt is not positive, or steps is negative.
         PluginError: there is no such integrator.
         SimulationError: a step failed, or a state became too large for a float.
+        NotReadyError: the integrator is written in C alone, and there is no C compiler.
     """
     n = dynamics.robot.n
     if not (np.isfinite(dt) and dt > 0.0):

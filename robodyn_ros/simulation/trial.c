@@ -19,8 +19,8 @@ enum { DONE, FAILED, FAULT, REFUSED };
 enum { SEND, DROPPED = @dropped }; /* of core.h: there is an effort to send; the state contradicts those before it */
 
 typedef struct {
-  Drives drives;
-  Sensors sensors;
+  Drives* drives;
+  Sensors* sensors;
   int64_t now, end, period; /* the present step, the last, and steps between two readings */
   double* frame;            /* of the plant, (rows, N) */
   void* plant;
@@ -42,7 +42,7 @@ typedef struct {
   double *true_q, *true_v, *true_effort;
 } Trial;
 
-static double seconds(const Trial* s, int64_t steps) { return (double)steps * s->drives.step; }
+static double seconds(const Trial* s, int64_t steps) { return (double)steps * s->drives->step; }
 
 static void copy(double* to, const double* from) { memcpy(to, from, N * sizeof *to); }
 
@@ -50,10 +50,10 @@ static void copy(double* to, const double* from) { memcpy(to, from, N * sizeof *
 static void measure(Trial* s) {
   const int64_t k = s->now / s->period;
   const double *noise = s->noise ? s->noise + 2 * k * N : 0, *chance = s->chance ? s->chance + 3 * k : 0;
-  const int times = sensors_read(&s->sensors, s->now, s->frame + Q * N, s->frame + V * N, noise, chance);
-  copy(s->read_q + k * N, s->sensors.q); copy(s->read_v + k * N, s->sensors.v); copy(s->read_effort + k * N, s->effort);
+  const int times = sensors_read(s->sensors, s->now, s->frame + Q * N, s->frame + V * N, noise, chance);
+  copy(s->read_q + k * N, s->sensors->q); copy(s->read_v + k * N, s->sensors->v); copy(s->read_effort + k * N, s->effort);
   for (int again = 0; again < times; ++again) {
-    s->arrival_step[s->sent] = s->sensors.due;
+    s->arrival_step[s->sent] = s->sensors->due;
     s->arrival_reading[s->sent++] = k;
   }
 }
@@ -61,7 +61,7 @@ static void measure(Trial* s) {
 /* Sends a command. */
 static int send(Trial* s, int64_t reading) {
   const int64_t row = s->commanded * N;
-  if (drives_command(&s->drives, s->now, s->loop_rows)) return REFUSED;
+  if (drives_command(s->drives, s->now, s->loop_rows)) return REFUSED;
   copy(s->command_effort + row, s->loop_rows);
   copy(s->command_q + row, s->loop_reference);
   copy(s->command_v + row, s->loop_reference + N);
@@ -101,14 +101,14 @@ static int instant(Trial* s) {
 /* Moves the plant by a step. Nonzero if that fails. */
 static int move(Trial* s) {
   double* acting = s->frame + EFFORT * N;
-  const int64_t was_held = s->drives.held;
-  drives_act(&s->drives, s->now, 1);
-  if (s->drives.held && was_held) return 0;
+  const int64_t was_held = s->drives->held;
+  drives_act(s->drives, s->now, 1);
+  if (s->drives->held && was_held) return 0;
   EACH {
-    const double limit = s->drives.drive[i].limit, effort = s->drives.effort[i];
+    const double limit = s->drives->drive[i].limit, effort = s->drives->effort[i];
     s->effort[i] = acting[i] = effort > limit ? limit : effort < -limit ? -limit : effort;
   }
-  if (!s->drives.held) return s->plant_step(s->plant);
+  if (!s->drives->held) return s->plant_step(s->plant);
   memset(s->frame + V * N, 0, N * sizeof(double)); /* the brakes engage */
   return s->plant_settle(s->plant);
 }

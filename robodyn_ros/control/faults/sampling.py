@@ -137,7 +137,8 @@ def sampling_problem(
     joint = int(np.argmax(frequency))
     asked, joint_name = frequency[joint], law.dynamics.robot.joint_names[joint]
     name, remedy = checked_result(law, "remedy", q, sampling.carried)
-    every = f"a state every {period:.3g} s, {sampling.delay:.2g} s old," if period else "any rate of states"
+    old = round(sampling.delay, 6)  # a mean of differences of stamps: 1e-18 s is none
+    every = f"a state every {period:.3g} s, {old:.2g} s old," if period else "any rate of states"
     return name, (
         f"{every} carries a natural frequency of at most {sampling.carried * asked:.3g} rad/s of joint {joint_name!r} "
         f"with a command_delay of {settings.safety.command_delay:.2g} s, not {asked:.3g} rad/s: {remedy}, or "

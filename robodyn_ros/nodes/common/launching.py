@@ -74,6 +74,16 @@ def accepted(given: Mapping[str, str]) -> dict[str, list[str]]:
     return {"accept": names} if names not in ([], [NONE]) else {}
 
 
+def parameters_of(given: Mapping[str, str], *names: str) -> dict[str, str]:
+    """The parameters with the names of launch arguments; without those that are empty, which a parameter file may have.
+
+    Args:
+        given: name → value of the launch arguments.
+        names: of these arguments.
+    """
+    return {name: given[name] for name in names if given[name]}
+
+
 def chosen_joints(given: Mapping[str, str], urdf: str) -> dict[str, list[str]]:
     """The parameter ``joints`` for the launch arguments ``root`` and ``tip``; nothing without them.
 

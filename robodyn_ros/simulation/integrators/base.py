@@ -5,18 +5,21 @@
 
 An integrator makes a step of q̈ = a(q, q̇) in Python. It may give the same step in C too. That code is compiled
 together with the arm's forward dynamics, and a whole motion is then one call
-(:mod:`robodyn_ros.simulation.plant.native`). ``test_simulation_integrators.py`` compares the two.
+(:mod:`robodyn_ros.simulation.plant.native`). An integrator of many lines is written in C alone
+(:class:`CompiledIntegrator`). ``test_simulation_integrators.py`` compares steps of both languages.
 """
 
 from __future__ import annotations
 
+import ctypes
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from robodyn_ros.dynamics.base import Dynamics
+from robodyn_ros.engine.c_interface import required, text_key
 from robodyn_ros.errors import SimulationError
 from robodyn_ros.plugins import require
 from robodyn_ros.robot.pose import Array
@@ -70,6 +73,56 @@ class Integrator(ABC):
             steps: number of steps.
         """
         return None
+
+
+Numbers = ctypes.POINTER(ctypes.c_double)
+CALLBACK = ctypes.CFUNCTYPE(None, Numbers, Numbers, Numbers)
+
+ALONE = """#include <math.h>
+typedef void System(const double* q, const double* v, double* a);
+static void acceleration(System* s, const double* q, const double* v, double* a) { s(q, v, a); }
+int advance(System* s, double h, const double* q, const double* v, double* q1, double* v1) {@code}
+"""
+"""The C code around a step whose equation of motion is a function in Python."""
+
+
+class CompiledIntegrator(Integrator):
+    """An integrator that is written in C alone; in Python its step calls that code."""
+
+    def step(self, acceleration: Acceleration, q: Array, qd: Array, dt: float) -> tuple[Array, Array]:
+        """Make a step; see :meth:`Integrator.step`.
+
+        Raises:
+            NotReadyError: there is no C compiler.
+        """
+        n, problems = len(q), list[BaseException]()
+        code = f"#define N {n}\n{ALONE.replace('@code', self.code)}"
+        library = required(f"the integrator {type(self).__name__}", "integrator", text_key(code), lambda: code)
+
+        def called(position: Any, velocity: Any, result: Any) -> None:
+            given = [np.ctypeslib.as_array(part, (n,)).copy() for part in (position, velocity)]
+            into = np.ctypeslib.as_array(result, (n,))
+            into[:] = np.nan
+            try:
+                if not problems:
+                    into[:] = acceleration(*given)
+            except BaseException as problem:  # also Ctrl-C; raised when C has returned
+                problems.append(problem)
+
+        state, after = np.array([q, qd], np.float64), np.empty((2, n))
+        places = [ctypes.c_void_p(array.ctypes.data) for array in (*state, *after)]
+        failed = library.advance(CALLBACK(called), ctypes.c_double(dt), *places)
+        if problems:
+            raise problems[0]
+        if failed:
+            raise not_converged(self, q, qd, dt)
+        return after[0], after[1]
+
+
+def not_converged(integrator: Integrator, q: Array, qd: Array, dt: float) -> SimulationError:
+    """Return the error of a step [s] whose equation was not solved, from a position and velocity (n,)."""
+    step = f"from q = {q}, qd = {qd} with a step of {dt:g} s"
+    return SimulationError(f"{type(integrator).__name__} did not converge {step}; take a smaller one")
 
 
 def checked_step(

@@ -14,11 +14,7 @@ from __future__ import annotations
 
 from sys import float_info
 
-import numpy as np
-
-from robodyn_ros.errors import SimulationError
-from robodyn_ros.robot.pose import Array
-from robodyn_ros.simulation.integrators.base import Acceleration, Integrator
+from robodyn_ros.simulation.integrators.base import CompiledIntegrator
 
 ITERATIONS = 100
 """Most iterations. A suitable step takes about five; each reduces the error by a factor of about (h ω/2)²."""
@@ -27,7 +23,7 @@ ROUNDING = 4 * float_info.epsilon
 """The iteration has converged when the relative change of the velocity is less than this."""
 
 
-class ImplicitMidpoint(Integrator):
+class ImplicitMidpoint(CompiledIntegrator):
     """Order 2, symmetric: the energy error stays bounded.
 
     Source: Hairer, Lubich, Wanner, Geometric Numerical Integration (2006), eq. I.1.7; fixed point iteration,
@@ -35,6 +31,7 @@ class ImplicitMidpoint(Integrator):
     """
 
     order = 2
+    # Near the rounding error the changes no longer shrink.
     code = f"""
   double a[N], x[N], m[N], before = INFINITY;
   for (int i = 0; i < N; ++i) m[i] = v[i];
@@ -58,20 +55,3 @@ class ImplicitMidpoint(Integrator):
   }}
   return 1;
 """
-
-    def step(self, acceleration: Acceleration, q: Array, qd: Array, dt: float) -> tuple[Array, Array]:
-        """Make a step; see :meth:`Integrator.step`."""
-        half, middle, before = 0.5 * dt, qd, np.inf
-        for _ in range(ITERATIONS):
-            gain = half * acceleration(q + half * middle, middle)
-            after = qd + gain
-            change, scale = np.abs(after - middle).max(), (np.abs(qd) + np.abs(gain)).max()
-            middle = after
-            # Near the rounding error the changes no longer shrink.
-            if change <= ROUNDING * scale or (change <= 1e-12 * scale and change >= before):
-                return q + dt * middle, 2.0 * middle - qd
-            before = change
-        raise SimulationError(
-            f"the implicit midpoint rule did not converge in {ITERATIONS} iterations from q = {q}, qd = {qd} with a "
-            f"step of {dt:g} s; take a smaller one"
-        )

@@ -22,11 +22,7 @@ from __future__ import annotations
 
 from sys import float_info
 
-import numpy as np
-
-from robodyn_ros.errors import SimulationError
-from robodyn_ros.robot.pose import Array
-from robodyn_ros.simulation.integrators.base import Acceleration, Integrator
+from robodyn_ros.simulation.integrators.base import CompiledIntegrator
 
 GAMMA = 0.25
 """γ, the diagonal of the table."""
@@ -64,12 +60,11 @@ SAFETY, SHRINK, GROW = 0.9, 0.1, 5.0
 SHORTEST = 1e-9
 """Shortest step, relative to the whole one."""
 
-_ERROR = np.array(EMBEDDED) - (*BELOW[-1], GAMMA)
-_ROWS = ", ".join(f"{{{', '.join(repr(float(a)) for a in row) or '0'}}}" for row in BELOW)
-_WEIGHTS = ", ".join(repr(float(weight)) for weight in _ERROR)
+_ROWS = ", ".join(f"{{{', '.join(map(repr, row)) or '0'}}}" for row in BELOW)
+_WEIGHTS = ", ".join(repr(weight - last) for weight, last in zip(EMBEDDED, (*BELOW[-1], GAMMA), strict=True))
 
 
-class SDIRK4(Integrator):
+class SDIRK4(CompiledIntegrator):
     """Order 4, L-stable: singly diagonally implicit, five stages, with steps cut where the tolerance needs it.
 
     Source: Hairer, Wanner, Solving Ordinary Differential Equations II (1996), table IV.6.5.
@@ -77,7 +72,8 @@ class SDIRK4(Integrator):
 
     order = 4
     adaptive = True
-    # W is the matrix of the iteration, which Gauss-Jordan elimination turns into its inverse R.
+    # W is the matrix of the iteration, which Gauss-Jordan elimination turns into its inverse R. The iteration ends as
+    # well near the rounding error, where the changes no longer shrink.
     code = f"""
   static const double below[5][4] = {{{_ROWS}}}, weight[5] = {{{_WEIGHTS}}};
   double k[5][N], vs[5][N], Jq[N][N], Jv[N][N], x[N], y[N], a[N], dt = h, left = h;
@@ -165,73 +161,3 @@ class SDIRK4(Integrator):
   }}
   return 0;
 """
-
-    def step(self, acceleration: Acceleration, q: Array, qd: Array, dt: float) -> tuple[Array, Array]:
-        """Make a step; see :meth:`Integrator.step`."""
-        guess, whole, left = acceleration(q, qd), dt, dt
-        derivatives = _derivatives(acceleration, q, qd, guess)
-        while left > 0.0:
-            found = _attempt(acceleration, derivatives, q, qd, guess, dt)
-            ratio = np.inf if found is None else found[2] / TOLERANCE
-            if found is not None and ratio <= 1.0:
-                q, qd, _, guess = found
-                left = 0.0 if dt >= left else left - dt
-            elif dt <= SHORTEST * whole:
-                raise SimulationError(
-                    f"SDIRK4 did not converge from q = {q}, qd = {qd} with a step of {whole:g} s; take a smaller one"
-                )
-            else:
-                guess = np.zeros(len(q))
-            with np.errstate(divide="ignore"):
-                dt = min(dt * min(GROW, max(SHRINK, SAFETY * np.float64(ratio) ** -0.25)), left)
-        return q, qd
-
-
-def _derivatives(acceleration: Acceleration, q: Array, qd: Array, at: Array) -> tuple[Array, Array]:
-    """∂a/∂q and ∂a/∂v by finite differences (n, n) each, with a(q, q̇) given."""
-    found = np.zeros((2, len(q), len(q)))
-    for joint in range(len(q)):
-        for which in range(2):
-            state = [q.copy(), qd.copy()]
-            before = state[which][joint]
-            state[which][joint] += INCREMENT * max(1.0, abs(before))
-            found[which, :, joint] = (acceleration(*state) - at) / (state[which][joint] - before)
-    return found[0], found[1]
-
-
-def _attempt(
-    acceleration: Acceleration, derivatives: tuple[Array, Array], q: Array, qd: Array, guess: Array, dt: float
-) -> tuple[Array, Array, float, Array] | None:
-    """A step: q, q̇, its error relative to velocities above 1, its last acceleration; None if it did not converge."""
-    g, n = GAMMA * dt, len(q)
-    matrix: Array = np.eye(n) - g * (derivatives[1] + g * derivatives[0])
-    inverse = np.asarray(np.linalg.inv(matrix), dtype=np.float64)
-    k, velocities = np.zeros((2, len(BELOW), n))
-    for stage, row in enumerate(BELOW):
-        base_v = qd + dt * np.array(row) @ k[:stage]
-        base_q = q + dt * np.array(row) @ velocities[:stage]
-        found = _solve(acceleration, inverse, base_q, base_v, guess, g)
-        if found is None:
-            return None
-        k[stage] = guess = found
-        velocities[stage] = base_v + g * guess
-    error = max(np.abs(dt * (_ERROR @ k)).max(), np.abs(_ERROR @ velocities).max())
-    end = velocities[-1].copy()
-    return base_q + g * end, end, error / max(1.0, np.abs(qd).max(), np.abs(end).max()), guess
-
-
-def _solve(acceleration: Acceleration, inverse: Array, q: Array, qd: Array, guess: Array, g: float) -> Array | None:
-    """Solve k = a(q + g (q̇ + g k), q̇ + g k) for k (n,); None if the iteration does not converge."""
-    k, before = guess, np.inf
-    for _ in range(ITERATIONS + 1):
-        velocity = qd + g * k
-        change = inverse @ (acceleration(q + g * velocity, velocity) - k)
-        k = k + change
-        by, size = np.abs(g * change).max(), (np.abs(qd) + np.abs(g * k)).max()
-        if not np.isfinite(size):
-            return None
-        # Near the rounding error the changes no longer shrink.
-        if by <= ROUNDING * size + FLOOR or (by <= 1e-10 * size and by >= before):
-            return k
-        before = by
-    return None

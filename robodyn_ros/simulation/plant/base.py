@@ -26,14 +26,7 @@ from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array, read_only
 from robodyn_ros.settings import CheckedSettings, setting
 from robodyn_ros.simulation.plant.external_forces import Contact, ExternalForces
-from robodyn_ros.simulation.plant.joint_effects import (
-    Friction,
-    FrictionSettings,
-    JointEffects,
-    Stops,
-    StopSettings,
-    urdf_friction,
-)
+from robodyn_ros.simulation.plant.joint_effects import FrictionSettings, StopSettings, joint_effects, urdf_friction
 from robodyn_ros.simulation.plant.mismatch import last_link
 
 
@@ -53,6 +46,7 @@ class PlantBase(ABC):
         friction: the friction of each joint.
         effort_limit: (n,) in [N·m] or [N].
         velocity_limit: (n,) in [rad/s] or [m/s]; at or beyond it a drive gives no effort towards more speed.
+        effects: friction, stops and velocity limits, as arrays.
         outside: external forces: contacts, and wrenches of ``outside.push``, which a reset ends.
         carries: True if :meth:`carry` changes the arm while it moves; else its payload is fixed when it is made.
     """
@@ -91,7 +85,7 @@ class PlantBase(ABC):
         self.effort_limit = _limits("effort_limit", effort_limit, robot.effort_limit)
         self.velocity_limit = _limits("velocity_limit", velocity_limit, robot.velocity_limit)
         self.friction = tuple(urdf_friction(robot) if friction is None else friction)
-        self._joints = JointEffects(Friction(self.friction, robot.n), Stops(robot, stops), self.velocity_limit)
+        self.effects = joint_effects(robot, self.friction, stops, self.velocity_limit)
         self.outside = ExternalForces(robot, contacts)
         self._home = robot.home if q0 is None else read_only(q0)
         self._q = self._qd = self._effort = read_only(np.zeros(robot.n))

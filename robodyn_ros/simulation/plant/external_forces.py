@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
@@ -33,10 +34,10 @@ from numpy.typing import ArrayLike
 from robodyn_ros.checks import finite_array
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.engine import Kernel, Program, digest
-from robodyn_ros.engine.casadi import ca, has_casadi
+from robodyn_ros.engine.c_interface import required
+from robodyn_ros.engine.casadi import ca
 from robodyn_ros.engine.codegen import kernel_source
-from robodyn_ros.engine.library import loaded
-from robodyn_ros.errors import InputError
+from robodyn_ros.errors import InputError, NotReadyError
 from robodyn_ros.kinematics.forward import ORIGIN, Kinematics
 from robodyn_ros.kinematics.tree import build_tree, geometry
 from robodyn_ros.robot import Robot
@@ -181,18 +182,20 @@ class ExternalForces:
 
         Raises:
             InputError: no such link, or one that does not move; something is not 3 finite numbers.
+            NotReadyError: the function of the forces is not compiled yet, and cannot be.
         """
         found = self._robot.link(link)
         if found.body < 0:
             raise InputError("link", f"{link!r} does not move, so a wrench has no effect on it", link)
         f, m, r = (finite_array(n, v, (3,)) for n, v in (("force", force), ("torque", torque), ("point", point)))
         turn, place = found.pose.rotation, found.pose.rotation @ r + found.pose.translation
+        _ = self._compiled  # else the plant could not apply it
         self._wrenches[found.body] = np.concatenate([turn @ f, turn @ m + np.cross(place, turn @ f)])
         self._update()
 
     def prepare(self) -> None:
-        """Compile the functions of the first push now."""
-        if has_casadi():
+        """Compile the functions of the first push now; where that fails, the first push raises the error."""
+        with suppress(NotReadyError):
             _ = self._compiled
 
     def release(self) -> None:
@@ -230,14 +233,16 @@ class ExternalForces:
 
     @property
     def pointer(self) -> ctypes.c_void_p:
-        """The argument of motion.c: address of the compiled function, null while no force acts or none is compiled."""
-        if not self.active or self._compiled is None:
-            return ctypes.c_void_p(None)
-        return ctypes.cast(ctypes.byref(self._compiled[0]), ctypes.c_void_p)
+        """The argument of motion.c: address of the compiled function, null while no force acts.
+
+        Raises:
+            NotReadyError: the function is not compiled yet, and cannot be.
+        """
+        return ctypes.cast(ctypes.byref(self._compiled[0]), ctypes.c_void_p) if self.active else ctypes.c_void_p(None)
 
     def _update(self) -> None:
         self.active = bool(self._contacts or self._wrenches.any())
-        if self.active and self._compiled is not None:
+        if self.active:
             self._compiled[2]()
 
     @cached_property
@@ -257,12 +262,10 @@ class ExternalForces:
         return Kernel(self._program, self._parameters)
 
     @cached_property
-    def _compiled(self) -> tuple[Any, Any, Any] | None:
+    def _compiled(self) -> tuple[Any, Any, Any]:
         """The structure for motion.c, the objects that it points to, and a function that updates its constants."""
         program = self._program
-        library = loaded(NAME, program.key, lambda: kernel_source(program))
-        if library is None:
-            return None
+        library = required("the simulation of forces", NAME, program.key, lambda: kernel_source(program))
         constants = np.zeros(ctypes.c_int.in_dll(library, f"{NAME}_constants").value)
         addresses = [ctypes.c_void_p(array.ctypes.data) for array in (self._parameters, constants)]
         function = ctypes.cast(getattr(library, f"{NAME}_run"), ctypes.c_void_p)

@@ -35,7 +35,7 @@ its integrator.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -78,39 +78,6 @@ def urdf_friction(robot: Robot) -> tuple[FrictionSettings, ...]:
     return tuple(FrictionSettings(float(d), float(f)) for d, f in zip(robot.damping, robot.friction, strict=True))
 
 
-class Friction:
-    """The friction of all joints.
-
-    Attributes:
-        viscous, coulomb, static: d, Fc and Fs, (n,); static is at least coulomb.
-        stribeck_amplitude: Fs - Fc while sliding, (n,) in [N·m] or [N]; 0 where vs is 0.
-        stribeck_rate: 1 / vs, (n,) in [s/rad] or [s/m]; 0 where vs is 0.
-    """
-
-    def __init__(self, joints: Sequence[FrictionSettings], n: int) -> None:
-        """
-        Args:
-            joints: the friction of each joint.
-            n: number of joints.
-
-        Raises:
-            InputError: the number of settings is not n.
-        """
-        _check_joints("friction", joints, FrictionSettings, n)
-        self.viscous = read_only([joint.viscous for joint in joints])
-        self.coulomb = read_only([joint.coulomb for joint in joints])
-        self.static = read_only([max(joint.coulomb, joint.static_friction) for joint in joints])
-        speed = np.array([joint.stribeck_velocity for joint in joints])
-        smooth = speed > 0.0
-        self.stribeck_amplitude = read_only(np.where(smooth, self.static - self.coulomb, 0.0))
-        self.stribeck_rate = read_only(np.divide(1.0, speed, out=np.zeros(n), where=smooth))
-
-
-def _check_joints(name: str, joints: Sequence[object], kind: type, n: int) -> None:
-    if len(joints) != n or not all(isinstance(joint, kind) for joint in joints):
-        raise InputError(name, f"must be one {kind.__name__} for each of {n} joints, not {joints!r}", joints)
-
-
 @dataclass(frozen=True)
 class StopSettings(CheckedSettings):
     """The stops of one joint; each field's metadata describe it."""
@@ -120,39 +87,54 @@ class StopSettings(CheckedSettings):
     dissipation: float = setting(0.0, "dissipation λ of a compliant stop", "s/rad or s/m", 0.0, 1e6)
 
 
-class Stops:
-    """The stops of all joints.
-
-    Attributes:
-        lower, upper: positions of the stops, (n,) in [rad] or [m].
-        rigid: True where the stops are rigid, (n,).
-        restitution, stiffness, dissipation: e, k and λ, (n,).
-    """
-
-    def __init__(self, robot: Robot, stops: StopSettings | Sequence[StopSettings] | None) -> None:
-        """
-        Args:
-            robot: the arm.
-            stops: one for every joint, or one for each; rigid and inelastic if None.
-
-        Raises:
-            InputError: the number of settings is not that of the joints.
-        """
-        joints = [stops or StopSettings()] * robot.n if stops is None or isinstance(stops, StopSettings) else stops
-        _check_joints("stops", joints, StopSettings, robot.n)
-        self.lower, self.upper = robot.lower, robot.upper
-        self.restitution = read_only([joint.restitution for joint in joints])
-        self.stiffness = read_only([joint.stiffness for joint in joints])
-        self.dissipation = read_only([joint.dissipation for joint in joints])
-        self.rigid = self.stiffness == 0.0
-
-
 class JointEffects(NamedTuple):
-    """The effects in an arm's joints that the equations of motion leave out."""
+    """The effects in the joints that the equations of motion leave out, (n,) each: rows of a frame of ``motion.c``."""
 
-    friction: Friction
-    stops: Stops  # at the position limits
-    velocity_limit: Array  # of the drives (n,) in [rad/s] or [m/s], inf where there is none
+    speed: Array  # velocity limit of the drives [rad/s] or [m/s], inf where there is none
+    viscous: Array  # d
+    coulomb: Array  # Fc
+    stribeck_amplitude: Array  # Fs - Fc while sliding [N·m] or [N]; 0 where vs is 0
+    stribeck_rate: Array  # 1 / vs [s/rad] or [s/m]; 0 where vs is 0
+    static_friction: Array  # Fs, at least Fc
+    lower: Array  # positions of the stops [rad] or [m]
+    upper: Array
+    stiffness: Array  # k; 0 where the stops are rigid
+    dissipation: Array  # λ
+    restitution: Array  # e
+
+
+def joint_effects(
+    robot: Robot,
+    friction: Sequence[FrictionSettings],
+    stops: StopSettings | Sequence[StopSettings] | None,
+    velocity_limit: Array,
+) -> JointEffects:
+    """The effects in the joints of an arm.
+
+    Args:
+        robot: the arm.
+        friction: the friction of each joint.
+        stops: one for every joint, or one for each; rigid and inelastic if None.
+        velocity_limit: of the drives (n,) in [rad/s] or [m/s].
+
+    Raises:
+        InputError: the number of settings is not that of the joints.
+    """
+    joints = [stops or StopSettings()] * robot.n if stops is None or isinstance(stops, StopSettings) else stops
+    _check_joints("friction", friction, FrictionSettings, robot.n)
+    _check_joints("stops", joints, StopSettings, robot.n)
+    viscous, coulomb, static, speed = np.array([astuple(own) for own in friction], dtype=np.float64).T
+    restitution, stiffness, dissipation = np.array([astuple(own) for own in joints], dtype=np.float64).T
+    static, smooth = np.maximum(static, coulomb), speed > 0.0
+    amplitude = np.where(smooth, static - coulomb, 0.0)
+    rate = np.divide(1.0, speed, out=np.zeros(robot.n), where=smooth)
+    arrays = (velocity_limit, viscous, coulomb, amplitude, rate, static, robot.lower, robot.upper)
+    return JointEffects(*map(read_only, (*arrays, stiffness, dissipation, restitution)))
+
+
+def _check_joints(name: str, joints: Sequence[object], kind: type, n: int) -> None:
+    if len(joints) != n or not all(isinstance(joint, kind) for joint in joints):
+        raise InputError(name, f"must be one {kind.__name__} for each of {n} joints, not {joints!r}", joints)
 
 
 def decay_rates(dynamics: Dynamics, viscous: Array) -> Array:

@@ -105,20 +105,20 @@ class MuJoCoPlant(PlantBase):
             ConfigurationError: MuJoCo is not installed or does not support a setting.
         """
         super().__init__(dynamics, settings, effort_limit, q0, velocity_limit, friction=friction, stops=stops)
-        losses, limits, _ = self._joints
-        if (losses.static > losses.coulomb).any():
+        effects = self.effects
+        if (effects.static_friction > effects.coulomb).any():
             raise ConfigurationError("static_friction: MuJoCo has viscous and Coulomb friction only")
-        if not limits.rigid.all() or limits.restitution.any():
+        if effects.stiffness.any() or effects.restitution.any():
             raise ConfigurationError("stops: those of the mujoco plant are rigid and inelastic")
         self.arm = MuJoCoModel(dynamics, contact)
         if self.arm.mimics:
             problem = f"joint {self.arm.mimics[0]!r} mimics another, for which MuJoCo has no exact counterpart"
             raise ConfigurationError(problem)
         model, mujoco = self.arm.model, self.arm.module
-        model.dof_damping[self.arm.index] += losses.viscous
-        model.dof_frictionloss[self.arm.index] += losses.coulomb
+        model.dof_damping[self.arm.index] += effects.viscous
+        model.dof_frictionloss[self.arm.index] += effects.coulomb
         model.opt.timestep = self.settings.step
-        stiff = is_stiff(dynamics, losses.viscous + dynamics.parameters.viscous, self.settings.step)
+        stiff = is_stiff(dynamics, effects.viscous + dynamics.parameters.viscous, self.settings.step)
         integrators = mujoco.mjtIntegrator
         model.opt.integrator = integrators.mjINT_IMPLICITFAST if stiff else integrators.mjINT_RK4
         model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET

@@ -3,7 +3,7 @@
 
 """The native plant: the arm's own equations of motion with friction, stops, limits and any integrator.
 
-:class:`Mechanism` makes its steps, in C (``motion.c``, ``mechanism.c``); a step in which a joint reaches a stop or
+:class:`Plant` makes its steps in C (``motion.c``, ``mechanism.c``); a step in which a joint reaches a stop or
 comes to rest is exact. One library is compiled for each arm and integrator, from the arm's forward dynamics, the
 integrator's step and the two files. A model or an integrator that is only Python is called back; then one library
 serves all arms with as many joints. The C code works on a frame, which has the state of one arm.
@@ -29,10 +29,10 @@ from robodyn_ros.engine.program import Program
 from robodyn_ros.errors import InputError, SimulationError
 from robodyn_ros.plugins import create
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.simulation.integrators.base import Integrator, checked_step
+from robodyn_ros.simulation.integrators.base import Integrator, Numbers, checked_step, not_converged
 from robodyn_ros.simulation.integrators.sdirk4 import SDIRK4
 from robodyn_ros.simulation.plant.base import PlantBase, PlantSettings, unstable
-from robodyn_ros.simulation.plant.external_forces import Contact, ExternalForces
+from robodyn_ros.simulation.plant.external_forces import Contact
 from robodyn_ros.simulation.plant.joint_effects import (
     FASTEST,
     FrictionSettings,
@@ -48,15 +48,11 @@ ROWS = (
     *("Q", "V", "EFFORT"),
     *("DIRECTION", "HELD", "OVER", "CONTACT"),
     *("Q_LOW", "Q_HIGH", "V_LOW", "V_HIGH", "R_LOW", "R_HIGH"),
-    *("SPEED", "VISCOUS", "COULOMB", "STRIBECK_AMPLITUDE", "STRIBECK_RATE", "STATIC_FRICTION"),
-    *("LOWER", "UPPER", "STIFFNESS", "DISSIPATION", "RESTITUTION"),
+    *map(str.upper, JointEffects._fields),
 )
 """Rows of a frame (len(ROWS), n): state and effort; the mode: direction of sliding, joints that are held, beyond their
 velocity limit (+1 or -1), or at a compliant stop (+1 or -1), its domain of positions and velocities, and the loads that
 friction and rigid stops bear; and the arm's constants."""
-
-CONSTANTS = slice(ROWS.index("SPEED"), len(ROWS))
-"""Rows of the arm's constants."""
 
 FAILURES = ("NONE", "UNSOLVED", "BEYOND", "NOT_HELD")
 """Why a step failed: its equation was not solved, it leads beyond the range of a simulation, or no forces were found
@@ -91,20 +87,8 @@ IN_PYTHON_PARAMETERS = 4
 STEP_IN_PYTHON = " return s->in_python(s, h, q, v, q1, v1); "
 """The body of an integrator's step that is only Python."""
 
-Numbers = ctypes.POINTER(ctypes.c_double)
 FORWARD = ctypes.CFUNCTYPE(None, ctypes.c_int, Numbers, Numbers, Numbers, Numbers)
 STEP = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_double, Numbers, Numbers, Numbers, Numbers)
-
-
-def make_frame(joints: JointEffects) -> Array:
-    """A frame of an arm with its constants, (len(ROWS), n); the rest is zero."""
-    friction, stops, velocity_limit = joints
-    frame = np.zeros((len(ROWS), len(velocity_limit)))
-    frame[CONSTANTS] = (
-        *(velocity_limit, friction.viscous, friction.coulomb, friction.stribeck_amplitude, friction.stribeck_rate),
-        *(friction.static, stops.lower, stops.upper, stops.stiffness, stops.dissipation, stops.restitution),
-    )
-    return frame
 
 
 Finder = Callable[[str, str, Callable[[], str]], Any]
@@ -146,181 +130,15 @@ def _library(n: int, parameters: int, program: Program | None, step: str, find: 
     return found
 
 
-class Mechanism:
-    """The state of an arm, and its steps.
+class Plant(PlantBase):
+    """The arm's own equations of motion, with friction, stops and limits.
 
     Attributes:
-        frame: state, effort, mode and constants of the arm, (len(ROWS), n).
         integrator: in use.
+        frame: state, effort, mode and constants of the arm, (len(ROWS), n); another loop in C may work on it.
         address: of the C structure ``Plant``.
         library: its functions.
-        failure: the error of the last run: a dynamics plugin got numbers that are not finite, an equation was not
-            solved, or no forces were found; None without one.
-        beyond: velocities (n,) that the last run would have led to, if that is beyond the range of a simulation.
     """
-
-    def __init__(
-        self,
-        dynamics: Dynamics,
-        joints: JointEffects,
-        integrator: Integrator,
-        dt: float,
-        outside: ExternalForces | None = None,
-    ) -> None:
-        """
-        Args:
-            dynamics: the equations of motion.
-            joints: friction, stops and velocity limits.
-            integrator: integrates the smooth parts of the motion, unless friction or a contact is too stiff for it
-                (:mod:`.joint_effects`, :mod:`.external_forces`).
-            dt: length of a step [s].
-            outside: external forces; none unless given.
-
-        Raises:
-            NotReadyError: there is no C compiler.
-        """
-        integrator = stable_integrator(integrator, dynamics, joints.friction.viscous, dt)
-        if outside is not None and not integrator.adaptive and outside.is_stiff(dynamics, dt):
-            integrator = SDIRK4()
-        self.integrator = integrator
-        self.frame = make_frame(joints)
-        self.library = motion_library(dynamics, integrator, NEEDED)
-        self.failure: Exception | None = None
-        self.beyond = np.zeros(dynamics.robot.n)
-        self._dynamics, self._outside, self._dt = dynamics, outside, dt
-        self._problem: BaseException | None = None  # of a callback
-        self._memory = ctypes.create_string_buffer(self.library.plant_size())
-        self.address = ctypes.c_void_p(ctypes.addressof(self._memory))
-        self._step = STEP(self._on_step) if not integrator.code else None
-        self._forward = FORWARD(self._on_forward)
-        self._parameters = self._model_parameters()
-        arguments = ctypes.c_void_p(self.frame.ctypes.data), ctypes.c_double(dt), self._step
-        self.library.plant_create(self.address, *arguments)
-
-    def _model_parameters(self) -> Array:
-        model = compiled_model(self._dynamics)
-        if model is not None:
-            return model.symbols
-        parameters: Array = np.eye(1, IN_PYTHON_PARAMETERS)[0]
-        parameters.view(np.uint64)[3] = ctypes.cast(self._forward, ctypes.c_void_p).value or 0
-        return parameters
-
-    def begin(self) -> None:
-        """Take the parameters of the model and the external forces as they are now."""
-        pointer = ctypes.c_void_p(None) if self._outside is None else self._outside.pointer
-        self.library.plant_begin(self.address, ctypes.c_void_p(self._parameters.ctypes.data), pointer)
-
-    def place(self, q: Array, qd: Array) -> tuple[Array, Array]:
-        """Set the state, corrected: no joint is beyond a rigid stop or moves into one; return the corrected state.
-
-        Raises:
-            SimulationError: the impulses of the stops were not found.
-        """
-        self.frame[0], self.frame[1] = q, qd
-        self.begin()
-        if self.library.plant_settle(self.address):
-            raise self.find_failure() or SimulationError("the impulses of the stops were not found")
-        return self.state()
-
-    def state(self) -> tuple[Array, Array]:
-        """The state as new arrays (n,)."""
-        return self.frame[0].copy(), self.frame[1].copy()
-
-    def run(self, effort: Array, steps: int) -> int:
-        """Make steps.
-
-        Args:
-            effort: effort of the drives, constant over the steps (n,) in [N·m] or [N].
-            steps: number of steps.
-
-        Returns:
-            The number of steps that were made. It is less than ``steps`` if a step would lead beyond the range of a
-            simulation, or by an error in ``failure``.
-        """
-        self.failure, left = None, steps
-        self.frame[2] = effort
-        self.begin()
-        while left > 0:
-            chunk = min(left, CHUNK)
-            made: int = self.library.plant_steps(self.address, ctypes.c_int64(chunk))
-            left -= made
-            if made < chunk:
-                self.failure = self.find_failure()
-                break
-        return steps - left
-
-    def find_failure(self) -> Exception | None:
-        """Why the last step failed; None if it leads beyond the range of a simulation: to the velocities ``beyond``."""
-        problem, self._problem = self._problem, None
-        kind = FAILURES[self.library.plant_failure(self.address, ctypes.c_void_p(self.beyond.ctypes.data))]
-        q, qd = self.state()
-        if problem is not None:
-            self.beyond[:] = qd
-            if not isinstance(problem, InputError | SimulationError):
-                raise problem
-            return problem
-        if kind == "BEYOND":
-            return None
-        if kind == "NOT_HELD":
-            mass = self._dynamics.mass_matrix(q).tolist()
-            return SimulationError(f"no forces of stops and friction were found at mass matrix {mass}")
-        name = type(self.integrator).__name__
-        try:
-            checked_step(self.integrator, self._acceleration, q, qd, self._dt)  # raises its own error
-        except SimulationError as cause:
-            return cause
-        return SimulationError(f"{name} did not converge from q = {q}, qd = {qd} with a step of {self._dt:g} s")
-
-    def _acceleration(self, q: Array, qd: Array) -> Array:
-        """The equation of motion in the mode of the frame."""
-        arrays = [np.ascontiguousarray(q, np.float64), np.ascontiguousarray(qd, np.float64), np.empty(len(q))]
-        self.library.plant_acceleration(self.address, *(ctypes.c_void_p(array.ctypes.data) for array in arrays))
-        if self._problem is not None:
-            raise self._problem
-        return arrays[2]
-
-    def _on_forward(self, is_whole: int, q: Any, qd: Any, force: Any, result: Any) -> None:
-        """The accelerations of a model in Python, for C."""
-        n = len(self.beyond)
-        given = [np.ctypeslib.as_array(part, (n,)).copy() for part in (q, qd, force)]
-        into = np.ctypeslib.as_array(result, (n,))
-        into[:] = np.nan
-
-        def compute() -> None:
-            into[:] = self._accelerations(is_whole, *given)
-
-        if self._problem is None:
-            self._guarded(compute)
-
-    def _accelerations(self, is_whole: int, q: Array, qd: Array, force: Array) -> Array:
-        if is_whole:
-            return self._dynamics.forward(q, qd, force)
-        return np.asarray(np.linalg.solve(self._dynamics.mass_matrix(q), force), dtype=np.float64)
-
-    def _on_step(self, _system: int, h: float, q: Any, qd: Any, q1: Any, qd1: Any) -> int:
-        """A step of an integrator in Python, for C; 1 if it fails."""
-        n = len(self.beyond)
-        position, velocity = (np.ctypeslib.as_array(part, (n,)).copy() for part in (q, qd))
-        after = [np.ctypeslib.as_array(part, (n,)) for part in (q1, qd1)]
-
-        def step() -> None:
-            after[0][:], after[1][:] = checked_step(self.integrator, self._acceleration, position, velocity, h)
-
-        return int(self._problem is not None or not self._guarded(step))
-
-    def _guarded(self, call: Callable[[], None]) -> bool:
-        """Call a function for C; an exception is kept until C has returned. True without one."""
-        try:
-            with np.errstate(over="ignore", invalid="ignore"):
-                call()
-        except BaseException as problem:  # also Ctrl-C: C would go on
-            self._problem = problem
-            return False
-        return True
-
-
-class Plant(PlantBase):
-    """The arm's own equations of motion, with friction, stops and limits."""
 
     carries = True
 
@@ -346,34 +164,139 @@ class Plant(PlantBase):
             friction: the friction of each joint; the URDF's if None.
             stops: one for every joint, or one for each; rigid and inelastic if None.
             velocity_limit: (n,) in [rad/s] or [m/s], inf where there is none; the URDF's if None.
-            integrator: an integrator, or the name of its plugin.
+            integrator: an integrator, or the name of its plugin. It integrates the smooth parts of the motion, unless
+                friction or a contact is too stiff for it (:mod:`.joint_effects`, :mod:`.external_forces`).
             contacts: walls and springs that the arm may touch.
 
         Raises:
             InputError: an argument has the wrong shape or is out of range; q0 as in :meth:`reset`.
             PluginError: there is no such integrator.
+            NotReadyError: there is no C compiler.
         """
         super().__init__(
             dynamics, settings, effort_limit, q0, velocity_limit, friction=friction, stops=stops, contacts=contacts
         )
+        n, dt = dynamics.robot.n, self.settings.step
         rule = create("integrators", integrator) if isinstance(integrator, str) else integrator
-        self._mechanism = Mechanism(dynamics, self._joints, rule, self.settings.step, self.outside)
+        rule = stable_integrator(rule, dynamics, self.effects.viscous, dt)
+        if not rule.adaptive and self.outside.is_stiff(dynamics, dt):
+            rule = SDIRK4()
+        self.integrator = rule
+        self.library = motion_library(dynamics, rule, NEEDED)
+        self.frame = np.vstack([np.zeros((len(ROWS) - len(self.effects), n)), *self.effects])
+        self._beyond = np.zeros(n)
+        self._problem: BaseException | None = None  # of a callback
+        self._memory = ctypes.create_string_buffer(self.library.plant_size())
+        self.address = ctypes.c_void_p(ctypes.addressof(self._memory))
+        self._callback = STEP(self._on_step) if not rule.code else None
+        self._forward = FORWARD(self._on_forward)
+        self._parameters = self._model_parameters()
+        arguments = ctypes.c_void_p(self.frame.ctypes.data), ctypes.c_double(dt), self._callback
+        self.library.plant_create(self.address, *arguments)
         self.reset()
-        rest = np.zeros(dynamics.robot.n)
+        rest = np.zeros(n)
         dynamics.forward(rest, rest, dynamics.inverse(rest, rest, dynamics.mass_matrix(rest) @ rest))
+
+    def _model_parameters(self) -> Array:
+        model = compiled_model(self.dynamics)
+        if model is not None:
+            return model.symbols
+        parameters: Array = np.eye(1, IN_PYTHON_PARAMETERS)[0]
+        parameters.view(np.uint64)[3] = ctypes.cast(self._forward, ctypes.c_void_p).value or 0
+        return parameters
+
+    def _begin(self) -> None:
+        """Take the parameters of the model and the external forces as they are now."""
+        parameters = ctypes.c_void_p(self._parameters.ctypes.data)
+        self.library.plant_begin(self.address, parameters, self.outside.pointer)
+
+    def _place(self, q: Array, qd: Array) -> None:
+        self.frame[:2] = q, qd
+        self._begin()
+        if self.library.plant_settle(self.address):
+            raise self.failure()
+        self._keep(*self.frame[:2].copy())
 
     def step(self, count: int = 1) -> None:
         """Make steps; see :meth:`PlantBase.step`."""
-        made = self._mechanism.run(self._effort, count)
-        if made:
-            self._keep(*self._mechanism.state())
-            self._steps += made
-        if made < count:
-            failure = self._mechanism.failure
-            if isinstance(failure, SimulationError):
-                raise failure
-            beyond = self._mechanism.beyond
-            raise unstable(self.dynamics.robot, self.settings.step, self._qd, beyond, self._effort) from failure
+        left, has_failed = count, False
+        self.frame[2] = self._effort
+        self._begin()
+        while left > 0 and not has_failed:
+            chunk = min(left, CHUNK)
+            made: int = self.library.plant_steps(self.address, ctypes.c_int64(chunk))
+            left, has_failed = left - made, made < chunk
+        if left < count:
+            self._keep(*self.frame[:2].copy())
+            self._steps += count - left
+        if has_failed:
+            raise self.failure()
 
-    def _place(self, q: Array, qd: Array) -> None:
-        self._keep(*self._mechanism.place(q, qd))
+    def failure(self) -> SimulationError:
+        """The error of the step that failed last, from the state in the frame.
+
+        Raises:
+            Exception: any other exception of a dynamics or integrator plugin.
+        """
+        problem, self._problem = self._problem, None
+        if problem is not None and not isinstance(problem, InputError | SimulationError):
+            raise problem
+        if isinstance(problem, SimulationError):
+            return problem
+        kind = FAILURES[self.library.plant_failure(self.address, ctypes.c_void_p(self._beyond.ctypes.data))]
+        q, qd, effort = self.frame[:3].copy()
+        if problem is None and kind == "NOT_HELD":
+            mass = self.dynamics.mass_matrix(q).tolist()
+            return SimulationError(f"no forces of stops and friction were found at mass matrix {mass}")
+        if problem is None and kind == "UNSOLVED":
+            return not_converged(self.integrator, q, qd, self.settings.step)
+        error = unstable(self.dynamics.robot, self.settings.step, qd, self._beyond if problem is None else qd, effort)
+        error.__cause__ = problem  # the dynamics refused a state that is not finite
+        return error
+
+    def _acceleration(self, q: Array, qd: Array) -> Array:
+        """The equation of motion in the mode of the frame."""
+        arrays = [np.ascontiguousarray(q, np.float64), np.ascontiguousarray(qd, np.float64), np.empty(len(q))]
+        self.library.plant_acceleration(self.address, *(ctypes.c_void_p(array.ctypes.data) for array in arrays))
+        if self._problem is not None:
+            raise self._problem
+        return arrays[2]
+
+    def _on_forward(self, is_whole: int, q: Any, qd: Any, force: Any, result: Any) -> None:
+        """The accelerations of a model in Python, for C."""
+        n = len(self._beyond)
+        given = [np.ctypeslib.as_array(part, (n,)).copy() for part in (q, qd, force)]
+        into = np.ctypeslib.as_array(result, (n,))
+        into[:] = np.nan
+
+        def compute() -> None:
+            into[:] = self._accelerations(is_whole, *given)
+
+        if self._problem is None:
+            self._guarded(compute)
+
+    def _accelerations(self, is_whole: int, q: Array, qd: Array, force: Array) -> Array:
+        if is_whole:
+            return self.dynamics.forward(q, qd, force)
+        return np.asarray(np.linalg.solve(self.dynamics.mass_matrix(q), force), dtype=np.float64)
+
+    def _on_step(self, _system: int, h: float, q: Any, qd: Any, q1: Any, qd1: Any) -> int:
+        """A step of an integrator in Python, for C; 1 if it fails."""
+        n = len(self._beyond)
+        position, velocity = (np.ctypeslib.as_array(part, (n,)).copy() for part in (q, qd))
+        after = [np.ctypeslib.as_array(part, (n,)) for part in (q1, qd1)]
+
+        def step() -> None:
+            after[0][:], after[1][:] = checked_step(self.integrator, self._acceleration, position, velocity, h)
+
+        return int(self._problem is not None or not self._guarded(step))
+
+    def _guarded(self, call: Callable[[], None]) -> bool:
+        """Call a function for C; an exception is kept until C has returned. True without one."""
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):
+                call()
+        except BaseException as problem:  # also Ctrl-C: C would go on
+            self._problem = problem
+            return False
+        return True

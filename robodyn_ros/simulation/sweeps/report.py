@@ -22,12 +22,13 @@ from robodyn_ros.document.blocks import (
     Section,
     TableBlock,
     TextBlock,
+    VerdictBlock,
     literal_table,
 )
 from robodyn_ros.document.html import html
 from robodyn_ros.document.plotting import FAINT, INK, law_colours, new_figure
 from robodyn_ros.simulation.sweeps.study import Study
-from robodyn_ros.simulation.sweeps.summary import QUANTILES, Summary
+from robodyn_ros.simulation.sweeps.summary import QUANTILES, Sensitivity, Summary
 
 WIDEST = 3.0
 """Margins further below 0 than this are drawn at this value [-]."""
@@ -43,14 +44,6 @@ DISTRIBUTIONS = {
 def percent(value: float) -> str:
     """Format a ratio as a percentage."""
     return f"{100 * value:.2f} %"
-
-
-WORST_HEADS = ("Case", "Margin", "Failed")
-
-
-def worst_heads(summary: Summary) -> list[str]:
-    """The columns about the worst cases: margins and causes of failure only where there is one."""
-    return [WORST_HEADS[0], *WORST_HEADS[1:2][: len(summary.margins)], *WORST_HEADS[2:][: len(summary.failed)]]
 
 
 def draw(path: Path, study: Study, summaries: list[Summary]) -> None:
@@ -151,13 +144,13 @@ def write_report(folder: Path, study: Study, summaries: list[Summary]) -> None:
     (folder / "report.html").write_text(html(page), encoding="utf-8")
 
 
-def report(study: Study, summaries: list[Summary], picture: bytes) -> Document:
-    """Return the report as a page.
+def report(study: Study, summaries: list[Summary], picture: bytes = b"") -> Document:
+    """Return the report, for a page or a terminal.
 
     Args:
         study: the study.
         summaries: one for each controller.
-        picture: content of the image that :func:`draw` writes, a PNG.
+        picture: content of the image that :func:`draw` writes, a PNG; none if empty.
     """
     met = [
         (
@@ -171,11 +164,11 @@ def report(study: Study, summaries: list[Summary], picture: bytes) -> Document:
         for each in summaries
     ]
     opening: tuple[Block, ...] = (
-        *(TextBlock(Literal(f"{each.controller}: {each.stopped}")) for each in summaries if each.stopped),
+        *(VerdictBlock(Literal(f"{each.controller}: {each.stopped}")) for each in summaries if each.stopped),
         TextBlock(Literal(_about(study))),
         _page_table(("Controller", "Cases", "Met", "Probability", "At least", "At most"), met),
         TextBlock("The interval holds with 95 % confidence (Clopper and Pearson)."),
-        PictureBlock(picture, "image/png", "probability, margins and sensitivities"),
+        *([PictureBlock(picture, "image/png", "probability, margins and sensitivities")] if picture else []),
     )
     varied = literal_table(("Input", "Distribution"), [(name, _distribution(study, name)) for name in study.vary])
     sections = [
@@ -207,7 +200,7 @@ def _of_controller(study: Study, summary: Summary) -> Iterator[Block]:
 
 
 def _of_margins(summary: Summary) -> Iterator[Block]:
-    heads = ["Least" if q == 0.0 else "Median" if q == 0.5 else f"{100 * q:g} % of cases below" for q in QUANTILES]
+    heads = ["Least" if q == 0.0 else "Median" if q == 0.5 else f"{100 * q:g} % below" for q in QUANTILES]
     yield HeadingBlock("Margins, relative to the bound")
     bounds = [
         (f"{b.quantity} {b.joint}", f"{b.bound:g}", str(b.kept), *(f"{100 * x:.1f} %" for x in b.quantiles))
@@ -220,26 +213,29 @@ def _of_worst(study: Study, summary: Summary) -> Iterator[Block]:
     yield HeadingBlock("Worst cases")
     yield TextBlock("This command runs one of them again and draws it:")
     yield CodeBlock(f"robodyn sweep {study.name}.yaml --case NUMBER --plot case.png")
-    heads = worst_heads(summary)
-    worst = [(str(n), f"{100 * m:.1f} %" if m == m else "–", why) for n, m, why in summary.worst]
-    kept = [[cell for head, cell in zip(WORST_HEADS, row, strict=True) if head in heads] for row in worst]
-    yield _page_table(heads, kept)
+    columns: dict[str, list[str]] = {"Case": [str(number) for number, _, _ in summary.worst]}
+    if len(summary.margins):
+        columns["Margin"] = [f"{100 * margin:.1f} %" if margin == margin else "–" for _, margin, _ in summary.worst]
+    if summary.failed:
+        columns["Failed"] = [why for _, _, why in summary.worst]
+    yield literal_table(list(columns), zip(*columns.values(), strict=True), numeric=not summary.failed)
 
 
 def _of_sensitivities(study: Study, summary: Summary) -> Iterator[Block]:
     outputs = summary.sensitivities
     yield HeadingBlock("Fraction of the variance that each input alone explains")
-    yield TextBlock("These are first-order indices. An index below the noise level is pale.")
+    yield TextBlock("These are first-order indices. * marks one that is below the noise level.")
     found = [[outputs[output][name] for output in outputs] for name in study.vary]
-    cells = [(name, *(_index(each.first_order) for each in row)) for name, row in zip(study.vary, found, strict=True)]
+    cells = [(name, *map(_index, row)) for name, row in zip(study.vary, found, strict=True)]
     by_chance = [
         (i, j) for i, row in enumerate(found) for j, each in enumerate(row, 1) if not each.first_order > each.noise
     ]
     yield _page_table(("Input", *outputs), cells, by_chance)
 
 
-def _index(index: float) -> str:
-    return f"{100 * max(index, 0.0):.1f} %" if index == index else ""
+def _index(found: Sensitivity) -> str:
+    mark = "\N{NO-BREAK SPACE}" * 2 if found.first_order > found.noise else " *"  # below each other
+    return f"{100 * max(found.first_order, 0.0):.1f} %{mark}" if found.first_order == found.first_order else ""
 
 
 def _distribution(study: Study, name: str) -> str:
