@@ -270,6 +270,17 @@ def test_friction_alone_and_held_numbers():
     assert found.robot.bodies[1].inertial.mass == PRR.bodies[1].inertial.mass
 
 
+@pytest.mark.parametrize("viscous", [(3.0, 0.0, 0.0), (0.0, 0.0, 0.0)])
+def test_friction_alone_that_joints_do_not_have(viscous):
+    """Fewer parameters are left than there are equations; none at all in the end."""
+    motion = Unknown(PRR).motion(200)
+    clean = RNEA(PRR, viscous=viscous).inverse(motion.q, motion.qd, motion.qdd)
+    noisy = clean + 0.01 * np.random.default_rng(3).normal(size=clean.shape)
+    found = identify(PRR, replace(motion, effort=noisy), FRICTION)
+    assert_allclose(found.viscous, viscous, rtol=1e-2)
+    assert_allclose(found.coulomb, 0.0)
+
+
 def test_weights_and_motions():
     arm = Unknown(RR)
     good, bad = arm.motion(100, seed=1), arm.motion(100, seed=2)

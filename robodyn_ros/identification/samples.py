@@ -188,10 +188,6 @@ class SegmentSamples:
     cutoff: float
     rows: Indices
 
-    def regressor(self, dynamics: CompiledDynamics) -> Array:
-        """Y of the rows, filtered, (k, n, p)."""
-        return self.filtered(dynamics.regressor)
-
     def filtered(self, function: Callable[[Array, Array, Array], Array]) -> Array:
         """A function of the motion, (N, …), filtered, at the rows, (k, …)."""
         count, step = len(self.segment.t), self.segment.step

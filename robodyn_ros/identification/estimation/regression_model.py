@@ -29,7 +29,6 @@ from robodyn_ros.errors import InputError
 from robodyn_ros.identification.estimation.base_parameters import BaseParameters, base_parameters
 from robodyn_ros.identification.estimation.physical import fit_physical
 from robodyn_ros.identification.estimation.regression import Estimate, Regression, estimate
-from robodyn_ros.identification.estimation.result import Prediction
 from robodyn_ros.identification.samples import Samples
 from robodyn_ros.identification.settings import IdentificationSettings
 from robodyn_ros.robot import Robot
@@ -158,8 +157,8 @@ class RegressionModel:
         for _ in range(2):  # with the weights of the model without this friction, then with those of the model with it
             found = stribeck_velocities(problem, samples, weight, start)
             start = found.velocity
-            faded = samples.filtered(partial(_faded, start))[:, :, None] * np.eye(self.robot.n)
-            extended = Regression(np.concatenate([problem.regressor, faded], axis=2), problem.effort, problem.weight)
+            fading = samples.filtered(partial(faded, start))[:, :, None] * np.eye(self.robot.n)
+            extended = Regression(np.concatenate([problem.regressor, fading], axis=2), problem.effort, problem.weight)
             weight = estimate(extended, nominal, self.settings).final_weight
         return extended, found
 
@@ -241,19 +240,6 @@ class RegressionModel:
         theta[10 * bodies :] = np.maximum(theta[10 * bodies :], np.concatenate([*small, effort]))
         return np.concatenate([theta[self.base.columns], np.maximum(theta[-n:], effort)])
 
-    def predict(
-        self,
-        samples: Samples,
-        regressor: Array,
-        used: NDArray[np.bool_],
-        theta: Array,
-        amplitude: Array,
-        velocity: Array,
-    ) -> Prediction:
-        """The efforts of an arm with parameters θ, Stribeck amplitudes (n,) and Stribeck velocities (n,)."""
-        faded = samples.filtered(partial(_faded, velocity)) if amplitude.any() else 0.0
-        return Prediction(samples, regressor @ theta + amplitude * faded, used)
-
 
 def stribeck_velocities(problem: Regression, samples: Samples, weight: Array, begin: Array | None = None) -> Stribeck:
     """The Stribeck velocities that fit best; 0 for joints whose efforts are not used.
@@ -327,7 +313,7 @@ def _shape_slope(qd: Array, velocity: Array) -> Array:
     return found
 
 
-def _faded(velocity: Array, q: Array, qd: Array, qdd: Array) -> Array:
+def faded(velocity: Array, q: Array, qd: Array, qdd: Array) -> Array:
     """:func:`stribeck_shape` as a function of the motion."""
     return stribeck_shape(qd, velocity)
 
