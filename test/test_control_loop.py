@@ -37,6 +37,30 @@ UNMOVED = {"plausibility": False, "following_tolerance": 0.0, "externally_suppor
 """For an arm that stands still whatever drives it, which no arm does, with limits far too low for it."""
 
 
+def set_clock_back(loop):
+    """As a node does that meets a clock which went back: the simulation was reset."""
+    for clock in (3, 2):
+        loop.core.simulated_time(clock, clock)
+
+
+def test_simulated_time_is_the_newest_of_the_clock_and_of_stamps_that_are_near():
+    core, ms = Arm(start=False).loop.core, 10**6
+
+    def time(clock, stamp):
+        return core.simulated_time(clock * ms, stamp * ms) / ms
+
+    assert time(0, 50_000) == 50_000  # there is no clock yet
+    assert time(49_998, 50_000) == 50_000
+    assert time(50_010, 50_000) == 50_000  # a delay is none: it depends on which topic is quicker
+    assert time(50_010, 49_900) == 50_010 == core.state.newest / ms  # too old
+    assert time(50_010, 60_000) == 50_010 == core.state.newest / ms  # a stamp from afar is no time
+    assert time(50_010, 50_050) == 50_050
+    assert (time(50_012, 49_951), time(50_012, 49_949)) == (49_951, 50_050)
+    assert not core.state.clock_reset
+    assert time(3, 4) == 4
+    assert core.state.clock_reset
+
+
 class Arm:
     """A loop with a clock: each state comes one period after the one before it, and is answered at once."""
 
@@ -178,7 +202,7 @@ def test_holds_where_the_arm_is_after_a_break(gap, doing, reset):
     arm.state()
     fallen = Q - 0.2
     if reset:
-        arm.loop.reset_clock()
+        set_clock_back(arm.loop)
     if reset or gap > 0.0:
         command = arm.state(fallen, after=gap)
     else:

@@ -9,6 +9,7 @@ from dataclasses import replace
 import arms
 import numpy as np
 import pytest
+from test_control_loop import set_clock_back
 
 import robodyn_ros as rd
 from robodyn_ros.control import (
@@ -765,7 +766,7 @@ def test_a_simulation_that_was_reset_begins_where_its_arm_is(elsewhere):
     arm = Arm(config=SafetySettings(blend_time=0.2))
     for _ in range(110):
         arm.state(qd=ZERO)
-    arm.loop.reset_clock()
+    set_clock_back(arm.loop)
     another = arm.state(Q + 0.5 * elsewhere, after=-3.0)
     assert arm.loop.restarts == 1
     np.testing.assert_allclose(another.effort, DYNAMICS.gravity(Q + 0.5 * elsewhere), atol=1e-9)
@@ -778,7 +779,7 @@ def test_a_hold_whose_clock_is_set_back_lasts_its_longest_time_from_then_on():
     arm.loop.set_publisher_conflict("two")
     for _ in range(20):
         arm.state(qd=ZERO)
-    arm.loop.reset_clock()
+    set_clock_back(arm.loop)
     arm.state(qd=ZERO, after=-3.0)
     begin = arm.t
     while arm.loop.fault.phase == "hold" and arm.t < begin + 1.0:

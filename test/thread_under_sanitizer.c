@@ -150,7 +150,7 @@ int main(void) {
   EACH { layout.column[i] = i; r.order[i] = i; r.ratio[i] = r.effort_unit[i] = 1; all[i] = 1; }
   r.take = fake_take; r.publish = fake_publish; r.subscribers = fake_count; r.set_callback = fake_callback; r.clock_now = fake_now;
   r.update = core_update; r.repeat = core_repeat; r.watch = core_watch; r.watch_due = core_watch_due;
-  r.carry_out = core_request; r.reset_clock = core_reset_clock;
+  r.carry_out = core_request; r.simulated_time = core_simulated_time;
   r.core = core; r.layouts[0] = &layout; r.ring = ring; r.capacity = 4096; r.watch_period = 0.02;
   r.message.buffer = buffers[1]; r.message.capacity = r.letter.capacity = 256; r.letter.buffer = buffers[2];
   r.commands.publisher = &r; r.commands.stamp = -1; r.commands.message.buffer = buffers[3]; r.commands.message.length = 8 * N;

@@ -107,6 +107,7 @@ def core_library(n: int, around: Path | None = None) -> Any:
     for name in ("core_create", "core_state", "core_period", "core_trajectory_create"):
         getattr(found, name).restype = ctypes.c_void_p
     found.core_watch_due.restype = ctypes.c_double
+    found.core_simulated_time.restype = ctypes.c_int64
     return found
 
 
@@ -177,6 +178,10 @@ class Core:
     def watch_due(self, rests: float) -> float:
         """``core_watch_due``: time until the next watch [s]."""
         return float(self.library.core_watch_due(self._pointer, ctypes.c_double(rests)))
+
+    def simulated_time(self, clock: int, stamp: int) -> int:
+        """``core_simulated_time``: the time of a state [ns]."""
+        return int(self.library.core_simulated_time(self._pointer, ctypes.c_int64(clock), ctypes.c_int64(stamp)))
 
     def mit(self, t: float, q: Array, effort: Array, greatest: Array) -> Array:
         """``core_mit``: position, velocity, stiffness, damping and feed-forward effort, (5, n)."""

@@ -766,10 +766,6 @@ class ControlLoop:
             self._conflict = conflict
             self._ask("SET_CONFLICT", number=bool(conflict))
 
-    def reset_clock(self) -> None:
-        """Accept any time and position of the next state: the clock went back, because a simulation was reset."""
-        self._ask("RESET_CLOCK")
-
     def _refuse_during_fault(self) -> None:
         fault = self.fault
         if fault is not None:

@@ -103,12 +103,19 @@ void core_start(Core* c, double t, const double* q) {
   start(&c->state, t, q);
 }
 
-void core_reset_clock(Core* c) {
+int64_t core_simulated_time(Core* c, int64_t clock, int64_t stamp) {
   State* m = &c->state;
-  m->clock_reset = 1;
-  m->good = m->refused = m->estimate_known = 0;
-  clear(m->estimate_v);
-  reset_consistency(&m->consistency);
+  const int64_t timeout = (int64_t)(1e9 * c->settings->loop.state_timeout);
+  if (clock < m->clock) {
+    m->clock_reset = 1;
+    m->good = m->refused = m->estimate_known = 0;
+    clear(m->estimate_v);
+    reset_consistency(&m->consistency);
+  }
+  if (clock < m->clock || m->clock == 0 || clock > m->newest) m->newest = clock;
+  m->clock = clock;
+  if (stamp > m->newest && (stamp - m->newest <= timeout || clock == 0)) m->newest = stamp;
+  return llabs(m->newest - stamp) > timeout ? m->newest : stamp;
 }
 
 void core_acknowledge(Core* c) {

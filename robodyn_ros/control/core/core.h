@@ -107,8 +107,10 @@ void core_start(Core* core, double t, const double* q);
 /* Resets the loop, which then waits for a first state. */
 void core_stop(Core* core);
 
-/* The clock went back, because a simulation was reset: the next state is accepted with any time and position. */
-void core_reset_clock(Core* core);
+/* The time of a state in simulated time [ns]: its stamp, unless that is further than state_timeout from the newest of the
+   clock and of all stamps; then that one. A clock that is 0 has not come yet, so the stamp counts. If the clock goes back,
+   the simulation was reset: the next state is accepted with any time and position. */
+int64_t core_simulated_time(Core* core, int64_t clock, int64_t stamp);
 
 /* Follows a streamed reference, at the time t [s], until the next one. `joints` has 1 for the joints that the reference
    has; the others stay. */

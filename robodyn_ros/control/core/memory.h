@@ -210,6 +210,7 @@ typedef struct {
   double stepped_q[N], stepped_qd[N], stepped_reference[REFERENCES * N], stepped_planned[N];
   /* states */
   double last_q[N];
+  int64_t clock, newest; /* simulated time: of the clock, and the newest of it and of the stamps [ns] */
   int64_t estimate_known, good, refused;
   double estimate_t, estimate_q[N], estimate_v[N];
   double good_t, good_ahead, refused_t, refused_ahead, refused_since;
@@ -263,7 +264,7 @@ typedef struct {
 
 /* Requests to the loop between two periods: functions of core.h. */
 enum {
-  APPLY, START, STOP, RESET_CLOCK, TRACK, MOVE_TOOL, STAND_STILL, FOLLOW, RETURNED, SCALE_SPEED, EXPECTED, HOLD_STILL, TARE,
+  APPLY, START, STOP, TRACK, MOVE_TOOL, STAND_STILL, FOLLOW, RETURNED, SCALE_SPEED, EXPECTED, HOLD_STILL, TARE,
   SET_CONTACT, SET_CONFLICT, FINAL_STEP, SET_CARRIED, SNAPSHOT
 };
 

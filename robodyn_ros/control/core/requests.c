@@ -44,7 +44,6 @@ void core_request(Core* c, Request* r) {
     case APPLY: core_apply(c, r->object, (int)r->number); break;
     case START: core_start(c, r->t, r->numbers[0]); break;
     case STOP: core_stop(c); break;
-    case RESET_CLOCK: core_reset_clock(c); break;
     case TARE: core_tare(c, r->numbers[0]); break;
     case SET_CONTACT: core_set_contact(c, (int)r->number); break;
     case SET_CONFLICT: core_set_conflict(c, (int)r->number); break;

@@ -218,7 +218,6 @@ class StateCallback:
         """Drop all states that have come."""
         self.received = self.state_time = self.node_time = 0.0
         self.data = b""
-        self._newest = 0  # of simulated time [ns]
         self.latest = None
         self.states.reset()
 
@@ -245,7 +244,8 @@ class StateCallback:
             if stamp == (0, 0):
                 stamp = divmod(now, NANO)
             is_simulated = self._ros_clock.ros_time_is_active
-            now = self._time(now, stamp) if is_simulated else now
+            if is_simulated:
+                now = loop.core.simulated_time(now, stamp[0] * NANO + stamp[1])
             # From motors to joints.
             q = self._transmission.joint_position(position)
             qd = None if velocity is None else self._transmission.joint_velocity(velocity)
@@ -259,7 +259,8 @@ class StateCallback:
         if command is not None:
             self.position = q
             self.publish(stamp, time, command)
-        self.received, self.state_time, self.node_time = begun, time, (self._newest if is_simulated else now) / NANO
+        self.received, self.state_time = begun, time
+        self.node_time = (int(loop.core.state.newest) if is_simulated else now) / NANO
         self._account(begun, stamp, command, loop.restarts > restarts)
 
     def _account(self, begun: float, stamp: Stamp, command: Command | None, has_restarted: bool) -> None:
@@ -283,16 +284,6 @@ class StateCallback:
             self.output.refresh()
             self.states.note_locked(self.data)
         self._report_fault(command)
-
-    def _time(self, clock: int, stamp: Stamp) -> int:
-        """The time of a state in simulated time: its stamp, unless it is too old [ns] (``realtime/thread.c``)."""
-        measured = stamp[0] * NANO + stamp[1]
-        newest = max(clock, measured)
-        if newest < self._newest:
-            self.loop.reset_clock()
-            self.states.reset()
-        self._newest = newest
-        return newest if newest - measured > self.loop.settings.safety.state_timeout * NANO else measured
 
     def publish(self, stamp: Stamp, t: float, command: Command) -> None:
         """Publish a command for a time t [s]."""

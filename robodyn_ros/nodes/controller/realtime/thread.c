@@ -72,7 +72,7 @@ typedef int Repeat(Core*, double, double);
 typedef int Watch(Core*, double);
 typedef double WatchDue(const Core*, double);
 typedef void CarryOut(Core*, Request*);
-typedef void ResetClock(Core*);
+typedef int64_t SimulatedTime(Core*, int64_t, int64_t);
 
 typedef struct {
   Take* take;
@@ -85,7 +85,7 @@ typedef struct {
   Watch* watch;
   WatchDue* watch_due;
   CarryOut* carry_out;
-  ResetClock* reset_clock;
+  SimulatedTime* simulated_time;
   void *subscription, *clock;
   Core* core;
   Layout* layouts[LAYOUTS]; /* set by Python; 0 for none */
@@ -93,7 +93,6 @@ typedef struct {
   Entry* ring;
   int64_t capacity, written, notable, restarts, unpublished; /* notable: count of entries to report at once */
   int64_t open, wake, done, ros_time_active, priority, scheduled, wants_message;
-  int64_t last_clock, last_now; /* of /clock, and the newest of it and of the stamps [ns] */
   int64_t order[N], letter_full, letter_again, priority_error; /* letter_again: its layout is known now */
   double received, state_time, node_time, watch_period, watched;
   double letter_since; /* received, when the letter was kept */
@@ -173,17 +172,6 @@ static const Layout* layout_of(Realtime* r, const Bytes* message) {
   return 0;
 }
 
-/* The time of a state in simulated time [ns]: its stamp, unless that is too old, or too far ahead of all earlier times.
-   If the clock goes back, the simulation was reset. */
-static int64_t newest_time(Realtime* r, int64_t clock, int64_t stamp) {
-  const int64_t timeout = (int64_t)(1e9 * r->core->settings->loop.state_timeout);
-  if (clock < r->last_clock) { r->reset_clock(r->core); r->last_now = clock; }
-  r->last_clock = clock;
-  if (clock > r->last_now) r->last_now = clock;
-  if (stamp > r->last_now && stamp - r->last_now <= timeout) r->last_now = stamp;
-  return llabs(r->last_now - stamp) > timeout ? r->last_now : stamp;
-}
-
 /* Keeps a message for Python, which has requested one, or has to read its new layout. */
 static void keep_letter(Realtime* r, const Bytes* message, int is_known) {
   if (message != &r->message || LOAD(r->letter_full) || message->length > r->letter.capacity) return;
@@ -223,14 +211,14 @@ static void respond(Realtime* r, const Bytes* message) {
   memcpy(&sec, message->buffer + HEADER, sizeof sec);
   memcpy(&nanosec, message->buffer + HEADER + 4, sizeof nanosec);
   if (sec == 0 && nanosec == 0) { sec = (int32_t)(now / NANO); nanosec = (uint32_t)(now % NANO); }
-  if (r->ros_time_active) now = newest_time(r, now, sec * NANO + nanosec);
+  if (r->ros_time_active) now = r->simulated_time(r->core, now, sec * NANO + nanosec);
   read_joints(r, message, y);
   p->t = (double)sec + (double)nanosec / 1e9;
   p->now = (double)now / 1e9;
   const int code = r->update(r->core, p->t, p->now, p->q, p->has_velocity ? p->qd : 0);
   const int repeats = code == CORE_JUMPED && r->repeat(r->core, p->t, p->now);
   if (code == CORE_SEND || repeats) send(r, sec, nanosec);
-  if (code <= CORE_SILENT) { r->received = begun; r->state_time = p->t; r->node_time = r->ros_time_active ? (double)r->last_now / 1e9 : p->now; }
+  if (code <= CORE_SILENT) { r->received = begun; r->state_time = p->t; r->node_time = r->ros_time_active ? (double)r->core->state.newest / 1e9 : p->now; }
   note(r, code, sec, nanosec, begun, 0, repeats);
 }
 

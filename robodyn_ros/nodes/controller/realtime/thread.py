@@ -51,7 +51,7 @@ CALLS = {
     "watch": "core_watch",
     "watch_due": "core_watch_due",
     "carry_out": "core_request",
-    "reset_clock": "core_reset_clock",
+    "simulated_time": "core_simulated_time",
 }
 """Likewise → function of the core."""
 
