@@ -102,14 +102,12 @@ class ClosedForm:
         """C q̇ + g + friction."""
         number, sign = self.algebra.number, self.algebra.sign
         friction = [number("b", c) * rate + number("f", c) * sign[c] for c, rate in enumerate(self.rates)]
-        bias: Polynomials = self.coriolis + self.gravity + _column(friction)
-        return bias
+        return self.coriolis + self.gravity + _column(friction)
 
     @cached_property
     def inverse(self) -> Polynomials:
         """M q̈ + C q̇ + g + friction."""
-        efforts: Polynomials = self.mass_matrix @ _column(self.algebra.qdd) + self.bias
-        return efforts
+        return self.mass_matrix @ _column(self.algebra.qdd) + self.bias
 
     def centre(self, k: int) -> Polynomials:
         """A body's centre of mass, in the base's axes, (3,)."""

@@ -125,8 +125,7 @@ class Writer:
             terms[monomial] = coefficient * prod(
                 name.sign**power for name, power in zip(self.names, monomial, strict=True)
             )
-        turned: Polynomial = ring.from_dict(terms)
-        return turned
+        return ring.from_dict(terms)
 
     def _expanded(self, polynomial: Polynomial) -> Expr:
         return polynomial.as_expr(*(name.symbol for name in self.names)).xreplace(WHOLE)

@@ -136,8 +136,7 @@ class RegressionModel:
         """
         friction = self.settings.coulomb | self.settings.stribeck | (self.robot.friction > 0.0)
         moving = samples.moving(self.settings.standstill * fastest)
-        found: NDArray[np.bool_] = (samples.weights > 0.0)[:, None] & (moving | ~friction)
-        return found
+        return (samples.weights > 0.0)[:, None] & (moving | ~friction)
 
     def regression(self, samples: Samples, regressor: Array, used: NDArray[np.bool_]) -> Regression:
         """The regression of the efforts, without the effect of the known parameters, on the base parameters."""
@@ -276,14 +275,12 @@ def stribeck_velocities(problem: Regression, samples: Samples, weight: Array, be
 
     def residual(logarithm: Array) -> Array:
         shape = columns(stribeck_shape, np.exp(logarithm))
-        rest: Array = tau - shape @ np.linalg.lstsq(shape, tau, rcond=None)[0]
-        return rest
+        return tau - shape @ np.linalg.lstsq(shape, tau, rcond=None)[0]
 
     def jacobian(logarithm: Array) -> Array:
         shape, slope = columns(stribeck_shape, np.exp(logarithm)), columns(_shape_slope, np.exp(logarithm))
         turned = -slope * np.linalg.lstsq(shape, tau, rcond=None)[0]
-        rest: Array = turned - shape @ np.linalg.lstsq(shape, turned, rcond=None)[0]
-        return rest
+        return turned - shape @ np.linalg.lstsq(shape, turned, rcond=None)[0]
 
     start = np.log(speed[joints] * 0.1 if begin is None else begin[joints])
     for k in (*range(len(joints)), *range(len(joints))) if begin is None else ():  # one joint after the other, twice
@@ -309,8 +306,7 @@ def stribeck_shape(qd: Array, velocity: Array) -> Array:
 
 def _shape_slope(qd: Array, velocity: Array) -> Array:
     """The derivative of :func:`stribeck_shape` by the logarithm of vs."""
-    found: Array = 2.0 * (qd / velocity) ** 2 * stribeck_shape(qd, velocity)
-    return found
+    return 2.0 * (qd / velocity) ** 2 * stribeck_shape(qd, velocity)
 
 
 def faded(velocity: Array, q: Array, qd: Array, qdd: Array) -> Array:
