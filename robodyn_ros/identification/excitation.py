@@ -306,8 +306,7 @@ def _approach(start: Array, series: FourierSeries, limits: ExcitationLimits) -> 
     time = float(durations(ends, np.abs(qd).max(axis=0), np.abs(qdd).max(axis=0), limits.jerk)[0])
     for _ in range(SLOWDOWNS):
         path = Trajectory([0.0, time], ends, rest, rest)
-        samples = [path.sample(t) for t in np.linspace(0.0, time, 100, endpoint=False)]
-        worst, kind = limits.worst((*(np.array(part) for part in zip(*samples, strict=True)),))
+        worst, kind = limits.worst(path.samples(np.linspace(0.0, time, 100, endpoint=False)))
         if worst <= 1.0 + ROUNDING:
             return time
         time *= 2.0

@@ -437,15 +437,6 @@ class _IterationCallback(ca.Callback):  # type: ignore[misc]
     def get_n_in(self) -> int:
         return int(ca.nlpsol_n_out())
 
-    def get_n_out(self) -> int:
-        return 1
-
-    def get_name_in(self, index: int) -> str:
-        return str(ca.nlpsol_out(index))
-
-    def get_name_out(self, index: int) -> str:
-        return "stop"
-
     def get_sparsity_in(self, index: int) -> ca.Sparsity:
         rows = {"x": self._sizes[0], "lam_x": self._sizes[0], "g": self._sizes[1], "lam_g": self._sizes[1], "f": 1}
         return ca.Sparsity.dense(rows.get(str(ca.nlpsol_out(index)), 0), 1)
