@@ -32,7 +32,7 @@ from robodyn_ros.dynamics.symbolic.writer import AXES, joints
 from robodyn_ros.engine.states import as_states, refuse_non_finite
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.kinematics.tree import Tree, TreeNode, build_tree
-from robodyn_ros.robot import Body, Pose
+from robodyn_ros.robot import Pose
 from robodyn_ros.robot.pose import Array
 
 DIGITS = 4
@@ -139,8 +139,8 @@ def pose_section(dynamics: CompiledDynamics, q: ArrayLike | None, qd: ArrayLike 
     refuse_non_finite(("q", "qd"), given)
     energy = dynamics.energy(q, qd)
     kinematics = Kinematics(robot, compiled=dynamics.compiled)
-    centres = [_centre(kinematics, body, q) for body in robot.bodies]
-    last = robot.bodies[-1].name
+    centres = [kinematics.pose(body.name, q, body.inertial.com)[:3, 3] for body in robot.bodies]
+    last, point = robot.bodies[-1].name, robot.bodies[-1].inertial.com
     blocks: tuple[Block, ...] = (
         TextBlock(f"At $q = ({_listed(q)})$ and $\\dot{{q}} = ({_listed(qd)})$, in SI units; to {DIGITS} digits."),
         formulas(
@@ -153,19 +153,12 @@ def pose_section(dynamics: CompiledDynamics, q: ArrayLike | None, qd: ArrayLike 
         TextBlock("The centres of mass are here, in the root link's frame [m]:"),
         table(
             ("body", "x", "y", "z"),
-            [(quoted(body.name), *_cells(place)) for body, (place, _) in zip(robot.bodies, centres, strict=True)],
+            [(quoted(body.name), *_cells(place)) for body, place in zip(robot.bodies, centres, strict=True)],
         ),
         TextBlock(f"Jacobian of the centre of mass of {quoted(last)}, in the root link's axes:"),
-        formulas(_matrix("J_v", centres[-1][1])),
+        formulas(_matrix("J_v", kinematics.jacobian(last, q, point=point)[:3])),
     )
     return Section("pose", "Numbers at a pose", blocks)
-
-
-def _centre(kinematics: Kinematics, body: Body, q: Array) -> tuple[Array, Array]:
-    """Return position (3,) and Jacobian (3, n) of a body's centre of mass, without payload."""
-    pose, jacobian = kinematics.pose(body.name, q), kinematics.jacobian(body.name, q)
-    arm = pose[:3, :3] @ body.inertial.com
-    return pose[:3, 3] + arm, jacobian[:3] + np.cross(jacobian[3:], arm, axisa=0, axisb=0, axisc=0)
 
 
 def _matrix(name: str, values: Array) -> MatrixBlock:
