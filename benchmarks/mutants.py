@@ -58,7 +58,10 @@ ROOMS = {
         "test_control_trajectory.py",
     ),
     "robot": ("robot/**/*.py", "test_robot_*.py test_yaml_files.py test_fuzz_urdf.py"),
-    "kinematics": ("kinematics/**/*.py", "test_kinematics_*.py test_workspace.py test_dynamics_truth.py"),
+    "kinematics": (
+        "kinematics/**/*.py",
+        "test_kinematics_*.py test_approved_pictures.py test_workspace.py test_dynamics_truth.py",
+    ),
     "dynamics": (
         "dynamics/**/*.py",
         "test_dynamics_*.py test_derivation.py test_mechanisms.py test_engine_code.py test_fuzz_dynamics.py "
@@ -66,8 +69,8 @@ ROOMS = {
     ),
     "identification": ("identification/**/*.py", "test_identification_*.py"),
     "planning": ("planning/**/*.py planning/**/*.c", "test_planning_*.py test_cli_plan.py"),
-    "view": ("view/**/*.py", "test_view_*.py"),
-    "document": ("document/**/*.py", "test_document*.py"),
+    "view": ("view/**/*.py", "test_view_*.py test_approved_pictures.py test_kinematics_workspace.py"),
+    "document": ("document/**/*.py", "test_document*.py test_cli_demo_report.py"),
     "simulation": (
         "simulation/**/*.py simulation/**/*.c",
         "test_simulation_*.py test_cli_compare.py test_cli_validate.py",

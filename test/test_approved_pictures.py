@@ -9,6 +9,7 @@ After an intended change: ROBODYN_APPROVE=1 make test TEST=test/test_approved_pi
 import os
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,6 +19,8 @@ from arms import robot as robot_of
 import robodyn_ros as rd
 from robodyn_ros.kinematics.sketch import sketch
 from robodyn_ros.view import marks
+from robodyn_ros.view.drawing import ArmDrawing, MarkDrawing
+from robodyn_ros.view.marks import Meshes
 from robodyn_ros.view.overlay import Overlay
 
 APPROVED, URDF = Path(__file__).with_name("approved"), Path(__file__).parents[1] / "urdf"
@@ -73,6 +76,41 @@ def marked():
     return said(found)
 
 
+class Scene:
+    """Writes down what is drawn in it."""
+
+    def __init__(self):
+        self.drawn = []
+
+    def __getattr__(self, name):
+        return lambda *given, **named: self._draw(f"{name} {' '.join(map(str, given))} {written(named)}")
+
+    def _draw(self, line):
+        handle = SimpleNamespace(visible=True)
+        self.drawn.append((line, handle))
+        return handle
+
+
+def written(values):
+    """Names and values, numbers rounded."""
+    numeric = (np.ndarray, float, tuple)
+    rounded = {
+        name: np.round(value, 6).tolist() if isinstance(value, numeric) else value for name, value in values.items()
+    }
+    return " ".join(f"{name}={value}" for name, value in rounded.items())
+
+
+def drawn():
+    """An arm, and marks that are drawn and changed; not those of inertia, whose axes have the signs of LAPACK."""
+    scene, overlay = Scene(), Overlay(PRR)
+    ArmDrawing(scene, PRR, "/arm", Meshes("")).move(Q)
+    marks_there = MarkDrawing(scene, "/marks")
+    for place in (0.5, 1.0):
+        found = overlay.marks(place * Q, QD, place * EFFORT)
+        marks_there.draw(mark for mark in found if mark.layer != "inertia")
+    return "".join(sorted(f"{line} -> {written(vars(handle))}\n" for line, handle in scene.drawn))
+
+
 PRR = rd.load_robot(URDF / "prr.urdf")
 Q, QD, EFFORT = np.array([0.6, 0.5, -0.9]), np.array([0.1, -0.4, 0.7]), np.array([40.0, -30.0, 45.0])
 CRANED = np.array([[0.3, 0.2, 0.7, 0.4], [0.1, 0.1, 0.2, -0.3], [2.0, 9.0, -7.0, 1.0]])
@@ -84,6 +122,7 @@ PICTURES = {
     "overlay.txt": lambda: overlaid(PRR, Q, QD, EFFORT),
     "overlay_crane.txt": lambda: overlaid(crane(), *CRANED),
     "marks.txt": marked,
+    "drawn.txt": drawn,
 }
 
 

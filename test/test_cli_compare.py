@@ -125,6 +125,8 @@ def test_figures_of_a_run():
     assert figures["peak_error"] == 1.0
     assert figures["lasting_error"] == pytest.approx((np.exp(LASTING) - 1) / LASTING * np.exp(-8.0), rel=1e-2)
     assert figures["peak_effort"] == 3.0
+    never = ComparedRun(t, 1.0 + 0.0 * error, np.ones((8001, 1)), error, np.zeros(1))
+    assert never.figures(motion)["settling_time"] == [0.0]  # it was never away
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import robodyn_ros as rd
 from robodyn_ros.control import PD, ComputedTorque, ControlLoop, SafetySettings, rest_to_rest
 from robodyn_ros.control.drives import MitCommand, MitSettings, Transmission, TransmissionSettings
 from robodyn_ros.control.faults.table import FaultReactions
+from robodyn_ros.errors import JumpError
 from robodyn_ros.simulation import Plant, PlantSettings
 
 ROBOT = rd.load_robot(arms.mechanism("PRR", (4, 1.5, 0.6), (1, 0.5, 0.34), (0.1, 0.2, 0.15)))
@@ -85,6 +86,24 @@ def test_the_numbers_add_up_to_the_effort_of_the_loop_with_the_gains_of_the_law(
     assert (cuts > 0) == (effort != 1e3)
     if effort == 1e3:
         assert np.abs(arm.plant.q - GOAL).max() < 0.02 if law.feedback == "acceleration" else True
+
+
+def test_a_dropped_state_is_answered_by_the_effort_before_it():
+    arm = Arm(ComputedTorque(DYNAMICS, 100.0, 20.0))
+    arm.run(0.1)
+    arm.loop.follow(rest_to_rest([GOAL], [1.0]))
+    arm.run(0.4)
+    q, qd = arm.plant.q, arm.plant.qd
+    command = arm.loop.update(arm.t, arm.t, q, qd)
+    arm.drive(command)
+    with pytest.raises(JumpError):
+        arm.loop.update(arm.t, arm.t, arm.plant.q + [0.0, 0.0, 0.4], -arm.plant.qd)
+    again = arm.loop.repeat(arm.t, arm.t)
+    np.testing.assert_array_equal(again.effort, command.effort)
+    sent = arm.loop.in_mit_mode(again, arm.t, WIDE)
+    np.testing.assert_allclose(sent.total(q, qd), command.effort, rtol=1e-9)  # not by the velocity of that state
+    arm.loop.stop()
+    assert arm.loop.repeat(arm.t, arm.t) is None
 
 
 def test_gains_are_bounded_by_what_a_drive_takes():

@@ -16,6 +16,7 @@ from truth import Pinocchio
 import robodyn_ros as rd
 from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.identification.estimation.base_parameters import base_parameters, parameter_names, parameter_units
+from robodyn_ros.identification.estimation.identify import _listed
 
 GRAVITY = (0.0, 0.0, -9.81)
 
@@ -35,6 +36,12 @@ def states(arm, count, seed=1):
 
 def stacked(arm, count=60):
     return np.vstack([regressor(arm, *state) for state in states(arm, count)])
+
+
+def test_long_lists_of_names_are_cut():
+    assert _listed("abcd") == "a, b, c, d"
+    assert _listed("abcde") == "a, b, c, d and 1 more"
+    assert _listed("abcdef") == "a, b, c, d and 2 more"
 
 
 @pytest.mark.parametrize(

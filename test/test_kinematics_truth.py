@@ -65,6 +65,8 @@ def test_pinocchio(name: str) -> None:
                 variation = pinocchio.getFrameJacobianTimeVariation(model, data, frame, reference).reshape(6, -1) @ lead
                 assert_allclose(kinematics.jacobian(link.name, q, ours), jacobian, atol=1e-12, rtol=0)
                 assert_allclose(kinematics.jacobian_derivative(link.name, q, qd, ours), variation, atol=1e-12, rtol=0)
+                if ours == "aligned":
+                    assert_allclose(kinematics.drift(link.name, q, qd), variation @ qd, atol=1e-12, rtol=0)
             if link.inertial is not None and link.inertial.mass > 0.0:
                 placement = data.oMf[frame] * pinocchio.SE3(np.eye(3), link.inertial.com)
                 assert_allclose(kinematics.com(link.name, q), placement.translation, atol=1e-12, rtol=0)

@@ -345,8 +345,11 @@ def test_bad_references_change_nothing(own_arm):
     np.testing.assert_allclose(own_arm.answered().effort, gravity_load(POSE), rtol=1e-10, atol=1e-12)
 
 
-def test_a_state_that_jumped_is_answered_by_the_command_before_it(own_arm):
+@pytest.mark.parametrize("realtime", ["auto", "off"])
+def test_a_state_that_jumped_is_answered_by_the_command_before_it(graph, prr, realtime):
     """Drives that brake without commands go on, and so does a simulator that waits for each answer."""
+    graph.start("controller", robot_description=prr, diagnostics_rate=50.0, state_timeout=2.0, realtime=realtime)
+    own_arm = Arm(graph)
     own_arm.settle()
     before = own_arm.commands[-1]
     jumped = own_arm.state(position=[POSE[0], POSE[1], POSE[2] + 0.2])

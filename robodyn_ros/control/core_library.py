@@ -175,6 +175,10 @@ class Core:
         """``core_watch`` at a time [s]."""
         return int(self.library.core_watch(self._pointer, ctypes.c_double(t)))
 
+    def repeat(self, t: float, now: float) -> bool:
+        """``core_repeat``: True if the latest effort is to be sent again for a dropped state, at its stamp [s]."""
+        return bool(self.library.core_repeat(self._pointer, ctypes.c_double(t), ctypes.c_double(now)))
+
     def watch_due(self, rests: float) -> float:
         """``core_watch_due``: time until the next watch [s]."""
         return float(self.library.core_watch_due(self._pointer, ctypes.c_double(rests)))

@@ -446,6 +446,19 @@ class ControlLoop:
         what = "q" if not np.isfinite(q).all() else "qd"
         return InputError(what, f"must be {self.robot.n} finite numbers", q if what == "q" else qd)
 
+    def repeat(self, t: float, now: float) -> Command | None:
+        """The command before a state that :meth:`update` dropped with a :class:`JumpError`, to be sent again with the
+        stamp of that state, for drives that brake without commands; None if nothing is sent.
+
+        Args:
+            t: when that state was measured [s].
+            now: the present time, by the same clock [s].
+        """
+        if not self.core.repeat(t, now):
+            return None
+        rows = self._numbers.copy()
+        return Command(rows[6], rows[7] != 0.0, rows[8] != 0.0, now - t)
+
     def watch_due(self, rests: float) -> float:
         """Time until :meth:`watch` is due again [s]: a period of the states while it sends, else ``rests``."""
         return self.core.watch_due(rests)

@@ -168,7 +168,7 @@ void core_mit(const Core* c, double t, const double* q, const double* effort, co
   if (reacts) target(m, t, held); else copy(held, m->q);
   EACH {
     const int is_cut = p->rows[SATURATED * N + i] != 0 || p->rows[RATE_LIMITED * N + i] != 0;
-    const double at = m->q[i], speed = has_state ? p->qd[i] : 0, ratio = is_cut ? 0 : left;
+    const double at = m->q[i], speed = has_state ? m->qd[i] : 0, ratio = is_cut ? 0 : left;
     double goal, k, d;
     find_spring(s, m, p, i, held[i], &goal, velocity + i, &k, &d);
     stiffness[i] = ratio * smaller(k, greatest[0]);

@@ -253,6 +253,10 @@ class StateCallback:
             time = stamp[0] + stamp[1] / NANO
             command = loop.update(time, now / NANO, q, qd)
         except RobodynError as problem:
+            repeated = loop.repeat(time, now / NANO) if isinstance(problem, JumpError) else None
+            if repeated is not None:
+                self.publish(stamp, time, repeated)
+                self.statistics.add_blind(repeated)
             self.faults.count(REFUSALS.get(type(problem), "state refused"), problem)
             return
         # Publish the command.
