@@ -170,22 +170,17 @@ def test_the_minimum_is_one():
         factors[:, lower[0], lower[1]] = y[:20].reshape(2, 10)
         return np.concatenate([to_parameters(factors @ factors.transpose(0, 2, 1)).ravel(), np.exp(y[20:])])
 
-    def cost(y):
-        x = unpacked(y)
-        pseudo = inverse @ to_pseudo(x[:20].reshape(-1, 10))
-        ratio = x[20:] / nominal[20:]
-        distance = np.trace(pseudo, axis1=1, axis2=2).sum() - np.linalg.slogdet(pseudo)[1].sum()
-        return 0.5 * np.sum((A @ K @ x - c) ** 2) + 0.7 * (distance + np.sum(ratio - np.log(ratio)))
-
-    start = np.linalg.cholesky(to_pseudo(nominal[:20].reshape(-1, 10)))[:, lower[0], lower[1]].ravel()
-    found = minimize(cost, np.concatenate([start, np.log(nominal[20:])]), method="BFGS", options={"gtol": 1e-7})
-    assert_allclose(fit.x, unpacked(found.x), atol=1e-5)
-    step = 1e-4 * rng.normal(size=22)  # and the covariance is the inverse of the Hessian
-
     def of(x):
         pseudo, ratio = inverse @ to_pseudo(x[:20].reshape(-1, 10)), x[20:] / nominal[20:]
         distance = np.trace(pseudo, axis1=1, axis2=2).sum() - np.linalg.slogdet(pseudo)[1].sum()
         return 0.5 * np.sum((A @ K @ x - c) ** 2) + 0.7 * (distance + np.sum(ratio - np.log(ratio)))
+
+    start = np.linalg.cholesky(to_pseudo(nominal[:20].reshape(-1, 10)))[:, lower[0], lower[1]].ravel()
+    found = minimize(
+        lambda y: of(unpacked(y)), np.concatenate([start, np.log(nominal[20:])]), method="BFGS", options={"gtol": 1e-7}
+    )
+    assert_allclose(fit.x, unpacked(found.x), atol=1e-5)
+    step = 1e-4 * rng.normal(size=22)  # and the covariance is the inverse of the Hessian
 
     curvature = of(fit.x + step) + of(fit.x - step) - 2.0 * of(fit.x)
     assert_allclose(curvature, step @ np.linalg.solve(fit.covariance, step), rtol=1e-4)
@@ -268,6 +263,17 @@ def test_friction_alone_and_held_numbers():
     assert_allclose(found.viscous, (3.0, 0.2, 0.1), rtol=1e-9)
     assert_allclose(found.coulomb, (2.0, 0.5, 0.3), rtol=1e-9)
     assert found.robot.bodies[1].inertial.mass == PRR.bodies[1].inertial.mass
+
+
+@pytest.mark.parametrize("viscous", [(3.0, 0.0, 0.0), (0.0, 0.0, 0.0)])
+def test_friction_alone_that_joints_do_not_have(viscous):
+    """Fewer parameters are left than there are equations; none at all in the end."""
+    motion = Unknown(PRR).motion(200)
+    clean = RNEA(PRR, viscous=viscous).inverse(motion.q, motion.qd, motion.qdd)
+    noisy = clean + 0.01 * np.random.default_rng(3).normal(size=clean.shape)
+    found = identify(PRR, replace(motion, effort=noisy), FRICTION)
+    assert_allclose(found.viscous, viscous, rtol=1e-2)
+    assert_allclose(found.coulomb, 0.0)
 
 
 def test_weights_and_motions():

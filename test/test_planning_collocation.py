@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from arms import joint, link, robot
 from numpy.testing import assert_allclose
+from planned import HOME, PICK, assert_within, passing, prr, slider, solved, whole
 from scipy.integrate import solve_ivp
 
 import robodyn_ros as rd
@@ -24,20 +25,12 @@ from robodyn_ros.planning.cost import Effort, MinimumTime, Tracking, read_cost
 from robodyn_ros.planning.obstacles import sphere
 from robodyn_ros.planning.problem import JointGoal, MotionLimits, Problem, ToolGoal
 
-HOME, PICK = np.zeros(3), np.array([0.0, -1.83, -0.12])
 PATIENT = CollocationSettings(time_limit=300.0)  # of a loaded machine
-
-
-def slider(mass=2.5, effort=10.0, velocity=100.0):
-    rail = joint("x", "prismatic", "base", "cart", axis=(1, 0, 0), limit=(-1.0, 5.0, velocity, effort))
-    return rd.load_robot(robot("slider", link("base"), link("cart", mass, (0.1, 0, 0)), rail))
 
 
 @pytest.fixture(scope="module")
 def arm():
-    from conftest import URDF
-
-    return rd.create_dynamics("rnea", rd.load_robot(str(URDF / "prr.urdf")))
+    return prr()
 
 
 def integrated(dynamics, found):
@@ -56,12 +49,9 @@ def integrated(dynamics, found):
 def test_the_double_integrator_in_minimum_time(name):
     """Bang-bang: T = 2 √(m d / F), with the speed limit out of reach."""
     cart = slider()
-    dynamics = rd.create_dynamics("rnea", cart)
-    config = CollocationSettings(scheme=name, intervals=40, time_limit=300.0)
-    problem = Problem(dynamics, [0.2], JointGoal([1.9]), limits=MotionLimits.of(cart, share=1.0))
-    found = plan(problem, config)
+    problem = Problem(cart, [0.2], JointGoal([1.9]), limits=whole(cart))
+    found = solved(plan, problem, CollocationSettings(scheme=name, intervals=40, time_limit=300.0))
     closed = 2.0 * np.sqrt(2.5 * 1.7 / 10.0)
-    assert found.solved, found.reason
     assert found.duration == pytest.approx(closed, rel=1e-3) and found.duration > closed
     assert np.abs(found.effort).max() <= 10.0 * (1 + 1e-6)
     assert_allclose(found.effort[found.times < 0.45 * closed], 10.0, rtol=1e-2)
@@ -71,20 +61,14 @@ def test_the_double_integrator_in_minimum_time(name):
 def test_with_a_speed_limit_the_profile_is_a_trapezoid():
     """T = d / v + v m / F."""
     cart = slider(velocity=1.5)
-    dynamics = rd.create_dynamics("rnea", cart)
-    limits = MotionLimits.of(cart, share=1.0)
-    found = plan(
-        Problem(dynamics, [0.2], JointGoal([1.9]), limits=limits), CollocationSettings(intervals=40, time_limit=300.0)
-    )
-    assert found.solved, found.reason
+    problem = Problem(cart, [0.2], JointGoal([1.9]), limits=whole(cart))
+    found = solved(plan, problem, CollocationSettings(intervals=40, time_limit=300.0))
     assert found.duration == pytest.approx(1.7 / 1.5 + 1.5 * 2.5 / 10.0, rel=1e-3)
 
 
 def test_least_effort_of_the_double_integrator():
     """∫ F² dt = 12 m² d² / T³ over a fixed time, by the cubic (calculus of variations)."""
-    dynamics = rd.create_dynamics("rnea", slider())
-    found = plan(Problem(dynamics, [0.2], JointGoal([1.9]), Effort(), duration=2.0), PATIENT)
-    assert found.solved, found.reason
+    found = solved(plan, Problem(slider(), [0.2], JointGoal([1.9]), Effort(), duration=2.0), PATIENT)
     assert found.cost == pytest.approx(12 * 2.5**2 * 1.7**2 / 2.0**3, rel=1e-6)
     assert_allclose(found.q[:, 0], 0.2 + 1.7 * (3 * (found.times / 2) ** 2 - 2 * (found.times / 2) ** 3), atol=1e-6)
 
@@ -93,32 +77,22 @@ def test_tracking_is_the_linear_quadratic_regulator():
     """ẍ = F/m under ∫ 4 x² + ẋ² + ½ F² dt, long enough to be the infinite horizon's: its cost is xᵀ P x."""
     from scipy.linalg import solve_continuous_are
 
-    dynamics = rd.create_dynamics("rnea", slider(effort=1e3))
     P = solve_continuous_are(
         np.array([[0.0, 1.0], [0.0, 0.0]]), np.array([[0.0], [1 / 2.5]]), np.diag([4.0, 1.0]), [[0.5]]
     )
     cost = Tracking([0.0, 0.0], [4.0, 1.0], [0.5])
     goal = JointGoal([np.nan], None)
-    found = plan(
-        Problem(dynamics, [1.0], goal, cost, duration=12.0, start_velocity=[0.5]),
-        CollocationSettings(intervals=80, time_limit=300.0),
-    )
-    assert found.solved, found.reason
+    problem = Problem(slider(effort=1e3), [1.0], goal, cost, duration=12.0, start_velocity=[0.5])
+    found = solved(plan, problem, CollocationSettings(intervals=80, time_limit=300.0))
     assert found.cost == pytest.approx(np.array([1.0, 0.5]) @ P @ [1.0, 0.5], rel=1e-4)
 
 
 def test_home_to_pick_in_minimum_time(arm):
-    found = plan(Problem(arm, HOME, JointGoal(PICK)), CollocationSettings(tolerance=2e-3, time_limit=300.0))
-    assert found.solved, found.reason
+    found = solved(plan, Problem(arm, HOME, JointGoal(PICK)), CollocationSettings(tolerance=2e-3, time_limit=300.0))
     quintic = point_to_point(arm, HOME, PICK, share=0.9)
     assert quintic.duration > 1.5 * found.duration
-    # Each limit is held: not only at the points, but on the curve that the controller follows.
-    trajectory, limit = found.to_trajectory(), 0.9 * arm.robot.effort_limit
-    times = np.linspace(0.0, found.duration * (1 - 1e-12), 2000)
-    q, qd, qdd = (np.array([trajectory.sample(float(t))[k] for t in times]) for k in range(3))
-    assert (np.abs(arm.inverse(q, qd, qdd)) <= 1.006 * limit).all()
-    assert (np.abs(qd) <= 0.9 * arm.robot.velocity_limit * (1 + 1e-4)).all()
-    assert (q >= arm.robot.lower - 1e-5).all() and (q <= arm.robot.upper + 1e-5).all()
+    limit = 0.9 * arm.robot.effort_limit
+    assert_within(arm, found, MotionLimits.of(arm.robot))
     # At every moment some joint works at its limit of effort or of speed, as Pontryagin's principle has it.
     busy = np.maximum(np.abs(found.effort) / limit, np.abs(found.qd) / (0.9 * arm.robot.velocity_limit)).max(axis=1)
     assert np.gradient(found.times)[busy > 0.99].sum() > 0.9 * found.duration
@@ -145,7 +119,7 @@ def test_joints_with_strong_motors_do_not_chatter():
 def test_a_guess_takes_the_time_that_the_motion_has(arm, scheme):
     """Each leg is slowed down alike: with it its velocity, and with the square its acceleration."""
     via, end = np.array([0.1, -0.7, 0.3]), np.array([0.2, -1.5, -0.1])
-    problem = Problem(arm, HOME, JointGoal(end), Effort(), duration=2.0, via=(JointGoal(via, None),))
+    problem = Problem(arm, HOME, JointGoal(end), Effort(), duration=2.0, via=passing(via))
     legs = [rest_to_rest([HOME, via], [0.0, 1.5]), rest_to_rest([via, end], [0.0, 3.5])]
     guess = from_trajectory(problem, legs, Mesh.uniform(2, 20), SCHEMES[scheme]())
     assert_allclose(guess.durations, [0.6, 1.4])
@@ -176,10 +150,8 @@ def test_the_pendulum_swings_up():
     pendulum = rd.load_robot(robot("pendulum", link("base"), rod, pivot))
     dynamics = rd.create_dynamics("rnea", pendulum)
     assert dynamics.gravity([np.pi / 2])[0] == pytest.approx(9.81)
-    bounds = MotionLimits.of(pendulum, share=1.0)
-    problem = Problem(dynamics, [0.0], JointGoal([np.pi]), Effort(), duration=3.0, limits=bounds)
-    found = plan(problem, CollocationSettings(intervals=60, tolerance=3e-4, time_limit=300.0))
-    assert found.solved, found.reason
+    problem = Problem(dynamics, [0.0], JointGoal([np.pi]), Effort(), duration=3.0, limits=whole(dynamics))
+    found = solved(plan, problem, CollocationSettings(intervals=60, tolerance=3e-4, time_limit=300.0))
     assert found.q[:, 0].min() < -0.3  # away from the goal first
     assert_allclose(integrated(dynamics, found), [np.pi, 0.0], atol=0.1)
 
@@ -187,9 +159,8 @@ def test_the_pendulum_swings_up():
 def test_the_tool_goes_to_a_pose_by_a_via_point(arm):
     kinematics = rd.Kinematics(arm.robot)
     pose, via = kinematics.pose("tool", [0.6, 0.9, -0.3]), np.array([0.5, 0.2, 0.4])
-    problem = Problem(arm, HOME, ToolGoal(pose, "tool"), via=(JointGoal(via, None),))
-    found = plan(problem, CollocationSettings(tolerance=0.02, time_limit=300.0))
-    assert found.solved, found.reason
+    problem = Problem(arm, HOME, ToolGoal(pose, "tool"), via=passing(via))
+    found = solved(plan, problem, CollocationSettings(tolerance=0.02, time_limit=300.0))
     assert_allclose(kinematics.pose("tool", found.q[-1]), pose, atol=1e-5)
     assert np.abs(found.q - via).max(axis=1).min() < 1e-6
     assert np.abs(found.qd[np.abs(found.q - via).max(axis=1).argmin()]).max() > 0.5  # it does not stop there
@@ -207,8 +178,7 @@ def test_the_way_leads_around_an_obstacle(arm):
         return np.linalg.norm(places - ball.center, axis=2).min() - ball.radius - 0.067
 
     assert distance(lambda t: t * PICK, 1.0) < 0.0
-    found = plan(problem, CollocationSettings(tolerance=0.02, time_limit=300.0))
-    assert found.solved, found.reason
+    found = solved(plan, problem, CollocationSettings(tolerance=0.02, time_limit=300.0))
     trajectory = found.to_trajectory()
     assert distance(lambda t: trajectory.sample(t).q, found.duration) > 0.009
 
@@ -239,10 +209,7 @@ def test_what_cannot_be_is_refused_before_anything_is_solved(arm):
 def test_what_only_the_solver_sees_is_refused_by_name():
     """A metre in half a second takes 2 d 2 m / t² = 40 N; there are 10."""
     cart = slider()
-    dynamics = rd.create_dynamics("rnea", cart)
-    found = refusal(
-        Problem(dynamics, [0.0], JointGoal([1.0]), Effort(), duration=0.5, limits=MotionLimits.of(cart, share=1.0))
-    )
+    found = refusal(Problem(cart, [0.0], JointGoal([1.0]), Effort(), duration=0.5, limits=whole(cart)))
     assert "'x'" in found.violation.constraint and "no solution" in found.reason
     assert found.violation.constraint in found.reason
 
@@ -266,18 +233,15 @@ def test_the_time_limit_holds(arm):
 
 def test_an_interrupted_search_leaves_a_feasible_motion_near_the_best(arm):
     """The mesh is too coarse for the efforts of the least time; the motion on it is slowed down a little, no more."""
-    problem = Problem(arm, HOME, JointGoal(PICK), limits=MotionLimits.of(arm.robot, share=0.8))
-    coarse = plan(problem, CollocationSettings(intervals=8, refinements=0, time_limit=300.0))
-    best = plan(problem, PATIENT)
-    assert coarse.solved and coarse.reason.startswith("feasible") and "8 intervals" in coarse.reason
-    assert best.solved and best.reason.startswith("optimal")
+    limits = MotionLimits.of(arm.robot, share=0.8)
+    problem = Problem(arm, HOME, JointGoal(PICK), limits=limits)
+    coarse = solved(plan, problem, CollocationSettings(intervals=8, refinements=0, time_limit=300.0))
+    best = solved(plan, problem, PATIENT)
+    assert coarse.reason.startswith("feasible") and "8 intervals" in coarse.reason
+    assert best.reason.startswith("optimal")
     assert best.duration < coarse.duration < 1.15 * best.duration
-    curve = coarse.to_trajectory()
-    samples = [curve.sample(float(t)) for t in np.linspace(0.0, coarse.duration * (1 - 1e-12), 3000)]
-    q, qd, qdd = (np.array([sample[k] for sample in samples]) for k in range(3))
-    assert (np.abs(arm.inverse(q, qd, qdd)) <= 0.8 * 1.006 * arm.robot.effort_limit).all()
-    assert (np.abs(qd) <= 0.8 * arm.robot.velocity_limit * (1 + 1e-4)).all()
-    assert_allclose(q[-1], PICK, atol=1e-6)
+    assert_within(arm, coarse, limits)
+    assert_allclose(coarse.q[-1], PICK, atol=1e-6)
 
 
 @pytest.mark.parametrize("text", ["effort", "effort+0.1*smoothness"])
@@ -285,8 +249,8 @@ def test_least_effort_of_joints_with_different_units(arm, text):
     """The help's own example; with efforts in N and N·m as they are, the elevator alone would count."""
     robot = arm.robot
     cost = read_cost(text, robot.effort_limit, robot.velocity_limit)
-    found = plan(Problem(arm, HOME, JointGoal([0.3, -1.0, 0.0]), cost, duration=2.0, limit_margin=0.02), PATIENT)
-    assert found.solved, found.reason
+    problem = Problem(arm, HOME, JointGoal([0.3, -1.0, 0.0]), cost, duration=2.0, limit_margin=0.02)
+    found = solved(plan, problem, PATIENT)
     quintic = rest_to_rest([HOME, [0.3, -1.0, 0.0]], [0.0, 2.0])
     t = np.linspace(0.0, 2.0, 2001)
     q, qd, qdd = (np.array(rows) for rows in zip(*(quintic.sample(at) for at in t), strict=True))

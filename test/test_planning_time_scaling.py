@@ -5,8 +5,8 @@
 
 import numpy as np
 import pytest
-from arms import joint, link, robot
 from numpy.testing import assert_allclose
+from planned import HOME, PICK, assert_within, curve, passing, prr, slider, solved, whole
 
 import robodyn_ros as rd
 from robodyn_ros.errors import InputError
@@ -14,29 +14,16 @@ from robodyn_ros.planning.obstacles import sphere
 from robodyn_ros.planning.problem import JointGoal, MotionLimits, Problem
 from robodyn_ros.planning.time_scaling import plan
 
-HOME, PICK = np.zeros(3), np.array([0.0, -1.83, -0.12])
-
 
 @pytest.fixture(scope="module")
 def arm():
-    from conftest import URDF
-
-    return rd.create_dynamics("rnea", rd.load_robot(str(URDF / "prr.urdf")))
-
-
-def curve(found, count=3000):
-    trajectory = found.to_trajectory()
-    samples = [trajectory.sample(float(t)) for t in np.linspace(0.0, found.duration * (1 - 1e-12), count)]
-    return (np.array([sample[k] for sample in samples]) for k in range(3))
+    return prr()
 
 
 def test_a_slider_in_minimum_time():
     """Bang-bang, T = 2 √(m d / F)."""
-    rail = joint("x", "prismatic", "base", "cart", axis=(1, 0, 0), limit=(-1.0, 5.0, 100.0, 10.0))
-    cart = rd.load_robot(robot("slider", link("base"), link("cart", 2.5, (0.1, 0, 0)), rail))
-    dynamics = rd.create_dynamics("rnea", cart)
-    found = plan(Problem(dynamics, [0.2], JointGoal([1.9]), limits=MotionLimits.of(cart, share=1.0)))
-    assert found.solved, found.reason
+    cart = slider()
+    found = solved(plan, Problem(cart, [0.2], JointGoal([1.9]), limits=whole(cart)))
     assert found.duration == pytest.approx(2.0 * np.sqrt(2.5 * 1.7 / 10.0), rel=1e-3)
 
 
@@ -44,9 +31,7 @@ def test_a_straight_way_against_a_search_on_a_fine_grid(arm):
     """The phase plane (s, ṡ) integrated forwards and backwards at the greatest s̈ that the efforts allow (Bobrow,
     Dubowsky and Gibson, 1985), where the speed limits do not bind and no trap region lies on the way."""
     goal, limit = np.array([0.9, -0.6, 0.4]), 0.5 * arm.robot.effort_limit
-    limits = MotionLimits.of(arm.robot, share=1.0, velocity=1e3, effort=limit)
-    found = plan(Problem(arm, HOME, JointGoal(goal), limits=limits))
-    assert found.solved, found.reason
+    found = solved(plan, Problem(arm, HOME, JointGoal(goal), limits=whole(arm, velocity=1e3, effort=limit)))
 
     def range_of(s, x):  # x = ṡ²; τ = a s̈ + b x + g
         q, zero = s * goal, np.zeros(3)
@@ -69,25 +54,20 @@ def test_a_straight_way_against_a_search_on_a_fine_grid(arm):
 def test_through_via_points_within_every_limit(arm):
     vias = [np.array([0.5, -0.5, 0.5]), np.array([0.7, -1.2, 0.3])]
     limits = MotionLimits.of(arm.robot, acceleration=60.0)
-    found = plan(Problem(arm, HOME, JointGoal(PICK), via=tuple(JointGoal(via, None) for via in vias), limits=limits))
-    assert found.solved, found.reason
-    q, qd, qdd = curve(found)
+    found = solved(plan, Problem(arm, HOME, JointGoal(PICK), via=passing(*vias), limits=limits))
     for via in vias:
         assert np.abs(found.q - via).max(axis=1).min() < 1e-5
-    assert (np.abs(qd) <= limits.velocity * (1 + 1e-4)).all()
-    assert (np.abs(qdd) <= 60.0 * (1 + 1e-4)).all()
-    effort = np.abs(arm.inverse(q, qd, qdd)) / limits.effort
-    assert effort.max() < 1.006
+    assert_within(arm, found, limits)
+    q = curve(found)[0]
     assert np.abs(np.concatenate((found.qd[[0, -1]], q[:1], q[-1:] - PICK))).max() < 1e-6
 
 
 def test_friction_and_payload_take_their_share(arm):
     loaded = {"payload": rd.Payload("tool", 2.0), "viscous": [5.0, 0.5, 0.2], "coulomb": [8.0, 1.0, 0.3]}
     dynamics = rd.create_dynamics("rnea", arm.robot, **loaded)
-    found, without = plan(Problem(dynamics, HOME, JointGoal(PICK))), plan(Problem(arm, HOME, JointGoal(PICK)))
-    assert found.solved and without.solved and found.duration > 1.05 * without.duration
-    q, qd, qdd = curve(found)
-    assert (np.abs(dynamics.inverse(q, qd, qdd)) <= 1.006 * 0.9 * arm.robot.effort_limit).all()
+    found, without = (solved(plan, Problem(each, HOME, JointGoal(PICK))) for each in (dynamics, arm))
+    assert found.duration > 1.05 * without.duration
+    assert_within(dynamics, found, MotionLimits.of(arm.robot))
 
 
 def test_what_cannot_be_is_refused_by_name(arm):
@@ -95,8 +75,7 @@ def test_what_cannot_be_is_refused_by_name(arm):
     found = plan(Problem(arm, HOME, JointGoal(PICK), obstacles=(ball,)))
     assert not found.solved and "'ball'" in found.reason
     heavy = rd.create_dynamics("rnea", arm.robot, payload=rd.Payload("tool", 9.5))
-    across = Problem(heavy, [0.5, -0.5, 0.2], JointGoal([0.5, 0.0, 0.0]), via=(JointGoal([0.5, -1.6, 0.1], None),))
-    found = plan(across)
+    found = plan(Problem(heavy, [0.5, -0.5, 0.2], JointGoal([0.5, 0.0, 0.0]), via=passing([0.5, -1.6, 0.1])))
     assert not found.solved and "'shoulder'" in found.reason and "effort limit" in found.violation.constraint
     for wrong in ({"duration": 2.0}, {"start_velocity": [0.1, 0.0, 0.0]}):
         with pytest.raises(InputError):

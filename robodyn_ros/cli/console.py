@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
@@ -238,15 +238,15 @@ def progress_bar(*columns: ProgressColumn, transient: bool = True) -> Progress:
 
 
 @contextmanager
-def waiting(what: str) -> Iterator[None]:
-    """Show that a long task without known progress is running.
+def waiting(what: str) -> Iterator[Callable[[str], None]]:
+    """Show that a long task without known progress is running; yields the function that changes its description.
 
     Args:
         what: the task, such as ``measuring``.
     """
     with progress_bar(SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn()) as shown:
-        shown.add_task(what, total=None)
-        yield
+        task = shown.add_task(what, total=None)
+        yield lambda text: shown.update(task, description=text)
 
 
 class _ProgressLines(Progress):

@@ -206,13 +206,9 @@ def _goal(args: Namespace, robot: Robot, link: str, before: Array) -> Goal:
 
 def _solve(args: Namespace, problem: Problem) -> Plan:
     """Find the plan, and show the progress of the search on stderr."""
-    from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+    from robodyn_ros.cli.console import waiting
 
-    from robodyn_ros.cli.console import progress_bar
-
-    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
-    with progress_bar(*columns) as progress:
-        task = progress.add_task("looking at the problem")
+    with waiting("looking at the problem") as tell:
         if args.method == "time-scaling":
             from robodyn_ros.planning import time_scaling
 
@@ -220,7 +216,7 @@ def _solve(args: Namespace, problem: Problem) -> Plan:
         from robodyn_ros.planning.collocation.collocation import CollocationSettings, plan
 
         def show(iteration: int, violation: float) -> None:
-            progress.update(task, description=f"iteration {iteration}: constraints missed by {violation:.1e}")
+            tell(f"iteration {iteration}: constraints missed by {violation:.1e}")
 
         return plan(problem, CollocationSettings(time_limit=args.time_limit), show)
 

@@ -10,11 +10,12 @@ The renderers (:mod:`~robodyn_ros.document.text`, ``markdown``, ``html``, ``late
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+from robodyn_ros.files import as_json
 
 
 class Literal(str):
@@ -177,6 +178,10 @@ class Section:
     title: str
     blocks: tuple[Block, ...]
 
+    def extended(self, blocks: Iterable[Block]) -> Section:
+        """Return the section with further blocks at its end."""
+        return replace(self, blocks=(*self.blocks, *blocks))
+
 
 @dataclass(frozen=True)
 class Document:
@@ -202,6 +207,11 @@ class Document:
 def equation(name: str, *terms: str) -> SumBlock:
     """Return an equation written by hand; a term without a sign is added."""
     return SumBlock(name, tuple(term if term.startswith(("+ ", "- ")) else f"+ {term}" for term in terms))
+
+
+def formulas(*equations: SumBlock | MatrixBlock) -> EquationBlock:
+    """Return equations as one block."""
+    return EquationBlock(equations)
 
 
 def literal_text(text: str) -> TextBlock:
@@ -255,33 +265,27 @@ def data(document: Document) -> str:
     The object has ``title``, ``blocks``, and ``sections``, each with its name, title and blocks in order.
     """
     sections = [
-        {"name": section.name, "title": section.title, "blocks": [_block(block) for block in section.blocks]}
+        {"name": section.name, "title": section.title, "blocks": list(map(_block, section.blocks))}
         for section in document.sections
     ]
-    whole = {"title": document.title, "blocks": [_block(block) for block in document.blocks], "sections": sections}
-    return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
+    return as_json(
+        {"title": document.title, "blocks": list(map(_block, document.blocks)), "sections": sections}, indent=2
+    )
 
 
 def _block(block: Block) -> dict[str, Any]:
     match block:
-        case TextBlock(text):
-            return {"text": text}
-        case VerdictBlock(text):
-            return {"verdict": text}
-        case HeadingBlock(text):
-            return {"heading": text}
-        case CodeBlock(text):
-            return {"code": text}
-        case ListBlock(items):
-            return {"items": items}
         case PictureBlock(kind=kind, description=description):
             return {"picture": description, "kind": kind}
         case EquationBlock(equations):
-            return {"equations": [_equation(equation) for equation in equations]}
+            return {"equations": list(map(_equation, equations))}
         case TableBlock(heads, rows):
             return {"heads": heads, "rows": rows}
         case DetailsBlock(summary, blocks):
-            return {"details": summary, "blocks": [_block(each) for each in blocks]}
+            return {"details": summary, "blocks": list(map(_block, blocks))}
+        case ListBlock(items):
+            return {"items": items}
+    return {type(block).__name__.removesuffix("Block").lower(): block.text}  # text, verdict, heading or code
 
 
 def _equation(equation: SumBlock | MatrixBlock) -> dict[str, Any]:

@@ -176,7 +176,7 @@ class Equations(ABC):
         """Centre of mass in the axes of the base: the potential energy is -γ·Σ m c."""
         gravity, (bodies, root) = ca.SX.sym("gravity", 3), self.inertias(p)
         _, potential = self.energy(q, ca.SX.zeros(q.shape[0]), p._replace(gravity=gravity))
-        return -ca.gradient(potential, gravity) / sum((body.mass for body in bodies), root.mass)
+        return ca.gradient(-potential, gravity) / sum((body.mass for body in bodies), root.mass)
 
     def momentum(self, q: ca.SX, qd: ca.SX, p: Symbols) -> tuple[ca.SX, ca.SX]:
         """Linear momentum, and angular momentum about the centre of mass.

@@ -33,8 +33,7 @@ class HoldingMap(NamedTuple):
 
     def holds(self, mass: float) -> Array:
         """Centres (k, 3) of the cells in which the arm can hold a mass [kg]."""
-        centers: Array = self.cells.centers[self.cells.values >= mass]
-        return centers
+        return self.cells.centers[self.cells.values >= mass]
 
 
 def greatest_payload(
@@ -66,8 +65,7 @@ def greatest_payload(
     bare, weight = dynamics.gravity(given), -np.einsum("...ij,i->...j", linear, dynamics.gravity_vector)
     with np.errstate(divide="ignore", invalid="ignore"):
         masses = np.where(weight == 0.0, np.inf, (np.copysign(bound, weight) - bare) / weight)
-    greatest: Array = np.where((np.abs(bare) <= bound).all(axis=-1), masses.min(axis=-1), np.nan)
-    return greatest
+    return np.where((np.abs(bare) <= bound).all(axis=-1), masses.min(axis=-1), np.nan)
 
 
 def holding_map(

@@ -167,8 +167,7 @@ BASIS = read_only(_basis())
 
 def to_pseudo(parameters: Array) -> Array:
     """Return P (…, 4, 4) of standard parameters (…, 10)."""
-    pseudo: Array = np.tensordot(parameters, BASIS, 1)
-    return pseudo
+    return np.tensordot(parameters, BASIS, 1)
 
 
 def to_parameters(pseudo: Array) -> Array:
@@ -274,8 +273,7 @@ def least_eigenvalues(parameters: Array) -> Array:
     pseudo = to_pseudo(parameters)
     scale = np.sqrt(np.maximum(np.abs(np.diagonal(pseudo, axis1=-2, axis2=-1)), np.finfo(float).tiny))
     values = np.linalg.eigvalsh(pseudo / (scale[:, :, None] * scale[:, None, :]))
-    least: Array = values[:, 0] / values[:, -1]
-    return least
+    return values[:, 0] / values[:, -1]
 
 
 def made_possible(parameters: Array, length: float, floor: float) -> Array:

@@ -149,8 +149,7 @@ class TaskSpace:
 
     def chosen(self, rows: Array) -> Array:
         """Components of a twist or wrench (6,), or of each column of (6, m), in the directions that count."""
-        found: Array = rows[list(self._rows)] if self._rows is not None else self.axes @ rows
-        return found
+        return rows[list(self._rows)] if self._rows is not None else self.axes @ rows
 
     def terms(self, q: Array, qd: Array) -> TaskTerms:
         """Λ, J̄, N, μ and p, and the terms of the joints that they are made of.

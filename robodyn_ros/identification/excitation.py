@@ -79,12 +79,9 @@ class FourierSeries:
     period: float
     coefficients: Array
 
-    def sample(self, t: Array) -> tuple[Array, Array, Array]:
+    def sample(self, t: Array) -> MotionArrays:
         """Positions, velocities and accelerations at times (N,), each (N, n)."""
-        q, qd, qdd = (
-            basis @ self.coefficients for basis in fourier_bases(self.period, (len(self.coefficients) + 1) // 2, t)
-        )
-        return q, qd, qdd
+        return evaluate(self.coefficients, fourier_bases(self.period, (len(self.coefficients) + 1) // 2, t))
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,8 +223,7 @@ def fourier_bases(period: float, harmonics: int, t: Array) -> tuple[Array, Array
 
 def evaluate(x: Array, basis: MotionArrays) -> MotionArrays:
     """Positions, velocities and accelerations (N, n) for coefficients x, with the matrices of :func:`fourier_bases`."""
-    q, qd, qdd = (part @ x for part in basis)
-    return q, qd, qdd
+    return tuple(part @ x for part in basis)
 
 
 def at_rest(q: Array) -> MotionArrays:
@@ -310,8 +306,7 @@ def _approach(start: Array, series: FourierSeries, limits: ExcitationLimits) -> 
     time = float(durations(ends, np.abs(qd).max(axis=0), np.abs(qdd).max(axis=0), limits.jerk)[0])
     for _ in range(SLOWDOWNS):
         path = Trajectory([0.0, time], ends, rest, rest)
-        samples = [path.sample(t) for t in np.linspace(0.0, time, 100, endpoint=False)]
-        worst, kind = limits.worst((*(np.array(part) for part in zip(*samples, strict=True)),))
+        worst, kind = limits.worst(path.samples(np.linspace(0.0, time, 100, endpoint=False)))
         if worst <= 1.0 + ROUNDING:
             return time
         time *= 2.0

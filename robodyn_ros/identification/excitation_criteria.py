@@ -51,8 +51,7 @@ class DOptimality:
     def weighted(self, q: Array, qd: Array, qdd: Array) -> Array:
         """Regressor of the base parameters over the scale, (N n, r)."""
         Y = self._base.regressor(self._dynamics.regressor(q, qd, qdd))
-        rows: Array = (Y / self._scale[:, None]).reshape(-1, self._base.rank)
-        return rows
+        return (Y / self._scale[:, None]).reshape(-1, self._base.rank)
 
     def condition(self, q: Array, qd: Array, qdd: Array) -> float:
         """Condition number of the weighted regressor, its columns scaled to length 1."""

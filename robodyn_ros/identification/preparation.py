@@ -346,7 +346,7 @@ def find_delay(
     every = max(1, sum(len(segment.rows) for segment in segments) // MAX_ROWS)
     chosen = [np.flatnonzero(weight > 0.0)[::every] for weight in weights]
     columns = np.concatenate(
-        [segment.regressor(dynamics)[rows] for segment, rows in zip(segments, chosen, strict=True)]
+        [segment.filtered(dynamics.regressor)[rows] for segment, rows in zip(segments, chosen, strict=True)]
     )  # (N, n, p)
     used = np.concatenate([segment.moving(speed)[rows] for segment, rows in zip(segments, chosen, strict=True)])
 

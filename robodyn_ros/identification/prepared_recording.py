@@ -147,8 +147,7 @@ class PreparedRecording:
         clamped = (np.abs(segment.effort) >= self.limit).any(axis=1).astype(float)
         reach = max(1, round(1.0 / (samples.cutoff * segment.step)))
         near = np.convolve(clamped, np.ones(2 * reach + 1), "same") > 0.5
-        found: Array = np.where(near, 0.0, float(max(1, segment.periods)))[samples.rows]
-        return found
+        return np.where(near, 0.0, float(max(1, segment.periods)))[samples.rows]
 
 
 def prepare_recording(recording: Recording, robot: Robot, settings: SignalSettings) -> PreparedRecording:

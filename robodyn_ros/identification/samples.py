@@ -104,8 +104,7 @@ class Samples:
 
     def moving(self, speed: Array) -> NDArray[np.bool_]:
         """Which joints move faster than a speed (n,), (N, n). The friction of a joint at rest is not determined."""
-        found: NDArray[np.bool_] = np.abs(self.qd) > speed
-        return found
+        return np.abs(self.qd) > speed
 
     def __len__(self) -> int:
         """N."""
@@ -188,10 +187,6 @@ class SegmentSamples:
     cutoff: float
     rows: Indices
 
-    def regressor(self, dynamics: CompiledDynamics) -> Array:
-        """Y of the rows, filtered, (k, n, p)."""
-        return self.filtered(dynamics.regressor)
-
     def filtered(self, function: Callable[[Array, Array, Array], Array]) -> Array:
         """A function of the motion, (N, …), filtered, at the rows, (k, …)."""
         count, step = len(self.segment.t), self.segment.step
@@ -224,8 +219,7 @@ class SegmentSamples:
         near = np.column_stack([np.convolve(column, np.ones(2 * reach + 1), "same") for column in slow.T])
         if self.segment.periods:
             near = near[reach:-reach]
-        found: Moving = near[self.rows] < 0.5
-        return found
+        return near[self.rows] < 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,14 +237,12 @@ class RecordedSamples(Samples):
     def filtered(self, function: Callable[[Array, Array, Array], Array]) -> Array:
         """A function of the motion, (N, …), filtered as the efforts are."""
         whole = np.concatenate([segment.filtered(function) for segment in self.segments])
-        found: Array = whole[self.rows]
-        return found
+        return whole[self.rows]
 
     def moving(self, speed: Array) -> Moving:
         """Which joints move, as :meth:`SegmentSamples.moving` defines it, (N, n) of bool; ``speed`` is (n,)."""
         whole = np.concatenate([segment.moving(speed) for segment in self.segments])
-        found: Moving = whole[self.rows]
-        return found
+        return whole[self.rows]
 
     def chosen(self, rows: Array | slice) -> Samples:
         """Some of the samples: a mask (N,), indices, or a slice."""

@@ -125,8 +125,7 @@ class DHTable:
 
     def pose(self, q: ArrayLike) -> Array:
         """Pose of the tool in the root link's frame, (4, 4) or (N, 4, 4); errors as ``frames``."""
-        pose: Array = self.frames(q)[..., -1, :, :] @ se3.from_pose(self.tool)
-        return pose
+        return self.frames(q)[..., -1, :, :] @ se3.from_pose(self.tool)
 
 
 def _along(axis: Literal["x", "z"], angle: ArrayLike, way: ArrayLike) -> Array:

@@ -99,8 +99,7 @@ class SketchView(NamedTuple):
 
     def at(self, point: Array) -> Array:
         """A point in pixels (2,)."""
-        placed: Array = np.array(self.offset) + self.scale * self.direction(point)
-        return placed
+        return np.array(self.offset) + self.scale * self.direction(point)
 
 
 def sketch(robot: Robot, q: ArrayLike | None = None, *, frames: Literal["links", "equations"] = "links") -> bytes:
@@ -201,8 +200,7 @@ def _placed(robot: Robot, q: Array) -> list[SketchedBody]:
 
 
 def _seen(frame: Pose, point: Array) -> Array:
-    seen: Array = frame.rotation @ point + frame.translation
-    return seen
+    return frame.rotation @ point + frame.translation
 
 
 def _view(bodies: list[SketchedBody]) -> SketchView:

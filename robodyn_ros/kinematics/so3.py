@@ -77,8 +77,7 @@ def _scaled_quaternion(r: Array) -> Array:
     for k in (1, 2, 3):
         greater = outer[k][k] > greatest
         q, greatest = np.where(greater[..., None], columns[k], q), np.maximum(outer[k][k], greatest)
-    upper: Array = np.where(q[..., :1] < 0.0, -q, q)
-    return upper
+    return np.where(q[..., :1] < 0.0, -q, q)
 
 
 def left_jacobian(phi: ArrayLike) -> Array:

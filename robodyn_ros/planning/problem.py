@@ -76,8 +76,7 @@ class SmoothModel:
     def holding(self, q: ArrayLike) -> Array:
         """The efforts (n,) that hold the arm at rest at q (n,)."""
         still = np.zeros(self.n)
-        found: Array = np.array(self.inverse(np.asarray(q), still, still)).ravel()
-        return found
+        return np.array(self.inverse(np.asarray(q), still, still)).ravel()
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,8 +164,7 @@ class JointGoal:
 
     def fixes(self, model: SmoothModel) -> NDArray[np.bool_]:
         """True for each joint (n,) whose position the goal determines by itself."""
-        given: NDArray[np.bool_] = np.isfinite(np.asarray(self.q, dtype=np.float64).reshape(model.n))
-        return given
+        return np.isfinite(np.asarray(self.q, dtype=np.float64).reshape(model.n))
 
 
 @dataclass(frozen=True, eq=False)

@@ -195,8 +195,7 @@ def jerks(problem: Problem, times: Array, qdd: Array) -> Array:
     begins = still if not problem.first[1].any() else qdd[:1]
     ends = still if rests(problem.goal, qdd.shape[1]) else qdd[-1:]
     steps = np.concatenate((steps[:1], steps, steps[-1:]))
-    found: Array = np.diff(np.concatenate((begins, qdd, ends)), axis=0) / steps[:, np.newaxis]
-    return found
+    return np.diff(np.concatenate((begins, qdd, ends)), axis=0) / steps[:, np.newaxis]
 
 
 def _instants(times: Array) -> tuple[Array, NDArray[np.intp]]:

@@ -72,8 +72,7 @@ class ConfigurationSpace:
             end: (n,).
             ratio: one number, or (N,) for N positions.
         """
-        path: Array = np.asarray(start) + np.asarray(ratio, dtype=np.float64)[..., None] * self.difference(start, end)
-        return path
+        return np.asarray(start) + np.asarray(ratio, dtype=np.float64)[..., None] * self.difference(start, end)
 
     def mean(self, q: ArrayLike, weights: Array | None = None) -> Array:
         """The average (n,) of positions (N, n); on a circle the direction of the mean vector, within (-π, π].
@@ -140,5 +139,4 @@ def position_ranges(robot: Robot, span: ArrayLike = SPAN) -> tuple[Array, Array]
 
 def random_positions(robot: Robot, count: int, seed: int = 1, span: ArrayLike = SPAN) -> Array:
     """Return positions (count, n), uniform within :func:`position_ranges`."""
-    positions: Array = np.random.default_rng(seed).uniform(*position_ranges(robot, span), (count, robot.n))
-    return positions
+    return np.random.default_rng(seed).uniform(*position_ranges(robot, span), (count, robot.n))

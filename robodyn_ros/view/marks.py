@@ -145,8 +145,7 @@ def foot_on_wall(place: Array, point: Array, normal: Array) -> Array:
         point: of the wall (3,) [m].
         normal: direction out of the wall, of any length but 0 (3,).
     """
-    foot: Array = place - normal * (normal @ (place - point)) / (normal @ normal)
-    return foot
+    return place - normal * (normal @ (place - point)) / (normal @ normal)
 
 
 def wall_lines(name: str, point: Array, normal: Array, size: float) -> list[Line]:

@@ -72,8 +72,7 @@ class Definition:
     def _slope(self, q: Array, direction: Array) -> Array:
         """∂M/∂q along a direction, (n, n)."""
         ends = [self.mass_matrix(q + k * STEP * direction) for k in (-2, -1, 1, 2)]
-        slope: Array = (ends[0] - 8 * ends[1] + 8 * ends[2] - ends[3]) / (12 * STEP)
-        return slope
+        return (ends[0] - 8 * ends[1] + 8 * ends[2] - ends[3]) / (12 * STEP)
 
     def _bodies(self, q: Array) -> list[tuple[float, Array, Array, Array]]:
         """Return mass, centre of mass (3,), inertia about it (3, 3), and the Jacobian there (6, n), linear rows above

@@ -21,7 +21,7 @@ counts (:class:`Direction`): this makes the equations of planar arms short. So e
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -131,10 +131,9 @@ class Algebra:
         if not self.numeric:
             return polynomials
         largest = max((abs(c) for polynomial in polynomials.flat for c in polynomial.coeffs()), default=0)
-        cleaned = np.empty_like(polynomials)
-        for place, polynomial in np.ndenumerate(polynomials):
-            cleaned[place] = self.ring.from_dict({m: c for m, c in polynomial.terms() if abs(c) > DUST * largest})
-        return cleaned
+        return each(
+            lambda one: self.ring.from_dict({m: c for m, c in one.terms() if abs(c) > DUST * largest}), polynomials
+        )
 
     def _shifted_sine(self, angle: Angle, phase: int) -> Polynomial:
         """Return the sine of the angle and ``phase`` quarter turns."""
@@ -158,6 +157,11 @@ class Algebra:
             signs = _positive(a)[0], _positive(b)[0]
             yield (sin_a * sin_b).LM, signs[0] * signs[1] * (self.cosine(between) - cos_a * cos_b)
             yield (sin_b * cos_a).LM, signs[1] * (self.sine(between) + sin_a * cos_b)
+
+
+def each(function: Callable[[Any], Any], array: NDArray[Any]) -> NDArray[Any]:
+    """A function of each element, as an array of objects."""
+    return np.asarray(np.frompyfunc(function, 1, 1)(array), dtype=object)
 
 
 def _groups(found: Sequence[Direction]) -> list[list[Angle]]:

@@ -11,14 +11,14 @@ of the bodies to their Jacobians, from these to M and the potential energy, and 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.dynamics.compiled import CompiledDynamics
-from robodyn_ros.dynamics.symbolic.algebra import Algebra, Direction, Polynomial, directions, is_exact
+from robodyn_ros.dynamics.symbolic.algebra import Algebra, Direction, Polynomial, directions, each, is_exact
 from robodyn_ros.dynamics.symbolic.symbols import parameter_symbols, twists
 from robodyn_ros.kinematics.tree import Tree, TreeNode, build_tree
 from robodyn_ros.robot.pose import Array
@@ -64,10 +64,7 @@ class ClosedForm:
     @cached_property
     def mass_matrix_derivatives(self) -> Polynomials:
         """∂M_ij/∂q_k, (n, n, n)."""
-        coordinates = range(self.tree.n)
-        return np.array(
-            [[[self._by(m, k) for k in coordinates] for m in row] for row in self.mass_matrix], dtype=object
-        )
+        return self._gradient(self.mass_matrix)
 
     @cached_property
     def christoffel(self) -> Polynomials:
@@ -83,7 +80,7 @@ class ClosedForm:
     @cached_property
     def gravity(self) -> Polynomials:
         """Efforts of gravity, ∂P/∂q."""
-        return self.reduced(_column([self._by(self.potential, c) for c in range(self.tree.n)]))
+        return self.reduced(self._gradient(np.array(self.potential, dtype=object)))
 
     @cached_property
     def kinetic(self) -> Polynomial:
@@ -105,14 +102,12 @@ class ClosedForm:
         """C q̇ + g + friction."""
         number, sign = self.algebra.number, self.algebra.sign
         friction = [number("b", c) * rate + number("f", c) * sign[c] for c, rate in enumerate(self.rates)]
-        bias: Polynomials = self.coriolis + self.gravity + _column(friction)
-        return bias
+        return self.coriolis + self.gravity + _column(friction)
 
     @cached_property
     def inverse(self) -> Polynomials:
         """M q̈ + C q̇ + g + friction."""
-        efforts: Polynomials = self.mass_matrix @ _column(self.algebra.qdd) + self.bias
-        return efforts
+        return self.mass_matrix @ _column(self.algebra.qdd) + self.bias
 
     def centre(self, k: int) -> Polynomials:
         """A body's centre of mass, in the base's axes, (3,)."""
@@ -121,9 +116,7 @@ class ClosedForm:
 
     def linear_jacobian(self, k: int) -> Polynomials:
         """Jv of a body's centre of mass, in the base's axes, (3, n)."""
-        return self.reduced(
-            np.array([[self._by(x, c) for c in range(self.tree.n)] for x in self.centre(k)], dtype=object)
-        )
+        return self.reduced(self._gradient(self.centre(k)))
 
     def angular_jacobian(self, k: int) -> Polynomials:
         """Jω of a body, in its own axes, (3, n)."""
@@ -152,17 +145,16 @@ class ClosedForm:
 
     def reduced(self, polynomials: Polynomials) -> Polynomials:
         """Return each polynomial in its one form."""
-        reduced = np.empty(polynomials.shape, dtype=object)
-        for place, polynomial in np.ndenumerate(polynomials):
-            reduced[place] = self.algebra.reduced(polynomial)
-        return self.algebra.without_dust(reduced)
+        return self.algebra.without_dust(each(self.algebra.reduced, polynomials))
 
     def _square(self, matrix: Polynomials) -> Polynomial:
         """½ q̇·A q̇."""
         return (self.rates @ matrix @ self.rates) * self._half
 
-    def _by(self, polynomial: Polynomial, coordinate: int) -> Polynomial:
-        return self.algebra.derivative(polynomial, coordinate)
+    def _gradient(self, polynomials: Polynomials) -> Polynomials:
+        """The derivatives by the coordinates, along a further axis."""
+        coordinates = range(self.tree.n)
+        return np.stack([each(partial(self.algebra.derivative, coordinate=c), polynomials) for c in coordinates], -1)
 
     @property
     def _half(self) -> Polynomial:
@@ -210,10 +202,7 @@ def constant(k: int, matrix: Array, algebra: Algebra) -> Polynomials:
 
 def _exact(values: Array, algebra: Algebra) -> Polynomials:
     """Numbers as polynomials; fractions only in a numeric algebra."""
-    made = np.empty(values.shape, dtype=object)
-    for place, value in np.ndenumerate(values):
-        made[place] = algebra.constant(float(value))
-    return made
+    return each(lambda value: algebra.constant(float(value)), values)
 
 
 def _turn(direction: Direction, algebra: Algebra) -> Polynomials:

@@ -47,8 +47,17 @@ def readable_form(dynamics: CompiledDynamics, numbers: bool) -> ClosedForm | Non
 
 
 def closed_sections(dynamics: CompiledDynamics, form: ClosedForm) -> list[Section]:
-    """Return every step, its formulas with the symbols or numbers of the arm."""
-    return _sections(dynamics, form, list(_Steps(form)))
+    """Return the arm with its symbols, and every step, its formulas with these symbols or the numbers of the arm."""
+    steps = _Steps(form)
+    parts = {name: tuple(found) for name, found in steps.parts().items()}
+    quantities = [part for found in parts.values() for part in found if isinstance(part, DerivedQuantity)]
+    writer = _SectionWriter(form, quantities)
+    rest = [step.extended(writer.blocks(parts[step.name])) for step in steps.principles()]
+    legend = Legend(writer, writer.written)
+    remark = (
+        [TextBlock(f"The arm's own numbers stand in the formulas, to {DIGITS} digits.")] if form.algebra.numeric else []
+    )
+    return [Section("arm", "The arm", (joints(dynamics.robot), *remark, *legend.numbers, *legend.trigonometric)), *rest]
 
 
 class DerivedQuantity(NamedTuple):
@@ -65,22 +74,6 @@ class DerivedQuantity(NamedTuple):
     first: str = ""
 
 
-class DerivationStep(NamedTuple):
-    """A step of the derivation.
-
-    Attributes:
-        name: on the command line.
-        title: its heading.
-        principle: what holds for any arm.
-        parts: the results for this arm.
-    """
-
-    name: str
-    title: str
-    principle: tuple[Block, ...]
-    parts: tuple[DerivedQuantity | TextBlock, ...]
-
-
 class _Steps:
     def __init__(self, form: ClosedForm) -> None:
         self._form, self._labels = form, labels(form.tree)
@@ -93,11 +86,14 @@ class _Steps:
             base = np.eye(3)
         self._base = np.array([[form.algebra.constant(float(x)) for x in row] for row in base], dtype=object)
 
-    def __iter__(self) -> Iterator[DerivationStep]:
-        form = self._form
-        steps = principles(self._where, rotors=self._has("a"), friction=self._has("b", "f"))
-        pairs = combinations_with_replacement(range(self._n), 2)
-        parts: dict[str, Iterable[DerivedQuantity | TextBlock]] = {
+    def principles(self) -> list[Section]:
+        """Return the steps as they are for any arm."""
+        return principles(self._where, rotors=self._has("a"), friction=self._has("b", "f"))
+
+    def parts(self) -> dict[str, Iterable[DerivedQuantity | TextBlock]]:
+        """Return the results of each step for this arm."""
+        form, pairs = self._form, combinations_with_replacement(range(self._n), 2)
+        return {
             "frames": self._frames(),
             "com": (
                 DerivedQuantity(f"p_{{c{label}}}", self._in_root(form.centre(k))[:, None])
@@ -112,7 +108,6 @@ class _Steps:
             "gravity": self._vector("G", form.gravity, ""),
             "equations": self._vector(r"\tau", form.inverse, RATES),
         }
-        return (DerivationStep(name, *steps[name], tuple(found)) for name, found in parts.items())
 
     def _has(self, *kinds: str) -> bool:
         """Return whether a joint has any of these numbers."""
@@ -167,19 +162,6 @@ class _Steps:
 
     def _in_root(self, array: Polynomials) -> Polynomials:
         return self._form.reduced(self._base @ array)
-
-
-def _sections(dynamics: CompiledDynamics, form: ClosedForm, steps: Sequence[DerivationStep]) -> list[Section]:
-    """Return a section for each step, and before them one for the arm and its symbols."""
-    quantities = [part for step in steps for part in step.parts if isinstance(part, DerivedQuantity)]
-    writer = _SectionWriter(form, quantities)
-    rest = [Section(step.name, step.title, (*step.principle, *writer.blocks(step.parts))) for step in steps]
-    legend = Legend(writer, writer.written)
-    remark = (
-        [TextBlock(f"The arm's own numbers stand in the formulas, to {DIGITS} digits.")] if form.algebra.numeric else []
-    )
-    arm = Section("arm", "The arm", (joints(dynamics.robot), *remark, *legend.numbers, *legend.trigonometric))
-    return [arm, *rest]
 
 
 class _SectionWriter(Writer):

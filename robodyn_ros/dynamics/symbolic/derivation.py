@@ -10,7 +10,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from numpy.typing import ArrayLike
 
@@ -83,9 +82,6 @@ def derive(
     robot = dynamics.robot
     told = f"The arm {robot.name}: links, joints, frames and centres of mass, and its coordinates from their zeros"
     picture = PictureBlock(sketch(robot, q, frames="equations"), "image/svg+xml", told, WIDTH)
-    sections = [
-        replace(section, blocks=(*section.blocks, picture)) if section.name == "frames" else section
-        for section in sections
-    ]
+    sections = [section.extended([picture]) if section.name == "frames" else section for section in sections]
     chosen = tuple(section for section in sections if section.name in steps or section.name == "pose")
     return Document(title, (TextBlock(REMARK),) if form is None else (), chosen)

@@ -15,7 +15,7 @@ import numpy as np
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.symbolic.graph import ARITHMETIC, Routine, routines
-from robodyn_ros.dynamics.symbolic.listing import Syntax, facts, identifier, listing
+from robodyn_ros.dynamics.symbolic.listing import SourceListing, Syntax, facts, identifier
 from robodyn_ros.errors import ConfigurationError, InputError, need
 
 LANGUAGES = ("c", "python", "latex")
@@ -62,9 +62,7 @@ def export(
     return c_files(dynamics, made, real, stem) if language == "c" else python_files(dynamics, made, stem)
 
 
-def c_files(
-    dynamics: CompiledDynamics, routines: list[Routine], real: str = "double", stem: str = ""
-) -> dict[str, str]:
+def c_files(dynamics: CompiledDynamics, routines: list[Routine], real: str, stem: str) -> dict[str, str]:
     """A source file in C99 and its header, for any compiler, a microcontroller's too.
 
     The code uses no library but <math.h>, no memory but the stack, and keeps no state. The arguments are those of
@@ -126,7 +124,7 @@ def _c_definition(prefix: str, routine: Routine, declaration: str, real: str) ->
     def call(name: str) -> str:
         return f"{prefix}_sign" if name == "sign" else f"{name}{suffix}"
 
-    body = listing(routine, Syntax(number, call))
+    body = SourceListing(routine, Syntax(number, call))
     lines = [f"(void){name};" for name in routine.unused]
     lines += [f"const {real} {name} = {text};" for name, text in body.statements]
     for (name, shape), texts in zip(routine.results, body.results, strict=True):
@@ -145,7 +143,7 @@ def _sign(x):
 """
 
 
-def python_files(dynamics: CompiledDynamics, routines: list[Routine], stem: str = "") -> dict[str, str]:
+def python_files(dynamics: CompiledDynamics, routines: list[Routine], stem: str) -> dict[str, str]:
     """A Python module with a function for each quantity, which needs nothing but ``math``; see :func:`export`."""
     stem = stem or identifier(dynamics.robot.name)
     used = {name for routine in routines for name in routine.graph.operations()}
@@ -167,7 +165,7 @@ def python_files(dynamics: CompiledDynamics, routines: list[Routine], stem: str 
 
 
 def _python_definition(routine: Routine) -> str:
-    body = listing(routine, Syntax(repr, lambda name: "_sign" if name == "sign" else name))
+    body = SourceListing(routine, Syntax(repr, lambda name: "_sign" if name == "sign" else name))
     lines = [f'"""{routine.meaning}.', "", f"{routine.operations}.", '"""']
     lines += [f"{name} = {text}" for name, text in body.statements]
     results = [_nested(shape, texts) for (_, shape), texts in zip(routine.results, body.results, strict=True)]

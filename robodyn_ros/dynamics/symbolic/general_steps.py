@@ -10,20 +10,18 @@ compiled dynamics.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.document.blocks import (
     Block,
-    EquationBlock,
     MatrixBlock,
     Section,
-    SumBlock,
     TableBlock,
     TextBlock,
     equation,
+    formulas,
     quoted,
     table,
 )
@@ -34,7 +32,7 @@ from robodyn_ros.dynamics.symbolic.writer import AXES, joints
 from robodyn_ros.engine.states import as_states, refuse_non_finite
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.kinematics.tree import Tree, TreeNode, build_tree
-from robodyn_ros.robot import Body, Pose
+from robodyn_ros.robot import Pose
 from robodyn_ros.robot.pose import Array
 
 DIGITS = 4
@@ -52,14 +50,16 @@ def general_sections(dynamics: CompiledDynamics) -> list[Section]:
     """Return every step but the numbers at a pose."""
     tree, p = build_tree(dynamics.robot), dynamics.parameters
     friction = bool(p.viscous.any() or p.coulomb.any())
-    steps = principles("in the root link's axes", rotors=bool(p.armature.any()), friction=friction)
     own: dict[str, tuple[Block, ...]] = {
         "frames": _frames(tree),
         "com": (_bodies(dynamics, tree), TextBlock(AXES)),
         "jacobians": _jacobians(),
     }
-    arm = Section("arm", "The arm", (joints(dynamics.robot),))
-    return [arm, *(Section(name, title, (*blocks, *own.get(name, ()))) for name, (title, blocks) in steps.items())]
+    steps = principles("in the root link's axes", rotors=bool(p.armature.any()), friction=friction)
+    return [
+        Section("arm", "The arm", (joints(dynamics.robot),)),
+        *(step.extended(own.get(step.name, ())) for step in steps),
+    ]
 
 
 def _frames(tree: Tree) -> tuple[Block, ...]:
@@ -75,11 +75,9 @@ def _frames(tree: Tree) -> tuple[Block, ...]:
             r" as in a URDF); then it turns about its own z axis by $\theta$, or slides along it by $s$."
             " $R_z$ is a turn about z."
         ),
-        EquationBlock(
-            (
-                equation("R_i", r"R_b F_i\, R_z(\theta)"),
-                equation("p_i", "p_b", "R_b d_i", "R_i (0, 0, s)^T"),
-            )
+        formulas(
+            equation("R_i", r"R_b F_i\, R_z(\theta)"),
+            equation("p_i", "p_b", "R_b d_i", "R_i (0, 0, s)^T"),
         ),
         table(("$i$", "$b$", "$d_i$ [m]", "$F_i$ [rad]", "motion [rad] or [m]"), rows),
     )
@@ -107,12 +105,10 @@ def _bodies(dynamics: CompiledDynamics, tree: Tree) -> TableBlock:
 def _jacobians() -> tuple[Block, ...]:
     return (
         TextBlock(r"Column $j$ belongs to joint $j$. Its axis is $z_j$, the third column of $R_j$" + ZERO),
-        EquationBlock(
-            (
-                equation(r"(J_{vi})_j", r"z_j \times (p_{ci} - p_j)"),
-                equation(r"(J_{vi})_j", "z_j"),
-                equation(r"(J_{\omega i})_j", r"R_i^T z_j"),
-            )
+        formulas(
+            equation(r"(J_{vi})_j", r"z_j \times (p_{ci} - p_j)"),
+            equation(r"(J_{vi})_j", "z_j"),
+            equation(r"(J_{\omega i})_j", r"R_i^T z_j"),
         ),
         TextBlock("The first holds for a joint that turns, the second for a joint that slides."),
     )
@@ -143,35 +139,26 @@ def pose_section(dynamics: CompiledDynamics, q: ArrayLike | None, qd: ArrayLike 
     refuse_non_finite(("q", "qd"), given)
     energy = dynamics.energy(q, qd)
     kinematics = Kinematics(robot, compiled=dynamics.compiled)
-    centres = [_centre(kinematics, body, q) for body in robot.bodies]
-    last = robot.bodies[-1].name
+    centres = [kinematics.pose(body.name, q, body.inertial.com)[:3, 3] for body in robot.bodies]
+    last, point = robot.bodies[-1].name, robot.bodies[-1].inertial.com
     blocks: tuple[Block, ...] = (
         TextBlock(f"At $q = ({_listed(q)})$ and $\\dot{{q}} = ({_listed(qd)})$, in SI units; to {DIGITS} digits."),
-        EquationBlock(
-            (
-                _matrix("M", dynamics.mass_matrix(q)),
-                _matrix("C", dynamics.coriolis_matrix(q, qd)),
-                _matrix("G", dynamics.gravity(q)[:, None]),
-                equation("K", number(float(energy.kinetic), DIGITS)),
-                equation("P", number(float(energy.potential), DIGITS)),
-            )
+        formulas(
+            _matrix("M", dynamics.mass_matrix(q)),
+            _matrix("C", dynamics.coriolis_matrix(q, qd)),
+            _matrix("G", dynamics.gravity(q)[:, None]),
+            equation("K", number(float(energy.kinetic), DIGITS)),
+            equation("P", number(float(energy.potential), DIGITS)),
         ),
         TextBlock("The centres of mass are here, in the root link's frame [m]:"),
         table(
             ("body", "x", "y", "z"),
-            [(quoted(body.name), *_cells(place)) for body, (place, _) in zip(robot.bodies, centres, strict=True)],
+            [(quoted(body.name), *_cells(place)) for body, place in zip(robot.bodies, centres, strict=True)],
         ),
         TextBlock(f"Jacobian of the centre of mass of {quoted(last)}, in the root link's axes:"),
-        EquationBlock((_matrix("J_v", centres[-1][1]),)),
+        formulas(_matrix("J_v", kinematics.jacobian(last, q, point=point)[:3])),
     )
     return Section("pose", "Numbers at a pose", blocks)
-
-
-def _centre(kinematics: Kinematics, body: Body, q: Array) -> tuple[Array, Array]:
-    """Return position (3,) and Jacobian (3, n) of a body's centre of mass, without payload."""
-    pose, jacobian = kinematics.pose(body.name, q), kinematics.jacobian(body.name, q)
-    arm = pose[:3, :3] @ body.inertial.com
-    return pose[:3, 3] + arm, jacobian[:3] + np.cross(jacobian[3:], arm, axisa=0, axisb=0, axisc=0)
 
 
 def _matrix(name: str, values: Array) -> MatrixBlock:
@@ -193,15 +180,8 @@ def _listed(values: Array) -> str:
 FRICTION = r"$F$ is the friction: viscous, $b_i\, \dot{q}_i$, and Coulomb's, $f_i\, \operatorname{sgn}\dot{q}_i$."
 
 
-class Principle(NamedTuple):
-    """One step: its title, the idea, and the formula that is filled in."""
-
-    title: str
-    blocks: tuple[Block, ...]
-
-
-def principles(where: str, *, rotors: bool, friction: bool) -> dict[str, Principle]:
-    """Return the steps of the derivation as they are for any arm, by their names.
+def principles(where: str, *, rotors: bool, friction: bool) -> list[Section]:
+    """Return the steps of the derivation as they are for any arm.
 
     The derivation is Lagrange's: energies from the Jacobians of the centres of mass, and the equation from L = K - P
     (Siciliano et al., Robotics: Modelling, Planning and Control, section 7.1).
@@ -212,14 +192,12 @@ def principles(where: str, *, rotors: bool, friction: bool) -> dict[str, Princip
         friction: the efforts have those of friction.
     """
 
-    def step(title: str, *blocks: Block) -> Principle:
-        return Principle(title, blocks)
+    def step(name: str, title: str, *blocks: Block) -> Section:
+        return Section(name, title, blocks)
 
-    def formulas(*equations: SumBlock) -> EquationBlock:
-        return EquationBlock(equations)
-
-    return {
-        "frames": step(
+    return [
+        step(
+            "frames",
             "Frames",
             TextBlock(
                 "Frame $i$ moves with the body behind joint $i$. Its z axis is the joint's axis, and its x axis points"
@@ -227,12 +205,14 @@ def principles(where: str, *, rotors: bool, friction: bool) -> dict[str, Princip
                 f" origin and the columns of $R_i$ are its axes, {where}."
             ),
         ),
-        "com": step(
+        step(
+            "com",
             "Centres of mass",
             TextBlock("A body's centre of mass is fixed in the body's frame, at $l_{ci}$."),
             formulas(equation("p_{ci}", "p_i", "R_i l_{ci}")),
         ),
-        "jacobians": step(
+        step(
+            "jacobians",
             "Jacobians of the centres of mass",
             TextBlock(
                 r"Velocities are linear in $\dot{q}$. The velocity of the centre of mass is $v_i = J_{vi}\, \dot{q}$."
@@ -241,7 +221,8 @@ def principles(where: str, *, rotors: bool, friction: bool) -> dict[str, Princip
             ),
             formulas(equation("J_{vi}", r"\frac{\partial p_{ci}}{\partial q}")),
         ),
-        "kinetic": step(
+        step(
+            "kinetic",
             "Kinetic energy",
             TextBlock(
                 "Each body moves with its centre of mass and turns about it."
@@ -255,7 +236,8 @@ def principles(where: str, *, rotors: bool, friction: bool) -> dict[str, Princip
                 equation("K", r"\sum_i K_i", *[r"\frac{1}{2} \sum_i J_i\, \dot{q}_i^2"] * rotors),
             ),
         ),
-        "potential": step(
+        step(
+            "potential",
             "Potential energy",
             TextBlock(
                 "$P_i$ is the work against gravity; it is zero for a centre of mass at the origin. $g_0$ is the"
@@ -263,7 +245,8 @@ def principles(where: str, *, rotors: bool, friction: bool) -> dict[str, Princip
             ),
             formulas(equation("P_i", r"- m_i\, g_0^T p_{ci}")),
         ),
-        "lagrangian": step(
+        step(
+            "lagrangian",
             "The Lagrangian",
             TextBlock("With $L = K - P$, the equation of Euler and Lagrange gives the effort of each joint."),
             formulas(
@@ -277,7 +260,8 @@ def principles(where: str, *, rotors: bool, friction: bool) -> dict[str, Princip
                 " steps are its parts."
             ),
         ),
-        "mass_matrix": step(
+        step(
+            "mass_matrix",
             "Mass matrix M",
             TextBlock(
                 r"$M$ holds the factors of the products $\dot{q}_i \dot{q}_j$ in $2 K$. It is symmetric. Elements of"
@@ -288,7 +272,8 @@ def principles(where: str, *, rotors: bool, friction: bool) -> dict[str, Princip
                 equation("M_{ij}", r"\frac{\partial^2K}{\partial \dot{q}_i \partial \dot{q}_j}"),
             ),
         ),
-        "coriolis": step(
+        step(
+            "coriolis",
             "Coriolis matrix C, by Christoffel symbols",
             TextBlock(
                 r"$C \dot{q}$ is the rest of the equation: $\dot{M} \dot{q}$, less $\frac{\partial K}{\partial q}$. The"
@@ -305,14 +290,16 @@ def principles(where: str, *, rotors: bool, friction: bool) -> dict[str, Princip
             ),
             TextBlock(r"Many matrices have the same $C \dot{q}$. For this one $\dot{M} - 2 C$ is skew-symmetric."),
         ),
-        "gravity": step(
+        step(
+            "gravity",
             "Efforts of gravity G",
             TextBlock("These efforts hold the arm at rest."),
             formulas(equation("G_i", r"\frac{\partial P}{\partial q_i}")),
         ),
-        "equations": step(
+        step(
+            "equations",
             "Equations of motion",
             *[TextBlock(FRICTION)] * friction,
             formulas(equation(r"\tau", r"M \ddot{q}", r"C \dot{q}", "G", *["F"] * friction)),
         ),
-    }
+    ]

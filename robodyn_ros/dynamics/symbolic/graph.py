@@ -14,7 +14,7 @@ import numpy as np
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.engine.casadi import ca
 from robodyn_ros.engine.listing import Operation, read
-from robodyn_ros.errors import InputError, RobodynError
+from robodyn_ros.errors import RobodynError
 
 ARITHMETIC = ("const", "input", "add", "sub", "mul", "div", "inv", "neg")
 
@@ -142,19 +142,16 @@ def routines(dynamics: CompiledDynamics, quantities: Sequence[str]) -> list[Rout
 
 
 def _routine(dynamics: CompiledDynamics, quantity: str) -> Routine:
-    known, n = dynamics.quantities(), dynamics.robot.n
-    if quantity not in known:
-        raise InputError("quantity", f"{quantity!r} is not one of {', '.join(known)}", quantity)
-    inputs = tuple(known[quantity].inputs.split())
+    program, n = dynamics.program(quantity), dynamics.robot.n
+    inputs = tuple(name for name, _ in program.inputs)
     result, meaning = MEANINGS[quantity]
-    fields = getattr(known[quantity].kind, "_fields", (result,))
+    fields = getattr(dynamics.quantities()[quantity].kind, "_fields", (result,))
     names = [f"by_{name}" if name in inputs else name for name in fields]
-    shapes = known[quantity].shapes(n, len(dynamics.theta()))
     states = [ca.SX.sym(name, n) for name in inputs]
     symbols = dynamics.symbols
     parameters = np.where(np.abs(symbols) < DUST * np.abs(symbols).max(), 0.0, symbols)
     graph = Graph(states, dynamics.expressions(quantity, states, ca.SX(parameters)))
-    return Routine(quantity, meaning, n, inputs, tuple(zip(names, shapes, strict=True)), graph)
+    return Routine(quantity, meaning, n, inputs, tuple(zip(names, program.outputs, strict=True)), graph)
 
 
 def _plural(word: str) -> str:

@@ -72,27 +72,25 @@ class SourceText(NamedTuple):
     binding: int = ATOM
 
 
-class SourceListing(NamedTuple):
-    """The body of a routine."""
+class SourceListing:
+    """The body of a routine, in a language whose arithmetic is written like C's.
 
-    statements: list[tuple[str, str]]  # name, expression
-    results: list[list[str]]  # for each result the expressions of its elements, row by row
+    Attributes:
+        statements: name and expression of each.
+        results: for each result the expressions of its elements, row by row.
+    """
 
-
-def listing(routine: Routine, syntax: Syntax) -> SourceListing:
-    """The body of a routine, in a language whose arithmetic is written like C's."""
-    return _StatementWriter(routine, syntax).write()
-
-
-class _StatementWriter:
     def __init__(self, routine: Routine, syntax: Syntax) -> None:
-        self._inputs, self._graph, self._syntax = routine.inputs, routine.graph, syntax
+        """
+        Args:
+            routine: the routine.
+            syntax: of the language.
+        """
+        graph: Graph = routine.graph
+        self._inputs, self._graph, self._syntax = routine.inputs, graph, syntax
         self._texts: dict[int, SourceText] = {}
-        self._statements: list[tuple[str, str]] = []
+        self.statements: list[tuple[str, str]] = []
         self._unnamed = 0
-
-    def write(self) -> SourceListing:
-        graph: Graph = self._graph
         for index, node in enumerate(graph.nodes):
             self._texts[index] = self._compose(index)
             while len(self._texts[index].text) > WIDTH and self._split(node):
@@ -100,7 +98,7 @@ class _StatementWriter:
             is_shared = graph.uses[index] > 1 and self._texts[index].binding < ATOM and node.name != "const"
             if is_shared or node.name in {"sin", "cos"}:
                 self._name(index)
-        return SourceListing(self._statements, [[self._texts[i].text for i in indices] for indices in graph.outputs])
+        self.results = [[self._texts[i].text for i in indices] for indices in graph.outputs]
 
     def _split(self, node: Operation) -> bool:
         """Give the longest operand a name, if that makes the expression shorter."""
@@ -118,7 +116,7 @@ class _StatementWriter:
             if self._inputs[which] == "q":
                 name = f"{node.name[0]}{element}"
         self._unnamed += name.startswith("x")
-        self._statements.append((name, self._texts[index].text))
+        self.statements.append((name, self._texts[index].text))
         self._texts[index] = SourceText(name)
 
     def _compose(self, index: int) -> SourceText:

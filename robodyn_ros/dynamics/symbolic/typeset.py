@@ -65,11 +65,10 @@ def names(form: ClosedForm, polynomials: Iterable[Polynomial]) -> list[Name]:
 
 def _number_name(key: Key, parameter: ParameterSymbol, alone: bool) -> Name:
     kind, axis = str(key[0]), key[2] if len(key) > 2 else 0
-    if not alone:
-        return Name(Symbol(parameter.name), kind, parameter=parameter)
-    if parameter.value < 0.0 and (kind == "l" or (kind == "c" and axis)):  # without an axis in its name: a distance
-        return Name(Symbol(parameter.alone), kind, -1, parameter._replace(value=-parameter.value))
-    return Name(Symbol(parameter.alone), kind, parameter=parameter)
+    # Without an axis in its name a length is a distance.
+    opposite = alone and parameter.value < 0.0 and (kind == "l" or (kind == "c" and bool(axis)))
+    shown = parameter._replace(value=-parameter.value) if opposite else parameter
+    return Name(Symbol(parameter.alone if alone else parameter.name), kind, -1 if opposite else 1, shown)
 
 
 def _trigonometric_names(terms: Terms, body_labels: list[str]) -> Iterator[Name]:

@@ -10,9 +10,10 @@ symbols or with numbers; :class:`Readable` has the whole of one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import product
+from math import prod
 from typing import Any
 
 from sympy import Add, Expr, Float, Integer, Mul, Symbol, count_ops
@@ -39,32 +40,45 @@ Places = frozenset[int]
 """Some of the generators, by their index."""
 
 
-class Simplifier:
-    """Turns polynomials of one ring into the shortest of several SymPy expressions."""
+KINDS = {
+    "trigonometric": ("trigonometric", "q"),
+    "masses": ("m",),
+    "rates": ("qd", "qdd", "sign"),
+    "lengths": ("l", "c", "g", "ct", "st"),
+}
+"""Kind by which terms may be gathered → kinds of names; the first wins where two are as short."""
 
-    def __init__(
-        self,
-        symbols: Sequence[Expr],
-        opposites: Iterable[int],
-        kinds: Mapping[str, Places],
-        trigonometric: Iterable[tuple[Polynomial, Polynomial]],
-    ) -> None:
+
+class Writer:
+    """Writes polynomials that belong together with the same names, as the shortest of several SymPy expressions.
+
+    Attributes:
+        form: the equations.
+        names: of each generator of the ring.
+        terms: returns the terms of an expression in LaTeX, each after its sign and a space.
+    """
+
+    def __init__(self, form: ClosedForm, polynomials: Iterable[Polynomial]) -> None:
         """
         Args:
-            symbols: of each generator.
-            opposites: generators that stand for the opposite of their symbols, by their index.
-            kinds: generators by which terms may be gathered. The first kind, ``trigonometric``, wins where two are as
-                short.
-            trigonometric: cosines and sines of the same angles.
+            form: the equations.
+            polynomials: all that is to be written; which names tell apart what is in them.
         """
-        self._symbols, self._opposites = symbols, list(opposites)
-        self._kinds, self._trigonometric = dict(kinds), list(trigonometric)
+        self.form, self.names = form, names(form, polynomials)
+        ranks: dict[Symbol, Rank] = {}
+        for place, name in enumerate(self.names):
+            ranks.setdefault(name.symbol, (ORDER.index(name.kind), place))
+        self.terms = Typesetter(ranks).terms
+        self._kinds: dict[str, Places] = {
+            kind: frozenset(i for i, name in enumerate(self.names) if name.kind in parts)
+            for kind, parts in KINDS.items()
+        }
         self._shortest = cache(self._search)
 
-    def __call__(self, polynomial: Polynomial, first: str = "") -> Expr:
-        """Return the expression of fewest operations that was found; gathered by the kind ``first``, if given."""
+    def expression(self, polynomial: Polynomial, first: str = "") -> Expr:
+        """Return the expression of fewest operations that was found; gathered by one of ``KINDS`` first, if given."""
         polynomial = self._turned(polynomial)
-        for cosine, sine in self._trigonometric:
+        for cosine, sine in self.form.algebra.trigonometric.values():
             polynomial = min(polynomial, _exchanged(polynomial, cosine, sine), key=len)
         if first:
             return self._gathered(polynomial, first, *(kind for kind in self._kinds if kind != first))
@@ -108,12 +122,13 @@ class Simplifier:
         for monomial, coefficient in polynomial.terms():
             if not ring.domain.is_Exact:
                 coefficient = ring.domain(float(f"{float(coefficient):.{DIGITS}g}"))
-            terms[monomial] = (-1) ** sum(monomial[i] for i in self._opposites) * coefficient
-        turned: Polynomial = ring.from_dict(terms)
-        return turned
+            terms[monomial] = coefficient * prod(
+                name.sign**power for name, power in zip(self.names, monomial, strict=True)
+            )
+        return ring.from_dict(terms)
 
     def _expanded(self, polynomial: Polynomial) -> Expr:
-        return polynomial.as_expr(*self._symbols).xreplace(WHOLE)
+        return polynomial.as_expr(*(name.symbol for name in self.names)).xreplace(WHOLE)
 
 
 def _times(*factors: Expr) -> Expr:
@@ -145,51 +160,6 @@ def _exchanged(polynomial: Polynomial, cosine: Polynomial, sine: Polynomial) -> 
         rest = ring.term_new((*monomial[:place], left, *monomial[place + 1 :]), coefficient)
         total += rest * (1 - sine**2) ** squares
     return total
-
-
-KINDS = {
-    "trigonometric": ("trigonometric", "q"),
-    "masses": ("m",),
-    "rates": ("qd", "qdd", "sign"),
-    "lengths": ("l", "c", "g", "ct", "st"),
-}
-"""Kind by which terms may be gathered → kinds of names."""
-
-
-class Writer:
-    """Writes polynomials that belong together with the same names.
-
-    Attributes:
-        form: the equations.
-        names: of each generator of the ring.
-    """
-
-    def __init__(self, form: ClosedForm, polynomials: Iterable[Polynomial]) -> None:
-        """
-        Args:
-            form: the equations.
-            polynomials: all that is to be written; which names tell apart what is in them.
-        """
-        self.form, self.names = form, names(form, polynomials)
-        ranks: dict[Symbol, Rank] = {}
-        for place, name in enumerate(self.names):
-            ranks.setdefault(name.symbol, (ORDER.index(name.kind), place))
-        self._typesetter = Typesetter(ranks)
-        kinds = {
-            kind: frozenset(i for i, name in enumerate(self.names) if name.kind in parts)
-            for kind, parts in KINDS.items()
-        }
-        symbols = [name.symbol for name in self.names]
-        opposites = [i for i, name in enumerate(self.names) if name.sign < 0]
-        self._simplifier = Simplifier(symbols, opposites, kinds, form.algebra.trigonometric.values())
-
-    def expression(self, polynomial: Polynomial, first: str = "") -> Expr:
-        """Return the shortest expression that was found; gathered by one of ``KINDS`` first, if it is given."""
-        return self._simplifier(polynomial, first)
-
-    def terms(self, expression: Expr) -> list[str]:
-        """Return the terms of an expression in LaTeX, each after its sign and a space."""
-        return self._typesetter.terms(expression)
 
 
 EXACT = 12

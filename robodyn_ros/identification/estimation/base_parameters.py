@@ -75,13 +75,11 @@ class BaseParameters:
 
     def values(self, theta: Array) -> Array:
         """β (rank,) of all parameters θ (p,)."""
-        found: Array = self.combination @ theta[self.columns]
-        return found
+        return self.combination @ theta[self.columns]
 
     def regressor(self, regressor: Array) -> Array:
         """Yb (…, rank) of a regressor Y (…, p) of all parameters."""
-        found: Array = regressor[..., self.columns[self.independent]]
-        return found
+        return regressor[..., self.columns[self.independent]]
 
     @property
     def invisible(self) -> tuple[str, ...]:

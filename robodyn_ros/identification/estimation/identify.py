@@ -23,6 +23,7 @@ moving link.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -45,6 +46,7 @@ from robodyn_ros.identification.estimation.regression_model import (
     RegressionModel,
     RegressionSolution,
     Stribeck,
+    faded,
 )
 from robodyn_ros.identification.estimation.result import Identification, Parameter, Prediction
 from robodyn_ros.identification.samples import Samples
@@ -104,20 +106,15 @@ def identify(
     if len(absent):
         solution = model.without(solution, scales, absent)
         parts = [model.without(part, scales, absent) for part in parts]
-    cross = np.empty(samples.effort.shape)
-    for left_out, part in zip(folds, parts, strict=True):
-        cross[left_out] = model.predict(
-            samples.chosen(left_out),
-            Y[left_out],
-            used[left_out],
-            part.theta,
-            part.stribeck_amplitude,
-            stribeck.velocity,
-        ).effort
 
     def predict(motion: Samples, regressor: Array, theta: Array, amplitude: Array) -> Prediction:
-        return model.predict(motion, regressor, model.used(motion, fastest), theta, amplitude, stribeck.velocity)
+        fading = motion.filtered(partial(faded, stribeck.velocity)) if amplitude.any() else 0.0
+        return Prediction(motion, regressor @ theta + amplitude * fading, model.used(motion, fastest))
 
+    cross = np.empty(samples.effort.shape)
+    for left_out, part in zip(folds, parts, strict=True):
+        found = predict(samples.chosen(left_out), Y[left_out], part.theta, part.stribeck_amplitude)
+        cross[left_out] = found.effort
     unseen = None if validation is None else (validation, model.regressor(validation))
     rank = model.base.rank
     base_values, base_nominal = solution.estimate.values[:rank], model.base.values(model.nominal)
@@ -169,18 +166,16 @@ def describe_parameters(
     """Every parameter of the arm with its value and error, and why it is not identified (``Identification``)."""
     found = list(_standard_parameters(model, solution, set(absent.tolist())))
     if model.settings.stribeck:
-        excited = solution.gain[len(model.base.columns) :] >= IDENTIFIED_GAIN
-        errors = solution.errors[len(model.base.columns) :]
-        for joint, value, error, seen in zip(
-            model.robot.joints, solution.stribeck_amplitude, errors, excited, strict=True
+        first, (velocity, spread) = len(model.base.columns), stribeck
+        excited = solution.gain[first:] >= IDENTIFIED_GAIN
+        for kind, *columns in (
+            ("excess", solution.stribeck_amplitude, solution.errors[first:], excited),
+            ("stribeck_velocity", velocity, spread, excited & (velocity > 0.0)),
         ):
-            reason = "" if seen else NOT_EXCITED
-            name = f"excess({joint.name})"
-            found.append(Parameter(name, joint.effort_unit, 0.0, float(value), float(error), not reason, reason))
-        for joint, value, error, seen in zip(model.robot.joints, *stribeck, excited, strict=True):
-            reason = "" if seen and value > 0.0 else NOT_EXCITED
-            name, unit = f"stribeck_velocity({joint.name})", f"{joint.position_unit}/s"
-            found.append(Parameter(name, unit, 0.0, float(value), float(error), not reason, reason))
+            for joint, value, error, seen in zip(model.robot.joints, *(x.tolist() for x in columns), strict=True):
+                name = f"{kind}({joint.name})"
+                unit = joint.effort_unit if kind == "excess" else f"{joint.position_unit}/s"
+                found.append(Parameter(name, unit, 0.0, value, error, seen, "" if seen else NOT_EXCITED))
     return tuple(found)
 
 

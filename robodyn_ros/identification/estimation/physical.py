@@ -80,7 +80,7 @@ class LocalCoordinates:
     def apply(self, matrix: Array) -> Array:
         """The matrix on these coordinates for a matrix (r, p) on x."""
         count = 10 * len(self.blocks)
-        parts = matrix[:, :count].reshape(len(matrix), -1, 10).transpose(1, 0, 2) @ self.blocks
+        parts = matrix[:, :count].reshape(len(matrix), len(self.blocks), 10).transpose(1, 0, 2) @ self.blocks
         return np.hstack([parts.transpose(1, 0, 2).reshape(len(matrix), count), matrix[:, count:] * self.joints])
 
     def step(self, z: Array) -> Array:
@@ -162,7 +162,7 @@ def _newton(M: Array, residual: Array, slope: Array) -> Array:
     It uses orthogonal transformations, because M may be too badly conditioned for normal equations.
     """
     across, triangular = np.linalg.qr(M.T)
-    rotated, upper = np.linalg.qr(np.vstack([triangular.T, np.eye(len(M))]))
+    rotated, upper = np.linalg.qr(np.vstack([triangular.T, np.eye(len(triangular))]))
     y = solve_triangular(upper, rotated[: len(M)].T @ (M @ slope - residual))
     step: Array = across @ y - slope
     return step

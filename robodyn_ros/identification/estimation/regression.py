@@ -184,8 +184,7 @@ def tsqr(matrix: Array) -> Array:
     while len(blocks) > 1:
         reduced = np.asarray(np.linalg.qr(blocks, mode="r")).reshape(-1, width)
         blocks = _blocks(reduced, rows // width * width)
-    found: Array = np.asarray(np.linalg.qr(blocks[0], mode="r"))
-    return found
+    return np.asarray(np.linalg.qr(blocks[0], mode="r"))
 
 
 def _blocks(matrix: Array, rows: int) -> Array:
@@ -208,8 +207,7 @@ def _noise(residual: Array, joint: NDArray[np.intp], n: int, robust: bool, lost:
         medians = [np.median(np.abs(residual[joint == k])) if (joint == k).any() else 0.0 for k in range(n)]
         return np.asarray(1.4826 * np.sqrt(lost) * np.array(medians), dtype=np.float64)
     counts = np.maximum(np.bincount(joint, minlength=n), 1)
-    found: Array = np.sqrt(lost * np.bincount(joint, weights=residual**2, minlength=n) / counts)
-    return found
+    return np.sqrt(lost * np.bincount(joint, weights=residual**2, minlength=n) / counts)
 
 
 def _covariance_scale(
@@ -221,8 +219,7 @@ def _covariance_scale(
     influence = np.bincount(joint, weights=weight * (huber_weight * residual) ** 2, minlength=n) / counts
     slope = np.bincount(joint, weights=huber_weight >= 1.0, minlength=n) / counts
     mean = np.bincount(joint, weights=huber_weight, minlength=n) / counts
-    found: Array = np.sqrt(influence * np.where(slope > 0.0, mean, 1.0)) / np.where(slope > 0.0, slope, 1.0)
-    return found
+    return np.sqrt(influence * np.where(slope > 0.0, mean, 1.0)) / np.where(slope > 0.0, slope, 1.0)
 
 
 def _greatest(joint: NDArray[np.intp], values: Array, n: int) -> Array:

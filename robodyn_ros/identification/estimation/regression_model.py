@@ -29,7 +29,6 @@ from robodyn_ros.errors import InputError
 from robodyn_ros.identification.estimation.base_parameters import BaseParameters, base_parameters
 from robodyn_ros.identification.estimation.physical import fit_physical
 from robodyn_ros.identification.estimation.regression import Estimate, Regression, estimate
-from robodyn_ros.identification.estimation.result import Prediction
 from robodyn_ros.identification.samples import Samples
 from robodyn_ros.identification.settings import IdentificationSettings
 from robodyn_ros.robot import Robot
@@ -137,8 +136,7 @@ class RegressionModel:
         """
         friction = self.settings.coulomb | self.settings.stribeck | (self.robot.friction > 0.0)
         moving = samples.moving(self.settings.standstill * fastest)
-        found: NDArray[np.bool_] = (samples.weights > 0.0)[:, None] & (moving | ~friction)
-        return found
+        return (samples.weights > 0.0)[:, None] & (moving | ~friction)
 
     def regression(self, samples: Samples, regressor: Array, used: NDArray[np.bool_]) -> Regression:
         """The regression of the efforts, without the effect of the known parameters, on the base parameters."""
@@ -158,8 +156,8 @@ class RegressionModel:
         for _ in range(2):  # with the weights of the model without this friction, then with those of the model with it
             found = stribeck_velocities(problem, samples, weight, start)
             start = found.velocity
-            faded = samples.filtered(partial(_faded, start))[:, :, None] * np.eye(self.robot.n)
-            extended = Regression(np.concatenate([problem.regressor, faded], axis=2), problem.effort, problem.weight)
+            fading = samples.filtered(partial(faded, start))[:, :, None] * np.eye(self.robot.n)
+            extended = Regression(np.concatenate([problem.regressor, fading], axis=2), problem.effort, problem.weight)
             weight = estimate(extended, nominal, self.settings).final_weight
         return extended, found
 
@@ -241,19 +239,6 @@ class RegressionModel:
         theta[10 * bodies :] = np.maximum(theta[10 * bodies :], np.concatenate([*small, effort]))
         return np.concatenate([theta[self.base.columns], np.maximum(theta[-n:], effort)])
 
-    def predict(
-        self,
-        samples: Samples,
-        regressor: Array,
-        used: NDArray[np.bool_],
-        theta: Array,
-        amplitude: Array,
-        velocity: Array,
-    ) -> Prediction:
-        """The efforts of an arm with parameters θ, Stribeck amplitudes (n,) and Stribeck velocities (n,)."""
-        faded = samples.filtered(partial(_faded, velocity)) if amplitude.any() else 0.0
-        return Prediction(samples, regressor @ theta + amplitude * faded, used)
-
 
 def stribeck_velocities(problem: Regression, samples: Samples, weight: Array, begin: Array | None = None) -> Stribeck:
     """The Stribeck velocities that fit best; 0 for joints whose efforts are not used.
@@ -290,14 +275,12 @@ def stribeck_velocities(problem: Regression, samples: Samples, weight: Array, be
 
     def residual(logarithm: Array) -> Array:
         shape = columns(stribeck_shape, np.exp(logarithm))
-        rest: Array = tau - shape @ np.linalg.lstsq(shape, tau, rcond=None)[0]
-        return rest
+        return tau - shape @ np.linalg.lstsq(shape, tau, rcond=None)[0]
 
     def jacobian(logarithm: Array) -> Array:
         shape, slope = columns(stribeck_shape, np.exp(logarithm)), columns(_shape_slope, np.exp(logarithm))
         turned = -slope * np.linalg.lstsq(shape, tau, rcond=None)[0]
-        rest: Array = turned - shape @ np.linalg.lstsq(shape, turned, rcond=None)[0]
-        return rest
+        return turned - shape @ np.linalg.lstsq(shape, turned, rcond=None)[0]
 
     start = np.log(speed[joints] * 0.1 if begin is None else begin[joints])
     for k in (*range(len(joints)), *range(len(joints))) if begin is None else ():  # one joint after the other, twice
@@ -323,11 +306,10 @@ def stribeck_shape(qd: Array, velocity: Array) -> Array:
 
 def _shape_slope(qd: Array, velocity: Array) -> Array:
     """The derivative of :func:`stribeck_shape` by the logarithm of vs."""
-    found: Array = 2.0 * (qd / velocity) ** 2 * stribeck_shape(qd, velocity)
-    return found
+    return 2.0 * (qd / velocity) ** 2 * stribeck_shape(qd, velocity)
 
 
-def _faded(velocity: Array, q: Array, qd: Array, qdd: Array) -> Array:
+def faded(velocity: Array, q: Array, qd: Array, qdd: Array) -> Array:
     """:func:`stribeck_shape` as a function of the motion."""
     return stribeck_shape(qd, velocity)
 

@@ -17,7 +17,7 @@ from robodyn_ros.document.plotting import COLOURS, INK, POINTS, add_legend, new_
 from robodyn_ros.errors import InputError, is_it
 from robodyn_ros.identification.estimation.base_parameters import BaseParameters
 from robodyn_ros.identification.samples import Samples
-from robodyn_ros.robot import Joint, Robot
+from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 
 
@@ -208,14 +208,20 @@ def plot_efforts(robot: Robot, before: Prediction, now: Prediction, path: Path |
     """
     with new_figure(path, robot.n, 2, (11.0, 1.7 * robot.n + 0.9), sharex=True) as (figure, grid):
         t, rows = _axis(now)
+
+        def draw(axes: Any, values: Array, colour: str, label: str, width: float = 1.0) -> None:
+            axes.plot(t, np.where(rows < 0, np.nan, values[rows, index]), color=colour, label=label, linewidth=width)
+
         for index, (row, joint) in enumerate(zip(grid, robot.joints, strict=True)):
-            _panel(row[0], joint, t, _curve(now.samples.effort, rows, index), INK, "measured")
+            draw(row[0], now.samples.effort, INK, "measured", 1.8)
             for found, colour, label in ((before, COLOURS[0], "URDF"), (now, COLOURS[2], "identified")):
-                _panel(row[0], joint, t, _curve(found.effort, rows, index), colour, label)
-                _panel(row[1], joint, t, _curve(found.residual, rows, index), colour, label)
+                draw(row[0], found.effort, colour, label)
+                draw(row[1], found.residual, colour, label)
             row[0].set_ylabel(f"{joint.name} [{joint.effort_unit}]")
-            for axes in row:
-                _grey(axes, t, now.used[rows[rows >= 0], index], rows)
+            resting = (rows >= 0) & ~now.used[rows, index]
+            for axes in row:  # grey where the effort is not used, because the joint is at rest
+                whole = axes.get_xaxis_transform()
+                axes.fill_between(t, 0.0, 1.0, where=resting, transform=whole, color="#f0f0f0", linewidth=0.0)
                 axes.grid(visible=True, axis="y")
                 axes.margins(x=0.0)
         for axes, heading in zip(grid[0], ("Effort", "Measured minus predicted"), strict=True):
@@ -239,20 +245,3 @@ def _axis(found: Prediction) -> tuple[Array, Any]:
         rows += [*chosen.tolist(), -1]
         offset += float(own[-1])
     return np.array(t[:-1]), np.array(rows[:-1])
-
-
-def _curve(values: Array, rows: Any, index: int) -> Array:
-    curve: Array = values[rows, index].copy()
-    curve[rows < 0] = np.nan
-    return curve
-
-
-def _panel(axes: Any, joint: Joint, t: Array, values: Array, colour: str, label: str) -> None:
-    axes.plot(t, values, color=colour, label=label, linewidth=1.8 if label == "measured" else 1.0)
-
-
-def _grey(axes: Any, t: Array, used: Any, rows: Any) -> None:
-    """Shade the times at which the effort is not used, because the joint is at rest."""
-    out = np.zeros(len(t), dtype=bool)
-    out[rows >= 0] = ~used
-    axes.fill_between(t, 0.0, 1.0, where=out, transform=axes.get_xaxis_transform(), color="#f0f0f0", linewidth=0.0)

@@ -195,8 +195,7 @@ class _TopicReader:
         if len(values) != len(names):
             problem = f"{self._where}: {field} has {len(values)} values for {len(names)} joints ({', '.join(names)})"
             raise unreadable(self._name, problem)
-        ordered: Array = np.asarray(values, dtype=float)[columns]
-        return ordered
+        return np.asarray(values, dtype=float)[columns]
 
 
 def _efforts(name: str, topic: str, joints: tuple[str, ...], t: Array, rows: list[BagRow]) -> RecordedTrack | None:

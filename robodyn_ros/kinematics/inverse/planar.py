@@ -80,8 +80,7 @@ class PlanarArm:
 
     def beside(self, point: Array) -> Array:
         """Return the distance of a point from the plane of the tool, as a vector (3,) in [m]."""
-        off: Array = (float(point @ self.normal) - self.level) * self.normal
-        return off
+        return (float(point @ self.normal) - self.level) * self.normal
 
     def turn_of(self, rotation: Array) -> float:
         """The turn of the tool about the first revolute axis, from position 0, that comes nearest to a rotation [rad].

@@ -129,16 +129,22 @@ class _MeshRefinement:
         if best is None:
             return missed
         path = ", along the straight path" if method == time_scaling.METHOD else ""
+        reason = f"feasible{path}; no optimum: {self._why}"
+        return self._told(best.trajectory, best.verification, best.cost, True, reason, method)
+
+    def _told(
+        self, motion: Trajectory, found: Verification, cost: float, solved: bool, reason: str, method: str
+    ) -> Plan:
         return Plan(
             self._problem.joints,
-            *points_of(best.trajectory),
-            solved=True,
-            reason=f"feasible{path}; no optimum: {self._why}",
-            violation=best.verification.worst,
-            cost=best.cost,
+            *points_of(motion),
+            solved=solved,
+            reason=reason,
+            violation=found.worst,
+            cost=cost,
             solve_time=perf_counter() - self._begun,
             method=method,
-            dynamics_error=best.verification.dynamics_error,
+            dynamics_error=found.dynamics_error,
         )
 
     def _better(self, best: FeasibleMotion | None, curve: Trajectory, stops: list[int]) -> FeasibleMotion | None:
@@ -241,17 +247,8 @@ class _MeshRefinement:
         motion = program.unpack(outcome.x)
         sampled, found = self._verified(motion, program.mesh)
         solved = outcome.optimal and found.ratio <= 1.0
-        return Plan(
-            self._problem.joints,
-            *points_of(sampled.trajectory),
-            solved=solved,
-            reason=self._reason(outcome, found, program.mesh, solved),
-            violation=found.worst,
-            cost=outcome.cost,
-            solve_time=perf_counter() - self._begun,
-            method=self._settings.scheme,
-            dynamics_error=found.dynamics_error,
-        )
+        reason = self._reason(outcome, found, program.mesh, solved)
+        return self._told(sampled.trajectory, found, outcome.cost, solved, reason, self._settings.scheme)
 
     def _reason(self, outcome: SolverOutcome, found: Verification, mesh: Mesh, solved: bool) -> str:
         if solved:
@@ -436,15 +433,6 @@ class _IterationCallback(ca.Callback):  # type: ignore[misc]
 
     def get_n_in(self) -> int:
         return int(ca.nlpsol_n_out())
-
-    def get_n_out(self) -> int:
-        return 1
-
-    def get_name_in(self, index: int) -> str:
-        return str(ca.nlpsol_out(index))
-
-    def get_name_out(self, index: int) -> str:
-        return "stop"
 
     def get_sparsity_in(self, index: int) -> ca.Sparsity:
         rows = {"x": self._sizes[0], "lam_x": self._sizes[0], "g": self._sizes[1], "lam_g": self._sizes[1], "f": 1}

@@ -66,8 +66,7 @@ class Mesh(NamedTuple):
 
     def steps(self, durations: Array) -> Array:
         """Length of each interval (N,) in [s], from the legs' durations."""
-        lengths: Array = np.asarray(durations)[self.leg] * self.ratio
-        return lengths
+        return np.asarray(durations)[self.leg] * self.ratio
 
     def divided(self, parts: NDArray[np.int_]) -> Mesh:
         """A mesh in which each interval is divided into a number of parts (N,)."""

@@ -73,8 +73,7 @@ class Scheme(ABC):
         nodes = np.linspace(0.0, 1.0, self.inner + 2)
         others = [np.delete(nodes, k) for k in range(len(nodes))]
         basis = [np.prod((ratio - rest) / (own - rest)) for own, rest in zip(nodes, others, strict=True)]
-        interpolated: Array = np.array(basis) @ at
-        return interpolated
+        return np.array(basis) @ at
 
     @abstractmethod
     def defects(self, x: Columns, h: Any) -> list[Any]:
