@@ -100,18 +100,15 @@ class Transmission:
 
     def joint_effort(self, effort: Array) -> Array:
         """Joint efforts in [N·m] or [N] from the commands of the drives."""
-        joint: Array = effort * self.effort
-        return joint
+        return effort * self.effort
 
     def motor_position(self, position: Array) -> Array:
         """Motor positions from joint positions."""
-        motor: Array = (position - self.offset) * self.ratio
-        return motor
+        return (position - self.offset) * self.ratio
 
     def motor_velocity(self, velocity: Array) -> Array:
         """Motor velocities from joint velocities."""
-        motor: Array = velocity * self.ratio
-        return motor
+        return velocity * self.ratio
 
     def motor_effort(self, effort: Array) -> Array:
         """Commands for the drives from joint efforts."""
@@ -195,8 +192,7 @@ class MitCommand(NamedTuple):
 
     def total(self, q: Array, qd: Array) -> Array:
         """The efforts of the drives at a state (n,), (n,)."""
-        total: Array = self.effort + self.stiffness * (self.position - q) + self.damping * (self.velocity - qd)
-        return total
+        return self.effort + self.stiffness * (self.position - q) + self.damping * (self.velocity - qd)
 
     def at_motors(self, transmission: Transmission) -> MitCommand:
         """The command in the units of the motors: stiffness and damping are command of effort per motor position."""

@@ -288,8 +288,7 @@ class ForceTorqueSensor:
         weight = self._mass * (rotation.T @ gravity)
         taken = np.concatenate((weight, np.cross(self._com, weight)))
         self._raw = finite_array("wrench", measured, (6,)) - taken
-        external: Array = self._raw - self.bias
-        return external
+        return self._raw - self.bias
 
     def tare(self) -> None:
         """Zero the estimate: the latest wrench becomes the bias."""
@@ -301,5 +300,4 @@ def wrench_at(pose: Array, wrench: Array) -> Array:
     the first one has a pose (4, 4).
     """
     turned = pose[:3, :3] @ wrench[:3]
-    found: Array = np.concatenate((turned, pose[:3, :3] @ wrench[3:] + np.cross(pose[:3, 3], turned)))
-    return found
+    return np.concatenate((turned, pose[:3, :3] @ wrench[3:] + np.cross(pose[:3, 3], turned)))

@@ -299,8 +299,7 @@ def checked_total(controller: Controller, efforts: Efforts, n: int) -> Array:
     """
     given: Any = getattr(efforts, "total", None)
     if isinstance(given, np.ndarray) and given.shape == (n,) and given.dtype == np.float64 and is_finite(given):
-        total: Array = given
-        return total
+        return given
     problem = what_is_wrong(efforts, n)
     if problem:
         raise EffortError(f"{type(controller).__name__}: {problem}")

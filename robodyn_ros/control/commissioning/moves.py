@@ -200,8 +200,7 @@ class Moves:
             self.damped, self.rate = np.diagonal(self._dynamics.mass_matrix(self.q)), DECAY
             ratio = before + (after - before) * min(1.0, 2.0 * past)
             yield ratio * self._load() + self.wait()
-        drift: Array = np.abs(self.q - place) / (time / 2.0)
-        return drift
+        return np.abs(self.q - place) / (time / 2.0)
 
     def settle(self) -> Script[bool]:
         """Wait until the arm stands still; returns True if it does."""
@@ -224,8 +223,7 @@ class Moves:
 
     def _load(self) -> Array:
         """The gravity effort to send (n,), without the compensation of the drives."""
-        load: Array = self._sent_part * self._dynamics.gravity(self.q)
-        return load
+        return self._sent_part * self._dynamics.gravity(self.q)
 
     def _with(self, index: int, effort: float) -> Array:
         efforts = self.wait()

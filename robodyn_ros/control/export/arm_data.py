@@ -451,8 +451,7 @@ def resumed(before: Controller, after: Controller) -> Array:
         before.advance(0.01, q, qd, reference, effort, effort)
     after.resume(before)
     known, taken = (flat(law_numbers(law).memory) for law in (before, after))
-    found: Array = np.isclose(taken, known, rtol=1e-9).astype(np.float64)
-    return found
+    return np.isclose(taken, known, rtol=1e-9).astype(np.float64)
 
 
 def greatest_period(law: Controller, robot: Robot) -> float:

@@ -154,8 +154,7 @@ def _frequencies(law: Controller, q: Array, period: float) -> Array:
     else:
         gains = checked_result(law, "acceleration_gains", q, period)
         spring, damper = np.diagonal(gains.position), np.diagonal(gains.velocity)
-    frequencies: Array = np.maximum(np.sqrt(np.maximum(spring, 0.0)), 0.5 * damper)
-    return frequencies
+    return np.maximum(np.sqrt(np.maximum(spring, 0.0)), 0.5 * damper)
 
 
 def effort_gains(feedback: Feedback, mass: Array) -> AccelerationGains:

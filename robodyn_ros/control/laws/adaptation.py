@@ -111,8 +111,7 @@ class Adaptation:
             inertia: the diagonal of M, (n,) in [kg m²] or [kg].
         """
         zone = slope * self._settings.dead_zone + self._softness * hidden / inertia
-        beyond: Array = s - np.minimum(np.maximum(s, -zone), zone)
-        return beyond
+        return s - np.minimum(np.maximum(s, -zone), zone)
 
     def learn_bodies(self, change: Array, power: Array, dt: float) -> None:
         """Learn the bodies for a time dt [s] by the power Yᵀ s; ``change``, the learnt difference of the standard

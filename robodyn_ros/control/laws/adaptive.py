@@ -178,8 +178,7 @@ class Adaptive(Controller):
     @property
     def learnt_friction(self) -> Array:
         """Learnt difference of viscous and Coulomb friction from the model's, (2, n)."""
-        learnt: Array = self.friction - self._modelled
-        return learnt
+        return self.friction - self._modelled
 
     def _set(self, bodies: Array, friction: Array) -> None:
         """Take over differences from the model, projected to possible ones."""

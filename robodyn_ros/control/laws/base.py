@@ -325,8 +325,7 @@ class FrictionCompensation:
     def against(self, qd: Array, smoothing: float) -> Array:
         """The effort that overcomes friction at velocities (n,), with a smoothing velocity in [rad/s] or [m/s]."""
         self._refresh()
-        effort: Array = self._viscous * qd + self._coulomb * np.tanh(qd / smoothing)
-        return effort
+        return self._viscous * qd + self._coulomb * np.tanh(qd / smoothing)
 
     def _refresh(self) -> None:
         robot, parameters = self._dynamics.robot, self._dynamics.parameters

@@ -138,8 +138,7 @@ class CartesianImpedance(ToolLaw):
     def braking(self, qd: Array, reference: Reference) -> Array:
         """The acceleration (n,) that brakes joints which move too fast, with velocities qd (n,)."""
         allowed = np.maximum(np.abs(reference.qd), self._unbraked)
-        slowed: Array = self.kd * (np.clip(qd, -allowed, allowed) - qd)
-        return slowed
+        return self.kd * (np.clip(qd, -allowed, allowed) - qd)
 
     def turning_back(self, q: Array, qd: Array) -> Array:
         """The acceleration (n,) that drives joints back from their position limits."""
@@ -155,8 +154,7 @@ class CartesianImpedance(ToolLaw):
         away = np.abs(error)
         strayed = np.clip(away - STRAYED, 0.0, STRAYED)
         spring, damper = self.kp * error / (away + TINY), 2.0 * self.kd * (reference.qd - qd) / STRAYED
-        held: Array = near * strayed * (spring + damper)
-        return held
+        return near * strayed * (spring + damper)
 
     def compute(self, q: Array, qd: Array, reference: Reference, integral: Array | None = None) -> Efforts:
         """The efforts of the law, as :meth:`Controller.compute`."""

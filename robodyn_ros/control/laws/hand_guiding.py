@@ -155,16 +155,14 @@ class HandGuiding(ToolLaw):
 
     def _hold_stiffness(self, task: TaskTerms) -> Array:
         """Stiffness of the hold of each joint (n,)."""
-        stiffness: Array = (self._hold * np.abs(task.joint_gravity) + self._least) / SLIP
-        return stiffness
+        return (self._hold * np.abs(task.joint_gravity) + self._least) / SLIP
 
     def _hold_back(self, task: TaskTerms, q: Array, qd: Array) -> Array:
         """The efforts (n,) that hold the joints where they were released."""
         away = np.where(self._is_anchored > 0.0, np.clip(self._left - q, -SLIP, SLIP), 0.0 * q)
         stiffness = self._hold_stiffness(task)
         damping = 2.0 * np.sqrt(stiffness * np.diagonal(task.mass) + TINY) * (1.0 - np.abs(away) / SLIP)
-        held: Array = stiffness * away - damping * qd
-        return held
+        return stiffness * away - damping * qd
 
     def _guide(self, task: TaskTerms, pose: Array, rate: Array) -> Array:
         """The force of the locked directions, in the directions of the task (k,)."""
@@ -180,8 +178,7 @@ class HandGuiding(ToolLaw):
         softest = SOFTEST * np.eye(len(stiffness))
         damping = 2.0 * self._damping_ratio * geometric_mean(task.inertia, stiffness + softest)
         braked = self.diagonal(self._locked * np.sqrt(resisting), axes)
-        force: Array = stiffness @ self.task.chosen(error) - braked @ (damping @ (braked @ rate))
-        return force
+        return stiffness @ self.task.chosen(error) - braked @ (damping @ (braked @ rate))
 
     def _locked_part(self, displacement: Array, first: int, axes: Array) -> Array:
         """Component of a displacement (3,) in the locked ones of the directions first to first + 2; axes (3, 3)."""

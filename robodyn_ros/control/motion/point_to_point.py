@@ -207,8 +207,7 @@ def _rigid_efforts(dynamics: Dynamics, motion: Sample) -> Array:
     """The efforts of a motion without friction, (K, n)."""
     parameters = dynamics.parameters
     friction = parameters.viscous * motion.qd + parameters.coulomb * np.sign(motion.qd)
-    efforts: Array = dynamics.inverse(*motion) - friction
-    return efforts
+    return dynamics.inverse(*motion) - friction
 
 
 def _exceeded_limit(dynamics: Dynamics, motion: Sample, limit: Array) -> tuple[int, int, Array, Array] | None:

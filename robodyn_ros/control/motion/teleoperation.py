@@ -154,15 +154,13 @@ class ToolCoupling:
 
     def inverse(self, q: Array) -> Array:
         """Return J̄, for all six directions."""
-        found: Array = self._task.consistent_inverse(q, self._dynamics.mass_matrix(q)) @ self._task.axes
-        return found
+        return self._task.consistent_inverse(q, self._dynamics.mass_matrix(q)) @ self._task.axes
 
     def inertia(self, q: Array) -> Array:
         """Return the effective masses of the tool."""
         jacobian = self._task.full_jacobian(q)
         mobility = np.diagonal(jacobian @ np.linalg.solve(self._dynamics.mass_matrix(q), jacobian.T))
-        found: Array = np.where(mobility > UNFELT, 1.0 / np.maximum(mobility, UNFELT), 0.0)
-        return found
+        return np.where(mobility > UNFELT, 1.0 / np.maximum(mobility, UNFELT), 0.0)
 
     def shifted(self, goal: Array, first: Array, begin: Array) -> Array:
         """Add the displacement of the leader, a translation and a rotation."""
@@ -179,8 +177,7 @@ Coupling = JointCoupling | ToolCoupling  #: What of an arm is coupled with the o
 
 def _ratio(kept: Array, asked: Array) -> Array:
     """Ratio of each limited value to its unlimited one, (n,)."""
-    found: Array = np.where(kept == asked, 1.0, kept / np.where(asked == 0.0, 1.0, asked))
-    return found
+    return np.where(kept == asked, 1.0, kept / np.where(asked == 0.0, 1.0, asked))
 
 
 class LeaderPort:
@@ -235,8 +232,7 @@ class LeaderPort:
         """The force with a damper, of damping ``most`` or less, that dissipates an excess of energy."""
         budget = self.port.budget(entered) + np.minimum(dt * force * speed, 0.0)
         damping = np.where((budget < 0.0) & (speed**2 > TINY), -budget / np.maximum(dt * speed**2, TINY * dt), 0.0)
-        found: Array = force + np.minimum(damping, most) * speed
-        return found
+        return force + np.minimum(damping, most) * speed
 
     def message(self, q: ArrayLike, qd: ArrayLike) -> PortMessage:
         """The message to the other end, by position and velocity of the leader (n,)."""
@@ -314,14 +310,12 @@ class FollowerPort:
     def _within_limits(self, dt: float, qd: Array) -> Array:
         """Velocities of the joints (n,) clipped to the limits; a joint beyond a position limit may stay there."""
         below, above = np.minimum((self._lower - self._q) / dt, 0.0), np.maximum((self._upper - self._q) / dt, 0.0)
-        kept: Array = np.clip(np.clip(qd, below, above), -self._limit, self._limit)
-        return kept
+        return np.clip(np.clip(qd, below, above), -self._limit, self._limit)
 
     def _passive(self, dt: float, speed: Array, force: Array, entered: Array) -> Array:
         """The speed, reduced so that no excess of energy leaves the network."""
         power, most = force * speed, np.maximum(self.port.budget(entered), 0.0) / dt
-        found: Array = np.where(power > most, speed * most / np.maximum(power, TINY), speed)
-        return found
+        return np.where(power > most, speed * most / np.maximum(power, TINY), speed)
 
     def message(self, effort: ArrayLike) -> PortMessage:
         """The message to the other end, by the effort (n,) of the follower's law, which drives it to its reference."""

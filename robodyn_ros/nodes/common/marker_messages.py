@@ -119,8 +119,7 @@ def tool_path(kinematics: Kinematics, link: str, trajectory: Trajectory) -> Arra
     """Positions of a link along a trajectory, (K, 3) in [m]."""
     times = np.linspace(0.0, trajectory.duration, PATH_POINTS)
     places = np.array([trajectory.sample(float(t)).q for t in times])
-    found: Array = kinematics.pose(link, places)[:, :3, 3]
-    return found
+    return kinematics.pose(link, places)[:, :3, 3]
 
 
 @singledispatch
