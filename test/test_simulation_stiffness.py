@@ -16,11 +16,9 @@ from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.loop_settings import MODEL, loop_default_values, make_loop_settings
 from robodyn_ros.control.motion.point_to_point import rest_to_rest
 from robodyn_ros.control.parameter_file import FileParameters
-from robodyn_ros.plugins import create
 from robodyn_ros.simulation import Plant, PlantSettings
 from robodyn_ros.simulation.compiled_trial import run_until_fault
 from robodyn_ros.simulation.hardware import default_values, make_hardware_settings
-from robodyn_ros.simulation.integrators.sdirk4 import SDIRK4
 from robodyn_ros.simulation.plant.joint_effects import FrictionSettings, decay_rates, fastest_rate, is_stiff
 from robodyn_ros.simulation.plant.mujoco import MuJoCoPlant
 from robodyn_ros.simulation.rollout import rollout
@@ -195,18 +193,6 @@ def test_friction_takes_energy_in_every_step():
         assert after <= before + 1e-9
         before = after
     assert (plant.qd == 0.0).any()
-
-
-def test_sdirk4_has_its_order():
-    """On an arm with tilted axes, without friction."""
-    dynamics = rd.create_dynamics("rnea", rd.load_robot(arms.awkward()["tilted"]))
-    q, qd, tau = np.array([0.3, 0.1, -0.2]), np.array([-0.4, 0.2, 0.6]), np.array([0.5, -0.3, 0.1])
-    truth = rollout(dynamics, q, qd, tau, 0.4, 1, create("integrators", "dop853"))
-    errors = []
-    for count in (100, 200):
-        found = rollout(dynamics, q, qd, tau, 0.4 / count, count, SDIRK4())
-        errors.append(np.abs(np.concatenate((found.q[-1] - truth.q[-1], found.qd[-1] - truth.qd[-1]))).max())
-    assert np.log2(errors[0] / errors[1]) == pytest.approx(4.0, abs=0.15)
 
 
 def test_a_rollout_of_stiff_dynamics():
