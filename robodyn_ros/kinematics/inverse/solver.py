@@ -24,9 +24,8 @@ kinematic solutions with singularity robustness, J. Dyn. Sys. Meas. Control 108 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
-from math import isfinite
-from typing import Literal, NamedTuple, get_args
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -35,7 +34,7 @@ from robodyn_ros.engine import Kernel, Program, digest
 from robodyn_ros.engine.casadi import ca
 from robodyn_ros.engine.states import finite_state
 from robodyn_ros.engine.tracing import column, solve_symmetric, traced
-from robodyn_ros.errors import ConfigurationError, InputError
+from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import so3
 from robodyn_ros.kinematics.forward import Kinematics, geometric_jacobian, placed
 from robodyn_ros.kinematics.inverse.task import NullSpaceObjective, Task, centred
@@ -44,51 +43,31 @@ from robodyn_ros.kinematics.tree import Tree, geometry
 from robodyn_ros.robot import Link, Pose, Robot
 from robodyn_ros.robot.configuration import ConfigurationSpace, random_positions
 from robodyn_ros.robot.pose import Array
+from robodyn_ros.settings import CheckedSettings, choice, setting, whole
 
-Limits = Literal["clamp", "avoid", "ignore"]
+LIMITS, CHOSEN = ("clamp", "avoid", "ignore"), ("first", "nearest")
+"""Values of the settings ``limits`` and ``choose``."""
+
+
+TINY, HUGE = 1e-300, 1e300
+"""Range of a setting that is above 0."""
 
 
 @dataclass(frozen=True)
-class InverseSettings:
-    """Settings of the numerical solver.
+class InverseSettings(CheckedSettings):
+    """Settings of the numerical solver; each field's metadata describe it."""
 
-    Attributes:
-        position_tolerance: greatest distance from the target [m].
-        rotation_tolerance: greatest angle from it [rad].
-        starts: greatest number of starts: the given one, then random ones within the limits.
-        iterations: steps at most from one start; with a null-space objective ten times as many.
-        patience: number of steps after which a start ends that has not halved its error E.
-        damping: c of λ = c E + floor.
-        floor: damping that remains at the target; it keeps redundant arms and free directions regular.
-        limits: ``clamp`` joints at their limits; ``avoid`` them by null-space motion as well; ``ignore`` them.
-        choose: the ``first`` solution found, or the ``nearest`` to the start of all solutions.
-        settled: greatest step that counts as converged, with a null-space objective [rad] or [m].
-        seed: seed of the random starts; the same seed gives the same solution.
-    """
-
-    position_tolerance: float = 1e-7
-    rotation_tolerance: float = 1e-7
-    starts: int = 100
-    iterations: int = 40
-    patience: int = 6
-    damping: float = 0.1
-    floor: float = 1e-10
-    limits: Limits = "clamp"
-    choose: Literal["first", "nearest"] = "first"
-    settled: float = 1e-6
-    seed: int = 1
-
-    def __post_init__(self) -> None:
-        for item in fields(self):
-            value = getattr(self, item.name)
-            if isinstance(value, str):
-                choices = get_args(Limits) if item.name == "limits" else ("first", "nearest")
-                if value not in choices:
-                    raise ConfigurationError(f"{item.name}: must be one of {', '.join(choices)}, not {value!r}")
-            elif not (isfinite(value) and value >= (0 if item.name in ("seed", "damping") else 1e-300)):
-                raise ConfigurationError(f"{item.name}: must be finite and above 0, not {value!r}")
-            elif item.type == "int" and int(value) != value:
-                raise ConfigurationError(f"{item.name}: must be a whole number, not {value!r}")
+    position_tolerance: float = setting(1e-7, "greatest distance from the target", "m", TINY, HUGE)
+    rotation_tolerance: float = setting(1e-7, "greatest angle from the target", "rad", TINY, HUGE)
+    starts: int = whole(100, "greatest number of starts: the given one, then random ones within the limits", 1, 10**9)
+    iterations: int = whole(40, "steps at most from one start; ten times as many with a null-space objective", 1, 10**9)
+    patience: int = whole(6, "number of steps after which a start ends that has not halved its error E", 1, 10**9)
+    damping: float = setting(0.1, "c of λ = c E + floor", "-", 0.0, HUGE)
+    floor: float = setting(1e-10, "damping at the target; it keeps free directions regular", "-", TINY, HUGE)
+    limits: str = choice("clamp", "clamp at the limits, avoid them by null-space motion too, or ignore", lambda: LIMITS)
+    choose: str = choice("first", "the first solution found, or of all the nearest to the start", lambda: CHOSEN)
+    settled: float = setting(1e-6, "greatest step that has converged, with an objective", "rad or m", TINY, HUGE)
+    seed: int = whole(1, "seed of the random starts; the same seed gives the same solution", 0, 10**18)
 
 
 Outcome = Literal["converged", "beyond_reach", "limits", "not_found"]
