@@ -31,7 +31,7 @@ from robodyn_ros.engine.c_interface import address_of, text_key
 from robodyn_ros.engine.library import loaded
 from robodyn_ros.errors import RobodynError, SimulationError
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.simulation.devices import CODE, SensorRandom, hardware_structs
+from robodyn_ros.simulation.devices import CODE, hardware_structs
 from robodyn_ros.simulation.hardware import HardwareSettings
 from robodyn_ros.simulation.plant.native import ROWS, Plant
 from robodyn_ros.simulation.trial import REFUSED, STEP_FAILED, Trial, TrialSamples, run_trial
@@ -164,9 +164,10 @@ class _TrialMemory:
         self.fields.end[...], self.fields.period[...] = end, period
         self._point_to_parts(loop.core)
         readings, arrivals = end // period + 1, (end // period + 1) * (2 if settings.states.state_repeat else 1)
+        hardware.sensors.reset()  # its first reading is made again
         lengths = {"read": readings, "true": readings, "command": arrivals}
         self._point(
-            **SensorRandom(settings.encoders, settings.states).draw(readings),
+            **hardware.sensors.draw(readings),
             **{name: np.empty(arrivals, np.int64) for name in ("arrival_step", "arrival_reading")},
             **{name: np.empty(arrivals) for name in ("received_t", "command_t", "command_stamp")},
             **{f"{kind}_{name}": np.empty((count, n)) for kind, count in lengths.items() for name in RECORDED.values()},

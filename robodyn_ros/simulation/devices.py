@@ -236,36 +236,8 @@ class SensorReading(NamedTuple):
     effort: Array  # mean effort over the step before [N·m] or [N]
 
 
-class SensorRandom:
-    """The random numbers of an arm's sensors; the same seed gives the same numbers."""
-
-    def __init__(self, joints: Sequence[EncoderSettings], states: StateSettings) -> None:
-        """
-        Args:
-            joints: settings of each joint's sensors (n).
-            states: settings of the readings.
-        """
-        noise, transport = np.random.SeedSequence(states.seed).spawn(2)
-        self._amount = np.array([[joint.position_noise, joint.velocity_noise] for joint in joints]).T
-        self._noise = np.random.default_rng(noise) if self._amount.any() else None
-        # Always three numbers a reading, so that one setting does not change the effect of the others.
-        by_chance = states.state_jitter or states.state_drop or states.state_repeat
-        self._transport = np.random.default_rng(transport) if by_chance else None
-
-    def draw(self, readings: int) -> dict[str, Array]:
-        """The numbers of the next readings: ``noise`` on positions and velocities (readings, 2, n), and ``chance`` in
-        [0, 1) for delay, loss and repetition (readings, 3); each only if there is any.
-        """
-        found: dict[str, Array] = {}
-        if self._noise is not None:
-            found["noise"] = self._amount * self._noise.standard_normal((readings, *self._amount.shape))
-        if self._transport is not None:
-            found["chance"] = self._transport.random((readings, 3))
-        return found
-
-
 class Sensors:
-    """The sensors of all joints, and the transport of their readings. All is the same after every reset.
+    """The sensors of all joints, and the transport of their readings. All is the same after every reset, by the seed.
 
     Attributes:
         record: their struct.
@@ -290,13 +262,25 @@ class Sensors:
         fields.delay[...], fields.jitter[...] = states.state_delay / step, states.state_jitter / step
         fields.drop[...], fields.repeat[...] = states.state_drop, states.state_repeat
         fields.differentiated[...] = states.velocity_source == "differentiated"
-        self._settings = joints, states
+        self._seed, self._amount = states.seed, np.array([[own.position_noise, own.velocity_noise] for own in joints]).T
+        self._by_chance = bool(states.state_jitter or states.state_drop or states.state_repeat)
         self.reset()
 
     def reset(self) -> None:
         """Go back to the start, and discard the readings on their way."""
-        self._random = SensorRandom(*self._settings)
+        self._noise, self._transport = map(np.random.default_rng, np.random.SeedSequence(self._seed).spawn(2))
         self._under_way: deque[tuple[int, SensorReading]] = deque()
+
+    def draw(self, readings: int) -> dict[str, Array]:
+        """The random numbers of the next readings: ``noise`` on positions and velocities (readings, 2, n), and
+        ``chance`` in [0, 1) for delay, loss and repetition (readings, 3); each only if there is any.
+        """
+        found: dict[str, Array] = {}
+        if self._amount.any():
+            found["noise"] = self._amount * self._noise.standard_normal((readings, *self._amount.shape))
+        if self._by_chance:  # always three numbers, so that one setting does not change the effect of the others
+            found["chance"] = self._transport.random((readings, 3))
+        return found
 
     def read(self, now: int, q: Array, qd: Array, effort: Array) -> None:
         """Make a reading and send it; called once a period, first at 0.
@@ -307,7 +291,7 @@ class Sensors:
             qd: velocity (n,) in [rad/s] or [m/s].
             effort: mean effort over the step before (n,) in [N·m] or [N].
         """
-        fields, numbers = self.record.fields, self._random.draw(1)
+        fields, numbers = self.record.fields, self.draw(1)
         parts = q, qd, numbers.get("noise"), numbers.get("chance")
         given = [None if part is None else np.ascontiguousarray(part) for part in parts]
         places = [None if part is None else part.ctypes.data for part in given]

@@ -25,7 +25,6 @@ from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.engine.c_interface import required, text_key
 from robodyn_ros.engine.codegen import scalar_source
 from robodyn_ros.engine.library import loaded
-from robodyn_ros.engine.program import Program
 from robodyn_ros.errors import InputError, SimulationError
 from robodyn_ros.plugins import create
 from robodyn_ros.robot.pose import Array
@@ -108,12 +107,8 @@ def motion_library(dynamics: Dynamics, integrator: Integrator, find: Finder = lo
     It is None where ``find`` finds none.
     """
     n, step, model = dynamics.robot.n, integrator.code or STEP_IN_PYTHON, compiled_model(dynamics)
-    if model is None:
-        return _library(n, IN_PYTHON_PARAMETERS, None, step, find)
-    return _library(n, len(model.symbols), model.program("forward"), step, find)
-
-
-def _library(n: int, parameters: int, program: Program | None, step: str, find: Finder) -> Any:
+    program = None if model is None else model.program("forward")
+    parameters = IN_PYTHON_PARAMETERS if model is None else len(model.symbols)
     sizes = {"N": n, "P": parameters, "FASTEST": FASTEST}
     head = "".join(f"#define {name} {value}\n" for name, value in sizes.items())
     names = {"@advance": step, "@rows": ", ".join(ROWS), "@failures": ", ".join(FAILURES)}
