@@ -186,6 +186,7 @@ class Plant(PlantBase):
         self._callback = STEP(self._on_step) if not rule.code else None
         self._forward = FORWARD(self._on_forward)
         self._parameters = self._model_parameters()
+        self._model = ctypes.c_void_p(self._parameters.ctypes.data)
         arguments = ctypes.c_void_p(self.frame.ctypes.data), ctypes.c_double(dt), self._callback
         self.library.plant_create(self.address, *arguments)
         self.reset()
@@ -202,15 +203,14 @@ class Plant(PlantBase):
 
     def _begin(self) -> None:
         """Take the parameters of the model and the external forces as they are now."""
-        parameters = ctypes.c_void_p(self._parameters.ctypes.data)
-        self.library.plant_begin(self.address, parameters, self.outside.pointer)
+        self.library.plant_begin(self.address, self._model, self.outside.pointer)
 
     def _place(self, q: Array, qd: Array) -> None:
         self.frame[:2] = q, qd
         self._begin()
         if self.library.plant_settle(self.address):
             raise self.failure()
-        self._keep(*self.frame[:2].copy())
+        self._keep(self.frame[0].copy(), self.frame[1].copy())
 
     def step(self, count: int = 1) -> None:
         """Make steps; see :meth:`PlantBase.step`."""
@@ -222,7 +222,7 @@ class Plant(PlantBase):
             made: int = self.library.plant_steps(self.address, ctypes.c_int64(chunk))
             left, has_failed = left - made, made < chunk
         if left < count:
-            self._keep(*self.frame[:2].copy())
+            self._keep(self.frame[0].copy(), self.frame[1].copy())
             self._steps += count - left
         if has_failed:
             raise self.failure()
