@@ -33,7 +33,7 @@ from robodyn_ros.errors import LoadWarning
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.reduction import chosen_joints, joints_between
 from robodyn_ros.robot.robot import tip
-from robodyn_ros.simulation.trial_files import tracking_error
+from robodyn_ros.simulation.trial import figures
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "test"))
 from industrial import urdfs
@@ -149,9 +149,7 @@ def moved(arm: Robot) -> str:
             return str(problem)
         if told:
             return str(told[0].message)
-        worst = max(
-            np.sqrt(np.mean(tracking_error(result.trial, i)[1] ** 2)) for i in range(arm.n)
-        )
+        worst = max(figures(result.trial, arm.effort_limit)["rms_error"])
         faults = f" ({next(iter(result.faults))})" if result.faults else ""
         said.append(f"{float(f'{1e3 * worst:.2g}'):g}{faults}")
     return " / ".join(said)

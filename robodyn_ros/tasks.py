@@ -39,8 +39,8 @@ from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.comparison import LAWS, LawComparison
 from robodyn_ros.simulation.comparison import compare as compare_laws
 from robodyn_ros.simulation.hardware import default_values, make_hardware
-from robodyn_ros.simulation.trial import Trial, run_trial
-from robodyn_ros.simulation.trial_files import plot_trial, tracking_error
+from robodyn_ros.simulation.trial import Trial, figures, run_trial
+from robodyn_ros.simulation.trial_files import plot_trial
 
 if TYPE_CHECKING:
     from robodyn_ros.identification import Identification, Recording
@@ -99,11 +99,10 @@ class SimulationResult:
 
     def __repr__(self) -> str:
         lines = [f"{self.robot.name} under {self.controller}, {self.t[-1]:g} s"]
-        for index, joint in enumerate(self.robot.joints):
-            _, error = tracking_error(self.trial, index)
-            said = f"greatest error {digits(1e3 * np.abs(error).max())} m{joint.position_unit}, " if len(error) else ""
-            effort = f"greatest effort {digits(np.abs(self.effort[:, index]).max())} {joint.effort_unit}"
-            lines.append(f"  {joint.name}: {said}{effort}")
+        found = figures(self.trial, self.robot.effort_limit)
+        for joint, error, effort in zip(self.robot.joints, found["peak_error"], found["peak_effort"], strict=True):
+            said = "" if np.isnan(error) else f"greatest error {digits(1e3 * error)} m{joint.position_unit}, "
+            lines.append(f"  {joint.name}: {said}greatest effort {digits(effort)} {joint.effort_unit}")
         return "\n".join([*lines, *(f"  {count} times {what}" for what, count in self.faults.items())])
 
     def plot(self, path: Path | None = None) -> Any:

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
+from math import isfinite, isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -225,27 +226,23 @@ def _run_trial(hardware: Hardware, loop: ControlLoop | None, duration: float) ->
 
 
 def _figures(trial: Trial, robot: Robot) -> dict[str, Any]:
-    """The figures of a trial; an error is None without a reference, and an effort limit where there is none."""
-    import numpy as np
+    """The figures of a trial; an error is NaN without a reference, and an effort limit infinite where there is none."""
+    from robodyn_ros.simulation.trial import figures, trial_stop
 
-    from robodyn_ros.simulation.trial import trial_stop
-    from robodyn_ros.simulation.trial_files import tracking_error
-
-    joints = []
-    for index, joint in enumerate(robot.joints):
-        _, error = tracking_error(trial, index)
-        known = len(error) > 0
-        joints.append(
-            {
-                "joint": joint.name,
-                "unit": joint.position_unit,
-                "error_rms": float(np.sqrt(np.mean(error**2))) if known else None,
-                "error_greatest": float(np.abs(error).max()) if known else None,
-                "effort_unit": joint.effort_unit,
-                "effort_greatest": float(np.abs(trial.truth.values["effort"][:, index]).max()),
-                "effort_limit": joint.effort if np.isfinite(joint.effort) else None,
-            }
-        )
+    found = figures(trial, robot.effort_limit)
+    columns = (found[name].tolist() for name in ("rms_error", "peak_error", "peak_effort"))
+    joints = [
+        {
+            "joint": joint.name,
+            "unit": joint.position_unit,
+            "error_rms": rms,
+            "error_greatest": peak,
+            "effort_unit": joint.effort_unit,
+            "effort_greatest": effort,
+            "effort_limit": joint.effort,
+        }
+        for joint, rms, peak, effort in zip(robot.joints, *columns, strict=True)
+    ]
     return {
         "simulated": float(trial.truth.t[-1]),  # [s]
         "states": len(trial.states.t),  # that the control received
@@ -275,12 +272,9 @@ def _report(found: dict[str, Any], controller: str, seconds: float, args: Namesp
     rows = []
     for joint in found["joints"]:
         errors = (joint["error_rms"], joint["error_greatest"])
-        efforts = f"{digits(joint['effort_greatest'])} {joint['effort_unit']}", "none"
-        if joint["effort_limit"] is not None:
-            efforts = efforts[0], f"{joint['effort_limit']:g} {joint['effort_unit']}"
-        rows.append(
-            (joint["joint"], *("–" if error is None else quantity(error, joint["unit"]) for error in errors), *efforts)
-        )
+        limit = f"{joint['effort_limit']:g} {joint['effort_unit']}" if isfinite(joint["effort_limit"]) else "none"
+        told = ("–" if isnan(error) else quantity(error, joint["unit"]) for error in errors)
+        rows.append((joint["joint"], *told, f"{digits(joint['effort_greatest'])} {joint['effort_unit']}", limit))
     out = console()
     if found["stopped"]:
         out.print(found["stopped"], style="bold red", soft_wrap=True)

@@ -38,6 +38,16 @@ REMEDIES = {kind: fault.remedy for kind, fault in FAULTS.items()} | {
 }
 """Beginning of a trial's message about a fault → its remedy."""
 
+QUANTITIES = {
+    "rms_error": "root mean square of reference minus position [rad] or [m]",
+    "peak_error": "greatest magnitude of that error [rad] or [m]",
+    "final_error": "the same, just before the end [rad] or [m]",
+    "rms_effort": "root mean square of the effort that acted [N·m] or [N]",
+    "peak_effort": "greatest magnitude of it [N·m] or [N]",
+    "saturated": "fraction of the commands at the effort limit [-]",
+}
+"""Performance figures of each joint, which the specification of a study can bound."""
+
 HISTORY = 0.3
 """Time before the stop in which an effort at its limit is a cause of it [s]."""
 
@@ -180,6 +190,40 @@ def run_trial(
         controlled.faults[f"{STEP_FAILED}: {hardware.failure}"] = hardware.failures - failures
     n = hardware.plant.dynamics.robot.n
     return Trial(truth.samples(n), states.samples(n), controlled.commands.samples(n), dict(controlled.faults))
+
+
+def tracking_error(trial: Trial) -> tuple[Array, Array]:
+    """Return times (K,) [s] and reference minus position (K, n) [rad] or [m], at each command with a reference."""
+    commands, truth = trial.commands, trial.truth
+    known = ~np.isnan(commands.values["q"]).any(axis=1)
+    t, reference = commands.t[known], commands.values["q"][known]
+    if not (len(t) and len(truth.t)):
+        return np.zeros(0), reference[:0]
+    return t, reference - np.column_stack([np.interp(t, truth.t, q) for q in truth.values["q"].T])
+
+
+def figures(trial: Trial, effort_limit: Array, window: float = 0.0) -> dict[str, Array]:
+    """Return the performance figures of a trial: the quantities of :data:`QUANTITIES`, (n,) each.
+
+    Args:
+        trial: the record of the trial.
+        effort_limit: effort limit of the commands, (n,) in [N·m] or [N].
+        window: time before the end for the final error [s].
+
+    Returns:
+        Name → figure of each joint; NaN where nothing was commanded.
+    """
+    found = {name: np.full(len(effort_limit), np.nan) for name in QUANTITIES}
+    if len(trial.truth.t):
+        effort = trial.truth.values["effort"]
+        found["rms_effort"], found["peak_effort"] = np.sqrt(np.mean(effort**2, axis=0)), np.abs(effort).max(axis=0)
+    t, error = tracking_error(trial)
+    if len(t):
+        error = np.abs(error)
+        found["rms_error"], found["peak_error"] = np.sqrt(np.mean(error**2, axis=0)), error.max(axis=0)
+        found["final_error"] = error[t >= t[-1] - window].max(axis=0)
+        found["saturated"] = np.mean(np.abs(trial.commands.values["effort"]) >= effort_limit, axis=0)
+    return found
 
 
 def stop_line(said: str, t: float, cause: str = "") -> str:

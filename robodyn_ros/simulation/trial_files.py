@@ -35,7 +35,7 @@ from robodyn_ros.document.plotting import (
 from robodyn_ros.errors import InputError, need
 from robodyn_ros.robot import Joint, Robot
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.simulation.trial import Trial, TrialSamples
+from robodyn_ros.simulation.trial import Trial, TrialSamples, tracking_error
 
 QUANTITIES = (
     ("reference", "commands", "q"),
@@ -218,15 +218,6 @@ def plot_trial(trial: Trial, robot: Robot, title: str, path: Path | None = None)
     return grid
 
 
-def tracking_error(trial: Trial, index: int) -> tuple[Array, Array]:
-    """Return times [s] and reference minus position of a joint [rad] or [m], at each command with a reference."""
-    commands, truth = trial.commands, trial.truth
-    reference = commands.values["q"][:, index]
-    known = ~np.isnan(reference)
-    t = commands.t[known]
-    return t, reference[known] - np.interp(t, truth.t, truth.values["q"][:, index])
-
-
 def _position(axes: Any, trial: Trial, joint: Joint, index: int) -> None:
     states, truth, commands = trial.states, trial.truth, trial.commands
     if len(states.t):
@@ -240,9 +231,9 @@ def _position(axes: Any, trial: Trial, joint: Joint, index: int) -> None:
 def _error_or_velocity(axes: Any, trial: Trial, joint: Joint, index: int) -> None:
     """Draw the tracking error, or the velocity where there is no reference."""
     axes.axhline(0.0, color=FAINT, linewidth=0.8)
-    t, error = tracking_error(trial, index)
+    t, error = tracking_error(trial)
     if len(t):
-        axes.plot(t, 1e3 * error, color=TRUTH)
+        axes.plot(t, 1e3 * error[:, index], color=TRUTH)
         axes.set_ylabel(f"reference − position [m{joint.position_unit}]")
     else:
         axes.plot(*_thinned(trial.truth, "qd", index), color=TRUTH)

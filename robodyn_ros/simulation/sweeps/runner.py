@@ -44,8 +44,8 @@ from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import TOOL
 from robodyn_ros.simulation.compiled_trial import TrialOutcome, run_until_fault
 from robodyn_ros.simulation.hardware import HardwareSettings, default_values, make_hardware_settings
-from robodyn_ros.simulation.sweeps.study import ARM, NODES, QUANTITIES, Case, Study
-from robodyn_ros.simulation.trial import Trial
+from robodyn_ros.simulation.sweeps.study import ARM, NODES, Case, Study
+from robodyn_ros.simulation.trial import QUANTITIES, figures
 
 LEAST, MOST, PARTS = 8, 128, 64
 """A chunk has a 64th of all cases, within these bounds. It depends only on the study, as the file of results does."""
@@ -245,36 +245,6 @@ class CaseRunner:
 def _inputs_of(kind: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """The inputs whose names begin with a kind and a dot, by the rest of their names."""
     return {name.removeprefix(f"{kind}."): value for name, value in inputs.items() if name.startswith(f"{kind}.")}
-
-
-def figures(trial: Trial, effort_limit: Array, window: float) -> dict[str, Array]:
-    """Return the performance figures of a trial: the quantities of :data:`.study.QUANTITIES`, (n,) each.
-
-    Args:
-        trial: the record of the trial.
-        effort_limit: effort limit of the commands, (n,) in [N·m] or [N].
-        window: time before the end for the final error [s].
-
-    Returns:
-        Name → figure of each joint; NaN where nothing was commanded.
-    """
-    commands, truth = trial.commands, trial.truth
-    n = len(effort_limit)
-    found = {name: np.full(n, np.nan) for name in QUANTITIES}
-    if len(truth.t):
-        effort = truth.values["effort"]
-        found["rms_effort"], found["peak_effort"] = np.sqrt(np.mean(effort**2, axis=0)), np.abs(effort).max(axis=0)
-    known = ~np.isnan(commands.values["q"]).any(axis=1)
-    t = commands.t[known]
-    if not (len(t) and len(truth.t)):
-        return found
-    q = truth.values["q"]
-    true = np.column_stack([np.interp(t, truth.t, q[:, joint]) for joint in range(n)])
-    error = np.abs(commands.values["q"][known] - true)
-    found["rms_error"], found["peak_error"] = np.sqrt(np.mean(error**2, axis=0)), error.max(axis=0)
-    found["final_error"] = error[t >= t[-1] - window].max(axis=0)
-    found["saturated"] = np.mean(np.abs(commands.values["effort"]) >= effort_limit, axis=0)
-    return found
 
 
 class OutOfTime(BaseException):

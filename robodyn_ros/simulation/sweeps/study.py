@@ -28,16 +28,6 @@ from robodyn_ros.settings import CheckedSettings, choice, setting, whole
 METHODS = ("sobol", "latin_hypercube", "factorial")
 """Methods of sampling."""
 
-QUANTITIES = {
-    "rms_error": "root mean square of reference minus position [rad] or [m]",
-    "peak_error": "greatest magnitude of that error [rad] or [m]",
-    "final_error": "the same, just before the end [rad] or [m]",
-    "rms_effort": "root mean square of the effort that acted [N·m] or [N]",
-    "peak_effort": "greatest magnitude of it [N·m] or [N]",
-    "saturated": "fraction of the commands at the effort limit [-]",
-}
-"""Performance figures of each joint, which the specification can bound."""
-
 NODES = ("simulator", "controller")
 """Nodes whose parameters a study gives or varies."""
 

@@ -28,7 +28,6 @@ from robodyn_ros.simulation.sweeps.study import (
     ARM,
     KINDS,
     NODES,
-    QUANTITIES,
     Case,
     CaseLimits,
     Distribution,
@@ -47,6 +46,7 @@ from robodyn_ros.simulation.sweeps.study_yaml import (
     unknown,
 )
 from robodyn_ros.simulation.sweeps.tuning import GAINS, TuningSettings, TuningTask
+from robodyn_ros.simulation.trial import QUANTITIES
 
 SECTIONS = (
     "arm",

@@ -23,7 +23,8 @@ from robodyn_ros.robot import reload_robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.sweeps.backends import Backend
 from robodyn_ros.simulation.sweeps.runner import Chunk, Rows, chunks
-from robodyn_ros.simulation.sweeps.study import QUANTITIES, Study
+from robodyn_ros.simulation.sweeps.study import Study
+from robodyn_ros.simulation.trial import QUANTITIES
 
 FILE = "results.parquet"
 ABOUT = "study.json"
