@@ -16,7 +16,7 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
 import robodyn_ros as rd
-from robodyn_ros.nodes.common.watch import G, ToolWatch
+from robodyn_ros.nodes.common.watch import ToolWatch
 
 START = {"elevator": 0.3, "shoulder": -0.9, "wrist": 0.4}
 
@@ -134,7 +134,7 @@ def test_the_wrench_is_drawn_where_it_acts(prr):
     watch = SimpleNamespace(robot=robot, q=np.array([0.3, -0.9, 0.4]))
     view = ToolWatch(node, watch)
     assert view.marks(2.0) == []
-    weight = G * sum(body.inertial.mass for body in robot.bodies)
+    weight = 9.81 * sum(body.inertial.mass for body in robot.bodies)
     node.heard[0](push((0.0, 0.0, 0.5 * weight)))
     (arrow,) = view.marks(2.0)
     pose = rd.Kinematics(robot).pose("tool", watch.q)

@@ -21,6 +21,7 @@ from rclpy.parameter import parameter_value_to_python
 from sensor_msgs.msg import JointState
 
 from robodyn_ros.control.laws.hand_guiding import FAR
+from robodyn_ros.dynamics.parameters import STANDARD_GRAVITY
 from robodyn_ros.errors import InputError, NotReadyError
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.nodes.common.client_library import NEWEST, RELIABLE
@@ -36,9 +37,6 @@ CONTROLLER = "controller"
 
 SIMULATOR = "simulator"
 """Name of the simulator whose services are called; remap them for another."""
-
-G = 9.81
-"""Free fall [m/s²]."""
 
 WRENCH_TIMEOUT = 0.5
 """Time for which an external wrench is shown without another message [s]."""
@@ -253,7 +251,8 @@ class PoseWatch:
 
 def weight(robot: Robot) -> float:
     """The weight of all moving links [N]: a force that is drawn, or pulled at a handle, as long as the arm."""
-    return G * float(sum(body.inertial.mass for body in robot.bodies) or 1.0)
+    mass = sum(body.inertial.mass for body in robot.bodies) or 1.0
+    return float(np.linalg.norm(STANDARD_GRAVITY) * mass)
 
 
 class ToolWatch:

@@ -32,7 +32,7 @@ from numpy.typing import ArrayLike
 from robodyn_ros.checks import is_finite
 from robodyn_ros.control.motion.point_to_point import rest_to_rest
 from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.dynamics.parameters import parameters_of, standard_parameters
+from robodyn_ros.dynamics.parameters import parameters_of, standard_parameters, to_inertial
 from robodyn_ros.errors import ConfigurationError, InputError, need
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.description import read_document
@@ -184,7 +184,7 @@ class MuJoCoModel:
         self._coupling, self._offset = np.zeros((len(robot.bodies), robot.n)), np.zeros(len(robot.bodies))
         for row, body in enumerate(robot.bodies):
             self._coupling[row, body.coordinate], self._offset[row] = body.ratio, body.offset
-        self.mimics = tuple(body.joint.name for body in robot.bodies if body.joint.mimic is not None)
+        self.mimics = mimics(robot)
         if self.mimics:  # the limits of the joints that they follow hold, not their own
             self.model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_LIMIT
         self.model.opt.gravity[:] = parameters.gravity
@@ -219,13 +219,10 @@ class MuJoCoModel:
                 self._set_inertia(self.model.body(body.name).id, theta[index])
 
     def _set_inertia(self, index: int, theta: Array) -> None:
-        mass, moment = theta[0], theta[1:4]
-        com = moment / mass if mass > 0.0 else np.zeros(3)
-        xx, xy, yy, xz, yz, zz = theta[4:]
-        about_origin = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-        moments, axes = np.linalg.eigh(about_origin - mass * (com @ com * np.eye(3) - np.outer(com, com)))
+        inertial = to_inertial(theta)
+        moments, axes = np.linalg.eigh(inertial.inertia)
         axes[:, 0] *= np.linalg.det(axes)
-        self.model.body_mass[index], self.model.body_ipos[index] = mass, com
+        self.model.body_mass[index], self.model.body_ipos[index] = inertial.mass, inertial.com
         self.model.body_inertia[index] = np.maximum(moments, 0.0)
         self.module.mju_mat2Quat(self.model.body_iquat[index], axes.ravel())
 
