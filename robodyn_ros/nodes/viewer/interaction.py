@@ -22,7 +22,7 @@ from rclpy.parameter import Parameter
 from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory
 
-from robodyn_ros.control.motion.point_to_point import rest_to_rest
+from robodyn_ros.control.motion.point_to_point import durations, rest_to_rest
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import Kinematics
@@ -55,9 +55,6 @@ START_TOLERANCE = 0.03
 GHOST = (0.55, 0.35, 0.85, 0.35)
 """Color and opacity of the ghost."""
 
-
-QUINTIC_PEAK = 1.875
-"""Greatest speed of a quintic from rest to rest, divided by its mean speed (15/8)."""
 
 SHORTEST = 0.4
 """Shortest duration of a motion [s]."""
@@ -356,8 +353,7 @@ class ArmRequests:
         if q is None:
             return
         allowed = self._speed * np.minimum(self._robot.velocity_limit, FASTEST)
-        ways = np.abs(np.diff([q, *goals], axis=0))
-        times = np.cumsum(np.maximum(SHORTEST, (QUINTIC_PEAK * ways / allowed).max(axis=1)))
+        times = np.cumsum(np.maximum(SHORTEST, durations([q, *goals], allowed, np.inf)))
         self.answer, self._asked = "", monotonic()
         self._trajectories.publish(from_trajectory(self._robot.joint_names, rest_to_rest(goals, times)))
 
