@@ -1,10 +1,11 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Checks of arguments: arrays of finite numbers of the right shape."""
+"""Checks of arguments: arrays of finite numbers of the right shape, and choices."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import isfinite
 from operator import le
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.errors import InputError
+from robodyn_ros.errors import InputError, is_it
 from robodyn_ros.robot.pose import Array
 
 FEW = 64
@@ -107,3 +108,14 @@ def non_negative(name: str, value: ArrayLike, n: int) -> Array:
     if (array < 0.0).any():
         raise InputError(name, f"must not be negative: {array}", value)
     return array
+
+
+def check_choice(name: str, value: object, choices: Iterable[str]) -> None:
+    """Check that a value is one of several names.
+
+    Raises:
+        InputError: it is none of them; the message lists them.
+    """
+    known = list(choices)
+    if value not in known:
+        raise InputError(name, f"must be one of {', '.join(known)}, not {value!r}{is_it(str(value), known)}", value)

@@ -29,6 +29,7 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robodyn_ros.checks import check_choice
 from robodyn_ros.engine.states import finite_states
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import se3
@@ -62,8 +63,7 @@ class DHRow:
     offset: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.kind not in get_args(Kind):
-            raise InputError("kind", f"must be one of {', '.join(get_args(Kind))}, not {self.kind!r}", self.kind)
+        check_choice("kind", self.kind, get_args(Kind))
         for name in ("a", "alpha", "d", "theta", "offset"):
             if not isfinite(getattr(self, name)):
                 raise InputError(name, f"must be a finite number, not {getattr(self, name)!r}", getattr(self, name))
@@ -86,9 +86,7 @@ class DHTable:
     tool: Pose = field(default_factory=Pose)
 
     def __post_init__(self) -> None:
-        if self.convention not in get_args(Convention):
-            choices = ", ".join(get_args(Convention))
-            raise InputError("convention", f"must be one of {choices}, not {self.convention!r}", self.convention)
+        check_choice("convention", self.convention, get_args(Convention))
         if not self.rows:
             raise InputError("rows", "must be one or more", self.rows)
 

@@ -23,6 +23,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robodyn_ros.checks import check_choice
 from robodyn_ros.engine import Kernel, Program, digest
 from robodyn_ros.engine.casadi import ca
 from robodyn_ros.engine.states import finite_state
@@ -176,8 +177,7 @@ class Kinematics:
 
     def _program(self, quantity: str, link: Link) -> Program:
         kind, _, frame = quantity.rpartition("_")
-        if frame not in get_args(Frame):
-            raise InputError("frame", f"must be one of {', '.join(get_args(Frame))}, not {frame!r}", frame)
+        check_choice("frame", frame, get_args(Frame))
         n, tree = self.robot.n, self.tree
 
         def build() -> tuple[list[ca.SX], list[ca.SX]]:

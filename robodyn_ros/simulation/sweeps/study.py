@@ -21,7 +21,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robodyn_ros.errors import InputError, is_it
+from robodyn_ros.checks import check_choice
+from robodyn_ros.errors import InputError
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import CheckedSettings, choice, setting, whole
 
@@ -61,12 +62,7 @@ class Distribution:
     levels: int = LEVELS
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise InputError(
-                "distribution",
-                f"must be one of {', '.join(KINDS)}, not {self.kind!r}{is_it(self.kind, KINDS)}",
-                self.kind,
-            )
+        check_choice("distribution", self.kind, KINDS)
         if self.kind == "choice":
             kinds = {str if isinstance(value, str) else type(value) in (int, float, bool) for value in self.values}
             if len(kinds) != 1 or kinds == {False}:
