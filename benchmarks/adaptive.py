@@ -21,8 +21,8 @@ from common import PRR, options, report
 from numpy.typing import NDArray
 
 import robodyn_ros as rd
-from robodyn_ros.cli.simulate import make_loop, make_simulated
 from robodyn_ros.control import Reference
+from robodyn_ros.tasks import make_loop, make_simulated
 
 Array = NDArray[np.float64]
 

@@ -38,7 +38,7 @@ from robodyn_ros.robot import Robot, as_robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.comparison import LAWS, LawComparison
 from robodyn_ros.simulation.comparison import compare as compare_laws
-from robodyn_ros.simulation.hardware import default_values, make_hardware
+from robodyn_ros.simulation.hardware import Hardware, default_values, make_hardware
 from robodyn_ros.simulation.trial import Trial, figures, run_trial
 from robodyn_ros.simulation.trial_files import plot_trial
 
@@ -157,18 +157,15 @@ def simulate(
     first = _positions("start", start, robot, robot.home)
     places = {f"initial_position.{name}": value for name, value in zip(robot.joint_names, first.tolist(), strict=True)}
     given = {"controller": controller, **places, **named}
-    plant = FileParameters(given, MODEL | default_values(robot))
-    law = FileParameters(given, loop_default_values(robot))
-    hardware = make_hardware(plant, robot)
-    check_limits(given, robot)
-    dynamics = create("dynamics", law["dynamics"], robot, **model_parameters(law, robot))
-    loop = ControlLoop.from_settings(make_loop_settings(law, dynamics))
-    if unknown := sorted(set(plant.unused()) & set(law.unused())):
+    hardware, unused = make_simulated(given, robot)
+    loop, unused_by_loop = make_loop(given, robot)
+    if unknown := sorted(unused & unused_by_loop):
         raise InputError("parameters", f"neither simulator nor controller has {', '.join(unknown)}", unknown)
     loop.start(0.0, hardware.plant.q)
     if to is not None:
         goal = _positions("to", to, robot, first)
-        motion = point_to_point(dynamics, first, goal, period=1.0 / plant["state_rate"])
+        model, period = loop.settings.controller.dynamics, hardware.period * hardware.plant.settings.step
+        motion = point_to_point(model, first, goal, period=period)
         duration = motion.duration + SETTLING if duration is None else duration
         if duration < motion.duration:
             problem = f"is less than the {motion.duration:.3g} s that the limits of the joints ask for"
@@ -179,6 +176,40 @@ def simulate(
     if not 0.0 < (duration := SETTLING if duration is None else duration) <= 1e6:
         raise InputError("duration", f"must be above 0 s, and 1e6 s at most, not {duration!r}", duration)
     return SimulationResult(robot, controller, run_trial(hardware, loop, duration))
+
+
+def make_simulated(given: Mapping[str, Any], robot: Robot) -> tuple[Hardware, set[str]]:
+    """Return the simulated hardware, and the names of the parameters that it does not use.
+
+    Args:
+        given: name → value of parameters of the node ``simulator``.
+        robot: the arm.
+
+    Raises:
+        RobodynError: a value is wrong; the message names it.
+    """
+    parameters = FileParameters(given, MODEL | default_values(robot))
+    with parameters.located():
+        hardware = make_hardware(parameters, robot)
+    return hardware, set(parameters.unused())
+
+
+def make_loop(given: Mapping[str, Any], robot: Robot) -> tuple[ControlLoop, set[str]]:
+    """Return the control loop, and the names of the parameters that it does not use.
+
+    Args:
+        given: name → value of parameters of the node ``controller``.
+        robot: the arm.
+
+    Raises:
+        RobodynError: a value is wrong; the message names it.
+    """
+    parameters = FileParameters(given, loop_default_values(robot))
+    with parameters.located():
+        check_limits(given, robot)
+        dynamics = create("dynamics", parameters["dynamics"], robot, **model_parameters(parameters, robot))
+        loop = ControlLoop.from_settings(make_loop_settings(parameters, dynamics))
+    return loop, set(parameters.unused())
 
 
 def compare(robot: Arm, controllers: Sequence[str] = LAWS, **how: Any) -> LawComparison:

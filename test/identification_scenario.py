@@ -23,11 +23,11 @@ from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 import robodyn_ros as rd
-from robodyn_ros.cli.simulate import make_simulated
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.nodes.common.messages import seconds
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
+from robodyn_ros.tasks import make_simulated
 
 START = {"elevator": 0.5, "shoulder": -0.6, "wrist": 0.3}
 FRICTION = {"elevator": (25.0, 12.0), "shoulder": (0.8, 1.1), "wrist": (0.3, 0.35)}

@@ -18,9 +18,9 @@ import pytest
 import robodyn_ros as rd
 from robodyn_ros.cli.arm import requested_trajectory
 from robodyn_ros.cli.main import main
-from robodyn_ros.cli.simulate import make_loop, make_simulated
 from robodyn_ros.cli.verb import gather
 from robodyn_ros.simulation.trial import run_trial
+from robodyn_ros.tasks import make_loop, make_simulated
 
 ROOT = Path(__file__).parents[1]
 PRR, CONFIG = str(ROOT / "urdf" / "prr.urdf"), str(ROOT / "config" / "prr.yaml")

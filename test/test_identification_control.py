@@ -12,7 +12,6 @@ from industrial import urdfs
 from numpy.testing import assert_allclose
 
 import robodyn_ros as rd
-from robodyn_ros.cli.simulate import make_loop, make_simulated
 from robodyn_ros.control.motion.point_to_point import rest_to_rest
 from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.errors import InputError
@@ -21,6 +20,7 @@ from robodyn_ros.identification.estimation.payload import estimate_payload
 from robodyn_ros.identification.excitation import excite
 from robodyn_ros.identification.settings import ExcitationSettings
 from robodyn_ros.simulation.trial import run_trial
+from robodyn_ros.tasks import make_loop, make_simulated
 
 TRUTH = {
     "seed": 5,

@@ -4,6 +4,7 @@
 """The forces of stops and friction against their defining conditions, an independent optimiser, and mechanics."""
 
 import ctypes
+import functools
 import itertools
 
 import arms
@@ -12,9 +13,15 @@ import pytest
 from scipy.optimize import minimize
 
 import robodyn_ros as rd
-from robodyn_ros.simulation.plant.native import IN_PYTHON_PARAMETERS, NEEDED, STEP_IN_PYTHON, _library
+from robodyn_ros.simulation import Plant
 
 RNG = np.random.default_rng(11)
+
+
+@functools.cache
+def library(n):
+    """That of the plant of an arm of n joints."""
+    return Plant(rd.create_dynamics("rnea", rd.load_robot(arms.random_robot(0, n)), compiled=False)).library
 
 
 def solve_boxed_lcp(*given):
@@ -22,8 +29,7 @@ def solve_boxed_lcp(*given):
     n = len(given[0])
     given = [np.ascontiguousarray(part, dtype=np.float64) for part in given]
     force, motion, held = np.zeros(n), np.zeros(n), np.zeros(n, dtype=np.intc)
-    solve = _library(n, IN_PYTHON_PARAMETERS, None, STEP_IN_PYTHON, NEEDED).boxed_lcp
-    failed = solve(*(ctypes.c_void_p(part.ctypes.data) for part in (*given, force, motion, held)))
+    failed = library(n).boxed_lcp(*(ctypes.c_void_p(part.ctypes.data) for part in (*given, force, motion, held)))
     return None if failed else (force, motion, held != 0)
 
 

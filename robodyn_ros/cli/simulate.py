@@ -123,6 +123,7 @@ def _simulate(args: Namespace, robot: Robot, given: dict[str, LoadedParameters])
     from robodyn_ros.cli.arm import POSES, TOUR, TOUR_JOINTS
     from robodyn_ros.control.loop_settings import loop_default_values
     from robodyn_ros.simulation.hardware import default_values
+    from robodyn_ros.tasks import make_loop, make_simulated
 
     simulator, controller = (given[node] for node in NODES)
     if args.tour and robot.joint_names == TOUR_JOINTS:  # it begins where the arm is, as in the demonstration
@@ -170,46 +171,6 @@ def _start(loop: ControlLoop, hardware: Hardware, trajectory: Trajectory | None)
     if following.overload:
         text = f"warning: {following.overload}"
         console(stderr=True).print(text, soft_wrap=True)
-
-
-def make_simulated(given: dict[str, Any], robot: Robot) -> tuple[Hardware, set[str]]:
-    """Return the simulated hardware, and the names of the parameters that it does not use.
-
-    Raises:
-        RobodynError: a value is wrong; the message names it.
-    """
-    from robodyn_ros.control.loop_settings import MODEL
-    from robodyn_ros.control.parameter_file import FileParameters
-    from robodyn_ros.simulation.hardware import default_values, make_hardware
-
-    parameters = FileParameters(given, MODEL | default_values(robot))
-    with parameters.located():
-        hardware = make_hardware(parameters, robot)
-    return hardware, set(parameters.unused())
-
-
-def make_loop(given: dict[str, Any], robot: Robot) -> tuple[ControlLoop, set[str]]:
-    """Return the control loop, and the names of the parameters that it does not use.
-
-    Raises:
-        RobodynError: a value is wrong; the message names it.
-    """
-    from robodyn_ros import create_dynamics
-    from robodyn_ros.control.loop import ControlLoop
-    from robodyn_ros.control.loop_settings import (
-        check_limits,
-        loop_default_values,
-        make_loop_settings,
-        model_parameters,
-    )
-    from robodyn_ros.control.parameter_file import FileParameters
-
-    parameters = FileParameters(given, loop_default_values(robot))
-    with parameters.located():
-        check_limits(given, robot)
-        dynamics = create_dynamics(parameters["dynamics"], robot, **model_parameters(parameters, robot))
-        loop = ControlLoop.from_settings(make_loop_settings(parameters, dynamics))
-    return loop, set(parameters.unused())
 
 
 def _run_trial(hardware: Hardware, loop: ControlLoop | None, duration: float) -> Trial:
