@@ -152,6 +152,18 @@ def test_text() -> None:
     ]
 
 
+def test_a_matrix_has_a_line_around_it_and_sums_have_none() -> None:
+    one, other, matrix = SumBlock("a", ("+ b",)), SumBlock("c", ("+ d",)), MatrixBlock("R", (("e",),))
+
+    def lines(*equations: SumBlock | MatrixBlock) -> list[str]:
+        blocks = (EquationBlock(equations),)
+        found = [line.text.strip() for line in text_lines(Document("t", blocks, ())) if line.role != "heading"]
+        return found[found.index("a = b") : -1]
+
+    assert lines(one, other, one) == ["a = b", "c = d", "a = b"]
+    assert lines(one, matrix, other) == ["a = b", "", "R = ( e )", "", "c = d"]
+
+
 def test_tables_are_wrapped_where_they_are_wide() -> None:
     document = Document("t", (table(("a", "b"), [("x" * 10, "word " * 40)]),), ())
     assert max(width(line.text) for line in text_lines(document, 60)) <= 60

@@ -166,6 +166,8 @@ def test_operations_of_the_prr_arm() -> None:
     assert routine.operations == "26 multiplications, 19 additions, 2 sines, 2 cosines"
     assert code.count(" * ") == 26
     assert code.count(" + ") + code.count(" - ") == 19
+    (weight,) = routines(dynamics, ["gravity"])
+    assert weight.operations == "6 multiplications, 3 additions, 2 sines, 2 cosines"  # and nothing that is not there
 
 
 @pytest.mark.parametrize("name", ['*/ #error "', '"""\nraise', "2 & 3", "Grüße", "int", "\\"])

@@ -115,6 +115,25 @@ def test_derivatives_of_the_program_against_finite_differences(name, prr):
         assert (np.abs(jacobian @ direction - difference) / scale).max() < 1e-6
 
 
+SHAPES = {
+    '<box size="0.6 0.2 0.4"/>': ([[-0.3, 0.0, 0.0], [0.3, 0.0, 0.0]], np.hypot(0.1, 0.2)),
+    '<cylinder radius="0.1" length="0.5"/>': ([[0.0, 0.0, -0.25], [0.0, 0.0, 0.25]], 0.1),
+    '<sphere radius="0.15"/>': (np.zeros((2, 3)), 0.15),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_shape_is_within_the_least_capsule_along_its_longest_axis(shape):
+    """Placed at (0.1, 0.2, 0.3) and turned by 90° about z: x becomes y."""
+    tag = f'<collision><origin xyz="0.1 0.2 0.3" rpy="0 0 {np.pi / 2}"/><geometry>{shape}</geometry></collision>'
+    arm = rd.load_robot(lesson_arm().replace('<link name="link1">', f'<link name="link1">{tag}', 1))
+    ends, radius = SHAPES[shape]
+    (found,) = [capsule for capsule in capsules(arm) if capsule.link == arm.bodies[0].name]
+    placed = [[0.1 - y, 0.2 + x, 0.3 + z] for x, y, z in ends]
+    assert_allclose([found.start, found.end], placed, atol=1e-12)
+    assert found.radius == pytest.approx(radius)
+
+
 def test_distances_against_points_on_the_capsules(prr):
     """No greater than that of any of them, which is what keeps them apart, and less by the cover's growth at most."""
     robot = rd.load_robot(prr)

@@ -87,6 +87,14 @@ def test_a_verb_takes_arguments_wherever_they_stand(arm: Path, capsys: pytest.Ca
     assert "unrecognized arguments: side:=right" in capsys.readouterr().err
 
 
+def test_a_file_that_takes_too_long_is_given_up(arm: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("xacro", reason="the extra xacro is not installed")
+    monkeypatch.setattr("robodyn_ros.robot.xacro.PROGRAM", "import time; time.sleep(60.0)")
+    monkeypatch.setattr("robodyn_ros.robot.xacro.TIMEOUT", 0.1)
+    with pytest.raises(RobotDescriptionError, match=r"xacro did not end within 0\.1 s"):
+        rd.load_robot(arm)
+
+
 def test_without_xacro_the_message_says_how_to_get_it(arm: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(xacro, "find_spec", lambda name: None)
     with pytest.raises(RobotDescriptionError, match=r"pip install 'robodyn_ros\[xacro\]'"):
