@@ -164,9 +164,8 @@ def _common_delay(dynamics: RNEA, recordings: list[PreparedRecording], start: fl
     for _ in range(PASSES):
         pairs = [(recording, segment) for recording in recordings for segment in recording.segment_samples(delay)]
         segments = [segment for _, segment in pairs]
-        fastest = np.max([np.abs(segment.motion[1]).max(axis=0) for segment in segments], axis=0)
         weights = [recording.weights(segment) for recording, segment in pairs]
-        delay, error = find_delay(dynamics, segments, weights, IdentificationSettings.standstill * fastest, delay)
+        delay, error = find_delay(dynamics, segments, weights, _standstill(segments), delay)
         if not abs(delay) < GREATEST_DELAY:
             problem = f"efforts would have to act {1e3 * delay:.0f} ms later than recorded to fit the motion"
             names = ", ".join(recording.name for recording in recordings)
@@ -228,20 +227,14 @@ class _Judge:
     def __init__(self, dynamics: CompiledDynamics, recording: PreparedRecording, delay: float, align: bool) -> None:
         self._dynamics, self._delay, self._align = dynamics, delay, align
         segments = recording.segment_samples(delay)
-        self._speed = IdentificationSettings.standstill * np.max(
-            [np.abs(segment.motion[1]).max(axis=0) for segment in segments], axis=0
-        )
+        self._speed = _standstill(segments)
         every = max(1, sum(len(segment.rows) for segment in segments) // MAX_ROWS)
         motion = [np.concatenate([one.motion[order][one.rows][::every] for one in segments]) for order in range(3)]
         regressor = dynamics.regressor(*motion)
         efforts = [one.segment.delayed_effort(delay, one.cutoff)[0][one.rows][::every] for one in segments]
         size = np.sqrt(np.mean(np.concatenate(efforts) ** 2, axis=0))
         rows = (regressor / np.where(size > 0.0, size, 1.0)[:, None]).reshape(-1, regressor.shape[-1])
-        length = np.linalg.norm(rows, axis=0)
-        scale = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0.0)
-        rows = rows * scale
-        power, directions = np.linalg.eigh(rows.T @ rows)
-        self._reduction = scale[:, None] * directions[:, power > EXCITED * power[-1]]  # (p, r)
+        self._reduction = _excited(rows, EXCITED)[0]  # (p, r)
         """Takes parameters to the directions that the motion excites."""
 
     def mean_log_error(self, recording: PreparedRecording) -> float:
@@ -388,17 +381,34 @@ def find_delay(
 def _unexplained(columns: Array, weight: Array) -> Callable[[Array], Array]:
     """The projection P, a function of weighted efforts (N n, k), for weights (N, n)."""
     rows = (columns * weight[:, :, None]).reshape(-1, columns.shape[-1])
-    length = np.linalg.norm(rows, axis=0)
-    rows = rows[:, length > 0.0] / length[length > 0.0]
-    power, directions = np.linalg.eigh(rows.T @ rows)
-    shown = power > SMALL * power[-1]
-    inverse = (directions[:, shown] / power[shown]) @ directions[:, shown].T
+    combinations, power = _excited(rows, SMALL)
+    shown = rows @ combinations
 
     def unexplained(efforts: Array) -> Array:
-        left: Array = efforts - rows @ (inverse @ (rows.T @ efforts))
+        left: Array = efforts - shown @ ((shown.T @ efforts) / power[:, None])
         return left
 
     return unexplained
+
+
+def _excited(rows: Array, least: float) -> tuple[Array, Array]:
+    """The combinations (p, r) of columns that rows (N, p) excite, orthogonal in these, and their powers (r,).
+
+    Args:
+        rows: of a regressor.
+        least: power of a combination that counts, over the greatest, with all columns of length 1.
+    """
+    length = np.linalg.norm(rows, axis=0)
+    scale = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0.0)
+    power, directions = np.linalg.eigh((rows * scale).T @ (rows * scale))
+    shown = power > least * power[-1]
+    return scale[:, None] * directions[:, shown], power[shown]
+
+
+def _standstill(segments: Sequence[SegmentSamples]) -> Array:
+    """Speed of each joint up to which friction hides its effort (n,) in [rad/s] or [m/s]."""
+    fastest: Array = np.max([np.abs(segment.motion[1]).max(axis=0) for segment in segments], axis=0)
+    return IdentificationSettings.standstill * fastest
 
 
 NORMAL = 0.6745
