@@ -78,9 +78,8 @@ class Bench:
         q, qd = q + self.noise * self.rng.standard_normal(3), qd + 50 * self.noise * self.rng.standard_normal(3)
         effort = self.procedure.update(plant.time, q, qd)
         command = self.effort_sign * self.true.joint_effort(self.given.motor_effort(effort)) + disturb
-        for _ in range(PERIOD):
-            plant.apply(command + self.helps * plant.dynamics.gravity(plant.q))
-            plant.step()
+        plant.apply(command + self.helps * plant.dynamics.gravity(plant.q))
+        plant.step(PERIOD)
         self.efforts.append(effort)
         self.positions.append(plant.q)
 
