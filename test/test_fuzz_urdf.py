@@ -33,7 +33,7 @@ SEEDS = {name: text for name, text in WHOLE.items() if TRIES or len(text) < LENG
 
 pytestmark = pytest.mark.timeout(0 if TRIES else 120)
 fuzzed = settings(
-    max_examples=TRIES or 1000,
+    max_examples=TRIES or 300,
     derandomize=not TRIES,
     database=None,
     deadline=None,
@@ -91,7 +91,7 @@ def test_spoilt_text(name: str, mutations: list[tuple[str, int, int]]) -> None:
         makes_sense(robot)
 
 
-@settings(fuzzed, max_examples=TRIES or 500)
+@settings(fuzzed, max_examples=TRIES or 200)
 @given(st.sampled_from(sorted(SEEDS)), st.lists(st.tuples(number, st.integers(0, 255)), min_size=1, max_size=8))
 def test_spoilt_bytes(name: str, flips: list[tuple[int, int]]) -> None:
     content = bytearray(SEEDS[name].encode())
@@ -104,7 +104,7 @@ def test_spoilt_bytes(name: str, flips: list[tuple[int, int]]) -> None:
         makes_sense(robot)
 
 
-@settings(fuzzed, max_examples=TRIES or 300)
+@settings(fuzzed, max_examples=TRIES or 100)
 @given(st.one_of(st.text(max_size=300), st.text("<>/=\"' &;![]-robtlinkj0", max_size=300).map("<robot {}".format)))
 def test_noise(text: str) -> None:
     assert load(text) is None

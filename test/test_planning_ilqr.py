@@ -309,7 +309,7 @@ def test_collocation_finds_the_same_minimum(urdf, limit, duration):
     limits = replace(known, lower=-far, upper=far)
     theirs = plan(
         Problem(dynamics, start, JointGoal(-start), Effort(), duration, limits),
-        CollocationSettings(intervals=40, time_limit=600.0),
+        CollocationSettings(intervals=24, time_limit=600.0),
     )
     assert theirs.solved, theirs.reason
     steps, motion = 300, theirs.to_trajectory()

@@ -110,12 +110,16 @@ WRONG = {
 }
 
 
+REAL = {group: plugins.entry_points(group=group) for group in plugins.GROUPS.values()}
+"""Group → what is installed, read once."""
+
+
 @pytest.fixture
 def install(monkeypatch):
     """Install classes of this module as plugins of a kind, beside the others."""
 
     def put(kind, **classes):
-        group, real = plugins.GROUPS[kind], plugins.entry_points
+        before = plugins.entry_points
 
         def entry_points(group: str) -> list[EntryPoint]:
             own = (
@@ -123,14 +127,15 @@ def install(monkeypatch):
                 if group == plugins.GROUPS[kind]
                 else []
             )
-            return [*real(group=group), *own]
+            return [*before(group=group), *own]
 
         for name, cls in classes.items():
             monkeypatch.setitem(globals(), name, cls)
         monkeypatch.setattr(plugins, "entry_points", entry_points)
         plugins._found.cache_clear()
-        assert set(classes) <= set(plugins.available(kind)), group
+        assert set(classes) <= set(plugins.available(kind)), kind
 
+    monkeypatch.setattr(plugins, "entry_points", lambda group: REAL[group])
     yield put
     monkeypatch.undo()
     plugins._found.cache_clear()

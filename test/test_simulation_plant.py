@@ -71,7 +71,7 @@ def test_an_arm_without_effort_falls_onto_its_stops_and_lies_there_for_good():
 
 def test_energy_never_grows_at_stops():
     """Random arms thrown at random, passive, with stops close by: whatever they hit."""
-    for seed in range(6):
+    for seed in range(3):
         arm = plant(arms.random_robot(seed, joints=4))
         rng = np.random.default_rng(seed)
         robot = arm.dynamics.robot
