@@ -15,6 +15,7 @@ import numpy as np
 from robodyn_ros.dynamics import Dynamics, Energy, Parameters
 from robodyn_ros.dynamics.parameters import parameters_of
 from robodyn_ros.dynamics.rnea import RNEA
+from robodyn_ros.engine import program
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Body, Inertial, Robot
 from robodyn_ros.robot.pose import read_only
@@ -317,6 +318,9 @@ FAULTS = {name: kind for name, kind in vars().items() if isinstance(kind, type) 
 
 SHOWN = ("tilted, negative and long axes", "mimic joints")
 """Arms of the kit that show every fault: on others the same clauses fail."""
+
+
+program.KEPT = 1000  # functions of one arm for all plugins: they hand on to the same right one
 
 
 def pytest_collection_modifyitems(items: list[Any]) -> None:
