@@ -51,7 +51,7 @@ class ConsistencyMonitor:
             **settings: fields of ``SafetySettings`` that differ from the defaults.
         """
         robot, n = dynamics.robot, dynamics.robot.n
-        source = f"#define _GNU_SOURCE\n#define CORE_JOINTS {n}\n{core_text()}{ALONE}"
+        source = f"#define _GNU_SOURCE\n#define CORE_JOINTS {n}\n{core_text('consistency.c')}{ALONE}"
         self._library: Any = loaded("consistency", text_key(source), lambda: source)
         self._settings, self._record = core_structs(n).make("Settings"), core_structs(n).make("Consistency")
         self.memory, given = self._record.fields, self._settings.fields

@@ -5,7 +5,6 @@
 
 #include "memory.h"
 
-#define ALMOST (1 - 1e-9) /* factor on a timeout, for the rounding of stamps */
 #define MOST_AHEAD 0.02 /* greatest increase of the lead of a stamp over the clock, from one state to the next [s] */
 #define FIRST_PERIODS 2 /* number of measured periods before their mean is used */
 #define SAMPLING_MEMORY 10.0 /* number of periods in their mean */
