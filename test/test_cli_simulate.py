@@ -207,7 +207,7 @@ def test_part_of_the_joints(capsys):
         figures.append(json.loads(capsys.readouterr().out)["joints"])
     assert [joint["joint"] for joint in figures[0]] == ["shoulder", "wrist"]
     assert figures.count(figures[0]) == 4
-    assert main(["simulate", PRR, "--joints", "wrist", "--duration", "0.1"]) == 0
+    assert main(["simulate", PRR, "--joints", "wrist,shoulder", "--duration", "0.1"]) == 0
     assert "joint elevator is locked at 1.05, the middle of its range" in capsys.readouterr().err
     assert main(["simulate", PRR, "--joints", "elbow"]) == 2
     assert "'elbow' is not in the robot; its joints are elevator, shoulder, wrist" in capsys.readouterr().err
