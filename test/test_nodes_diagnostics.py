@@ -28,7 +28,7 @@ from robodyn_ros.nodes.common.diagnostics import RECENT
 LEVELS = {b"\x00": "OK", b"\x01": "WARN", b"\x02": "ERROR"}
 STEP = 0.002
 REST = np.array([0.5, -1.0, 0.25])
-LONG = 3.0 * RECENT
+LONG = 1.5 * RECENT
 """How long each fault is made to last [s]."""
 
 
@@ -218,7 +218,7 @@ def test_the_level_stays_while_a_fault_lasts(simulated, kind, monkeypatch):
             levels.append(on.level())
             assert levels[-1][0] == "ERROR" and FAULTS[kind].words in levels[-1][1], (on.t - begin, levels[-1])
     assert len(levels) > 100 or kind in ("states", "rate")
-    assert len(levels) > 50
+    assert len(levels) > 25
     fields.step_run[...] = run
     on.loop.control.set_publisher_conflict("")
     on.q, on.qd = on.q.copy(), np.zeros(3)
@@ -231,7 +231,7 @@ def test_the_level_stays_while_a_fault_lasts(simulated, kind, monkeypatch):
             on.state()
             on.loop._watch()  # it says that states are missing, by the steady clock
         assert on.t < end, on.level()
-    for _ in range(1000):
+    for _ in range(200):
         on.state()
     assert on.level() == ("OK", "hold")
 
