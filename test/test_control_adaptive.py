@@ -129,8 +129,8 @@ def test_a_spatial_arm_learns_everything(formulation):
         return Reference(middle + s, w * c, -(w**2) * s, np.zeros(6))
 
     law = make(Adaptive, wrong, unknown="everything", rate=6.0)
-    learnt, _ = run(law, true, 8.0, wanted, limit=np.full(6, np.inf))
-    taken, _ = run(make(ComputedTorque, wrong), true, 8.0, wanted, limit=np.full(6, np.inf))
+    learnt, _ = run(law, true, 5.0, wanted, limit=np.full(6, np.inf))
+    taken, _ = run(make(ComputedTorque, wrong), true, 5.0, wanted, limit=np.full(6, np.inf))
     assert np.linalg.norm(rms(learnt[-1000:])) < np.linalg.norm(rms(taken[-1000:])) / 5.0
     for body, change in zip(wrong.theta()[: -3 * 6].reshape(-1, 10), law.bodies, strict=True):
         assert np.linalg.eigvalsh(to_pseudo(body + change))[0] > 0.0

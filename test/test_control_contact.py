@@ -118,7 +118,9 @@ def jacobian_by_pinocchio(text: str, robot: rd.Robot, q: np.ndarray) -> tuple[np
     return jacobian[:, [model.joints[k].idx_v for k in order]], data.oMf[frame].rotation
 
 
-@pytest.mark.parametrize("name", ARMS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.thorough] * (name == "ur5_robot")) for name in ARMS]
+)
 def test_a_push_is_found_as_pinocchio_has_it(name: str) -> None:
     bench = Bench(ARMS[name], rest=POSES.get(name))
     rng = np.random.default_rng(4)

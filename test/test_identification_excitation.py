@@ -208,7 +208,7 @@ def test_an_excitation_keeps_to_the_limits_of_acceleration_and_jerk_of_the_urdf(
     urdf = PRR.urdf.replace("<limit ", '<limit acceleration="4" deceleration="3" jerk="25" ')
     limited = rd.load_robot(urdf)
     free, found = (excite(arm, QUICK).trajectory for arm in (PRR, limited))
-    times = np.linspace(0.0, found.duration * (1 - 1e-12), 8001)
+    times = np.linspace(0.0, found.duration * (1 - 1e-12), 4001)
     qdd = np.array([found.sample(float(t)).qdd for t in times])
     fastest = np.array([np.abs(free.sample(float(t)).qdd).max() for t in times * free.duration / found.duration]).max()
     assert fastest > 3.0 >= np.abs(qdd).max() * (1 - 1e-6)

@@ -138,7 +138,7 @@ def test_never_impossible():
     """Short motions drowned in noise, of which most would give masses and inertias that no body has."""
     rng = np.random.default_rng(6)
     config, bad, impossible = IdentificationSettings(folds=2), 0, 0
-    for seed in range(40):
+    for seed in range(24):
         robot = (PRR, RR, AWKWARD["tilted"])[seed % 3]
         arm = Unknown(robot, seed)
         clean = arm.motion(30, seed=seed, duration=rng.uniform(0.5, 5.0))
@@ -151,7 +151,7 @@ def test_never_impossible():
             bad += body.inertial.mass <= 0.0
         impossible += (found.base_values[-2 * robot.n :] < 0.0).any()  # by least squares, friction would drive the arm
     assert bad == 0
-    assert impossible > 30  # or the test shows nothing
+    assert impossible > 16  # or the test shows nothing
 
 
 def test_the_minimum_is_one():

@@ -202,7 +202,7 @@ def test_friction_only_takes_energy(frictions, rates, gravity):
         before = now
 
 
-@pytest.mark.parametrize("arm", ["gantry", "tilted", "branched"])
+@pytest.mark.parametrize("arm", ["gantry", "tilted"])
 def test_a_model_in_python_is_called_back(arm):
     """It gives the motion of the compiled one, over sticking, sliding, stops and speed limits."""
     robot = rd.load_robot(arms.awkward()[arm])

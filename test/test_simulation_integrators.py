@@ -61,7 +61,7 @@ def test_a_step_that_is_no_state_is_an_error_that_says_what_it_is(given, said):
 
 
 @pytest.mark.parametrize("name", rd.available("integrators"))
-@pytest.mark.parametrize("arm", ["tilted", "branched"])
+@pytest.mark.parametrize("arm", ["tilted"])
 def test_compiled_and_not_are_the_same(name, arm):
     robot = rd.load_robot(arms.awkward()[arm])
     rng = np.random.default_rng(5)

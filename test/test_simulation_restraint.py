@@ -37,7 +37,7 @@ def random_problem(n):
     return M, 3.0 * RNG.normal(size=n), lower, upper
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 5, 7, 12])
+@pytest.mark.parametrize("n", [1, 3, 7])
 def test_conditions(n):
     for _ in range(200):
         M, w, lower, upper = random_problem(n)
