@@ -48,9 +48,11 @@ MORE = {
         "test_the_loop_is_that_of_the_node_to_the_last_bit[turning-",
         "test_the_loop_is_that_of_the_node_to_the_last_bit[prr-",
     ),
-    "test_control_hand_guiding.py": ("[eight joints-", "[panda-1.05]"),
+    "test_control_hand_guiding.py": ("[eight joints-", "[panda-1.05]", "only_the_orientation[panda]"),
     "test_control_pushes.py": (
         "test_a_held_push_is_no_fault_and_the_tool_comes_back[panda-disturbance_observer]",
+        "test_a_held_push_is_no_fault_and_the_tool_comes_back[panda-operational_space]",
+        "test_a_held_push_is_no_fault_and_the_tool_comes_back[ur5_robot-cartesian_impedance]",
         "test_a_held_push_is_no_fault_and_the_tool_comes_back[ur5_robot-disturbance_observer]",
     ),
     "test_control_reactions.py": ("[2-506-True-",),

@@ -166,7 +166,7 @@ def in_demo(monkeypatch, tmp_path, *records):
 
     monkeypatch.setattr(runs, "run_controller", run_controller)
     monkeypatch.setattr("robodyn_ros.cli.demo.need_ros", lambda: None)
-    code = main(["demo", "--json", "--controller", "pd,computed_torque", "--plot", str(tmp_path / "demo.svg")])
+    code = main(["demo", "--json", "--controller", "pd,computed_torque", "--plot", str(tmp_path / "demo.png")])
     assert not left
     return code, waited
 
