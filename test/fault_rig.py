@@ -10,8 +10,10 @@ beforehand, for a controller with :data:`EXACT`.
 
 import threading
 import time
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -89,16 +91,19 @@ class Rig:
     ) -> float:
         """Wait for a command with an effort, or near it [N·m] or [N]; when it came, after ``since`` [s]."""
         found: list[float] = []
+        seen = len(self.commands) - len(self.since(since))
 
         def came() -> bool:
-            new = (when for when, m in self.commands if when > since and np.allclose(m.effort, effort, atol=near))
-            found.extend(list(new)[:1])
+            nonlocal seen
+            new = self.commands[seen:]
+            seen += len(new)
+            found.extend(when for when, message in new if np.allclose(message.effort, effort, atol=near))
             return bool(found)
 
         try:
             self.graph.wait(came, f"{what}: {effort}", deadline)
         except AssertionError as problem:
-            sent = [(round(when - since, 3), *message.effort) for when, message in self.commands if when > since]
+            sent = [(round(when - since, 3), *message.effort) for when, message in self.since(since)]
             raise AssertionError(f"{what} was not sent, but (time, efforts) {sent[-5:]}") from problem
         return found[0] - since
 
@@ -139,7 +144,7 @@ class Rig:
         before, begin = self.graph.diagnostics("controller")["restarts"], time.monotonic()
         yield begin
         self.graph.wait(lambda: len(self.stamps(begin)) > 5, "commands")
-        efforts = np.array([message.effort for when, message in self.commands if when > begin])
+        efforts = np.array([message.effort for _, message in self.since(begin)])
         if self.graph.diagnostics("controller")["restarts"] == before:  # else the machine itself took a break
             np.testing.assert_allclose(efforts, np.tile(self.usual, (len(efforts), 1)), atol=1e-6)
 
@@ -156,7 +161,11 @@ class Rig:
 
     def stamps(self, since: float) -> list[float]:
         """Stamps of the commands that came after a time [s]."""
-        return [seconds(message.header.stamp) for when, message in self.commands if when > since]
+        return [seconds(message.header.stamp) for _, message in self.since(since)]
+
+    def since(self, since: float) -> list[tuple[float, JointState]]:
+        """The commands that came after a time [s], with when they came."""
+        return self.commands[bisect_right(self.commands, since, key=itemgetter(0)) :]
 
     def _keep(self, message: JointState) -> None:
         self.commands.append((time.monotonic(), message))
