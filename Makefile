@@ -3,7 +3,7 @@
 
 # make demo          the main job: a PRR arm under three controllers, on real ROS 2 topics (make demo VIEW=1: and in a browser)
 # make test          the test suite                 (make test ROS=jazzy: on the Jazzy wheels)
-# make test-thorough   160 more random arms, more robots, and the programs and commands of every page
+# make test-thorough   180 more random arms, more robots, and the programs and commands of every page
 # make test-arm64    the C compiled for arm64 and run by qemu-user (packages gcc- and g++-aarch64-linux-gnu, qemu-user)
 # make test-realtime   the controller's tests with its loop in its thread everywhere (REALTIME=off: in Python)
 # make lint          ruff and mypy
