@@ -153,11 +153,13 @@ def test_in_lockstep_answers_to_repeated_states_are_no_losses(robot):
 
 
 def in_demo(monkeypatch, tmp_path, *records):
-    """Run the verb on records in place of processes; the exit code, and whether each run was in lockstep."""
+    """Run the verb on records in place of processes, without its picture; the exit code, and whether each run was in
+    lockstep.
+    """
     from robodyn_ros.cli import demo as runs
     from robodyn_ros.cli.main import main
 
-    left, waited = list(records), []
+    left, waited, drawn = list(records), [], []
 
     def run_controller(controller, trajectory, robot, env, folder, show, lockstep, given):
         assert not list(folder.iterdir()), "files of the run before"
@@ -166,8 +168,11 @@ def in_demo(monkeypatch, tmp_path, *records):
 
     monkeypatch.setattr(runs, "run_controller", run_controller)
     monkeypatch.setattr("robodyn_ros.cli.demo.need_ros", lambda: None)
-    code = main(["demo", "--json", "--controller", "pd,computed_torque", "--plot", str(tmp_path / "demo.png")])
+    monkeypatch.setattr("robodyn_ros.cli.demo.figures.draw", lambda path, runs, *_: drawn.extend((path, *runs)))
+    path = tmp_path / "demo.svg"
+    code = main(["demo", "--json", "--controller", "pd,computed_torque", "--plot", str(path)])
     assert not left
+    assert drawn == [path, "pd", "computed_torque"]
     return code, waited
 
 
