@@ -51,10 +51,10 @@ def printed_address(graph, viewer, port):
 @pytest.mark.timeout(600)
 def test_the_handle_and_the_sliders_move_the_arm(graph, port):
     graph.state_rate = 0.0
-    graph.start("simulator", "-r", "commands:=controller/commands", robot_description=str(PRR))
-    graph.start("controller", "--params-file", str(GAINS), robot_description=str(PRR), use_sim_time=True,
-                state_timeout=10.0)  # fmt: skip
-    # The browser draws in software, on the same cores: states wait, and the simulated brakes close while commands wait.
+    # The browser draws in software, on the same cores: simulated time waits for the commands, or brakes would close.
+    lockstep = {"lockstep": True, "real_time_factor": 1.0}
+    graph.start("simulator", "-r", "joint_commands:=controller/joint_commands", robot_description=str(PRR), **lockstep)
+    graph.start("controller", "--params-file", str(GAINS), robot_description=str(PRR), use_sim_time=True)
     viewer = graph.start("viewer", robot_description=str(PRR), port=port, use_sim_time=True)
     states, clocks = graph.listen(JointState, "joint_states"), graph.listen(Clock, "/clock")
     tools, targets = (graph.listen(PoseStamped, f"controller/{name}_pose") for name in ("tool", "goal"))
