@@ -195,7 +195,7 @@ def batched(
         program: the program.
         parameters: its runtime parameters, read in place.
         inputs: one array for each input, (K, width), C-contiguous, read in place.
-        outputs: one array for each result, (K, *shape), written in place.
+        outputs: one array for each result, K times its shape, written in place.
 
     Returns:
         The call; it returns False if an input is not finite. It fails if libraries are only listed.
