@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.errors import InputError, is_it
+from robodyn_ros.errors import InputError, one_of
 from robodyn_ros.robot.pose import Array
 
 FEW = 64
@@ -118,4 +118,4 @@ def check_choice(name: str, value: object, choices: Iterable[str]) -> None:
     """
     known = list(choices)
     if value not in known:
-        raise InputError(name, f"must be one of {', '.join(known)}, not {value!r}{is_it(str(value), known)}", value)
+        raise InputError(name, f"must be {one_of(value, known)}", value)

@@ -242,6 +242,12 @@ def is_it(name: object, known: Iterable[str]) -> str:
     return f" (is it {near!r}?)" if near else ""
 
 
+def one_of(name: object, known: Iterable[str]) -> str:
+    """The part of a message that lists the valid names: ``one of a, b, not 'c'``, and which it may be."""
+    names = list(known)
+    return f"one of {', '.join(names)}, not {name!r}{is_it(name, names)}"
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """The name that is the nearest to another one; the first of several, "" if none is near."""
     found = {one: _likeness(name, one) for one in known} if len(name) > 1 else {}

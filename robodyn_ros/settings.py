@@ -13,7 +13,7 @@ from dataclasses import Field, field, fields
 from math import isfinite
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from robodyn_ros.errors import ConfigurationError, is_it
+from robodyn_ros.errors import ConfigurationError, one_of
 
 Settings = TypeVar("Settings")
 
@@ -167,8 +167,7 @@ def _wanted_choice(item: Field[Any], value: Any) -> str:
     choices = item.metadata["choices"]()
     if type(value) is type(item.default) and value in choices:
         return ""
-    known = [str(one) for one in choices]
-    return f"one of {', '.join(known)}, not {value!r}{is_it(value, known)}"
+    return one_of(value, map(str, choices))
 
 
 def _wanted_numbers(item: Field[Any], value: Any) -> str:

@@ -89,7 +89,7 @@ def test_a_verb_takes_arguments_wherever_they_stand(arm: Path, capsys: pytest.Ca
 
 def test_a_file_that_takes_too_long_is_given_up(arm: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("xacro", reason="the extra xacro is not installed")
-    monkeypatch.setattr("robodyn_ros.robot.xacro.PROGRAM", "import time; time.sleep(60.0)")
+    monkeypatch.setattr("robodyn_ros.robot.xacro.PROGRAM", "import signal; signal.pause()")
     monkeypatch.setattr("robodyn_ros.robot.xacro.TIMEOUT", 0.1)
     with pytest.raises(RobotDescriptionError, match=r"xacro did not end within 0\.1 s"):
         rd.load_robot(arm)

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, make_dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from robodyn_ros.errors import ConfigurationError, is_it
+from robodyn_ros.errors import ConfigurationError, one_of
 from robodyn_ros.settings import CheckedSettings, choice, setting
 
 PHASES = ("retreat", "wait", "hold", "float", "damp", "ramp", "silent")
@@ -216,9 +216,7 @@ class FaultReactions(Mapping[str, FaultReaction]):
             ConfigurationError: there is no such kind, or a value is none that its reaction can have.
         """
         for kind in given.keys() - FAULTS.keys():
-            raise ConfigurationError(
-                f"faults.{kind}: must be one of {', '.join(KINDS)}, not {kind!r}{is_it(kind, KINDS)}"
-            )
+            raise ConfigurationError(f"faults.{kind}: must be {one_of(kind, KINDS)}")
         values = {kind: given.get(kind, ()) for kind in FAULTS}
         self._found = {
             kind: value if isinstance(value, REACTIONS[kind]) else REACTIONS[kind](*value)

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robodyn_ros.errors import InputError, is_it
+from robodyn_ros.checks import check_choice
 from robodyn_ros.robot.pose import Array
 
 
@@ -161,8 +161,7 @@ def make_scheme(name: str) -> Scheme:
     Raises:
         InputError: there is no such scheme.
     """
-    if name not in SCHEMES:
-        raise InputError("scheme", f"must be one of {', '.join(SCHEMES)}, not {name!r}{is_it(name, SCHEMES)}", name)
+    check_choice("scheme", name, SCHEMES)
     return SCHEMES[name]()
 
 

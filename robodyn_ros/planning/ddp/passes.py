@@ -268,10 +268,8 @@ class DDPPrograms:
         hessian, gradient = ca.hessian(running, given)
         known, by = given, ca.SX.eye(3 * n)
         if ca.depends_on(running, qdd):
-            symbols = [
-                *(ca.SX.sym(name, n) for name in ("q", "qd", "tau")),
-                p,
-            ]  # derivatives are taken by symbols alone
+            # Derivatives are taken by symbols alone.
+            symbols = [*(ca.SX.sym(name, n) for name in ("q", "qd", "tau")), p]
             motion = ca.Function("motion", symbols, self._motion_of(*symbols))(q, qd, u, p)
             known, by = ca.vertcat(x, u, motion[0]), ca.vertcat(by, ca.horzcat(*motion[1:]))
         else:

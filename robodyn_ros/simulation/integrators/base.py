@@ -14,6 +14,7 @@ from __future__ import annotations
 import ctypes
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -86,6 +87,17 @@ int advance(System* s, double h, const double* q, const double* v, double* q1, d
 """The C code around a step whose equation of motion is a function in Python."""
 
 
+@lru_cache(maxsize=16)
+def _alone(name: str, code: str, n: int) -> Any:
+    """The library of a step in C for n joints.
+
+    Raises:
+        NotReadyError: there is no C compiler.
+    """
+    whole = f"#define N {n}\n{ALONE.replace('@code', code)}"
+    return required(f"the integrator {name}", "integrator", text_key(whole), lambda: whole)
+
+
 class CompiledIntegrator(Integrator):
     """An integrator that is written in C alone; in Python its step calls that code."""
 
@@ -96,8 +108,7 @@ class CompiledIntegrator(Integrator):
             NotReadyError: there is no C compiler.
         """
         n, problems = len(q), list[BaseException]()
-        code = f"#define N {n}\n{ALONE.replace('@code', self.code)}"
-        library = required(f"the integrator {type(self).__name__}", "integrator", text_key(code), lambda: code)
+        library = _alone(type(self).__name__, self.code, n)
 
         def called(position: Any, velocity: Any, result: Any) -> None:
             given = [np.ctypeslib.as_array(part, (n,)).copy() for part in (position, velocity)]
