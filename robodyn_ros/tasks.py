@@ -288,6 +288,7 @@ def plan(
         InputError: an argument is wrong; the message names it.
         ConfigurationError: an optional package of the planner is not installed.
     """
+    from robodyn_ros.planning.collocation.collocation import plan_by
     from robodyn_ros.planning.cost import SMOOTH, read_cost
     from robodyn_ros.planning.problem import JointGoal, Problem, ToolGoal
 
@@ -303,15 +304,7 @@ def plan(
         duration,
         obstacles=tuple(obstacles),
     )
-    if method == "time-scaling":
-        from robodyn_ros.planning import time_scaling
-
-        return PlanningResult(time_scaling.plan(problem), problem)
-    if method != "collocation":
-        raise InputError("method", f"must be collocation or time-scaling, not {method!r}", method)
-    from robodyn_ros.planning.collocation import collocation
-
-    return PlanningResult(collocation.plan(problem), problem)
+    return PlanningResult(plan_by(method, problem), problem)
 
 
 def identify(

@@ -45,9 +45,6 @@ if TYPE_CHECKING:
     from robodyn_ros.robot.pose import Array
     from robodyn_ros.view.browser import Browser
 
-METHODS = ("collocation", "time-scaling")
-"""Methods of planning."""
-
 FRAME_RATE = 25.0
 """Pictures a second in the browser."""
 
@@ -64,6 +61,7 @@ LAYERS = frozenset({"effort", "trace", "com"})
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
     from robodyn_ros.planning.cost import SMOOTH
+    from robodyn_ros.planning.plan import METHODS
 
     add_arm(parser)
     where = parser.add_argument_group("where")
@@ -207,18 +205,14 @@ def _goal(args: Namespace, robot: Robot, link: str, before: Array) -> Goal:
 def _solve(args: Namespace, problem: Problem) -> Plan:
     """Find the plan, and show the progress of the search on stderr."""
     from robodyn_ros.cli.console import waiting
+    from robodyn_ros.planning.collocation.collocation import plan_by
 
     with waiting("looking at the problem") as tell:
-        if args.method == "time-scaling":
-            from robodyn_ros.planning import time_scaling
-
-            return time_scaling.plan(problem)
-        from robodyn_ros.planning.collocation.collocation import CollocationSettings, plan
 
         def show(iteration: int, violation: float) -> None:
             tell(f"iteration {iteration}: constraints missed by {violation:.1e}")
 
-        return plan(problem, CollocationSettings(time_limit=args.time_limit), show)
+        return plan_by(args.method, problem, args.time_limit, show)
 
 
 def _report(args: Namespace, problem: Problem, plan: Plan) -> None:

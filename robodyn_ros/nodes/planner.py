@@ -55,17 +55,14 @@ from robodyn_ros.nodes.common.threads import BackgroundTask
 from robodyn_ros.nodes.common.watch import CONTROLLER, Watch, check_start, rest_position
 from robodyn_ros.planning.cost import SMOOTH, Cost, read_cost
 from robodyn_ros.planning.obstacles import Obstacle, read_obstacles
-from robodyn_ros.planning.plan import Plan
-from robodyn_ros.planning.problem import SHARE, Goal, JointGoal, ToolGoal
+from robodyn_ros.planning.plan import METHODS, Plan
+from robodyn_ros.planning.problem import SHARE, Goal, JointGoal, MotionLimits, Problem, ToolGoal
 from robodyn_ros.robot import LockedJoints, Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.robot import tip
 from robodyn_ros.settings import CheckedSettings, choice, setting, switch
 
 need_casadi()  # the start of the node says so before ROS starts
-
-METHODS = ("collocation", "time-scaling")
-"""Names of the methods that find a motion."""
 
 LIMIT_MARGIN = SafetySettings().soft_limit_margin
 """Distance to keep from position limits along the path [rad] or [m]."""
@@ -342,8 +339,7 @@ def search(settings: SearchSettings, goal: Goal, start: Array) -> Plan:
     Raises:
         RobodynError: the problem is contradictory.
     """
-    from robodyn_ros.planning.collocation.collocation import CollocationSettings, plan
-    from robodyn_ros.planning.problem import MotionLimits, Problem
+    from robodyn_ros.planning.collocation.collocation import plan_by
 
     robot, planner = settings.dynamics.robot, settings.planner
     inside = np.clip(start, robot.lower, robot.upper)
@@ -358,11 +354,7 @@ def search(settings: SearchSettings, goal: Goal, start: Array) -> Plan:
         margin=planner.margin,
         limit_margin=LIMIT_MARGIN,
     )
-    if planner.method == "time-scaling":
-        from robodyn_ros.planning import time_scaling
-
-        return time_scaling.plan(problem)
-    return plan(problem, CollocationSettings(time_limit=planner.time_limit))
+    return plan_by(planner.method, problem, planner.time_limit)
 
 
 def declare_planner(node: Node) -> None:

@@ -22,6 +22,9 @@ from robodyn_ros.robot.pose import Array
 if TYPE_CHECKING:
     from robodyn_ros.planning.problem import Problem
 
+METHODS = ("collocation", "time-scaling")
+"""Methods of planning."""
+
 SAMPLES = 600
 """Points of each curve of the picture."""
 

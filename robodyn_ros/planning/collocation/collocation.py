@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from robodyn_ros.checks import check_choice
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.engine.casadi import ca
 from robodyn_ros.errors import ConfigurationError, InputError
@@ -35,7 +36,7 @@ from robodyn_ros.planning.collocation.initial_guess import initial_guesses
 from robodyn_ros.planning.collocation.program import Guess, Mesh, NonlinearProgram
 from robodyn_ros.planning.collocation.scheme import SCHEMES, Scheme, make_scheme
 from robodyn_ros.planning.cost import MinimumTime
-from robodyn_ros.planning.plan import Plan, points_of
+from robodyn_ros.planning.plan import METHODS, Plan, points_of
 from robodyn_ros.planning.problem import Problem
 from robodyn_ros.planning.verification import FeasibleMotion, Verification, feasible, infeasibility, verify
 from robodyn_ros.robot.pose import Array
@@ -76,6 +77,19 @@ class CollocationSettings(CheckedSettings):
     )
     refinements: int = whole(8, "greatest number of mesh refinements", 0, 20)
     time_limit: float = setting(20.0, "time limit of the whole search", "s", 0.01, 3600.0)
+
+
+def plan_by(method: str, problem: Problem, time_limit: float = 20.0, progress: Progress | None = None) -> Plan:
+    """Find a motion by one of the methods; the arguments are those of :func:`plan` and of :class:`CollocationSettings`.
+
+    Raises:
+        InputError: there is no such method, or the problem is contradictory.
+        ConfigurationError: an optional package of the method is not installed.
+    """
+    check_choice("method", method, METHODS)
+    if method == time_scaling.METHOD:
+        return time_scaling.plan(problem)
+    return plan(problem, CollocationSettings(time_limit=time_limit), progress)
 
 
 def plan(problem: Problem, settings: CollocationSettings | None = None, progress: Progress | None = None) -> Plan:
