@@ -67,7 +67,7 @@ def test_formats(kind, start, tmp_path, capsys):
 
 def test_pdf_is_a_file_named_after_the_arm(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("robodyn_ros.document.latex.pdf", lambda document: b"%PDF-")
+    monkeypatch.setattr("robodyn_ros.cli.derive.pdf", lambda document: b"%PDF-")
     assert run(capsys, PRR, "--of", "gravity", "--format", "pdf") == (0, "prr.pdf\n", "")
     assert (tmp_path / "prr.pdf").read_bytes() == b"%PDF-"
 

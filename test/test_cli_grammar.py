@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from robodyn_ros.cli.main import VERBS, _verb, command_parser, main, parse, verb_parsers
-from robodyn_ros.cli.verb import SHARED, VerbParser
+from robodyn_ros.cli.main import VERBS, command_parser, main, parse, verb_parsers
+from robodyn_ros.cli.verb import SHARED, Verb, VerbParser
 
 ROOT = Path(__file__).parents[1]
 PRR = str(ROOT / "urdf/prr.urdf")
@@ -47,7 +47,7 @@ def test_own_options_stand_before_shared_ones(verb):
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_verb_has_three_examples(verb):
-    assert len(_verb(verb).examples) >= 3
+    assert len(Verb.of(verb).examples) >= 3
 
 
 @pytest.mark.parametrize("verb", VERBS)

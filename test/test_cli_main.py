@@ -25,7 +25,7 @@ from robodyn_ros import cli
 from robodyn_ros.cli import main as command
 from robodyn_ros.cli import plugins
 from robodyn_ros.cli.console import console
-from robodyn_ros.cli.verb import ExitCode
+from robodyn_ros.cli.verb import ExitCode, Verb
 from robodyn_ros.errors import ConfigurationError, PluginError
 from robodyn_ros.plugins import GROUPS, load
 
@@ -41,7 +41,7 @@ def robodyn(*arguments):
 def help_of(*arguments):
     """What ``--help`` prints into a pipe, in 80 columns; that of a verb comes from its parser in this process."""
     if arguments:
-        parser = command._parser({name: command._verb(name) for name in arguments})
+        parser = command.command_parser(arguments)
         with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(io.StringIO()) as out:
             patch.setenv("COLUMNS", "80")
             with pytest.raises(SystemExit) as end:
@@ -85,20 +85,21 @@ def test_help_fits_80_columns(arguments):
 
 @pytest.mark.parametrize("name", command.VERBS)
 def test_help_of_a_verb_has_examples_that_its_parser_takes(name):
-    verbs = command._verbs()
-    assert verbs[name].examples
-    for line, _ in verbs[name].examples:
+    examples = Verb.of(name).examples
+    assert examples
+    for line, _ in examples:
         assert line in help_of(name)
         program, *arguments = line.split()
         assert program == "robodyn"
-        assert command.parse(command._parser(verbs), arguments).verb == name
+        assert command.parse(command.command_parser([name]), arguments).verb == name
 
 
 def test_help_imports_no_library_that_only_verbs_need():
-    """Importing these takes seconds; the merge of two modules may import them unseen."""
+    """Importing these takes seconds; the merge of two modules may import them unseen. No verb is imported either."""
     slow = ("casadi", "scipy", "matplotlib", "rclpy", "mujoco", "pinocchio", "viser")
-    program = "import sys; from robodyn_ros.cli.main import command_parser; command_parser(); "
-    program += f"print([name for name in {slow} if name in sys.modules])"
+    program = "import sys; from robodyn_ros.cli.main import VERBS, command_parser; command_parser(()); "
+    program += f"names = {slow} + tuple(f'robodyn_ros.cli.{{name}}' for name in VERBS); "
+    program += "print([name for name in names if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout == "[]\n"
 

@@ -14,22 +14,22 @@ from argparse import ArgumentParser, Namespace, _ActionsContainer
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import isfinite, nan
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from robodyn_ros.control.limits import check_position_limits
+from robodyn_ros.control.motion.point_to_point import durations, rest_to_rest
+from robodyn_ros.control.motion.trajectory import Trajectory
+from robodyn_ros.control.parameter_file import take_joints
 from robodyn_ros.errors import InputError, LimitError, is_it
-from robodyn_ros.robot import DescriptionSettings, Robot
+from robodyn_ros.robot import DescriptionSettings, Joint, Robot
 from robodyn_ros.robot.description import UrdfDocument, read_document
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.reduction import chosen_joints, joints_between
 from robodyn_ros.robot.urdf import ACCEPTED, build
 from robodyn_ros.robot.xacro import with_arguments
 from robodyn_ros.settings import NONE, split_names
-
-if TYPE_CHECKING:
-    from robodyn_ros.control.motion.trajectory import Trajectory
-    from robodyn_ros.robot import Joint
 
 
 def add_arm(parser: ArgumentParser, *names: str, **how: Any) -> None:
@@ -131,8 +131,6 @@ def without_locked(robot: Robot, *nodes: dict[str, Any], args: Namespace) -> Rob
     if free is None and not locked:
         if not any("joints" in node for node in nodes):
             return robot
-        from robodyn_ros.control.parameter_file import take_joints
-
         return take_joints(robot, *nodes)
     with _options_named():
         chosen = chosen_joints(robot, free, _locked_by(nodes, robot, free) | locked)
@@ -258,8 +256,6 @@ def tour(speed: float = 1.0) -> Tour:
     Args:
         speed: factor on the greatest speeds; the accelerations are scaled by its square.
     """
-    from robodyn_ros.control.motion.point_to_point import durations, rest_to_rest
-
     stops: Array = np.array([POSES[name] for name in TOUR])
     limits = speed * np.array(VELOCITY), speed**2 * np.array(ACCELERATION)
     arrivals = [0.0]
@@ -329,9 +325,6 @@ def requested_trajectory(
     Raises:
         InputError: a text names no pose, or this arm has no tour.
     """
-    from robodyn_ros.control.limits import check_position_limits
-    from robodyn_ros.control.motion.point_to_point import rest_to_rest
-
     if with_tour:
         if robot.joint_names != TOUR_JOINTS:
             raise InputError("--tour", f"is of an arm with the joints {', '.join(TOUR_JOINTS)}", robot.joint_names)

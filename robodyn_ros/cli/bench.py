@@ -33,20 +33,25 @@ import warnings
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from rich.table import Table
+from rich.text import Text
 
+from robodyn_ros import create_dynamics
+from robodyn_ros.cli import computer
 from robodyn_ros.cli.arm import add_arm, read_arm
-from robodyn_ros.cli.console import console, print_json, simple_table
+from robodyn_ros.cli.computer import Allowance, Timing
+from robodyn_ros.cli.console import console, print_json, simple_table, waiting
 from robodyn_ros.cli.verb import ExitCode
+from robodyn_ros.control.laws.gains import JointGains
+from robodyn_ros.engine.casadi import need_casadi
 from robodyn_ros.errors import InputError
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from robodyn_ros.cli.computer import Allowance, Timing
-    from robodyn_ros.robot import Robot
+from robodyn_ros.files import find
+from robodyn_ros.robot import Robot, load_robot
+from robodyn_ros.simulation.integrators.rk4 import rk4_step
+from robodyn_ros.simulation.rollout import rollout
 
 RATE, SECONDS = 500.0, 30.0
 """Default rate of the states [Hz], and default duration of the measurement [s], of the computer."""
@@ -111,9 +116,6 @@ def run(args: Namespace) -> ExitCode:
         raise InputError("urdf", "the arm is missing; `robodyn bench --computer` needs none", args.urdf)
     if args.rounds < 1:
         raise InputError("--rounds", "must be at least 1", args.rounds)
-    from robodyn_ros.cli.console import waiting
-    from robodyn_ros.engine.casadi import need_casadi
-
     need_casadi()  # the first start, from an empty cache, is measured too
     robot = read_arm(args)
     with waiting(f"measuring {robot.name}"):
@@ -139,13 +141,6 @@ def judge_computer(args: Namespace) -> ExitCode:
     Raises:
         InputError: the rate or the duration is out of range.
     """
-    from rich.text import Text
-
-    from robodyn_ros.cli import computer
-    from robodyn_ros.cli.console import waiting
-    from robodyn_ros.files import find
-    from robodyn_ros.robot import load_robot
-
     for option, value in (("--rate", args.rate), ("--seconds", args.seconds)):
         if not 0.0 < value <= 1e5:
             raise InputError(option, f"must be above 0 and at most 1e5, not {value:g}", value)
@@ -196,8 +191,6 @@ def _timing_table(timing: Timing) -> Table:
 
 
 def _allowance_table(allowed: Sequence[Allowance]) -> Table:
-    from robodyn_ros.control.laws.gains import JointGains
-
     default = JointGains().natural_frequency
     rows = []
     for one in allowed:
@@ -255,8 +248,6 @@ def single_calls(robot: Robot, plugin: str, rounds: int) -> dict[str, dict[str, 
         plugin: name of the dynamics plugin.
         rounds: as for :func:`median_times`.
     """
-    from robodyn_ros import create_dynamics
-
     rng = np.random.default_rng(1)
     states = tuple(rng.uniform(-1.0, 1.0, (3, robot.n)))
     dynamics: Any = create_dynamics(plugin, robot)
@@ -283,8 +274,6 @@ def many_states(robot: Robot, plugin: str, rounds: int) -> dict[str, float]:
         plugin: name of the dynamics plugin.
         rounds: as for :func:`median_times`.
     """
-    from robodyn_ros import create_dynamics
-
     threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     dynamics = create_dynamics(plugin, robot, threads=threads)
     rng = np.random.default_rng(2)
@@ -314,10 +303,6 @@ def one_second(robot: Robot, plugin: str, rounds: int) -> dict[str, float]:
         plugin: name of the dynamics plugin.
         rounds: as for :func:`median_times`.
     """
-    from robodyn_ros import create_dynamics
-    from robodyn_ros.simulation.integrators.rk4 import rk4_step
-    from robodyn_ros.simulation.rollout import rollout
-
     dynamics = create_dynamics(plugin, robot)
     q, zero = np.full(robot.n, 0.3), np.zeros(robot.n)
 

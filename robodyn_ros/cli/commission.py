@@ -30,6 +30,9 @@ from robodyn_ros.cli.arm import add_arm, arm_settings, read_arm
 from robodyn_ros.cli.console import console
 from robodyn_ros.cli.processes import messages_of, reporting_node
 from robodyn_ros.cli.verb import ExitCode, add_parameters, read_values
+from robodyn_ros.control.commissioning.findings import CommissionerSettings, CommissioningSettings
+from robodyn_ros.control.drives import CompensationSettings, TransmissionSettings
+from robodyn_ros.dynamics import STANDARD_GRAVITY
 from robodyn_ros.errors import InputError, NotReadyError
 
 
@@ -66,10 +69,6 @@ def run(args: Namespace) -> ExitCode:
 
 def _parameters(args: Namespace) -> dict[str, Any]:
     """The parameters of the node, whose settings are checked."""
-    from robodyn_ros.control.commissioning.findings import CommissionerSettings, CommissioningSettings
-    from robodyn_ros.control.drives import CompensationSettings, TransmissionSettings
-    from robodyn_ros.dynamics import STANDARD_GRAVITY
-
     robot, settings = read_arm(args), (CommissioningSettings, CommissionerSettings, CompensationSettings)
     defaults: dict[str, Any] = {"joints": [], "gravity": list(STANDARD_GRAVITY)}
     groups: list[tuple[str, Any]] = [("", kind) for kind in settings]

@@ -21,23 +21,22 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from rich.table import Table
 from rich.text import Text
 
 from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import check_picture, console, print_json, simple_table, with_folder
 from robodyn_ros.cli.verb import ExitCode, add_mismatch, add_parameters, check_used, gather_simulated, names
+from robodyn_ros.control.loop_settings import loop_default_values
+from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.document.text import digits, quantity
 from robodyn_ros.errors import InputError
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from robodyn_ros.robot import Joint, Robot
-    from robodyn_ros.simulation.comparison import ComparedMotion, ComparedRun, LawComparison
-    from robodyn_ros.simulation.plant.mismatch import Mismatch
+from robodyn_ros.robot import Joint, Robot
+from robodyn_ros.simulation.comparison import LAWS, ComparedMotion, ComparedRun, LawComparison, compare
+from robodyn_ros.simulation.plant.mismatch import Mismatch
 
 COLUMNS = {
     "step": ("RMS\nerror", "Lasting\nerror", "Settles\nin", "Peak\neffort", "Of its\nlimit"),
@@ -51,8 +50,6 @@ ERRORS = {"RMS": "rms_error", "Peak": "peak_error", "Lasting": "lasting_error"}
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
-    from robodyn_ros.simulation.comparison import LAWS
-
     add_arm(parser)
     text = f"control law, or several separated by commas (default: {', '.join(LAWS)})"
     parser.add_argument("--controller", default=",".join(LAWS), metavar="NAME", help=text)
@@ -75,8 +72,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> ExitCode:
     """Have each law do each motion, and report which law follows best; the answer is no if one failed."""
-    from robodyn_ros.simulation.comparison import compare
-
     if args.plot is not None:
         check_picture("--plot", args.plot)
     if not args.rate > 0.0:
@@ -106,10 +101,6 @@ def _arm_and_parameters(args: Namespace) -> tuple[Robot, Mismatch, dict[str, Any
 
     The parameters have the three numbers of the command line for joints without gains; they are None if none are given.
     """
-    from robodyn_ros.control.loop_settings import loop_default_values
-    from robodyn_ros.control.parameter_file import FileParameters
-    from robodyn_ros.simulation.plant.mismatch import Mismatch
-
     simulator, given = gather_simulated(args).values()
     robot = read_arm(args, simulator, given)
     values = FileParameters(simulator, {})

@@ -23,21 +23,37 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+import numpy as np
 
 from robodyn_ros.cli.arm import add_arm, read_arm
-from robodyn_ros.cli.console import console, print_json, simple_table
+from robodyn_ros.cli.console import console, print_json, progress_bar, simple_table
 from robodyn_ros.cli.verb import ExitCode, names
-from robodyn_ros.errors import ConfigurationError
-from robodyn_ros.plugins import available
+from robodyn_ros.control.compiled_step import CompiledStep
+from robodyn_ros.control.core_library import start_core
+from robodyn_ros.control.core_settings import make_step, start_model
+from robodyn_ros.control.laws.base import Reference
+from robodyn_ros.control.loop_settings import loop_default_values, make_loop_settings
+from robodyn_ros.control.parameter_file import FileParameters
+from robodyn_ros.dynamics.compiled import CompiledDynamics
+from robodyn_ros.dynamics.rnea import RNEA
+from robodyn_ros.engine import find_compiler
+from robodyn_ros.engine.casadi import need_casadi
+from robodyn_ros.engine.kernel import FEW
+from robodyn_ros.engine.library import Build, CacheError, Wanted, begin_library, cache_folder, is_listing, only_listed
+from robodyn_ros.errors import ConfigurationError, NotReadyError
+from robodyn_ros.kinematics import Kinematics
+from robodyn_ros.kinematics.inverse import InverseKinematics
+from robodyn_ros.planning.ddp.ilqr import DDP, ILQRSettings
+from robodyn_ros.planning.mpc import Deviation
+from robodyn_ros.plugins import available, create
+from robodyn_ros.robot import Robot
+from robodyn_ros.robot.robot import tip
 from robodyn_ros.settings import split_names
-
-if TYPE_CHECKING:
-    from robodyn_ros.control.laws.base import Reference
-    from robodyn_ros.dynamics.compiled import CompiledDynamics
-    from robodyn_ros.engine.library import Wanted
-    from robodyn_ros.robot import Robot
-
+from robodyn_ros.simulation import Plant
+from robodyn_ros.simulation.compiled_trial import trial_function
+from robodyn_ros.simulation.devices import hardware_library
 
 DYNAMICS = ("rnea",)
 """Default plugins, those of the nodes."""
@@ -109,9 +125,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> ExitCode:
     """List the functions, compile those that the cache does not have, and report."""
-    from robodyn_ros.engine.library import CacheError, cache_folder
-    from robodyn_ros.robot.robot import tip
-
     _check_tools()
     robot, folder = read_arm(args), cache_folder()
     tools = names(args.tool or "") or [tip(robot)]
@@ -135,9 +148,6 @@ def run(args: Namespace) -> ExitCode:
 
 def _check_tools() -> None:
     """Check that a compiler and CasADi are installed."""
-    from robodyn_ros.engine import find_compiler
-    from robodyn_ros.engine.casadi import need_casadi
-
     if find_compiler() is None:
         raise ConfigurationError("there is no C compiler here (cc, gcc or clang on PATH, or the one that CC names)")
     need_casadi()
@@ -145,9 +155,6 @@ def _check_tools() -> None:
 
 def _plugin(name: str, robot: Robot) -> CompiledDynamics:
     """Return the plugin's dynamics of an arm; an error if they are not compiled."""
-    from robodyn_ros.dynamics.compiled import CompiledDynamics
-    from robodyn_ros.plugins import create
-
     dynamics = create("dynamics", name, robot)
     if not isinstance(dynamics, CompiledDynamics):
         raise ConfigurationError(f"dynamics plugin {name!r} has nothing to compile")
@@ -160,9 +167,6 @@ AHEAD = 8
 
 def _compile(jobs: list[Job]) -> Iterator[CompiledEntry]:
     """Compile the functions on all processors, and show the progress on stderr."""
-    from robodyn_ros.cli.console import progress_bar
-    from robodyn_ros.engine.library import Build, begin_library
-
     with progress_bar() as progress:
         task = progress.add_task("", total=len(jobs))
         begun: deque[tuple[Job, Path | Build, float, bool]] = deque()
@@ -242,8 +246,6 @@ def find_jobs(
     jobs: dict[tuple[str, str], Job] = {}
 
     def add(dynamics: str | None, call: Callable[[], object], suffix: str = "") -> None:
-        from robodyn_ros.engine.library import only_listed
-
         with only_listed() as found:
             call()
         for wanted in found:
@@ -271,10 +273,6 @@ def find_jobs(
 
 def _call_function(dynamics: CompiledDynamics, quantity: str, batch: bool) -> None:
     """Call a function of the dynamics with one state, and with many if asked."""
-    import numpy as np
-
-    from robodyn_ros.engine.kernel import FEW
-
     kernel = dynamics.kernel(quantity)
     if batch:
         kernel.call(*(np.zeros((FEW + 1, len(own))) for own in kernel.inputs))
@@ -282,11 +280,6 @@ def _call_function(dynamics: CompiledDynamics, quantity: str, batch: bool) -> No
 
 def _step_plant(dynamics: CompiledDynamics) -> None:
     """Step the simulator's plant, and make the drives and sensors around it; a rollout needs the plant's library."""
-    from robodyn_ros.engine.library import is_listing
-    from robodyn_ros.errors import NotReadyError
-    from robodyn_ros.simulation import Plant
-    from robodyn_ros.simulation.devices import hardware_library
-
     for make in (lambda: Plant(dynamics).step(), lambda: hardware_library(dynamics.robot.n)):
         with suppress(NotReadyError) if is_listing() else nullcontext():  # what is listed is not there yet
             make()
@@ -294,8 +287,6 @@ def _step_plant(dynamics: CompiledDynamics) -> None:
 
 def _make_trial(dynamics: CompiledDynamics) -> None:
     """Make the loop of a trial."""
-    from robodyn_ros.simulation.compiled_trial import trial_function
-
     trial_function(dynamics.robot.n)
 
 
@@ -305,12 +296,6 @@ THREAD = Path(__file__).parents[1] / "nodes/controller/realtime/thread.c"
 
 def _make_step(dynamics: CompiledDynamics, law: str) -> None:
     """Make the control step of a law, and the loop around it; the gains do not matter."""
-    from robodyn_ros.control.compiled_step import CompiledStep
-    from robodyn_ros.control.core_library import start_core
-    from robodyn_ros.control.core_settings import make_step, start_model
-    from robodyn_ros.control.loop_settings import loop_default_values, make_loop_settings
-    from robodyn_ros.control.parameter_file import FileParameters
-
     start_core(dynamics.robot.n, THREAD)
     start_model(dynamics)
     values = FileParameters({}, loop_default_values(dynamics.robot))
@@ -326,19 +311,11 @@ def _no_reference(ahead: float) -> Reference:
 
 def _make_mpc(dynamics: CompiledDynamics) -> None:
     """Make the solver of the law ``mpc``; its length does not matter."""
-    from robodyn_ros.planning.ddp.ilqr import DDP, ILQRSettings
-    from robodyn_ros.planning.mpc import Deviation
-
     DDP(dynamics, Deviation(), 1, ILQRSettings(), dynamics.symbols)
 
 
 def _call_kinematics(robot: Robot, link: str, batch: bool) -> None:
     """Call pose and Jacobian of a link with one position, and with many if asked."""
-    import numpy as np
-
-    from robodyn_ros.engine.kernel import FEW
-    from robodyn_ros.kinematics import Kinematics
-
     kinematics = Kinematics(robot)
     for shape in ((robot.n,), (FEW + 1, robot.n))[: 2 if batch else 1]:
         kinematics.pose(link, np.zeros(shape))
@@ -346,9 +323,6 @@ def _call_kinematics(robot: Robot, link: str, batch: bool) -> None:
 
 def _make_inverse_kinematics(robot: Robot, link: str) -> None:
     """Make the inverse kinematics of a link, and its pose."""
-    from robodyn_ros.kinematics import Kinematics
-    from robodyn_ros.kinematics.inverse import InverseKinematics
-
     kinematics = Kinematics(robot)
     InverseKinematics(kinematics, link)
     kinematics.kernel(link)
@@ -356,6 +330,4 @@ def _make_inverse_kinematics(robot: Robot, link: str) -> None:
 
 def _call_planner(robot: Robot) -> None:
     """Call the efforts at many states, which planned motions need."""
-    from robodyn_ros.dynamics.rnea import RNEA
-
     _call_function(RNEA(robot), "inverse", True)

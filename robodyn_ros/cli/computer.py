@@ -24,15 +24,18 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from time import monotonic
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from robodyn_ros import create_dynamics
+from robodyn_ros.control.faults.sampling import carried_part
+from robodyn_ros.control.faults.settings import SafetySettings
+from robodyn_ros.control.laws.base import AccelerationGains
+from robodyn_ros.control.laws.gains import JointGains
 from robodyn_ros.errors import NotReadyError
+from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
-
-if TYPE_CHECKING:
-    from robodyn_ros.robot import Robot
 
 RATES = (100.0, 125.0, 250.0, 500.0, 1000.0)
 """Rates of the states of usual arms [Hz]."""
@@ -105,9 +108,6 @@ def allowance(timing: Timing, rate: float) -> Allowance:
         timing: the measured times.
         rate: of the states [Hz].
     """
-    from robodyn_ros.control.faults.sampling import carried_part
-    from robodyn_ros.control.laws.base import AccelerationGains
-
     period, late, latency = 1.0 / rate, timing.usual_late, timing.usual_latency
     if late + latency > IN_TIME * period or timing.lost > (1.0 - MOST) * len(timing.latency):
         return Allowance(rate, False, 0.0)
@@ -124,8 +124,6 @@ def is_enough(timing: Timing) -> bool:
     Args:
         timing: the measured times, at the required rate.
     """
-    from robodyn_ros.control.laws.gains import JointGains
-
     found = allowance(timing, timing.rate)
     return found.keeps and found.frequency >= JointGains().natural_frequency
 
@@ -136,9 +134,6 @@ def verdict(timing: Timing) -> str:
     Args:
         timing: the measured times, at the required rate.
     """
-    from robodyn_ros.control.faults.settings import SafetySettings
-    from robodyn_ros.control.laws.gains import JointGains
-
     default, timeout = JointGains().natural_frequency, SafetySettings().state_timeout
     here = allowance(timing, timing.rate)
     safe = f"natural frequencies of up to {here.frequency:.0f} rad/s are safe for it"
@@ -175,8 +170,6 @@ def measure(rate: float, seconds: float, robot: Robot) -> Timing:
     Raises:
         NotReadyError: no states arrive.
     """
-    from robodyn_ros import create_dynamics
-
     dynamics, zero, count = create_dynamics("rnea", robot), np.zeros(robot.n), max(1, round(rate * seconds))
     dynamics.inverse(robot.home, zero, zero)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as states:

@@ -40,6 +40,7 @@ from rich.text import Text
 from robodyn_ros.document import blocks as page
 from robodyn_ros.document.blocks import Document
 from robodyn_ros.errors import ConfigurationError, InputError, pip_install
+from robodyn_ros.files import as_json
 
 WIDTH = 80
 """Columns of an output that is not a terminal, unless the environment variable COLUMNS has a number."""
@@ -166,8 +167,6 @@ def picked(thing: object, *names: str) -> dict[str, Any]:
 
 def print_json(value: Any) -> None:
     """Print a value as JSON (:func:`robodyn_ros.files.as_json`)."""
-    from robodyn_ros.files import as_json
-
     sys.stdout.write(as_json(value, indent=2))
 
 

@@ -18,20 +18,21 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import yaml
 
+from robodyn_ros import create_dynamics
 from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import check_file, console, print_json, simple_table, write_file
 from robodyn_ros.cli.verb import ExitCode
+from robodyn_ros.control.contact import ProposedThresholds, observe_motion, propose_thresholds
+from robodyn_ros.control.momentum_observer import MomentumObserver
 from robodyn_ros.errors import InputError
-
-if TYPE_CHECKING:
-    from robodyn_ros.control.contact import ProposedThresholds
-    from robodyn_ros.identification.recording import Recording
-    from robodyn_ros.robot import Robot
-    from robodyn_ros.robot.pose import Array
+from robodyn_ros.identification.recording import Recording, read_recording
+from robodyn_ros.robot import Robot
+from robodyn_ros.robot.pose import Array
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -53,11 +54,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> ExitCode:
     """Observe the motion, and propose."""
-    from robodyn_ros import create_dynamics
-    from robodyn_ros.control.contact import observe_motion, propose_thresholds
-    from robodyn_ros.control.momentum_observer import MomentumObserver
-    from robodyn_ros.identification.recording import read_recording
-
     if args.out is not None:
         check_file("--out", args.out)
     if not 0.1 <= args.gain <= 1000.0:
@@ -72,8 +68,6 @@ def run(args: Namespace) -> ExitCode:
     proposed = propose_thresholds(t, found, args.hours, args.chance)
     parameters = _parameters(robot, proposed, args)
     if args.out is not None:
-        import yaml
-
         write_file("--out", args.out, yaml.safe_dump(parameters, sort_keys=False))
     if args.json:
         print_json({"robot": robot.name, "joints": robot.joint_names, **proposed._asdict()})

@@ -29,15 +29,21 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from robodyn_ros.cli.arm import add_arm, read_arm
+import numpy as np
+from rich.text import Text
+
+from robodyn_ros import create_dynamics
+from robodyn_ros.cli.arm import add_arm, parse_pose, read_arm
 from robodyn_ros.cli.console import console, write_file
 from robodyn_ros.cli.verb import ExitCode, add_gravity, names
+from robodyn_ros.document.blocks import Document, data
+from robodyn_ros.document.html import html
+from robodyn_ros.document.latex import markdown, pdf, tex
+from robodyn_ros.document.text import text, text_lines
+from robodyn_ros.dynamics.symbolic.derivation import STEPS, derive
+from robodyn_ros.dynamics.symbolic.listing import identifier
 from robodyn_ros.errors import InputError, is_it
-
-if TYPE_CHECKING:
-    from robodyn_ros.document.blocks import Document
 
 FORMATS = {"text": ".txt", "markdown": ".md", "html": ".html", "latex": ".tex", "pdf": ".pdf", "json": ".json"}
 """Format → ending of its file."""
@@ -66,12 +72,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> ExitCode:
     """Derive, and write the document in the chosen format."""
-    import numpy as np
-
-    from robodyn_ros import create_dynamics
-    from robodyn_ros.cli.arm import parse_pose
-    from robodyn_ros.dynamics.symbolic.derivation import STEPS, derive
-
     kind = _format(args.format, args.out)
     steps = STEPS if args.of is None else names(args.of, "--of", STEPS)
     robot = read_arm(args)
@@ -84,8 +84,6 @@ def run(args: Namespace) -> ExitCode:
         return ExitCode.YES
     content = _writers()[kind](document)
     if kind == "pdf" and args.out is None:
-        from robodyn_ros.dynamics.symbolic.listing import identifier
-
         args.out = f"{identifier(dynamics.robot.name)}.pdf"
     _write(content, args.out)
     return ExitCode.YES
@@ -108,20 +106,11 @@ def _format(name: str | None, out: str | None) -> str:
 
 def _writers() -> dict[str, Callable[[Document], str | bytes]]:
     """Format → the function that writes a document in it."""
-    from robodyn_ros.document.blocks import data
-    from robodyn_ros.document.html import html
-    from robodyn_ros.document.latex import markdown, pdf, tex
-    from robodyn_ros.document.text import text
-
     return {"text": text, "markdown": markdown, "html": html, "latex": tex, "pdf": pdf, "json": data}
 
 
 def _show(document: Document) -> None:
     """Print a document as wide as the terminal."""
-    from rich.text import Text
-
-    from robodyn_ros.document.text import text_lines
-
     out = console()
     for line in text_lines(document, out.width):
         out.print(Text(line.text.rstrip(), STYLES.get(line.role, "")), soft_wrap=True)

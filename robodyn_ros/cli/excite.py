@@ -23,18 +23,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from robodyn_ros.cli.arm import add_arm, read_arm
-from robodyn_ros.cli.console import check_file, console, picked, print_json, simple_table, with_folder
+import numpy as np
+
+from robodyn_ros.cli.arm import add_arm, parse_pose, read_arm
+from robodyn_ros.cli.console import check_file, console, picked, print_json, progress_bar, simple_table, with_folder
 from robodyn_ros.cli.verb import ExitCode, add_settings
+from robodyn_ros.control.motion.trajectory import write_trajectory
 from robodyn_ros.errors import InputError
-
-if TYPE_CHECKING:
-    from robodyn_ros.identification.excitation import Excitation
-    from robodyn_ros.identification.settings import Workspace
-    from robodyn_ros.robot import Robot
+from robodyn_ros.identification.excitation import Excitation, excite
+from robodyn_ros.identification.settings import ExcitationSettings, Workspace
+from robodyn_ros.robot import Robot
 
 OPTIONS = ("period", "harmonics", "periods", "velocity_share", "effort_share", "tries", "seed")
 """Settings of ``ExcitationSettings`` that have an option."""
@@ -42,8 +43,6 @@ OPTIONS = ("period", "harmonics", "periods", "velocity_share", "effort_share", "
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
-    from robodyn_ros.identification.settings import ExcitationSettings
-
     add_arm(parser)
     text = "JointTrajectory to write, as JSON"
     parser.add_argument("--out", type=Path, default=Path("motion.json"), metavar="FILE", help=text)
@@ -59,12 +58,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> ExitCode:
     """Optimise the trajectory, write it and report."""
-    from robodyn_ros.cli.arm import parse_pose
-    from robodyn_ros.cli.console import progress_bar
-    from robodyn_ros.control.motion.trajectory import write_trajectory
-    from robodyn_ros.identification.excitation import excite
-    from robodyn_ros.identification.settings import ExcitationSettings
-
     check_file("--out", args.out)
     robot = read_arm(args)
     start = robot.home if args.start is None else parse_pose(args.start, robot, robot.home, "--from")
@@ -92,10 +85,6 @@ def _box_named(args: Namespace) -> Iterator[None]:
 
 def _workspace(args: Namespace) -> Workspace | None:
     """The box that ``--box`` and ``--floor`` leave to the arm."""
-    from math import inf
-
-    from robodyn_ros.identification.settings import Workspace
-
     if args.box is None:
         return None if args.floor is None else Workspace(lower=(-inf, -inf, args.floor))
     box = Workspace(tuple(args.box[:3]), tuple(args.box[3:]))
@@ -103,8 +92,6 @@ def _workspace(args: Namespace) -> Workspace | None:
 
 
 def _report(robot: Robot, excitation: Excitation, args: Namespace) -> None:
-    import numpy as np
-
     trajectory = excitation.trajectory
     least, greatest = trajectory.extent()
     speed = trajectory.speed(np.zeros(robot.n))

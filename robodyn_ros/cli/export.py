@@ -32,20 +32,27 @@ import hashlib
 import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import robodyn_ros
+from robodyn_ros import create_dynamics
 from robodyn_ros.about import with_licence
 from robodyn_ros.cli.arm import add_arm, arm_source, read_arm
 from robodyn_ros.cli.console import write_file
 from robodyn_ros.cli.verb import ExitCode, add_gravity, add_parameters, check_used, gather, names
+from robodyn_ros.control.export.controller_parameters import known_defaults
+from robodyn_ros.control.export.ros2_control import ExportedFiles, Maintainer, export_package, write_package
+from robodyn_ros.control.export.step_export import export_step
+from robodyn_ros.control.loop_settings import loop_default_values, make_loop_settings, model_parameters
+from robodyn_ros.control.parameter_file import FileParameters, LoadedParameters
+from robodyn_ros.dynamics import STANDARD_GRAVITY
+from robodyn_ros.dynamics.base import Dynamics
+from robodyn_ros.dynamics.compiled import CompiledDynamics
+from robodyn_ros.dynamics.symbolic.export import REALS, export
+from robodyn_ros.engine.library import remembered_texts
 from robodyn_ros.errors import InputError
+from robodyn_ros.files import read_bytes
+from robodyn_ros.robot.description import read_document
 from robodyn_ros.settings import split_names
-
-if TYPE_CHECKING:
-    from robodyn_ros.control.export.ros2_control import Maintainer
-    from robodyn_ros.control.parameter_file import LoadedParameters
-    from robodyn_ros.dynamics.base import Dynamics
 
 QUANTITIES = "inverse,mass_matrix,coriolis_matrix,gravity"
 """Quantities that are written by default."""
@@ -85,11 +92,6 @@ def run(args: Namespace) -> ExitCode:
     Raises:
         InputError: an option or a name is wrong, or a file cannot be written.
     """
-    from robodyn_ros import create_dynamics
-    from robodyn_ros.dynamics.compiled import CompiledDynamics
-    from robodyn_ros.dynamics.symbolic.export import REALS, export
-    from robodyn_ros.engine.library import remembered_texts
-
     names(args.real, "--real", REALS)
     if args.ros2_control is not None:
         return _controller(args)
@@ -120,9 +122,6 @@ def run(args: Namespace) -> ExitCode:
 
 def _controller(args: Namespace) -> ExitCode:
     """Write a controller of ros2_control, and print the next step."""
-    from robodyn_ros.control.export.ros2_control import ExportedFiles, Maintainer, write_package
-    from robodyn_ros.engine.library import remembered_texts
-
     if args.language is not None or args.of != QUANTITIES or args.out != "." or args.real != "double":
         raise InputError("--ros2-control", "stands for a whole package: leave --language, --of, --real and --out out")
     folder: Path = args.ros2_control
@@ -140,14 +139,6 @@ def _controller(args: Namespace) -> ExitCode:
 
 def _package(args: Namespace, package: str, maintainer: Maintainer) -> dict[str, str]:
     """The files of the package with the controller."""
-    from robodyn_ros import create_dynamics
-    from robodyn_ros.control.export.controller_parameters import known_defaults
-    from robodyn_ros.control.export.ros2_control import export_package
-    from robodyn_ros.control.loop_settings import loop_default_values
-    from robodyn_ros.control.parameter_file import FileParameters
-    from robodyn_ros.dynamics import STANDARD_GRAVITY
-    from robodyn_ros.robot.description import read_document
-
     (given,) = gather(args.params, args.given, ("controller",)).values()
     robot = read_arm(args, given)
     law = args.controller or given.get("controller", "computed_torque")
@@ -172,9 +163,6 @@ PLACES = {"urdf", "params", "out", "ros2_control", "maintainer_name", "maintaine
 
 def _key(args: Namespace, *named: str) -> str:
     """A key that changes with every input of an export: the arguments, the content of files, this package."""
-    from robodyn_ros.files import read_bytes
-    from robodyn_ros.robot.description import read_document
-
     options = {name: value for name, value in sorted(vars(args).items()) if name not in PLACES}
     facts = [named, options, read_document(arm_source(args)).text, [read_bytes(path) for path in args.params]]
     hashed = hashlib.sha256(repr(facts).encode())
@@ -188,10 +176,6 @@ def _step(
     args: Namespace, dynamics: Dynamics, given: LoadedParameters, quantities: list[str], stem: str
 ) -> dict[str, str]:
     """The files of the control step."""
-    from robodyn_ros.control.export.step_export import export_step
-    from robodyn_ros.control.loop_settings import loop_default_values, make_loop_settings, model_parameters
-    from robodyn_ros.control.parameter_file import FileParameters
-
     if quantities != [STEP] or args.language != "c" or args.real != "double":
         raise InputError("--of", "step is written alone, in C, and with numbers of type double: it keeps the time")
     known = loop_default_values(dynamics.robot)

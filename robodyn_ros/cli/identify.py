@@ -31,23 +31,37 @@ from contextlib import contextmanager
 from dataclasses import asdict, replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from rich.progress import BarColumn, TextColumn
+from rich.text import Text
 
+from robodyn_ros import create_dynamics
 from robodyn_ros.cli.arm import add_arm, locked_joints, read_arm
-from robodyn_ros.cli.console import check_file, console, picked, print_json, simple_table, write_file
+from robodyn_ros.cli.console import check_file, console, picked, print_json, progress_bar, simple_table, write_file
 from robodyn_ros.cli.verb import ExitCode, add_gravity, add_settings, names
+from robodyn_ros.document.html import html
 from robodyn_ros.errors import InputError
-
-if TYPE_CHECKING:
-    from robodyn_ros.identification import Identification
-    from robodyn_ros.identification.estimation.payload import PayloadEstimate
-    from robodyn_ros.identification.preparation import PreparedSamples
-    from robodyn_ros.identification.recording.recording import RecordedTrack, RecordingSource
-    from robodyn_ros.identification.settings import SignalSettings
-    from robodyn_ros.robot import Joint, Robot
-    from robodyn_ros.robot.pose import Array
+from robodyn_ros.identification import Identification, IdentificationSettings, identify
+from robodyn_ros.identification.estimation.payload import PayloadEstimate, estimate_payload
+from robodyn_ros.identification.preparation import PreparedSamples, prepare
+from robodyn_ros.identification.recording import RecordingSource, read_recording
+from robodyn_ros.identification.recording.recording import RecordedTrack
+from robodyn_ros.identification.report import (
+    changes,
+    everything,
+    friction,
+    improved,
+    report,
+    sought,
+    stated_uncertainty,
+    verdict,
+)
+from robodyn_ros.identification.samples import RecordedSamples
+from robodyn_ros.identification.settings import SignalSettings
+from robodyn_ros.robot import Joint, Robot
+from robodyn_ros.robot.pose import Array
 
 TIMES = ("auto", "stamp", "received")
 """Choices of ``--times``, those of the library, which is slow to import."""
@@ -89,8 +103,6 @@ def _add_sources(parser: ArgumentParser) -> None:
 
 
 def _add_settings(parser: ArgumentParser) -> None:
-    from robodyn_ros.identification.settings import SignalSettings
-
     group = parser.add_argument_group("processing")
     add_settings(group, SignalSettings, OPTIONS)
     text = "delay between recording and action of an effort (default: found from the motion)"
@@ -125,11 +137,6 @@ def _check_outputs(args: Namespace) -> None:
 
 def identify_arm(args: Namespace) -> ExitCode:
     """Identify the arm: read and prepare the recordings, identify, write; the answer is no if the URDF was as good."""
-    from robodyn_ros.document.html import html
-    from robodyn_ros.identification import IdentificationSettings, identify
-    from robodyn_ros.identification.report import everything, improved, report
-    from robodyn_ros.identification.samples import RecordedSamples
-
     robot = read_arm(args)
     with _progress(args) as tell:
         used, unused = _prepare(args, robot, tell)
@@ -163,10 +170,6 @@ def identify_payload(args: Namespace) -> ExitCode:
     Raises:
         InputError: the link does not exist, or --validate is given.
     """
-    from robodyn_ros import create_dynamics
-    from robodyn_ros.identification.estimation.payload import estimate_payload
-    from robodyn_ros.identification.samples import RecordedSamples
-
     if args.validate:
         raise InputError("--validate", "is for the arm's numbers, not for a payload", args.validate)
     robot = read_arm(args)
@@ -184,10 +187,6 @@ def _prepare(
     args: Namespace, robot: Robot, tell: Callable[[str], None]
 ) -> tuple[list[PreparedSamples], list[PreparedSamples]]:
     """Read and prepare the recordings to identify from, and those to predict (``--validate``)."""
-    from robodyn_ros.identification.preparation import prepare
-    from robodyn_ros.identification.recording import RecordingSource, read_recording
-    from robodyn_ros.identification.settings import SignalSettings
-
     order, locked = tuple(names(args.command_joints)), locked_joints(args, robot)
     source = RecordingSource(args.states, args.commands, order, args.times)
     given = picked(args, *OPTIONS)
@@ -225,8 +224,6 @@ def _warn_if_still(path: str, positions: RecordedTrack) -> None:
 
 def _warn_if_moved(path: str, joint: Joint, source: RecordingSource) -> None:
     """Warn if a joint moves that the model has locked."""
-    from robodyn_ros.identification.recording import read_recording
-
     try:
         moved = float(np.ptp(read_recording(path, (joint.name,), source).position.values))
     except InputError:
@@ -240,10 +237,6 @@ def _warn_if_moved(path: str, joint: Joint, source: RecordingSource) -> None:
 @contextmanager
 def _progress(args: Namespace) -> Iterator[Callable[[str], None]]:
     """Show the present step on stderr; yields the function to call at each step."""
-    from rich.progress import BarColumn, TextColumn
-
-    from robodyn_ros.cli.console import progress_bar
-
     steps = len(args.recordings + args.validate) + 3 + (args.report is not None)
     with progress_bar(BarColumn(), TextColumn("{task.description}", markup=False)) as progress:
         task = progress.add_task("", total=steps, completed=-1)
@@ -265,10 +258,6 @@ def show_arm(
         unused: the recordings that were predicted.
         args: of the verb.
     """
-    from rich.text import Text
-
-    from robodyn_ros.identification.report import changes, friction, improved, sought, stated_uncertainty, verdict
-
     out = console()
     _show_recordings(out, [*used, *unused])
     out.print(simple_table(*_joints(result)))
@@ -304,8 +293,6 @@ def print_arm(
         unused: the recordings that were predicted.
         args: of the verb.
     """
-    from robodyn_ros.identification.report import improved, stated_uncertainty, verdict
-
     robot, base = result.robot, ("name", "nominal", "value", "standard_error")
     combinations = zip(result.base.text(), result.base_nominal, result.base_values, result.base_errors, strict=True)
     print_json(

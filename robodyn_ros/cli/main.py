@@ -11,8 +11,7 @@ try:  # Ctrl-C may come while the command is still being imported
     import os
     import signal
     from argparse import SUPPRESS, ArgumentParser, Namespace, RawDescriptionHelpFormatter
-    from collections.abc import Sequence
-    from importlib import import_module
+    from collections.abc import Collection, Sequence
     from types import FrameType
     from typing import NoReturn
 
@@ -96,21 +95,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(line: list[str]) -> int:
     """Find the verb of a command line, and run it."""
-    verbs = _verbs()
-    parser = _parser(verbs)
     if line[:1] == ["help"]:
         line = [*line[1:], "--help"]
+    parser = command_parser(line[:1])
     if not line:
         parser.print_help()
         return ExitCode.YES
     if line[0].startswith("-") and line[0] not in parser._option_string_actions:
         parser.error(f"unrecognized arguments: {line[0]}{is_it(line[0], parser._option_string_actions)}")
-    if not line[0].startswith("-") and line[0] not in verbs:
-        hint = is_it(line[0], verbs) or f"; the verbs are {', '.join(verbs)}"
+    if not line[0].startswith("-") and line[0] not in VERBS:
+        hint = is_it(line[0], VERBS) or f"; the verbs are {', '.join(VERBS)}"
         parser.error(f"there is no verb {line[0]!r}{hint}")
     given = parse(parser, line)
     try:
-        return verbs[given.verb].run(given)
+        return int(Verb.of(given.verb).module.run(given))
     except RobodynError as problem:  # a message begins with the name of the wrong argument
         name, _, said = str(problem).partition(": ")
         option = "" if problem.place else option_of(verb_parsers(parser)[given.verb], given, name)
@@ -173,41 +171,31 @@ def _unwind(number: int, frame: FrameType | None) -> NoReturn:
     raise SystemExit(128 + number)
 
 
-def command_parser() -> ArgumentParser:
-    """Return the parser of the whole command line, with all verbs."""
-    return _parser(_verbs())
+def command_parser(wanted: Collection[str] = VERBS) -> ArgumentParser:
+    """Return the parser of the command line.
+
+    Args:
+        wanted: the verbs whose modules are imported and whose arguments are added; of the others it has the help's
+            summary alone.
+    """
+    text = "Lets a robot arm know its own dynamics."
+    parser = VerbParser("robodyn", description=text, epilog=EPILOG, formatter_class=RawDescriptionHelpFormatter)
+    parser.add_argument("-V", "--version", action="version", version=f"robodyn {__version__}")
+    subparsers = parser.add_subparsers(title="verbs", dest="verb", metavar="<verb>", required=True)
+    for name, verb in ((name, Verb.of(name)) for name in VERBS):
+        own = subparsers.add_parser(
+            name, help=verb.summary, description=verb.description, epilog=verb.epilog, formatter_class=VerbHelp
+        )
+        if name in wanted:
+            verb.module.add_arguments(own)
+            own.order()
+        own.set_defaults(own=own)
+    return parser
 
 
 def verb_parsers(parser: ArgumentParser) -> dict[str, VerbParser]:
     """Verb → its parser, in the parser of the whole command line."""
     return next(dict(action.choices) for action in parser._actions if isinstance(action.choices, dict))
-
-
-def _verbs() -> dict[str, Verb]:
-    return {name: _verb(name) for name in VERBS}
-
-
-def _verb(name: str) -> Verb:
-    return Verb.of(import_module(f"robodyn_ros.cli.{name}"))
-
-
-def _parser(verbs: dict[str, Verb]) -> ArgumentParser:
-    text = "Lets a robot arm know its own dynamics."
-    parser = VerbParser("robodyn", description=text, epilog=EPILOG, formatter_class=RawDescriptionHelpFormatter)
-    parser.add_argument("-V", "--version", action="version", version=f"robodyn {__version__}")
-    subparsers = parser.add_subparsers(title="verbs", dest="verb", metavar="<verb>", required=True)
-    for name, verb in verbs.items():
-        own = subparsers.add_parser(
-            name,
-            help=verb.summary,
-            description=verb.description,
-            epilog=verb.epilog,
-            formatter_class=VerbHelp,
-        )
-        verb.add_arguments(own)
-        own.order()
-        own.set_defaults(own=own)
-    return parser
 
 
 if __name__ == "__main__":

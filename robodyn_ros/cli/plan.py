@@ -28,22 +28,36 @@ from argparse import ArgumentParser, Namespace
 from math import isnan
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from robodyn_ros.cli.arm import add_arm, read_arm
-from robodyn_ros.cli.console import check_file, check_picture, console, picked, print_json, simple_table, with_folder
+import numpy as np
+from rich.table import Table
+from scipy.spatial.transform import Rotation
+
+from robodyn_ros import create_dynamics
+from robodyn_ros.cli.arm import add_arm, parse_pose, read_arm
+from robodyn_ros.cli.console import (
+    check_file,
+    check_picture,
+    console,
+    picked,
+    print_json,
+    simple_table,
+    waiting,
+    with_folder,
+)
 from robodyn_ros.cli.processes import node_command
 from robodyn_ros.cli.verb import ExitCode, need_ros
+from robodyn_ros.dynamics.parameters import Payload
 from robodyn_ros.errors import InputError, NotReadyError
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from robodyn_ros.planning.plan import Plan
-    from robodyn_ros.planning.problem import Goal, Problem
-    from robodyn_ros.robot import Robot
-    from robodyn_ros.robot.pose import Array
-    from robodyn_ros.view.browser import Browser
+from robodyn_ros.planning.cost import SMOOTH, read_cost
+from robodyn_ros.planning.obstacles import Sphere, read_obstacles
+from robodyn_ros.planning.plan import METHODS, Plan, plot_plan
+from robodyn_ros.planning.problem import Goal, JointGoal, MotionLimits, Problem, ToolGoal
+from robodyn_ros.robot import Pose, Robot
+from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot.robot import tip
+from robodyn_ros.view.browser import Browser
 
 FRAME_RATE = 25.0
 """Pictures a second in the browser."""
@@ -60,9 +74,6 @@ LAYERS = frozenset({"effort", "trace", "com"})
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
-    from robodyn_ros.planning.cost import SMOOTH
-    from robodyn_ros.planning.plan import METHODS
-
     add_arm(parser)
     where = parser.add_argument_group("where")
     text = "end: 0.3,-1,0 or joint=-1,joint=0.2, or a pose's name"
@@ -114,8 +125,6 @@ def run(args: Namespace) -> ExitCode:
     if not plan.solved:
         return ExitCode.NO
     if args.plot is not None:
-        from robodyn_ros.planning.plan import plot_plan
-
         plot_plan(plan, problem, with_folder(args.plot))
         _tell_written(args, args.plot)
     if args.send:
@@ -148,14 +157,6 @@ def make_problem(args: Namespace) -> Problem:
     Raises:
         InputError: an argument is wrong.
     """
-    from robodyn_ros import create_dynamics
-    from robodyn_ros.cli.arm import parse_pose
-    from robodyn_ros.dynamics.parameters import Payload
-    from robodyn_ros.planning.cost import SMOOTH, read_cost
-    from robodyn_ros.planning.obstacles import read_obstacles
-    from robodyn_ros.planning.problem import JointGoal, MotionLimits, Problem
-    from robodyn_ros.robot.robot import tip
-
     robot = read_arm(args)
     link = robot.link(args.tool or tip(robot), "--tool").name
     payload = None if args.payload is None else Payload(link, args.payload)
@@ -181,12 +182,6 @@ def make_problem(args: Namespace) -> Problem:
 
 
 def _goal(args: Namespace, robot: Robot, link: str, before: Array) -> Goal:
-    import numpy as np
-
-    from robodyn_ros.cli.arm import parse_pose
-    from robodyn_ros.planning.problem import JointGoal, ToolGoal
-    from robodyn_ros.robot import Pose
-
     if (args.to is None) == (args.to_tool is None):
         raise InputError("--to, --to-tool", "give one of the two", args.to)
     if args.to is not None:
@@ -204,8 +199,7 @@ def _goal(args: Namespace, robot: Robot, link: str, before: Array) -> Goal:
 
 def _solve(args: Namespace, problem: Problem) -> Plan:
     """Find the plan, and show the progress of the search on stderr."""
-    from robodyn_ros.cli.console import waiting
-    from robodyn_ros.planning.collocation.collocation import plan_by
+    from robodyn_ros.planning.collocation.collocation import plan_by  # it needs CasADi
 
     with waiting("looking at the problem") as tell:
 
@@ -260,8 +254,6 @@ def plan_table(plan: Plan, problem: Problem) -> Table:
 
 def _rows(plan: Plan, problem: Problem) -> list[dict[str, float]]:
     """The figures of each joint; a share is NaN where there is no limit."""
-    import numpy as np
-
     if not len(plan.times):
         return [{} for _ in plan.joints]
     robot, speed, effort = problem.dynamics.robot, np.abs(plan.qd).max(axis=0), np.abs(plan.effort).max(axis=0)
@@ -300,10 +292,6 @@ def view(plan: Plan, problem: Problem, port: int) -> None:
     Raises:
         ConfigurationError: viser is not installed, or the port is in use.
     """
-    import numpy as np
-
-    from robodyn_ros.view.browser import Browser
-
     browser, trajectory = Browser(problem.dynamics.robot, "127.0.0.1", port), plan.to_trajectory()
     _show_obstacles(browser, problem)
     console().print(f"{browser.url}  (Ctrl-C ends)", soft_wrap=True)
@@ -323,18 +311,12 @@ def view(plan: Plan, problem: Problem, port: int) -> None:
 
 
 def _show_obstacles(browser: Browser, problem: Problem) -> None:
-    import numpy as np
-
-    from robodyn_ros.planning.obstacles import Sphere
-
     scene, color = browser.server.scene, (200, 80, 60)
     for obstacle in problem.obstacles:
         name, position = f"/obstacles/{obstacle.name}", obstacle.center
         if isinstance(obstacle, Sphere):
             scene.add_icosphere(name, radius=obstacle.radius, color=color, opacity=0.5, position=position)
             continue
-        from scipy.spatial.transform import Rotation
-
         wxyz = np.roll(Rotation.from_matrix(obstacle.rotation).as_quat(), 1)  # viser puts w first
         size = tuple(obstacle.size.tolist())
         scene.add_box(name, dimensions=size, color=color, opacity=0.5, position=position, wxyz=wxyz)

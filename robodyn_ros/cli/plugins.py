@@ -18,16 +18,17 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from rich.text import Text
+
+import robodyn_ros as rd
 from robodyn_ros.cli.console import console, print_json, simple_table
 from robodyn_ros.cli.verb import ExitCode
+from robodyn_ros.control.laws.traced import kind_problem, trace_problem
 from robodyn_ros.errors import PluginError
+from robodyn_ros.files import find
 from robodyn_ros.plugins import GROUPS, available, load, raised
-
-if TYPE_CHECKING:
-    from rich.text import Text
-
 
 ARM = "urdf/prr.urdf"
 """The arm that control laws are traced for."""
@@ -73,10 +74,6 @@ def _entry(kind: str, name: str) -> PluginEntry:
 
 def _how_it_runs(law: str) -> str:
     """Return "traced" for a control law, or the reason why it is not; it is tried on the arm of the package."""
-    import robodyn_ros as rd
-    from robodyn_ros.control.laws.traced import kind_problem, trace_problem
-    from robodyn_ros.files import find
-
     dynamics = rd.create_dynamics("rnea", rd.load_robot(find(ARM)), compiled=False)
     try:
         problem = kind_problem(load("controllers", law))
@@ -88,8 +85,6 @@ def _how_it_runs(law: str) -> str:
 
 def _show(entries: list[PluginEntry]) -> None:
     """Print a table with a row for each kind and the plugins below it, so that a module's name fits 80 columns."""
-    from rich.text import Text
-
     out, rows = console(), list[Sequence["str | Text"]]()
     names = max([len("Name"), *(len(entry.name) + 2 for entry in entries)])
     room = out.width - names - 4  # between the columns are two spaces, and one is at each edge
@@ -101,8 +96,6 @@ def _show(entries: list[PluginEntry]) -> None:
 
 def _what(entry: PluginEntry, room: int) -> Text:
     """The summary and the module of a plugin, or why it cannot be loaded."""
-    from rich.text import Text
-
     if entry.problem:
         return Text(entry.problem, "red")
     module = _broken_at_dots(entry.origin.partition(":")[0], room)

@@ -25,22 +25,35 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from math import isfinite, isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from time import perf_counter
+from typing import Any
 
-from robodyn_ros.cli.arm import add_arm, read_arm
-from robodyn_ros.cli.console import check_file, check_picture, console, print_json, simple_table, with_folder
+from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+
+from robodyn_ros.cli.arm import POSES, TOUR, TOUR_JOINTS, add_arm, read_arm, requested_trajectory
+from robodyn_ros.cli.console import (
+    check_file,
+    check_picture,
+    console,
+    print_json,
+    progress_bar,
+    simple_table,
+    with_folder,
+)
 from robodyn_ros.cli.verb import NODES, ExitCode, add_mismatch, add_parameters, check_used, gather_simulated
+from robodyn_ros.control.loop import ControlLoop
+from robodyn_ros.control.loop_settings import loop_default_values
+from robodyn_ros.control.motion.trajectory import Trajectory, read_trajectory
+from robodyn_ros.control.parameter_file import LoadedParameters
 from robodyn_ros.document.text import digits, quantity
 from robodyn_ros.errors import InputError
 from robodyn_ros.plugins import available
-
-if TYPE_CHECKING:
-    from robodyn_ros.control.loop import ControlLoop
-    from robodyn_ros.control.motion.trajectory import Trajectory
-    from robodyn_ros.control.parameter_file import LoadedParameters
-    from robodyn_ros.robot import Robot
-    from robodyn_ros.simulation.hardware import Hardware
-    from robodyn_ros.simulation.trial import Trial
+from robodyn_ros.robot import Robot
+from robodyn_ros.simulation import trial_files as files
+from robodyn_ros.simulation.hardware import Hardware, default_values
+from robodyn_ros.simulation.trial import Trial, figures, run_trial, simulated, trial_stop
+from robodyn_ros.simulation.trial_files import plot_trial
+from robodyn_ros.tasks import make_loop, make_simulated
 
 PASSIVE = "none"
 """Name in place of a control law: no commands, no brakes."""
@@ -80,8 +93,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> ExitCode:
     """Simulate, write, draw and report; the answer is no if the arm or its control failed."""
-    from robodyn_ros.simulation.trial_files import plot_trial
-
     write = _writer(args)
     if args.plot is not None:
         check_picture("--plot", args.plot)
@@ -106,8 +117,6 @@ def _writer(args: Namespace) -> Callable[[Path, Trial, Robot], None] | None:
     name = args.format or ENDINGS.get(args.out.suffix)
     if name is None:
         raise InputError("--out", f"must end in .csv or .mcap or have no ending, unless --format is given: {args.out}")
-    from robodyn_ros.simulation import trial_files as files
-
     if name != "csv":
         files.check(args.out, name)
     check_file("--out", args.out)
@@ -118,13 +127,6 @@ def _writer(args: Namespace) -> Callable[[Path, Trial, Robot], None] | None:
 
 def _simulate(args: Namespace, robot: Robot, given: dict[str, LoadedParameters]) -> tuple[Trial, float]:
     """Build hardware and control loop, give the loop its trajectory, and run: the trial, and the time it took [s]."""
-    from time import perf_counter
-
-    from robodyn_ros.cli.arm import POSES, TOUR, TOUR_JOINTS
-    from robodyn_ros.control.loop_settings import loop_default_values
-    from robodyn_ros.simulation.hardware import default_values
-    from robodyn_ros.tasks import make_loop, make_simulated
-
     simulator, controller = (given[node] for node in NODES)
     if args.tour and robot.joint_names == TOUR_JOINTS:  # it begins where the arm is, as in the demonstration
         for name, position in zip(TOUR_JOINTS, POSES[TOUR[0]], strict=True):
@@ -146,9 +148,6 @@ def _simulate(args: Namespace, robot: Robot, given: dict[str, LoadedParameters])
 
 def _motion(args: Namespace, robot: Robot, hardware: Hardware) -> tuple[Trajectory | None, float]:
     """The motion that the options ask for, if any, and the duration of the trial [s]."""
-    from robodyn_ros.cli.arm import requested_trajectory
-    from robodyn_ros.control.motion.trajectory import read_trajectory
-
     duration = args.duration
     if args.controller == PASSIVE and (args.to or args.tour or args.motion):
         raise InputError("--controller", "must be a control law if the arm is to move", PASSIVE)
@@ -175,11 +174,6 @@ def _start(loop: ControlLoop, hardware: Hardware, trajectory: Trajectory | None)
 
 def _run_trial(hardware: Hardware, loop: ControlLoop | None, duration: float) -> Trial:
     """Run the trial, and show its progress on stderr."""
-    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
-
-    from robodyn_ros.cli.console import progress_bar
-    from robodyn_ros.simulation.trial import run_trial
-
     columns = (BarColumn(), TextColumn("{task.completed:.1f} of {task.total:g} s"), TimeRemainingColumn())
     with progress_bar(*columns) as progress:
         task = progress.add_task("", total=duration)
@@ -188,8 +182,6 @@ def _run_trial(hardware: Hardware, loop: ControlLoop | None, duration: float) ->
 
 def _figures(trial: Trial, robot: Robot) -> dict[str, Any]:
     """The figures of a trial; an error is NaN without a reference, and an effort limit infinite where there is none."""
-    from robodyn_ros.simulation.trial import figures, trial_stop
-
     found = figures(trial, robot.effort_limit)
     columns = (found[name].tolist() for name in ("rms_error", "peak_error", "peak_effort"))
     joints = [
@@ -227,8 +219,6 @@ def _report(found: dict[str, Any], controller: str, seconds: float, args: Namesp
     if args.json:
         print_json({"controller": controller, **found, "seconds": seconds, **written})
         return
-
-    from robodyn_ros.simulation.trial import simulated
 
     rows = []
     for joint in found["joints"]:

@@ -22,26 +22,38 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from robodyn_ros.cli.arm import add_joints, chosen_arm
-from robodyn_ros.cli.console import check_picture, console, picked, print_document, print_json, with_folder
+from robodyn_ros.cli.console import (
+    check_picture,
+    console,
+    picked,
+    print_document,
+    print_json,
+    progress_bar,
+    with_folder,
+)
 from robodyn_ros.cli.verb import ExitCode, add_parameters, check_names, gather
 from robodyn_ros.errors import ConfigurationError, InputError, pip_install
+from robodyn_ros.robot import reload_robot
+from robodyn_ros.simulation.sweeps.backends import Backend, Workers, cluster, in_process
+from robodyn_ros.simulation.sweeps.report import report, write_report
+from robodyn_ros.simulation.sweeps.runner import CaseRunner, Rows
+from robodyn_ros.simulation.sweeps.study import Study
+from robodyn_ros.simulation.sweeps.study_reader import read_study
+from robodyn_ros.simulation.sweeps.summary import QUANTILES, Summary, summarise
+from robodyn_ros.simulation.sweeps.sweep import need_pyarrow, sweep
+from robodyn_ros.simulation.trial import stop_line
+from robodyn_ros.simulation.trial_files import plot_trial
 
-if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
-    from robodyn_ros.simulation.sweeps.backends import Backend
-    from robodyn_ros.simulation.sweeps.runner import Rows
-    from robodyn_ros.simulation.sweeps.study import Study
-    from robodyn_ros.simulation.sweeps.summary import Summary
-
-    ProgressCallback = Callable[[int, Rows], None]
+ProgressCallback = Callable[[int, Rows], None]
 
 REPORT = ("report.html", "report.png")
 """Files that are written beside the results."""
@@ -77,9 +89,6 @@ def run(args: Namespace) -> ExitCode:
     Raises:
         InputError: the study, a parameter or an option is wrong.
     """
-    from robodyn_ros.robot import reload_robot
-    from robodyn_ros.simulation.sweeps.study_reader import read_study
-
     check_study(args.study, "sweep")
     if args.plot is not None:
         if args.case is None:
@@ -126,17 +135,12 @@ def show_case(study: Study, number: int, plot: Path | None, json: bool) -> ExitC
     Raises:
         InputError: there is no such case.
     """
-    from robodyn_ros.simulation.sweeps.runner import CaseRunner
-    from robodyn_ros.simulation.trial import stop_line
-
     if not 0 <= number < study.size:
         raise InputError("--case", f"must be from 0 to {study.size - 1}, not {number}", number)
     runner = CaseRunner(study)
     (case,) = study.cases(number, 1)
     row = runner.row(case)
     if plot is not None:
-        from robodyn_ros.simulation.trial_files import plot_trial
-
         title = f"{study.name}, case {number}: {runner.setup(case).hardware.robot.name} under {case.controller}"
         plot_trial(runner.run(case).trial, runner.robot, title, with_folder(plot))
     if json:
@@ -154,9 +158,6 @@ def show_case(study: Study, number: int, plot: Path | None, json: bool) -> ExitC
 
 def _run_study(args: Namespace, study: Study) -> ExitCode:
     """Run all cases, summarise and report; the answer is whether every case meets the specification."""
-    from robodyn_ros.simulation.sweeps.summary import summarise
-    from robodyn_ros.simulation.sweeps.sweep import need_pyarrow, sweep
-
     need_pyarrow()
     if not args.no_report and find_spec("matplotlib") is None:
         raise ConfigurationError(f"the report needs matplotlib: {pip_install('robodyn_ros[plot]')}, or --no-report")
@@ -169,8 +170,6 @@ def _run_study(args: Namespace, study: Study) -> ExitCode:
         raise
     summaries = summarise(study, file)
     if not args.no_report:
-        from robodyn_ros.simulation.sweeps.report import write_report
-
         write_report(folder, study, summaries)
     _show(args, study, summaries, folder)
     met = all(summary.met == summary.cases for summary in summaries)
@@ -186,13 +185,7 @@ def choose_backend(args: Namespace) -> AbstractContextManager[Backend]:
     Raises:
         InputError: the number of workers is out of range, or there is no such cluster.
     """
-    from contextlib import nullcontext
-
-    from robodyn_ros.simulation.sweeps.backends import Workers, in_process
-
     if args.scheduler is not None:
-        from robodyn_ros.simulation.sweeps.backends import cluster
-
         return nullcontext(cluster(args.scheduler))
     if args.workers == 0:
         return nullcontext(in_process)
@@ -211,10 +204,6 @@ def progress(total: int) -> Iterator[ProgressCallback]:
     Yields:
         A function for the number of cases done before and the rows of newly done ones.
     """
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
-    from robodyn_ros.cli.console import progress_bar
-
     columns = (
         TextColumn("cases"),
         BarColumn(bar_width=30),
@@ -242,8 +231,6 @@ def _show(args: Namespace, study: Study, summaries: list[Summary], folder: Path)
     if args.json:
         print_json({"study": study.name, "cases": study.size, "folder": str(folder), **as_json(summaries)})
         return
-    from robodyn_ros.simulation.sweeps.report import report
-
     print_document(report(study, summaries))
     made = "results.parquet" if args.no_report else f"results.parquet, {' and '.join(REPORT)}"
     console().print(f"In {folder}: {made}", soft_wrap=True)
@@ -255,8 +242,6 @@ def as_json(summaries: list[Summary]) -> dict[str, Any]:
     Args:
         summaries: one for each controller.
     """
-    from robodyn_ros.simulation.sweeps.summary import QUANTILES
-
     return {
         "controllers": {
             each.controller: picked(each, "cases", "met", "probability", "stopped", "failed", "compiled")

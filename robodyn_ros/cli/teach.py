@@ -21,17 +21,18 @@ from argparse import ArgumentParser, Namespace
 from dataclasses import fields
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from robodyn_ros import create_dynamics
 from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import check_file, console, picked, print_json, with_folder
 from robodyn_ros.cli.processes import messages_of, reporting_node
 from robodyn_ros.cli.verb import ExitCode, add_parameters, read_values
+from robodyn_ros.control.motion.trajectory import read_trajectory, write_trajectory
 from robodyn_ros.errors import NotReadyError
-
-if TYPE_CHECKING:
-    from robodyn_ros.planning.demonstration import DemonstrationSettings
-    from robodyn_ros.robot import Robot
+from robodyn_ros.identification.recording import read_recording
+from robodyn_ros.planning.demonstration import DemonstrationSettings, demonstration
+from robodyn_ros.robot import Robot
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -68,8 +69,6 @@ def run(args: Namespace) -> ExitCode:
 
 
 def _settings(args: Namespace) -> DemonstrationSettings:
-    from robodyn_ros.planning.demonstration import DemonstrationSettings
-
     defaults = {item.name: item.default for item in fields(DemonstrationSettings)}
     values = read_values(args, "teacher", defaults)
     with values.located():
@@ -78,11 +77,6 @@ def _settings(args: Namespace) -> DemonstrationSettings:
 
 def _write(args: Namespace, robot: Robot, recording: str, settings: DemonstrationSettings) -> ExitCode:
     """Make a trajectory of a recording, write it, and report."""
-    from robodyn_ros import create_dynamics
-    from robodyn_ros.control.motion.trajectory import write_trajectory
-    from robodyn_ros.identification.recording import read_recording
-    from robodyn_ros.planning.demonstration import demonstration
-
     track = read_recording(recording, robot.joint_names).position
     made = demonstration(create_dynamics("rnea", robot), track.t, track.values, settings)
     motion = made.trajectory
@@ -107,8 +101,6 @@ def _write(args: Namespace, robot: Robot, recording: str, settings: Demonstratio
 
 def _play(args: Namespace, robot: Robot) -> ExitCode:
     """Play a motion back, and print the greatest distance of the arm from it."""
-    from robodyn_ros.control.motion.trajectory import read_trajectory
-
     read_trajectory(args.play, robot)
     parameters = {"robot_description": robot.urdf, "motion": str(args.play.resolve()), "speed": args.speed}
     last = _follow("replayer", parameters)

@@ -23,21 +23,24 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import yaml
+from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 
 from robodyn_ros.cli.arm import add_joints, chosen_arm
-from robodyn_ros.cli.console import check_file, console, print_json, simple_table, write_file
+from robodyn_ros.cli.console import check_file, console, print_json, progress_bar, simple_table, write_file
 from robodyn_ros.cli.sweep import add_backend_arguments, check_study, choose_backend
 from robodyn_ros.cli.verb import ExitCode, add_parameters, check_names, gather
 from robodyn_ros.errors import InputError
-
-if TYPE_CHECKING:
-    from robodyn_ros.simulation.sweeps.backends import Backend
-    from robodyn_ros.simulation.sweeps.study import Study
-    from robodyn_ros.simulation.sweeps.tuning import Score, Tuned, TuningTask
+from robodyn_ros.robot import reload_robot
+from robodyn_ros.simulation.sweeps.backends import Backend
+from robodyn_ros.simulation.sweeps.study import Study
+from robodyn_ros.simulation.sweeps.study_reader import read_task
+from robodyn_ros.simulation.sweeps.tuning import Score, Tuned, TuningTask, score, tune, unseen, with_gains
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -57,10 +60,6 @@ def run(args: Namespace) -> ExitCode:
     Raises:
         InputError: the study, a parameter or an option is wrong.
     """
-    from robodyn_ros.robot import reload_robot
-    from robodyn_ros.simulation.sweeps.study_reader import read_task
-    from robodyn_ros.simulation.sweeps.tuning import tune
-
     check_study(args.study, "tune")
     if args.out.suffix not in (".yaml", ".yml"):
         raise InputError("--out", f"must end in .yaml, not {args.out.suffix!r}", args.out)
@@ -78,11 +77,6 @@ def run(args: Namespace) -> ExitCode:
 
 def _compare(study: Study, task: TuningTask, best: Tuned, backend: Backend) -> tuple[Score, Score]:
     """Score the gains of the study and the tuned ones on cases that the search has not seen."""
-    from dataclasses import replace
-
-    from robodyn_ros.robot import reload_robot
-    from robodyn_ros.simulation.sweeps.tuning import score, unseen, with_gains
-
     robot, count, worst = reload_robot(study.urdf), task.settings.unseen, task.settings.worst
     hand_made = replace(study, controllers=study.controllers[:1])
     both = [unseen(each, count) for each in (hand_made, with_gains(study, best.controller, best.gains))]
@@ -93,10 +87,6 @@ def _compare(study: Study, task: TuningTask, best: Tuned, backend: Backend) -> t
 @contextmanager
 def _progress(task: TuningTask) -> Iterator[Callable[[str, int, Score], None]]:
     """Show on stderr the progress of the search and its best score."""
-    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
-
-    from robodyn_ros.cli.console import progress_bar
-
     settings = task.settings
     most = len(task.controllers) * settings.population * len(task.bounds) * (settings.generations + 1)
     with progress_bar(
@@ -124,8 +114,6 @@ def write(path: Path, study: str, best: Tuned, after: Score) -> None:
     Raises:
         InputError: the file cannot be written.
     """
-    import yaml
-
     parameters = {"controller": best.controller, "gains": best.gains}
     content = yaml.safe_dump({"/**/controller": {"ros__parameters": parameters}}, sort_keys=False)
     about = (

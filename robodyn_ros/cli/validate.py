@@ -18,15 +18,15 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
+from rich.text import Text
+
+from robodyn_ros import create_dynamics
 from robodyn_ros.cli.arm import add_arm, read_arm
-from robodyn_ros.cli.console import console, picked, print_json, simple_table
+from robodyn_ros.cli.console import console, picked, print_json, progress_bar, simple_table
 from robodyn_ros.cli.verb import ExitCode, add_settings
-
-if TYPE_CHECKING:
-    from robodyn_ros.robot import Robot
-    from robodyn_ros.simulation.plant.mujoco import Comparison, ValidationSettings
+from robodyn_ros.robot import Robot
+from robodyn_ros.simulation.plant.mujoco import Comparison, ValidationSettings, mimics, validate
 
 OPTIONS = ("states", "motions", "duration", "step", "seed")
 """Settings of ``ValidationSettings`` that have an option."""
@@ -34,8 +34,6 @@ OPTIONS = ("states", "motions", "duration", "step", "seed")
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
-    from robodyn_ros.simulation.plant.mujoco import ValidationSettings
-
     add_arm(parser)
     parser.add_argument("--dynamics", default="rnea", metavar="NAME", help="dynamics plugin")
     add_settings(parser, ValidationSettings, OPTIONS)
@@ -44,10 +42,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> ExitCode:
     """Compare; the answer is no if a difference is above its tolerance."""
-    from robodyn_ros import create_dynamics
-    from robodyn_ros.cli.console import progress_bar
-    from robodyn_ros.simulation.plant.mujoco import ValidationSettings, validate
-
     robot = read_arm(args)
     settings = ValidationSettings(**picked(args, *OPTIONS))
     with progress_bar() as progress:
@@ -63,10 +57,6 @@ def run(args: Namespace) -> ExitCode:
 
 
 def _show(robot: Robot, settings: ValidationSettings, found: list[Comparison], agrees: bool) -> None:
-    from rich.text import Text
-
-    from robodyn_ros.simulation.plant.mujoco import mimics
-
     rows = []
     for each in found:
         verdict = Text("agrees", "green") if each.agrees else Text("differs", "bold red")

@@ -19,22 +19,29 @@ from argparse import (
     RawDescriptionHelpFormatter,
     _ActionsContainer,
 )
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from enum import IntEnum
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from robodyn_ros.cli.console import console
+from robodyn_ros.control.loop_settings import loop_default_values
+from robodyn_ros.control.parameter_file import (
+    FileParameters,
+    LoadedParameters,
+    parse_parameter,
+    read_parameters,
+    refuse_replaced,
+)
 from robodyn_ros.dynamics import STANDARD_GRAVITY
 from robodyn_ros.errors import ConfigurationError, InputError, is_it, misspelt, pip_install
+from robodyn_ros.robot import Robot
 from robodyn_ros.settings import split_names
-
-if TYPE_CHECKING:
-    from robodyn_ros.control.parameter_file import FileParameters, LoadedParameters
-    from robodyn_ros.robot import Robot
+from robodyn_ros.simulation.hardware import default_values
 
 
 class ExitCode(IntEnum):
@@ -52,37 +59,41 @@ class Verb:
 
     A verb is one file in this folder, and its name in the list of :mod:`robodyn_ros.cli.main`. The docstring of the
     file is the help of the verb. The file defines ``add_arguments``, which adds the verb's arguments to its parser, and
-    ``run``, which does the job. ``robodyn --help`` imports the files of all verbs, so a verb imports slow modules
-    inside its functions.
+    ``run``, which does the job. The file of a verb is imported when the verb is called, and for no other.
 
     Attributes:
+        name: of the verb.
         summary: one line for the list of verbs: the first line of the docstring, behind the verb's name.
         description: description of the verb, for its own help: the following paragraphs.
         examples: (command line, its effect), for its own help: the lines after ``Examples:``, with at least two spaces
             between the two.
-        add_arguments: the function of that name.
-        run: likewise.
     """
 
+    name: str
     summary: str
     description: str
     examples: tuple[tuple[str, str], ...]
-    add_arguments: Callable[[ArgumentParser], None]
-    run: Callable[[Namespace], ExitCode]
 
     @classmethod
-    def of(cls, module: ModuleType) -> Verb:
-        """The verb of a file."""
-        head, _, text = (module.__doc__ or "").partition("\n\n")
+    def of(cls, name: str) -> Verb:
+        """The verb of a name; its help is read from its file, which is not imported."""
+        spec = find_spec(f"robodyn_ros.cli.{name}")
+        assert spec is not None and spec.origin is not None
+        head, _, text = Path(spec.origin).read_text(encoding="utf-8").split('"""')[1].partition("\n\n")
         description, _, examples = text.partition("\n\nExamples:\n")
         pairs = (re.split(r" {2,}", line.strip(), maxsplit=1) for line in examples.strip().splitlines())
         summary = head.partition(": ")[2].removesuffix(".")
-        return cls(summary, description, tuple((a, b) for a, b in pairs), module.add_arguments, module.run)
+        return cls(name, summary, description, tuple((a, b) for a, b in pairs))
+
+    @property
+    def module(self) -> ModuleType:
+        """Its file, with ``add_arguments`` and ``run``."""
+        return import_module(f"robodyn_ros.cli.{self.name}")
 
     @property
     def epilog(self) -> str:
         """The examples, for the foot of the help."""
-        width = max((len(command) for command, _ in self.examples), default=0)  # none by python -OO
+        width = max((len(command) for command, _ in self.examples), default=0)
         lines = [f"  {command:<{width}}  {effect}" for command, effect in self.examples]
         return "\n".join(["examples:", *lines])
 
@@ -273,8 +284,6 @@ def gather(files: Sequence[Path], given: Sequence[str], nodes: Sequence[str] = N
     Raises:
         InputError: a file or a parameter cannot be read, or there is no such parameter any more.
     """
-    from robodyn_ros.control.parameter_file import LoadedParameters, read_parameters, refuse_replaced
-
     found = {node: LoadedParameters() for node in nodes}
     for node, parameters in found.items():
         for file in files:
@@ -297,8 +306,6 @@ def read_values(args: Namespace, node: str, defaults: Mapping[str, Any]) -> File
     Raises:
         InputError: as :func:`gather` and :func:`check_used`.
     """
-    from robodyn_ros.control.parameter_file import FileParameters
-
     (given,) = gather(args.params, args.given, (node,)).values()
     check_used(set(given) - set(defaults), defaults, args.given, given.located_names())
     return FileParameters(given, defaults)
@@ -356,9 +363,6 @@ def check_names(args: Namespace, robot: Robot, given: Mapping[str, LoadedParamet
     Raises:
         InputError: as :func:`check_used`.
     """
-    from robodyn_ros.control.loop_settings import loop_default_values
-    from robodyn_ros.simulation.hardware import default_values
-
     known = {"simulator": {*default_values(robot), "joints"}, "controller": {*loop_default_values(robot), "joints"}}
     either = set().union(*known.values())
     places = {name: text for values in given.values() for name, text in values.located_names().items()}
@@ -442,6 +446,4 @@ def _told(text: str, name: str, choices: Sequence[str]) -> str:
 
 def _parsed(text: str) -> tuple[str, Any]:
     """Name and value of ``name:=value``, or of ``name=value``, as other options have it."""
-    from robodyn_ros.control.parameter_file import parse_parameter
-
     return parse_parameter(text if ":=" in text else text.replace("=", ":=", 1))

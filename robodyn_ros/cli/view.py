@@ -23,24 +23,24 @@ from __future__ import annotations
 import os
 import sys
 from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
 from contextlib import nullcontext
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from robodyn_ros.cli.arm import OWN_GAINS, POSES, add_arm, arm_of, arm_settings, arm_source
 from robodyn_ros.cli.console import console
+from robodyn_ros.cli.processes import GroupProcess, ProcessGroup, isolated, start_arm
 from robodyn_ros.cli.verb import ExitCode, add_parameters, need_ros, node_parameters
 from robodyn_ros.errors import ConfigurationError, InputError, pip_install
+from robodyn_ros.files import find
 from robodyn_ros.plugins import find as find_plugin
 from robodyn_ros.robot.description import read_document
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from robodyn_ros.cli.processes import GroupProcess, ProcessGroup
+from robodyn_ros.view.browser import check_free
+from robodyn_ros.view.gate import EXPOSED, is_exposed
 
 OWN = "prr"
 """The arm that is shown unless one is given."""
@@ -62,10 +62,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> ExitCode:
     """Start the nodes, and show the arm until Ctrl-C."""
     check_viewer()
-    from robodyn_ros.cli.processes import ProcessGroup, isolated
-    from robodyn_ros.view.browser import check_free
-    from robodyn_ros.view.gate import EXPOSED, is_exposed
-
     if args.attach and args.urdf != OWN:
         raise InputError("--attach", "takes the arm from the topic robot_description; leave the URDF out", args.urdf)
     arm = None if args.attach else _arm(args)
@@ -94,9 +90,6 @@ class _Arm(NamedTuple):
 
 def _arm(args: Namespace) -> _Arm:
     """Read the arm and check its parameters."""
-    from robodyn_ros.cli.processes import start_arm
-    from robodyn_ros.files import find
-
     document = read_document(arm_source(args))
     robot = arm_of(document, args)
     given = node_parameters(args, robot)

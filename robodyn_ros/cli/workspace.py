@@ -25,20 +25,23 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from robodyn_ros import create_dynamics
 from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import check_file, check_picture, print_json, with_folder
 from robodyn_ros.cli.verb import ExitCode, names
+from robodyn_ros.dynamics.holding import holding_map
 from robodyn_ros.errors import InputError
-
-if TYPE_CHECKING:
-    from robodyn_ros.kinematics import Kinematics
-    from robodyn_ros.kinematics.workspace import Cells
-    from robodyn_ros.robot import Robot
-    from robodyn_ros.robot.pose import Array
+from robodyn_ros.kinematics import Kinematics
+from robodyn_ros.kinematics.workspace import Cells, cells, sample
+from robodyn_ros.robot import Robot
+from robodyn_ros.robot.configuration import random_positions
+from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot.robot import tip
+from robodyn_ros.view.workspace_map import draw_map, draw_views, write_ply
 
 OF = ("manipulability", "payload")
 """Values that a map can show."""
@@ -84,10 +87,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> ExitCode:
     """Sample, write and report; with a mass, the answer is no if the arm can hold it nowhere."""
-    from robodyn_ros.kinematics import Kinematics
-    from robodyn_ros.robot.configuration import random_positions
-    from robodyn_ros.robot.robot import tip
-
     _check(args)
     robot = read_arm(args)
     link = args.tool or tip(robot)
@@ -145,25 +144,18 @@ def _report(figures: dict[str, Any], as_json: bool) -> None:
 
 def _manipulabilities(kinematics: Kinematics, link: str, args: Namespace) -> Cells:
     """Return the cells of the workspace with the best manipulability of each [1]."""
-    from robodyn_ros.kinematics.workspace import cells, sample
-
     samples = sample(kinematics, link, args.samples, rows=_rows(kinematics, link, args.plane or "xz"))
     return cells(samples.points, samples.manipulability, args.cell)
 
 
 def _payloads(kinematics: Kinematics, link: str, args: Namespace) -> Cells:
     """Return the cells of the workspace with the greatest payload of each [kg]."""
-    from robodyn_ros import create_dynamics
-    from robodyn_ros.dynamics.holding import holding_map
-
     dynamics = create_dynamics("rnea", kinematics.robot)
     return holding_map(dynamics, kinematics, link, size=args.cell, count=args.samples).cells
 
 
 def _rows(kinematics: Kinematics, link: str, plane: str) -> tuple[int, ...]:
     """Return the relevant rows of the Jacobian: directions in which the link moves, or else those of the picture."""
-    from robodyn_ros.robot.configuration import random_positions
-
     linear = kinematics.jacobian(link, random_positions(kinematics.robot, 20))[:, :3]
     moves = np.flatnonzero(np.abs(linear).max(axis=(0, 2)) > 1e-9)
     return tuple(moves.tolist()) or tuple(AXES.index(axis) for axis in plane if axis in AXES)
@@ -175,8 +167,6 @@ def _write(found: Cells, robot: Robot, args: Namespace, title: str, label: str) 
     for option, path in written.items():
         try:
             if option == "out":
-                from robodyn_ros.view.workspace_map import write_ply
-
                 write_ply(with_folder(path), found.centers, found.values)
             else:
                 _draw(with_folder(path), found, robot, args, title, label)
@@ -186,8 +176,6 @@ def _write(found: Cells, robot: Robot, args: Namespace, title: str, label: str) 
 
 
 def _draw(path: Path, found: Cells, robot: Robot, args: Namespace, title: str, label: str) -> None:
-    from robodyn_ros.view.workspace_map import draw_map, draw_views
-
     levels = () if args.payload is None else (args.payload,)
     if args.plane is None and args.slice is None and (np.ptp(found.centers, axis=0) > 2.0 * found.size).all():
         draw_views(path, robot, found, title, label, levels)

@@ -24,25 +24,34 @@ from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from rich.table import Table
 from rich.text import Text
 
+from robodyn_ros import create_dynamics
 from robodyn_ros.cli.arm import add_arm, arm_settings, arm_source, without_locked
+from robodyn_ros.cli.check.joints import (
+    Loads,
+    damping_findings,
+    follower_findings,
+    joint_findings,
+    load_findings,
+    loads,
+    motor_findings,
+    named_pose,
+    uncertainty_findings,
+)
+from robodyn_ros.cli.check.urdf import Urdf, UrdfJoint, UrdfLink, link_findings, moving_links, read_urdf
 from robodyn_ros.cli.console import console, picked, print_json, simple_table, write_file
 from robodyn_ros.cli.verb import ExitCode, add_gravity
 from robodyn_ros.errors import InputError, RobotDescriptionError
-from robodyn_ros.robot.urdf import MOTION_LIMITS
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from robodyn_ros.cli.check.joints import Loads
-    from robodyn_ros.cli.check.urdf import Urdf, UrdfJoint, UrdfLink
-    from robodyn_ros.robot import Robot
-    from robodyn_ros.robot.description import UrdfDocument
-    from robodyn_ros.robot.robot import Finding
+from robodyn_ros.robot import Robot
+from robodyn_ros.robot.description import UrdfDocument, read_document
+from robodyn_ros.robot.robot import Finding
+from robodyn_ros.robot.urdf import MOTION_LIMITS, build, repair
+from robodyn_ros.simulation.plant.base import PlantSettings
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -59,10 +68,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> ExitCode:
     """Check, and print the findings; the answer is no if there is an error or a warning."""
-    from robodyn_ros.cli.check.joints import follower_findings, joint_findings, motor_findings
-    from robodyn_ros.cli.check.urdf import link_findings, read_urdf
-    from robodyn_ros.robot.description import read_document
-
     document = read_document(arm_source(args))
     if args.repair is not None:
         document = _repaired(document, args.repair)
@@ -87,9 +92,6 @@ def _repaired(document: UrdfDocument, out: Path) -> UrdfDocument:
         InputError: the file is the URDF itself, or cannot be written.
         RobotDescriptionError: a link is not complete, or a value is no number.
     """
-    from robodyn_ros.robot.description import read_document
-    from robodyn_ros.robot.urdf import repair
-
     if document.file is not None and out.exists() and out.samefile(document.file):
         raise InputError("--repair", f"{str(out)!r} is the URDF itself, which is not overwritten", out)
     text, changes = repair(document)
@@ -102,11 +104,6 @@ def _repaired(document: UrdfDocument, out: Path) -> UrdfDocument:
 
 def _loaded(args: Namespace, document: UrdfDocument, findings: list[Finding]) -> tuple[Robot | None, Loads | None]:
     """The robot and its loads, or None with the reason among the findings."""
-    from robodyn_ros import create_dynamics
-    from robodyn_ros.cli.check.joints import damping_findings, load_findings, loads, named_pose, uncertainty_findings
-    from robodyn_ros.robot.urdf import build
-    from robodyn_ros.simulation.plant.base import PlantSettings
-
     robot = None
     try:
         robot = without_locked(build(document, arm_settings(args)), args=args)
@@ -127,8 +124,6 @@ def _loaded(args: Namespace, document: UrdfDocument, findings: list[Finding]) ->
 
 
 def _error(document: UrdfDocument, problem: RobotDescriptionError) -> Finding:
-    from robodyn_ros.robot.robot import Finding
-
     place = document.places.get(problem.element)
     return Finding("error", problem.element, None if place is None else place.line, problem.problem)
 
@@ -141,8 +136,6 @@ STYLES = {"error": "bold red", "warning": "yellow", "note": "cyan"}
 
 def show(urdf: Urdf, findings: list[Finding], robot: Robot | None, found: Loads | None) -> None:
     """Print the report in tables of 80 columns at most; robot and loads are None where no robot can be made."""
-    from robodyn_ros.cli.check.urdf import moving_links
-
     out, moved = console(), moving_links(urdf)
     mass = sum(link.inertial.mass for link in urdf.links if link.inertial and link.name in moved)
     order = () if robot is None else robot.joint_names
@@ -174,8 +167,6 @@ def _counted(count: int, word: str) -> str:
 
 def as_data(urdf: Urdf, findings: list[Finding], robot: Robot | None, found: Loads | None) -> dict[str, Any]:
     """The report for a script, as JSON takes it; robot and loads are None where no robot can be made."""
-    from robodyn_ros.cli.check.urdf import moving_links
-
     moved = moving_links(urdf)
     report: dict[str, Any] = {
         "robot": urdf.name,

@@ -32,24 +32,33 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from robodyn_ros.cli.arm import OWN_GAINS
-from robodyn_ros.cli.console import check_picture, console, print_json, with_folder
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+from robodyn_ros import load_robot
+from robodyn_ros.cli.arm import OWN_ARM, OWN_GAINS, Tour, tour
+from robodyn_ros.cli.console import check_picture, console, print_json, progress_bar, with_folder
+from robodyn_ros.cli.demo.figures import (
+    IN_LOCKSTEP,
+    LOST,
+    DemoVerdict,
+    RunFigures,
+    cut,
+    draw,
+    evaluate,
+    judge,
+    table,
+    verdict_text,
+)
+from robodyn_ros.cli.processes import ProcessGroup, isolated, start_arm
 from robodyn_ros.cli.verb import ExitCode, GivenParameters, add_parameters, names, need_ros, node_parameters
+from robodyn_ros.cli.view import check_viewer, url
+from robodyn_ros.control.motion.trajectory import RunRecord, Trajectory
 from robodyn_ros.document.text import quantity
 from robodyn_ros.files import find
 from robodyn_ros.plugins import available
-
-if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
-
-    from robodyn_ros.cli.arm import Tour
-    from robodyn_ros.cli.demo.figures import DemoVerdict, RunFigures
-    from robodyn_ros.cli.processes import ProcessGroup
-    from robodyn_ros.control.motion.trajectory import RunRecord, Trajectory
-    from robodyn_ros.robot import Robot
-
+from robodyn_ros.robot import Robot
 
 CONTROLLERS = "pd,gravity_compensation,computed_torque"
 """Laws that are compared by default."""
@@ -91,16 +100,7 @@ def run(args: Namespace) -> ExitCode:
     check_picture("--plot", args.plot)
     need_ros()
     if args.view:
-        from robodyn_ros.cli.view import check_viewer
-
         check_viewer()
-    from robodyn_ros import load_robot
-    from robodyn_ros.cli.arm import OWN_ARM, tour
-    from robodyn_ros.cli.demo.figures import cut, draw, evaluate, judge
-    from robodyn_ros.cli.processes import ProcessGroup, isolated, start_arm
-    from robodyn_ros.cli.view import url
-    from robodyn_ros.files import find
-
     robot, motion = load_robot(find(OWN_ARM)), tour(args.speed)
     given = node_parameters(args, robot)
     with (
@@ -158,11 +158,6 @@ def _perform(
 
     A run in real time that cannot be judged is repeated in lockstep.
     """
-    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
-
-    from robodyn_ros.cli.console import progress_bar
-    from robodyn_ros.cli.demo.figures import evaluate
-
     records = {}
     columns = (
         TextColumn("[bold cyan]{task.description}"),
@@ -216,9 +211,6 @@ def run_controller(
     Raises:
         ProcessError: a process has failed.
     """
-    from robodyn_ros.cli.processes import ProcessGroup, start_arm
-    from robodyn_ros.control.motion.trajectory import RunRecord
-
     model = {"robot_description": robot.urdf, "dynamics": DYNAMICS, "diagnostics_rate": DIAGNOSTICS_RATE}
     start = trajectory.positions[0].tolist()
     simulator = {
@@ -293,8 +285,6 @@ class DemoProgress:
 
 
 def _report(args: Namespace, runs: list[RunFigures], verdict: DemoVerdict) -> None:
-    from robodyn_ros.cli.demo.figures import IN_LOCKSTEP, LOST, table, verdict_text
-
     if args.json:
         about = {"passed": verdict.passed, **asdict(verdict), "picture": str(args.plot)}
         print_json({**about, "runs": [asdict(run) for run in runs]})
