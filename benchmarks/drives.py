@@ -17,7 +17,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
+import rclpy
 from common import PRR, ROOT
+from diagnostic_msgs.msg import DiagnosticArray
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
 
 import robodyn_ros as rd
 from robodyn_ros.cli.processes import ProcessGroup, joined
@@ -60,10 +66,6 @@ class Drives:
     step_time = STEP
 
     def __init__(self, node: Any, executor: Any, alive: Callable[[], bool]) -> None:
-        from diagnostic_msgs.msg import DiagnosticArray
-        from rosgraph_msgs.msg import Clock
-        from sensor_msgs.msg import JointState
-
         self.counts: Counter[str] = Counter()
         self.commands = self.states = 0
         self.expected = False
@@ -85,8 +87,6 @@ class Drives:
 
     def state(self, **changes: Any) -> Any:
         """The present state as a message."""
-        from sensor_msgs.msg import JointState
-
         fields = {"name": self.names, "position": self.q.tolist(), "velocity": self.qd.tolist(), **changes}
         message = JointState(**fields)
         message.header.stamp.sec, message.header.stamp.nanosec = divmod(round(self.now * 1e9), 10**9)
@@ -94,8 +94,6 @@ class Drives:
 
     def step(self) -> None:
         """Send the time and a state, wait for the answer, and move the arm."""
-        from rosgraph_msgs.msg import Clock
-
         self.now += self.step_time
         clock = Clock()
         clock.clock.sec, clock.clock.nanosec = divmod(round(self.now * 1e9), 10**9)
@@ -215,10 +213,6 @@ Kind = TypeVar("Kind", bound=Drives)
 @contextmanager
 def running(kind: type[Kind], folder: Path, **parameters: Any) -> Iterator[Kind]:
     """A controller with parameters as a process, in a graph of its own, and the drives in this process."""
-    import rclpy
-    from rclpy.executors import SingleThreadedExecutor
-    from rclpy.node import Node
-
     given = {"robot_description": PRR.read_text(), "use_sim_time": True, "state_timeout": STATE_TIMEOUT, **parameters}
     with joined() as environment, ProcessGroup(environment, folder) as group:
         process = group.start("controller", given, [ROOT / "config" / "prr.yaml"]).process

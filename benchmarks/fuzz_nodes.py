@@ -28,6 +28,15 @@ from typing import Any
 import numpy as np
 from common import options, report
 from drives import COUNTS, Drives, running
+from lifecycle_msgs.msg import Transition as T
+from lifecycle_msgs.srv import ChangeState
+from rcl_interfaces.msg import Parameter, ParameterValue
+from rcl_interfaces.srv import DescribeParameters, GetParameters, ListParameters, SetParameters
+from rclpy.serialization import serialize_message
+from std_srvs.srv import SetBool, Trigger
+
+from robodyn_ros.nodes.common.client_library import LATCHED
+from robodyn_ros.plugins import available
 
 EXTREMES = (0.0, -0.0, 1e-320, 1.0, -1.0, 1e3, 1e18, 1e154, -1e154, 1.7e308, -1.7e308, float("inf"), float("nan"))
 TEXTS = ("", "base", "tool", "nowhere", "/dev/zero", "<robot/>", "<" * 1000, "[/red]", "nan", "x" * 10_000)
@@ -54,12 +63,6 @@ class Storm:
     """Sends what nobody ought to."""
 
     def __init__(self, drives: Drives, seed: int) -> None:
-        from lifecycle_msgs.srv import ChangeState
-        from rcl_interfaces.srv import DescribeParameters, GetParameters, ListParameters, SetParameters
-        from std_srvs.srv import SetBool, Trigger
-
-        from robodyn_ros.nodes.common.client_library import LATCHED
-
         self.rng, self._drives = np.random.default_rng(seed), drives
         self._topics = [drives.states_topic] + [  # a second publisher of states would be a fault of its own
             drives.node.create_publisher(kind_of(kind), topic, LATCHED if topic == "robot_description" else 10)
@@ -72,8 +75,6 @@ class Storm:
 
     def messages(self, count: int) -> None:
         """Messages over subscriptions, five between two states: spoilt bytes, extremes, and valid but absurd ones."""
-        from rclpy.serialization import serialize_message
-
         for number in range(count):
             publisher = self._topics[self.rng.integers(len(self._topics))]
             message = self._filled(publisher.msg_type())
@@ -84,8 +85,6 @@ class Storm:
 
     def parameters(self, count: int) -> None:
         """Parameters of every name, of right and wrong types; the first values come back from time to time."""
-        from rcl_interfaces.msg import Parameter, ParameterValue
-
         names = [name for name in self.call("list_parameters").result.names if not name.startswith(FIXED)]
         names = [name for name in names if name not in ("controller", "dynamics")]
         values = self.call("get_parameters", names=names).values
@@ -107,10 +106,6 @@ class Storm:
 
     def switches(self, count: int) -> None:
         """Other control laws and models, right and wrong, and the answer is not waited for."""
-        from rcl_interfaces.msg import Parameter, ParameterValue
-
-        from robodyn_ros.plugins import available
-
         laws = [name for name in available("controllers") if name != "mpc"]
         for _ in range(count):
             kind, names = [("controller", laws), ("dynamics", ["rnea", "lagrangian"])][self.rng.integers(2)]
@@ -122,8 +117,6 @@ class Storm:
 
     def life_cycles(self, count: int) -> None:
         """Deactivate, clean up, configure, activate; enable and hold between them."""
-        from lifecycle_msgs.msg import Transition as T
-
         for number in range(count):
             self._drives.expected = False
             ways = T.TRANSITION_DEACTIVATE, T.TRANSITION_CLEANUP, T.TRANSITION_CONFIGURE, T.TRANSITION_ACTIVATE
@@ -179,8 +172,6 @@ class Storm:
         return (self.rng.normal(size=count) * (1.0 if kind == 1 else 10.0 ** self.rng.integers(-9, 12))).tolist()
 
     def _value(self) -> Any:
-        from rcl_interfaces.msg import ParameterValue
-
         made = [
             ParameterValue(type=3, double_value=float(self.rng.choice(EXTREMES))),
             ParameterValue(type=2, integer_value=int(self.rng.choice([0, -1, 1, 2**62, -(2**62)]))),

@@ -35,10 +35,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import rclpy
 from common import PRR, memory_of, options, percentiles, processor_time, report, urdfs
+from diagnostic_msgs.msg import DiagnosticArray
+from meter import Meter, sleep_lateness
+from rclpy.node import Node
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
 
 from robodyn_ros.cli.processes import joined
+from robodyn_ros.nodes.common.client_library import EventsExecutor
 from robodyn_ros.nodes.common.executor import announce_often
+from robodyn_ros.nodes.common.scheduling import Scheduling, SchedulingSettings, declare_scheduling
 
 RATE = 500.0
 """Of the simulation's states in the soak [Hz]."""
@@ -98,11 +106,6 @@ KINDS = {
 @contextmanager
 def in_the_graph() -> Iterator[tuple[Any, Any]]:
     """A node of this process, and the executor that runs it."""
-    import rclpy
-    from rclpy.node import Node
-
-    from robodyn_ros.nodes.common.client_library import EventsExecutor
-
     rclpy.init()
     node, executor = Node("meter"), EventsExecutor()
     executor.add_node(node)
@@ -145,8 +148,6 @@ POSES = {
 @contextmanager
 def publishing_clock(node: Any) -> Iterator[None]:
     """Simulated time that is the time of the stamps."""
-    from rosgraph_msgs.msg import Clock
-
     publisher, over = node.create_publisher(Clock, "/clock", 1), threading.Event()
 
     def publish() -> None:
@@ -166,11 +167,6 @@ def publishing_clock(node: Any) -> Iterator[None]:
 def metering(subjects: dict[str, str], arm: str = "prr") -> Iterator[Any]:
     """A meter (meter.py) for the nodes that run; its own priority, and that of the middleware below it, is theirs."""
     with in_the_graph() as (node, _), publishing_clock(node):
-        from meter import Meter
-        from sensor_msgs.msg import JointState
-
-        from robodyn_ros.nodes.common.scheduling import Scheduling, SchedulingSettings, declare_scheduling
-
         pose = POSES[arm]
         state = JointState(name=list(pose), position=list(pose.values()), velocity=[0.0] * len(pose))
         settings = SchedulingSettings()
@@ -251,18 +247,11 @@ def disturbed(rate: float, duration: float) -> dict[str, Any]:
 
 def soak(duration: float, options: list[str]) -> dict[str, Any]:
     """Simulator and controller for a while: periods of the commands, latency, memory."""
-    from diagnostic_msgs.msg import DiagnosticArray
-    from sensor_msgs.msg import JointState
-
-    from robodyn_ros.nodes.common.scheduling import Scheduling, SchedulingSettings, declare_scheduling
-
     given = ("--ros-args", "-p", f"robot_description:={PRR}")
     wiring = ("-p", "thread_priority:=50", "-r", "commands:=controller/commands")
     simulator = ["-m", "robodyn_ros.nodes.start", "simulator", *given, *wiring]
     controller = ["-m", "robodyn_ros.nodes.start", "controller", *given, "-p", "use_sim_time:=true", *options]
     with running({"simulator": simulator, "controller": controller}) as pids, in_the_graph() as (node, executor):
-        from meter import Meter, sleep_lateness
-
         said: list[Any] = []
         settings = SchedulingSettings()
         meter = Meter(node, JointState(), {"controller": ""}, settings.thread_priority, round(1000 * duration) + 1000)

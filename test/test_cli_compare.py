@@ -4,14 +4,20 @@
 """robodyn compare: the ranking that theory says, figures that can be checked, and the published table's command."""
 
 import json
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 import robodyn_ros as rd
 from robodyn_ros.cli.main import main
-from robodyn_ros.simulation import Plant, PlantSettings
+from robodyn_ros.control.laws.tool import ToolLaw
+from robodyn_ros.errors import SimulationError
+from robodyn_ros.plugins import load
+from robodyn_ros.simulation import Plant, PlantSettings, comparison
 from robodyn_ros.simulation.comparison import (
     LASTING,
     ComparedMotion,
@@ -36,9 +42,6 @@ def compared(capsys, *arguments):
 @pytest.fixture(scope="module")
 def exact():
     """Of an arm that is its model."""
-    from contextlib import redirect_stdout
-    from io import StringIO
-
     with redirect_stdout(StringIO()) as out:
         assert main(["compare", PRR, "--json"]) == 0
     return json.loads(out.getvalue())
@@ -93,8 +96,6 @@ def test_tables_verdict_and_picture(capsys, tmp_path):
     assert max(map(len, out.splitlines()[:-1])) <= 80  # the last is the path of the picture
     assert "follows best" in out
     assert "gravity_compensation" in out  # in one piece
-    from PIL import Image
-
     with Image.open(picture) as image:
         colours = image.convert("RGB").getcolors(1 << 24)
         assert image.width > 1000
@@ -147,9 +148,6 @@ def test_what_is_wrong_is_said(capsys, arguments, said):
 
 
 def test_every_law_that_follows_is_compared_by_default():
-    from robodyn_ros.control.laws.tool import ToolLaw
-    from robodyn_ros.plugins import load
-
     laws = {name: load("controllers", name) for name in rd.available("controllers")}
     own = {name for name, law in laws.items() if law.follows and not issubclass(law, ToolLaw)}  # gains of joints
     own.remove("mpc")  # what it answers depends on the time it has to think: compared when asked for
@@ -213,9 +211,6 @@ def test_no_law_wins_among_equals():
 
 
 def test_a_law_that_fails_is_not_judged_and_the_others_are(monkeypatch, capsys):
-    from robodyn_ros.errors import SimulationError
-    from robodyn_ros.simulation import comparison
-
     real = comparison.run_motion
 
     def run_motion(law, plant, motion, rate):

@@ -5,25 +5,38 @@
 
 import io
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
 from rich.console import Console
 
 import robodyn_ros as rd
+from robodyn_ros.cli import demo as runs
 from robodyn_ros.cli.arm import OWN_ARM, OWN_GAINS, POSES, REST, TOUR, tour
 from robodyn_ros.cli.demo.figures import JointFigures, RunFigures, cut, draw, evaluate, judge, table
+from robodyn_ros.cli.main import main
+from robodyn_ros.control.faults.settings import SafetySettings
 from robodyn_ros.control.motion.trajectory import RunRecord
+from robodyn_ros.document.plotting import (
+    FURTHER_COLOURS,
+    LAW_COLOURS,
+    add_legend,
+    gather_legend,
+    joint_figure,
+    law_colours,
+    law_panels,
+)
 from robodyn_ros.document.text import digits, quantity
 from robodyn_ros.errors import InputError
+from robodyn_ros.files import find
+from robodyn_ros.plugins import available, load
 
 START, RATE = 12.5, 500.0
 
 
 @pytest.fixture(scope="module")
 def robot():
-    from robodyn_ros.files import find
-
     return rd.load_robot(find(OWN_ARM))
 
 
@@ -156,9 +169,6 @@ def in_demo(monkeypatch, tmp_path, *records):
     """Run the verb on records in place of processes, without its picture; the exit code, and whether each run was in
     lockstep.
     """
-    from robodyn_ros.cli import demo as runs
-    from robodyn_ros.cli.main import main
-
     left, waited, drawn = list(records), [], []
 
     def run_controller(controller, trajectory, robot, env, folder, show, lockstep, given):
@@ -204,9 +214,6 @@ def test_a_run_that_is_broken_in_lockstep_too_gives_no_verdict(monkeypatch, tmp_
 
 
 def test_every_law_has_a_colour_of_its_own_everywhere():
-    from robodyn_ros.document.plotting import FURTHER_COLOURS, LAW_COLOURS, law_colours, law_panels
-    from robodyn_ros.plugins import available, load
-
     built_in = {
         name for name in available("controllers") if load("controllers", name).__module__.startswith("robodyn_")
     }
@@ -227,8 +234,6 @@ def test_every_law_has_a_colour_of_its_own_everywhere():
 
 
 def test_a_legend_of_all_laws_is_within_the_picture(tmp_path):
-    from robodyn_ros.document.plotting import LAW_COLOURS, add_legend, gather_legend, joint_figure, law_colours
-
     with joint_figure(tmp_path / "laws.svg", 3, foot=1.4) as (figure, grid):
         for name, colour in law_colours([*LAW_COLOURS, "reference"]).items():
             grid[0, 0].plot([0.0, 1.0], color=colour, label=name)
@@ -244,9 +249,6 @@ def test_a_legend_of_all_laws_is_within_the_picture(tmp_path):
 
 def test_colours_of_laws_can_be_told_apart():
     """By CIE 1976 differences in L*a*b*; about 2 can just be seen."""
-    from itertools import combinations
-
-    from robodyn_ros.document.plotting import LAW_COLOURS
 
     def lab(colour):
         rgb = np.array([int(colour[index : index + 2], 16) / 255 for index in (1, 3, 5)])
@@ -260,8 +262,6 @@ def test_colours_of_laws_can_be_told_apart():
 
 
 def test_soft_limits_do_not_act_in_the_poses(robot):
-    from robodyn_ros.control.faults.settings import SafetySettings
-
     margin = SafetySettings().soft_limit_margin
     for name, pose in POSES.items():
         assert (np.array(pose) > robot.lower + margin).all(), name
@@ -375,8 +375,6 @@ def test_half_the_speed_takes_twice_the_time_between_poses():
 
 
 def test_the_gains_are_those_that_the_arm_is_launched_with():
-    from robodyn_ros.files import find
-
     assert "natural_frequency" in find(OWN_GAINS).read_text(encoding="utf-8")
 
 

@@ -24,7 +24,7 @@ import robodyn_ros as rd
 from robodyn_ros import cli
 from robodyn_ros.cli import main as command
 from robodyn_ros.cli import plugins
-from robodyn_ros.cli.console import console
+from robodyn_ros.cli.console import WIDTH, console
 from robodyn_ros.cli.verb import ExitCode, Verb
 from robodyn_ros.errors import ConfigurationError, PluginError
 from robodyn_ros.plugins import GROUPS, load
@@ -310,10 +310,6 @@ def test_settings_of_the_commissioning_are_checked_by_name(setting, said, capsys
 
 @pytest.mark.parametrize("no_wrap", [True, False])
 def test_a_table_never_breaks_a_name(no_wrap, capsys):
-    from rich.table import Table
-
-    from robodyn_ros.cli.console import WIDTH, console
-
     names = [f"{side}_gripper_finger_joint_of_the_{where}_hand" for side in ("left", "right") for where in ("upper",)]
     table = Table(box=None)
     for head in ("Joint", "From", "To", "Greatest speed", "Of its limit"):

@@ -9,13 +9,20 @@ messages and for rclpy's ActionServer, whose calls are made in the order in whic
 
 import copy
 import sys
+from importlib.util import find_spec
 from types import ModuleType, SimpleNamespace
 
+import arms
 import numpy as np
 import pytest
+from trajectory_msgs.msg import JointTrajectoryPoint
 
+import robodyn_ros as rd
+from robodyn_ros.control import ControlLoop, GravityCompensation, rest_to_rest
 from robodyn_ros.control.motion.following import RESULTS, ActionGoal, Following, Tolerances, goal_tolerances
 from robodyn_ros.errors import InputError, LimitError, NotReadyError
+from robodyn_ros.nodes.controller import follow_joint_trajectory as module
+from robodyn_ros.nodes.controller.follow_joint_trajectory import is_available
 
 JOINTS = ("elevator", "shoulder", "wrist")
 DEFAULTS = Tolerances(np.array([0.1, 0.2, np.inf]), np.array([0.01, np.inf, 0.03]), 0.05, 2.0)
@@ -140,8 +147,6 @@ class Loop:
 @pytest.fixture
 def served(monkeypatch):
     """The server, its loop, and how a client's goal goes."""
-    from robodyn_ros.nodes.controller import follow_joint_trajectory as module
-
     message = lambda **fields: SimpleNamespace(  # noqa: E731
         header=SimpleNamespace(stamp=None), desired=SimpleNamespace(), actual=SimpleNamespace(),
         error=SimpleNamespace(), **fields
@@ -247,12 +252,6 @@ def test_the_server_cancels_and_preempts_and_refuses(served):
 
 def test_the_state_of_the_controller_and_the_reference_at_a_time(monkeypatch):
     """With a loop that follows a trajectory, and stand-ins for the messages and the node."""
-    import arms
-    from trajectory_msgs.msg import JointTrajectoryPoint
-
-    import robodyn_ros as rd
-    from robodyn_ros.control import ControlLoop, GravityCompensation, rest_to_rest
-    from robodyn_ros.nodes.controller import follow_joint_trajectory as module
 
     def message(**fields):
         points = {name: JointTrajectoryPoint() for name in ("reference", "feedback", "error", "output")}
@@ -332,8 +331,4 @@ def test_the_server_outlives_its_controller(served):
 
 
 def test_without_control_msgs_there_is_no_action():
-    from importlib.util import find_spec
-
-    from robodyn_ros.nodes.controller.follow_joint_trajectory import is_available
-
     assert is_available() == (find_spec("control_msgs") is not None)

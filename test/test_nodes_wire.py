@@ -3,6 +3,8 @@
 
 """States and commands as bytes: what is read and written past rclpy is what rclpy reads and writes."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,10 +12,11 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
+from std_msgs.msg import Float64MultiArray, String
 
 from robodyn_ros.errors import InputError
-from robodyn_ros.nodes.common.client_library import RMWError
+from robodyn_ros.nodes.common.arm_parameters import DescriptionSource
+from robodyn_ros.nodes.common.client_library import RCLError, RMWError
 from robodyn_ros.nodes.common.diagnostics import Faults
 from robodyn_ros.nodes.common.messages import JointOrder, decode
 from robodyn_ros.nodes.controller.cdr import CdrTemplate, StateReader, Topic, _whole
@@ -227,8 +230,6 @@ def test_a_template_ends_where_the_message_ends():
 
 
 def test_a_message_that_cannot_be_published_is_counted_and_nothing_else():
-    from robodyn_ros.nodes.common.client_library import RCLError
-
     class Publisher:
         handle = property(lambda self: self)
 
@@ -248,12 +249,6 @@ def test_a_message_that_cannot_be_published_is_counted_and_nothing_else():
     "text", ["/dev/zero", "panda_description", "", "prr", "/tmp/arm.urdf.xacro a:=b", "  /etc/passwd"]
 )
 def test_a_description_on_the_topic_is_xml_and_chooses_no_file(text):
-    from types import SimpleNamespace
-
-    from std_msgs.msg import String
-
-    from robodyn_ros.nodes.common.arm_parameters import DescriptionSource
-
     said, received = [], []
     node = SimpleNamespace(
         create_subscription=lambda kind, topic, receive, qos: received.append(receive),

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from robodyn_ros import load_robot
-from robodyn_ros.cli.main import VERBS
+from robodyn_ros.cli.main import VERBS, main
 from robodyn_ros.control.laws.memory_file import restore_memory
 from robodyn_ros.control.motion.trajectory import read_trajectory
 from robodyn_ros.control.parameter_file import parse_parameter, read_parameters
@@ -133,8 +133,6 @@ def test_what_a_shell_puts_in_place_of_a_file_is_read():
 
 
 def test_a_verb_says_it_in_one_line(tmp_path, capsys):
-    from robodyn_ros.cli.main import main
-
     assert "simulate" in VERBS
     file = tmp_path / "hostile.yaml"
     file.write_text(LAUGHS)
