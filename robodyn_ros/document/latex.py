@@ -45,9 +45,9 @@ PROSE = {character: rf"\{character}" for character in "#%&{}_$"} | {
 """Characters with a meaning in LaTeX, and the signs of this package's prose that are not ASCII."""
 
 ENGINES = {
-    "pdflatex": ("-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape"),
-    "lualatex": ("-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape"),
-    "xelatex": ("-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape"),
+    **dict.fromkeys(
+        ("pdflatex", "lualatex", "xelatex"), ("-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape")
+    ),
     "tectonic": (),
 }
 """Programs that are looked for, in this order, and their options."""

@@ -317,22 +317,10 @@ def build_step(tree: Tree, link: Link, compiled: bool) -> DampedStep:
     cuts = np.split(parameters, np.cumsum([3, 9, 18, 6, 2, n]))
     kernel = Kernel(program, parameters, compiled=compiled)
     position, rotation, directions, weights, damping, lower, upper = cuts
+    turned = rotation.reshape(3, 3), directions.reshape(2, 3, 3)
     (q, secondary), (stepped, residual, measure) = kernel.inputs, kernel.results
-    return DampedStep(
-        kernel=kernel,
-        q=q,
-        secondary=secondary,
-        position=position,
-        rotation=rotation.reshape(3, 3),
-        directions=directions.reshape(2, 3, 3),
-        weights=weights,
-        damping=damping,
-        lower=lower,
-        upper=upper,
-        stepped=stepped,
-        residual=residual,
-        measure=measure,
-    )
+    given = q, secondary, position, *turned, weights, damping, lower, upper
+    return DampedStep(kernel, *given, stepped, residual, measure)
 
 
 def _step_expressions(tree: Tree, link: Link) -> tuple[list[ca.SX], list[ca.SX]]:
