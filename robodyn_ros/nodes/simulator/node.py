@@ -111,15 +111,9 @@ class SimulatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         if parameters["publish_robot_description"]:
             self._descriptions = self.create_publisher(String, DESCRIPTION, LATCHED)
             self._descriptions.publish(String(data=whole.urdf))
-        self._lockstep: Lockstep | None = None
-        self._real_time: RealTime | None = None
-        beat = self._beat * self._step
-        if settings.lockstep:
-            self._lockstep = Lockstep(
-                self, beat, pace.real_time_factor, self._next_beat, self._repeat_state, self.faults
-            )
-        else:
-            self._real_time = RealTime(self, beat, pace.real_time_factor, self._next_beat, self.faults)
+        given = self, self._beat * self._step, pace.real_time_factor, self._next_beat
+        self._lockstep = Lockstep(*given, self._repeat_state, self.faults) if settings.lockstep else None
+        self._time: Lockstep | RealTime = self._lockstep or RealTime(*given, self.faults)
         joints, accept = joint_order(parameters, robot), self._hardware.command
         self._commands = CommandInput(
             self, robot.joint_names, joints, accept, lambda: self._hardware.time, self.faults, self._lockstep
@@ -184,13 +178,6 @@ class SimulatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         self._output.repeat(self._hardware.now)
 
     # The pace of time
-
-    @property
-    def _time(self) -> Lockstep | RealTime:
-        """The pace of time."""
-        time = self._lockstep or self._real_time
-        assert time is not None
-        return time
 
     def _begin(self) -> None:
         """Publish the state at time 0, and start time from there."""
