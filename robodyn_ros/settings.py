@@ -56,12 +56,7 @@ def switch(default: bool, description: str) -> Any:
     return field(default=default, metadata={"description": description, "choices": lambda: (True, False)})
 
 
-def choice(
-    default: str,
-    description: str,
-    choices: Callable[[], tuple[str, ...]],
-    shared: str = "",
-) -> Any:
+def choice(default: str, description: str, choices: Callable[[], tuple[str, ...]], shared: str = "") -> Any:
     """As :func:`setting`, for one of several names, which may depend on the plugins that are installed.
 
     Args:

@@ -95,12 +95,7 @@ MISTAKES = {
     "no effort": ([(SHOULDER, SHOULDER.replace(' effort="96"', ""))], "warning", "joint 'shoulder'", "no effort limit"),
     "effort 0": ([(SHOULDER, SHOULDER.replace("96", "0"))], "warning", "joint 'shoulder'", "means none"),
     "effort below 0": ([(SHOULDER, SHOULDER.replace("96", "-2"))], "error", "joint 'shoulder'", "is negative"),
-    "effort -1": (
-        [(SHOULDER, SHOULDER.replace("96", "-1"))],
-        "warning",
-        "joint 'shoulder'",
-        "is -1, which means none",
-    ),
+    "effort -1": ([(SHOULDER, SHOULDER.replace("96", "-1"))], "warning", "joint 'shoulder'", "is -1, which means none"),
     "velocity 0": ([(SHOULDER, SHOULDER.replace('"12"', '"0"'))], "warning", "joint 'shoulder'", "means none"),
     "no velocity": (
         [(SHOULDER, SHOULDER.replace('velocity="12"', ""))],
@@ -137,12 +132,7 @@ MISTAKES = {
         "joint 'shoulder'",
         "of its effort limit",
     ),
-    "massless": (
-        [('<mass value="6"/>', '<mass value="0"/>'), (HAND, "")],
-        "warning",
-        "link 'hand'",
-        "has no mass",
-    ),
+    "massless": ([('<mass value="6"/>', '<mass value="0"/>'), (HAND, "")], "warning", "link 'hand'", "has no mass"),
     "unknown link": (
         [('<child link="hand"/>', '<child link="hnd"/>')],
         "error",

@@ -39,11 +39,7 @@ def file(tmp_path):
 
 def test_sections_of_a_node_by_name_and_wildcard(file):
     assert read_parameters(file, "simulator") == {"seed": 2, "state_rate": 100.0, "sensors.elbow.resolution": 1e-3}
-    assert read_parameters(file, "controller") == {
-        "seed": 1,
-        "state_rate": 100.0,
-        "gains.elbow.natural_frequency": 5.0,
-    }
+    assert read_parameters(file, "controller") == {"seed": 1, "state_rate": 100.0, "gains.elbow.natural_frequency": 5.0}
 
 
 def test_a_node_reads_the_same(file, graph, prr):

@@ -20,19 +20,7 @@ QUICK = ("--time-limit", "300")
 
 def test_a_plan_is_written_and_drawn(tmp_path, capsys):
     out, picture = tmp_path / "plan.json", tmp_path / "plan.png"
-    args = [
-        "plan",
-        PRR,
-        "--to",
-        "PICK",
-        "--cost",
-        "time+0.1*effort",
-        "--out",
-        str(out),
-        "--plot",
-        str(picture),
-        *QUICK,
-    ]
+    args = ["plan", PRR, "--to", "PICK", "--cost", "time+0.1*effort", "--out", str(out), "--plot", str(picture), *QUICK]
     assert main(args) == 0
     said = capsys.readouterr().out
     assert "solved" in said and "shoulder" in said and "%" in said

@@ -102,12 +102,7 @@ def test_a_sweep_its_report_and_one_of_its_cases(study, tmp_path, capsys):
         ("[0.5, -0.4]", "[0.5]", 4, "motion.to: must be a list of poses, each of 2 numbers (shoulder, elbow)"),
         ("[0.5, -0.4]", "0.5", 4, "motion.to: must be a list of poses, each of 2 numbers (shoulder, elbow)"),
         ("[0.5, -0.4]", "[0.5, 9]", 4, "motion.to: joint 'elbow' at 9 is outside its limits"),
-        (
-            "[pd, computed_torque]",
-            "[pd, computed_tork]",
-            2,
-            "'computed_tork' is unknown (is it 'computed_torque'?)",
-        ),
+        ("[pd, computed_torque]", "[pd, computed_tork]", 2, "'computed_tork' is unknown (is it 'computed_torque'?)"),
         ("coulomb: 0.3", "coulumb: 0.3", 9, "(is it 'friction.elbow.coulomb'?)"),
         ("coulomb: 0.3", "coulomb: -0.3", 9, "must be within [0, 1e+09]"),
         ("forearm.mass", "foreram.mass", 13, "(is it 'arm.forearm.mass'?)"),

@@ -177,20 +177,11 @@ HEAD = "time,elevator/position,shoulder/position,wrist/position\n"
         ("time,elevator/position [mm]\n0,1\n", r"column 'elevator/position \[mm\]' is in mm, and must be in rad or m"),
         ("time,elevator/effort,elevator/effort\n0,1,1\n", "has two columns 'elevator/effort'"),
         (HEAD + "0,1,2,3\n1,1,", "line 3 has 3 cells .* truncated"),
-        (
-            HEAD + "0,1,2,x\n",
-            "line 2, wrist/position: 'x' is not a number",
-        ),
+        (HEAD + "0,1,2,x\n", "line 2, wrist/position: 'x' is not a number"),
         (HEAD + "0,1,2,3\n,1,2,3\n", "line 3 has no time"),
-        (
-            HEAD + "0,1,2,3\n2,1,,3\n",
-            "joint 'shoulder' is nan at 2.0",
-        ),
+        (HEAD + "0,1,2,3\n2,1,,3\n", "joint 'shoulder' is nan at 2.0"),
         (HEAD + "0,,,\n2,,,\n", "has no positions"),
-        (
-            HEAD + "0,1,2,3\n2,1,2,3\n1,1,2,3\n",
-            "time goes back by 1 s",
-        ),
+        (HEAD + "0,1,2,3\n2,1,2,3\n1,1,2,3\n", "time goes back by 1 s"),
     ],
 )
 def test_what_is_wrong_with_a_table_is_said(tmp_path, content, said):

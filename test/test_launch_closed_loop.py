@@ -206,10 +206,7 @@ def test_two_coupled_arms(simulated):
         if node.node_executable == "teleoperator":  # the others are in groups, which take their arguments back
             node._perform_substitutions(context)
             ends[node.expanded_node_namespace] = dict(node.expanded_remapping_rules)["~/received"]
-    assert ends == {
-        "/left": "/follower/teleoperator/sent",
-        "/follower": "/left/teleoperator/sent",
-    }
+    assert ends == {"/left": "/follower/teleoperator/sent", "/follower": "/left/teleoperator/sent"}
 
 
 def test_arms_that_differ_are_coupled_by_their_tools():

@@ -179,8 +179,7 @@ def test_what_the_launch_files_read(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("given", "names"),
-    [("", []), ("none", []), ("movable_base", ["movable_base"]), (" a, b ,c", ["a", "b", "c"])],
+    ("given", "names"), [("", []), ("none", []), ("movable_base", ["movable_base"]), (" a, b ,c", ["a", "b", "c"])]
 )
 def test_the_launch_argument_accept_is_a_list_of_names(given, names):
     assert accepted({"accept": given}).get("accept", []) == names

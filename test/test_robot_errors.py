@@ -141,11 +141,7 @@ BODIES = {
     "triangle, turned": (shaped(0.02, 0.01, 0.01, 0.02, 0.01, 0.02), "link 'arm'", "triangle inequality"),
     "only one moment": (shaped(0, 0, 0, 0.1, 0, 0), "link 'arm'", "triangle inequality"),
     "only a product": (shaped(0, 0.1, 0, 0, 0, 0), "link 'arm'", "not positive definite"),
-    "impossible tool": (
-        beside(link("tip", -0.1), joint("weld", "fixed", "arm", "tip")),
-        "link 'tip'",
-        "negative",
-    ),
+    "impossible tool": (beside(link("tip", -0.1), joint("weld", "fixed", "arm", "tip")), "link 'tip'", "negative"),
 }
 
 TREES = {
@@ -155,20 +151,11 @@ TREES = {
     "two roots": (beside(HAND), "robot 'x'", "2 root links, 'base', 'hand'"),
     "no root": (robot("x", ARM, HAND, WRIST, joint("back", "revolute", "hand", "arm")), "joint ", "loop: "),
     "loop beside the arm": (
-        beside(
-            HAND,
-            link("tip"),
-            joint("out", "fixed", "hand", "tip"),
-            joint("back", "fixed", "tip", "hand"),
-        ),
+        beside(HAND, link("tip"), joint("out", "fixed", "hand", "tip"), joint("back", "fixed", "tip", "hand")),
         "joint ",
         "loop: back → out → back",
     ),
-    "its own parent": (
-        beside(HAND, joint("self", "fixed", "hand", "hand")),
-        "joint 'self'",
-        "self → self",
-    ),
+    "its own parent": (beside(HAND, joint("self", "fixed", "hand", "hand")), "joint 'self'", "self → self"),
     "two parents": (
         beside(HAND, WRIST, joint("other", "fixed", "base", "hand")),
         "link 'hand'",

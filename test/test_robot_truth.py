@@ -34,10 +34,7 @@ def test_pinocchio_reads_the_same_tree(name: str) -> None:
     for i, v in pairs:
         assert (arm.lower[i], arm.upper[i]) == (model.lowerPositionLimit[v], model.upperPositionLimit[v])
         assert (arm.velocity_limit[i], arm.effort_limit[i]) == (model.upperVelocityLimit[v], model.upperEffortLimit[v])
-        assert (arm.joints[i].damping, arm.joints[i].friction) == (
-            model.damping[v],
-            model.upperDryFrictionLimit[v],
-        )
+        assert (arm.joints[i].damping, arm.joints[i].friction) == (model.damping[v], model.upperDryFrictionLimit[v])
 
 
 @pytest.mark.parametrize("name", MANY)

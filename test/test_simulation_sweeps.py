@@ -23,14 +23,7 @@ from robodyn_ros.robot.urdf import load_robot
 from robodyn_ros.simulation.sweeps import backends
 from robodyn_ros.simulation.sweeps.backends import Workers, in_process
 from robodyn_ros.simulation.sweeps.runner import CaseRunner, Chunk, arm_quantities, chunks, varied_arm
-from robodyn_ros.simulation.sweeps.study import (
-    CaseLimits,
-    Distribution,
-    MotionSettings,
-    Sampling,
-    Specification,
-    Study,
-)
+from robodyn_ros.simulation.sweeps.study import CaseLimits, Distribution, MotionSettings, Sampling, Specification, Study
 from robodyn_ros.simulation.sweeps.summary import confidence, sensitivity, summarise
 from robodyn_ros.simulation.sweeps.sweep import column, sweep
 from robodyn_ros.simulation.trial import Trial, TrialSamples, figures

@@ -11,14 +11,7 @@ file that is almost that of a parameter is an error too.
 from __future__ import annotations
 
 import re
-from argparse import (
-    Action,
-    ArgumentError,
-    ArgumentParser,
-    Namespace,
-    RawDescriptionHelpFormatter,
-    _ActionsContainer,
-)
+from argparse import Action, ArgumentError, ArgumentParser, Namespace, RawDescriptionHelpFormatter, _ActionsContainer
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from enum import IntEnum
@@ -375,11 +368,7 @@ def check_names(args: Namespace, robot: Robot, given: Mapping[str, LoadedParamet
 
 
 def check_used(
-    unused: Iterable[str],
-    known: Iterable[str],
-    given: Sequence[str],
-    files: Mapping[str, str],
-    quiet: bool = False,
+    unused: Iterable[str], known: Iterable[str], given: Sequence[str], files: Mapping[str, str], quiet: bool = False
 ) -> None:
     """Check the names of parameters that nothing has used.
 

@@ -225,11 +225,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> TableBlock:
 
 
 def literal_table(
-    heads: Sequence[str],
-    rows: Iterable[Sequence[str]],
-    *,
-    numeric: bool = False,
-    faint: Iterable[tuple[int, int]] = (),
+    heads: Sequence[str], rows: Iterable[Sequence[str]], *, numeric: bool = False, faint: Iterable[tuple[int, int]] = ()
 ) -> TableBlock:
     """Return a table without formulas; see :class:`TableBlock` for the arguments."""
     cells = tuple(tuple(map(Literal, row)) for row in rows)

@@ -36,11 +36,7 @@ from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.parameters import STANDARD_GRAVITY
 from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.errors import InputError
-from robodyn_ros.identification.prepared_recording import (
-    PreparedRecording,
-    cutoff_frequencies,
-    prepare_recording,
-)
+from robodyn_ros.identification.prepared_recording import PreparedRecording, cutoff_frequencies, prepare_recording
 from robodyn_ros.identification.recording.recording import Recording, unreadable
 from robodyn_ros.identification.samples import BLOCK, RecordedSamples, SegmentSamples, long_run_ratio
 from robodyn_ros.identification.settings import IdentificationSettings, SignalSettings

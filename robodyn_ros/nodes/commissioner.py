@@ -198,10 +198,7 @@ class CommissionerNode(ExceptionGuard, Node):  # type: ignore[misc]
             return
         outcome = self._procedure.outcome
         code = 0
-        for publisher in (
-            self._joint_commands,
-            self._commands,
-        ):
+        for publisher in (self._joint_commands, self._commands):
             wait_until_delivered(publisher)
         if self._report:
             try:

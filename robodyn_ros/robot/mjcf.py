@@ -276,10 +276,7 @@ class _Writer:
         own, usual = self._model.opt.gravity, self._mj.MjOption().gravity  # MuJoCo's default is that of this package
         if not np.array_equal(own, usual):
             vector = " ".join(f"{value:g}" for value in own)
-            yield (
-                "option 'gravity'",
-                f"is {vector} m/s², which a URDF cannot hold: pass it to the dynamics",
-            )
+            yield ("option 'gravity'", f"is {vector} m/s², which a URDF cannot hold: pass it to the dynamics")
 
     def _has(self, array: str, index: int) -> bool:
         """True if an array of the model, which older versions of MuJoCo may not have, is not zero at an index."""

@@ -49,8 +49,7 @@ class Pose:
     def __matmul__(self, other: Pose) -> Pose:
         """The pose of C in A, from B in A (self) and C in B (other)."""
         return Pose(
-            read_only(self.rotation @ other.rotation),
-            read_only(self.rotation @ other.translation + self.translation),
+            read_only(self.rotation @ other.rotation), read_only(self.rotation @ other.translation + self.translation)
         )
 
     def inverse(self) -> Pose:

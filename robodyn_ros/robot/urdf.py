@@ -145,11 +145,7 @@ class DescriptionSettings(CheckedSettings):
             raise ConfigurationError("accept: an impossible_inertia cannot be a repaired_inertia too; name one of them")
 
 
-def load_robot(
-    source: str | os.PathLike[str],
-    *,
-    accept: Sequence[str] = (),
-) -> Robot:
+def load_robot(source: str | os.PathLike[str], *, accept: Sequence[str] = ()) -> Robot:
     """The robot that a URDF or an MJCF describes.
 
     Args:

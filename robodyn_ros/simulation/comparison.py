@@ -19,13 +19,7 @@ from robodyn_ros.control.loop_settings import loop_default_values, make_law, mod
 from robodyn_ros.control.motion.point_to_point import durations, rest_to_rest
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.control.parameter_file import FileParameters
-from robodyn_ros.document.plotting import (
-    LIMIT_LINE,
-    REFERENCE_LINE,
-    finish_joint_figure,
-    law_figure,
-    plot_errors,
-)
+from robodyn_ros.document.plotting import LIMIT_LINE, REFERENCE_LINE, finish_joint_figure, law_figure, plot_errors
 from robodyn_ros.document.text import digits, quantity
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import EffortError, InputError, RobodynError

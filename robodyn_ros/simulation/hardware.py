@@ -103,12 +103,7 @@ class Hardware:
     """
 
     def __init__(
-        self,
-        plant: PlantBase,
-        drives: Drives,
-        sensors: Sensors,
-        states: StateSettings,
-        model: DriveModel | None = None,
+        self, plant: PlantBase, drives: Drives, sensors: Sensors, states: StateSettings, model: DriveModel | None = None
     ) -> None:
         """
         Args:

@@ -50,11 +50,7 @@ class Gizmo:
     """
 
     def __init__(
-        self,
-        scene: viser.SceneApi,
-        size: float,
-        ask: Callable[[Array], None],
-        clock: Callable[[], float] = monotonic,
+        self, scene: viser.SceneApi, size: float, ask: Callable[[Array], None], clock: Callable[[], float] = monotonic
     ) -> None:
         """
         Args:

@@ -31,12 +31,7 @@ class ArmDrawing:
     """
 
     def __init__(
-        self,
-        scene: viser.SceneApi,
-        robot: Robot,
-        root: str,
-        meshes: Meshes,
-        ghost: Color | None = None,
+        self, scene: viser.SceneApi, robot: Robot, root: str, meshes: Meshes, ghost: Color | None = None
     ) -> None:
         """
         Args:

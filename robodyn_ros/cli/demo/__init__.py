@@ -103,11 +103,7 @@ def run(args: Namespace) -> ExitCode:
         check_viewer()
     robot, motion = load_robot(find(OWN_ARM)), tour(args.speed)
     given = node_parameters(args, robot)
-    with (
-        isolated() as env,
-        TemporaryDirectory(prefix="robodyn-") as folder,
-        ProcessGroup(env, Path(folder)) as viewers,
-    ):
+    with isolated() as env, TemporaryDirectory(prefix="robodyn-") as folder, ProcessGroup(env, Path(folder)) as viewers:
         if args.view:
             viewer = viewers.start("viewer", {"robot_description": robot.urdf, "port": args.view}, piped=True)
             console(stderr=True).print(f"Watch it at {url(viewers, viewer)}", soft_wrap=True)

@@ -75,10 +75,7 @@ def _frames(tree: Tree) -> tuple[Block, ...]:
             r" as in a URDF); then it turns about its own z axis by $\theta$, or slides along it by $s$."
             " $R_z$ is a turn about z."
         ),
-        formulas(
-            equation("R_i", r"R_b F_i\, R_z(\theta)"),
-            equation("p_i", "p_b", "R_b d_i", "R_i (0, 0, s)^T"),
-        ),
+        formulas(equation("R_i", r"R_b F_i\, R_z(\theta)"), equation("p_i", "p_b", "R_b d_i", "R_i (0, 0, s)^T")),
         table(("$i$", "$b$", "$d_i$ [m]", "$F_i$ [rad]", "motion [rad] or [m]"), rows),
     )
 

@@ -184,8 +184,7 @@ class _TopicReader:
             return None
         if missing:
             raise unreadable(
-                self._name,
-                f"{self._where} has no joint {', '.join(missing)}; its messages name {', '.join(names)}",
+                self._name, f"{self._where} has no joint {', '.join(missing)}; its messages name {', '.join(names)}"
             )
         return [names.index(joint) for joint in self._joints]
 

@@ -215,10 +215,7 @@ class _SigEvent(ctypes.Structure):
 class _TimerSpec(ctypes.Structure):
     """``struct itimerspec`` of POSIX."""
 
-    _fields_ = (
-        ("interval", ctypes.c_long * 2),
-        ("first", ctypes.c_long * 2),
-    )
+    _fields_ = (("interval", ctypes.c_long * 2), ("first", ctypes.c_long * 2))
 
 
 SIGEV_THREAD = 2

@@ -48,13 +48,7 @@ IMPEDANCE, GUIDING = "cartesian_impedance", "hand_guiding"
 """Laws whose parameters can be seen."""
 
 ASKED = {
-    CONTROLLER: (
-        "controller",
-        TOOL.name,
-        "task.frame",
-        f"{IMPEDANCE}.stiffness",
-        f"{GUIDING}.walls",
-    ),
+    CONTROLLER: ("controller", TOOL.name, "task.frame", f"{IMPEDANCE}.stiffness", f"{GUIDING}.walls"),
     SIMULATOR: ("wall.link", "wall.point", "wall.normal"),
 }
 """Node → its parameters that can be seen."""

@@ -268,11 +268,7 @@ class ArmRequests:
         node.create_subscription(Log, "/rosout", self._on_log, RELIABLE)
 
     def for_panel(
-        self,
-        simulated: bool,
-        posed: bool,
-        push: Callable[[bool], None] | None,
-        picture: Callable[[Any], None],
+        self, simulated: bool, posed: bool, push: Callable[[bool], None] | None, picture: Callable[[Any], None]
     ) -> Requests:
         """The functions that a panel calls.
 

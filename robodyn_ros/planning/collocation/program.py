@@ -179,10 +179,7 @@ class NonlinearProgram:
         units = np.array(self._units)[:, np.newaxis]
         times = np.ones(self.mesh.intervals)
         longest = max(self.problem.longest, self.problem.duration or 0.0)
-        return (
-            np.append((low / units).ravel(), SHORTEST * times),
-            np.append((high / units).ravel(), longest * times),
-        )
+        return (np.append((low / units).ravel(), SHORTEST * times), np.append((high / units).ravel(), longest * times))
 
     def _away(self) -> Array:
         """Distance of each point (K,) from the position limits; smaller near the ends, which may be at them."""
