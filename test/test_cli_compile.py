@@ -346,7 +346,7 @@ def test_the_table_fits_and_names_the_folder(tmp_path: Path) -> None:
     ("arguments", "environment", "message"),
     [
         (["nope.urdf"], {}, "nope.urdf: cannot be read"),
-        ([str(PRR), "--of", "torque"], {}, "'torque' is not one of inverse, forward"),
+        ([str(PRR), "--of", "torque"], {}, "must be one of inverse, forward"),
         ([str(PRR), "--dynamics", "kane"], {}, "'kane': unknown"),
         ([str(PRR)], {"CC": "no-such-compiler"}, "there is no C compiler here"),
         ([str(PRR)], {"CC": "false"}, "false failed"),

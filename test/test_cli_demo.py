@@ -171,7 +171,7 @@ def test_a_node_that_dies_is_an_error_with_its_name(demo, node):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--controller", "pd,magic"], "error: --controller: 'magic' is not one of adaptive, "),
+        (["--controller", "pd,magic"], "error: --controller: must be one of adaptive, "),
         (["--controller", " , "], "error: --controller: name at least one of adaptive, "),
         (["--plot", f"{__file__}/demo.png"], "demo.png' cannot be written"),
         (["--plot", "demo.gif"], "error: --plot: must end in .png, .svg or .pdf, not '.gif'"),

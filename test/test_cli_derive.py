@@ -75,9 +75,9 @@ def test_pdf_is_a_file_named_after_the_arm(tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        ((PRR, "--of", "masses"), f"--of: 'masses' is not one of {', '.join(STEPS)}"),
+        ((PRR, "--of", "masses"), f"--of: must be one of {', '.join(STEPS)}, not 'masses'"),
         ((PRR, "--of", ","), "--of: name at least one of arm, frames"),
-        ((PRR, "--format", "word"), f"--format: 'word' is not one of {', '.join(FORMATS)}"),
+        ((PRR, "--format", "word"), f"--format: must be one of {', '.join(FORMATS)}, not 'word'"),
         ((PRR, "--out", "arm.doc"), "--out: 'arm.doc' ends in none of .txt, .md, .html, .tex, .pdf, .json"),
         ((PRR, "--out", f"{PRR}/arm.md"), f"--out: '{PRR}/arm.md' cannot be written: {PRR} is no folder"),
         ((PRR, "--at", "0.1,0.2"), "--at: '0.1,0.2' is neither 3 positions (elevator, shoulder, wrist)"),

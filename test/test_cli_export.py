@@ -58,10 +58,10 @@ def test_gravity_and_plugin_are_those_asked_for(capsys):
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        ((PRR, "--language", "rust"), "--language: 'rust' is not one of c, python, latex"),
-        ((PRR, "--language", "c", "--of", "inverse,momentun"), "--of: 'momentun' is not one of inverse"),
+        ((PRR, "--language", "rust"), "--language: must be one of c, python, latex, not 'rust'"),
+        ((PRR, "--language", "c", "--of", "inverse,momentun"), "--of: must be one of inverse"),
         ((PRR, "--language", "c", "--of", ","), "--of: name at least one of inverse"),
-        ((PRR, "--language", "c", "--real", "half"), "--real: 'half' is not one of double, float"),
+        ((PRR, "--language", "c", "--real", "half"), "--real: must be one of double, float, not 'half'"),
         ((PRR, "--language", "c", "--dynamics", "magic"), "dynamics plugin 'magic': unknown"),
         ((PRR, "--language", "c", "--gravity", "0", "0", "nan"), "--gravity: must be 3 finite numbers"),
         (("nowhere.urdf", "--language", "c"), "nowhere.urdf: cannot be read: No such file"),

@@ -78,7 +78,7 @@ def test_the_tool_is_no_link_that_does_not_move(tmp_path: Path, capsys: pytest.C
     [
         (("--out", "map.png"), "must end in .ply (a picture: --plot)"),
         (("--plot", "map.txt"), "must end in .png, .svg or .pdf"),
-        (("--of", "beauty"), "is not one of manipulability, payload"),
+        (("--of", "beauty"), "must be one of manipulability, payload"),
         (("--samples", "0"), "--samples: must be 1 or more, not 0"),
         (("--cell", "0"), "--cell: must be above 0 m, not 0"),
         (("--payload", "-1"), "--payload: must be 0 kg or more, not -1"),

@@ -352,7 +352,7 @@ def test_steps_can_be_picked_and_their_letters_stay() -> None:
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        ({"steps": ["masses"]}, "step: 'masses' is not one of arm, frames"),
+        ({"steps": ["masses"]}, "step: must be one of arm, frames"),
         ({"q": [0.0, 0.0]}, "q"),
         ({"q": [0.0, np.nan, 0.0]}, "q"),
         ({"qd": [0.0] * 4}, "qd"),

@@ -188,7 +188,7 @@ def test_every_quantity_has_a_meaning() -> None:
     ("language", "quantities", "real", "problem"),
     [
         ("rust", ["inverse"], "double", "c, python, latex"),
-        ("c", ["inverse", "momentun"], "double", "'momentun' is not one of inverse, forward"),
+        ("c", ["inverse", "momentun"], "double", "must be one of inverse, forward"),
         ("c", [], "double", "name at least one of"),
         ("c", ["inverse"], "half", "double, float"),
     ],

@@ -199,7 +199,7 @@ def test_what_is_not_shown_stays():
     assert found.parameter("armature(wrist)").standard_error == 0.0
     assert reason["mz(hand)"] == reason["viscous(wrist)"] == ""
     assert found.parameter("mz(hand)").identified
-    with pytest.raises(InputError, match="is not one of m\\(carriage\\)"):
+    with pytest.raises(InputError, match="must be one of m\\(carriage\\)"):
         found.parameter("mass")
 
 

@@ -34,6 +34,7 @@ import numpy as np
 from rich.text import Text
 
 from robodyn_ros import create_dynamics
+from robodyn_ros.checks import check_choice
 from robodyn_ros.cli.arm import add_arm, parse_pose, read_arm
 from robodyn_ros.cli.console import console, write_file
 from robodyn_ros.cli.verb import ExitCode, add_gravity, names
@@ -43,7 +44,7 @@ from robodyn_ros.document.latex import markdown, pdf, tex
 from robodyn_ros.document.text import text, text_lines
 from robodyn_ros.dynamics.symbolic.derivation import STEPS, derive
 from robodyn_ros.dynamics.symbolic.listing import identifier
-from robodyn_ros.errors import InputError, is_it
+from robodyn_ros.errors import InputError
 
 FORMATS = {"text": ".txt", "markdown": ".md", "html": ".html", "latex": ".tex", "pdf": ".pdf", "json": ".json"}
 """Format → ending of its file."""
@@ -99,8 +100,7 @@ def _format(name: str | None, out: str | None) -> str:
         if name is None:
             known = ", ".join(endings)
             raise InputError("--out", f"{out!r} ends in none of {known}: give the --format", out)
-    if name not in FORMATS:
-        raise InputError("--format", f"{name!r} is not one of {', '.join(FORMATS)}{is_it(name, FORMATS)}", name)
+    check_choice("--format", name, FORMATS)
     return name
 
 

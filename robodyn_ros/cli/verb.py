@@ -21,6 +21,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
+from robodyn_ros.checks import check_choice
 from robodyn_ros.cli.console import console
 from robodyn_ros.control.loop_settings import loop_default_values
 from robodyn_ros.control.parameter_file import (
@@ -227,8 +228,7 @@ def names(text: str, option: str = "", known: Iterable[str] = ()) -> list[str]:
     if choices and not found:
         raise InputError(option, f"name at least one of {', '.join(choices)}", text)
     for name in found if choices else ():
-        if name not in choices:
-            raise InputError(option, f"{name!r} is not one of {', '.join(choices)}{is_it(name, choices)}", name)
+        check_choice(option, name, choices)
     return found
 
 

@@ -24,6 +24,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robodyn_ros.checks import check_choice
 from robodyn_ros.dynamics.base import Dynamics, Energy, ForwardDerivatives, InverseDerivatives, Momentum, Power, Terms
 from robodyn_ros.dynamics.equations import Equations
 from robodyn_ros.dynamics.parameters import Parameters, parameters_of
@@ -272,8 +273,7 @@ class CompiledDynamics(Dynamics):
             InputError: no such quantity.
         """
         known, n = self.quantities(), self.robot.n
-        if quantity not in known:
-            raise InputError("quantity", f"{quantity!r} is not one of {', '.join(known)}", quantity)
+        check_choice("quantity", quantity, known)
         names = known[quantity].inputs.split()
 
         def build() -> tuple[list[ca.SX], list[ca.SX]]:

@@ -13,10 +13,11 @@ from collections.abc import Sequence
 
 from numpy.typing import ArrayLike
 
+from robodyn_ros.checks import check_choice
 from robodyn_ros.document.blocks import Document, PictureBlock, TextBlock, quoted
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
-from robodyn_ros.errors import ConfigurationError, InputError, need
+from robodyn_ros.errors import ConfigurationError, need
 from robodyn_ros.kinematics.sketch import WIDTH, sketch
 
 STEPS = (
@@ -66,8 +67,7 @@ def derive(
         ConfigurationError: the plugin writes no expressions, or SymPy is not installed.
     """
     for step in steps:
-        if step not in STEPS:
-            raise InputError("step", f"{step!r} is not one of {', '.join(STEPS)}", step)
+        check_choice("step", step, STEPS)
     if not isinstance(dynamics, CompiledDynamics):
         raise ConfigurationError(f"{type(dynamics).__name__} computes numbers only: take rnea or lagrangian")
     need("sympy", "a derivation is written with SymPy", "robodyn_ros[symbolic]")

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from robodyn_ros.checks import check_choice
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.symbolic.graph import ARITHMETIC, Routine, routines
@@ -43,10 +44,8 @@ def export(
         InputError: an argument is none of the allowed ones, or, for LaTeX, the closed form would be too long to read.
         ConfigurationError: the plugin writes no expressions, or LaTeX was asked for and SymPy is not installed.
     """
-    if language not in LANGUAGES:
-        raise InputError("language", f"{language!r} is not one of {', '.join(LANGUAGES)}", language)
-    if real not in REALS:
-        raise InputError("real", f"{real!r} is not one of {', '.join(REALS)}", real)
+    check_choice("language", language, LANGUAGES)
+    check_choice("real", real, REALS)
     if not quantities:
         raise InputError("quantities", f"name at least one of {', '.join(CompiledDynamics.quantities())}", quantities)
     if not isinstance(dynamics, CompiledDynamics):

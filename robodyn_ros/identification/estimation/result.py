@@ -13,8 +13,8 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from robodyn_ros.checks import check_choice
 from robodyn_ros.document.plotting import COLOURS, INK, POINTS, add_legend, new_figure
-from robodyn_ros.errors import InputError, is_it
 from robodyn_ros.identification.estimation.base_parameters import BaseParameters
 from robodyn_ros.identification.samples import Samples
 from robodyn_ros.robot import Robot
@@ -176,11 +176,9 @@ class Identification:
         Raises:
             InputError: there is no such parameter.
         """
-        for parameter in self.parameters:
-            if parameter.name == name:
-                return parameter
-        names = [parameter.name for parameter in self.parameters]
-        raise InputError("name", f"{name!r} is not one of {', '.join(names)}{is_it(name, names)}", name)
+        known = {parameter.name: parameter for parameter in self.parameters}
+        check_choice("name", name, known)
+        return known[name]
 
     def plot(self, path: Path | None = None) -> Any:
         """Draw measured and predicted efforts and their differences, before and after, and return the axes, (n, 2).

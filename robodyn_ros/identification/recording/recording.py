@@ -27,6 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from robodyn_ros.checks import check_choice
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot.pose import Array
 
@@ -86,8 +87,7 @@ class RecordingSource:
     times: str = "auto"
 
     def __post_init__(self) -> None:
-        if self.times not in TIMES:
-            raise InputError("times", f"must be one of {', '.join(TIMES)}, not {self.times!r}", self.times)
+        check_choice("times", self.times, TIMES)
 
 
 def unreadable(path: str | os.PathLike[str], problem: str) -> InputError:
