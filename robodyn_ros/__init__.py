@@ -62,8 +62,7 @@ def create_dynamics(name: str, robot: Robot | str | os.PathLike[str], **options:
     from robodyn_ros.plugins import create
     from robodyn_ros.robot import as_robot
 
-    dynamics: Dynamics = create("dynamics", name, as_robot(robot), **options)
-    return dynamics
+    return create("dynamics", name, as_robot(robot), **options)
 
 
 def create_controller(name: str, dynamics: Dynamics, kp: ArrayLike, kd: ArrayLike, ki: ArrayLike = 0.0) -> Controller:
@@ -89,5 +88,4 @@ def create_controller(name: str, dynamics: Dynamics, kp: ArrayLike, kd: ArrayLik
         problem = f"must be a Dynamics, which create_dynamics makes of a robot, not {type(given).__name__}"
         raise InputError("dynamics", problem, dynamics)
 
-    controller: Controller = create("controllers", name, dynamics, kp, kd, ki)
-    return controller
+    return create("controllers", name, dynamics, kp, kd, ki)

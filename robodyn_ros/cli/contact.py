@@ -81,8 +81,7 @@ def _efforts(recording: Recording, t: Array) -> Array:
     track = recording.commanded or recording.measured
     if track is None:
         raise InputError("recording", f"{recording.name} has no efforts", recording.name)
-    held: Array = track.values[np.clip(np.searchsorted(track.t, t, side="right") - 1, 0, None)]
-    return held
+    return track.values[np.clip(np.searchsorted(track.t, t, side="right") - 1, 0, None)]
 
 
 def _parameters(robot: Robot, proposed: ProposedThresholds, args: Namespace) -> dict[str, Any]:

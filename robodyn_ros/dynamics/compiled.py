@@ -215,8 +215,7 @@ class CompiledDynamics(Dynamics):
         names, values = ("q", "force", "moment"), (q, force, moment)
         wrench = np.concatenate(as_states(names, values, (self.robot.n, 3, 3))[1:], axis=-1)
         refuse_non_finite(names, values)
-        effort: Array = np.einsum("...ij,...i->...j", self._kinematics.jacobian(link, q), wrench)
-        return effort
+        return np.einsum("...ij,...i->...j", self._kinematics.jacobian(link, q), wrench)
 
     def theta(self, parameters: Parameters | None = None) -> Array:
         """Return θ with ``regressor @ θ = τ``, (10 · bodies + 3 n,).

@@ -182,8 +182,7 @@ def moved(pseudo: Array, pose: Pose) -> Array:
     """Return P' = T P Tᵀ: the same body (…, 4, 4) seen from the frame in which its own has that pose."""
     transform = np.eye(4)
     transform[:3, :3], transform[:3, 3] = pose.rotation, pose.translation
-    found: Array = transform @ pseudo @ transform.T
-    return found
+    return transform @ pseudo @ transform.T
 
 
 REVOLUTE = ((0, 3), (1, 3), (0, 0), (0, 1), (1, 1), (0, 2), (1, 2))

@@ -140,8 +140,7 @@ class TaskSpace:
         """J̄ (n, k) at q (n,) with the mass matrix M (n, n): J̄ᵀ τ is the force at the task that efforts τ come to."""
         jacobian = self.jacobian(q)
         moved = solve_positive(mass, jacobian.T)
-        inverse: Array = moved @ self._inverted(symmetric(jacobian @ moved))
-        return inverse
+        return moved @ self._inverted(symmetric(jacobian @ moved))
 
     def drift(self, q: Array, qd: Array) -> Array:
         """J̇ q̇ (k,), so that ẍ = J q̈ + J̇ q̇."""
@@ -185,8 +184,7 @@ class TaskSpace:
         """σ of J M⁻¹ Jᵀ (k, k)."""
         one = np.eye(len(mobility))
         scaled = mobility * np.outer(self._scale, self._scale) + ROUNDING * one
-        least: Array = 1.0 / np.trace(solve_positive(scaled, one))
-        return least
+        return 1.0 / np.trace(solve_positive(scaled, one))
 
     def _inverted(self, mobility: Array) -> Array:
         """Λ of J M⁻¹ Jᵀ (k, k), damped near singularities."""
@@ -194,8 +192,7 @@ class TaskSpace:
         scaled = mobility * scale
         least = self._least(mobility)
         damping = floor * np.maximum(1.0 - least / floor, 0.0) ** 2
-        inertia: Array = symmetric(solve_positive(scaled + damping * one, one)) * scale
-        return inertia
+        return symmetric(solve_positive(scaled + damping * one, one)) * scale
 
 
 def arm_directions(jacobians: Array, directions: str, link: str) -> Array:
@@ -224,8 +221,7 @@ def arm_directions(jacobians: Array, directions: str, link: str) -> Array:
     kept = extent > LOST * extent.max()
     stacked = np.concatenate(list(jacobians), axis=1)
     rank = np.linalg.matrix_rank(stacked, tol=LOST * np.linalg.norm(stacked, 2))
-    axes: Array = units[kept] if rank == kept.sum() else np.linalg.svd(stacked)[0][:, :rank].T
-    return axes
+    return units[kept] if rank == kept.sum() else np.linalg.svd(stacked)[0][:, :rank].T
 
 
 def geometric_mean(first: Array, second: Array) -> Array:
@@ -247,8 +243,7 @@ def geometric_mean(first: Array, second: Array) -> Array:
         total = upper + lower
         lower = symmetric(2.0 * upper @ solve_positive(total, lower))
         upper = total / 2.0
-    mean: Array = upper * np.sqrt(ratio)
-    return mean
+    return upper * np.sqrt(ratio)
 
 
 MEANS = 8

@@ -192,8 +192,7 @@ def numbers_at(kind: np.dtype[Any], address: int, first: str, last: str) -> Arra
     places: Any = kind.fields
     begin, (number, end) = places[first][1], places[last][:2]
     memory = memory_at(address, kind.itemsize)
-    found: Array = np.ndarray(((end + number.itemsize - begin) // 8,), np.float64, memory, begin)
-    return found
+    return np.ndarray(((end + number.itemsize - begin) // 8,), np.float64, memory, begin)
 
 
 def views_at(kind: np.dtype[Any], address: int) -> SimpleNamespace:

@@ -100,7 +100,7 @@ class Kernel:
             else:
                 buffer.set_res(index - count, array.data)
         self._buffer = buffer  # evaluate does not keep it alive
-        return evaluate  # type: ignore[no-any-return]
+        return evaluate
 
     @cached_property
     def call(self) -> Callable[..., Any]:
@@ -134,8 +134,7 @@ def call({arguments}):
             "refuse": partial(refuse_non_finite, names),
         }
         exec(_compiled(code), scope)
-        call: Callable[..., Any] = scope["call"]
-        return call
+        return scope["call"]
 
     def _call_otherwise(self, *values: object) -> Any:
         """Call with anything but float64 arrays of shape (n,)."""
@@ -228,8 +227,7 @@ def bound_function(library: Any, name: str, arrays: Sequence[Array]) -> Callable
     capsule = new_capsule(ctypes.addressof(addresses), None, None)
     module = _Module(__name__)  # the function's __module__, which may be any object and lives as long as it does
     module.memory = (method, addresses, *arrays)
-    bound: Callable[[], Any] = new_function(ctypes.addressof(method), capsule, module)
-    return bound
+    return new_function(ctypes.addressof(method), capsule, module)
 
 
 def _from_python(name: str, *arguments: type) -> Callable[..., Any]:

@@ -282,8 +282,7 @@ def optimise(first: Array, basis: MotionArrays, limits: ExcitationLimits, criter
     x = (first / unit).ravel()
     for weight in PENALTIES:
         x = minimize(cost, x, (weight,), jac=True, method="L-BFGS-B", options={"maxiter": MAX_ITERATIONS}).x
-    found: Array = x.reshape(unit.shape) * unit
-    return found
+    return x.reshape(unit.shape) * unit
 
 
 def _approach(start: Array, series: FourierSeries, limits: ExcitationLimits) -> float:

@@ -349,8 +349,7 @@ def find_delay(
 
     def left(delay: float, weight: Array, unexplained: Callable[[Array], Array]) -> Array:
         """Residuals of the weighted efforts and of their rates of change, (2, N n)."""
-        rest: Array = unexplained((efforts(delay) * weight[:, :, None]).reshape(-1, 2)).T
-        return rest
+        return unexplained((efforts(delay) * weight[:, :, None]).reshape(-1, 2)).T
 
     scale, delay = np.ones(dynamics.robot.n), start
     for _ in range(2):  # the second time with each joint's noise known from the first
@@ -381,8 +380,7 @@ def _unexplained(columns: Array, weight: Array) -> Callable[[Array], Array]:
     shown = rows @ combinations
 
     def unexplained(efforts: Array) -> Array:
-        left: Array = efforts - shown @ ((shown.T @ efforts) / power[:, None])
-        return left
+        return efforts - shown @ ((shown.T @ efforts) / power[:, None])
 
     return unexplained
 
@@ -428,5 +426,4 @@ def position_noise(t: Array, q: Array) -> Array:
     moved = np.abs(np.diff(q, axis=0))
     resolution = np.min(np.where(moved > 0.0, moved, np.inf), axis=0, initial=np.inf)
     least = np.where(np.isfinite(resolution), resolution, 0.0) / np.sqrt(12.0)
-    found: Array = np.maximum(np.median(bent, axis=0) / NORMAL / np.sqrt(20.0) if len(bent) else 0.0, least)
-    return found
+    return np.maximum(np.median(bent, axis=0) / NORMAL / np.sqrt(20.0) if len(bent) else 0.0, least)

@@ -277,8 +277,7 @@ def _candidates(x: Array, least: int) -> list[int]:
     power = np.concatenate([[0.0], np.cumsum(np.sum(x**2, axis=1))])
     apart = np.sum(part**2) + power[last + lags] - power[first + lags] - 2.0 * alike
     inner = (apart[1:-1] < apart[:-2]) & (apart[1:-1] <= apart[2:]) & (apart[1:-1] < NEAR * np.sum(part**2))
-    found: list[int] = lags[1:-1][inner].tolist()
-    return found
+    return lags[1:-1][inner].tolist()
 
 
 def _refined(x: Array, lag: int) -> float:

@@ -314,5 +314,4 @@ def long_run_ratio(errors: Array) -> Array:
         (1.0 - lag / (lags + 1.0)) * np.sum(errors[lag:] * errors[:-lag], axis=0) for lag in range(1, lags + 1)
     )
     power = np.sum(errors**2, axis=0)
-    found: Array = np.maximum(1.0 + 2.0 * together / np.where(power > 0.0, power, 1.0), 1.0)
-    return found
+    return np.maximum(1.0 + 2.0 * together / np.where(power > 0.0, power, 1.0), 1.0)

@@ -140,8 +140,7 @@ class MeanPeriod(Segment):
         return slice(None)
 
     def _mean(self, values: Array) -> Array:
-        found: Array = values.reshape(self.periods, len(self.t), -1).mean(axis=0)
-        return found
+        return values.reshape(self.periods, len(self.t), -1).mean(axis=0)
 
 
 def find_segments(position: RecordedTrack, effort: RecordedTrack, gap: float, shortest: float) -> Iterator[Segment]:
@@ -172,8 +171,7 @@ def lowpass(values: Array, cutoff: float, step: float) -> Array:
     ratio = 2.0 * cutoff * step
     if ratio >= 0.9:
         return values
-    filtered: Array = sosfiltfilt(butter(ORDER, ratio, output="sos"), values, axis=0)
-    return filtered
+    return sosfiltfilt(butter(ORDER, ratio, output="sos"), values, axis=0)
 
 
 def _spans(t: Array, gap: float) -> list[tuple[float, float]]:

@@ -70,8 +70,7 @@ class Kinematics:
         Raises:
             InputError: no such link, or an array has the wrong shape or is not finite.
         """
-        pose: Array = self._at("aligned", link, point).call(q)[0]
-        return pose
+        return self._at("aligned", link, point).call(q)[0]
 
     def jacobian(self, link: str, q: ArrayLike, frame: Frame = "aligned", point: ArrayLike = ORIGIN) -> Array:
         """J(q) with [v; ω] = J q̇, (6, n) or (N, 6, n).
@@ -85,8 +84,7 @@ class Kinematics:
         Raises:
             InputError: as ``pose``, or no such frame.
         """
-        jacobian: Array = self._at(frame, link, point).call(q)[1]
-        return jacobian
+        return self._at(frame, link, point).call(q)[1]
 
     def jacobian_derivative(
         self, link: str, q: ArrayLike, qd: ArrayLike, frame: Frame = "aligned", point: ArrayLike = ORIGIN
@@ -100,8 +98,7 @@ class Kinematics:
             frame: ``aligned``, ``body`` or ``space``: the point and the axes of the twist.
             point: of the link, in its frame, (3,) in [m].
         """
-        derivative: Array = self._at(f"rate_{frame}", link, point).call(q, qd)
-        return derivative
+        return self._at(f"rate_{frame}", link, point).call(q, qd)
 
     def drift(self, link: str, q: ArrayLike, qd: ArrayLike, point: ArrayLike = ORIGIN) -> Array:
         """J̇(q, q̇) q̇ in the frame ``aligned``, so that [v̇; ω̇] = J q̈ + J̇ q̇, (6,) or (N, 6).
@@ -115,8 +112,7 @@ class Kinematics:
         Raises:
             InputError: as ``pose``.
         """
-        found: Array = self._at(DRIFT, link, point).call(q, qd)
-        return found
+        return self._at(DRIFT, link, point).call(q, qd)
 
     def com(self, link: str, q: ArrayLike) -> Array:
         """Centre of mass of a link, without the links fixed to it, in the root link's frame, (3,) or (N, 3) in [m].

@@ -48,8 +48,7 @@ class Screws:
     @property
     def body_axes(self) -> Array:
         """The same screws in the link's own frame, (k, 6): B = Ad(M⁻¹) S (Lynch and Park, eq. 4.16)."""
-        axes: Array = self.axes @ se3.adjoint(se3.inverse(self.home)).T
-        return axes
+        return self.axes @ se3.adjoint(se3.inverse(self.home)).T
 
     def pose(self, q: ArrayLike) -> Array:
         """Pose of the link, (4, 4) or (N, 4, 4), at positions (n,) or (N, n) in [rad] or [m].

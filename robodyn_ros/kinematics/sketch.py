@@ -317,8 +317,7 @@ def _zero_direction(body: SketchedBody) -> Array:
         across = direction - (direction @ body.axis) * body.axis
         length = float(np.linalg.norm(across))
         if length > 1e-3 * max(1.0, float(np.linalg.norm(direction))):
-            unit: Array = across / length
-            return unit
+            return across / length
     raise AssertionError("one of three axes is not parallel to the joint's")
 
 

@@ -48,8 +48,7 @@ def log(rotation: ArrayLike) -> Array:
 def quaternion(rotation: ArrayLike) -> Array:
     """The unit quaternion (w, x, y, z) of a rotation, w ≥ 0, (4,) or (N, 4)."""
     q = _scaled_quaternion(np.asarray(rotation, dtype=np.float64))
-    unit: Array = q / np.linalg.norm(q, axis=-1, keepdims=True)
-    return unit
+    return q / np.linalg.norm(q, axis=-1, keepdims=True)
 
 
 def rotation_vector(r: Array) -> Array:
@@ -59,8 +58,7 @@ def rotation_vector(r: Array) -> Array:
     s = np.sqrt(np.sum(v**2, -1))
     small = s < 1e-8 * w  # then atan2(s, w) = s / w to rounding
     factor = np.where(small, 2.0 / np.maximum(w, s), 2.0 * np.arctan2(s, w) / np.where(small, 1.0, s))
-    vector: Array = factor[..., None] * v
-    return vector
+    return factor[..., None] * v
 
 
 def _scaled_quaternion(r: Array) -> Array:

@@ -128,8 +128,7 @@ def dexterity(
 
 def random_rotations(count: int, seed: int = 1) -> Array:
     """Return rotations (count, 3, 3), all equally likely."""
-    rotations: Array = Rotation.random(count, random_state=seed).as_matrix()
-    return rotations
+    return Rotation.random(count, random_state=seed).as_matrix()
 
 
 LINEAR, ANGULAR = (0, 1, 2), (3, 4, 5)
@@ -212,5 +211,4 @@ def manipulability(jacobians: ArrayLike, rows: tuple[int, ...] | None = None) ->
     """Return Yoshikawa's measure of many Jacobians (N, m, n): the product of their singular values, (N,)."""
     J = as_real("jacobians", jacobians, "matrices")
     chosen = J if rows is None else J[..., list(rows), :]
-    product: Array = np.prod(np.linalg.svd(chosen, compute_uv=False), axis=-1)
-    return product
+    return np.prod(np.linalg.svd(chosen, compute_uv=False), axis=-1)

@@ -236,5 +236,4 @@ def read_cost(text: str, effort: Array | None = None, velocity: Array | None = N
 
 
 def _inverse_squares(limit: Array) -> list[float]:
-    weights: list[float] = (np.where(np.isfinite(limit), limit, 1.0) ** -2.0).tolist()
-    return weights
+    return (np.where(np.isfinite(limit), limit, 1.0) ** -2.0).tolist()

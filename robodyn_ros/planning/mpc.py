@@ -289,15 +289,13 @@ class MPCPlan(NamedTuple):
         b, c = 3.0 * (q1 - q0) - 2.0 * d0 - d1, d0 + d1 - 2.0 * (q1 - q0)
         planned_q = q0 + s * (d0 + s * (b + s * c))
         planned_qd = (d0 + s * (2.0 * b + 3.0 * s * c)) / self.h
-        effort: Array = self.u[k] + self.K[k, :, :n] @ (q - planned_q) + self.K[k, :, n:] @ (qd - planned_qd)
-        return effort
+        return self.u[k] + self.K[k, :, :n] @ (q - planned_q) + self.K[k, :, n:] @ (qd - planned_qd)
 
     def shifted(self, t: float) -> Array:
         """The efforts (N, n) of N steps from time t [s]; the last one continues."""
         # If solutions come every whole number of steps, the efforts are exactly those of the plan.
         moments = np.round(t / self.h + np.arange(len(self.u)), 6)
-        shifted: Array = self.u[np.minimum(moments.astype(int), len(self.u) - 1)]
-        return shifted
+        return self.u[np.minimum(moments.astype(int), len(self.u) - 1)]
 
 
 def _solver(dynamics: CompiledDynamics, settings: MPCSettings) -> DDP:

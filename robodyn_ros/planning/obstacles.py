@@ -123,7 +123,7 @@ def _read(name: str, entry: dict[str, object]) -> Obstacle:
     if make is None or (make is sphere and "rpy" in entry):
         problem = f"obstacle {name!r} has {', '.join(entry)}; it must have center and radius, or center, size (and rpy)"
         raise InputError("obstacles", problem, entry)
-    return make(name, **entry)  # type: ignore[operator,no-any-return]
+    return make(name, **entry)  # type: ignore[operator]
 
 
 def _array(name: str, what: str, values: ArrayLike, shape: tuple[int, ...]) -> Array:

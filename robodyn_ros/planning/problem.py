@@ -70,8 +70,7 @@ class SmoothModel:
     def efforts(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Array:
         """τ (K, n) in [N·m] or [N] of motions (K, n)."""
         columns = [np.asarray(values, dtype=np.float64).T for values in (q, qd, qdd)]
-        found: Array = np.array(self.inverse(*columns)).T
-        return found
+        return np.array(self.inverse(*columns)).T
 
     def holding(self, q: ArrayLike) -> Array:
         """The efforts (n,) that hold the arm at rest at q (n,)."""
@@ -202,8 +201,7 @@ class ToolGoal:
     def fixes(self, model: SmoothModel) -> NDArray[np.bool_]:
         """True for each joint (n,) that does not move the tool, such as a gripper's: it stays where it is."""
         moves = np.array(ca.DM(self.residual(model).jac_sparsity(0, 0), 1.0))
-        still: NDArray[np.bool_] = moves.max(axis=0, initial=0.0) == 0.0
-        return still
+        return moves.max(axis=0, initial=0.0) == 0.0
 
     def residual(self, model: SmoothModel) -> ca.Function:
         """The residual of q that is 0 at the goal, in [m] and the sine of [rad]: the task's rows that depend on q."""

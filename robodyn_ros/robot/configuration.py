@@ -61,8 +61,7 @@ class ConfigurationSpace:
 
     def distance(self, start: ArrayLike, end: ArrayLike) -> Array:
         """Norm of the difference, () or (N,); radians and metres count alike."""
-        length: Array = np.linalg.norm(self.difference(start, end), axis=-1)
-        return length
+        return np.linalg.norm(self.difference(start, end), axis=-1)
 
     def interpolate(self, start: ArrayLike, end: ArrayLike, ratio: ArrayLike) -> Array:
         """Positions between start (ratio 0) and end (ratio 1) along the shorter path.

@@ -29,8 +29,7 @@ class Solid(NamedTuple):
 
 def box_corners(pose: Pose, low: Array, high: Array) -> Array:
     """The corners (8, 3) of a box with this pose, from its least and greatest coordinates (3,) there [m]."""
-    placed: Array = np.array(list(itertools.product(*zip(low, high, strict=True)))) @ pose.rotation.T + pose.translation
-    return placed
+    return np.array(list(itertools.product(*zip(low, high, strict=True)))) @ pose.rotation.T + pose.translation
 
 
 def read_solid(shape: ET.Element) -> Solid | None:

@@ -349,8 +349,7 @@ def _mass_matrix(robot: Robot, q: Array) -> tuple[Array, Array]:
     angular = np.einsum("bj,jx,jn->bxn", carries * ~slides, axes, ratios, optimize=True)
 
     def gathered(a: Array, b: Array) -> Array:
-        product: Array = a.reshape(3 * count, -1).T @ b.reshape(3 * count, -1)
-        return product
+        return a.reshape(3 * count, -1).T @ b.reshape(3 * count, -1)
 
     M = gathered(linear, masses[:, None, None] * linear) + gathered(angular, inertias @ angular)
     spread = masses * size**2 + np.trace(inertias, axis1=1, axis2=2)

@@ -356,10 +356,7 @@ def _law(
             model.configure(payload=model_parameters(values, model.robot)["payload"])
             joints = [values.settings(JointGains, f"gains.{joint}.") for joint in model.robot.joint_names]
             return make_law(name, model, joints, values)
-    made: Controller = create(
-        "controllers", name, model, *gains(load_whole("controllers", name), model, model.robot.home, *wanted)
-    )
-    return made
+    return create("controllers", name, model, *gains(load_whole("controllers", name), model, model.robot.home, *wanted))
 
 
 def _difference(mismatch: Mismatch) -> str:

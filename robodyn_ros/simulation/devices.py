@@ -223,8 +223,7 @@ class Drives:
         Returns:
             The number of steps, at most ``most``, in which the brakes hold the arm, or the mean effort stays the same.
         """
-        steps: int = self._library.drives_act(self.record.address, now, most)
-        return steps
+        return self._library.drives_act(self.record.address, now, most)
 
 
 class SensorReading(NamedTuple):

@@ -104,8 +104,7 @@ def _latest(samples: TrialSamples, t: Array, name: str, index: int) -> Array:
     """The latest value of a joint at each time, NaN before the first one."""
     row = np.searchsorted(samples.t, t, side="right")
     padded = np.concatenate(([np.nan], samples.values[name][:, index]))
-    found: Array = padded[row]
-    return found
+    return padded[row]
 
 
 def check(path: Path, kind: str) -> None:

@@ -140,8 +140,7 @@ class Size(NamedTuple):
     @property
     def extent(self) -> Array:
         """Lengths of its sides (3,) in [m]."""
-        extent: Array = self.upper - self.lower
-        return extent
+        return self.upper - self.lower
 
     @property
     def diagonal(self) -> float:

@@ -61,8 +61,7 @@ class Definition:
     def coriolis_matrix(self, q: Array, qd: Array) -> Array:
         """C_ij = ½ Σ_k (∂M_ij/∂q_k + ∂M_ik/∂q_j - ∂M_jk/∂q_i) q̇_k, (n, n)."""
         slopes = np.stack([self._slope(q, unit) for unit in np.eye(self.robot.n)], axis=-1)
-        C: Array = 0.5 * (slopes @ qd + np.einsum("ikj,k->ij", slopes, qd) - np.einsum("jki,k->ij", slopes, qd))
-        return C
+        return 0.5 * (slopes @ qd + np.einsum("ikj,k->ij", slopes, qd) - np.einsum("jki,k->ij", slopes, qd))
 
     def energy(self, q: Array, qd: Array) -> tuple[float, float]:
         """½ q̇·M q̇ and -Σ m g·c."""

@@ -88,8 +88,7 @@ def test_large_positions_are_angles_like_others(name: str) -> None:
 
 
 def _times(matrices: Array, vectors: Array) -> Array:
-    products: Array = np.einsum("kij,kj->ki", matrices, vectors)
-    return products
+    return np.einsum("kij,kj->ki", matrices, vectors)
 
 
 # Clauses about the meaning of the numbers: order, units, and everything that a URDF may contain.

@@ -156,8 +156,7 @@ def _effects(regressor: Array, change: Array, effort: Array, used: NDArray[np.bo
     squares = np.einsum("Nn,Nnp->np", used, regressor**2) * change**2
     whole = np.sum(used * effort**2, axis=0)[:, None]
     ratios = np.divide(squares, whole, out=np.zeros_like(squares), where=whole > 0.0)
-    found: Array = np.sqrt(ratios.max(axis=0))
-    return found
+    return np.sqrt(ratios.max(axis=0))
 
 
 def describe_parameters(

@@ -116,8 +116,7 @@ class _Objective:
 
     def residual(self, x: Array) -> Array:
         """The residual of the data, (r,); K x comes first, for rounding changes β less than x near the minimum."""
-        found: Array = self._A @ (self._K @ x) - self._c
-        return found
+        return self._A @ (self._K @ x) - self._c
 
     def value(self, x: Array, data_weight: float) -> float:
         """The objective at a possible x."""
@@ -164,8 +163,7 @@ def _newton(M: Array, residual: Array, slope: Array) -> Array:
     across, triangular = np.linalg.qr(M.T)
     rotated, upper = np.linalg.qr(np.vstack([triangular.T, np.eye(len(triangular))]))
     y = solve_triangular(upper, rotated[: len(M)].T @ (M @ slope - residual))
-    step: Array = across @ y - slope
-    return step
+    return across @ y - slope
 
 
 @dataclass(frozen=True, eq=False)

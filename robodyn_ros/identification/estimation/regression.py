@@ -197,8 +197,7 @@ def _blocks(matrix: Array, rows: int) -> Array:
 
 def matvec(matrix: Array, vector: Array) -> Array:
     """The product of (m, k) and (k,), in one thread for the same reason as :func:`tsqr`."""
-    found: Array = np.einsum("ij,j->i", matrix, vector)
-    return found
+    return np.einsum("ij,j->i", matrix, vector)
 
 
 def _noise(residual: Array, joint: NDArray[np.intp], n: int, robust: bool, lost: float) -> Array:

@@ -260,8 +260,7 @@ def stribeck_velocities(problem: Regression, samples: Samples, weight: Array, be
 
     def unexplained(columns: Array) -> Array:
         """The component of columns that the other parameters cannot explain."""
-        rest: Array = columns - basis @ (basis.T @ columns)
-        return rest
+        return columns - basis @ (basis.T @ columns)
 
     tau = unexplained(problem.effort[used] * root)
 
@@ -322,5 +321,4 @@ def arm_length(robot: Robot) -> float:
 
 
 def _root_mean_square(values: Array) -> Array:
-    root: Array = np.sqrt(np.mean(values**2, axis=0))
-    return root
+    return np.sqrt(np.mean(values**2, axis=0))

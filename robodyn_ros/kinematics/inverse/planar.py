@@ -298,8 +298,7 @@ def dexterity(arm: PlanarArm, points: ArrayLike, headings: int = 720) -> Array:
     """
     if arm.kind == "RR":
         return np.zeros(len(np.atleast_2d(np.asarray(points))))
-    share: Array = postures(arm, points, headings).mean(axis=-1)
-    return share
+    return postures(arm, points, headings).mean(axis=-1)
 
 
 def postures(arm: PlanarArm, points: ArrayLike, headings: int = 720) -> NDArray[np.bool_]:

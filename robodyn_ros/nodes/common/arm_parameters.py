@@ -193,8 +193,7 @@ class DescriptionSource:
         return self._given() or self._received
 
     def _given(self) -> str:
-        given: str = self._node.get_parameter(DESCRIPTION).value
-        return given
+        return self._node.get_parameter(DESCRIPTION).value
 
     def _receive(self, message: String) -> None:
         if not message.data.lstrip().startswith("<") or is_mjcf(message.data):

@@ -238,8 +238,7 @@ class ExceptionGuard:
         guarded.has_ended = False
         with suppress(ValueError):  # of a callable without a signature
             guarded.__signature__ = signature(callback)  # rclpy's executor asks for it before every call of a timer
-        made: Callable[..., Any] = guarded
-        return made
+        return guarded
 
 
 def _end(entity: Any) -> bool:

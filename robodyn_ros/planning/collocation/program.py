@@ -130,8 +130,7 @@ class NonlinearProgram:
     def pack(self, guess: Guess) -> Array:
         """The vector of unknowns for a motion, clipped to their bounds."""
         parts = [(part / unit).ravel() for part, unit in zip(guess[:4], self._units, strict=True)]
-        x: Array = np.clip(np.concatenate((*parts, guess.durations[self.mesh.leg])), self.low, self.high)
-        return x
+        return np.clip(np.concatenate((*parts, guess.durations[self.mesh.leg])), self.low, self.high)
 
     def unpack(self, x: Array) -> Guess:
         """The motion for a vector of unknowns."""
@@ -186,8 +185,7 @@ class NonlinearProgram:
         times = self.scheme.times(self.mesh.steps(np.ones(len(self.mesh.ends))))
         ends = np.concatenate(([0.0], times[self._stops()]))
         nearest = np.abs(times[:, np.newaxis] - ends).min(axis=1)
-        distances: Array = self.problem.limit_margin * np.minimum(1.0, nearest / APPROACH) ** 2
-        return distances
+        return self.problem.limit_margin * np.minimum(1.0, nearest / APPROACH) ** 2
 
     def _stops(self) -> list[int]:
         """The points at the via points and the goal."""
@@ -288,5 +286,4 @@ def _usual_acceleration(problem: Problem, greatest: Array) -> Array:
     """Accelerations (n,) to full speed in a quarter of the shortest duration, but not above the greatest (n,)."""
     path = np.abs(np.diff(problem.stops, axis=0)).sum(axis=0)
     shortest = np.maximum(path / problem.bounds.velocity, 2.0 * np.sqrt(path / greatest)).max()
-    usual: Array = np.minimum(4.0 * problem.bounds.velocity / max(shortest, SHORTEST), greatest)
-    return usual
+    return np.minimum(4.0 * problem.bounds.velocity / max(shortest, SHORTEST), greatest)

@@ -243,8 +243,7 @@ def create_plant(name: str, dynamics: Dynamics, settings: PlantSettings | None =
         InputError: an option is wrong.
         ConfigurationError: the plant does not support a setting, or a package that it needs is not installed.
     """
-    plant: PlantBase = create("plants", name, dynamics, settings, **options)
-    return plant
+    return create("plants", name, dynamics, settings, **options)
 
 
 require("plants", PlantBase, {}, "dynamics", "settings", "friction")

@@ -211,8 +211,7 @@ class ExternalForces:
             q: positions (n,) in [rad] or [m].
             qd: velocities (n,) in [rad/s] or [m/s].
         """
-        efforts: Array = self._kernel.call(q, qd)
-        return efforts
+        return self._kernel.call(q, qd)
 
     def is_stiff(self, dynamics: Dynamics, step: float) -> bool:
         """True if the force of a contact changes much within a step, so that an explicit method would explode.

@@ -148,8 +148,7 @@ def decay_rates(dynamics: Dynamics, viscous: Array) -> Array:
         viscous: viscous friction (n,) in [N·m·s/rad] or [N·s/m].
     """
     inverses = sample_inverse_masses(dynamics)[1]
-    rates: Array = (np.diagonal(inverses, axis1=1, axis2=2) * viscous).max(axis=0)
-    return rates
+    return (np.diagonal(inverses, axis1=1, axis2=2) * viscous).max(axis=0)
 
 
 def fastest_rate(dynamics: Dynamics, viscous: Array) -> float:

@@ -253,8 +253,7 @@ class MuJoCoModel:
         self.place(q, qd)
         self.data.qacc[self._all] = self._coupling @ qdd
         self.module.mj_inverse(self.model, self.data)
-        effort: Array = self._coupling.T @ self.data.qfrc_inverse[self._all]
-        return effort
+        return self._coupling.T @ self.data.qfrc_inverse[self._all]
 
     def forward(self, q: Array, qd: Array, tau: Array) -> Array:
         """Accelerations q̈ (n,) in [rad/s²] or [m/s²]."""
@@ -263,8 +262,7 @@ class MuJoCoModel:
         self.place(q, qd)
         self.data.qfrc_applied[self.index] = tau
         self.module.mj_forward(self.model, self.data)
-        acceleration: Array = self.data.qacc[self.index]
-        return acceleration
+        return self.data.qacc[self.index]
 
 
 def reduced(urdf: str, contact: bool) -> str:

@@ -186,8 +186,7 @@ class IsolatedWorker:
             raise
         if isinstance(answer, Exception):
             raise answer
-        rows: Rows = answer
-        return rows
+        return answer
 
     def _failure(self, cause: BaseException) -> str:
         assert self._process is not None

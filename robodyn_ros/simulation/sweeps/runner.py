@@ -236,10 +236,7 @@ class CaseRunner:
             return make_loop_settings(values, (model or self._model)(values["dynamics"], told))
 
     def _make_model(self, name: str, told: tuple[tuple[str, Any], ...]) -> Dynamics:
-        model: Dynamics = create(
-            "dynamics", name, self.robot, **model_parameters(FileParameters(dict(told), {}), self.robot)
-        )
-        return model
+        return create("dynamics", name, self.robot, **model_parameters(FileParameters(dict(told), {}), self.robot))
 
 
 def _inputs_of(kind: str, inputs: Mapping[str, Any]) -> dict[str, Any]:

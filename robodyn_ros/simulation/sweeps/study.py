@@ -167,8 +167,7 @@ class Sampling(CheckedSettings):
 def _hypercube(inputs: int, cases: int, seed: int) -> Array:
     from scipy.stats import qmc
 
-    sample: Array = qmc.LatinHypercube(inputs, seed=np.random.default_rng(seed)).random(cases)
-    return sample
+    return qmc.LatinHypercube(inputs, seed=np.random.default_rng(seed)).random(cases)
 
 
 @dataclass(frozen=True)

@@ -102,8 +102,7 @@ def confidence(met: int, cases: int) -> tuple[float, float]:
 
 def _of_one(study: Study, file: Path, controller: str, own: Array) -> Summary:
     def values(name: str) -> Array:
-        found: Array = column(file, name)[own]
-        return found
+        return column(file, name)[own]
 
     met, failed, margin, cases = values("met"), values("failed"), values("margin"), values("case")
     good = failed == ""
@@ -203,5 +202,4 @@ def _bins(x: NDArray) -> NDArray[np.int64]:  # type: ignore[type-arg]
     groups = max(2, min(100, round(count**0.5 / 2)))
     ranks = np.empty(count, dtype=np.int64)
     ranks[np.argsort(x, kind="stable")] = np.arange(count)
-    binned: NDArray[np.int64] = ranks * groups // count
-    return binned
+    return ranks * groups // count

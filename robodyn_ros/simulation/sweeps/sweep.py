@@ -175,8 +175,7 @@ def column(file: Path, name: str) -> Array:
     need_pyarrow()
     from pyarrow import parquet
 
-    values: Array = parquet.read_table(file, columns=[name]).column(0).to_numpy()
-    return values
+    return parquet.read_table(file, columns=[name]).column(0).to_numpy()
 
 
 def need_pyarrow() -> Any:
