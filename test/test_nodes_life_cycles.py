@@ -24,6 +24,7 @@ import robodyn_ros as rd
 from robodyn_ros.control import compiled_step
 from robodyn_ros.control.compiled_step import CompiledStep
 from robodyn_ros.nodes.common.diagnostics import UNFORESEEN
+from robodyn_ros.nodes.controller.realtime import runner
 from robodyn_ros.nodes.controller.realtime.runner import LoopRunner
 
 ROOT = Path(__file__).parents[1]
@@ -270,6 +271,20 @@ def test_a_state_of_a_new_layout_is_not_answered_after_a_newer_one(there, monkey
     there.be_answered()
     assert len(layouts) == 1
     assert there.node.faults.counts["state out of order"] == late
+    there.change("deactivate", "cleanup")
+
+
+@pytest.mark.parametrize("what", ["a function of rcl", "a way to subscribe"])
+def test_with_an_rclpy_that_the_thread_does_not_fit_python_calls_the_runner(there, monkeypatch, what):
+    if what == "a function of rcl":
+        monkeypatch.setitem(runner.FUNCTIONS, "take", "rcl_give")
+        reason = "off: rcl has no rcl_give"
+    else:
+        monkeypatch.setattr(runner, "rclpy_implementation", None)
+        reason = "off: rclpy makes no subscription of that kind"
+    there.change("configure", "activate")
+    there.be_answered()
+    assert there.node._configured.loop.realtime.startswith(reason)
     there.change("deactivate", "cleanup")
 
 

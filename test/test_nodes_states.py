@@ -12,7 +12,7 @@ from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
 from rclpy.serialization import serialize_message
-from ros_graph import own_graph
+from ros_graph import REALTIME, own_graph
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
@@ -330,6 +330,7 @@ def test_commands_in_mit_mode_add_up_to_the_efforts_in_the_order_of_joints(graph
     assert tuple(np.round(total, 7)) in efforts
     assert position[2] == pytest.approx((POSE[1] + 0.02 - 0.1) * -20.0)
     assert stiffness[2] <= 40.0 / (0.4 * 20.0**2) * (1.0 + 1e-12)
+    assert graph.diagnostics("controller")["realtime"].startswith("off" if REALTIME == "off" else "on")
 
 
 def test_bad_references_change_nothing(own_arm):

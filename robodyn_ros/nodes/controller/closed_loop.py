@@ -111,8 +111,7 @@ class ClosedLoop:
     @property
     def latest(self) -> tuple[Time, Command] | None:
         """Stamp of the latest state with a command, and the command; None before the first."""
-        if self._periods.in_thread:
-            self._periods.read()
+        self._periods.read()
         return self._periods.latest
 
     @property
@@ -265,8 +264,12 @@ class ClosedLoop:
             NotReadyError: no thread can be started; the message has the reason.
         """
         runner = self._make_runner()
-        runner.listen(make_subscription(self._node, self._node.resolve_topic_name("joint_states"), self._qos))
-        self._periods.begin(runner, 0 if self._scheduling is None else self._scheduling.priority)
+        try:
+            runner.listen(make_subscription(self._node, self._node.resolve_topic_name("joint_states"), self._qos))
+            self._periods.begin(runner, 0 if self._scheduling is None else self._scheduling.priority)
+        except NotReadyError:
+            runner.stop()
+            raise
         self._say_realtime(f"on, {runner.scheduling}")
 
     def _make_runner(self) -> LoopRunner:
