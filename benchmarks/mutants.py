@@ -67,15 +67,22 @@ ROOMS = {
         "test_dynamics_*.py test_derivation.py test_mechanisms.py test_engine_code.py test_fuzz_dynamics.py "
         "test_export*.py test_conformance.py",
     ),
-    "identification": ("identification/**/*.py", "test_identification_*.py"),
+    "identification": (
+        "identification/**/*.py",
+        "test_identification_*.py test_stated_uncertainty.py test_cli_identify.py",
+    ),
     "planning": ("planning/**/*.py planning/**/*.c", "test_planning_*.py test_cli_plan.py"),
     "view": ("view/**/*.py", "test_view_*.py test_approved_pictures.py test_kinematics_workspace.py"),
     "document": ("document/**/*.py", "test_document*.py test_cli_demo_report.py"),
     "simulation": (
         "simulation/**/*.py simulation/**/*.c",
-        "test_simulation_*.py test_cli_compare.py test_cli_validate.py",
+        "test_simulation_*.py test_cli_compare.py test_cli_validate.py test_cli_sweep.py test_cli_simulate.py "
+        "test_approved_pictures.py",
     ),
-    "checks": ("cli/check/**/*.py cli/check*.py", "test_cli_check.py test_cli_main.py"),
+    "checks": (
+        "cli/check/**/*.py cli/check*.py",
+        "test_cli_check.py test_cli_main.py test_robot_motion_limits.py test_cli_joints.py",
+    ),
 }
 """Files of the package, below ``robodyn_ros``, and the tests that look after them, below ``test``."""
 
