@@ -441,6 +441,10 @@ class ControlLoop:
         if code == CODES["CORE_NO_VELOCITY"]:
             return InputError("velocity", "is missing; the parameter missing_velocity can have it estimated")
         if code == CODES["CORE_STATE_NOT_HELD"]:
+            try:
+                check_holding(self.dynamics, self.settings.limits, self._needed(self.settings, q.copy()))
+            except HoldingError as problem:  # in more words, with the remedy
+                return problem
             return HoldingError(f"effort_limits.{name}: {bound:g} does not hold the arm, which takes {value:.4g}")
         what = "q" if not np.isfinite(q).all() else "qd"
         return InputError(what, f"must be {self.robot.n} finite numbers", q if what == "q" else qd)
