@@ -72,7 +72,7 @@ setup(
         ),
     ],
     zip_safe=False,
-    install_requires=["setuptools", "numpy", "scipy", "casadi>=3.6.4", "pyyaml", "rich"],
+    install_requires=["setuptools", "numpy", "scipy", "urdf-parser-py", "casadi>=3.6.4", "pyyaml", "rich"],
     extras_require={
         "ros": ros_wheels("kilted"),
         "ros-jazzy": ros_wheels("jazzy"),

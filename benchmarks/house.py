@@ -131,7 +131,7 @@ def ways() -> dict[str, list[str]]:
         for step in range(3):
             files = visited(lambda loop=loop, t=0.001 * step: loop.update(t, t, robot.home + 0.1, robot.home))  # type: ignore[misc]
         found[way] = [*files, *COMPILED[: 1 + traced]]
-    thread = ["nodes/controller/realtime/thread.c", *COMPILED]
+    thread = ["nodes/controller/realtime/runner.c", *COMPILED]
     return {"the controller's thread, from message to command": thread, **found}
 
 

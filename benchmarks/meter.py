@@ -18,7 +18,7 @@ from rclpy.serialization import serialize_message
 
 from robodyn_ros.engine.c_interface import CStructs, loaded, text_key
 from robodyn_ros.nodes.common.client_library import NEWEST, RELIABLE
-from robodyn_ros.nodes.controller.realtime.thread import find_functions, handle_address, make_subscription
+from robodyn_ros.nodes.controller.realtime.runner import find_functions, handle_address, make_subscription
 from robodyn_ros.robot.pose import Array
 
 CODE = Path(__file__).with_suffix(".c").read_text(encoding="utf-8")

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /* Counts what one thread allocates and locks, in a process that has this library preloaded: the thread that takes joint
-   states (nodes/controller/realtime/thread.c). Its own code is told from the middleware below it: while it is in a function
+   states (nodes/controller/realtime/runner.c). Its own code is told from the middleware below it: while it is in a function
    of rcl, that is called through one of those here, and what happens counts as the middleware's.
 
    The counts are in the file that COUNT_CALLS names, where another process reads them: int64_t[2][FUNCTIONS], own code
@@ -71,7 +71,7 @@ void* mmap(void* at, size_t size, int protection, int flags, int file, off_t off
   return next(at, size, protection, flags, file, offset);
 }
 
-/* The functions of rcl, as thread.c calls them. */
+/* The functions of rcl, as runner.c calls them. */
 
 static int (*take)(const void*, void*, void*, void*);
 static int (*publish)(const void*, const void*, void*);

@@ -18,17 +18,17 @@ WRAPPED = ("take", "publish", "subscribers", "clock_now")
 
 def count_around() -> None:
     """Have the thread call rcl through the functions of ``count_calls.c``."""
-    from robodyn_ros.nodes.controller.realtime import thread
+    from robodyn_ros.nodes.controller.realtime import runner
 
-    find = thread.find_functions
+    find = runner.find_functions
 
-    def counted() -> thread.RclFunctions:
+    def counted() -> runner.RclFunctions:
         library, addresses = find()
         functions = (ctypes.c_void_p * len(WRAPPED))(*(addresses[name] for name in WRAPPED))
         ctypes.CDLL(None).count_around(functions)
-        return thread.RclFunctions(library, addresses | dict(zip(WRAPPED, map(int, functions), strict=True)))
+        return runner.RclFunctions(library, addresses | dict(zip(WRAPPED, map(int, functions), strict=True)))
 
-    thread.find_functions = counted
+    runner.find_functions = counted
 
 
 if __name__ == "__main__":

@@ -168,7 +168,7 @@ def test_everything_was_compiled_ahead(filled: Path, expected: dict[str, list[ob
     stored = sorted(path.name for path in (filled / "robodyn_ros").iterdir())
     assert len(stored) >= 2 * (2 * 2 * len(CONTRACT) + 2)  # each with its checksum
     assert stored == (filled / "listed").read_text().split("\n")
-    assert {"core", "thread"} <= {name.split("-")[0] for name in stored}
+    assert {"core", "runner"} <= {name.split("-")[0] for name in stored}
     dynamics = rd.create_dynamics("rnea", rd.load_robot(PRR), armature=(0.1, 0.2, 0.3), compiled=False)
     for found in (expected["inverse kinematics"][0], expected["inverse kinematics"][1][-1]):
         assert_allclose(found, [0.6, 0.8, -0.5], atol=1e-6)

@@ -17,7 +17,7 @@ from consistency_monitor import ConsistencyMonitor
 
 import robodyn_ros as rd
 from robodyn_ros.control import ControlLoop, SafetySettings, gains, rest_to_rest
-from robodyn_ros.dynamics.sensitivity import LEVER, sensitivity_parameters, sensitivity_program, tools
+from robodyn_ros.dynamics.sensitivity import sensitivity_parameters, sensitivity_program
 from robodyn_ros.engine import Kernel
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.plugins import load
@@ -469,33 +469,6 @@ def test_what_drives_a_joint_that_stands_is_said_with_the_setting_that_explains_
     assert monitor.problem == ("STANDS_DRIVEN", joint, setting)
     assert float(monitor.memory.value) == pytest.approx(2.0 * explained[joint] + 1.0, rel=1e-6)
     assert float(monitor.memory.bound) == pytest.approx(explained[joint], rel=1e-6)
-
-
-# What the efforts are sensitive to
-
-
-@pytest.mark.parametrize("name", ARMS)
-def test_the_sensitivity_is_that_of_each_body_of_a_payload_and_of_a_force(name):
-    robot = ARMS[name]
-    model, alone = (rd.create_dynamics("rnea", robot) for _ in range(2))
-    q, qd, qdd = np.random.default_rng(4).uniform(-1.0, 1.0, (3, robot.n))
-    rows = np.asarray(Kernel(sensitivity_program(model), sensitivity_parameters(model)).call(q, qd, qdd)).reshape(3, -1)
-    inertial, total = model.parameters.inertial, np.zeros(robot.n)
-    for body in range(len(robot.bodies)):
-        only = np.zeros_like(inertial)
-        only[10 * body : 10 * body + 10] = inertial[10 * body : 10 * body + 10]
-        alone.configure(inertial=only, armature=np.zeros(robot.n))
-        total += np.abs(alone.inverse(q, qd, qdd))
-    np.testing.assert_allclose(rows[0], total, rtol=1e-9, atol=1e-9)
-    kinematics, payload, force = Kinematics(robot), np.zeros(robot.n), np.zeros(robot.n)
-    for link in tools(robot):
-        jacobian, rate = kinematics.jacobian(link.name, q), kinematics.jacobian_derivative(link.name, q, qd)
-        felt = jacobian[:3] @ qdd + rate[:3] @ qd + [0.0, 0.0, 9.81]
-        payload = np.maximum(payload, np.abs(jacobian[:3].T @ felt))
-        force = np.maximum(force, np.linalg.norm(jacobian[:3], axis=0) + LEVER * np.linalg.norm(jacobian[3:], axis=0))
-    assert (rows[1] >= payload - 1e-6).all()
-    assert (rows[1] <= payload + LEVER * 9.81 + 1e-6).all()
-    np.testing.assert_allclose(rows[2], force, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("side", [1.0, -1.0])

@@ -9,7 +9,7 @@ import pytest
 
 import robodyn_ros as rd
 from robodyn_ros.control import PD, ComputedTorque, ControlLoop, SafetySettings, rest_to_rest
-from robodyn_ros.control.drives import MitCommand, MitSettings, Transmission, TransmissionSettings
+from robodyn_ros.control.drives import MitSettings
 from robodyn_ros.control.faults.table import FaultReactions
 from robodyn_ros.errors import JumpError
 from robodyn_ros.simulation import Plant, PlantSettings
@@ -157,18 +157,6 @@ def test_hold_damp_and_ramp():
     free = ~(command.saturated | command.rate_limited)
     np.testing.assert_array_equal(sent.damping, np.where(free, fast.loop.settings.feedback.damping, 0.0))
     np.testing.assert_allclose(sent.total(fast.plant.q, velocity), command.effort, rtol=1e-12)
-
-
-def test_a_motor_gets_the_same_in_its_own_units():
-    motors = [TransmissionSettings(50.0, 0.1, 1.5), TransmissionSettings(-100.0, -0.2, 0.5)]
-    transmission = Transmission([*motors, TransmissionSettings(30.0, 0.3, 0.25)])
-    rng = np.random.default_rng(3)
-    command = MitCommand(*rng.uniform(0.2, 2.0, (5, 3)))
-    q, qd = rng.standard_normal((2, 3))
-    at_motors = command.at_motors(transmission)
-    assert np.all(at_motors.stiffness > 0.0)
-    sent = at_motors.total(transmission.motor_position(q), transmission.motor_velocity(qd))
-    np.testing.assert_allclose(transmission.joint_effort(sent), command.total(q, qd), rtol=1e-12)
 
 
 def test_the_drives_count_turns_that_the_loop_does_not():

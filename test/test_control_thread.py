@@ -12,7 +12,7 @@ from robodyn_ros.control.core_library import core_text
 from robodyn_ros.engine.library import find_compiler
 
 HERE = Path(__file__).parent
-THREAD = HERE.parent / "robodyn_ros/nodes/controller/realtime/thread.c"
+THREAD = HERE.parent / "robodyn_ros/nodes/controller/realtime/runner.c"
 WARNINGS = ("-Wall", "-Wextra", "-Werror")
 FLAGS = ("-std=gnu11", "-g", "-O1", "-fsanitize=thread", *WARNINGS)
 

@@ -16,6 +16,9 @@ from truth import Pinocchio
 
 import robodyn_ros as rd
 from robodyn_ros.dynamics import Dynamics, Payload
+from robodyn_ros.dynamics.sensitivity import LEVER, sensitivity_parameters, sensitivity_program, tools
+from robodyn_ros.engine import Kernel
+from robodyn_ros.kinematics import Kinematics
 
 GRAVITY = (0.4, -1.3, -9.6)  # [m/s²], along no axis
 PRR = (Path(__file__).parent.parent / "urdf" / "prr.urdf").read_text()
@@ -105,6 +108,27 @@ def test_the_regressor_of_slotine_and_li(formulation: str, arm: str) -> None:
     assert_allclose(found, expected, rtol=1e-11, atol=1e-11 * np.abs(expected).max())
     own = dynamics.regressor(q, qd, qdd_r)
     assert_allclose(dynamics.slotine_li_regressor(q, qd, qd, qdd_r), own, atol=1e-12 * np.abs(own).max())
+
+
+@pytest.mark.parametrize("arm", ARMS)
+def test_the_sensitivity_is_that_of_each_body_of_a_payload_and_of_a_force(arm: str) -> None:
+    model, alone = make("rnea", arm), make("rnea", arm)
+    robot, n = model.robot, model.robot.n
+    q, qd, qdd = state(n)
+    rows = np.asarray(Kernel(sensitivity_program(model), sensitivity_parameters(model)).call(q, qd, qdd)).reshape(3, n)
+    inertial, bodies = model.parameters.inertial, np.zeros(n)
+    for body in range(len(robot.bodies)):
+        only = np.where(np.arange(len(inertial)) // 10 == body, inertial, 0.0)
+        alone.configure(inertial=only, armature=np.zeros(n))
+        bodies += np.abs(alone.inverse(q, qd, qdd))
+    kinematics, tips = Kinematics(robot), [link.name for link in tools(robot)]
+    jacobians = np.array([kinematics.jacobian(tip, q) for tip in tips])
+    rates = [kinematics.jacobian_derivative(tip, q, qd)[:3] @ qd for tip in tips]
+    efforts = [J[:3].T @ (J[:3] @ qdd + rate - GRAVITY) for J, rate in zip(jacobians, rates, strict=True)]
+    levers = LEVER * np.linalg.norm(jacobians[:, 3:], axis=1)
+    payload = np.abs(efforts).max(axis=0) + np.linalg.norm(GRAVITY) * levers.max(axis=0)
+    force = (np.linalg.norm(jacobians[:, :3], axis=1) + levers).max(axis=0)
+    assert_allclose(rows, (bodies, payload, force), rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("arm", FREE)

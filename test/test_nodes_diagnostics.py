@@ -65,7 +65,7 @@ class Simulated:
             name=["elevator", "shoulder", "wrist"], position=self.q.tolist(), velocity=self.qd.tolist()
         )
         message.header.stamp = Time(nanoseconds=round(self.t * 1e9)).to_msg()
-        self.loop._callback.on_state(bytes(serialize_message(message)))
+        self.loop._periods.on_state(bytes(serialize_message(message)))
 
     def drift(self):
         """A state of an arm that goes slowly there and back."""

@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[1]
 CONTROLLER = {
     "control.loop:ControlLoop.track": "1-1",  # a subscription
     "nodes.controller.output:Output.publish_terms": "20-22",  # the callback of the states, after the command
-    "control.loop:ControlLoop.update": "60-62",  # the same, before it
+    "nodes.controller.states:StateMerger.read": "60-62",  # the same, before it
     "nodes.controller.closed_loop:ClosedLoop._scan_publishers": "3-4",  # a timer
     "nodes.controller.closed_loop:ClosedLoop.hold": "1-1",  # a service
     "nodes.controller.parameters:Switching.check": "1-1",  # a change of parameters: its check

@@ -24,7 +24,8 @@ import robodyn_ros as rd
 from robodyn_ros.control import compiled_step
 from robodyn_ros.control.compiled_step import CompiledStep
 from robodyn_ros.nodes.common.diagnostics import UNFORESEEN
-from robodyn_ros.nodes.controller.realtime.thread import RealtimeThread
+from robodyn_ros.nodes.controller.realtime import runner
+from robodyn_ros.nodes.controller.realtime.runner import LoopRunner
 
 ROOT = Path(__file__).parents[1]
 COUNT = int(os.environ.get("ROBODYN_LIFE_CYCLES", "9"))
@@ -37,7 +38,7 @@ STAGES = {
     "the loop": "robodyn_ros.control.loop:ControlLoop.from_settings",
     "the publishers": "robodyn_ros.nodes.controller.output:Output.__init__",
     "the references": "robodyn_ros.nodes.controller.references:ReferenceInput.__init__",
-    "the states": "robodyn_ros.nodes.controller.closed_loop:StateCallback.__init__",
+    "the states": "robodyn_ros.nodes.controller.closed_loop:Periods.__init__",
     "the switching": "robodyn_ros.nodes.controller.parameters:Switching.__init__",
     "the targets": "robodyn_ros.nodes.controller.tool:TargetInput.__init__",
     "the tool's pose": "robodyn_ros.nodes.controller.tool:ToolPose.__init__",
@@ -253,7 +254,7 @@ def node_kind(name):
 
 def test_a_state_of_a_new_layout_is_not_answered_after_a_newer_one(there, monkeypatch):
     """Python reads the first state's layout; the thread may answer the next state before it has that one back."""
-    learn, layouts = RealtimeThread.set_layout, []
+    learn, layouts = LoopRunner.set_layout, []
 
     def set_layout(thread, layout):
         learn(thread, layout)
@@ -264,12 +265,26 @@ def test_a_state_of_a_new_layout_is_not_answered_after_a_newer_one(there, monkey
             there.send()
             time.sleep(0.002)
 
-    monkeypatch.setattr(RealtimeThread, "set_layout", set_layout)
+    monkeypatch.setattr(LoopRunner, "set_layout", set_layout)
     late = there.node.faults.counts["state out of order"]
     there.change("configure", "activate")
     there.be_answered()
     assert len(layouts) == 1
     assert there.node.faults.counts["state out of order"] == late
+    there.change("deactivate", "cleanup")
+
+
+@pytest.mark.parametrize("what", ["a function of rcl", "a way to subscribe"])
+def test_with_an_rclpy_that_the_thread_does_not_fit_python_calls_the_runner(there, monkeypatch, what):
+    if what == "a function of rcl":
+        monkeypatch.setitem(runner.FUNCTIONS, "take", "rcl_give")
+        reason = "off: rcl has no rcl_give"
+    else:
+        monkeypatch.setattr(runner, "rclpy_implementation", None)
+        reason = "off: rclpy makes no subscription of that kind"
+    there.change("configure", "activate")
+    there.be_answered()
+    assert there.node._configured.loop.realtime.startswith(reason)
     there.change("deactivate", "cleanup")
 
 

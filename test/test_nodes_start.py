@@ -131,11 +131,11 @@ def test_it_starts_itself_when_the_description_comes(graph, prr):
 def test_it_says_what_it_compiles(fresh, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     controller = fresh.start("controller", robot_description=str(ONE_JOINT))
-    fresh.wait(lambda: "thread" in controller.output and "computed_torque on rnea" in controller.output, "its start")
+    fresh.wait(lambda: "runner" in controller.output and "computed_torque on rnea" in controller.output, "its start")
     told = re.findall(r"compiling (\w+) for this arm \((\d+) of \d+\)", controller.output)
     names = {name for name, _ in told}
-    assert {"thread", "step", "inverse"} <= names
-    assert "loop" not in names, "the thread's code has the loop in it"
+    assert {"runner", "step", "inverse"} <= names
+    assert "loop" not in names, "the runner's code has the loop in it"
     assert told[0][1] == "1"
 
 

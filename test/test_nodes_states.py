@@ -12,7 +12,7 @@ from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
 from rclpy.serialization import serialize_message
-from ros_graph import own_graph
+from ros_graph import REALTIME, own_graph
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
@@ -192,12 +192,12 @@ def test_bytes_that_are_no_state_are_refused(arm):
 
 def test_the_way_from_a_state_to_its_command_passes_few_files(graph, prr):
     """A reader can follow it: twelve files at most, with what looks on. In lockstep, no state is late."""
-    via = tracing("nodes.controller.states:StateCallback.on_state", 30)
+    via = tracing("nodes.controller.realtime.periods:Periods.on_state", 30)
     graph.start("simulator", "-r", "joint_commands:=controller/joint_commands", robot_description=prr, lockstep=True)
     controller = graph.start("controller", robot_description=prr, realtime="off", use_sim_time=True, via=via)
     graph.wait(lambda: HEADING in controller.output, "the files of the thirtieth state")
     files = controller.output.partition(HEADING)[2].splitlines()[0].split()
-    assert {"nodes/controller/states.py", "control/loop.py", "nodes/controller/output.py"} <= set(files)
+    assert {f"nodes/controller/{name}.py" for name in ("states", "cdr", "realtime/runner")} <= set(files)
     assert len(files) <= 12, files
 
 
@@ -209,6 +209,22 @@ def test_states_of_other_joints_are_none_of_its_business(own_arm):
     own_arm.settle()
     assert len(own_arm.commands) == count + 1
     assert "state refused" not in own_arm.graph.diagnostics("controller")
+
+
+def test_states_of_more_joints_than_the_thread_reads_are_answered(own_arm):
+    """A message that names a hundred joints is read by Python."""
+    others = [f"finger_{index}" for index in range(97)]
+    state = {"name": [*others, *NAMES], "position": [0.0] * 97 + POSE, "velocity": [0.0] * 100}
+
+    def read_by_python():
+        own_arm.state(**state)
+        return own_arm.graph.diagnostics("controller")["realtime"] in ("off", "off: joint states name too many joints")
+
+    own_arm.graph.wait(read_by_python, "a loop that Python calls")
+    own_arm.settle()
+    stamp = own_arm.state(**state)
+    own_arm.graph.wait(lambda: own_arm.commands[-1].header.stamp == stamp, "its command")
+    np.testing.assert_allclose(own_arm.commands[-1].effort, gravity_load(POSE), rtol=1e-10, atol=1e-12)
 
 
 def test_efforts_are_clamped(graph, prr):
@@ -286,7 +302,7 @@ def test_a_stream_of_positions_alone_gets_its_velocities_from_the_stamps(own_arm
 
 
 def test_commands_in_mit_mode_add_up_to_the_efforts_in_the_order_of_joints(graph, prr):
-    order, motor = ["wrist", "elevator", "shoulder"], {"gear_ratio": -20.0, "offset": 0.1}
+    order, motor = ["wrist", "elevator", "shoulder"], {"gear_ratio": -20.0, "offset": 0.1, "torque_constant": 0.4}
     given = {"mit_limits": [40.0, 5.0], "plausibility": False, "transmission": {"shoulder": motor}}
     given["gains"] = {name: {"natural_frequency": 5.0} for name in order}  # states that come late carry these
     graph.start("controller", robot_description=prr, joints=order, state_timeout=2.0, **given)
@@ -313,7 +329,8 @@ def test_commands_in_mit_mode_add_up_to_the_efforts_in_the_order_of_joints(graph
     efforts = {tuple(np.round(command.effort, 7)) for command in arm.commands}
     assert tuple(np.round(total, 7)) in efforts
     assert position[2] == pytest.approx((POSE[1] + 0.02 - 0.1) * -20.0)
-    assert stiffness[2] <= 40.0 / 20.0**2 * (1.0 + 1e-12)
+    assert stiffness[2] <= 40.0 / (0.4 * 20.0**2) * (1.0 + 1e-12)
+    assert graph.diagnostics("controller")["realtime"].startswith("off" if REALTIME == "off" else "on")
 
 
 def test_bad_references_change_nothing(own_arm):

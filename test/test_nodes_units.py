@@ -6,12 +6,13 @@
 import numpy as np
 import pytest
 
-from robodyn_ros.control.laws.base import Efforts
-from robodyn_ros.control.step import Command
+from robodyn_ros.control.core_library import core_structs
 from robodyn_ros.errors import ConfigurationError, RobotDescriptionError
 from robodyn_ros.nodes.common.diagnostics import MOST_DIFFERENT, PAUSE, Faults
 from robodyn_ros.nodes.common.launching import accepted, parameter_files, read_urdf, root_link
 from robodyn_ros.nodes.controller.output import LoopStatistics
+from robodyn_ros.nodes.controller.realtime.periods import command_of
+from robodyn_ros.nodes.controller.realtime.runner import CODE as RUNNER
 from robodyn_ros.nodes.simulator import pace
 from robodyn_ros.nodes.simulator.pace import Pacer
 
@@ -125,16 +126,21 @@ def test_different_faults_of_one_kind_are_all_said():
     assert faults.counts["trajectory refused"] == 119
 
 
-def command(saturated, limited, age):
-    """A command as the statistics see it."""
-    efforts = Efforts(*(np.full(2, float(index)) for index in range(7)))
-    return Command(np.array([1.0, -2.0]), np.array(saturated), np.array(limited), age, efforts)
+def period(begun, saturated, limited, age, blind=0):
+    """A command as the statistics see it: of two joints, 1 and -2."""
+    entry = core_structs(2, RUNNER).make_array("Entry", 1)
+    for name, value in {"begun": begun, "done": begun + 0.0004, "age": age, "blind": blind, "kind": -1}.items():
+        entry[name] = value
+    rows = np.repeat(np.arange(-5.0, 7.0), 2).reshape(12, 2)  # the terms begin at 0
+    rows[:3] = [1.0, -2.0], saturated, limited
+    entry["rows"] = rows.ravel()
+    return entry, command_of(entry[0])
 
 
 def test_statistics_of_a_loop():
     statistics = LoopStatistics(["lift", "turn"])
     for begun, saturated in ((0.0, False), (0.002, False), (0.005, True)):
-        statistics.add(begun, begun + 0.0004, command([False, saturated], [True, False], 0.001), overrun=0.0025)
+        statistics.add(*period(begun, [False, saturated], [True, False], 0.001), overrun=0.0025)
     found = statistics.report()
     assert found["commands"] == 3
     assert found["period mean [ms]"] == pytest.approx(2.5)
@@ -147,8 +153,8 @@ def test_statistics_of_a_loop():
     assert (found["saturated lift [%]"], found["rate limited lift [%]"]) == (0.0, 100.0)
     assert (found["effort sent"], found["effort gravity"], found["effort total"]) == ("1 -2", "0 0", "6 6")
     statistics.interrupted()
-    statistics.add(9.0, 9.1, command([False] * 2, [False] * 2, 0.0), overrun=0.0025)  # after a pause: no period of 9 s
-    statistics.add_blind(command([True] * 2, [False] * 2, 0.2))
+    statistics.add(*period(9.0, [0, 0], [0, 0], 0.0), overrun=0.0025)  # after a pause: no period of 9 s
+    statistics.add(*period(9.5, [1, 1], [0, 0], 0.2, blind=1), overrun=0.0025)
     found = statistics.report()
     assert (found["commands since start"], found["saturated [%]"]) == (5, 50.0)
     assert "period mean [ms]" not in found

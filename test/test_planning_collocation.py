@@ -5,6 +5,7 @@
 
 import os
 import signal
+from itertools import islice
 
 import industrial
 import numpy as np
@@ -18,7 +19,7 @@ import robodyn_ros as rd
 from robodyn_ros.control.motion.point_to_point import point_to_point, rest_to_rest
 from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.planning.collocation.collocation import CollocationSettings, plan
-from robodyn_ros.planning.collocation.initial_guess import from_trajectory
+from robodyn_ros.planning.collocation.initial_guess import from_trajectory, initial_guesses
 from robodyn_ros.planning.collocation.program import Mesh
 from robodyn_ros.planning.collocation.scheme import SCHEMES
 from robodyn_ros.planning.cost import Effort, MinimumTime, Tracking, read_cost
@@ -129,9 +130,8 @@ def test_a_guess_takes_the_time_that_the_motion_has(arm, scheme):
     )
     for k, t in enumerate(times[:-1]):
         leg, begin = (legs[0], 0.0) if t < 0.6 - 1e-12 else (legs[1], 0.6)
-        q, qd, _ = leg.sample((t - begin) / slow)
-        assert_allclose(guess.q[k], q, atol=1e-9)
-        assert_allclose(guess.qd[k], qd / slow, atol=1e-9)
+        q, qd, qdd = leg.sample((t - begin) / slow)
+        assert_allclose((guess.q[k], guess.qd[k], guess.qdd[k]), (q, qd / slow, qdd / slow**2), atol=1e-9)
     assert_allclose(guess.q[-1], end, atol=1e-9)
     assert_allclose(guess.effort, arm.inverse(guess.q, guess.qd, guess.qdd), atol=1e-8)
 
@@ -181,6 +181,15 @@ def test_the_way_leads_around_an_obstacle(arm):
     found = solved(plan, problem, CollocationSettings(tolerance=0.02, time_limit=300.0))
     trajectory = found.to_trajectory()
     assert distance(lambda t: trajectory.sample(t).q, found.duration) > 0.009
+    guess, *others = islice(initial_guesses(problem, Mesh.uniform(1, 299), SCHEMES["trapezoidal"](), np.inf), 2)
+    assert distance(lambda node: guess.q[round(node)], 299) > 0.009
+    assert np.linalg.norm(guess.qd[15:-15], axis=1).min() > 1.0  # [rad/s]: it does not stop on the way
+    assert np.linalg.norm(np.diff(guess.q, axis=0), axis=1).sum() < 3.0 * np.linalg.norm(PICK)
+    others += initial_guesses(problem, Mesh.uniform(1, 9), SCHEMES["trapezoidal"](), 0.0)  # no time for a search
+    assert len(others) == 2
+    free = initial_guesses(Problem(arm, HOME, JointGoal(PICK)), Mesh.uniform(1, 9), SCHEMES["trapezoidal"](), np.inf)
+    for each in (guess, *others, *islice(free, 3)):
+        assert_allclose((each.q[[0, -1]], each.qd[[0, -1]]), ((HOME, PICK), np.zeros((2, 3))), atol=1e-9)
 
 
 def refusal(problem):

@@ -76,7 +76,8 @@ def test_limits_and_friction_as_far_as_mujoco_has_them():
 def test_contact():
     """A ball on a rail comes to rest on the floor, where the native plant, which knows no contact, goes on falling."""
     ball = arms.link("ball", 1.0, None, (0.01, 0, 0, 0.01, 0, 0.01))
-    shape = '<collision><geometry><sphere radius="0.1"/></geometry></collision></link>'
+    mesh = '<collision><geometry><mesh filename="nowhere.stl"/></geometry></collision>'  # it is left out
+    shape = f'{mesh}<collision><geometry><sphere radius="0.1"/></geometry></collision></link>'
     floor = '<link name="base"><collision><geometry><box size="2 2 0.2"/></geometry></collision></link>'
     urdf = arms.robot(
         "ball",

@@ -13,7 +13,7 @@ import without_extras
 
 DECLARED = {
     "_pytest", "casadi", "hypothesis", "launch_testing", "numpy", "pytest", "rich", "robodyn_ros", "scipy",
-    "yaml",
+    "urdf_parser_py", "yaml",
 }  # fmt: skip
 """What is always there, for package.xml or a test's runner brings it."""
 

@@ -53,7 +53,7 @@ def test_package_xml_depends_on_nothing_that_rosdep_does_not_know() -> None:
     root = ET.parse(ROOT / "package.xml").getroot()
     assert "ament_python" not in {item.text for item in root if item.tag.endswith("depend")}
     assert root.findtext("export/build_type") == "ament_python"
-    for name in ("xacro", "g++-static"):
+    for name in ("xacro", "urdfdom_py", "g++-static"):
         assert name in {item.text for item in root.findall("exec_depend")}
     keys = {str(item.text) for item in root if item.tag.endswith("depend")}
     assert not [key for key in keys if key.endswith("-pip")], "the build farm installs packages of the system alone"

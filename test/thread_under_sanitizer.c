@@ -1,7 +1,7 @@
 // Copyright 2026 robodyn_ros maintainers
 // SPDX-License-Identifier: Apache-2.0
 
-/* The controller's thread (nodes/controller/realtime/thread.c) around the core, with a middleware of a few lines: messages that
+/* The controller's thread (nodes/controller/realtime/runner.c) around the core, with a middleware of a few lines: messages that
    a second thread announces, and requests from a third. Compiled with -fsanitize=thread, it says where they race.
 
    Signals come all the time, as one does that ends a node: none of them cuts a request short.
@@ -134,7 +134,7 @@ static void start_signals(void) {
 }
 
 int main(void) {
-  static Realtime r;
+  static Runner r;
   static Entry ring[4096];
   static Layout layout;
   static uint8_t buffers[4][256];
@@ -154,7 +154,7 @@ int main(void) {
   r.core = core; r.layouts[0] = &layout; r.ring = ring; r.capacity = 4096; r.watch_period = 0.02;
   r.message.buffer = buffers[1]; r.message.capacity = r.letter.capacity = 256; r.letter.buffer = buffers[2];
   r.commands.publisher = &r; r.commands.stamp = -1; r.commands.message.buffer = buffers[3]; r.commands.message.length = 8 * N;
-  if (realtime_start(&r)) return 1;
+  if (runner_start(&r)) return 1;
   pthread_create(&other, 0, middleware, 0);
   start_signals();
   while (LOAD(r.written) < MESSAGES / 2) {
@@ -162,12 +162,12 @@ int main(void) {
     Request copied = {.what = SNAPSHOT, .object = &snapshot}, hold = {.what = HOLD_STILL, .t = 5};
     Request* const requests[] = {&track, &copied, &hold};
     EACH target[0][i] = 0.01 * (double)(asked % 7);
-    for (int k = 0; k < 3; ++k) { late += realtime_request(&r, requests[k]); ++asked; }
+    for (int k = 0; k < 3; ++k) { late += runner_request(&r, requests[k]); ++asked; }
     LOAD(r.notable);
   }
   pthread_join(other, 0);
   while (LOAD(r.written) < MESSAGES) usleep(1000); /* the last messages may still wait for the thread */
-  realtime_stop(&r);
+  runner_stop(&r);
   printf("%lld states, %lld efforts, %lld requests, %lld late, %lld restarts\n", (long long)r.written, (long long)published,
          (long long)asked, (long long)late, (long long)snapshot.restarts);
   core_destroy(core);

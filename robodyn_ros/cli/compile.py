@@ -290,13 +290,13 @@ def _make_trial(dynamics: CompiledDynamics) -> None:
     trial_function(dynamics.robot.n)
 
 
-THREAD = Path(__file__).parents[1] / "nodes/controller/realtime/thread.c"
+RUNNER = Path(__file__).parents[1] / "nodes/controller/realtime/runner.c"
 """The controller node's thread."""
 
 
 def _make_step(dynamics: CompiledDynamics, law: str) -> None:
     """Make the control step of a law, and the loop around it; the gains do not matter."""
-    start_core(dynamics.robot.n, THREAD)
+    start_core(dynamics.robot.n, RUNNER)
     start_model(dynamics)
     values = FileParameters({}, loop_default_values(dynamics.robot))
     step = make_step(make_loop_settings(values, dynamics, law), _no_reference)

@@ -193,14 +193,3 @@ class MitCommand(NamedTuple):
     def total(self, q: Array, qd: Array) -> Array:
         """The efforts of the drives at a state (n,), (n,)."""
         return self.effort + self.stiffness * (self.position - q) + self.damping * (self.velocity - qd)
-
-    def at_motors(self, transmission: Transmission) -> MitCommand:
-        """The command in the units of the motors: stiffness and damping are command of effort per motor position."""
-        ratio = transmission.effort * transmission.ratio
-        return MitCommand(
-            transmission.motor_position(self.position),
-            transmission.motor_velocity(self.velocity),
-            self.stiffness / ratio,
-            self.damping / ratio,
-            transmission.motor_effort(self.effort),
-        )

@@ -149,13 +149,13 @@ class CompiledCommand(Command):
 
 
 class Runner(Protocol):
-    """A thread that runs the periods."""
+    """An object that runs the periods, such as a thread."""
 
     def request(self, request: Record) -> None:
-        """Have the thread carry out a request between two periods, and wait until it is done.
+        """Carry out a request between two periods, and wait until it is done.
 
         Raises:
-            NotReadyError: the thread does not respond.
+            NotReadyError: the runner does not respond.
         """
 
 
@@ -177,7 +177,7 @@ class ControlLoop:
         settings: the present settings.
         core: the core in C.
         contact: the kind of contact that was reported by :meth:`set_contact`; "" for none.
-        live: the thread that runs the periods; None while this object runs them.
+        live: the object that runs the periods; None while this one does.
     """
 
     def __init__(
@@ -250,6 +250,7 @@ class ControlLoop:
         step = make_step(settings, self._ahead)  # before the core, which may still be compiled
         self.core = Core(n)
         self.live: Runner | None = None
+        self._is_judged = True
         self._judge = JUDGE(self.judge_rate)
         self._kept = self.core.kept
         self._copy = self.core.structs.make("State")
@@ -325,7 +326,7 @@ class ControlLoop:
         return None if self.settings.contact is None else self.memory().external.copy()
 
     def memory(self) -> Any:
-        """The struct ``State`` of the core; while a thread runs the periods, a copy made between two periods."""
+        """The struct ``State`` of the core; while another object runs the periods, a copy made between two periods."""
         if self.live is None:
             return self.core.state
         settings = self.core_settings
@@ -418,17 +419,15 @@ class ControlLoop:
             return None
         if code in (REACTION, CODES["CORE_SEND"]):
             return self._reaction(has_state=has_state)
-        period, memory = self.core.period, self.core.state
-        cause = FaultCause.of(vars(memory))
-        if code == CODES["CORE_STATE_NOT_HELD"]:
-            check_holding(self.dynamics, self.settings.limits, self._needed(self.settings, period.q.copy()))
-        if code == CODES["CORE_LAW_FAILED"]:
-            problem = self._step.problem if isinstance(self._step, StepInPython) else None
-            raise EffortError(self.described("law", cause)) from problem
-        raise self.refusal(code, cause, period.q.tolist(), period.qd.tolist())
+        period = self.core.period
+        raise self.refusal(code, FaultCause.of(vars(self.core.state)), period.q, period.qd)
 
-    def refusal(self, code: int, cause: FaultCause, q: Sequence[float], qd: Sequence[float]) -> RobodynError:
+    def refusal(self, code: int, cause: FaultCause, q: Array, qd: Array) -> RobodynError:
         """The error with which a state was refused."""
+        if code == CODES["CORE_LAW_FAILED"]:
+            error = EffortError(self.described("law", cause))
+            error.__cause__ = self._step.problem if isinstance(self._step, StepInPython) else None
+            return error
         value, bound = cause.value, cause.bound
         name = self.robot.joint_names[cause.joint]
         if code == CODES["CORE_STALE"]:
@@ -442,6 +441,10 @@ class ControlLoop:
         if code == CODES["CORE_NO_VELOCITY"]:
             return InputError("velocity", "is missing; the parameter missing_velocity can have it estimated")
         if code == CODES["CORE_STATE_NOT_HELD"]:
+            try:
+                check_holding(self.dynamics, self.settings.limits, self._needed(self.settings, q.copy()))
+            except HoldingError as problem:  # in more words, with the remedy
+                return problem
             return HoldingError(f"effort_limits.{name}: {bound:g} does not hold the arm, which takes {value:.4g}")
         what = "q" if not np.isfinite(q).all() else "qd"
         return InputError(what, f"must be {self.robot.n} finite numbers", q if what == "q" else qd)
@@ -845,7 +848,7 @@ class ControlLoop:
             self._refresh()
 
     def _hand_over(self, settings: LoopSettings, step: CompiledStep | StepInPython, how: str) -> None:
-        made = CoreSettings(self.core.structs, settings, step, None if self.live is not None else self._judge)
+        made = CoreSettings(self.core.structs, settings, step, self._judge if self._is_judged else None)
         self._ask("APPLY", object=made.record.address, number=CODES[how])
         self._kept[:] = [*self._kept[-2:], made]
         self._step, self._flags = step, made.flags.data
@@ -854,36 +857,31 @@ class ControlLoop:
         self._dynamics = settings.controller.dynamics
         self._seen: Any = self._dynamics.parameters
 
-    def enter_thread(self, runner: Runner) -> None:
-        """Have a thread run the periods from now on; the thread decides when the rate of the states is judged."""
-        self._lend_law(judged=False)
-        self.live = runner
-
-    def leave_thread(self) -> None:
-        """Run the periods in this object again, after the thread has ended."""
-        self.live = None
-        self._take_law_back()
-
-    @contextmanager
-    def run_by_others(self, *, judged: bool) -> Iterator[None]:
-        """Context in which other code calls the core in this thread; the rate of the states need not be judged if it is
-        far above the need of all gains.
+    def lend(self, runner: Runner | None, *, judged: bool = False) -> None:
+        """Have other code run the periods from now on: a runner, or code in this thread that calls the core itself.
+        Unless the rate of the states is judged at once, the caller has to do that; it need not if that rate is far
+        above the need of all gains.
         """
-        self._lend_law(judged=judged)
-        try:
-            yield
-        finally:
-            self._take_law_back()
-
-    def _lend_law(self, *, judged: bool) -> None:
         settings = self.core_settings
         settings.law_memory[:] = self._step.law_memory
         settings.record.fields.judge[...] = address_of(self._judge) if judged else 0
+        self.live, self._is_judged = runner, judged
 
-    def _take_law_back(self) -> None:
+    def take_back(self) -> None:
+        """Run the periods in this object again."""
         settings = self.core_settings
         self._step.restore_law(settings.law_memory)
         settings.record.fields.judge[...] = address_of(self._judge)
+        self.live, self._is_judged = None, True
+
+    @contextmanager
+    def run_by_others(self, *, judged: bool) -> Iterator[None]:
+        """Context in which other code in this thread calls the core, as :meth:`lend`."""
+        self.lend(None, judged=judged)
+        try:
+            yield
+        finally:
+            self.take_back()
 
     def try_out(self, settings: LoopSettings) -> None:
         """Compute the efforts of a control law at the arm's position, without sending them.

@@ -196,7 +196,6 @@ class _Parser:
         self._label = label
         self._file = file
         self._is_made = is_made
-        self._skipped = 0
         self._root: UrdfElement | None = None
         self._open: list[UrdfElement] = []
         self._depth = 0

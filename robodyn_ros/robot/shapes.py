@@ -18,7 +18,7 @@ from robodyn_ros.robot.urdf import pose_of
 class Solid(NamedTuple):
     """A box, a cylinder along z, or a sphere."""
 
-    kind: str  # box, cylinder or sphere
+    kind: str
     pose: Pose  # in the link's frame
     half: Array  # half the lengths of the box around it (3,) in [m]
 

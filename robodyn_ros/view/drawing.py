@@ -132,9 +132,9 @@ def _draw(scene: viser.SceneApi, name: str, shape: Shape, ghost: Color | None, m
     if shape.kind == "box":
         scene.add_box(name, dimensions=np.array(shape.size), **look, **pose)
     elif shape.kind == "cylinder":
-        scene.add_cylinder(name, radius=shape.size[0] / 2.0, height=shape.size[2], **look, **pose)
+        scene.add_cylinder(name, radius=shape.size[0], height=shape.size[1], **look, **pose)
     elif shape.kind == "sphere":
-        scene.add_icosphere(name, radius=shape.size[0] / 2.0, **look, **pose)
+        scene.add_icosphere(name, radius=shape.size[0], **look, **pose)
     else:
         for index, part in enumerate(parts := meshes.parts(shape.mesh)):
             vertices, own = part.vertices * np.array(shape.size), look if shape.painted or ghost else _look(part.color)

@@ -14,17 +14,18 @@ import xml.etree.ElementTree as ET
 from collections import Counter
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 from urllib.parse import unquote, urlparse
 
 import numpy as np
 from numpy.typing import NDArray
+from urdf_parser_py import urdf
 
 from robodyn_ros.errors import RobotDescriptionError, pip_install
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.description import read_document
 from robodyn_ros.robot.pose import Array, Pose
-from robodyn_ros.robot.shapes import box_corners, read_solid
+from robodyn_ros.robot.shapes import box_corners
 from robodyn_ros.robot.urdf import pose_of
 from robodyn_ros.robot.xacro import find_package
 
@@ -200,8 +201,8 @@ class Shape(NamedTuple):
 
     link: str
     pose: Pose  # of the shape in the link's frame
-    kind: str  # box, cylinder, sphere or mesh
-    size: tuple[float, ...]  # lengths of the box around it (3,) [m]; mesh: scale
+    kind: Literal["box", "cylinder", "sphere", "mesh"]
+    size: tuple[float, ...]  # box: lengths; cylinder: radius, length along z; sphere: radius; mesh: scale [m]
     mesh: str  # file or URI of a mesh, else empty
     color: Color
     painted: bool = True  # the URDF gives the colour
@@ -215,7 +216,9 @@ class Shape(NamedTuple):
             vertices = np.vstack(parts) * self.size
             low, high = vertices.min(axis=0), vertices.max(axis=0)
         else:
-            high = np.array(self.size) / 2.0
+            radius, length = self.size[0], self.size[-1]
+            halves = {"box": np.array(self.size) / 2.0, "cylinder": np.array([radius, radius, length / 2.0])}
+            high = halves.get(self.kind, np.full(3, radius))
             low = -high
         return box_corners(self.pose, low, high)
 
@@ -244,17 +247,31 @@ def moving_shapes(robot: Robot) -> tuple[Shape, ...]:
 def _shape(robot: Robot, link: str, visual: ET.Element, palette: dict[str, ET.Element]) -> Shape:
     own = visual.find("material")
     named = palette.get(str(own.get("name"))) if own is not None and own.find("color") is None else own
-    solid, mesh = read_solid(visual), visual.find("geometry/mesh")
     try:
         color, painted = _color(named) or GREY, _color(named) is not None
-        if solid is not None:
-            return Shape(link, solid.pose, solid.kind, tuple((2.0 * solid.half).tolist()), "", color, painted)
-        if mesh is not None:
-            x, y, z = map(float, mesh.get("scale", "1 1 1").split())
-            return Shape(link, pose_of(visual), "mesh", (x, y, z), mesh.attrib["filename"], color, painted)
-    except (KeyError, ValueError) as cause:
+        plain = _plain(visual, 3)
+        plain[:] = [child for child in plain if child.tag != "material"]  # read above; textures may lack their file
+        parsed = urdf.Visual.from_xml_string(ET.tostring(plain))
+    except Exception as cause:  # urdf_parser_py raises AssertionError, KeyError, its own ParseError and bare Exceptions
         raise robot.description_error(f"link {link!r}", f"<visual> cannot be parsed: {cause}") from cause
+    pose, shape = pose_of(visual), parsed.geometry
+    if isinstance(shape, urdf.Box):
+        return Shape(link, pose, "box", tuple(shape.size), "", color, painted)
+    if isinstance(shape, urdf.Cylinder):
+        return Shape(link, pose, "cylinder", (shape.radius, shape.length), "", color, painted)
+    if isinstance(shape, urdf.Sphere):
+        return Shape(link, pose, "sphere", (shape.radius,), "", color, painted)
+    if isinstance(shape, urdf.Mesh):
+        return Shape(link, pose, "mesh", tuple(shape.scale or (1.0, 1.0, 1.0)), shape.filename, color, painted)
     raise robot.description_error(f"link {link!r}", "<visual> has no box, cylinder, sphere or mesh")
+
+
+def _plain(element: ET.Element, depth: int) -> ET.Element:
+    """A copy down to a depth, without the prefixed names of other programs, which urdf_parser_py cannot read."""
+    copy = ET.Element(element.tag, {name: value for name, value in element.items() if ":" not in name})
+    if depth:
+        copy.extend(_plain(child, depth - 1) for child in element if ":" not in child.tag)
+    return copy
 
 
 def _color(material: ET.Element | None) -> Color | None:

@@ -173,7 +173,8 @@ def loads(dynamics: Dynamics, poses: Mapping[str, Array]) -> Loads:
     places = np.concatenate([np.array(list(named.values())), random_positions(robot, SAMPLES, 0, span)])
     gravity, mass = dynamics.gravity(places), dynamics.mass_matrix(places)
     rows = np.abs(gravity).argmax(axis=0)
-    scale = np.sqrt(np.diagonal(mass, axis1=1, axis2=2))
+    reflected = np.diagonal(mass, axis1=1, axis2=2)
+    scale = np.sqrt(reflected)
     condition = np.linalg.cond(mass / (scale[:, :, np.newaxis] * scale[:, np.newaxis, :]))
     return Loads(
         named,
@@ -182,8 +183,8 @@ def loads(dynamics: Dynamics, poses: Mapping[str, Array]) -> Loads:
         places[rows],
         {name: float(value) for name, value in zip(named, condition, strict=False)},
         float(condition.max()),
-        (scale**2).max(axis=0),
-        (scale**2).min(axis=0),
+        reflected.max(axis=0),
+        reflected.min(axis=0),
     )
 
 

@@ -82,7 +82,10 @@ def read_urdf(document: UrdfDocument) -> tuple[Urdf, list[RobotDescriptionError]
 
 def _link(element: ET.Element, whole: ET.Element) -> UrdfLink:
     """A link; its inertial is None too if its mass is missing or invalid."""
-    read = own_inertial(element)
+    try:
+        read = own_inertial(element)
+    except RobotDescriptionError:
+        read = None
     inertial = None if read is None else read[0].seen_from(read[1])
     shapes = (*whole.iter("visual"), *whole.iter("collision"))
     has_origin = element.find("inertial/origin") is not None
@@ -91,6 +94,7 @@ def _link(element: ET.Element, whole: ET.Element) -> UrdfLink:
 
 def _joint(element: ET.Element) -> UrdfJoint:
     parts = {part.tag: part for part in element}
+    limits = {name: float(value) for name, value in parts["limit"].items()} if "limit" in parts else None
     return UrdfJoint(
         element.get("name", ""),
         title_of(element),
@@ -99,8 +103,8 @@ def _joint(element: ET.Element) -> UrdfJoint:
         parts["parent"].get("link", "") if "parent" in parts else "",
         parts["child"].get("link", "") if "child" in parts else "",
         pose_of(element),
-        np.array(parts["axis"].get("xyz", "1 0 0").split(), float) if "axis" in parts else None,
-        {name: float(value) for name, value in parts["limit"].items()} if "limit" in parts else None,
+        np.array(parts["axis"].attrib["xyz"].split(), float) if "axis" in parts else None,
+        None if limits is None else {name: value for name, value in limits.items() if np.isfinite(value)},
         parts["mimic"].get("joint", "") if "mimic" in parts else None,
     )
 

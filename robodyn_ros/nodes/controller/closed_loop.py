@@ -3,17 +3,16 @@
 
 """A configured controller: joint states in, efforts out.
 
-:meth:`.states.StateCallback.on_state` shows the full path of a state. :class:`ClosedLoop` owns the topics and the
-timers around that.
+``realtime/runner.c`` has the full path of a state: read the bytes, validate the state and compute the command, publish
+the command. :class:`.periods.Periods` reports the periods. :class:`ClosedLoop` owns the topics and the timers.
 
 A command is computed when a state comes, for the time of the state's stamp. It has the same stamp, so that a node which
 waits for the command to a state (the simulator in lockstep) can recognise it. A state that cannot be used is counted as
-a fault and gets no command. When no usable state has come for ``state_timeout``, a timer sends the reaction to that
-fault (:mod:`robodyn_ros.control.faults.settings`); such a command has the present time as its stamp.
+a fault and gets no command. When no usable state has come for ``state_timeout``, the reaction to that fault is sent
+(:mod:`robodyn_ros.control.faults.settings`); such a command has the present time as its stamp.
 
-A thread in C runs the loop (``realtime/``), with real or simulated time, and Python reports its periods. Python
-receives the states itself, and calls the same loop, if a state comes in several messages, if a law runs as Python, if
-the drives are in MIT mode, or if the parameter ``realtime`` is ``off``.
+The code in C has a thread of its own, with real or simulated time. It is called by Python, which receives the states,
+if a state comes in several messages, if a law runs as Python, or if the parameter ``realtime`` is ``off``.
 
 Timers use the steady clock, so that missing states are detected and reported even while a simulation is paused. The
 time without states is measured by simulated time if there is one: nothing is late while a simulation is paused.
@@ -24,12 +23,10 @@ from __future__ import annotations
 from time import perf_counter, sleep
 from typing import Any
 
-import numpy as np
 from builtin_interfaces.msg import Time
 from rclpy.lifecycle import LifecycleNode
 from sensor_msgs.msg import JointState
 
-from robodyn_ros.control.core_library import Core
 from robodyn_ros.control.drives import MitSettings, Transmission
 from robodyn_ros.control.laws.base import Controller
 from robodyn_ros.control.loop import ControlLoop
@@ -41,11 +38,10 @@ from robodyn_ros.nodes.common.messages import NANO
 from robodyn_ros.nodes.common.parameters import NodeParameters
 from robodyn_ros.nodes.common.scheduling import Scheduling
 from robodyn_ros.nodes.controller.locked_model import LockedModel
-from robodyn_ros.nodes.controller.output import FaultReport, LoopStatistics, Output, PublisherConflicts
-from robodyn_ros.nodes.controller.realtime.realtime_loop import RealtimeLoop
-from robodyn_ros.nodes.controller.realtime.thread import RealtimeThread, make_subscription
+from robodyn_ros.nodes.controller.output import LoopStatistics, Output, PublisherConflicts
+from robodyn_ros.nodes.controller.realtime.periods import Periods
+from robodyn_ros.nodes.controller.realtime.runner import LoopRunner, Motors, make_subscription
 from robodyn_ros.nodes.controller.references import ReferenceInput
-from robodyn_ros.nodes.controller.states import StateCallback
 from robodyn_ros.robot import Robot
 
 WATCH_PERIOD = 0.02  #: Time between two checks that states still come, and between two commands while none come [s].
@@ -92,16 +88,12 @@ class ClosedLoop:
         self._active = self._silent = False
         self._output = Output(node, faults, self.robot.joint_names, joints)
         self.references = ReferenceInput(node, loop, lambda: "" if self._answers else self.state, faults, locked.names)
-        self._fault_report = FaultReport(loop, faults, self._log)
-        self._callback = StateCallback(
-            node, loop, transmission, self._output, faults, self.statistics, self._fault_report.update, locked
-        )
-        self.listeners, self.onlookers = self._callback.listeners, self._callback.onlookers
+        self._periods = Periods(node, loop, self._output, faults, self.statistics, locked, self._on_end)
+        self.listeners, self.onlookers = self._periods.listeners, self._periods.onlookers
         self._conflicts = PublisherConflicts(node)
         self._qos = NEWEST  # of the joint states
         self._states: Any = None
         self._in_parts = False
-        self._realtime: RealtimeLoop | None = None
         self.realtime = "off"
         self._scheduling: Scheduling | None = None
         self._reset()
@@ -119,9 +111,8 @@ class ClosedLoop:
     @property
     def latest(self) -> tuple[Time, Command] | None:
         """Stamp of the latest state with a command, and the command; None before the first."""
-        if self._realtime is not None:
-            self._realtime.read()
-        return self._callback.latest
+        self._periods.read()
+        return self._periods.latest
 
     @property
     def state(self) -> str:
@@ -137,12 +128,12 @@ class ClosedLoop:
         """The active fault, and the reaction to it; "" if there is none."""
         if not self._answers:
             return ""
-        return self._fault_report.state or ("no joint states" if self._silent else "")
+        return self._periods.fault or ("no joint states" if self._silent else "")
 
     @property
     def is_realtime(self) -> bool:
         """True while the loop runs in a thread of its own."""
-        return self._realtime is not None
+        return self._periods.in_thread
 
     def activate(self, scheduling: Scheduling) -> None:
         """Send a command for each state from now on; the arm is held at the position of the first one. A thread of the
@@ -151,16 +142,13 @@ class ClosedLoop:
         self._reset()
         self._scan_publishers()
         self._output.refresh()
-        mit = NodeParameters(self._node).settings(MitSettings)
-        self._callback.mit = mit if mit.is_used else None
         self._active, self._scheduling = True, scheduling
-        self._callback.active = self.enabled
         self._begin()
 
     def deactivate(self) -> None:
         """Send no commands from now on. To be called before the node's publishers are deactivated."""
         self._hand_over()
-        self._active = self._callback.active = False
+        self._active = False
 
     def wait_until_delivered(self) -> None:
         """Wait until subscribers have the last command; to be called before the process ends."""
@@ -171,7 +159,6 @@ class ClosedLoop:
         if self.enabled and not enabled:
             self._hand_over()
         self.enabled = enabled
-        self._callback.active = self._answers
         self._begin()
 
     def hold(self) -> None:
@@ -180,7 +167,7 @@ class ClosedLoop:
         Raises:
             NotReadyError: no state has come yet.
         """
-        self.control.hold(self._callback.now() / NANO)
+        self.control.hold(self._periods.now() / NANO)
 
     @property
     def _answers(self) -> bool:
@@ -190,7 +177,7 @@ class ClosedLoop:
     def _reset(self) -> None:
         """Drop all states that have come."""
         self.control.stop()
-        self._callback.reset()
+        self._periods.reset()
         self._silent = False
 
     def _hand_over(self) -> None:
@@ -205,11 +192,11 @@ class ClosedLoop:
 
     def _send_final_command(self) -> None:
         """Send the transition to the final command, within the rate limits, for ``FINAL_TIME`` at most."""
-        last, begun = self._callback, perf_counter()
-        while (step := self.control.final_command(last.state_time + perf_counter() - last.received)) is not None:
+        last, begun = self._periods.last, perf_counter()
+        while (step := self.control.final_command(last.stamp + perf_counter() - last.received)) is not None:
             effort, has_come = step
-            free = np.zeros(len(effort), dtype=np.bool_)
-            last.publish(divmod(self._callback.now(), NANO), last.state_time, Command(effort, free, free, 0.0))
+            if self._periods.runner is not None:
+                self._periods.runner.send(self._periods.now(), last.stamp, effort)
             if has_come:
                 return
             if perf_counter() - begun > FINAL_TIME:
@@ -219,34 +206,24 @@ class ClosedLoop:
 
     def _watch_due(self) -> float:
         """Time until the next check [s]; longer if the thread checks and no subscriber needs each period."""
-        if self._realtime is None:
+        if not self._periods.in_thread:
             return self.control.watch_due(WATCH_PERIOD)
-        return WATCH_PERIOD if self._realtime.is_looked_at else REST_PERIOD
+        return WATCH_PERIOD if self._periods.is_looked_at else REST_PERIOD
 
     def _watch(self) -> None:
-        """Check that states still come; send the reaction to the fault if they do not."""
-        last = self._callback
-        if self._realtime is not None:
-            self._realtime.poll()
+        """Report periods, and whether states still come."""
+        periods = self._periods
+        periods.poll()
         set_period(self._timers[0], self._watch_due())
-        self._in_parts |= last.states.partial
-        if last.states.mixed and self._qos is NEWEST:  # the next message does not replace the one before
+        self._in_parts |= periods.states.partial
+        if periods.states.mixed and self._qos is NEWEST:  # the next message does not replace the one before
             self._qos = PARTS
             self._end()
             self._begin()
-        if not self._answers or not last.received:
+        if not self._answers or not periods.last.received:
             return
         self.references.watch()
-        missing = perf_counter() - last.received
-        if missing > WATCH_PERIOD:
-            self._output.refresh()
-        elapsed = self._callback.now() / NANO - last.node_time if self._clock.ros_time_is_active else missing
-        if self._realtime is None:
-            command = self.control.watch(last.state_time + elapsed)
-            if command is not None:
-                last.publish(divmod(self._callback.now(), NANO), last.state_time + elapsed, command)
-                self.statistics.add_blind(command)
-            self._fault_report.update(command)
+        missing = perf_counter() - periods.last.received
         silent = missing > self.control.settings.safety.state_timeout
         if silent and not self._silent:
             self.statistics.interrupted()
@@ -257,7 +234,7 @@ class ClosedLoop:
 
     def _begin(self) -> None:
         """Receive states: in a thread in C if it is wanted and possible, else in Python."""
-        if not self._answers or self._realtime is not None or self._states is not None:
+        if not self._answers or self._periods.runs:
             return
         why = self._why_not_in_thread()
         if not why:
@@ -267,15 +244,13 @@ class ClosedLoop:
                 why = f"off: {reason}"
         if why:
             self._say_realtime(why, is_wrong=NodeParameters(self._node)["realtime"] == "on" and why != "off")
-            self._subscribe()
+            self._receive()
         self._reschedule()
 
     def _why_not_in_thread(self) -> str:
         """Why no thread can run the loop; "" if one can."""
         if NodeParameters(self._node)["realtime"] == "off":
             return "off"
-        if self._callback.mit is not None:
-            return "off: Python publishes the commands of MIT mode (mit_limits)"
         if self._in_parts:
             return "off: joint states come in parts"
         if self.control.compiled_step is None:
@@ -288,28 +263,30 @@ class ClosedLoop:
         Raises:
             NotReadyError: no thread can be started; the message has the reason.
         """
+        runner = self._make_runner()
+        try:
+            runner.listen(make_subscription(self._node, self._node.resolve_topic_name("joint_states"), self._qos))
+            self._periods.begin(runner, 0 if self._scheduling is None else self._scheduling.priority)
+        except NotReadyError:
+            runner.stop()
+            raise
+        self._say_realtime(f"on, {runner.scheduling}")
 
-        def make_thread(core: Core) -> RealtimeThread:
-            topics, order = self._output.commands, self._output.order
-            arriving = make_subscription(self._node, self._node.resolve_topic_name("joint_states"), self._qos)
-            return RealtimeThread(self._node, core, self._transmission, order, topics, WATCH_PERIOD, arriving)
+    def _make_runner(self) -> LoopRunner:
+        mit = NodeParameters(self._node).settings(MitSettings)
+        motors = Motors(self._transmission, self._output.order, self._output.commands, mit)
+        return LoopRunner(self._node, self.control.core, motors, WATCH_PERIOD)
 
-        entered = RealtimeLoop(make_thread, self._callback, self._fault_report, self._on_end)
-        entered.start(0 if self._scheduling is None else self._scheduling.priority)
-        self._realtime = entered
-        self._say_realtime(f"on, {entered.thread.scheduling}")
-
-    def _subscribe(self) -> None:
+    def _receive(self) -> None:
         """Receive states in Python."""
-        callback = self._callback.on_state
-        self._states = self._node.create_subscription(JointState, "joint_states", callback, self._qos, raw=True)
+        self._periods.begin(self._make_runner())
+        received = self._periods.on_state
+        self._states = self._node.create_subscription(JointState, "joint_states", received, self._qos, raw=True)
 
     def _end(self) -> None:
         """Receive no states."""
-        left, self._realtime = self._realtime, None
-        if left is not None:
-            left.stop()
-            self.realtime = "off"
+        self._periods.end()
+        self.realtime = "off"
         if self._states is not None:
             self._node.destroy_subscription(self._states)
             self._states = None
@@ -317,13 +294,12 @@ class ClosedLoop:
     def _reschedule(self) -> None:
         """Give the real-time priority to the thread that runs the loop."""
         if self._active and self._scheduling is not None:
-            self._scheduling.begin(python=self._realtime is None)
+            self._scheduling.begin(python=not self._periods.in_thread)
 
     def _on_end(self, reason: str) -> None:
         """Receive states in Python, because the thread has ended: it cannot read the messages."""
-        self._realtime = None
         self._say_realtime(f"off: {reason}")
-        self._subscribe()
+        self._receive()
         self._reschedule()
 
     def _say_realtime(self, text: str, *, is_wrong: bool = False) -> None:

@@ -64,8 +64,8 @@ from robodyn_ros.nodes.controller.parameters import (
     make_dynamics,
 )
 from robodyn_ros.nodes.controller.payload import PayloadEstimation
-from robodyn_ros.nodes.controller.realtime.thread import CODE as THREAD
-from robodyn_ros.nodes.controller.realtime.thread import prepare_thread
+from robodyn_ros.nodes.controller.realtime.runner import CODE as RUNNER
+from robodyn_ros.nodes.controller.realtime.runner import prepare_runner
 from robodyn_ros.nodes.controller.tool import Frames, StreamInput, TargetInput, ToolPose
 from robodyn_ros.plugins import raised
 from robodyn_ros.robot import LockedJoints, Robot
@@ -336,12 +336,12 @@ class ConfiguredController:
         joints, transmission = joint_order(parameters, robot), make_transmission(parameters, robot)
         tool = robot.link(parameters["tool"] or tip(robot), "tool").name
         with library_log(node):
-            start_core(robot.n, THREAD)
+            start_core(robot.n, RUNNER)
             dynamics = make_dynamics(parameters, robot)
             start_model(dynamics)
             motion = _tool_motion(node, robot, tool)  # before the loop, which waits for the core
             loop = ControlLoop.from_settings(with_streams(make_loop_settings(parameters, dynamics), parameters))
-            prepare_thread(robot.n)  # now, because compiling it later would delay commands
+            prepare_runner(robot.n)  # now, because compiling it later would delay commands
         node.get_logger().info(
             f"{robot.name}: {robot.n} joints, {parameters['controller']} on {parameters['dynamics']} dynamics"
         )

@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Outputs of the controller: commands and their terms, statistics for the diagnostics, and reports of faults."""
+"""Outputs of the controller: the topics of commands and of their terms, and statistics for the diagnostics."""
 
 from __future__ import annotations
 
@@ -16,15 +16,11 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension, MultiArrayLayout
 
 from robodyn_ros.control.drives import MitCommand
-from robodyn_ros.control.faults.active_fault import ActiveFault
-from robodyn_ros.control.faults.table import FAULTS
-from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.step import Command
 from robodyn_ros.nodes.common.client_library import wait_until_delivered
-from robodyn_ros.nodes.common.diagnostics import PAUSE, Faults
+from robodyn_ros.nodes.common.diagnostics import Faults
 from robodyn_ros.nodes.common.messages import Stamp
 from robodyn_ros.nodes.controller.cdr import Topic
-from robodyn_ros.robot.pose import Array
 
 TERMS = ("gravity", "coriolis", "inertia", "friction", "feedback", "total")
 """The terms of the control law with a topic ``~/efforts/<term>`` of their own."""
@@ -41,7 +37,7 @@ class Output:
 
     Attributes:
         order: for each joint of ``~/commands``, its index in the arm's order, (n,).
-        commands: ``~/joint_commands`` and ``~/commands``; a thread may publish on them in place of this object.
+        commands: ``~/joint_commands``, ``~/commands`` and ``~/mit_commands``, on which the loop's runner publishes.
     """
 
     def __init__(self, node: LifecycleNode, faults: Faults, arm: tuple[str, ...], joints: tuple[str, ...]) -> None:
@@ -49,44 +45,25 @@ class Output:
         n = len(arm)
         self.order = np.array([arm.index(name) for name in joints], dtype=np.intp)
         stamped = Topic(node, faults, "~/joint_commands", JointState(name=joints), n, "effort")
-        self.commands = stamped, Topic(node, faults, "~/commands", Float64MultiArray(), n, "data")
-        self._mit = Topic(node, faults, "~/mit_commands", mit_message(n), len(MitCommand._fields) * n, "data")
+        plain = Topic(node, faults, "~/commands", Float64MultiArray(), n, "data")
+        mit = Topic(node, faults, "~/mit_commands", mit_message(n), len(MitCommand._fields) * n, "data")
+        self.commands = stamped, plain, mit
         self._terms = {
             term: Topic(node, faults, f"~/efforts/{term}", JointState(name=arm), n, "effort") for term in TERMS
         }
         self._error = Topic(node, faults, "~/tracking_error", JointState(name=arm), n, "position", "velocity")
-        self._all = (*self.commands, self._mit, self._error, *self._terms.values())
         self._subscribed_terms: list[tuple[str, Topic]] = []
         self.refresh()
 
     def refresh(self) -> None:
-        """Check which topics have subscribers; a check before every message would take too long."""
-        for topic in self._all:
+        """Check which terms have subscribers; a check before every message would take too long."""
+        for topic in (self._error, *self._terms.values()):
             topic.refresh()
         self._subscribed_terms = [(term, topic) for term, topic in self._terms.items() if topic.subscribed]
 
-    def publish_command(self, stamp: Stamp, effort: Array) -> None:
-        """Publish efforts (n,) in the arm's order; a command has the stamp of its state."""
-        effort = effort[self.order]
-        stamped, plain = self.commands
-        if stamped.subscribed:
-            stamped.publish(stamp, effort=effort)
-        if plain.subscribed:
-            plain.publish(stamp, data=effort)
-
-    @property
-    def tells_mit(self) -> bool:
-        """True if commands in MIT mode have subscribers."""
-        return self._mit.subscribed
-
-    def publish_mit(self, stamp: Stamp, command: MitCommand) -> None:
-        """Publish a command in MIT mode, in the arm's order and at the motors."""
-        rows = np.column_stack(command)
-        self._mit.publish(stamp, data=rows[self.order].ravel())
-
     def wait_until_delivered(self) -> None:
         """Wait until reliable subscribers have the last command."""
-        for topic in (*self.commands, self._mit):
+        for topic in self.commands:
             wait_until_delivered(topic.publisher)
 
     @property
@@ -96,9 +73,6 @@ class Output:
 
     def publish_terms(self, stamp: Stamp, command: Command) -> None:
         """Publish the terms of a command that have subscribers; the reaction to a fault has no terms."""
-        # The command is out, so there is time for this check: a new subscriber misses one command at most.
-        for topic in (*self.commands, self._mit):
-            topic.refresh()
         if command.efforts is None or command.reference is None or command.error is None or command.state is None:
             return
         for term, topic in self._subscribed_terms:
@@ -134,49 +108,25 @@ class LoopStatistics:
         self._latest: Command | None = None
         self._clear()
 
-    def add(self, begun: float, done: float, command: Command, overrun: float) -> None:
-        """Add the command for a state that came, and was answered, at times of the steady clock [s]; a period longer
-        than ``overrun`` [s] is counted.
+    def add(self, sent: Any, latest: Command, overrun: float) -> None:
+        """Add periods with a command, structs ``Entry`` of ``runner.c`` (k,), and the latest of the commands. A period
+        longer than ``overrun`` [s] is counted; a command without a state, or for a dropped one, has no period.
         """
-        self.commands += 1
-        if self._last is not None:
-            period = begun - self._last
-            self._periods.append(period)
-            self.overruns += period > overrun
-        self._last = begun
-        self._latencies.append(done - begun)
-        self._ages.append(max(command.state_age, 0.0))  # /clock may lag behind the stamps of the states
-        self._keep(command)
-
-    def add_many(self, periods: Any, latest: Command, overrun: float) -> None:
-        """Add the commands for several states, structs (k,) with ``begun``, ``done``, ``age`` and ``rows``: efforts
-        first, then the masks of saturation and of rate limits.
-        """
-        begun, count = periods["begun"], len(periods)
+        timed = sent[(sent["blind"] == 0) & (sent["repeats"] == 0)]
+        begun, count = timed["begun"], len(sent)
         self.commands += count
         self._sent += count
-        lengths = np.diff(begun) if self._last is None else np.diff(begun, prepend=self._last)
-        self._periods += lengths.tolist()
-        self.overruns += int((lengths > overrun).sum())
-        self._last, self._latest = float(begun[-1]), latest
-        self._latencies += (periods["done"] - begun).tolist()
-        self._ages += np.maximum(periods["age"], 0.0).tolist()
-        masks = periods["rows"].reshape(count, -1, self._limited.shape[1] - 1)[:, 1:3] != 0.0
+        self._latest = latest
+        if len(timed):
+            lengths = np.diff(begun) if self._last is None else np.diff(begun, prepend=self._last)
+            self._periods += lengths.tolist()
+            self.overruns += int((lengths > overrun).sum())
+            self._last = float(begun[-1])
+        self._latencies += (timed["done"] - begun).tolist()
+        self._ages += np.maximum(timed["age"], 0.0).tolist()  # /clock may lag behind the stamps of the states
+        masks = sent["rows"].reshape(count, -1, self._limited.shape[1] - 1)[:, 1:3] != 0.0
         self._limited[:, 0] += masks.any(axis=2).sum(axis=0)
         self._limited[:, 1:] += masks.sum(axis=0)
-
-    def add_blind(self, command: Command) -> None:
-        """Add a command that was sent without a state."""
-        self.commands += 1
-        self._keep(command)
-
-    def _keep(self, command: Command) -> None:
-        self._sent += 1
-        self._latest = command
-        for count, mask in zip(self._limited, (command.saturated, command.rate_limited), strict=True):
-            hit = mask.tolist()
-            if True in hit:
-                count += [True, *hit]
 
     def interrupted(self) -> None:
         """Note that the flow of states was interrupted: the time until the next state is no period."""
@@ -245,42 +195,6 @@ class LoopStatistics:
         self._sent = 0
         self._latest = None
         self._limited = np.zeros((2, 1 + len(self._joints)), dtype=np.int64)
-
-
-class FaultReport:
-    """Counts each fault of a loop when it begins, and logs its end.
-
-    Attributes:
-        lasts: True from the report of a fault to the report of its end.
-    """
-
-    def __init__(self, loop: ControlLoop, faults: Faults, log: Any) -> None:
-        self._loop, self._faults, self._log = loop, faults, log
-        self._last: ActiveFault | None = None
-        self.lasts = False
-
-    @property
-    def state(self) -> str:
-        """The active fault, and the reaction to it; "" if there is none."""
-        fault = self._loop.fault
-        latched = ", latched" if fault is not None and fault.latched else ""
-        return "" if fault is None else f"{FAULTS[fault.kind].words}: {fault.phase}{latched}"
-
-    def update(self, command: Command | None) -> None:
-        """Count a fault that has just begun, or log that one is over; to be called with each command."""
-        fault = self._loop.fault
-        if fault is self._last:
-            return
-        if fault is not None and command is not None:
-            self._faults.count(FAULTS[fault.kind].words, f"{command.problem}; the reaction is {fault.phase}")
-        elif fault is None:
-            self.say_over()
-        self._last, self.lasts = fault, fault is not None
-
-    def say_over(self) -> None:
-        """Log that a fault is over."""
-        self.lasts = False
-        self._log.info("the fault is over: the arm is held where it is", throttle_duration_sec=PAUSE)
 
 
 class PublisherConflicts:

@@ -1,10 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Joint states: from the bytes of a message to its command.
-
-:meth:`StateCallback.on_state` shows the full path of a state: read the bytes, validate the state and compute the
-command, publish the command, and only then do the bookkeeping.
+"""Joint states: from the bytes of one or several messages to a state.
 
 A state may come in several messages, each with some of the joints; they are merged by name. For example, one driver
 publishes the arm's joints and another one the fingers, or each half of an arm has its own driver. A state is complete
@@ -16,48 +13,15 @@ is an error: a joint is missing. The positions of locked joints are remembered t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from time import perf_counter
+from collections.abc import Sequence
 
 import numpy as np
-from builtin_interfaces.msg import Time
 from numpy.typing import NDArray
-from rclpy.lifecycle import LifecycleNode
 from sensor_msgs.msg import JointState
 
-from robodyn_ros.control.drives import MitSettings, Transmission
-from robodyn_ros.control.loop import ControlLoop
-from robodyn_ros.control.step import Command
-from robodyn_ros.errors import (
-    EffortError,
-    FutureStateError,
-    HoldingError,
-    InputError,
-    JumpError,
-    OrderError,
-    RobodynError,
-    StaleStateError,
-)
-from robodyn_ros.nodes.common.diagnostics import Faults
-from robodyn_ros.nodes.common.messages import NANO, Stamp, decode
+from robodyn_ros.errors import InputError, OrderError
+from robodyn_ros.nodes.common.messages import NANO, decode
 from robodyn_ros.nodes.controller.cdr import Measured, StateReader
-from robodyn_ros.nodes.controller.locked_model import LockedModel
-from robodyn_ros.nodes.controller.output import LoopStatistics, Output
-from robodyn_ros.robot.pose import Array
-
-SUBSCRIBER_PERIOD = 0.02  #: Shortest time between two checks of which topics have subscribers [s].
-
-BROKE_OFF = "missing, or their time jumped; the arm is held where it is"
-
-REFUSALS: dict[type[RobodynError], str] = {
-    StaleStateError: "state too old",
-    FutureStateError: "state from the future",
-    OrderError: "state out of order",
-    JumpError: "position jumped",
-    EffortError: "control law failed",
-    HoldingError: "limits too low",
-}
-"""Error of a state without a command → the name under which it is counted; "state refused" for all others."""
 
 KINDS = 8  #: Greatest number of sets of joints in messages whose layouts are remembered.
 
@@ -168,130 +132,3 @@ class StateMerger:
         self._fresh[:] = False
         velocity = self._qd.copy() if self._moving.all() else None
         return Measured(divmod(newest, NANO), self._q.copy(), velocity)
-
-
-class StateCallback:
-    """The callback of ``joint_states``: from a state to its command, as fast as possible.
-
-    Attributes:
-        loop, output, faults, statistics, locked: as given.
-        active: True if commands are sent for states.
-        mit: settings of commands in MIT mode; None if there are no such commands.
-        position: of the latest state with a command, with the drives' count of turns, (n,); None before the first.
-        latest: stamp of the latest state with a command, and the command; None before the first.
-        listeners: called with stamp and command of each state with a command.
-        onlookers: called with the latest stamp and command, but not for each state; each returns True to be called
-            more often.
-        received: when the latest usable state came, by the steady clock [s]; 0 before the first.
-        state_time: its stamp [s].
-        node_time: the time by the node's clock when it came [s].
-        data: the latest message, usable or not.
-    """
-
-    latest: tuple[Time, Command] | None
-
-    def __init__(
-        self,
-        node: LifecycleNode,
-        loop: ControlLoop,
-        transmission: Transmission,
-        output: Output,
-        faults: Faults,
-        statistics: LoopStatistics,
-        report_fault: Callable[[Command | None], None],
-        locked: LockedModel,
-    ) -> None:
-        self.active = False
-        self.mit: MitSettings | None = None
-        self.position: Array | None = None
-        self.listeners: list[Callable[[Time, Command], None]] = []
-        self.onlookers: list[Callable[[Time, Command], bool]] = []
-        self._ros_clock = node.get_clock()
-        self._clock = self._ros_clock.handle  # without the objects that rclpy makes around each time
-        self.loop, self.output, self.faults, self.statistics, self.locked = loop, output, faults, statistics, locked
-        self._transmission, self._report_fault = transmission, report_fault
-        self.states = StateMerger(loop.robot.joint_names, locked.names, locked.known)
-        self._ignore_until = self._next_refresh = 0.0
-        self.reset()
-
-    def reset(self) -> None:
-        """Drop all states that have come."""
-        self.received = self.state_time = self.node_time = 0.0
-        self.data = b""
-        self.latest = None
-        self.states.reset()
-
-    def now(self) -> int:
-        """The time by the node's clock [ns]."""
-        return int(self._clock.get_now().nanoseconds)
-
-    def on_state(self, data: bytes) -> None:
-        """Publish the command for a serialized sensor_msgs/JointState."""
-        begun, self.data = perf_counter(), data
-        if not self.active or begun < self._ignore_until:
-            return
-        now = self.now()
-        loop, restarts = self.loop, self.loop.restarts
-        try:
-            # Read the bytes.
-            measured = self.states.read(data, now, loop.settings.safety.state_timeout)
-            if measured is None:  # only other joints, or the state is not complete yet
-                return
-            if self.latest is None:
-                self.states.note_locked(data)
-                self.locked.check()
-            stamp, position, velocity = measured
-            if stamp == (0, 0):
-                stamp = divmod(now, NANO)
-            is_simulated = self._ros_clock.ros_time_is_active
-            if is_simulated:
-                now = loop.core.simulated_time(now, stamp[0] * NANO + stamp[1])
-            # From motors to joints.
-            q = self._transmission.joint_position(position)
-            qd = None if velocity is None else self._transmission.joint_velocity(velocity)
-            # Validate the state, and compute its command.
-            time = stamp[0] + stamp[1] / NANO
-            command = loop.update(time, now / NANO, q, qd)
-        except RobodynError as problem:
-            repeated = loop.repeat(time, now / NANO) if isinstance(problem, JumpError) else None
-            if repeated is not None:
-                self.publish(stamp, time, repeated)
-                self.statistics.add_blind(repeated)
-            self.faults.count(REFUSALS.get(type(problem), "state refused"), problem)
-            return
-        # Publish the command.
-        if command is not None:
-            self.position = q
-            self.publish(stamp, time, command)
-        self.received, self.state_time = begun, time
-        self.node_time = (int(loop.core.state.newest) if is_simulated else now) / NANO
-        self._account(begun, stamp, command, loop.restarts > restarts)
-
-    def _account(self, begun: float, stamp: Stamp, command: Command | None, has_restarted: bool) -> None:
-        """Do what is not urgent: bookkeeping, statistics, and the terms of the command."""
-        done, overrun = perf_counter(), self.loop.settings.safety.overrun
-        if done - begun > overrun:
-            # The executor passes on all states that have come in the meantime, and all of them look new. If each took
-            # as long as this one, the other callbacks would never run. Therefore ignore states for as long as it took.
-            self._ignore_until = 2.0 * done - begun
-        if has_restarted:
-            self.faults.count("states broke off", BROKE_OFF)
-        if command is not None:
-            when = Time(sec=stamp[0], nanosec=stamp[1])
-            self.latest = when, command
-            for listen in (*self.listeners, *self.onlookers):
-                listen(when, command)
-            self.statistics.add(begun, done, command, overrun)
-            self.output.publish_terms(stamp, command)
-        if begun >= self._next_refresh:
-            self._next_refresh = begun + SUBSCRIBER_PERIOD
-            self.output.refresh()
-            self.states.note_locked(self.data)
-        self._report_fault(command)
-
-    def publish(self, stamp: Stamp, t: float, command: Command) -> None:
-        """Publish a command for a time t [s]."""
-        self.output.publish_command(stamp, self._transmission.motor_effort(command.effort))
-        if self.mit is not None and self.output.tells_mit:
-            mit = self.loop.in_mit_mode(command, t, self.mit, self.position)
-            self.output.publish_mit(stamp, mit.at_motors(self._transmission))

@@ -57,7 +57,7 @@ def initial_guesses(problem: Problem, mesh: Mesh, scheme: Scheme, until: float) 
     straight = [[a, b] for a, b in legs]
     if all(is_free(problem, a, b) for a, b in legs):
         yield _guess(problem, straight, mesh, scheme)
-    random, found = np.random.default_rng(0), False
+    random = np.random.default_rng(0)
     for seed in range(DETOURS):
         if problem.clearance is None:
             paths = [[a, _random_midpoint(problem, a, b, random), b] for a, b in legs]
@@ -65,11 +65,10 @@ def initial_guesses(problem: Problem, mesh: Mesh, scheme: Scheme, until: float) 
             around = [rrt_connect(problem, a, b, seed, until) for a, b in legs]
             paths = [path for path in around if path is not None]
             if len(paths) < len(legs):
-                break
-        found = True
+                if seed == 0:
+                    yield _guess(problem, straight, mesh, scheme)
+                return
         yield _guess(problem, paths, mesh, scheme)
-    if not found:
-        yield _guess(problem, straight, mesh, scheme)
 
 
 def _guess(problem: Problem, paths: list[list[Array]], mesh: Mesh, scheme: Scheme) -> Guess:
@@ -99,9 +98,8 @@ def _trajectory(problem: Problem, path: list[Array]) -> Trajectory:
     begins = np.concatenate(([0.0], np.cumsum([piece.duration for piece in pieces])))
     if len(pieces) == 1:
         return pieces[0]
-    velocities = np.zeros((len(path), problem.model.n))
-    for k in range(1, len(path) - 1):  # passed without a stop
-        velocities[k] = (path[k + 1] - path[k - 1]) / (begins[k + 1] - begins[k - 1])
+    velocities = np.gradient(path, begins, axis=0)
+    velocities[[0, -1]] = 0.0
     return Trajectory(begins, np.array(path), velocities)
 
 

@@ -122,8 +122,6 @@ class MuJoCoPlant(PlantBase):
         integrators = mujoco.mjtIntegrator
         model.opt.integrator = integrators.mjINT_IMPLICITFAST if stiff else integrators.mjINT_RK4
         model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
-        if not contact:
-            model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
         for reference in (model.jnt_solref, model.dof_solref):
             reference[:] = STIFF * self.settings.step, 1.0
         self.reset()

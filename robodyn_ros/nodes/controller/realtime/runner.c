@@ -1,14 +1,15 @@
 // Copyright 2026 robodyn_ros maintainers
 // SPDX-License-Identifier: Apache-2.0
 
-/* The loop in a thread of its own: from a joint state to its command without Python.
+/* From a joint state to its command: in a thread of its own without Python, or called by Python.
 
    A subscription of rcl wakes the thread by a futex, whose timeout serves the watch over missing states. The thread takes
    the message, checks its layout, has the core (control/core) compute the command, and publishes it. It allocates nothing
-   and takes no lock of its own; the middleware below rcl may do both. Python (thread.py) sends requests to the core, which
+   and takes no lock of its own; the middleware below rcl may do both. Python (runner.py) sends requests to the core, which
    the thread carries out between two periods; it passes layouts as blocks that do not change any more, and reads the
-   periods from a ring. This file has the declarations of control/core before it, and calls its functions by address: the
-   core is compiled once, for the thread and for Python.
+   periods from a ring. Without a thread, Python reads the messages, and hands each state over (runner_respond). This file
+   has the declarations of control/core before it, and calls its functions by address: the core is compiled once, for the
+   thread and for Python.
 
    Time is the clock of the states. If it is simulated, it is the newest of /clock and of the stamps, so that no state
    comes from the future, and nothing is late while a simulation is paused. The delay of a state then counts only beyond
@@ -27,7 +28,7 @@
 #include <unistd.h>
 
 enum { HEADER = 4, OPTIONS = 3 }; /* the encapsulation header of CDR; its last byte has the padding at the end */
-enum { RIVETS = 64, LAYOUTS = 4 };
+enum { RIVETS = 64, LAYOUTS = 4, MIT = 5 };
 
 #define NANO 1000000000LL
 #define ANSWER 0.2 /* time limit of the thread for a request of Python [s] */
@@ -73,6 +74,7 @@ typedef int Watch(Core*, double);
 typedef double WatchDue(const Core*, double);
 typedef void CarryOut(Core*, Request*);
 typedef int64_t SimulatedTime(Core*, int64_t, int64_t);
+typedef void Mit(const Core*, double, const double*, const double*, const double*, double*, double*, double*, double*, double*);
 
 typedef struct {
   Take* take;
@@ -86,6 +88,7 @@ typedef struct {
   WatchDue* watch_due;
   CarryOut* carry_out;
   SimulatedTime* simulated_time;
+  Mit* mit;
   void *subscription, *clock;
   Core* core;
   Layout* layouts[LAYOUTS]; /* set by Python; 0 for none */
@@ -96,11 +99,12 @@ typedef struct {
   int64_t order[N], letter_full, letter_again, priority_error; /* letter_again: its layout is known now */
   double received, state_time, node_time, watch_period, watched;
   double letter_since; /* received, when the letter was kept */
-  double ratio[N], offset[N], effort_unit[N];
+  double ratio[N], offset[N], effort_unit[N], mit_limits[2];
+  double position[N]; /* of the latest state with a command of the law, with the drives' count of turns; NAN before it */
   Bytes message, letter; /* the letter is a message that Python has to read */
-  Template joint_commands, commands;
+  Template joint_commands, commands, mit_commands;
   int64_t thread; /* pthread_t */
-} Realtime;
+} Runner;
 
 #define LOAD(x) __atomic_load_n(&(x), __ATOMIC_ACQUIRE)
 #define STORE(x, value) __atomic_store_n(&(x), value, __ATOMIC_RELEASE)
@@ -111,14 +115,14 @@ static double steady(void) {
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static void wake(Realtime* r) {
+static void wake(Runner* r) {
   __atomic_add_fetch((uint32_t*)&r->wake, 1, __ATOMIC_RELEASE);
   syscall(SYS_futex, &r->wake, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);
 }
 
 static void on_message(const void* given, size_t count) {
   (void)count;
-  wake((Realtime*)given);
+  wake((Runner*)given);
 }
 
 static int fits(const Layout* y, const Bytes* m) {
@@ -130,26 +134,44 @@ static int fits(const Layout* y, const Bytes* m) {
 
 static void number_at(const Bytes* m, int64_t place, double* x) { memcpy(x, m->buffer + place, sizeof *x); }
 
-static void publish(Realtime* r, Template* y, int32_t sec, uint32_t nanosec, const double* effort) {
+static int has_subscribers(const Runner* r, const Template* y) {
   size_t count = 0;
-  if (!y->publisher || r->subscribers(y->publisher, &count) != 0 || count == 0) return;
+  return y->publisher && r->subscribers(y->publisher, &count) == 0 && count > 0;
+}
+
+static void publish(Runner* r, Template* y, int32_t sec, uint32_t nanosec, const double* numbers, size_t count) {
   if (y->stamp >= 0) {
     memcpy(y->message.buffer + y->stamp, &sec, sizeof sec);
     memcpy(y->message.buffer + y->stamp + 4, &nanosec, sizeof nanosec);
   }
-  memcpy(y->message.buffer + y->place, effort, N * sizeof *effort);
+  memcpy(y->message.buffer + y->place, numbers, count * sizeof *numbers);
   if (r->publish(y->publisher, &y->message, 0) != 0) __atomic_add_fetch(&r->unpublished, 1, __ATOMIC_RELAXED);
 }
 
-static void send(Realtime* r, int32_t sec, uint32_t nanosec) {
-  double effort[N];
-  const double* rows = r->core->period.rows;
-  EACH effort[i] = rows[r->order[i]] / r->effort_unit[r->order[i]];
-  publish(r, &r->joint_commands, sec, nanosec, effort);
-  publish(r, &r->commands, sec, nanosec, effort);
+/* Publishes efforts for drives in MIT mode, five numbers for each motor. */
+static void send_mit(Runner* r, int32_t sec, uint32_t nanosec, double t, const double* effort) {
+  double x[MIT][N], numbers[N * MIT];
+  r->mit(r->core, t, r->position, effort, r->mit_limits, x[0], x[1], x[2], x[3], x[4]);
+  EACH {
+    const int64_t k = r->order[i];
+    const double ratio = r->ratio[k], unit = r->effort_unit[k];
+    const double motor[MIT] = {(x[0][k] - r->offset[k]) * ratio, x[1][k] * ratio, x[2][k] / (unit * ratio),
+                               x[3][k] / (unit * ratio), x[4][k] / unit};
+    memcpy(numbers + MIT * i, motor, sizeof motor);
+  }
+  publish(r, &r->mit_commands, sec, nanosec, numbers, N * MIT);
 }
 
-static void note(Realtime* r, int64_t code, int64_t sec, int64_t nanosec, double begun, int blind, int repeats) {
+/* Publishes efforts (n,) for a time t [s]. */
+static void send(Runner* r, int32_t sec, uint32_t nanosec, double t, const double* effort) {
+  double numbers[N];
+  EACH numbers[i] = effort[r->order[i]] / r->effort_unit[r->order[i]];
+  if (has_subscribers(r, &r->joint_commands)) publish(r, &r->joint_commands, sec, nanosec, numbers, N);
+  if (has_subscribers(r, &r->commands)) publish(r, &r->commands, sec, nanosec, numbers, N);
+  if (has_subscribers(r, &r->mit_commands)) send_mit(r, sec, nanosec, t, effort);
+}
+
+static void note(Runner* r, int64_t code, int64_t sec, int64_t nanosec, double begun, int blind, int repeats) {
   const State* m = &r->core->state;
   const Period* p = &r->core->period;
   Entry* e = r->ring + r->written % r->capacity;
@@ -164,7 +186,7 @@ static void note(Realtime* r, int64_t code, int64_t sec, int64_t nanosec, double
   r->restarts = m->restarts;
 }
 
-static const Layout* layout_of(Realtime* r, const Bytes* message) {
+static const Layout* layout_of(Runner* r, const Bytes* message) {
   for (int k = 0; k < LAYOUTS; ++k) {
     const Layout* y = LOAD(r->layouts[k]);
     if (fits(y, message)) return y;
@@ -173,7 +195,7 @@ static const Layout* layout_of(Realtime* r, const Bytes* message) {
 }
 
 /* Keeps a message for Python, which has requested one, or has to read its new layout. */
-static void keep_letter(Realtime* r, const Bytes* message, int is_known) {
+static void keep_letter(Runner* r, const Bytes* message, int is_known) {
   if (message != &r->message || LOAD(r->letter_full) || message->length > r->letter.capacity) return;
   memcpy(r->letter.buffer, message->buffer, (size_t)message->length);
   r->letter.length = message->length;
@@ -182,24 +204,33 @@ static void keep_letter(Realtime* r, const Bytes* message, int is_known) {
   STORE(r->letter_full, is_known ? 2 : 1);
 }
 
-/* Writes positions and velocities of the joints to the period. */
-static void read_joints(const Realtime* r, const Bytes* message, const Layout* y) {
+/* Computes and publishes the command for a state of the motors, in the arm's order; `now` is the node's time [ns]. */
+static void respond(Runner* r, double begun, int64_t now, int32_t sec, uint32_t nanosec, const double* position,
+                    const double* velocity) {
   Period* p = &r->core->period;
+  double q[N], qd[N];
+  if (sec == 0 && nanosec == 0) { sec = (int32_t)(now / NANO); nanosec = (uint32_t)(now % NANO); }
+  if (r->ros_time_active) now = r->simulated_time(r->core, now, sec * NANO + nanosec);
   EACH {
-    double value;
-    number_at(message, y->position + 8 * y->column[i], &value);
-    p->q[i] = value / r->ratio[i] + r->offset[i];
-    p->qd[i] = 0;
-    if (y->velocity < 0) continue;
-    number_at(message, y->velocity + 8 * y->column[i], &value);
-    p->qd[i] = value / r->ratio[i];
+    q[i] = position[i] / r->ratio[i] + r->offset[i];
+    qd[i] = velocity ? velocity[i] / r->ratio[i] : 0;
   }
-  p->has_velocity = y->velocity >= 0;
+  p->t = (double)sec + (double)nanosec / 1e9;
+  p->now = (double)now / 1e9;
+  const int code = r->update(r->core, p->t, p->now, q, velocity ? qd : 0);
+  const int repeats = code == CORE_JUMPED && r->repeat(r->core, p->t, p->now);
+  if (code == CORE_SEND) copy(r->position, q);
+  if (code == CORE_SEND || repeats) send(r, sec, nanosec, p->t, p->rows + EFFORT * N);
+  if (code <= CORE_SILENT) {
+    r->received = begun; r->state_time = p->t;
+    r->node_time = r->ros_time_active ? (double)r->core->state.newest / 1e9 : p->now;
+  }
+  note(r, code, sec, nanosec, begun, 0, repeats);
 }
 
-/* Computes and publishes the command for a state. */
-static void respond(Realtime* r, const Bytes* message) {
-  Period* p = &r->core->period;
+/* Responds to a message, if its layout is known. */
+static void respond_to(Runner* r, const Bytes* message) {
+  double numbers[2][N];
   int32_t sec;
   uint32_t nanosec;
   int64_t now = 0;
@@ -210,41 +241,42 @@ static void respond(Realtime* r, const Bytes* message) {
   if (!y) return;
   memcpy(&sec, message->buffer + HEADER, sizeof sec);
   memcpy(&nanosec, message->buffer + HEADER + 4, sizeof nanosec);
-  if (sec == 0 && nanosec == 0) { sec = (int32_t)(now / NANO); nanosec = (uint32_t)(now % NANO); }
-  if (r->ros_time_active) now = r->simulated_time(r->core, now, sec * NANO + nanosec);
-  read_joints(r, message, y);
-  p->t = (double)sec + (double)nanosec / 1e9;
-  p->now = (double)now / 1e9;
-  const int code = r->update(r->core, p->t, p->now, p->q, p->has_velocity ? p->qd : 0);
-  const int repeats = code == CORE_JUMPED && r->repeat(r->core, p->t, p->now);
-  if (code == CORE_SEND || repeats) send(r, sec, nanosec);
-  if (code <= CORE_SILENT) { r->received = begun; r->state_time = p->t; r->node_time = r->ros_time_active ? (double)r->core->state.newest / 1e9 : p->now; }
-  note(r, code, sec, nanosec, begun, 0, repeats);
+  EACH {
+    number_at(message, y->position + 8 * y->column[i], &numbers[0][i]);
+    if (y->velocity >= 0) number_at(message, y->velocity + 8 * y->column[i], &numbers[1][i]);
+  }
+  respond(r, begun, now, sec, nanosec, numbers[0], y->velocity < 0 ? 0 : numbers[1]);
 }
 
 /* Takes a message and processes it. Returns 0 if there was none. */
-static int take(Realtime* r) {
+static int take(Runner* r) {
   if (r->take(r->subscription, &r->message, 0, 0) != 0) return 0;
-  respond(r, &r->message);
+  respond_to(r, &r->message);
   return 1;
 }
 
-static void watch_over(Realtime* r) {
+/* Publishes efforts (n,) with the node's time as the stamp [ns], for the time t of the states [s]. */
+void runner_send(Runner* r, int64_t now, double t, const double* effort) {
+  send(r, (int32_t)(now / NANO), (uint32_t)(now % NANO), t, effort);
+}
+
+/* Sends the reaction to missing states, if one is due. */
+void runner_watch(Runner* r) {
   const double begun = steady();
   int64_t now = 0;
-  if (begun - r->watched < r->watch_due(r->core, r->watch_period) || r->received == 0) return;
   r->watched = begun;
-  if (r->clock_now(r->clock, &now) != 0) return;
+  if (r->received == 0 || r->clock_now(r->clock, &now) != 0) return;
   const double elapsed = r->ros_time_active ? greater((double)now / 1e9 - r->node_time, 0) : begun - r->received;
   const State* m = &r->core->state;
   const int64_t faults = m->faults, phase = m->phase;
-  const int code = r->watch(r->core, r->state_time + elapsed);
-  if (code == CORE_SEND) send(r, (int32_t)(now / NANO), (uint32_t)(now % NANO));
+  const double t = r->state_time + elapsed;
+  const int code = r->watch(r->core, t);
+  if (code == CORE_SEND) runner_send(r, now, t, r->core->period.rows + EFFORT * N);
   if (code == CORE_SEND || m->faults != faults || m->phase != phase) note(r, code, now / NANO, now % NANO, begun, 1, 0);
 }
 
 /* Carries out a request of Python. */
-static void serve(Realtime* r) {
+static void serve(Runner* r) {
   Request* request = __atomic_exchange_n(&r->request, 0, __ATOMIC_ACQ_REL);
   if (!request) return;
   r->carry_out(r->core, request);
@@ -253,25 +285,25 @@ static void serve(Realtime* r) {
 }
 
 static void* run(void* given) {
-  Realtime* r = given;
+  Runner* r = given;
   while (LOAD(r->open)) {
     const uint32_t seen = __atomic_load_n((uint32_t*)&r->wake, __ATOMIC_ACQUIRE);
     const struct timespec timeout = {.tv_nsec = (long)(1e9 * r->watch_due(r->core, r->watch_period))};
     serve(r);
     if (LOAD(r->letter_again)) {
-      if (r->received == r->letter_since) respond(r, &r->letter); /* else newer states have been answered */
+      if (r->received == r->letter_since) respond_to(r, &r->letter); /* else newer states have been answered */
       STORE(r->letter_again, 0);
       STORE(r->letter_full, 0);
     }
     while (LOAD(r->open) && take(r)) serve(r);
-    watch_over(r);
+    if (steady() - r->watched >= r->watch_due(r->core, r->watch_period)) runner_watch(r);
     syscall(SYS_futex, &r->wake, FUTEX_WAIT_PRIVATE, seen, &timeout, 0, 0);
   }
   return 0;
 }
 
 /* Starts the thread. Returns nonzero if it cannot be started. */
-int realtime_start(Realtime* r) {
+int runner_start(Runner* r) {
   STORE(r->open, 1);
   if (r->set_callback(r->subscription, on_message, r) != 0) return 1;
   if (pthread_create((pthread_t*)&r->thread, 0, run, r) != 0) {
@@ -287,7 +319,7 @@ int realtime_start(Realtime* r) {
 }
 
 /* Ends the thread: nothing is taken or published afterwards. */
-void realtime_stop(Realtime* r) {
+void runner_stop(Runner* r) {
   STORE(r->open, 0);
   r->set_callback(r->subscription, 0, 0);
   wake(r);
@@ -295,14 +327,14 @@ void realtime_stop(Realtime* r) {
 }
 
 /* Has the thread process the letter, whose layout has been set. */
-void realtime_answer_letter(Realtime* r) {
+void runner_answer_letter(Runner* r) {
   STORE(r->letter_again, 1);
   wake(r);
 }
 
 /* Has the thread carry out a request between two periods, and waits for that. A signal ends one wait, but not the request.
    Returns nonzero if the thread does not respond. Not to be called by two threads at a time. */
-int realtime_request(Realtime* r, Request* request) {
+int runner_request(Runner* r, Request* request) {
   const double deadline = steady() + ANSWER;
   STORE(r->done, 0);
   STORE(r->request, request);
@@ -316,4 +348,11 @@ int realtime_request(Realtime* r, Request* request) {
   if (__atomic_compare_exchange_n(&r->request, &mine, 0, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) return 1;
   while (!LOAD(r->done)) sched_yield(); /* it is being carried out */
   return 0;
+}
+
+/* Responds to a state that Python has read, of the motors, in the arm's order; velocity 0: it has none. */
+void runner_respond(Runner* r, int32_t sec, uint32_t nanosec, const double* position, const double* velocity) {
+  const double begun = steady();
+  int64_t now = 0;
+  if (r->clock_now(r->clock, &now) == 0) respond(r, begun, now, sec, nanosec, position, velocity);
 }

@@ -1,18 +1,20 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Python's interface to the thread that runs the control loop (``thread.c``): start, end, requests and entries.
+"""Python's interface to ``runner.c``, which runs the control loop: start, end, states, requests and entries.
 
-The thread calls functions of rcl by address: rclpy has loaded the library, and its objects have rcl's handles. rclpy
-does not guarantee this, so it is checked when the thread is made.
+A thread of the runner's own calls functions of rcl by address: rclpy has loaded the library, and its objects have rcl's
+handles. rclpy does not guarantee this, so it is checked when the thread is made. Without a thread, the runner publishes
+through rclpy.
 """
 
 from __future__ import annotations
 
 import ctypes
 import os
+from collections.abc import Sequence
 from pathlib import Path
-from threading import Lock
+from threading import RLock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,16 +24,18 @@ from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 
 from robodyn_ros.control.core_library import Core, caller_library, core_structs
-from robodyn_ros.control.drives import Transmission
+from robodyn_ros.control.drives import MitSettings, Transmission
 from robodyn_ros.engine.c_interface import Record, address_of
 from robodyn_ros.errors import NotReadyError
-from robodyn_ros.nodes.common.client_library import check_for_type_support, rclpy_implementation
+from robodyn_ros.nodes.common.client_library import RCLError, check_for_type_support, rclpy_implementation
 from robodyn_ros.nodes.common.threads import Allocator
-from robodyn_ros.nodes.controller.cdr import MessageLayout, Topic
+from robodyn_ros.nodes.controller.cdr import Measured, MessageLayout, Topic
+from robodyn_ros.robot.pose import Array
 
-CODE = Path(__file__).with_name("thread.c")
+CODE = Path(__file__).with_name("runner.c")
 
 CAPACITY = 4096  #: Capacity of the ring, in periods: two seconds at 2 kHz.
+TOPICS = ("joint_commands", "commands", "mit_commands")  #: Members of the struct ``Runner`` for topics of commands.
 LARGEST = 1 << 16  #: Largest message that the thread takes without an allocation [bytes].
 KNOWN, UNKNOWN = 2, 1  #: Kinds of letters: a message with a layout that the thread has, or that it does not have.
 
@@ -43,7 +47,7 @@ FUNCTIONS = {
     "set_callback": "rcl_subscription_set_on_new_message_callback",
     "clock_now": "rcl_clock_get_now",
 }
-"""Member of the struct ``Realtime`` of ``thread.c`` → function of rcl."""
+"""Member of the struct ``Runner`` of ``runner.c`` → function of rcl."""
 
 CALLS = {
     "update": "core_update",
@@ -52,81 +56,131 @@ CALLS = {
     "watch_due": "core_watch_due",
     "carry_out": "core_request",
     "simulated_time": "core_simulated_time",
+    "mit": "core_mit",
 }
 """Likewise → function of the core."""
 
 
-def thread_library(n: int) -> Any:
-    """The thread in C for n joints, compiled if need be. ``robodyn compile`` also compiles it."""
+PUBLISH = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+COUNT = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(ctypes.c_size_t))
+NOW = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(ctypes.c_int64))
+"""The functions of rcl that are called without a thread, too."""
+
+
+def runner_library(n: int) -> Any:
+    """The runner in C for n joints, compiled if need be. ``robodyn compile`` also compiles it."""
     return caller_library(n, CODE)
 
 
-def prepare_thread(n: int) -> None:
-    """Compile the library of a thread for n joints in advance, so that the thread starts at once later."""
-    thread_library(n)
+def prepare_runner(n: int) -> None:
+    """Compile the library of a runner for n joints in advance, so that it starts at once later."""
+    runner_library(n)
     core_structs(n, CODE)
 
 
-class RealtimeThread:
-    """One thread, from its start to its end.
+class Motors(NamedTuple):
+    """What a runner has to know of the motors, and how they get their commands."""
+
+    transmission: Transmission
+    order: NDArray[np.intp]  # (n,) of the joints in commands, indices among the arm's
+    topics: Sequence[Topic]  # of commands: ``~/joint_commands``, ``~/commands``, ``~/mit_commands``
+    mit: MitSettings
+
+
+class LoopRunner:
+    """Runs the loop for joint states, from its start to its end.
 
     Attributes:
-        scheduling: scheduling policy and priority, as text.
+        scheduling: scheduling policy and priority of its thread, as text.
+        open: True while its thread runs.
     """
 
-    def __init__(
-        self,
-        node: LifecycleNode,
-        core: Core,
-        transmission: Transmission,
-        order: NDArray[np.intp],
-        topics: tuple[Topic, Topic],
-        watch_period: float,
-        subscription: Any,
-    ) -> None:
-        """The commands of ``topics``, ``~/joint_commands`` and ``~/commands``, have the joints in an order, (n,)
-        indices among the arm's. The thread checks every ``watch_period`` [s] that states still come, and destroys the
-        subscription (:func:`make_subscription`) at its end.
-
-        Raises:
-            NotReadyError: it cannot be made; the message has the reason.
-        """
-        n = len(order)
-        self._library = thread_library(n)
+    def __init__(self, node: LifecycleNode, core: Core, motors: Motors, watch_period: float) -> None:
+        """While states are missing, a reaction is due every ``watch_period`` [s]."""
+        n = core.n
+        self._library = runner_library(n)
         self._core, self._node = core, node
-        structs = core_structs(n, CODE)
-        rcl = find_functions()
-        record = self._record = structs.make("Realtime")
-        fields = self._fields = record.fields
-        clock = node.get_clock()
-        self._clock = clock.handle
-        topic = node.resolve_topic_name("joint_states")
-        self._subscription = subscription
-        for name, address in rcl.addresses.items():
-            getattr(fields, name)[...] = address
+        self._structs = core_structs(n, CODE)
+        self._record = self._structs.make("Runner")
+        fields, transmission = self._record.fields, motors.transmission
+        self._fields = fields
+        self._clock = node.get_clock().handle
         for name, function in CALLS.items():
             getattr(fields, name)[...] = address_of(getattr(core.library, function))
-        fields.subscription[...] = handle_address(self._subscription, "subscription", rcl.library, topic)
-        fields.clock[...] = handle_address(self._clock, "clock", rcl.library)
-        fields.ros_time_active[...] = clock.ros_time_is_active
-        fields.core[...], fields.watch_period[...], fields.order[:] = core.address, watch_period, order
+        fields.ros_time_active[...] = node.get_clock().ros_time_is_active
+        fields.core[...], fields.watch_period[...], fields.order[:] = core.address, watch_period, motors.order
         fields.ratio[:], fields.offset[:] = transmission.ratio, transmission.offset
-        fields.effort_unit[:] = transmission.effort
-        self._ring = structs.make_array("Entry", CAPACITY)
+        fields.effort_unit[:], fields.mit_limits[:] = transmission.effort, motors.mit.mit_limits
+        fields.position[:] = np.nan
+        self._ring = self._structs.make_array("Entry", CAPACITY)
         fields.ring[...], fields.capacity[...] = self._ring.ctypes.data, CAPACITY
-        self._read = 0
-        self._buffers = [np.zeros(LARGEST, np.uint8) for _ in range(2)]
-        for part, buffer in zip((fields.message, fields.letter), self._buffers, strict=True):
-            part.buffer[...], part.capacity[...] = buffer.ctypes.data, LARGEST
-        self._set_allocator(fields.message)
-        for part, topic in zip((fields.joint_commands, fields.commands), topics, strict=True):
-            self._set_template(part, topic, rcl.library)
-        self._learned = 0
-        self._asking = Lock()
+        self._read = self._learned = 0
+        self._topics = motors.topics if motors.mit.is_used else motors.topics[:-1]
+        self._buffers: list[NDArray[np.uint8]] = []
+        for number, (part, topic) in enumerate(self._command_parts(), 1):
+            template = topic.template
+            (place,) = template.places.values()
+            buffer = np.frombuffer(bytes(template.buffer), np.uint8).copy()
+            self._buffers.append(buffer)
+            part.publisher[...], part.stamp[...], part.place[...] = number, template.stamp, place.start
+            part.message.buffer[...] = buffer.ctypes.data
+            part.message.length[...] = part.message.capacity[...] = len(buffer)
+        self._calls = PUBLISH(self._publish), COUNT(self._count), NOW(self._now)
+        for name, call in zip(("publish", "subscribers", "clock_now"), self._calls, strict=True):
+            getattr(fields, name)[...] = address_of(call)
+        self._subscription: Any = None
+        self._asking = RLock()  # again for a law in Python that asks for the reference
         self._layouts: list[tuple[Record, Any]] = []
-        self._structs = structs
         self.scheduling = "ordinary"
         self.open = False
+
+    def _command_parts(self) -> list[tuple[Any, Topic]]:
+        """The members of the struct for topics of commands, and the topics."""
+        return [(getattr(self._fields, name), topic) for name, topic in zip(TOPICS, self._topics, strict=False)]
+
+    def _publish(self, publisher: int, _message: int, _allocation: int) -> int:
+        """As ``rcl_publish_serialized_message``; the publisher is the number of its topic."""
+        try:
+            self._topics[publisher - 1].publisher.handle.publish_raw(self._buffers[publisher - 1].tobytes())
+        except RCLError:
+            return 1
+        return 0
+
+    def _count(self, publisher: int, count: Any) -> int:
+        """As ``rcl_publisher_get_subscription_count``."""
+        count[0] = self._topics[publisher - 1].publisher.get_subscription_count()
+        return 0
+
+    def _now(self, _clock: int, now: Any) -> int:
+        """As ``rcl_clock_get_now``."""
+        now[0] = self._clock.get_now().nanoseconds
+        return 0
+
+    def listen(self, subscription: Any) -> None:
+        """Have a thread take the messages of a subscription (:func:`make_subscription`), which it destroys at its end.
+
+        Raises:
+            NotReadyError: no thread can; the message has the reason.
+        """
+        fields, rcl = self._fields, find_functions()
+        self._subscription = subscription
+        publishers = [
+            handle_address(topic.publisher.handle, "publisher", rcl.library, self._name(topic.name))
+            for topic in self._topics
+        ]
+        fields.subscription[...] = handle_address(subscription, "subscription", rcl.library, self._name("joint_states"))
+        fields.clock[...] = handle_address(self._clock, "clock", rcl.library)
+        letter = np.zeros(LARGEST, np.uint8)
+        self._buffers.append(letter)
+        fields.letter.buffer[...], fields.letter.capacity[...] = letter.ctypes.data, LARGEST
+        self._set_allocator(fields.message)
+        for name, address in rcl.addresses.items():
+            getattr(fields, name)[...] = address
+        for (part, _), address in zip(self._command_parts(), publishers, strict=True):
+            part.publisher[...] = address
+
+    def _name(self, topic: str) -> str:
+        return str(self._node.resolve_topic_name(topic))
 
     def _set_allocator(self, message: Any) -> None:
         """The allocator of rcutils: a message beyond ``LARGEST`` makes the buffer grow."""
@@ -140,34 +194,26 @@ class RealtimeThread:
         if utils.rcutils_uint8_array_init(message.buffer.ctypes.data, LARGEST, ctypes.addressof(allocator)) != 0:
             raise NotReadyError("there is no memory for a message")
 
-    def _set_template(self, part: Any, topic: Topic, library: Any) -> None:
-        name, template = self._node.resolve_topic_name(topic.name), topic.template
-        part.publisher[...] = handle_address(topic.publisher.handle, "publisher", library, name)
-        (place,) = template.places.values()
-        buffer = np.frombuffer(bytes(template.buffer), np.uint8).copy()
-        self._buffers.append(buffer)
-        part.stamp[...], part.place[...] = template.stamp, place.start
-        part.message.buffer[...] = buffer.ctypes.data
-        part.message.length[...] = part.message.capacity[...] = len(buffer)
-
     def start(self, priority: int) -> None:
-        """Send a command for each state from now on, with a real-time priority if that is permitted; 0: ordinary.
+        """Start the thread, with a real-time priority if that is permitted; 0: ordinary.
 
         Raises:
             NotReadyError: the system cannot start a thread.
         """
         self._fields.priority[...] = priority
-        if self._library.realtime_start(self._address):
-            raise NotReadyError("the thread cannot be started")
+        with self._asking:
+            if self._library.runner_start(self._address):
+                raise NotReadyError("the thread cannot be started")
+            self.open = True
         refused = int(self._fields.priority_error)
         self.scheduling = f"SCHED_FIFO {priority}" if priority and not refused else "ordinary"
-        self.open = True
 
     def stop(self) -> None:
         """Send no commands any more: close the gate, clear the callback, join, and then destroy the subscription."""
-        if self.open:
+        with self._asking:
+            if self.open:
+                self._library.runner_stop(self._address)
             self.open = False
-            self._library.realtime_stop(self._address)
         if self._subscription is not None:
             self._subscription.destroy_when_not_in_use()
             self._subscription = None
@@ -175,11 +221,34 @@ class RealtimeThread:
     def request(self, request: Record) -> None:
         """:meth:`robodyn_ros.control.loop.Runner.request`."""
         with self._asking:
-            if self._library.realtime_request(self._address, ctypes.c_void_p(request.address)):
+            if not self.open:
+                self._core.request(request)
+            elif self._library.runner_request(self._address, ctypes.c_void_p(request.address)):
                 raise NotReadyError("the thread of the control loop does not respond")
 
+    def respond(self, state: Measured) -> None:
+        """Send the command for a state, without a thread."""
+        arrays = [None if part is None else ctypes.c_void_p(part.ctypes.data) for part in state[1:]]
+        stamp = ctypes.c_int32(state.stamp[0]), ctypes.c_uint32(state.stamp[1])
+        with self._asking:
+            self._library.runner_respond(self._address, *stamp, *arrays)
+
+    def watch(self) -> None:
+        """Send the reaction to missing states, if one is due, without a thread."""
+        with self._asking:
+            self._library.runner_watch(self._address)
+
+    def send(self, now: int, t: float, effort: Array) -> None:
+        """Publish efforts (n,) with a stamp [ns], for a time of the states [s], without a thread."""
+        numbers = ctypes.c_int64(now), ctypes.c_double(t), ctypes.c_void_p(effort.ctypes.data)
+        self._library.runner_send(self._address, *numbers)
+
     def set_layout(self, layout: MessageLayout) -> None:
-        """Accept messages of this layout from now on."""
+        """Have the thread accept messages of this layout from now on.
+
+        Raises:
+            NotReadyError: it names too many joints.
+        """
         record = self._structs.make("Layout")
         fields, parts = record.fields, layout.constant
         if len(parts) > self._structs.constants["RIVETS"]:
@@ -206,7 +275,7 @@ class RealtimeThread:
         kind = int(self._fields.letter_full)
         if not kind or self._fields.letter_again:
             return None
-        return kind, self._buffers[1][: int(self._fields.letter.length)].tobytes()
+        return kind, self._buffers[-1][: int(self._fields.letter.length)].tobytes()
 
     def drop_letter(self) -> None:
         """Drop the letter; the thread does not process it."""
@@ -214,7 +283,7 @@ class RealtimeThread:
 
     def answer_letter(self) -> None:
         """Have the thread process the letter, whose layout has been set."""
-        self._library.realtime_answer_letter(self._address)
+        self._library.runner_answer_letter(self._address)
 
     def ask_for_letter(self) -> None:
         """Request the next message as a letter."""
@@ -241,14 +310,26 @@ class RealtimeThread:
         return int(self._fields.unpublished)
 
     @property
-    def last_state(self) -> tuple[float, float, float]:
-        """When the latest usable state came by the steady clock, its stamp, and the node's time then [s]."""
+    def last_state(self) -> LastState:
+        """When the latest usable state came."""
         fields = self._fields
-        return float(fields.received), float(fields.state_time), float(fields.node_time)
+        return LastState(float(fields.received), float(fields.state_time), float(fields.node_time))
+
+    @last_state.setter
+    def last_state(self, last: LastState) -> None:
+        self._fields.received[...], self._fields.state_time[...], self._fields.node_time[...] = last
 
     @property
     def _address(self) -> Any:
         return ctypes.c_void_p(self._record.address)
+
+
+class LastState(NamedTuple):
+    """When the latest usable state came [s]; zeros before the first."""
+
+    received: float  # by the steady clock
+    stamp: float
+    node_time: float
 
 
 class RclFunctions(NamedTuple):
