@@ -179,7 +179,7 @@ def run_trial(
                 controlled.update(reading, stamp)
             if hardware.now % period == 0:  # the loop notices missing readings; the truth is recorded
                 controlled.watch()
-                truth.add(hardware.time, hardware.time, hardware.plant.q, hardware.plant.qd, hardware.effort)
+                truth.add(hardware.time, hardware.time, hardware.plant.q, hardware.plant.qd, hardware.plant.effort)
                 progress(hardware.time)
             if hardware.now >= end:
                 break
