@@ -12,8 +12,6 @@ that no law knows of either, encoders with noise and resolution, and commands an
 the same gains. Errors are the plant's own, not the sensors'.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

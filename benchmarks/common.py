@@ -3,8 +3,6 @@
 
 """Shared by the benchmarks: the command line, the tables, the arms, runs taken in turn, and figures of a process."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import re

@@ -13,8 +13,6 @@ a collision the tool meets a spring of 50 N/mm at 0.5 m/s. The smallest push is 
 the threshold of a touch finds within half a second, by bisection.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

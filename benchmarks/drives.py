@@ -7,8 +7,6 @@ For the benchmarks that start the controller as a process (``make fuzz-nodes``, 
 its command is waited for, and then the arm moves; simulated time stands still meanwhile.
 """
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator

@@ -10,8 +10,6 @@ install roboticstoolbox-python``) join where they are installed.
 Measured as `robodyn bench` measures one arm. A ratio below 1 means that ours takes less time.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from common import arms, options, report

@@ -3,8 +3,6 @@
 
 """The faults that ``make faults`` injects: what changes the states, their times, the drives, or the law."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple

@@ -9,8 +9,6 @@ faults runs again without checks. It is a false alarm if that twin stays within 
 :data:`NEAR` of its reference; it is arguable where the twin was farther away than that on its way.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple

@@ -21,8 +21,6 @@ legitimate case has more unknown friction, mass or payload than those state, and
   greatest change of an effort from one command to the next, in effort limits.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections import Counter

@@ -14,8 +14,6 @@ all its calls, which run side by side), and Python that loads libraries. All tha
 columns do so less, the time of the processor in this process and in the compiler.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

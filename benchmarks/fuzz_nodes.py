@@ -13,8 +13,6 @@ command, and brakes when none comes. All that is counted ought to be 0. A gap or
 shows a fault around it.
 """
 
-from __future__ import annotations
-
 import json
 import struct
 import sys

@@ -10,8 +10,6 @@ Lines of code are those with neither a blank, a comment nor a docstring alone. A
 docs/reference/nodes/.
 """
 
-from __future__ import annotations
-
 import ast
 import io
 import re

@@ -15,8 +15,6 @@ Exit code 1 unless every joint's efforts are left unexplained by at most 0.1 % w
 the noise of the efforts with it, and no friction is claimed where there is none. Needs the extras of the tests.
 """
 
-from __future__ import annotations
-
 import sys
 from time import process_time
 from typing import Any, NamedTuple

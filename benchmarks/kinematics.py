@@ -10,8 +10,6 @@ Poses come from positions drawn at random within the limits. A solution counts i
 kinematics, it is within 1e-6 m and 1e-6 rad of the pose and within the limits.
 """
 
-from __future__ import annotations
-
 import statistics
 import time
 import timeit

@@ -12,8 +12,6 @@ machine is in that moment. Times are of the processor, so another program delays
 takes; the median is what a machine with other work gives it.
 """
 
-from __future__ import annotations
-
 import ctypes
 import statistics
 import time

@@ -7,8 +7,6 @@ It is the controller's thread turned round: it publishes states and takes comman
 adds neither Python's time nor Python's jitter.
 """
 
-from __future__ import annotations
-
 import ctypes
 from pathlib import Path
 from typing import Any

@@ -18,8 +18,6 @@ Source: DeMillo, Lipton and Sayward, Hints on Test Data Selection (1978); the op
 Offutt, 1991) that this code has a use for.
 """
 
-from __future__ import annotations
-
 import argparse
 import ast
 import contextlib

@@ -12,8 +12,6 @@ reports, by a steady clock. What only /diagnostics shows is exact to 10 ms. Faul
 parameters, files and plugins) are injected by test/test_nodes_faults.py.
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 import time

@@ -16,8 +16,6 @@ cannot hold itself is not possible. A plan is late if it takes more than ``LIMIT
 unless 95 % of the possible goals of each arm are solved in time.
 """
 
-from __future__ import annotations
-
 import sys
 from collections import Counter
 from dataclasses import replace

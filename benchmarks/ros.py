@@ -20,8 +20,6 @@ have the real-time priority that the controller has by default (robodyn_ros/node
 where the system permits it.
 """
 
-from __future__ import annotations
-
 import gc
 import subprocess
 import sys

@@ -11,8 +11,6 @@ machine that changes its speed changes all. SciPy integrates the same equations:
 called from Python.
 """
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Callable
 from functools import partial

@@ -11,8 +11,6 @@ The study is examples/robustness/prr.yaml: 5 s at 1 kHz of the PRR arm, control 
 noise, coarse encoders, delays, lost states and an unknown payload.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import signal

@@ -25,8 +25,6 @@ laws have the gains of ``FREQUENCY`` and ``STIFFNESS``. Where masses are wrong, 
   all of them in time.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable
 from functools import partial
