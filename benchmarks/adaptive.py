@@ -16,13 +16,11 @@ from typing import Any
 
 import numpy as np
 from common import PRR, options, report
-from numpy.typing import NDArray
 
 import robodyn_ros as rd
 from robodyn_ros.control import Reference
+from robodyn_ros.robot.pose import Array
 from robodyn_ros.tasks import make_loop, make_simulated
-
-Array = NDArray[np.float64]
 
 LAWS = ("computed_torque", "disturbance_observer", "adaptive")
 RATE, GREATEST = 500.0, "greatest error [mm, mrad]"

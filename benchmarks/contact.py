@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 from common import POSES, options, report, robot_of
-from numpy.typing import NDArray
 
 import robodyn_ros as rd
 from robodyn_ros.control import ControlLoop, SafetySettings, Trajectory
@@ -26,11 +25,10 @@ from robodyn_ros.control.contact import Contact, ContactThresholds, ProposedThre
 from robodyn_ros.control.momentum_observer import MomentumObserver
 from robodyn_ros.control.motion.point_to_point import point_to_point
 from robodyn_ros.kinematics import Kinematics
+from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation import Plant, PlantSettings
 from robodyn_ros.simulation.plant.external_forces import Wall
 from robodyn_ros.simulation.plant.joint_effects import FrictionSettings
-
-Array = NDArray[np.float64]
 
 PERIOD = 1e-3
 DELAY = 2

@@ -25,6 +25,7 @@ from sensor_msgs.msg import JointState
 
 import robodyn_ros as rd
 from robodyn_ros.cli.processes import ProcessGroup, joined
+from robodyn_ros.nodes.common.client_library import EventsExecutor
 
 STEP = 0.002
 """Period of the states, and step of the arm's integration [s]."""
@@ -209,18 +210,25 @@ Kind = TypeVar("Kind", bound=Drives)
 
 
 @contextmanager
+def in_the_graph(name: str, kind: Any = EventsExecutor) -> Iterator[tuple[Any, Any]]:
+    """A node of this process, and the executor of some kind that runs it."""
+    context = rclpy.Context()
+    rclpy.init(context=context, args=[])
+    node, executor = Node(name, context=context), kind(context=context)
+    executor.add_node(node)
+    try:
+        yield node, executor
+    finally:
+        executor.shutdown()
+        node.destroy_node()
+        rclpy.shutdown(context=context)
+
+
+@contextmanager
 def running(kind: type[Kind], folder: Path, **parameters: Any) -> Iterator[Kind]:
     """A controller with parameters as a process, in a graph of its own, and the drives in this process."""
     given = {"robot_description": PRR.read_text(), "use_sim_time": True, "state_timeout": STATE_TIMEOUT, **parameters}
     with joined() as environment, ProcessGroup(environment, folder) as group:
         process = group.start("controller", given, [ROOT / "config" / "prr.yaml"]).process
-        context = rclpy.Context()
-        rclpy.init(context=context, args=[])
-        node, executor = Node("drives", context=context), SingleThreadedExecutor(context=context)
-        executor.add_node(node)
-        try:
+        with in_the_graph("drives", SingleThreadedExecutor) as (node, executor):
             yield kind(node, executor, lambda: process.poll() is None)
-        finally:
-            executor.shutdown()
-            node.destroy_node()
-            rclpy.shutdown(context=context)

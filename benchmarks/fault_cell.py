@@ -16,17 +16,15 @@ Drives keep to the last command for :data:`COMMAND_TIMEOUT` and then brake, or g
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from common import PRR, urdfs
 
 import robodyn_ros as rd
 from robodyn_ros.control import ControlLoop, SafetySettings, gains, rest_to_rest
@@ -36,14 +34,9 @@ from robodyn_ros.errors import RobodynError
 from robodyn_ros.plugins import load
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.description import UrdfEditor
+from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation import FrictionSettings, Plant, PlantSettings
 from robodyn_ros.simulation.plant.mismatch import Mismatch
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "test"))
-from arms import random_robot
-from industrial import urdfs
-
-Array = NDArray[np.float64]
 
 ARMS = ("prr", "ur5_robot", "ur10_robot", "panda", "xarm7", "kinova", "z1", "chain3")
 """Arms of the campaigns: of this package, of example-robot-data, and random chains (``chain`` and a number)."""
@@ -80,6 +73,9 @@ class State(NamedTuple):
 Inject = Callable[["Cell", State], list[State]]
 """Changes a state: the states that come instead of it. It may change the cell, too."""
 
+Each = Callable[["Cell"], None]
+"""What is done in each period."""
+
 
 class Arm(NamedTuple):
     """An arm of a campaign: its robot, its model, and the dynamics of its plant, which each case configures anew."""
@@ -101,7 +97,9 @@ def arm_of(name: str, damping: float = 0.0) -> Arm:
         name: one of :data:`ARMS`, any URDF of example-robot-data, ``chain`` and a seed, or a path.
         damping: viscous friction that the URDF tells, of each joint [N·m·s/rad] or ten times as much [N·s/m].
     """
-    found: dict[str, Any] = {"prr": Path(__file__).parents[1] / "urdf" / "prr.urdf", **urdfs()}
+    from arms import random_robot  # of the tests, as common finds them
+
+    found: dict[str, Any] = {"prr": PRR, **urdfs()}
     source = random_robot(int(name[5:]), 4, 0.0, 0.0) if name.startswith("chain") else str(found.get(name, name))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -112,7 +110,7 @@ def arm_of(name: str, damping: float = 0.0) -> Arm:
                 editor.set_dynamics(joint, "damping", damping)
                 editor.set_dynamics(joint, "friction", 0.0)
             robot = rd.load_robot(editor.text())
-    reach = np.where(np.isin(np.arange(robot.n), prismatic(robot)), 1.0, 2.5)
+    reach = np.where(prismatic(robot), 1.0, 2.5)
     low, high = np.maximum(robot.lower, -reach), np.minimum(robot.upper, reach)
     high = np.where(high <= low, np.minimum(robot.upper, low + reach), high)
     model, true = (rd.create_dynamics("rnea", robot) for _ in range(2))
@@ -218,7 +216,7 @@ class Cell:
         friction = None if setup.friction is None else list(setup.friction)
         self.plant = Plant(setup.arm.true, PlantSettings(step), q0=setup.start, friction=friction, velocity_limit=free)
         self.steps, self.late_steps = round(setup.period / step), round(setup.delay / step)
-        self._unit = np.where(np.isin(np.arange(robot.n), prismatic(robot)), 0.1, 1.0)
+        self._unit = np.where(prismatic(robot), 0.1, 1.0)
         self._random = np.random.default_rng(setup.seed)
         self._past: deque[Array] = deque(maxlen=max(1, round(setup.sensing.window / setup.period)) + 1)
         self._coming: deque[Array | None] = deque([None] * (self.late_steps // self.steps))
@@ -247,15 +245,15 @@ class Cell:
         self,
         duration: float,
         inject: Inject | None = None,
-        each: Callable[[Cell], None] | None = None,
+        each: Iterable[Each] = (),
         until: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Run for a time [s], with a fault, and with something that is done in each period, until something is so."""
+        """Run for a time [s], with a fault, and with what is done in each period, until something is so."""
         for _ in range(round(duration / self.setup.period)):
             state = self._read()
             self._answer([state] if inject is None else inject(self, state))
-            if each is not None:
-                each(self)
+            for act in each:
+                act(self)
             self._move()
             self.count += 1
             if until():
@@ -381,10 +379,9 @@ class Swing:
         self._to, self._next = 1 - self._to, cell.t + self.duration + self._pause
 
 
-@cache
-def prismatic(robot: Robot) -> tuple[int, ...]:
-    """The joints that are prismatic."""
-    return tuple(i for i, joint in enumerate(robot.joints) if joint.position_unit == "m")
+def prismatic(robot: Robot) -> list[bool]:
+    """Of each joint, whether it is prismatic."""
+    return [joint.is_prismatic for joint in robot.joints]
 
 
 def place(arm: Arm, random: np.random.Generator, share: float = 0.6) -> Array:
@@ -413,8 +410,7 @@ def swing_from(
         speed: greatest speed of a joint, in velocity limits.
         least: shortest time for it [s].
     """
-    scale = np.ones(arm.robot.n)
-    scale[list(prismatic(arm.robot))] = 0.2
+    scale = np.where(prismatic(arm.robot), 0.2, 1.0)
     end = start
     for _ in range(200):
         way = scale * random.uniform(0.3, 1.0, arm.robot.n) * reach * random.choice([-1.0, 1.0], arm.robot.n)

@@ -164,7 +164,7 @@ def run_twin(
         how: arguments of :class:`Cell`.
     """
     cell = Cell(setup, **how)
-    moves = None if swing is None else Swing(swing.ends, swing.duration)
+    moves = () if swing is None else (Swing(swing.ends, swing.duration),)
     cell.run(SETTLES)
     cell.run(begin - SETTLES, each=moves)
     if cell.detected < np.inf:  # a false alarm

@@ -36,10 +36,10 @@ def maker(function: Callable[..., Inject]) -> Callable[..., Make]:
 
 
 @maker
-def changed(cell: Cell, random: Random, change: Callable[[State, int], State]) -> Inject:
-    """Each state is changed; the change is told the joint that was drawn."""
-    joint = int(random.integers(cell.robot.n))
-    return lambda cell, state: [change(state, joint)]
+def changed(cell: Cell, random: Random, change: Callable[[State, int, float], State]) -> Inject:
+    """Each state is changed; the change is told the joint that was drawn, and when the fault begins."""
+    joint, begin = int(random.integers(cell.robot.n)), cell.t
+    return lambda cell, state: [change(state, joint, begin)]
 
 
 def one(array: Any, joint: int, value: Callable[[float], float]) -> Any:
@@ -124,13 +124,6 @@ def rare(cell: Cell, random: Random, every: Callable[[Cell], int]) -> Inject:
         return [state] if left[0] == 0 else []
 
     return inject
-
-
-@maker
-def stamped(cell: Cell, random: Random, stamp: Callable[[float, float], float]) -> Inject:
-    """Stamps are another function of the time and of that of the fault's beginning."""
-    begin = cell.t
-    return lambda cell, state: [state._replace(stamp=stamp(state.stamp, begin))]
 
 
 @maker
@@ -224,10 +217,10 @@ FAULTS = (
     Fault("one bad sample, 0.05", samples(1, 0.05)),
     Fault("three bad samples, 0.1", samples(3, 0.1)),
     Fault("one state in ten is bad, 0.05", samples(1, 0.05, 10)),
-    Fault("velocities: sign", changed(lambda s, j: s._replace(qd=-s.qd))),
-    Fault("velocity: sign of one", changed(lambda s, j: s._replace(qd=one(s.qd, j, lambda x: -x)))),
-    Fault("velocities: zero", changed(lambda s, j: s._replace(qd=0.0 * s.qd))),
-    Fault("velocities: three times", changed(lambda s, j: s._replace(qd=3.0 * s.qd))),
+    Fault("velocities: sign", changed(lambda s, j, begin: s._replace(qd=-s.qd))),
+    Fault("velocity: sign of one", changed(lambda s, j, begin: s._replace(qd=one(s.qd, j, lambda x: -x)))),
+    Fault("velocities: zero", changed(lambda s, j, begin: s._replace(qd=0.0 * s.qd))),
+    Fault("velocities: three times", changed(lambda s, j, begin: s._replace(qd=3.0 * s.qd))),
     Fault("velocities: swapped", swapped(True)),
     Fault("joints: swapped", swapped(False)),
     Fault("stuck, live velocity: all", stuck("live", "all")),
@@ -237,15 +230,15 @@ FAULTS = (
     Fault("stuck, no velocity, noise: one", stuck("zero", "one", 1e-4), "efforts"),
     Fault("encoder slips, 0.15 rad/s", slipping(0.15)),
     Fault("noise in bursts, 0.1", bursts(0.1)),
-    Fault("NaN", changed(lambda s, j: s._replace(q=one(s.q, j, lambda x: NAN)))),
-    Fault("position 1e6", changed(lambda s, j: s._replace(q=one(s.q, j, lambda x: 1e6)))),
-    Fault("positions in degrees", changed(lambda s, j: s._replace(q=np.rad2deg(s.q), qd=np.rad2deg(s.qd)))),
+    Fault("NaN", changed(lambda s, j, begin: s._replace(q=one(s.q, j, lambda x: NAN)))),
+    Fault("position 1e6", changed(lambda s, j, begin: s._replace(q=one(s.q, j, lambda x: 1e6)))),
+    Fault("positions in degrees", changed(lambda s, j, begin: s._replace(q=np.rad2deg(s.q), qd=np.rad2deg(s.qd)))),
     Fault("no states", rare(lambda cell: 10**9), "time"),
     Fault("one state in 80 ms", rare(lambda cell: round(0.08 / cell.setup.period)), "time"),
     Fault("one state in 20", rare(lambda cell: 20), "time"),
-    Fault("stamps run backwards", stamped(lambda t, begin: 2.0 * begin - t), "time"),
-    Fault("stamps stand still", stamped(lambda t, begin: begin), "time"),
-    Fault("stamps of the future, 0.2 s", stamped(lambda t, begin: t + 0.2), "time"),
+    Fault("stamps run backwards", changed(lambda s, j, begin: s._replace(stamp=2.0 * begin - s.stamp)), "time"),
+    Fault("stamps stand still", changed(lambda s, j, begin: s._replace(stamp=begin)), "time"),
+    Fault("stamps of the future, 0.2 s", changed(lambda s, j, begin: s._replace(stamp=s.stamp + 0.2)), "time"),
     Fault("states twice", lambda cell, random: lambda cell, state: [state, state], "time"),
     Fault("states 60 ms late", late(0.06), "time"),
     Fault("commands 60 ms late", commands_late(0.06), "efforts"),

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from fault_cell import ARMS, START, Arm, Cell, Sensing, Setup, Swing, arm_of, carried, place, swing_from, unknown
+from fault_cell import ARMS, START, Arm, Cell, Each, Sensing, Setup, Swing, arm_of, carried, place, swing_from, unknown
 
 from robodyn_ros.control import Reference
 from robodyn_ros.errors import RobodynError
@@ -39,9 +39,9 @@ ACTIVITIES = {
 }  # fmt: skip
 """What the arm does, and how often."""
 
-RATES = (100.0, 125.0, 200.0, 250.0, 500.0, 1000.0)
+MakeEach = Callable[[], tuple[Each, ...]]
 
-Each = Callable[[Cell], None]
+RATES = (100.0, 125.0, 200.0, 250.0, 500.0, 1000.0)
 
 
 class Legitimate(NamedTuple):
@@ -51,7 +51,7 @@ class Legitimate(NamedTuple):
     setup: Setup
     activity: str
     duration: float
-    each: Callable[[], Each]
+    each: MakeEach
     wide: bool
 
     @property
@@ -132,13 +132,13 @@ def _sensing(random: np.random.Generator, period: float) -> Sensing:
     return Sensing(resolution=resolution, window=max(period, resolution / 0.1), stamped_late=late)
 
 
-def _activity(arm: Arm, name: str, start: Any, random: np.random.Generator) -> tuple[float, Callable[[], Each]]:
+def _activity(arm: Arm, name: str, start: Any, random: np.random.Generator) -> tuple[float, MakeEach]:
     """How long it lasts [s], and what makes it."""
     if name == "stands for 30 s":
-        return 30.0, lambda: lambda cell: None
+        return 30.0, lambda: ()
     if name == "stands, is pushed":
         push = _push(arm, start, random)
-        return 5.0, lambda: push
+        return 5.0, lambda: (push,)
     reach, speed, least = {
         "crawls": (0.08, 0.02, 4.0),
         "reverses": (0.1, 0.4, 0.4),
@@ -147,19 +147,11 @@ def _activity(arm: Arm, name: str, start: Any, random: np.random.Generator) -> t
     swing = swing_from(arm, start, random, reach, speed, least)
     duration = min(8.0, max(5.0, 2.2 * swing.duration))
     if name == "follows a stream":
-        return duration, lambda: _stream(swing)
+        return duration, lambda: (_stream(swing),)
     if name == "swings, is pushed":
         push = _push(arm, start, random)
-        return duration, lambda: _both(Swing(swing.ends, swing.duration), push)
-    return duration, lambda: Swing(swing.ends, swing.duration)
-
-
-def _both(one: Each, other: Each) -> Each:
-    def each(cell: Cell) -> None:
-        one(cell)
-        other(cell)
-
-    return each
+        return duration, lambda: (Swing(swing.ends, swing.duration), push)
+    return duration, lambda: (Swing(swing.ends, swing.duration),)
 
 
 def _push(arm: Arm, start: Any, random: np.random.Generator) -> Each:
@@ -207,14 +199,12 @@ def run(case: Legitimate) -> Alarm | None:
     cell.run(case.duration, each=case.each(), until=lambda: cell.detected < np.inf)
     if cell.detected == np.inf:
         return None
-    twin, each = Cell(case.setup, checks=False), case.each()
-    away = [0.0]
+    twin, away = Cell(case.setup, checks=False), [0.0]
 
     def watched(cell: Cell) -> None:
-        each(cell)
         reference = None if cell.command is None else cell.command.reference
         if cell.law.follows and reference is not None:
             away.append(float(np.abs(reference.q - cell.plant.q).max()))
 
-    twin.run(case.duration, each=watched)
+    twin.run(case.duration, each=(*case.each(), watched))
     return Alarm(case, cell.detected - START, *cell.fault, max(away), away[-1], twin.speed)

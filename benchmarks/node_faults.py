@@ -23,6 +23,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from common import options, report
 from drives import COMMAND_TIMEOUT, STATE_TIMEOUT, Drives, running
+from fault_cell import State
+from fault_kinds import FAULTS
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from robodyn_ros.control.faults.table import FAULTS as KINDS
 
 BEGIN, LASTS, AFTER = 0.5, 1.0, 10.0
 """How long into a swing a fault begins, how long it lasts, and how long the way back may take [s]."""
@@ -61,8 +67,6 @@ class Cell(Drives):
     step_time = PERIOD
 
     def __init__(self, node: Any, executor: Any, alive: Callable[[], bool]) -> None:
-        from trajectory_msgs.msg import JointTrajectory
-
         self.change: Callable[[], list[Any]] | None = None
         self.said, self.reports, self.swings, self._end = "", 0, 0, 0.0
         self._found: dict[str, int] = {}  # words of a fault → how often the controller has counted it
@@ -103,8 +107,6 @@ class Cell(Drives):
 
     def send(self) -> None:
         """Send the state, or what a fault makes of it, and the next swing once the last one is over."""
-        from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
-
         if self.said == "hold" and self.now >= self._end:
             self.swings, self._end = self.swings + 1, self.now + SWING + 0.1
             point = JointTrajectoryPoint(positions=ENDS[self.swings % 2], velocities=[0.0] * 3, accelerations=[0.0] * 3)
@@ -138,14 +140,12 @@ class Cell(Drives):
         self.jump = max(self.jump, float((np.abs(self._effort - before) / self.robot.effort_limit).max()))
 
     def _on_diagnostics(self, message: Any) -> None:
-        from robodyn_ros.control.faults.table import FAULTS
-
         super()._on_diagnostics(message)
         for status in message.status:
             if status.name == "/controller":
                 self.reports += 1
                 self.said = status.message.split("; ")[0]
-                kinds = {fault.words: name for name, fault in FAULTS.items()}
+                kinds = {fault.words: name for name, fault in KINDS.items()}
                 for item in status.values:
                     if item.key in kinds or item.key.endswith("refused"):
                         if int(item.value) > self._found.get(item.key, 0):
@@ -161,8 +161,6 @@ def of_states(fault: Any) -> Begin:
     """States are changed by a fault of :mod:`fault_kinds`."""
 
     def begin(cell: Cell) -> None:
-        from fault_cell import State
-
         like: Any = SimpleNamespace(robot=cell.robot, setup=SimpleNamespace(period=PERIOD), t=cell.now)
         change = fault.make(like, np.random.default_rng(JOINT))
 
@@ -187,8 +185,6 @@ def of_a_drive(part: float) -> Begin:
 
 def campaign() -> dict[str, Begin]:
     """Faults of states and drives, as the campaigns against the loop have them."""
-    from fault_kinds import FAULTS
-
     names = ("position jumps by 0.3", "velocities: sign", "velocities: zero", "velocities: three times")
     names += ("velocities: swapped", "stuck, live velocity: one", "encoder slips, 0.15 rad/s", "position 1e6")
     names += ("NaN", "positions in degrees", "no states")
@@ -211,8 +207,6 @@ class Outcome(NamedTuple):
 
 def inject(cell: Cell, begin: Begin) -> Outcome:
     """Inject a fault into an arm that swings."""
-    from std_srvs.srv import Trigger
-
     cell.call(Trigger, "hold")
     if not cell.until(lambda: cell.in_order, AFTER):
         raise SystemExit(f"the arm is not in order: {cell.said!r}")

@@ -25,7 +25,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from common import PRR, options, report, urdfs
+from common import PRR, options, report, robot_of
 
 import robodyn_ros as rd
 from robodyn_ros.control import point_to_point
@@ -45,7 +45,7 @@ HOME, PICK = np.zeros(3), np.array([0.0, -1.83, -0.12])
 GUESS = np.tile([196.2, 0.0, 0.0], (DDP_STEPS, 1))
 """Efforts that hold the arm at home (steps, 3)."""
 
-ARMS = {"prr": "", "ur5": "ur5_robot", "panda": "panda"}
+ARMS = {"prr": "prr", "ur5": "ur5_robot", "panda": "panda"}
 LIMIT, BUSY, SHARE = 5.0, 12.0, 0.95
 """Time of the processor for a plan [s], time by the clock over that, and the part of the goals to be solved."""
 
@@ -93,7 +93,7 @@ def methods(repeats: int) -> list[dict[str, Any]]:
 
 def goals(name: str, count: int, seed: int) -> dict[str, Any]:
     """Figure → value, of random goals of an arm."""
-    robot = rd.load_robot(PRR if not ARMS[name] else urdfs()[ARMS[name]])
+    robot = robot_of(ARMS[name])
     dynamics, link, kinematics = rd.create_dynamics("rnea", robot), tip(robot), Kinematics(robot)
     settings = CollocationSettings(time_limit=BUSY * LIMIT)
     seconds, solved, late, reasons = [], Counter[str](), 0, Counter[str]()

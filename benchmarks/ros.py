@@ -26,23 +26,21 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import rclpy
-from common import PRR, memory_of, options, percentiles, processor_time, report, urdfs
+from common import POSES, PRR, memory_of, options, percentiles, processor_time, report, robot_of, urdfs
 from diagnostic_msgs.msg import DiagnosticArray
+from drives import in_the_graph
 from meter import Meter, sleep_lateness
-from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 
 from robodyn_ros.cli.processes import joined
-from robodyn_ros.nodes.common.client_library import EventsExecutor
 from robodyn_ros.nodes.common.executor import announce_often
 from robodyn_ros.nodes.common.scheduling import Scheduling, SchedulingSettings, declare_scheduling
 
@@ -102,20 +100,6 @@ KINDS = {
 
 
 @contextmanager
-def in_the_graph() -> Iterator[tuple[Any, Any]]:
-    """A node of this process, and the executor that runs it."""
-    rclpy.init()
-    node, executor = Node("meter"), EventsExecutor()
-    executor.add_node(node)
-    try:
-        yield node, executor
-    finally:
-        executor.shutdown()
-        node.destroy_node()
-        rclpy.shutdown()
-
-
-@contextmanager
 def running(commands: dict[str, list[str]]) -> Iterator[dict[str, int]]:
     """Programs of Python in a graph of their own, which this process joins; the numbers of their processes."""
     with tempfile.TemporaryDirectory() as folder, joined(ROS_LOG_DIR=folder):
@@ -131,16 +115,6 @@ def running(commands: dict[str, list[str]]) -> Iterator[dict[str, int]]:
                 process.terminate()
             for process in processes:
                 process.wait()
-
-
-POSES = {
-    "prr": {"elevator": 0.5, "shoulder": -1.0, "wrist": 0.25},
-    "panda": {
-        **{f"panda_joint{k + 1}": q for k, q in enumerate([0.1, -0.6, 0.2, -2.1, 0.1, 1.6, 0.7])},
-        "panda_finger_joint1": 0.02,
-    },
-}
-"""Arm → joint → where it is in all messages."""
 
 
 @contextmanager
@@ -162,11 +136,11 @@ def publishing_clock(node: Any) -> Iterator[None]:
 
 
 @contextmanager
-def metering(subjects: dict[str, str], arm: str = "prr") -> Iterator[Any]:
+def metering(names: Iterable[str], arm: str = "prr") -> Iterator[Any]:
     """A meter (meter.py) for the nodes that run; its own priority, and that of the middleware below it, is theirs."""
-    with in_the_graph() as (node, _), publishing_clock(node):
-        pose = POSES[arm]
-        state = JointState(name=list(pose), position=list(pose.values()), velocity=[0.0] * len(pose))
+    with in_the_graph("meter") as (node, _), publishing_clock(node):
+        q, subjects = POSES[arm][0], {name: f"{name}_states" for name in names}
+        state = JointState(name=list(robot_of(arm).joint_names), position=q, velocity=[0.0] * len(q))
         settings = SchedulingSettings()
         meter = Meter(node, state, subjects, settings.thread_priority)
         declare_scheduling(node, settings)
@@ -187,8 +161,8 @@ PYTHON = {"python": ["realtime:=off"]}
 
 def controllers(
     options: list[str], arm: str = "prr", chosen: dict[str, list[str]] = CONTROLLERS
-) -> tuple[dict[str, list[str]], dict[str, str]]:
-    """The programs of the controllers, and the topics of their states.
+) -> dict[str, list[str]]:
+    """The programs of the controllers; ``<name>_states`` are the states of each.
 
     They are not fed while it is another's turn, which is no fault here.
     """
@@ -199,7 +173,7 @@ def controllers(
     for name, parameters in chosen.items():
         own = [word for parameter in parameters for word in ("-p", parameter)]
         nodes[name] = [*program, "-r", f"__node:={name}", "-r", f"joint_states:={name}_states", *own]
-    return nodes, {name: f"{name}_states" for name in chosen}
+    return nodes
 
 
 def measure(meter: Any, pids: dict[str, int], rate: float, duration: float) -> dict[str, Any]:
@@ -225,20 +199,19 @@ def compare(
     rates: list[float], duration: float, options: list[str], arm: str, chosen: dict[str, list[str]]
 ) -> dict[str, Any]:
     """The controllers and the echo in turns, at each rate; the options are the controllers'."""
-    nodes, topics = controllers(options, arm, chosen)
-    nodes, topics = nodes | {"echo": ["-c", ECHO]}, topics | {"echo": "echo_states"}
-    with running(nodes) as pids, metering(topics, arm) as meter:
+    nodes = controllers(options, arm, chosen) | {"echo": ["-c", ECHO]}
+    with running(nodes) as pids, metering(nodes, arm) as meter:
         return {f"{rate:g} Hz": measure(meter, pids, rate, duration) for rate in rates}
 
 
 def disturbed(rate: float, duration: float) -> dict[str, Any]:
     """Each controller alone, undisturbed and while Python computes or stands still in its process."""
     found: dict[str, Any] = {}
-    nodes, topics = controllers([], chosen={**PYTHON, "realtime": CONTROLLERS["realtime"]})
+    nodes = controllers([], chosen={**PYTHON, "realtime": CONTROLLERS["realtime"]})
     for kind, text in KINDS.items():
         for name, (_, *program) in nodes.items():
             command = ["-m", *program] if kind == "quiet" else ["-c", DISTURBED, kind, *program]
-            with running({name: command}) as pids, metering({name: topics[name]}) as meter:
+            with running({name: command}) as pids, metering([name]) as meter:
                 found.setdefault(text, {}).update(measure(meter, pids, rate, duration))
     return found
 
@@ -249,7 +222,10 @@ def soak(duration: float, options: list[str]) -> dict[str, Any]:
     wiring = ("-p", "thread_priority:=50", "-r", "commands:=controller/commands")
     simulator = ["-m", "robodyn_ros.nodes.start", "simulator", *given, *wiring]
     controller = ["-m", "robodyn_ros.nodes.start", "controller", *given, "-p", "use_sim_time:=true", *options]
-    with running({"simulator": simulator, "controller": controller}) as pids, in_the_graph() as (node, executor):
+    with (
+        running({"simulator": simulator, "controller": controller}) as pids,
+        in_the_graph("meter") as (node, executor),
+    ):
         said: list[Any] = []
         settings = SchedulingSettings()
         meter = Meter(node, JointState(), {"controller": ""}, settings.thread_priority, round(1000 * duration) + 1000)

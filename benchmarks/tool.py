@@ -32,7 +32,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from common import POSES, options, report, robot_of, urdfs
-from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
 import robodyn_ros as rd
@@ -47,11 +46,10 @@ from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.kinematics.inverse.solver import InverseKinematics
 from robodyn_ros.kinematics.inverse.task import Task
 from robodyn_ros.plugins import load
+from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation import Plant, PlantSettings
 from robodyn_ros.simulation.plant.external_forces import Wall
 from robodyn_ros.simulation.plant.mismatch import Mismatch
-
-Array = NDArray[np.float64]
 
 PERIOD = 1e-3
 FREQUENCY = 20.0
