@@ -39,8 +39,9 @@ from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.comparison import LAWS, LawComparison
 from robodyn_ros.simulation.comparison import compare as compare_laws
 from robodyn_ros.simulation.hardware import Hardware, default_values, make_hardware
-from robodyn_ros.simulation.trial import Trial, figures, run_trial
+from robodyn_ros.simulation.trial import Trial, figures
 from robodyn_ros.simulation.trial_files import plot_trial
+from robodyn_ros.simulation.trial_run import run_trial
 
 if TYPE_CHECKING:
     from robodyn_ros.identification import Identification, Recording

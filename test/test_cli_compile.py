@@ -99,7 +99,7 @@ import robodyn_ros as rd
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.control.loop_settings import make_loop_settings
-from robodyn_ros.simulation.compiled_trial import run_until_fault
+from robodyn_ros.simulation.trial_run import run_until_fault
 from robodyn_ros.control.loop_settings import MODEL, loop_default_values
 from robodyn_ros.simulation.hardware import default_values, make_hardware_settings
 robot = rd.load_robot(sys.argv[1])

@@ -19,7 +19,7 @@ import robodyn_ros as rd
 from robodyn_ros.cli.arm import requested_trajectory
 from robodyn_ros.cli.main import main
 from robodyn_ros.cli.verb import gather
-from robodyn_ros.simulation.trial import run_trial
+from robodyn_ros.simulation.trial_run import run_trial
 from robodyn_ros.tasks import make_loop, make_simulated
 
 ROOT = Path(__file__).parents[1]

@@ -13,7 +13,7 @@ import pytest
 import robodyn_ros as rd
 from robodyn_ros.cli.main import main
 from robodyn_ros.control.motion.point_to_point import rest_to_rest
-from robodyn_ros.simulation.trial import run_trial
+from robodyn_ros.simulation.trial_run import run_trial
 from robodyn_ros.tasks import make_loop, make_simulated
 
 ROOT = Path(__file__).parents[1]

@@ -21,7 +21,7 @@ from robodyn_ros.control.motion.point_to_point import rest_to_rest
 from robodyn_ros.control.parameter_file import FileParameters, read_parameters
 from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.simulation.hardware import default_values, make_hardware_settings
-from robodyn_ros.simulation.trial import run_trial
+from robodyn_ros.simulation.trial_run import run_trial
 
 PRR = rd.load_robot(Path(__file__).parents[1] / "urdf" / "prr.urdf")
 ALL = DriveCompensation.of(ROBOT, ["gravity", "coriolis", "friction"])

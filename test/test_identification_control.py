@@ -19,7 +19,7 @@ from robodyn_ros.identification import Samples, identify
 from robodyn_ros.identification.estimation.payload import estimate_payload
 from robodyn_ros.identification.excitation import excite
 from robodyn_ros.identification.settings import ExcitationSettings
-from robodyn_ros.simulation.trial import run_trial
+from robodyn_ros.simulation.trial_run import run_trial
 from robodyn_ros.tasks import make_loop, make_simulated
 
 TRUTH = {

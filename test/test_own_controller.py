@@ -21,8 +21,8 @@ from robodyn_ros.control.laws.traced import trace_problem
 from robodyn_ros.control.loop_settings import EFFORT_RATE, MODEL, loop_default_values, make_loop_settings
 from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.engine import find_compiler
-from robodyn_ros.simulation.compiled_trial import run_until_fault
 from robodyn_ros.simulation.hardware import default_values, make_hardware_settings
+from robodyn_ros.simulation.trial_run import run_until_fault
 
 ROOT = Path(__file__).parents[1]
 PRR = rd.load_robot(ROOT / "urdf/prr.urdf")

@@ -17,11 +17,11 @@ from robodyn_ros.control.loop_settings import MODEL, loop_default_values, make_l
 from robodyn_ros.control.motion.point_to_point import rest_to_rest
 from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.simulation import Plant, PlantSettings
-from robodyn_ros.simulation.compiled_trial import run_until_fault
 from robodyn_ros.simulation.hardware import default_values, make_hardware_settings
 from robodyn_ros.simulation.plant.joint_effects import FrictionSettings, decay_rates, fastest_rate, is_stiff
 from robodyn_ros.simulation.plant.mujoco import MuJoCoPlant
 from robodyn_ros.simulation.rollout import rollout
+from robodyn_ros.simulation.trial_run import run_until_fault
 
 PRR = rd.load_robot(Path(__file__).parents[1] / "urdf" / "prr.urdf")
 

@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The compiled trial beside the one in Python: the same case, the same seed, the same trial to rounding."""
+"""A trial in C beside a plain loop over simulated hardware: the same case and seed, the same trial to rounding."""
 
 from pathlib import Path
 
@@ -15,10 +15,10 @@ from robodyn_ros.control.loop_settings import MODEL, loop_default_values, make_l
 from robodyn_ros.control.motion.point_to_point import rest_to_rest
 from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.engine import find_compiler
-from robodyn_ros.errors import InputError, LimitError
-from robodyn_ros.simulation.compiled_trial import run_until_fault
+from robodyn_ros.errors import InputError, JumpError, LimitError, RobodynError
 from robodyn_ros.simulation.hardware import default_values, make_hardware_settings
-from robodyn_ros.simulation.trial import run_trial
+from robodyn_ros.simulation.trial import Trial, TrialSamples
+from robodyn_ros.simulation.trial_run import run_trial, run_until_fault
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="there is no C compiler")
 
@@ -99,8 +99,53 @@ FAULTS = {"too fast": "speed: ", "too late": "states: ", "gaps": "states: ", "a 
 FAULTS |= {"at a wall": "following: joint 'elevator' moves as if"}
 
 
+def samples(rows, n, *names):
+    """Rows of time, stamp and values, as samples."""
+    columns = {name: np.array([row[2 + k] for row in rows]).reshape(-1, n) for k, name in enumerate(names)}
+    return TrialSamples(np.array([row[0] for row in rows]), np.array([row[1] for row in rows]), columns)
+
+
+def plain_trial(hardware, loop, duration):
+    """A trial until its first fault, as the nodes would run it: hardware that moves step by step, and its loop."""
+    n, step, nowhere = len(hardware.plant.q), hardware.plant.settings.step, np.full(len(hardware.plant.q), np.nan)
+    truth, states, commands, faults = [], [], [], {}
+
+    def send(command, stamp):
+        if loop.fault is not None:  # it may begin without a command
+            faults[f"{loop.fault.kind}: {loop.problem_of(loop.fault.kind, vars(loop.memory()))}"] = 1
+        if faults or command is None:
+            return
+        hardware.command(command.effort)
+        q, qd = (nowhere, nowhere) if command.reference is None else (command.reference.q, command.reference.qd)
+        commands.append((hardware.time, stamp, command.effort, q, qd))
+
+    while not faults:
+        for reading in hardware.readings():
+            stamp = reading.step * step
+            states.append((hardware.time, stamp, reading.q, reading.qd, reading.effort))
+            try:
+                send(loop.update(stamp, hardware.time, reading.q, reading.qd), stamp)
+            except JumpError:
+                continue
+            except RobodynError as problem:
+                faults[f"state refused: {problem}"] = 1
+            if faults:
+                break
+        if not faults and hardware.now % hardware.period == 0:
+            send(loop.watch(hardware.time), hardware.time)
+        if not faults and hardware.now % hardware.period == 0:
+            truth.append((hardware.time, hardware.time, hardware.plant.q, hardware.plant.qd, hardware.plant.effort))
+        if hardware.now >= round(duration / step):
+            break
+        hardware.advance(1)
+    names = ("q", "qd", "effort")
+    return Trial(
+        samples(truth, n, *names), samples(states, n, *names), samples(commands, n, "effort", *names[:2]), faults
+    )
+
+
 def both(robot, simulator, controller, poses, duration=1.5):
-    """Trials in Python and in C."""
+    """A plain trial and one in C."""
     hardware_settings = make_hardware_settings(FileParameters(simulator, MODEL | default_values(robot)), robot)
     values = FileParameters(controller, loop_default_values(robot))
     model = rd.create_dynamics(values["dynamics"], robot)
@@ -111,7 +156,7 @@ def both(robot, simulator, controller, poses, duration=1.5):
     loop.start(0.0, hardware.plant.q)
     if motion is not None:
         loop.follow(motion, 0.0)
-    slow = run_trial(hardware, loop, duration, until_fault=True)
+    slow = plain_trial(hardware, loop, duration)
     loop_settings.controller.forget()  # what it learnt in the first trial
     dynamics = rd.create_dynamics(hardware_settings.dynamics, robot, **hardware_settings.parameters)
     return slow, run_until_fault(
@@ -141,10 +186,43 @@ def test_c_and_python_agree(name):
     assert len(slow.truth.t) > 5 or name in FAULTS
 
 
-def test_drives_that_help_are_simulated_in_python():
-    slow, outcome = both(PRR, {"drive_adds": ["gravity"]}, {"drive_compensates": ["gravity"]}, [[0.2, 0.3, -0.2]], 0.3)
+@pytest.mark.parametrize("simulator", [{"drive_adds": ["gravity"]}, {"plant": "mujoco", "actuators.wrist.lag": 0.004}])
+def test_drives_that_help_and_other_plants_are_called_back(simulator):
+    if "plant" in simulator:
+        pytest.importorskip("mujoco")
+    controller = {"drive_compensates": ["gravity"]} if "drive_adds" in simulator else {}
+    slow, outcome = both(PRR, simulator, controller, [[0.2, 0.3, -0.2]], 0.3)
     assert not outcome.compiled
     assert_same(slow, outcome.trial, 1e-12)
+
+
+class StoppedError(BaseException):
+    """What no code expects, as a key that interrupts."""
+
+
+@pytest.mark.parametrize("where", ["progress", "plant", "law"])
+def test_what_python_raises_ends_a_trial(where, monkeypatch):
+    rig = FileParameters({"drive_adds": ["gravity"]}, MODEL | default_values(PRR))
+    values = FileParameters({"drive_compensates": ["gravity"]}, loop_default_values(PRR))
+    settings = make_loop_settings(values, rd.create_dynamics("rnea", PRR))
+    hardware = make_hardware_settings(rig, PRR).assemble()
+    loop, seen = ControlLoop.from_settings(settings), []
+
+    def stop(*_, **_how):
+        seen.append(hardware.now)
+        if len(seen) == 5:
+            raise StoppedError
+
+    if where == "plant":
+        monkeypatch.setattr(hardware.plant, "step", stop)
+    if where == "law":
+        monkeypatch.setattr(loop, "period_result", stop)
+        loop.set_publisher_conflict("two publishers")
+    with pytest.raises(StoppedError):
+        run_trial(hardware, loop, 0.2, stop if where == "progress" else None)
+    assert len(seen) == 5
+    with pytest.raises(InputError, match=r"hardware: has run for 0\.0\d+ s: reset it first"):
+        run_trial(hardware, loop, 0.2)
 
 
 def test_joints_that_turn_round_go_on_across_the_seam():

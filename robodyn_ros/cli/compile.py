@@ -52,8 +52,8 @@ from robodyn_ros.robot import Robot
 from robodyn_ros.robot.robot import tip
 from robodyn_ros.settings import split_names
 from robodyn_ros.simulation import Plant
-from robodyn_ros.simulation.compiled_trial import trial_function
 from robodyn_ros.simulation.devices import hardware_library
+from robodyn_ros.simulation.trial_run import trial_function
 
 DYNAMICS = ("rnea",)
 """Default plugins, those of the nodes."""

@@ -51,8 +51,9 @@ from robodyn_ros.plugins import available
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation import trial_files as files
 from robodyn_ros.simulation.hardware import Hardware, default_values
-from robodyn_ros.simulation.trial import Trial, figures, run_trial, simulated, trial_stop
+from robodyn_ros.simulation.trial import Trial, figures, simulated, trial_stop
 from robodyn_ros.simulation.trial_files import plot_trial
+from robodyn_ros.simulation.trial_run import run_trial
 from robodyn_ros.tasks import make_loop, make_simulated
 
 PASSIVE = "none"

@@ -11,7 +11,8 @@ from robodyn_ros.simulation.plant.joint_effects import FrictionSettings, StopSet
 from robodyn_ros.simulation.plant.mismatch import Mismatch
 from robodyn_ros.simulation.plant.native import Plant
 from robodyn_ros.simulation.rollout import RolloutRecording, simulate
-from robodyn_ros.simulation.trial import Trial, run_trial
+from robodyn_ros.simulation.trial import Trial
+from robodyn_ros.simulation.trial_run import run_trial
 
 __all__ = [
     "FrictionSettings",

@@ -95,6 +95,8 @@ class Hardware:
         plant: the arm; its own time stands still while brakes hold it.
         drives: its drives.
         sensors: its sensors.
+        states: settings of the readings.
+        model: the efforts that the drives add; None if they add none.
         now: time since the last reset [steps].
         period: number of the plant's steps between two readings.
         interval: number of steps until the next reading can arrive: the period, or 1 if readings are delayed.
@@ -118,7 +120,7 @@ class Hardware:
         self.failure: SimulationError | None
         self.period = states.period(plant.settings.step)
         self.interval = self.period if states.punctual else 1
-        self.drives, self.sensors, self._model = drives, sensors, model
+        self.drives, self.sensors, self.states, self.model = drives, sensors, states, model
         self.reset()
 
     @property
@@ -164,7 +166,7 @@ class Hardware:
         """Move the plant by as many steps as one call can make, up to a number; return the number made."""
         was_held = self.drives.held
         # The efforts that the model adds change with the state, step by step.
-        steps = self.drives.act(self.now, most if self._model is None else 1)
+        steps = self.drives.act(self.now, most if self.model is None else 1)
         if self.drives.held:
             if not was_held:
                 self.plant.halt()
@@ -173,7 +175,7 @@ class Hardware:
         if self.failure is not None:
             return steps
         effort = self.drives.effort
-        self._apply(effort if self._model is None else effort + self._model.effort(self.plant.q, self.plant.qd))
+        self._apply(effort if self.model is None else effort + self.model.effort(self.plant.q, self.plant.qd))
         begun = self.plant.time
         try:
             self.plant.step(steps)

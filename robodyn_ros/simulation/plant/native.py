@@ -27,7 +27,7 @@ from robodyn_ros.engine.codegen import scalar_source
 from robodyn_ros.engine.library import loaded
 from robodyn_ros.errors import InputError, SimulationError
 from robodyn_ros.plugins import create
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot.pose import Array, read_only
 from robodyn_ros.simulation.integrators.base import Integrator, Numbers, checked_step, not_converged
 from robodyn_ros.simulation.integrators.sdirk4 import SDIRK4
 from robodyn_ros.simulation.plant.base import PlantBase, PlantSettings, unstable
@@ -215,8 +215,7 @@ class Plant(PlantBase):
     def step(self, count: int = 1) -> None:
         """Make steps; see :meth:`PlantBase.step`."""
         left, has_failed = count, False
-        self.frame[2] = self._effort
-        self._begin()
+        self.lend()
         while left > 0 and not has_failed:
             chunk = min(left, CHUNK)
             made: int = self.library.plant_steps(self.address, ctypes.c_int64(chunk))
@@ -226,6 +225,16 @@ class Plant(PlantBase):
             self._steps += count - left
         if has_failed:
             raise self.failure()
+
+    def lend(self) -> None:
+        """Let another loop in C work on the frame from now on."""
+        self.frame[2] = self._effort
+        self._begin()
+
+    def take_over(self, steps: int) -> None:
+        """Take over what a loop in C has made of the frame, with so many steps since the last reset."""
+        self._keep(self.frame[0].copy(), self.frame[1].copy())
+        self._effort, self._steps = read_only(self.frame[2]), steps
 
     def failure(self) -> SimulationError:
         """The error of the step that failed last, from the state in the frame.

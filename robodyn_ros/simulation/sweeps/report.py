@@ -188,7 +188,7 @@ def _about(study: Study) -> str:
 
 def _of_controller(study: Study, summary: Summary) -> Iterator[Block]:
     if summary.compiled < summary.cases:
-        yield TextBlock(f"{summary.cases - summary.compiled} of the cases ran in Python, which is slower.")
+        yield TextBlock(f"{summary.cases - summary.compiled} of the cases called Python code, which is slower.")
     if len(summary.margins):
         yield from _of_margins(summary)
     if summary.failed:

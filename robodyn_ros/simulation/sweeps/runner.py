@@ -42,10 +42,10 @@ from robodyn_ros.robot import Robot, reload_robot
 from robodyn_ros.robot.description import UrdfEditor
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import TOOL
-from robodyn_ros.simulation.compiled_trial import TrialOutcome, run_until_fault
 from robodyn_ros.simulation.hardware import HardwareSettings, default_values, make_hardware_settings
 from robodyn_ros.simulation.sweeps.study import ARM, NODES, Case, Study
 from robodyn_ros.simulation.trial import QUANTITIES, figures
+from robodyn_ros.simulation.trial_run import TrialOutcome, run_until_fault
 
 LEAST, MOST, PARTS = 8, 128, 64
 """A chunk has a 64th of all cases, within these bounds. It depends only on the study, as the file of results does."""

@@ -77,7 +77,7 @@ class Summary(NamedTuple):
     bounds: tuple[Bound, ...]
     worst: tuple[tuple[int, float, str], ...]  # number, margin, reason of failure
     sensitivities: dict[str, dict[str, Sensitivity]]  # output → input → index, of the outputs that have one
-    compiled: int  # number of cases that ran in compiled code
+    compiled: int  # number of cases that called no Python code
     stopped: str = ""  # when and why the first case that failed stopped; "" if none did
 
     @property

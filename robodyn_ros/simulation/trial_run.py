@@ -1,0 +1,332 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""A trial: hardware under a control loop in one process, faster than real time, without ROS.
+
+The nodes' exchange over topics happens here in lockstep. Each reading gets its command as it arrives, and the hardware
+advances between them. So the hardware acts on the controller as it does with the nodes. All of this is C: ``trial.c``
+has the loop over time and the hardware of ``hardware.c``, and calls the plant and the core of the control loop. Plants
+of other packages, drives that add terms, laws and models in Python are called back.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections import Counter
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from robodyn_ros.checks import finite_array
+from robodyn_ros.control import core_library
+from robodyn_ros.control.faults.sampling import GAIN_MARGIN, carried_part
+from robodyn_ros.control.laws.base import checked_result
+from robodyn_ros.control.limits import check_position_limits
+from robodyn_ros.control.loop import ControlLoop
+from robodyn_ros.control.loop_settings import LoopSettings
+from robodyn_ros.control.motion.trajectory import Trajectory
+from robodyn_ros.control.step import Command
+from robodyn_ros.dynamics.base import Dynamics
+from robodyn_ros.engine.c_interface import address_of, required, text_key
+from robodyn_ros.errors import InputError, RobodynError, SimulationError
+from robodyn_ros.robot.pose import Array
+from robodyn_ros.simulation.devices import CODE, hardware_structs
+from robodyn_ros.simulation.hardware import Hardware, HardwareSettings
+from robodyn_ros.simulation.plant.native import ROWS, Plant, compiled_model
+from robodyn_ros.simulation.trial import REFUSED, STEP_FAILED, Trial, TrialSamples
+
+RECORDED = {"q": "q", "qd": "v", "effort": "effort"}
+"""Recorded quantities: name in a trial → name in the memory."""
+
+SUFFICIENT_MARGIN = 1.2 * GAIN_MARGIN
+"""Gain margin at the start that suffices for every pose: then the loop is not judged in others."""
+
+TELL = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_int)
+PROGRESS = ctypes.CFUNCTYPE(ctypes.c_int)
+STEP = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
+"""The functions of Python that ``trial.c`` calls: of the loop's faults, at a record, and for a step of the plant."""
+
+
+class TrialOutcome(NamedTuple):
+    """A trial, and how it was run."""
+
+    trial: Trial
+    compiled: bool  # True if C called back nothing in Python
+
+
+def run_trial(
+    hardware: Hardware,
+    loop: ControlLoop | None,
+    duration: float,
+    progress: Callable[[float], object] | None = None,
+    *,
+    until_fault: bool = False,
+    judged: bool = True,
+) -> Trial:
+    """Run hardware under a control loop.
+
+    Args:
+        hardware: the hardware, at its beginning.
+        loop: the control loop; None for hardware without commands.
+        duration: duration [s], rounded to whole steps.
+        progress: called with the simulated time [s] at every record of the truth; none by default.
+        until_fault: end at the first fault, before the loop's response to it.
+        judged: whether the rate of the states is judged; it need not be if it is far above the need of all gains.
+
+    Raises:
+        InputError: the hardware has moved, or a command is beyond what a drive can give.
+    """
+    if hardware.now:
+        raise InputError("hardware", f"has run for {hardware.time:.9g} s: reset it first")
+    run = TrialRun(hardware, loop, duration, progress, until_fault=until_fault)
+    if loop is None:
+        return run.result()
+    with loop.run_by_others(judged=judged):
+        return run.result()
+
+
+def run_until_fault(
+    hardware_settings: HardwareSettings,
+    dynamics: Dynamics,
+    loop: ControlLoop,
+    motion: Trajectory | None,
+    duration: float,
+) -> TrialOutcome:
+    """Run a trial of an arm under a control loop until its first fault.
+
+    The memory of a traced law is reset after the trial, so that the law can run another.
+
+    Args:
+        hardware_settings: settings of the hardware.
+        dynamics: the equations of motion of its arm, with their parameters.
+        loop: a new control loop, for this trial alone.
+        motion: the motion to follow from the beginning; None to stay.
+        duration: duration [s], rounded to whole steps.
+
+    Raises:
+        RobodynError: a setting does not fit the arm or another setting, or the arm cannot make the motion.
+    """
+    robot = hardware_settings.robot
+    start = finite_array("initial_position", hardware_settings.start, (robot.n,))
+    check_position_limits("initial_position", robot, start, list(range(robot.n)))
+    loop.start(0.0, start)
+    if motion is not None:
+        loop.follow(motion, 0.0)
+    step = loop.compiled_step
+    law_memory = np.zeros(0) if step is None else step.law_memory.copy()
+    is_native = hardware_settings.plant == "native" and not hardware_settings.drives_add
+    is_compiled = is_native and step is not None and compiled_model(dynamics) is not None
+    try:
+        hardware, judged = hardware_settings.assemble(dynamics), not _rate_suffices(hardware_settings, loop.settings)
+        return TrialOutcome(run_trial(hardware, loop, duration, until_fault=True, judged=judged), is_compiled)
+    finally:
+        if step is not None:
+            step.restore_law(law_memory)
+
+
+def _rate_suffices(hardware: HardwareSettings, loop: LoopSettings) -> bool:
+    """True if the rate of the states suffices for the gains by far, so that no fault ``rate`` is to be expected."""
+    states = hardware.states
+    period = 1.0 / ((1.0 - min(states.state_drop, 0.9)) * states.state_rate)
+    gains = checked_result(loop.controller, "acceleration_gains", np.array(hardware.start, dtype=np.float64), period)
+    return carried_part(period, states.state_delay + states.state_jitter, gains, SUFFICIENT_MARGIN) == 1.0
+
+
+class TrialRun:
+    """One trial: the struct ``Trial`` of ``trial.c``, the arrays that it points to, and what C calls back."""
+
+    def __init__(
+        self,
+        hardware: Hardware,
+        loop: ControlLoop | None,
+        duration: float,
+        progress: Callable[[float], object] | None,
+        *,
+        until_fault: bool,
+    ) -> None:
+        """Arguments as of :func:`run_trial`."""
+        self._hardware, self._plant, self._loop = hardware, hardware.plant, loop
+        self._progress, self._until_fault = progress, until_fault
+        self._faults = Counter[str]()
+        self._present: tuple[str | None, str] = None, ""  # the numbers in the message change from state to state
+        self._count = 0 if loop is None else loop.fault_count
+        self._problem: BaseException | None = None  # of a callback
+        n, period = hardware.plant.dynamics.robot.n, hardware.period
+        self._n, self._step = n, hardware.plant.settings.step
+        structs = hardware_structs(n, _code())
+        self._record, self._codes = structs.make("Trial"), structs.constants
+        self._fields = self._record.fields
+        self._arrays: dict[str, Any] = {}
+        end = round(duration / self._step)
+        self._fields.end[...], self._fields.period[...] = end, period
+        self._fields.effort[:] = hardware.plant.effort
+        self._point_to_parts()
+        readings = end // period + 1
+        arrivals = readings * (2 if hardware.states.state_repeat else 1)
+        hardware.sensors.reset()  # its first reading is made again
+        lengths = {"read": readings, "true": readings, "command": arrivals + readings}
+        self._point(
+            **hardware.sensors.draw(readings),
+            **{name: np.empty(arrivals, np.int64) for name in ("arrival_step", "arrival_reading")},
+            received_t=np.empty(arrivals),
+            **{name: np.empty(lengths["command"]) for name in ("command_t", "command_stamp")},
+            **{f"{kind}_{name}": np.empty((count, n)) for kind, count in lengths.items() for name in RECORDED.values()},
+        )
+
+    def _point(self, **arrays: Any) -> None:
+        """Write the addresses of arrays, by the names of their fields."""
+        for name, array in arrays.items():
+            getattr(self._fields, name)[...] = array.ctypes.data
+        self._arrays |= arrays
+
+    def _point_to_parts(self) -> None:
+        """Write the addresses of the plant, the devices and the control loop, and of their functions."""
+        hardware, plant, loop = self._hardware, self._plant, self._loop
+        addresses = {"drives": hardware.drives.record.address, "sensors": hardware.sensors.record.address}
+        if isinstance(plant, Plant) and hardware.model is None:
+            plant.lend()
+            addresses["plant"] = int(plant.address.value or 0)
+            addresses |= {name: address_of(getattr(plant.library, name)) for name in ("plant_step", "plant_settle")}
+            frame = plant.frame
+        else:
+            self._calls = STEP(self._move_plant), STEP(self._halt_plant)
+            addresses |= dict(zip(("plant_step", "plant_settle"), map(address_of, self._calls), strict=True))
+            frame = np.zeros((len(ROWS), self._n))
+            frame[ROWS.index("Q")], frame[ROWS.index("V")] = plant.q, plant.qd
+        self._point(frame=frame)
+        if self._progress is not None:
+            self._report = PROGRESS(self._on_record)
+            addresses["progress"] = address_of(self._report)
+        if loop is not None:
+            core, self._told = loop.core, TELL(self._tell)
+            addresses |= {"loop": core.address, "tell": address_of(self._told)}
+            addresses |= {
+                f"loop_{name}": address_of(getattr(core.library, f"core_{name}")) for name in ("update", "watch")
+            }
+            self._point(loop_rows=core.period.rows, loop_reference=core.period.reference, loop_kind=core.period.kind)
+        for name, address in addresses.items():
+            getattr(self._fields, name)[...] = address
+
+    # Called by C
+
+    def _tell(self, code: int, has_state: int) -> int:
+        """What the control loop has answered, if it is no plain command; nonzero ends the trial."""
+        loop = self._loop
+        assert loop is not None
+        try:
+            self._note(loop, loop.period_result(code, has_state=bool(has_state)))
+        except RobodynError as problem:
+            self._faults[f"{REFUSED}: {problem}"] += 1
+        except BaseException as problem:
+            self._problem = problem
+        return self._problem is not None or (self._until_fault and bool(self._faults))
+
+    def _note(self, loop: ControlLoop, command: Command | None) -> None:
+        """Count a state of a fault; a fault may begin without a command."""
+        fault = None if loop.fault_count == self._count else loop.fault
+        self._count = loop.fault_count
+        kind = command.fault if command is not None else None if fault is None else fault.kind
+        if command is None and kind is None:
+            return
+        if kind != self._present[0]:
+            self._present = kind, "" if kind is None else f"{kind}: {loop.problem_of(kind, vars(loop.memory()))}"
+        if kind is not None:
+            self._faults[self._present[1]] += 1
+
+    def _on_record(self) -> int:
+        try:
+            self._follow()
+            assert self._progress is not None
+            self._progress(self._hardware.time)
+        except BaseException as problem:
+            self._problem = problem
+        return self._problem is not None
+
+    def _move_plant(self, _plant: int) -> int:
+        """A step of a plant that C cannot make: with the efforts of the drives, and those that they add."""
+        hardware, plant = self._hardware, self._plant
+        effort = hardware.drives.effort
+        try:
+            plant.apply(effort.copy() if hardware.model is None else effort + hardware.model.effort(plant.q, plant.qd))
+            plant.step()
+        except BaseException as problem:
+            self._problem = problem
+        self._show_plant()
+        return self._problem is not None
+
+    def _halt_plant(self, _plant: int) -> int:
+        """The brakes engage."""
+        try:
+            self._plant.halt()
+            self._plant.apply(self._hardware.drives.effort.copy())
+        except BaseException as problem:
+            self._problem = problem
+        self._show_plant()
+        return self._problem is not None
+
+    def _show_plant(self) -> None:
+        frame, plant = self._arrays["frame"], self._plant
+        frame[ROWS.index("Q")], frame[ROWS.index("V")], self._fields.effort[:] = plant.q, plant.qd, plant.effort
+
+    # The end
+
+    def _follow(self) -> None:
+        """Bring the hardware to the time of the trial."""
+        self._hardware.now = int(self._fields.now)
+        if isinstance(self._plant, Plant) and self._hardware.model is None:
+            self._plant.take_over(int(self._fields.moved))
+
+    def result(self) -> Trial:
+        """Run it to its end."""
+        code = trial_function(self._n)(ctypes.c_void_p(self._record.address))
+        self._follow()
+        problem, self._problem = self._problem, None
+        if code == self._codes["FAILED"]:
+            if problem is None:
+                assert isinstance(self._plant, Plant)
+                problem = self._plant.failure()
+            if isinstance(problem, SimulationError):
+                self._faults[f"{STEP_FAILED}: at {(int(self._fields.now) + 1) * self._step:.9g} s: {problem}"] = 1
+                problem = None
+        if problem is not None:
+            raise problem
+        if code == self._codes["REFUSED"]:
+            assert self._loop is not None
+            self._hardware.command(self._loop.core.period.rows[0])  # raises an error that says why
+        return self._recorded()
+
+    def _recorded(self) -> Trial:
+        """The trial that was recorded."""
+        fields, arrays = self._fields, self._arrays
+        readings, commands = arrays["arrival_reading"][: int(fields.received)], slice(int(fields.commanded))
+        counts: list[Any] = [np.arange(int(fields.truths)), readings]
+        times, stamps = (count * int(fields.period) * self._step for count in counts)
+
+        def rows(kind: str, which: slice | Array) -> dict[str, Array]:
+            return {name: arrays[f"{kind}_{field}"][which] for name, field in RECORDED.items()}
+
+        return Trial(
+            TrialSamples(times, times, rows("true", slice(len(times)))),
+            TrialSamples(arrays["received_t"][: len(stamps)], stamps, rows("read", readings)),
+            TrialSamples(arrays["command_t"][commands], arrays["command_stamp"][commands], rows("command", commands)),
+            dict(self._faults),
+        )
+
+
+@lru_cache(maxsize=1)
+def _code() -> str:
+    text = Path(__file__).with_name("trial.c").read_text(encoding="utf-8")
+    return text.replace("@rows", ", ".join(ROWS)).replace("@dropped", str(core_library.CODES["CORE_JUMPED"]))
+
+
+def trial_function(n: int) -> Any:
+    """The C function ``trial`` for n joints, loaded once in a process.
+
+    Raises:
+        NotReadyError: there is no C compiler.
+    """
+    code = f"#define N {n}\n{CODE}{_code()}"
+    return required("a trial", "trial", text_key(code), lambda: code).trial
