@@ -164,25 +164,28 @@ class Drives:
         while not client.service_is_ready() and time.monotonic() < end:
             self._executor.spin_once(timeout_sec=0.05)
         future = client.call_async(kind.Request(**fields))
-        while not future.done() and time.monotonic() < end:
-            self.step()
-        if not future.done():
+        if not self.until(future.done, HANG):
             self.counts["hangs"] += 1
             raise SystemExit(f"no answer of controller/{name}")
         return future.result()
 
     def be_answered(self) -> None:
         """Go on until the next command: to be called once the controller is active."""
-        end, before = time.monotonic() + HANG, self.commands
-        while self.commands == before and time.monotonic() < end:
-            self.step()
-        self.counts["hangs"] += self.commands == before
+        before = self.commands
+        self.counts["hangs"] += not self.until(lambda: self.commands > before, HANG)
 
     def settle(self) -> None:
         """Go on until a fault can explain nothing of what has been."""
-        end = time.monotonic() + 2.0 * EXPLAINED
-        while time.monotonic() < end:
+        self.until(lambda: False, 2.0 * EXPLAINED)
+
+    def until(self, condition: Callable[[], bool], limit: float) -> bool:
+        """Go on until something is so, for a time at most [s]; whether it came."""
+        end = time.monotonic() + limit
+        while not condition():
+            if time.monotonic() > end:
+                return False
             self.step()
+        return True
 
     def _on_command(self, message: Any) -> None:
         self.commands += 1

@@ -159,11 +159,6 @@ def controller_of(setup: Setup) -> Controller:
     return law
 
 
-def safety_of(given: dict[str, Any], checks: bool) -> SafetySettings:
-    """Settings of safety."""
-    return SafetySettings(**{**ON_TIME, **given, **({} if checks else OFF)})
-
-
 def carried(setup: Setup, faster: tuple[float, ...] = ()) -> Setup:
     """The case with gains that its states carry by far: other rates, then lower gains, then another law."""
     for rate in (1.0 / setup.period, *faster):
@@ -207,9 +202,8 @@ class Cell:
         self.setup, self.checks, self.brakes, self.lets_go = setup, checks, brakes, lets_go
         self.robot = robot = setup.arm.robot
         self.law = controller_of(setup)
-        self.loop = ControlLoop(
-            self.law, robot.effort_limit, safety_of(setup.safety, checks), rate_limit=RATE * robot.effort_limit
-        )
+        safety = SafetySettings(**{**ON_TIME, **setup.safety, **({} if checks else OFF)})
+        self.loop = ControlLoop(self.law, robot.effort_limit, safety, rate_limit=RATE * robot.effort_limit)
         setup.arm.true.configure(**{"inertial": setup.arm.inertial, "payload": None, **setup.parameters})
         step = min(setup.period, 0.001)
         free = np.full(robot.n, np.inf)

@@ -167,9 +167,8 @@ def run_twin(
     moves = () if swing is None else (Swing(swing.ends, swing.duration),)
     cell.run(SETTLES)
     cell.run(begin - SETTLES, each=moves)
-    if cell.detected < np.inf:  # a false alarm
-        return cell, Run(cell.speed, cell.moved, cell.stopped, cell.step)
-    cell.watch()
-    fault = injection.fault.make(cell, np.random.default_rng([injection.seed, 2, setup.seed]))
-    cell.run(lasts, fault, moves, until=lambda: cell.speed > LOST)
+    if cell.detected == np.inf:  # else it is a false alarm
+        cell.watch()
+        fault = injection.fault.make(cell, np.random.default_rng([injection.seed, 2, setup.seed]))
+        cell.run(lasts, fault, moves, until=lambda: cell.speed > LOST)
     return cell, Run(cell.speed, cell.moved, cell.stopped, cell.step)

@@ -104,11 +104,7 @@ def swapped(cell: Cell, random: Random, velocities_only: bool) -> Inject:
     joint = int(random.integers(cell.robot.n - 1))
     order = list(range(cell.robot.n))
     order[joint], order[joint + 1] = joint + 1, joint
-
-    def inject(cell: Cell, state: State) -> list[State]:
-        return [state._replace(q=state.q if velocities_only else state.q[order], qd=state.qd[order])]
-
-    return inject
+    return lambda cell, state: [state._replace(q=state.q if velocities_only else state.q[order], qd=state.qd[order])]
 
 
 # What changes their times

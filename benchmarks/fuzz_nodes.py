@@ -216,9 +216,7 @@ def campaign(scale: float, seed: int, folder: Path, parts: Sequence[str]) -> dic
     with running(Drives, folder, diagnostics_rate=20.0) as drives:
         storm = Storm(drives, seed)
         try:
-            end = time.monotonic() + 60.0
-            while not drives.commands and time.monotonic() < end:
-                drives.step()
+            drives.until(lambda: drives.commands > 0, 60.0)
             drives.expected = True
             for name in parts:
                 sent[name] = max(1, round(scale * AMOUNTS[name]))

@@ -98,22 +98,15 @@ def ways(laws: list[str]) -> dict[str, Callable[[], float]]:
 def measure(batches: int, laws: list[str]) -> list[dict[str, Any]]:
     """Least and median time of an update [µs], the yardstick's [ns] beside them."""
     measured = ways(laws)
-    times: dict[str, list[float]] = {name: [] for name in measured}
-    yards: dict[str, list[float]] = {name: [] for name in measured}
-    for turn in range(batches):
-        for name, batch in measured.items():
-            yard, found = yardstick(), batch()
-            if turn:  # the first fills caches, and ends the ramp
-                yards[name].append(yard)
-                times[name].append(found)
+    # The first turn fills caches, and ends the ramp.
+    turns = [[(batch(), yardstick()) for batch in measured.values()] for _ in range(batches)][1:]
     return [
         {
             "update": name, "least [µs]": 1e6 * min(values), "median [µs]": 1e6 * statistics.median(values),
-            "yardstick, least [ns]": 1e9 * min(yards[name]),
-            "yardstick, median [ns]": 1e9 * statistics.median(yards[name]),
-            "update / turn of the yardstick": min(values) / min(yards[name]),
+            "yardstick, least [ns]": 1e9 * min(yards), "yardstick, median [ns]": 1e9 * statistics.median(yards),
+            "update / turn of the yardstick": min(values) / min(yards),
         }
-        for name, values in times.items()
+        for name, (values, yards) in zip(measured, np.transpose(turns, (1, 2, 0)).tolist(), strict=True)
     ]  # fmt: skip
 
 

@@ -91,13 +91,9 @@ class Cell(Drives):
         return self.said in ("hold", "follow", "track") and not self.is_braked
 
     def until(self, condition: Callable[[], bool], limit: float) -> bool:
-        """Go on until something is so, for a time at most [s]; whether it came."""
-        end, patience = self.now + limit, time.monotonic() + 3.0 * limit
-        while not condition():
-            if self.now > end or time.monotonic() > patience:
-                return False
-            self.step()
-        return True
+        """The same, by simulated time where it goes more slowly, but for three times as long at most."""
+        end = self.now + limit
+        return super().until(lambda: condition() or self.now > end, 3.0 * limit) and condition()
 
     def go_on(self, duration: float) -> None:
         """Go on for a time [s]."""

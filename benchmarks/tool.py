@@ -302,11 +302,7 @@ def slide(arm: str, friction: float) -> dict[str, Any]:
     bench.loop.follow(along(arm, duration, way), bench.t)
     record = bench.run(duration)
     steady = record.force[round(0.3 / PERIOD) : round((duration - 0.05) / PERIOD)]
-    return {
-        "friction": friction,
-        "peak": float(touched.max()),
-        "off": float(np.abs(steady - FORCE).max()),
-    }
+    return {"friction": friction, "peak": float(touched.max()), "off": float(np.abs(steady - FORCE).max())}
 
 
 def stream(arms: tuple[str, ...] = ARMS, names: tuple[str, ...] = TOOL_LAWS) -> list[dict[str, Any]]:
