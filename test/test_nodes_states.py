@@ -333,6 +333,22 @@ def test_commands_in_mit_mode_add_up_to_the_efforts_in_the_order_of_joints(graph
     assert graph.diagnostics("controller")["realtime"].startswith("off" if REALTIME == "off" else "on")
 
 
+def test_a_drive_in_mit_mode_gets_the_turns_that_it_counts(graph, prr):
+    """A driver that was restarted counts from elsewhere; the loop goes on where it was."""
+    turning = prr.replace('name="wrist" type="revolute"', 'name="wrist" type="continuous"')
+    assert turning != prr
+    graph.start("controller", robot_description=turning, state_timeout=2.0, mit_limits=[40.0, 5.0])
+    mit, arm = graph.listen(Float64MultiArray, "controller/mit_commands", 100), Arm(graph)
+    arm.answered()
+    elsewhere = POSE[2] + 4.0 * math.pi
+
+    def follows():
+        arm.answered(position=[*POSE[:2], elsewhere])
+        return mit and mit[-1].data[10] == pytest.approx(elsewhere)
+
+    graph.wait(follows, "a command at the drive's own position")
+
+
 def test_bad_references_change_nothing(own_arm):
     reference = own_arm.graph.talk(JointState, "controller/reference")
     trajectory = own_arm.graph.talk(JointTrajectory, "controller/joint_trajectory")
