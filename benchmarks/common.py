@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import re
 import sys
@@ -19,6 +18,8 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+from robodyn_ros.robot import Robot, load_robot
 
 ROOT = Path(__file__).parents[1]
 if str(ROOT / "test") not in sys.path:
@@ -48,7 +49,7 @@ def options(doc: str | None) -> argparse.ArgumentParser:
 def report(found: Mapping[str, Rows], as_json: bool) -> None:
     """Print figures as JSON, or a table for each title."""
     if as_json:
-        print(json.dumps(found, indent=1, default=_plain).replace("NaN", "null"))
+        print(as_json(found, indent=1))
         return
     console = console_of()
     for title, rows in found.items():
@@ -73,11 +74,6 @@ def report(found: Mapping[str, Rows], as_json: bool) -> None:
 def console_of(width: int = WIDTH) -> Console:
     """Where tables go: as wide as the terminal, or as ``width`` [characters]."""
     return Console(width=None if sys.stdout.isatty() else width, highlight=False)
-
-
-def _plain(value: Any) -> Any:
-    """A value of NumPy, a path or a set, for JSON."""
-    return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else sorted(map(str, value))
 
 
 def _flat(row: Mapping[str, Any], before: str = "") -> dict[str, Any]:
@@ -132,6 +128,19 @@ def arms() -> dict[str, str]:
         panda = re.sub(r'(<joint name="panda_finger_joint\d" type=)"prismatic"', r'\1"fixed"', panda)
         found["panda"] = re.sub(r"<mimic[^>]*>", "", panda)
     return found
+
+
+POSES = {
+    "prr": ([0.6, 0.5, 0.9], "tool"),
+    "ur5_robot": ([0.3, -1.1, 1.5, 0.4, 1.2, 0.2], "tool0"),
+    "panda": ([0.1, -0.6, 0.2, -2.1, 0.1, 1.6, 0.7, 0.02], "panda_hand_tcp"),
+}
+"""Arm → a pose far from limits and singularities, and the tool."""
+
+
+def robot_of(name: str) -> Robot:
+    """The PRR arm, or one of the package example-robot-data."""
+    return load_robot(PRR if name == "prr" else urdfs()[name])
 
 
 def processor_time(pid: int) -> float:

@@ -16,11 +16,10 @@ the threshold of a touch finds within half a second, by bisection.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from common import PRR, options, report, urdfs
+from common import POSES, options, report, robot_of
 from numpy.typing import NDArray
 
 import robodyn_ros as rd
@@ -44,23 +43,12 @@ MORE = 1.1
 STIFFNESS, SPEED = 5e4, 0.5
 """Of the spring [N/m], and of the tool [m/s]."""
 
-POSES = {
-    "prr": ([0.6, 0.5, 0.9], "tool"),
-    "ur5": ([0.3, -1.1, 1.5, 0.4, 1.2, 0.2], "tool0"),
-    "panda": ([0.1, -0.6, 0.2, -2.1, 0.1, 1.6, 0.7, 0.02], "panda_hand_tcp"),
-}
-
-
-def urdf_of(name: str) -> Path:
-    """The URDF of an arm; UR5 and Panda are those of the package example-robot-data."""
-    return PRR if name == "prr" else urdfs()[{"ur5": "ur5_robot"}.get(name, name)]
-
 
 class Bench:
     """An arm with noise, delay and more friction than its model knows, under a loop that observes contacts."""
 
     def __init__(self, name: str, seed: int, thresholds: ContactThresholds | None = None, walls: tuple[Wall, ...] = ()):
-        robot = rd.load_robot(urdf_of(name))
+        robot = robot_of(name)
         self.robot, self.rng, n = robot, np.random.default_rng(seed), robot.n
         limits = robot.effort_limit
         coulomb = FRICTION * limits
@@ -133,7 +121,7 @@ def false_alarms(name: str, found: ProposedThresholds, minutes: float) -> int:
 def collision(name: str, found: ProposedThresholds) -> dict[str, dict[str, float]]:
     """A spring in the way of the tool, which moves straight at it along its easiest direction."""
     q, link = np.array(POSES[name][0]), POSES[name][1]
-    kinematics = Kinematics(rd.load_robot(urdf_of(name)))
+    kinematics = Kinematics(robot_of(name))
     place = kinematics.pose(link, q)[:3, 3]
     jacobian = kinematics.jacobian(link, q)[:3]
     direction = np.linalg.svd(jacobian)[0][:, 0]

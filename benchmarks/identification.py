@@ -22,10 +22,9 @@ from time import process_time
 from typing import Any, NamedTuple
 
 import numpy as np
-from common import PRR, options, report, urdfs
+from common import options, report, robot_of
 from truth import Pinocchio
 
-import robodyn_ros as rd
 from robodyn_ros.identification import Identification, RecordedTrack, Recording, identify, prepare
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
@@ -51,7 +50,7 @@ class Case(NamedTuple):
 def make(name: str, seed: int, noisy: bool) -> Case:
     """A recording of an arm that differs from its URDF."""
     rng = np.random.default_rng(seed)
-    robot = rd.load_robot(PRR if name == "prr" else urdfs()[name])
+    robot = robot_of(name)
     n = robot.n
     period, rate = rng.uniform(4.0, 20.0), float(rng.choice([100.0, 125.0, 250.0, 400.0, 500.0, 1000.0]))
     kind = rng.choice(["led", "bare", "once"])

@@ -14,8 +14,8 @@ called from Python.
 from __future__ import annotations
 
 import statistics
-import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -88,6 +88,11 @@ def plants(repeats: int, steps: int = 1000) -> list[dict[str, Any]]:
             plant.apply(hold)
             plant.step()
 
+    def run(plant: PlantBase, way: Callable[[PlantBase], None], effort: np.ndarray) -> None:
+        plant.reset()
+        plant.apply(effort)
+        way(plant)
+
     entrants = {}
     for name in rd.available("plants"):
         try:
@@ -95,19 +100,10 @@ def plants(repeats: int, steps: int = 1000) -> list[dict[str, Any]]:
         except ConfigurationError:  # MuJoCo is not installed
             continue
         for way in (at_once, one_by_one, commanded):
-            entrants[f"plant {name}, {way.__name__.replace('_', ' ')}"] = (plant, way)
+            entrants[f"plant {name}, {way.__name__.replace('_', ' ')}"] = partial(run, plant, way, hold)
     resting = create_plant("native", dynamics, PlantSettings(STEP), q0=[0.0, 0.5, 0.2])  # carried by its lower stop
-    entrants["plant native, elevator on its stop"] = (resting, one_by_one)
-    times: dict[str, list[float]] = {name: [] for name in entrants}
-    for _ in range(repeats):
-        for name, (plant, way) in entrants.items():
-            plant.reset()
-            plant.apply(hold * [plant is not resting, 1.0, 1.0])
-            plant.step()
-            began = time.perf_counter()
-            way(plant)
-            times[name].append(time.perf_counter() - began)
-    return [row_of(name, steps, taken) for name, taken in times.items()]
+    entrants["plant native, elevator on its stop"] = partial(run, resting, one_by_one, hold * [0.0, 1.0, 1.0])
+    return [row_of(name, steps, taken) for name, taken in in_turns(entrants, repeats).items()]
 
 
 def main() -> None:

@@ -33,7 +33,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from common import PRR, options, report, urdfs
+from common import POSES, options, report, robot_of, urdfs
 from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
@@ -72,11 +72,7 @@ RATE, LOST, JITTER = 500.0, 0.2, 0.01
 
 INSTALLED = urdfs()
 
-POSES = {
-    "prr": ([0.6, 0.5, 0.9], "tool"),
-    "panda": ([0.1, -0.6, 0.2, -2.1, 0.1, 1.6, 0.7, 0.02], "panda_hand_tcp"),
-}
-ARMS = tuple(arm for arm in POSES if arm == "prr" or arm in INSTALLED)
+ARMS = tuple(arm for arm in ("prr", "panda") if arm == "prr" or arm in INSTALLED)
 
 SINGULAR = {
     "PRR outstretched": ("prr", [0.6, np.pi / 2.0, 0.9], 1, "tool"),
@@ -94,11 +90,6 @@ SAFETY = SafetySettings()
 
 HELD = {"ur5_robot": Payload("tool0", 1.0, (0.0, 0.0, 0.05), np.diag([2e-3, 2e-3, 1e-3]).tolist())}
 """What an arm holds, known to the model: the URDF of the UR5 has no rotors, and its last link next to no inertia."""
-
-
-def robot_of(arm: str) -> rd.Robot:
-    """The PRR arm, or one of the package example-robot-data."""
-    return rd.load_robot(PRR if arm == "prr" else INSTALLED[arm])
 
 
 def law_of(name: str, link: str, model: rd.Dynamics, **given: Any) -> Controller:
