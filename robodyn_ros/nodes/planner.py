@@ -37,7 +37,7 @@ from robodyn_ros.control.faults.settings import SafetySettings
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.parameters import Payload
 from robodyn_ros.engine.casadi import need_casadi
-from robodyn_ros.errors import InputError, NotReadyError, RobodynError, is_it
+from robodyn_ros.errors import InputError, NotReadyError, RobodynError
 from robodyn_ros.nodes.common.arm_parameters import (
     ANY,
     DescriptionSource,
@@ -49,7 +49,7 @@ from robodyn_ros.nodes.common.client_library import LATCHED, RELIABLE, on_topic,
 from robodyn_ros.nodes.common.diagnostics import Diagnostics, DiagnosticsSettings, ExceptionGuard, Report
 from robodyn_ros.nodes.common.executor import Exit
 from robodyn_ros.nodes.common.marker_messages import Preview
-from robodyn_ros.nodes.common.messages import from_trajectory, serve, to_matrix
+from robodyn_ros.nodes.common.messages import check_joints, from_trajectory, serve, to_matrix, values_of
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings, mention_unknown
 from robodyn_ros.nodes.common.threads import BackgroundTask
 from robodyn_ros.nodes.common.watch import CONTROLLER, Watch, check_start, rest_position
@@ -322,14 +322,11 @@ def joint_goal(message: JointState, settings: SearchSettings, q: Array) -> Goal:
         InputError: positions that are not one for each name, or an unknown name.
     """
     names = settings.dynamics.robot.joint_names
-    if len(message.position) != len(message.name) or not message.name:
-        raise InputError("position", f"has {len(message.position)} values for {len(message.name)} joints")
+    if not message.name:
+        raise InputError("name", "names no joint", message.name)
+    check_joints(message.name, names)
     goal = q.copy()
-    for name, position in zip(message.name, message.position, strict=True):
-        if name not in names:
-            problem = f"there is no joint {name!r}; the arm has {', '.join(names)}{is_it(name, names)}"
-            raise InputError("name", problem, name)
-        goal[names.index(name)] = position
+    goal[[names.index(name) for name in message.name]] = values_of(message, "position")
     return JointGoal(goal)
 
 

@@ -155,14 +155,14 @@ class JointOrder:
         columns = self.columns(message.name)
         if columns is None:
             return None
-        return self._values(message, "position", columns), self._values(message, "velocity", columns)
+        return values_of(message, "position")[columns], values_of(message, "velocity")[columns]
 
     def measured(self, message: JointState) -> tuple[Array, Array | None] | None:
         """As :meth:`state`; None in place of the velocity if the message has none."""
         if len(message.velocity):
             return self.state(message)
         columns = self.columns(message.name)
-        return None if columns is None else (self._values(message, "position", columns), None)
+        return None if columns is None else (values_of(message, "position")[columns], None)
 
     def effort(self, message: JointState) -> Array:
         """Efforts (n,) in [N·m] or [N].
@@ -170,21 +170,35 @@ class JointOrder:
         Raises:
             InputError: as :meth:`state`, or there are joints that the arm does not have.
         """
-        for name in message.name:
-            if name not in self.names:
-                problem = f"there is no joint {name!r}; the arm has {', '.join(self.names)}{is_it(name, self.names)}"
-                raise InputError("name", problem, name)
+        check_joints(message.name, self.names)
         columns = self.columns(message.name)
         if columns is None:
             raise InputError("name", "names no joint", message.name)
-        return self._values(message, "effort", columns)
+        return values_of(message, "effort")[columns]
 
-    @staticmethod
-    def _values(message: JointState, field: str, columns: NDArray[np.intp]) -> Array:
-        values = getattr(message, field)
-        if len(values) != len(message.name):
-            raise InputError(field, f"has {len(values)} values for {len(message.name)} joints", values)
-        return np.array(values)[columns]
+
+def values_of(message: JointState, field: str) -> Array:
+    """One of the fields of a message, a value for each joint that it names.
+
+    Raises:
+        InputError: it has more or fewer values than names.
+    """
+    values = getattr(message, field)
+    if len(values) != len(message.name):
+        raise InputError(field, f"has {len(values)} values for {len(message.name)} joints", values)
+    return np.array(values)
+
+
+def check_joints(given: Sequence[str], known: Sequence[str]) -> None:
+    """Check that names are those of an arm's joints.
+
+    Raises:
+        InputError: one is not.
+    """
+    for name in given:
+        if name not in known:
+            problem = f"there is no joint {name!r}; the arm has {', '.join(known)}{is_it(name, known)}"
+            raise InputError("name", problem, name)
 
 
 def to_trajectory(message: JointTrajectory) -> tuple[Trajectory, float | None]:
@@ -236,12 +250,9 @@ def to_reference(message: JointState) -> Reference:
     count = len(message.name)
 
     def values(field: str, optional: bool) -> Array:
-        given = getattr(message, field)
-        if optional and not len(given):
+        if optional and not len(getattr(message, field)):
             return np.zeros(count)
-        if len(given) != count:
-            raise InputError(field, f"has {len(given)} values for {count} joints", given)
-        return np.array(given)
+        return values_of(message, field)
 
     return Reference(values("position", False), values("velocity", True), np.zeros(count), values("effort", True))
 

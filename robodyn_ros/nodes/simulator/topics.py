@@ -26,7 +26,7 @@ from robodyn_ros.dynamics.parameters import locked_parameters
 from robodyn_ros.errors import InputError, RobodynError
 from robodyn_ros.nodes.common.client_library import NEWEST, RECORDED, RELIABLE
 from robodyn_ros.nodes.common.diagnostics import Faults
-from robodyn_ros.nodes.common.messages import NANO, JointOrder
+from robodyn_ros.nodes.common.messages import NANO, JointOrder, values_of
 from robodyn_ros.nodes.simulator.pace import Lockstep
 from robodyn_ros.robot import LockedJoints
 from robodyn_ros.robot.pose import Array
@@ -295,9 +295,7 @@ class HeldJoints:
 
     def _accepted(self, message: JointState) -> Array:
         goal: Array = self._goal.copy()
-        if len(message.position) != len(message.name):
-            raise InputError("position", f"has {len(message.position)} values for {len(message.name)} joints")
-        for name, position in zip(message.name, message.position, strict=True):
+        for name, position in zip(message.name, values_of(message, "position").tolist(), strict=True):
             if name not in self.names:
                 raise InputError("name", f"{name!r} is not locked; locked are {', '.join(self.names)}", name)
             index = self.names.index(name)
