@@ -17,7 +17,8 @@ import math
 import os
 import stat
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -55,6 +56,19 @@ def read_bytes(path: str | os.PathLike[str], most: int = LARGEST) -> bytes:
 def _open_at_once(name: str, flags: int) -> int:
     """Open without waiting for somebody to write into a pipe."""
     return os.open(name, flags | os.O_NONBLOCK)
+
+
+@contextmanager
+def writing(name: str, path: str | os.PathLike[str]) -> Iterator[None]:
+    """In this context, an error of the system is one of a file that is written.
+
+    Raises:
+        InputError: there was such an error; it is about an argument of that name.
+    """
+    try:
+        yield
+    except OSError as cause:
+        raise InputError(name, f"{os.fspath(path)!r} cannot be written: {cause.strerror}", path) from cause
 
 
 def as_json(value: Any, indent: int | None = None) -> str:

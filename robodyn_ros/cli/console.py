@@ -40,7 +40,7 @@ from rich.text import Text
 from robodyn_ros.document import blocks as page
 from robodyn_ros.document.blocks import Document
 from robodyn_ros.errors import ConfigurationError, InputError, pip_install
-from robodyn_ros.files import as_json
+from robodyn_ros.files import as_json, writing
 
 WIDTH = 80
 """Columns of an output that is not a terminal, unless the environment variable COLUMNS has a number."""
@@ -209,10 +209,8 @@ def write_file(option: str, path: Path, content: str | bytes) -> None:
         InputError: the file cannot be written.
     """
     check_file(option, path)
-    try:
+    with writing(option, path):
         with_folder(path).write_bytes(content.encode() if isinstance(content, str) else content)
-    except OSError as cause:
-        raise InputError(option, f"{str(path)!r} cannot be written: {cause.strerror}", path) from cause
 
 
 PERIOD = 4.0

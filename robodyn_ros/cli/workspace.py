@@ -35,6 +35,7 @@ from robodyn_ros.cli.console import check_file, check_picture, print_json, with_
 from robodyn_ros.cli.verb import ExitCode, names
 from robodyn_ros.dynamics.holding import holding_map
 from robodyn_ros.errors import InputError
+from robodyn_ros.files import writing
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.kinematics.workspace import Cells, cells, sample
 from robodyn_ros.robot import Robot
@@ -165,13 +166,11 @@ def _write(found: Cells, robot: Robot, args: Namespace, title: str, label: str) 
     """Write the cloud of all cells, and a picture of them: option → file."""
     written = {option: getattr(args, option) for option in ("out", "plot") if getattr(args, option) is not None}
     for option, path in written.items():
-        try:
+        with writing(f"--{option}", path):
             if option == "out":
                 write_ply(with_folder(path), found.centers, found.values)
             else:
                 _draw(with_folder(path), found, robot, args, title, label)
-        except OSError as cause:
-            raise InputError(f"--{option}", f"{str(path)!r} cannot be written: {cause.strerror}", path) from cause
     return {option: str(path) for option, path in written.items()}
 
 

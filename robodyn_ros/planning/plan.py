@@ -16,7 +16,7 @@ import numpy as np
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.document.plotting import COLOURS, LIMIT_LINE, finish_joint_figure, joint_figure
 from robodyn_ros.errors import InputError, NotReadyError
-from robodyn_ros.files import as_json
+from robodyn_ros.files import as_json, writing
 from robodyn_ros.robot.pose import Array
 
 if TYPE_CHECKING:
@@ -135,10 +135,8 @@ class Plan:
         Raises:
             InputError: the file cannot be written.
         """
-        try:
+        with writing("path", path):
             Path(path).write_text(self.to_json(), encoding="utf-8")
-        except OSError as cause:
-            raise InputError("path", f"{os.fspath(path)} cannot be written: {cause.strerror}", path) from cause
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Plan:

@@ -33,6 +33,7 @@ from robodyn_ros.document.plotting import (
     thinned,
 )
 from robodyn_ros.errors import InputError, need
+from robodyn_ros.files import writing
 from robodyn_ros.robot import Joint, Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.trial import Trial, TrialSamples, tracking_error
@@ -85,14 +86,11 @@ def write_csv(path: Path, trial: Trial, robot: Robot) -> None:
         InputError: the file cannot be written.
     """
     columns = table(trial, robot)
-    try:
-        with open(path, "w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(columns)
-            for row in zip(*(column.tolist() for column in columns.values()), strict=True):
-                writer.writerow(["" if value != value else value for value in row])  # NaN differs from itself
-    except OSError as cause:
-        raise InputError("file", f"{path} cannot be written: {cause.strerror}", path) from cause
+    with writing("file", path), open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(columns)
+        for row in zip(*(column.tolist() for column in columns.values()), strict=True):
+            writer.writerow(["" if value != value else value for value in row])  # NaN differs from itself
 
 
 def _unit(joint: Joint, name: str) -> str:
@@ -131,13 +129,10 @@ def write_mcap(path: Path, trial: Trial, robot: Robot) -> None:
         InputError: the file cannot be written.
     """
     check(path, "mcap")
-    try:
-        with TemporaryDirectory(prefix=".robodyn-", dir=path.parent) as folder:
-            bag = Path(folder) / path.stem
-            _write(bag, "MCAP", trial, robot)
-            next(bag.glob("*.mcap")).replace(path)
-    except OSError as cause:
-        raise InputError("file", f"{path} cannot be written: {cause.strerror}", path) from cause
+    with writing("file", path), TemporaryDirectory(prefix=".robodyn-", dir=path.parent) as folder:
+        bag = Path(folder) / path.stem
+        _write(bag, "MCAP", trial, robot)
+        next(bag.glob("*.mcap")).replace(path)
 
 
 def write_rosbag2(path: Path, trial: Trial, robot: Robot) -> None:
@@ -148,10 +143,8 @@ def write_rosbag2(path: Path, trial: Trial, robot: Robot) -> None:
         InputError: the folder exists, or cannot be written.
     """
     check(path, "rosbag2")
-    try:
+    with writing("folder", path):
         _write(path, "SQLITE3", trial, robot)
-    except OSError as cause:
-        raise InputError("folder", f"{path} cannot be written: {cause.strerror}", path) from cause
 
 
 def _write(folder: Path, storage: str, trial: Trial, robot: Robot) -> None:

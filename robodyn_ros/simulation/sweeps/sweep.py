@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from robodyn_ros.errors import InputError, need
+from robodyn_ros.files import writing
 from robodyn_ros.robot import reload_robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.sweeps.backends import Backend
@@ -103,13 +104,11 @@ class Results:
                 )
             if known != study.digest:
                 raise InputError("folder", f"{folder} has results of another study: name another by --out", folder)
-        try:
+        with writing("folder", folder):
             folder.mkdir(parents=True, exist_ok=True)
             if not self.file.exists():
                 self._parts.mkdir(exist_ok=True)
             _replace(about, json.dumps({"digest": study.digest, "study": study.name, "cases": study.size}).encode())
-        except OSError as cause:
-            raise InputError("folder", f"{folder} cannot be written: {cause.strerror}", folder) from cause
 
     @property
     def file(self) -> Path:
