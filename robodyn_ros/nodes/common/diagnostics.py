@@ -210,31 +210,24 @@ class ExceptionGuard:
             callback: a function, or a coroutine function.
             otherwise: returns the result if the callback raises, from the exception and the arguments.
         """
-        guarded: Any
-        if iscoroutinefunction(callback):
 
-            @wraps(callback)
-            async def guarded(*args: Any) -> Any:
-                if guarded.has_ended:
-                    return args[-1]
-                try:
-                    return await callback(*args)
-                except Exception as problem:  # the node continues after any exception
-                    self.faults.unforeseen(problem)
-                    return otherwise(problem, *args)
+        def failed(problem: Exception, args: tuple[Any, ...]) -> Any:  # the node continues after any exception
+            self.faults.unforeseen(problem)
+            return otherwise(problem, *args)
 
-        else:
+        async def later(*args: Any) -> Any:
+            try:
+                return args[-1] if guarded.has_ended else await callback(*args)
+            except Exception as problem:
+                return failed(problem, args)
 
-            @wraps(callback)
-            def guarded(*args: Any) -> Any:
-                if guarded.has_ended:
-                    return args[-1] if args else None
-                try:
-                    return callback(*args)
-                except Exception as problem:  # the node continues after any exception
-                    self.faults.unforeseen(problem)
-                    return otherwise(problem, *args)
+        def now(*args: Any) -> Any:
+            try:
+                return next(reversed(args), None) if guarded.has_ended else callback(*args)
+            except Exception as problem:
+                return failed(problem, args)
 
+        guarded: Any = wraps(callback)(later if iscoroutinefunction(callback) else now)
         guarded.has_ended = False
         with suppress(ValueError):  # of a callable without a signature
             guarded.__signature__ = signature(callback)  # rclpy's executor asks for it before every call of a timer
