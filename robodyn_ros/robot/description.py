@@ -337,9 +337,13 @@ class UrdfEditor:
         for name, place in MOMENTS.items():
             self.set(moments, name, repr(float(inertial.inertia[place])))
 
-    def weld(self, joint: str) -> None:
-        """Make a joint a fixed one."""
-        self.set(self._named["joint", joint], "type", "fixed")
+    def weld(self, joint: str, origin: Pose | None = None) -> None:
+        """Make a joint a fixed one, with another origin if one is given."""
+        element = self._named["joint", joint]
+        self.set(element, "type", "fixed")
+        if origin is not None:
+            for name, values in (("xyz", origin.translation.tolist()), ("rpy", origin.rpy)):
+                self.set(self.child(element, "origin"), name, " ".join(map(repr, values)))
 
     def name_robot(self, name: str) -> None:
         """Give the robot a name, which needs no escaping."""

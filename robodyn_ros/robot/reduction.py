@@ -232,12 +232,7 @@ def _edited(urdf: str, fixed: Iterable[Joint]) -> str:
     """The URDF with these joints fixed."""
     editor = UrdfEditor(urdf)
     for joint in fixed:
-        element = editor.find("joint", joint.name)
-        assert element is not None  # the robot was loaded from it
-        editor.set(element, "type", "fixed")
-        origin = editor.child(element, "origin")
-        editor.set(origin, "xyz", " ".join(map(repr, joint.origin.translation.tolist())))
-        editor.set(origin, "rpy", " ".join(map(repr, joint.origin.rpy)))
+        editor.weld(joint.name, joint.origin)
     return editor.text()
 
 
