@@ -61,16 +61,16 @@ def same(one, other):
 def test_brakes_hold_until_the_first_command():
     made = hardware()
     made.advance(500)
-    assert made.held and list(made.plant.q) == list(START.values()) and made.time == 0.5
+    assert made.drives.held and list(made.plant.q) == list(START.values()) and made.time == 0.5
     made.command(HELD)
     made.advance(100)
-    assert not made.held and made.plant.qd.any()
+    assert not made.drives.held and made.plant.qd.any()
     late = hardware(command_delay=0.0105)
     late.command(HELD)
     late.advance(11)
-    assert late.held and list(late.plant.q) == list(START.values())
+    assert late.drives.held and list(late.plant.q) == list(START.values())
     late.advance(1)
-    assert not late.held and late.plant.qd.any()
+    assert not late.drives.held and late.plant.qd.any()
     falling = hardware(brake=False)
     falling.advance(100)
     assert falling.plant.q[0] < 0.5
@@ -117,19 +117,19 @@ def test_the_last_command_goes_on_or_the_effort_goes_or_brakes_engage():
         made = hardware(command_timeout=0.05, on_command_timeout=answer)
         made.command(HELD)
         made.advance(49)
-        assert not made.silent and made.plant.qd.any() and list(made.effort) == HELD
+        assert not made.drives.silent and made.plant.qd.any() and list(made.plant.effort) == HELD
         made.advance(200)
-        assert made.silent and made.held == (answer == "brake")
+        assert made.drives.silent and made.drives.held == (answer == "brake")
         ends[answer] = made
-    assert list(ends["hold"].effort) == HELD
-    assert list(ends["zero"].effort) == [0.0] * 3
+    assert list(ends["hold"].plant.effort) == HELD
+    assert list(ends["zero"].plant.effort) == [0.0] * 3
     assert not ends["brake"].plant.qd.any()
     q = ends["brake"].plant.q
     ends["brake"].advance(1000)
     assert np.array_equal(ends["brake"].plant.q, q)
     ends["brake"].command(HELD)  # a command releases them
     ends["brake"].advance(10)
-    assert ends["brake"].plant.qd.any() and not ends["brake"].silent
+    assert ends["brake"].plant.qd.any() and not ends["brake"].drives.silent
 
 
 def test_the_timeout_counts_from_the_last_command_to_the_step():
@@ -137,11 +137,11 @@ def test_the_timeout_counts_from_the_last_command_to_the_step():
     for now in (0, 15, 30):
         made.command(HELD)
         made.advance(15)
-        assert not made.silent, now
+        assert not made.drives.silent, now
     made.advance(5)
-    assert list(made.effort) == HELD
+    assert list(made.plant.effort) == HELD
     made.advance(1)
-    assert made.silent and list(made.effort) == [0.0] * 3
+    assert made.drives.silent and list(made.plant.effort) == [0.0] * 3
 
 
 def test_the_timeout_comes_to_the_step_within_a_longer_advance():
@@ -151,7 +151,7 @@ def test_the_timeout_comes_to_the_step_within_a_longer_advance():
         made.command(HELD)
         for _ in range(0, 20, by):
             made.advance(by)
-        assert made.silent and list(made.effort) == [0.0] * 3
+        assert made.drives.silent and list(made.plant.effort) == [0.0] * 3
         ends.append(np.concatenate((made.plant.q, made.plant.qd)))
     np.testing.assert_allclose(ends[0], ends[1], rtol=1e-12)
 
@@ -161,7 +161,7 @@ def test_bad_commands_change_nothing(effort):
     made, other = hardware(), hardware()
     with pytest.raises(InputError):
         made.command(effort)
-    assert made.held
+    assert made.drives.held
     for one in (made, other):
         one.command(HELD)
         one.advance(20)
@@ -194,7 +194,7 @@ def test_the_same_hardware_on_another_plant():
         made = hardware(plant=plant, **{f"actuators.{name}.lag": 0.01 for name in ROBOT.joint_names})
         made.command(HELD)
         made.advance(200)
-        ends.append(np.concatenate((made.plant.q, made.plant.qd, made.effort)))
+        ends.append(np.concatenate((made.plant.q, made.plant.qd, made.plant.effort)))
     np.testing.assert_allclose(ends[0], ends[1], rtol=1e-4, atol=1e-5)
     with pytest.raises(ConfigurationError, match="has its own"):
         hardware(plant="mujoco", integrator="explicit_euler")
@@ -211,7 +211,7 @@ def test_a_brake_stops_an_arm_that_is_deep_in_a_compliant_stop():
         made.advance(1)
     made.advance(60)
     q = made.plant.q
-    assert made.held and q[0] < 0.0 and not made.plant.qd.any()
+    assert made.drives.held and q[0] < 0.0 and not made.plant.qd.any()
     made.advance(100)
     assert np.array_equal(made.plant.q, q)
     made.command(HELD)

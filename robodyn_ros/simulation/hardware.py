@@ -128,21 +128,6 @@ class Hardware:
         """Time since the last reset [s]."""
         return self.now * self.plant.settings.step
 
-    @property
-    def effort(self) -> Array:
-        """The mean effort over the last step, (n,) in [N·m] or [N]."""
-        return self.plant.effort
-
-    @property
-    def held(self) -> bool:
-        """True while brakes hold the arm."""
-        return self.drives.held
-
-    @property
-    def silent(self) -> bool:
-        """True after the command timeout, until the next command."""
-        return self.drives.silent
-
     def reset(self) -> None:
         """Go back to the initial state at time 0, and make the first reading."""
         self.plant.reset()
@@ -179,10 +164,10 @@ class Hardware:
 
     def _move(self, most: int) -> int:
         """Move the plant by as many steps as one call can make, up to a number; return the number made."""
-        was_held = self.held
+        was_held = self.drives.held
         # The efforts that the model adds change with the state, step by step.
         steps = self.drives.act(self.now, most if self.model is None else 1)
-        if self.held:
+        if self.drives.held:
             if not was_held:
                 self.plant.halt()
                 self._apply(self.drives.effort)

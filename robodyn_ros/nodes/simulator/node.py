@@ -240,9 +240,9 @@ class SimulatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         """The state of the simulator, in a few words."""
         if self._paused:
             return "paused"
-        if self._hardware.held:
-            return "braked" if self._hardware.silent else "braked until the first command"
-        return "running, without commands" if self._hardware.silent else "running"
+        if self._hardware.drives.held:
+            return "braked" if self._hardware.drives.silent else "braked until the first command"
+        return "running, without commands" if self._hardware.drives.silent else "running"
 
     def _check_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
         plant = self._hardware.plant
