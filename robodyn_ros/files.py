@@ -42,7 +42,8 @@ def read_bytes(path: str | os.PathLike[str], most: int = LARGEST) -> bytes:
         ValueError: there is a null character in the path.
     """
     name = os.fspath(path)
-    with open(name, "rb", opener=_open_at_once) as file:
+    # Without waiting for somebody to write into a pipe.
+    with open(name, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
         mode = os.fstat(file.fileno()).st_mode
         if not stat.S_ISREG(mode) and not (stat.S_ISFIFO(mode) and name.startswith(("/dev/", "/proc/self/fd/"))):
             raise OSError(errno.EINVAL, "is not a file", name)
@@ -51,11 +52,6 @@ def read_bytes(path: str | os.PathLike[str], most: int = LARGEST) -> bytes:
     if len(content) > most:
         raise OSError(errno.EFBIG, f"is larger than {most // 2**20} MB", name)
     return content
-
-
-def _open_at_once(name: str, flags: int) -> int:
-    """Open without waiting for somebody to write into a pipe."""
-    return os.open(name, flags | os.O_NONBLOCK)
 
 
 @contextmanager

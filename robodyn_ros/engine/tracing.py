@@ -396,10 +396,6 @@ def _norm(value: Any, ord: Any = None, axis: Any = None) -> Any:  # noqa: A002
     return np.sqrt(np.sum(np.square(value), axis=axis))
 
 
-def _zeros_like(value: Any, **_: Any) -> Array:
-    return np.zeros(elements_of(value).shape)
-
-
 def _matrix(elements: Elements) -> ca.SX:
     return ca.reshape(column([elements.T]), *elements.shape)
 
@@ -446,10 +442,6 @@ def solve_symmetric(matrix: ca.SX, right: ca.SX) -> ca.SX:
 def symmetric(matrix: Any) -> Any:
     """A matrix that is symmetric but for rounding. Expressions are computed for its lower triangle alone."""
     return np.tril(matrix) + np.tril(matrix, -1).T if is_traced((matrix,)) else matrix
-
-
-def _inverse(matrix: Any) -> Any:
-    return _solve(matrix, np.eye(len(matrix)))
 
 
 def _eigh(matrix: Any, UPLO: str = "L") -> tuple[Any, Any]:
@@ -506,9 +498,9 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.mean: _mean,
     np.linalg.norm: _norm,
     np.linalg.solve: _solve,
-    np.linalg.inv: _inverse,
+    np.linalg.inv: lambda matrix: _solve(matrix, np.eye(len(matrix))),
     np.linalg.eigh: _eigh,
-    np.zeros_like: _zeros_like,
+    np.zeros_like: lambda value, **_: np.zeros(elements_of(value).shape),
     np.ones_like: lambda value, **_: np.ones(elements_of(value).shape),
     np.full_like: lambda value, fill, **_: fill + np.zeros(elements_of(value).shape),
     np.shape: lambda value: elements_of(value).shape,

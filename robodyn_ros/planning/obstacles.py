@@ -159,15 +159,11 @@ def capsules(robot: Robot, radius: float = RADIUS) -> tuple[Capsule, ...]:
         shapes = [
             made
             for link in body.links
-            for tag in _shapes(elements[link])
+            for tag in elements[link].findall("collision") or elements[link].findall("visual")
             if (made := _enclosing(link, tag)) is not None
         ]
         found += shapes or _link_capsules(robot, index, body.name, radius)
     return tuple(found)
-
-
-def _shapes(link: ET.Element) -> list[ET.Element]:
-    return link.findall("collision") or link.findall("visual")
 
 
 def _enclosing(link: str, tag: ET.Element) -> Capsule | None:

@@ -106,10 +106,6 @@ class Exit:
         if self.code is None:
             self.code = code
 
-    def on_signal(self, number: int, frame: Any) -> None:
-        """A signal handler: end with code 0."""
-        self(0)
-
 
 def run(create: Callable[[Exit], ExceptionGuard]) -> int:
     """Run a node until its end is requested.
@@ -123,7 +119,7 @@ def run(create: Callable[[Exit], ExceptionGuard]) -> int:
         gives the reason.
     """
     end = Exit()
-    _handle_signals(end.on_signal)
+    _handle_signals(lambda *_: end(0))
     announce_often()
     try:
         rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
