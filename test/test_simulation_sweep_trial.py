@@ -134,7 +134,7 @@ def plain_trial(hardware, loop, duration):
         if not faults and hardware.now % hardware.period == 0:
             send(loop.watch(hardware.time), hardware.time)
         if not faults and hardware.now % hardware.period == 0:
-            truth.append((hardware.time, hardware.time, hardware.plant.q, hardware.plant.qd, hardware.effort))
+            truth.append((hardware.time, hardware.time, hardware.plant.q, hardware.plant.qd, hardware.plant.effort))
         if hardware.now >= round(duration / step):
             break
         hardware.advance(1)
