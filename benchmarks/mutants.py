@@ -75,7 +75,7 @@ ROOMS = {
     "simulation": (
         "simulation/**/*.py simulation/**/*.c",
         "test_simulation_*.py test_cli_compare.py test_cli_validate.py test_cli_sweep.py test_cli_simulate.py "
-        "test_approved_pictures.py",
+        "test_planning_mpc.py test_approved_pictures.py",
     ),
     "checks": (
         "cli/check/**/*.py cli/check*.py",

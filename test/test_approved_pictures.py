@@ -6,22 +6,37 @@
 After an intended change: ROBODYN_APPROVE=1 make test TEST=test/test_approved_pictures.py, and look at the difference.
 """
 
+import itertools
 import os
 import re
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 from arms import joint, link
 from arms import robot as robot_of
+from matplotlib.axis import Axis
+from matplotlib.text import Text
 
 import robodyn_ros as rd
+from robodyn_ros.identification.estimation.result import Prediction, plot_efforts
+from robodyn_ros.identification.samples import Samples
 from robodyn_ros.kinematics.sketch import sketch
+from robodyn_ros.kinematics.workspace import Cells
+from robodyn_ros.planning.plan import Plan, plot_plan
+from robodyn_ros.planning.problem import JointGoal, Problem
+from robodyn_ros.simulation.sweeps.report import draw as draw_sweep
+from robodyn_ros.simulation.sweeps.study import Distribution, Study
+from robodyn_ros.simulation.sweeps.summary import Sensitivity, Summary
+from robodyn_ros.simulation.trial import Trial, TrialSamples
+from robodyn_ros.simulation.trial_files import plot_trial
 from robodyn_ros.view import marks
 from robodyn_ros.view.drawing import ArmDrawing, MarkDrawing
 from robodyn_ros.view.marks import Meshes
 from robodyn_ros.view.overlay import Overlay
+from robodyn_ros.view.workspace_map import draw_map, draw_views
 
 APPROVED, URDF = Path(__file__).with_name("approved"), Path(__file__).parents[1] / "urdf"
 NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
@@ -111,6 +126,86 @@ def drawn():
     return "".join(sorted(f"{line} -> {written(vars(handle))}\n" for line, handle in scene.drawn))
 
 
+def told(draw):
+    """The figure that a function saves with Matplotlib: its sizes, words and scales, and what is drawn in it."""
+    with patch("matplotlib.figure.Figure.savefig", autospec=True) as saved:
+        draw(Path("figure.png"))
+    (figure,) = saved.call_args.args[:1]
+    lines = [("figure", figure.get_size_inches(), figure.get_suptitle(), saved.call_args.kwargs.get("dpi"))]
+    lines += [("legend", *(text.get_text() for text in each.get_texts())) for each in figure.legends]
+    for axes in figure.axes:
+        for axis in axes.findobj(Axis):
+            grid = [line.get_visible() for line in axis.get_gridlines()[:1]]
+            lines.append(("axis", axis.get_scale(), axis.get_view_interval(), axis.get_ticklocs(), grid))
+        words = [each for each in axes.findobj(Text) if each.get_text()]
+        lines += [("word", each.get_text(), each.get_position(), each.get_fontsize()) for each in words]
+        for each in axes.lines:
+            style = each.get_color(), each.get_linewidth(), each.get_linestyle(), each.get_drawstyle()
+            lines.append(("line", *style, *(np.array(part, float) for part in each.get_data())))
+        lines += [("patch", each.get_facecolor(), each.get_extents().bounds) for each in axes.patches]
+        lines += [("image", each.get_extent(), each.get_clim(), each.get_array()) for each in axes.images]
+        for each in axes.collections:
+            paths = np.concatenate([np.empty((0, 2)), *(path.vertices for path in each.get_paths())])
+            lines.append(("many", each.get_clim(), each.get_offsets(), each.get_array(), paths))
+    return "".join(f"{' '.join(map(rounded, line))}\n" for line in lines)
+
+
+def rounded(part):
+    """A word, or some twenty numbers with six digits after the point; -1 where an image has none."""
+    if part is None or isinstance(part, str):
+        return str(part)
+    numbers = np.ma.filled(part, -1.0).astype(float).ravel()
+    return str(np.round(numbers[:: 1 + len(numbers) // 20], 6).tolist())
+
+
+def swept():
+    """Of two laws, one of which failed in a case."""
+    uniform, normal = Distribution("uniform", (0.0, 1.0)), Distribution("normal", (0.0, 1.0))
+    study = Study("drives", "", ("pd", "mine"), vary={"stiffness": uniform, "mass": normal})
+    seen = {"margin": {"stiffness": Sensitivity(0.3, 0.1), "mass": Sensitivity(-0.02, 0.15)}}
+    unseen = {"margin": {"stiffness": Sensitivity(0.6, 0.2), "mass": Sensitivity(np.nan, np.nan)}}
+    margins = np.array([0.3, -0.2, 0.1, -9.0, 0.05, 0.4, 0.2])
+    one = Summary("pd", 7, 5, 0.29, 0.96, {}, margins, (), (), seen, 7)
+    other = Summary("mine", 7, 2, 0.04, 0.71, {"slow": 1}, 0.5 * margins[1:], (), (), unseen, 7)
+    return told(lambda path: draw_sweep(path, study, [one, other]))
+
+
+def tried(commanded):
+    """A trial whose readings lag, with as many commands as that."""
+    t = np.array([0.0, 0.1, 0.2, 0.3])
+    values = {"q": np.outer(t, Q), "qd": np.outer(t, QD), "effort": np.outer(1.0 - t, EFFORT)}
+    asked = {name: 1.1 * value[:commanded] for name, value in values.items()}
+    read = TrialSamples(t + 0.01, t, values | {"q": 0.9 * values["q"]})
+    trial = Trial(TrialSamples(t, t, values), read, TrialSamples(t[:commanded], t[:commanded], asked), {})
+    return told(lambda path: plot_trial(trial, PRR, "a trial", path))
+
+
+def planned():
+    """A motion that comes near to some of its limits."""
+    t, rest, goal = np.array([0.0, 0.6, 1.0]), np.zeros(3), np.array([0.3, -1.83, -0.12])
+    q, qd = np.array([rest, 0.6 * goal, goal]), np.array([rest, 1.4 * goal, rest])
+    problem = Problem(rd.create_dynamics("rnea", PRR), rest, JointGoal(goal))
+    found = Plan(PRR.joint_names, t, q, qd, 0.0 * q, np.outer(t, EFFORT), True, "by hand", method="hand")
+    return told(lambda path: plot_plan(found, problem, path))
+
+
+def identified():
+    """Two motions; a joint rests in the second."""
+    t = np.array([0.0, 0.1, 0.2, 0.3, 0.0, 0.1, 0.2])
+    effort = np.outer(1.0 + t, EFFORT)
+    samples = Samples(t, np.outer(t, Q), effort, effort, effort, motion=[0, 0, 0, 0, 1, 1, 1])
+    before, now = (Prediction(samples, ratio * effort, np.arange(7)[:, None] < [7, 4, 7]) for ratio in (0.7, 0.95))
+    return told(lambda path: plot_efforts(PRR, before, now, path))
+
+
+def reached(draw, *more, **options):
+    """Cells around the PRR arm."""
+    places = np.array(list(itertools.product(range(-3, 4), range(-3, 5), range(3))), float)
+    values = np.round(np.exp(-((places - 0.4) ** 2).sum(axis=1) / 5.0), 3)
+    cells = Cells(0.4 * places, values, np.ones(len(places), int), np.arange(len(places)), 0.4)
+    return told(lambda path: draw(path, PRR, cells, *more, title="reach", label="m", **options))
+
+
 PRR = rd.load_robot(URDF / "prr.urdf")
 Q, QD, EFFORT = np.array([0.6, 0.5, -0.9]), np.array([0.1, -0.4, 0.7]), np.array([40.0, -30.0, 45.0])
 CRANED = np.array([[0.3, 0.2, 0.7, 0.4], [0.1, 0.1, 0.2, -0.3], [2.0, 9.0, -7.0, 1.0]])
@@ -123,6 +218,11 @@ PICTURES = {
     "overlay_crane.txt": lambda: overlaid(crane(), *CRANED),
     "marks.txt": marked,
     "drawn.txt": drawn,
+    "sweep.txt": swept,
+    "trial.txt": lambda: tried(3) + tried(0),
+    "plan.txt": planned,
+    "identified.txt": identified,
+    "workspace.txt": lambda: reached(draw_map, "yz", 0.4, levels=(0.5,)) + reached(draw_views, levels=(0.3,)),
 }
 
 

@@ -163,7 +163,8 @@ def test_where_no_robot_can_be_made_the_rest_is_still_shown(capsys, tmp_path):
     out = capsys.readouterr().out
     assert "triangle" in out
     assert "shoulder" in out
-    assert out.count("error: ") == 1
+    line = PRR.partition('<link name="hand"')[0].count("\n") + 1
+    assert out.count("error: ") == out.count(f"error: link 'hand', line {line}: ") == 1
     assert max(map(len, out.splitlines())) <= 80
 
 

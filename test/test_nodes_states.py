@@ -35,7 +35,7 @@ class Arm:
     """Sends states to a controller, and keeps the commands that come back."""
 
     def __init__(self, graph):
-        self.graph = graph
+        self.graph, self.sent = graph, []
         self.commands = graph.listen(JointState, "controller/joint_commands", 100)
         self.publisher = graph.talk(JointState, "joint_states")
         graph.wait(lambda: graph.node.count_publishers("controller/joint_commands"), "the controller's commands")
@@ -46,16 +46,17 @@ class Arm:
         now = self.graph.node.get_clock().now().nanoseconds - round(age * 1e9)
         if stamped:
             message.header.stamp.sec, message.header.stamp.nanosec = divmod(now, 10**9)
+            self.sent.append(message.header.stamp)
         self.publisher.publish(message)
         return message.header.stamp
 
     def answered(self, **fields):
-        """Publish such a state until there is an answer: the first ones may be lost while the topics connect."""
-        count = len(self.commands)
+        """Publish such a state until it is answered: the first ones may be lost while the topics connect."""
+        count, sent = len(self.commands), []
 
         def answer():
-            self.state(**fields)
-            return len(self.commands) > count
+            sent.append(self.state(**fields))
+            return any(message.header.stamp in sent for message in self.commands[count:])
 
         self.graph.wait(answer, f"a command for {fields}")
         return self.commands[-1]
@@ -139,7 +140,16 @@ def test_drives_that_speak_in_units_of_their_motors(graph, prr):
 
 
 def test_a_state_without_a_stamp_counts_as_new(arm):
-    assert arm.answered(stamped=False).header.stamp.sec > 0
+    def old():
+        return arm.graph.diagnostics("controller").get("state too old", "0")
+
+    def answered():
+        arm.state(stamped=False)
+        return any(message.header.stamp not in arm.sent for message in arm.commands[-20:])
+
+    before = old()
+    arm.graph.wait(answered, "its command")
+    assert old() == before  # the command is no reaction to missing states
 
 
 def test_bad_states_get_no_command(arm):
@@ -331,6 +341,22 @@ def test_commands_in_mit_mode_add_up_to_the_efforts_in_the_order_of_joints(graph
     assert position[2] == pytest.approx((POSE[1] + 0.02 - 0.1) * -20.0)
     assert stiffness[2] <= 40.0 / (0.4 * 20.0**2) * (1.0 + 1e-12)
     assert graph.diagnostics("controller")["realtime"].startswith("off" if REALTIME == "off" else "on")
+
+
+def test_a_drive_in_mit_mode_gets_the_turns_that_it_counts(graph, prr):
+    """A driver that was restarted counts from elsewhere; the loop goes on where it was."""
+    turning = prr.replace('name="wrist" type="revolute"', 'name="wrist" type="continuous"')
+    assert turning != prr
+    graph.start("controller", robot_description=turning, state_timeout=2.0, mit_limits=[40.0, 5.0])
+    mit, arm = graph.listen(Float64MultiArray, "controller/mit_commands", 100), Arm(graph)
+    arm.answered()
+    elsewhere = POSE[2] + 4.0 * math.pi
+
+    def follows():
+        arm.answered(position=[*POSE[:2], elsewhere])
+        return mit and mit[-1].data[10] == pytest.approx(elsewhere)
+
+    graph.wait(follows, "a command at the drive's own position")
 
 
 def test_bad_references_change_nothing(own_arm):

@@ -3,6 +3,7 @@
 
 """Descriptions that are no URDF yet: .xacro files, names of arms."""
 
+import json
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -79,9 +80,11 @@ def test_a_file_that_includes_itself_is_told_why(tmp_path: Path) -> None:
 
 
 def test_a_verb_takes_arguments_wherever_they_stand(arm: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for words in ([str(arm), "side:=right", "--json"], [str(arm), "--json", "side:=right"]):
+    for words in ([str(arm), "side:=right", "mass:=0", "--json"], [str(arm), "--json", "side:=right", "mass:=0"]):
         main(["check", *words])
-        assert "right_wrist" in capsys.readouterr().out
+        found = json.loads(capsys.readouterr().out)
+        assert [link["name"] for link in found["links"]] == ["base", "right_hand"]
+        assert {each["line"] for each in found["findings"]} == {None}  # that of a text that nobody sees
     with pytest.raises(SystemExit):
         main(["demo", "side:=right"])
     assert "unrecognized arguments: side:=right" in capsys.readouterr().err

@@ -208,8 +208,8 @@ def test_a_reset_ends_a_push_but_no_wall() -> None:
 
 def test_a_payload_that_changes_while_the_arm_moves() -> None:
     """The mass falls with g whatever it carries; under a force the acceleration is F / (m + payload)."""
-    shown = plant(cart("1 0 0"))
-    shown.apply([5.0])
+    shown = plant(cart("0.6 0.8 0"))
+    shown.outside.push("mass", (3.0, 4.0, 0.0))
     shown.advance(0.1)
     before = shown.qd[0]
     shown.carry(1.5)

@@ -158,7 +158,7 @@ def _contours(axes: Any, picture: Array, levels: Sequence[float], extent: tuple[
     nearest = distance_transform_edt(~known, return_distances=False, return_indices=True)
     smooth = median_filter(picture[tuple(nearest)], 5, mode="nearest")
     smooth[~binary_closing(known, iterations=2)] = np.nan
-    inside = [level for level in levels if np.nanmin(smooth) < level < np.nanmax(smooth)]
+    inside = [level for level in levels if (smooth < level).any() and (smooth > level).any()]
     if inside:
         axes.contour(smooth, inside, colors="white", linewidths=1.4, extent=extent)
 

@@ -187,11 +187,11 @@ long long backward(
 
 /* The classical Runge-Kutta step with the effort held. */
 static void step(const double* x, const double* u, double h, const double* p, const double* c, double* next) {
-  double at[X], slope[X], sum[X], check;
-  for (int i = 0; i < X; ++i) { at[i] = x[i]; sum[i] = 0; }
+  double at[X], slope[X], sum[X] = {0}, check;
+  copy(X, x, at);
   for (int stage = 0; stage < 4; ++stage) {
     const double part = stage < 2 ? 0.5 * h : h, weight = stage == 0 || stage == 3 ? 1 : 2;
-    for (int i = 0; i < N; ++i) slope[i] = at[N + i];
+    copy(N, at + N, slope);
     compute(at, at + N, u, p, c, slope + N, &check);
     for (int i = 0; i < X; ++i) { sum[i] += weight * slope[i]; at[i] = x[i] + part * slope[i]; }
   }
