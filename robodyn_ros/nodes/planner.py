@@ -156,7 +156,7 @@ class PlannerNode(ExceptionGuard, Node):  # type: ignore[misc]
 
     def _poll(self) -> None:
         """Publish the plan of a search that has ended, begin the next search, and move the ghost."""
-        if self._search is not None and self._search.done:
+        if self._search is not None and self._search.done():
             ended, self._search = self._search, None
             try:
                 self._publish_plan(ended.result())

@@ -20,10 +20,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rcl_interfaces.msg import Parameter as ParameterMessage
-from rcl_interfaces.msg import ParameterType, ParameterValue
 from rcl_interfaces.srv import GetParameters, SetParametersAtomically
 from rclpy.node import Node
+from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 
 from robodyn_ros.errors import ConfigurationError, InputError, NotReadyError
@@ -161,5 +160,4 @@ class TeacherNode(ExceptionGuard, Node):  # type: ignore[misc]
 
 
 def _request(law: str) -> SetParametersAtomically.Request:
-    value = ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=law)
-    return SetParametersAtomically.Request(parameters=[ParameterMessage(name=LAW, value=value)])
+    return SetParametersAtomically.Request(parameters=[Parameter(LAW, value=law).to_parameter_msg()])

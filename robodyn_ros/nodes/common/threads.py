@@ -15,9 +15,10 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Callable
+from concurrent.futures import Future, wait
 from functools import lru_cache
 from threading import Thread
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from rclpy.node import Node
@@ -31,8 +32,8 @@ SWITCH_INTERVAL = 5e-4
 """Longest time for which the thread may keep the interpreter from the loop [s]; Python's default is ten times that."""
 
 
-class BackgroundTask(Generic[Result]):
-    """A calculation in a thread; it starts at once.
+class BackgroundTask(Future[Result]):
+    """A calculation in a thread; it starts at once, and ends with the process.
 
     Attributes:
         name: of the result, for messages.
@@ -44,45 +45,20 @@ class BackgroundTask(Generic[Result]):
             name: of the result.
             compute: the calculation; called in the thread.
         """
+        super().__init__()
         self.name = name
-        self._compute = compute
-        self._problem: Exception | None = None
-        self._result: list[Result] = []
         sys.setswitchinterval(SWITCH_INTERVAL)
-        self._thread = Thread(target=self._run, daemon=True)
-        self._thread.start()
-
-    @property
-    def done(self) -> bool:
-        """True if :meth:`result` answers at once."""
-        return not self._thread.is_alive()
-
-    @property
-    def problem(self) -> Exception | None:
-        """The exception of the calculation, once it is done."""
-        return self._problem
+        Thread(target=self._run, args=(compute,), daemon=True).start()
 
     def wait(self, limit: float) -> bool:
         """Wait for the end, for a time at most [s]; True if it has ended."""
-        self._thread.join(limit)
-        return self.done
+        return bool(wait([self], limit).done)
 
-    def result(self) -> Result:
-        """Wait for the result.
-
-        Raises:
-            Exception: the exception of the calculation.
-        """
-        self._thread.join()
-        if self._problem is not None:
-            raise self._problem
-        return self._result[0]
-
-    def _run(self) -> None:
+    def _run(self, compute: Callable[[], Result]) -> None:
         try:
-            self._result.append(self._compute())
+            self.set_result(compute())
         except Exception as problem:  # raised by result, where it can be reported
-            self._problem = problem
+            self.set_exception(problem)
 
 
 PATIENCE = 5.0
@@ -128,7 +104,11 @@ def _libraries() -> tuple[Any, Any] | None:
 
 
 class LargeMessages:
-    """A subscription with a thread of its own; the node's executor does not serve it."""
+    """A subscription with a thread of its own; the node's executor does not serve it.
+
+    Attributes:
+        subscription: the subscription.
+    """
 
     def __init__(
         self, node: Any, kind: type[Any], topic: str, qos: QoSProfile, receive: Callable[[memoryview], None]
@@ -145,7 +125,7 @@ class LargeMessages:
         self._node: Node = node
         self._receive = node.guarded(receive)
         self._has_ended = False
-        self._subscription = node.create_subscription(kind, topic, receive, qos, raw=True)
+        self.subscription = node.create_subscription(kind, topic, receive, qos, raw=True)
         node.large_messages.append(self)
         context = node.context.handle
         with context:
@@ -153,11 +133,6 @@ class LargeMessages:
             self._wait_set = rclpy_implementation.WaitSet(1, 1, 0, 0, 0, 0, context)
         self._thread = Thread(target=node.guarded(self._run), name=f"messages of {topic}", daemon=True)
         self._thread.start()
-
-    @property
-    def subscription(self) -> Any:
-        """The subscription."""
-        return self._subscription
 
     def hand_over(self, call: Callable[[], object]) -> None:
         """Let the node's executor call a function; to be called in the thread. After :meth:`destroy` it is not called.
@@ -183,12 +158,12 @@ class LargeMessages:
             self._end.trigger_guard_condition()
         self._thread.join(PATIENCE)
         self._node.large_messages.remove(self)
-        self._node.destroy_subscription(self._subscription)
+        self._node.destroy_subscription(self.subscription)
         self._wait_set.destroy_when_not_in_use()
         self._end.destroy_when_not_in_use()
 
     def _run(self) -> None:
-        handle, context = self._subscription.handle, self._node.context
+        handle, context = self.subscription.handle, self._node.context
         with handle, self._end, self._wait_set:
             while not self._has_ended and context.ok():
                 try:
@@ -198,7 +173,7 @@ class LargeMessages:
                     self._wait_set.wait(FOR_EVER)
                 except RCLError:  # the context is shut down
                     return
-                while not self._has_ended and (data := take(handle, self._subscription.msg_type)) is not None:
+                while not self._has_ended and (data := take(handle, self.subscription.msg_type)) is not None:
                     self._receive(data)
 
 

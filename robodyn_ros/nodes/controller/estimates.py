@@ -100,8 +100,8 @@ class Estimates:
 
     def _answer_if_saved(self) -> None:
         """Respond to the service call that waits for the disk, once the file is written."""
-        if self._writing is not None and self._writing.done:
-            self._answer(self._writing.problem)
+        if self._writing is not None and self._writing.done():
+            self._answer(self._writing.exception())
 
     def _answer(self, problem: object) -> None:
         self._poll.cancel()
@@ -116,7 +116,7 @@ class Estimates:
             NotReadyError: the file is still being written for the call before.
             InputError: the law learns nothing.
         """
-        if self._writing is not None and not self._writing.done:
+        if self._writing is not None and not self._writing.done():
             raise NotReadyError(f"{self._path} is being written")
         self._writing = BackgroundTask(FILE, partial(write_memory, self._path, memory_of(self._loop.law)))
         return self._writing
@@ -131,7 +131,7 @@ class Estimates:
     def _read(self) -> dict[str, Any] | None:
         """The law's memory in the file; None if it is not read yet, or the file has none."""
         task, law = self._reading, self._loop.law
-        if task is None or not task.done:
+        if task is None or not task.done():
             return None
         self._reading = None
         memory = task.result()

@@ -241,7 +241,7 @@ class Switching:
     def _swap_if_ready(self) -> None:
         """Swap in the new law and model if they are ready; if they failed, set the parameters back."""
         task = self._task
-        if task is not None and not task.done:
+        if task is not None and not task.done():
             return
         self._timer.cancel()
         if task is None:

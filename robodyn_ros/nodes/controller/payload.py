@@ -131,7 +131,7 @@ class PayloadEstimation:
                 self._task = BackgroundTask("payload", partial(self._estimate, self._rows))
             else:
                 self._respond(False, f"the motion ended early: {outcome}")
-        elif self._task is not None and self._task.done:
+        elif self._task is not None and self._task.done():
             try:
                 self._respond(True, self._publish(self._task.result()))
             except Exception as problem:  # of the calculation: the arm is held, and the client gets the problem

@@ -281,7 +281,7 @@ class TargetInput:
     def _follow_if_ready(self) -> None:
         """Follow the planned motion if it is ready, then plan a newer target if there is one."""
         planned = self._planned
-        if planned is None or not planned.task.done:
+        if planned is None or not planned.task.done():
             return
         self._planned = None
         self._timer.cancel()

@@ -195,10 +195,7 @@ class SimulatorOutput:
         self._step = step
         self._state_publisher = node.create_publisher(JointState, "joint_states", RECORDED)
         self._clock_publisher = node.create_publisher(Clock, "/clock", RELIABLE)
-        self._state, self._clock = (
-            JointState(name=[*joints, *held.names]),
-            Clock(),
-        )  # made once, filled anew for each message
+        self._state, self._clock = JointState(name=[*joints, *held.names]), Clock()  # filled anew for each message
 
     def clock_conflict(self) -> str:
         """Warning about other publishers of the clock, with the remedy; "" without others."""

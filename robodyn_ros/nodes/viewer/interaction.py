@@ -379,8 +379,7 @@ class ArmRequests:
         self._set(CONTROLLER, {"payload.mass": float(mass) if told else 0.0})
 
     def _set(self, node: str, values: Mapping[str, str | float]) -> None:
-        kinds = {str: Parameter.Type.STRING, float: Parameter.Type.DOUBLE}
-        messages = [Parameter(name, kinds[type(value)], value).to_parameter_msg() for name, value in values.items()]
+        messages = [Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]
         self._request(f"{node}/set_parameters", SetParameters.Request(parameters=messages))
 
     def _request(self, name: str, request: Any) -> None:

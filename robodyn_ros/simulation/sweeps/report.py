@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,6 @@ from robodyn_ros.document.blocks import (
     Literal,
     PictureBlock,
     Section,
-    TableBlock,
     TextBlock,
     VerdictBlock,
     literal_table,
@@ -39,6 +38,9 @@ DISTRIBUTIONS = {
     "normal": "normal, mean {}, standard deviation {}",
 }
 """Kind of a distribution → meaning of its two numbers; a choice has any number of them."""
+
+
+_page_table = partial(literal_table, numeric=True)
 
 
 def percent(value: float) -> str:
@@ -153,14 +155,7 @@ def report(study: Study, summaries: list[Summary], picture: bytes = b"") -> Docu
         picture: content of the image that :func:`draw` writes, a PNG; none if empty.
     """
     met = [
-        (
-            each.controller,
-            str(each.cases),
-            str(each.met),
-            percent(each.probability),
-            percent(each.low),
-            percent(each.high),
-        )
+        (each.controller, str(each.cases), str(each.met), *map(percent, (each.probability, each.low, each.high)))
         for each in summaries
     ]
     opening: tuple[Block, ...] = (
@@ -230,7 +225,7 @@ def _of_sensitivities(study: Study, summary: Summary) -> Iterator[Block]:
     by_chance = [
         (i, j) for i, row in enumerate(found) for j, each in enumerate(row, 1) if not each.first_order > each.noise
     ]
-    yield _page_table(("Input", *outputs), cells, by_chance)
+    yield _page_table(("Input", *outputs), cells, faint=by_chance)
 
 
 def _index(found: Sensitivity) -> str:
@@ -244,9 +239,3 @@ def _distribution(study: Study, name: str) -> str:
     if each.kind == "choice":
         return f"one of {', '.join(map(str, values))}"
     return DISTRIBUTIONS[each.kind].format(*values)
-
-
-def _page_table(
-    heads: Sequence[str], rows: Iterable[Sequence[str]], faint: Iterable[tuple[int, int]] = ()
-) -> TableBlock:
-    return literal_table(heads, rows, numeric=True, faint=faint)
