@@ -270,6 +270,7 @@ def test_a_state_of_a_new_layout_is_not_answered_after_a_newer_one(there, monkey
     there.change("configure", "activate")
     there.be_answered()
     assert len(layouts) == 1
+    assert there.node._configured.loop.latest is not None  # this reads all periods so far
     assert there.node.faults.counts["state out of order"] == late
     there.change("deactivate", "cleanup")
 

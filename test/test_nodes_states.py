@@ -20,6 +20,8 @@ from std_srvs.srv import SetBool
 from traced_node import HEADING, tracing
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from robodyn_ros.nodes.controller.cdr import StateReader
+
 NAMES = ["elevator", "shoulder", "wrist"]
 POSE = [0.5, -1.0, 0.25]
 
@@ -168,6 +170,9 @@ def test_bad_states_get_no_command(arm):
 def test_bytes_that_are_no_state_are_refused(arm):
     """A publisher of the same type that sends garbage, stops in the middle, or pads with bytes that are not there."""
     whole = serialize_message(JointState(name=NAMES, position=POSE, velocity=[0.0] * 3))
+    reader = StateReader(NAMES)
+    reader.read(whole)
+    short = whole[:3] + b"\x03" + whole[4 : reader.layout.end]  # the padding would be a part of the last velocity
     padded = [b"\x00\x01\x00" + bytes([more, *range(less)]) for more in (1, 2, 3, 255) for less in range(more & 3)]
     reports = arm.graph.listen(DiagnosticArray, "/diagnostics")
 
@@ -183,9 +188,11 @@ def test_bytes_that_are_no_state_are_refused(arm):
             return counted(kind) > before
 
         arm.graph.wait(more, f"{data!r} to be refused")
+        later = len(reports) + 5  # by then all that was sent is counted
+        arm.graph.wait(lambda: len(reports) >= later, "later reports")
 
     arm.graph.wait(lambda: reports, "diagnostics")
-    for data in (whole[:40], b"\x00\x01\x00\x00" + b"\xff" * 60, b"\x00\x01", b"\x00\x01\x00\x00", *padded):
+    for data in (short, whole[:40], b"\x00\x01\x00\x00" + b"\xff" * 60, b"\x00\x01", b"\x00\x01\x00\x00", *padded):
         refused(arm.publisher, data, "state refused")
     others = {
         "reference": (JointState, "reference refused"),

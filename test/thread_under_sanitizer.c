@@ -34,8 +34,8 @@ static int fake_take(const void* subscription, void* to, void* info, void* alloc
 }
 
 static int fake_publish(const void* publisher, const void* message, void* allocation) {
-  (void)publisher; (void)message; (void)allocation;
-  __atomic_add_fetch(&published, 1, __ATOMIC_RELAXED);
+  (void)message; (void)allocation;
+  if (publisher == whom) __atomic_add_fetch(&published, 1, __ATOMIC_RELAXED); /* and not in MIT mode */
   return 0;
 }
 
@@ -137,7 +137,7 @@ int main(void) {
   static Runner r;
   static Entry ring[4096];
   static Layout layout;
-  static uint8_t buffers[4][256];
+  static uint8_t buffers[5][256];
   static CoreSettings settings;
   static State snapshot;
   static double target[REFERENCES][N];
@@ -150,10 +150,12 @@ int main(void) {
   EACH { layout.column[i] = i; r.order[i] = i; r.ratio[i] = r.effort_unit[i] = 1; all[i] = 1; }
   r.take = fake_take; r.publish = fake_publish; r.subscribers = fake_count; r.set_callback = fake_callback; r.clock_now = fake_now;
   r.update = core_update; r.repeat = core_repeat; r.watch = core_watch; r.watch_due = core_watch_due;
-  r.carry_out = core_request; r.simulated_time = core_simulated_time;
+  r.carry_out = core_request; r.simulated_time = core_simulated_time; r.mit = core_mit;
   r.core = core; r.layouts[0] = &layout; r.ring = ring; r.capacity = 4096; r.watch_period = 0.02;
   r.message.buffer = buffers[1]; r.message.capacity = r.letter.capacity = 256; r.letter.buffer = buffers[2];
   r.commands.publisher = &r; r.commands.stamp = -1; r.commands.message.buffer = buffers[3]; r.commands.message.length = 8 * N;
+  r.mit_commands = r.commands;
+  r.mit_commands.publisher = &settings; r.mit_commands.message.buffer = buffers[4]; r.mit_commands.message.length = MIT * 8 * N;
   if (runner_start(&r)) return 1;
   pthread_create(&other, 0, middleware, 0);
   start_signals();

@@ -265,7 +265,7 @@ void runner_watch(Runner* r) {
   const double begun = steady();
   int64_t now = 0;
   r->watched = begun;
-  if (r->received == 0 || r->clock_now(r->clock, &now) != 0) return;
+  if (r->clock_now(r->clock, &now) != 0) return;
   const double elapsed = r->ros_time_active ? greater((double)now / 1e9 - r->node_time, 0) : begun - r->received;
   const State* m = &r->core->state;
   const int64_t faults = m->faults, phase = m->phase;
