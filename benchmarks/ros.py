@@ -222,10 +222,7 @@ def soak(duration: float, options: list[str]) -> dict[str, Any]:
     wiring = ("-p", "thread_priority:=50", "-r", "commands:=controller/commands")
     simulator = ["-m", "robodyn_ros.nodes.start", "simulator", *given, *wiring]
     controller = ["-m", "robodyn_ros.nodes.start", "controller", *given, "-p", "use_sim_time:=true", *options]
-    with (
-        running({"simulator": simulator, "controller": controller}) as pids,
-        in_the_graph("meter") as (node, executor),
-    ):
+    with running({"simulator": simulator, "controller": controller}) as pids, in_the_graph("meter") as (node, executor):
         said: list[Any] = []
         settings = SchedulingSettings()
         meter = Meter(node, JointState(), {"controller": ""}, settings.thread_priority, round(1000 * duration) + 1000)

@@ -26,14 +26,7 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
-from robodyn_ros.nodes.common.launching import (
-    SWITCH,
-    Argument,
-    declared,
-    parameter_files,
-    parameters_of,
-    read_urdf,
-)
+from robodyn_ros.nodes.common.launching import SWITCH, Argument, declared, parameter_files, parameters_of, read_urdf
 from robodyn_ros.nodes.teleoperator import COUPLED
 from robodyn_ros.plugins import available
 

@@ -15,13 +15,7 @@ from numpy.testing import assert_allclose
 
 import robodyn_ros as rd
 from robodyn_ros.control import ControlLoop, rest_to_rest
-from robodyn_ros.control.contact import (
-    Contact,
-    ContactSettings,
-    ContactThresholds,
-    JointContactSettings,
-    contact_of,
-)
+from robodyn_ros.control.contact import Contact, ContactSettings, ContactThresholds, JointContactSettings, contact_of
 from robodyn_ros.control.faults.settings import SafetySettings
 from robodyn_ros.control.faults.table import TO_CONTACT, FaultReactions
 from robodyn_ros.control.loop_settings import loop_default_values

@@ -243,8 +243,7 @@ def test_ages_that_vary_are_judged_anew_only_where_they_matter(monkeypatch):
 
 
 LIGHT = rd.create_dynamics(
-    "rnea",
-    rd.load_robot(arms.mechanism("PRR", (13, 1.5, 0.2), (1, 0.5, 0.001), (0.1, 0.2, 0.01), (0.0, 0.1, 1e-4))),
+    "rnea", rd.load_robot(arms.mechanism("PRR", (13, 1.5, 0.2), (1, 0.5, 0.001), (0.1, 0.2, 0.01), (0.0, 0.1, 1e-4)))
 )
 """A wrist of 1.2e-4 kg m², as URDFs without the motors' rotors have it."""
 

@@ -33,11 +33,7 @@ ARMS = {
 }
 if "panda" in INDUSTRIAL:
     # The finger is one more joint: null space, as is the elbow.
-    ARMS["panda"] = (
-        INDUSTRIAL["panda"].read_text(),
-        "panda_hand_tcp",
-        [0.1, -0.6, 0.2, -2.1, 0.1, 1.6, 0.7, 0.02],
-    )
+    ARMS["panda"] = (INDUSTRIAL["panda"].read_text(), "panda_hand_tcp", [0.1, -0.6, 0.2, -2.1, 0.1, 1.6, 0.7, 0.02])
 
 
 def dynamics_of(name: str):

@@ -222,10 +222,7 @@ def smooth_profile(problem: Problem, path: Any, profile: SpeedProfile, grid: int
     durations = ca.MX.sym("T", 1, len(counts))
     h = durations[leg.tolist()] / ca.DM(np.asarray(counts[leg], dtype=np.float64)).T
     j = (a[1:] - a[:-1]) / h
-    defects = [
-        s[1:] - s[:-1] - h * (v[:-1] + h * (a[:-1] / 2 + h * j / 6)),
-        v[1:] - v[:-1] - h * (a[:-1] + h * j / 2),
-    ]
+    defects = [s[1:] - s[:-1] - h * (v[:-1] + h * (a[:-1] / 2 + h * j / 6)), v[1:] - v[:-1] - h * (a[:-1] + h * j / 2)]
     curves = ca.DM(np.vstack([path.cspl.c.transpose(1, 0, 2).reshape(len(counts), -1)[leg].T, knots[leg]]))
     motion = _derivatives(problem, scale, ratio)
     used = [motion.map(total)(s[ends], v[ends], a[ends], j, curves) for ends in (slice(0, total), slice(1, total + 1))]

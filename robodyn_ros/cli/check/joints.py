@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from robodyn_ros.cli.arm import parse_pose
-from robodyn_ros.cli.check.urdf import Urdf, UrdfJoint
+from robodyn_ros.cli.check.urdf import Remark, Urdf, UrdfJoint
 from robodyn_ros.control.faults.consistency import afforded, explained_efforts
 from robodyn_ros.control.laws.gains import JointGains
 from robodyn_ros.control.limits import check_position_limits
@@ -60,9 +60,6 @@ ARMATURE, GEARED = 0.1, (10.0, 200.0)
 
 It is that of every joint of the UR5e, the Panda and the xArm7 in MuJoCo Menagerie, of 12 to 150 N·m.
 """
-
-Remark = tuple[str, str]
-"""Severity and text of a finding."""
 
 
 def joint_findings(urdf: Urdf) -> Iterator[Finding]:

@@ -31,12 +31,7 @@ PLAN_COLOR: Color = (0.55, 0.35, 0.85, 0.9)
 PATH_POINTS = 200
 """Number of points of the tool's path."""
 
-KINDS = {
-    "box": Marker.CUBE,
-    "cylinder": Marker.CYLINDER,
-    "sphere": Marker.SPHERE,
-    "mesh": Marker.MESH_RESOURCE,
-}
+KINDS = {"box": Marker.CUBE, "cylinder": Marker.CYLINDER, "sphere": Marker.SPHERE, "mesh": Marker.MESH_RESOURCE}
 
 
 def to_marker(mark: Mark, frame: str, stamp: Time) -> Marker:

@@ -103,10 +103,7 @@ class Trapezoidal(Scheme):
     def defects(self, x: Columns, h: Any) -> list[Any]:
         """The defects in q̇ and q."""
         a, b = _ends(self, x)
-        return [
-            b.qd - a.qd - h / 2 * (a.qdd + b.qdd),
-            b.q - a.q - h * a.qd - h**2 / 6 * (2 * a.qdd + b.qdd),
-        ]
+        return [b.qd - a.qd - h / 2 * (a.qdd + b.qdd), b.q - a.q - h * a.qd - h**2 / 6 * (2 * a.qdd + b.qdd)]
 
     def hull(self, x: Columns, h: Any) -> tuple[list[Any], list[Any], list[Any]]:
         """Inner Bernstein coefficients (:meth:`Scheme.hull`)."""
