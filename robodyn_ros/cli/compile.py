@@ -20,7 +20,7 @@ import time
 from argparse import ArgumentParser, Namespace
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -41,7 +41,7 @@ from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.engine import find_compiler
 from robodyn_ros.engine.casadi import need_casadi
 from robodyn_ros.engine.kernel import FEW
-from robodyn_ros.engine.library import Build, CacheError, Wanted, begin_library, cache_folder, is_listing, only_listed
+from robodyn_ros.engine.library import Build, CacheError, Wanted, begin_library, cache_folder, only_listed
 from robodyn_ros.errors import ConfigurationError, NotReadyError
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.kinematics.inverse import InverseKinematics
@@ -246,7 +246,7 @@ def find_jobs(
     jobs: dict[tuple[str, str], Job] = {}
 
     def add(dynamics: str | None, call: Callable[[], object], suffix: str = "") -> None:
-        with only_listed() as found:
+        with only_listed() as found, suppress(NotReadyError):  # what is listed is not there yet
             call()
         for wanted in found:
             jobs.setdefault((wanted.name, wanted.key), Job(dynamics, wanted.name + suffix, wanted))
@@ -257,7 +257,12 @@ def find_jobs(
     for dynamics, plugin in plugins:
         for quantity in plugin.quantities() if functions is None else functions:
             add(dynamics, partial(_call_function, plugin, quantity, batch))
-        for group, make in ((LOOPS, _step_plant), (TRIALS, _make_trial), (PREDICTION, _make_mpc)):
+        for group, make in (
+            (LOOPS, _step_plant),
+            (LOOPS, _make_hardware),
+            (TRIALS, _make_trial),
+            (PREDICTION, _make_mpc),
+        ):
             if group in chosen:
                 add(dynamics, partial(make, plugin))
         for law in laws if STEP in chosen else ():
@@ -279,10 +284,13 @@ def _call_function(dynamics: CompiledDynamics, quantity: str, batch: bool) -> No
 
 
 def _step_plant(dynamics: CompiledDynamics) -> None:
-    """Step the simulator's plant, and make the drives and sensors around it; a rollout needs the plant's library."""
-    for make in (lambda: Plant(dynamics).step(), lambda: hardware_library(dynamics.robot.n)):
-        with suppress(NotReadyError) if is_listing() else nullcontext():  # what is listed is not there yet
-            make()
+    """Step the simulator's plant; a rollout needs its library."""
+    Plant(dynamics).step()
+
+
+def _make_hardware(dynamics: CompiledDynamics) -> None:
+    """Make the drives and sensors around the plant."""
+    hardware_library(dynamics.robot.n)
 
 
 def _make_trial(dynamics: CompiledDynamics) -> None:

@@ -35,6 +35,7 @@ from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import se3
 from robodyn_ros.robot import Body, Inertial, Joint, Pose, Robot
 from robodyn_ros.robot.pose import MOMENTS, Array, read_only
+from robodyn_ros.robot.robot import JointType
 from robodyn_ros.robot.tree import build_robot, check_inertial
 
 Convention = Literal["standard", "modified"]
@@ -224,10 +225,8 @@ def _normals(robot: Robot, axes: list[_Axis]) -> list[_Normal]:
             square = sine**2
             leaves = one.point + np.cross(between, other.direction) @ across / square * one.direction
             arrives = other.point + np.cross(between, one.direction) @ across / square * other.direction
-            if (
-                max(np.linalg.norm(leaves - one.point), np.linalg.norm(arrives - other.point))
-                > PARALLEL_DISTANCE * size
-            ):
+            farthest = max(np.linalg.norm(leaves - one.point), np.linalg.norm(arrives - other.point))
+            if farthest > PARALLEL_DISTANCE * size:
                 raise robot.description_error(
                     f"joint {other.body.joint.name!r}",
                     f"its axis is {sine:.2g} rad from parallel to that of {one.body.joint.name!r}, so that the table "
@@ -355,20 +354,10 @@ def _inertial(title: str, data: LinkData, frame: Pose, check: bool) -> Inertial:
 
 def _joint(name: str, row: DHRow, data: LinkData, parent: str, child: str, origin: Pose) -> Joint:
     limited = np.isfinite(data.lower) or np.isfinite(data.upper) or row.kind == "prismatic"
-    return Joint(
-        name,
-        row.kind if limited else "continuous",
-        parent,
-        child,
-        origin,
-        read_only([0.0, 0.0, 1.0]),
-        float(data.lower),
-        float(data.upper),
-        float(data.velocity),
-        float(data.effort),
-        float(data.damping),
-        float(data.friction),
-    )
+    kind: JointType = row.kind if limited else "continuous"
+    axis, damping, friction = read_only([0.0, 0.0, 1.0]), float(data.damping), float(data.friction)
+    lower, upper, velocity, effort = map(float, (data.lower, data.upper, data.velocity, data.effort))
+    return Joint(name, kind, parent, child, origin, axis, lower, upper, velocity, effort, damping, friction)
 
 
 def _urdf(name: str, inertials: dict[str, Inertial | None], joints: Sequence[Joint]) -> str:

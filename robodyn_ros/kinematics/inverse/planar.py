@@ -111,21 +111,14 @@ def planar_arm(robot: Robot, link: str) -> PlanarArm:
     points = [np.cross(axis[3:], axis[:3]) for axis in (first, second)]  # of an axis, the one nearest to the origin
     slide = found.axes[0, :3] if kind == "PRR" else points[1] - points[0]
     one: Array = slide - (slide @ normal) * normal
-    for obstacle, at_fault, problem in (
-        (
-            np.linalg.norm(np.cross(normal, second[3:])) > PLANAR_TOLERANCE,
-            names[-1],
-            "does not turn in the plane of the one before",
-        ),
-        (
-            kind == "PRR" and abs(slide @ normal) > PLANAR_TOLERANCE,
-            names[0],
-            "does not slide in the plane of the others",
-        ),
-        (np.linalg.norm(one) < PLANAR_TOLERANCE, names[-1], "lies on the axis of the one before"),
-        (np.linalg.norm(points[1] - points[0]) < PLANAR_TOLERANCE, names[-1], "lies on the axis of the one before"),
+    tilt, slant = np.linalg.norm(np.cross(normal, second[3:])), abs(slide @ normal) if kind == "PRR" else 0.0
+    apart = min(np.linalg.norm(one), np.linalg.norm(points[1] - points[0]))
+    for is_wrong, at_fault, problem in (
+        (tilt > PLANAR_TOLERANCE, names[-1], "does not turn in the plane of the one before"),
+        (slant > PLANAR_TOLERANCE, names[0], "does not slide in the plane of the others"),
+        (apart < PLANAR_TOLERANCE, names[-1], "lies on the axis of the one before"),
     ):
-        if obstacle:
+        if is_wrong:
             raise robot.description_error(f"joint {at_fault!r}", problem)
     one = one / np.linalg.norm(one)
     plane = np.stack([one, np.cross(normal, one)])
@@ -153,9 +146,8 @@ class Branch(NamedTuple):
     """One solution."""
 
     q: Array  # (n,) in [rad] or [m], within the limits after whole turns, if possible
-    elbow: Literal[
-        1, -1
-    ]  # sign of the angle from the first link to the second; PRR: 1 if the first link leans forwards
+    # Sign of the angle from the first link to the second; PRR: 1 if the first link leans forwards.
+    elbow: Literal[1, -1]
     within_limits: bool
 
 
