@@ -101,6 +101,18 @@ def simulated(node):
     node.change("deactivate", "cleanup")
 
 
+def test_states_that_broke_off_are_counted_once(simulated):
+    on, counts = simulated, simulated.node.faults.counts
+    for _ in range(100):
+        on.state()
+    before = counts["states broke off"]
+    on.tick(0.3)  # three times state_timeout
+    for _ in range(20):
+        on.state()
+    assert on.loop.latest is not None  # this reads all periods so far
+    assert (counts["states broke off"], on.loop.control.restarts) == (before + 1, 1)
+
+
 def silence(on):
     return on.nothing
 
@@ -127,11 +139,11 @@ def law(on):
 
 def speed(on):
     """A joint swings at up to 1.3 times its limit; it is too fast most of the time, and its states are true."""
-    limit = on.loop.control.settings.limits.velocity[2]
+    limit, begin = on.loop.control.settings.limits.velocity[2], on.t
 
     def step():
-        on.qd[2] = 1.3 * limit * np.cos(20.0 * on.t)
-        on.q[2] = REST[2] + 1.3 * limit / 20.0 * np.sin(20.0 * on.t)
+        on.qd[2] = 1.3 * limit * np.cos(20.0 * (on.t - begin))
+        on.q[2] = REST[2] + 1.3 * limit / 20.0 * np.sin(20.0 * (on.t - begin))
         on.state()
 
     return step
