@@ -145,10 +145,11 @@ def test_states_in_several_messages(graph, prr):
     graph.wait(missed, "the wrist to be missed", 30.0)
 
 
-def test_a_joint_that_carries_the_arm_must_stand_where_the_model_has_it(graph, prr):
+@pytest.mark.parametrize("realtime", ["auto", "off"])
+def test_a_joint_that_carries_the_arm_must_stand_where_the_model_has_it(graph, prr, realtime):
     """The elevator is left out: states are refused while it stands elsewhere, and the message says what to do."""
     parameters = {"robot_description": prr, "joints": ["wrist", "shoulder"], "state_timeout": 0.5}
-    graph.start("controller", locked_joints={"elevator": 0.4}, **parameters)
+    graph.start("controller", locked_joints={"elevator": 0.4}, realtime=realtime, **parameters)
     commands = graph.listen(JointState, "controller/joint_commands", 100)
     publisher, height = graph.talk(JointState, "joint_states"), 0.9
 
