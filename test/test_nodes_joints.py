@@ -33,13 +33,14 @@ def with_fingers(prr):
     return text.replace("</robot>", "\n".join([*fingers, "</robot>"]))
 
 
-def test_an_arm_is_controlled_without_its_fingers(graph, prr):
+@pytest.mark.parametrize("realtime", ["auto", "off"])
+def test_an_arm_is_controlled_without_its_fingers(graph, prr, realtime):
     """In lockstep: the controller knows that the fingers move, and gravity stays compensated."""
     urdf = with_fingers(prr)
     common = {"robot_description": urdf, "joints": ARM}
     wiring = ("-r", "joint_commands:=controller/joint_commands")
     graph.start("simulator", *wiring, initial_position={**START, "grip": 0.05}, lockstep=True, **common)
-    graph.start("controller", use_sim_time=True, **common)
+    graph.start("controller", use_sim_time=True, realtime=realtime, **common)
     gravity = graph.listen(JointState, "controller/efforts/gravity", 10)
     states = graph.listen(JointState, "joint_states", 10)
     fingers = graph.talk(JointState, "locked_joints")
