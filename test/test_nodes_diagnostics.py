@@ -23,6 +23,7 @@ from sensor_msgs.msg import JointState
 from robodyn_ros.control.core_settings import RUN
 from robodyn_ros.control.faults.settings import SafetySettings
 from robodyn_ros.control.faults.table import FAULTS
+from robodyn_ros.nodes.common.client_library import RCLError
 from robodyn_ros.nodes.common.diagnostics import RECENT
 
 LEVELS = {b"\x00": "OK", b"\x01": "WARN", b"\x02": "ERROR"}
@@ -101,6 +102,35 @@ def simulated(node):
     node.change("deactivate", "cleanup")
 
 
+def test_states_that_broke_off_are_counted_once(simulated):
+    on, counts = simulated, simulated.node.faults.counts
+    for _ in range(100):
+        on.state()
+    before = counts["states broke off"]
+    on.tick(0.3)  # three times state_timeout
+    for _ in range(20):
+        on.state()
+    assert on.loop.latest is not None  # this reads all periods so far
+    assert (counts["states broke off"], on.loop.control.restarts) == (before + 1, 1)
+
+
+def test_commands_that_the_middleware_refuses_are_counted_and_nothing_else(simulated, monkeypatch):
+    on, counts = simulated, simulated.node.faults.counts
+
+    def refuse(_data):
+        raise RCLError("Failed to publish: cannot publish data")
+
+    handle = SimpleNamespace(publish_raw=refuse)
+    topic = SimpleNamespace(publisher=SimpleNamespace(handle=handle, get_subscription_count=lambda: 1))
+    monkeypatch.setattr(on.loop._periods.runner, "_topics", [topic, topic])
+    before = counts["message not published"]
+    for _ in range(3):
+        on.state()
+    on.loop._watch()
+    assert counts["message not published"] == before + 2 * 3
+    assert on.loop.control.fault is None
+
+
 def silence(on):
     return on.nothing
 
@@ -127,11 +157,11 @@ def law(on):
 
 def speed(on):
     """A joint swings at up to 1.3 times its limit; it is too fast most of the time, and its states are true."""
-    limit = on.loop.control.settings.limits.velocity[2]
+    limit, begin = on.loop.control.settings.limits.velocity[2], on.t
 
     def step():
-        on.qd[2] = 1.3 * limit * np.cos(20.0 * on.t)
-        on.q[2] = REST[2] + 1.3 * limit / 20.0 * np.sin(20.0 * on.t)
+        on.qd[2] = 1.3 * limit * np.cos(20.0 * (on.t - begin))
+        on.q[2] = REST[2] + 1.3 * limit / 20.0 * np.sin(20.0 * (on.t - begin))
         on.state()
 
     return step

@@ -33,13 +33,14 @@ def with_fingers(prr):
     return text.replace("</robot>", "\n".join([*fingers, "</robot>"]))
 
 
-def test_an_arm_is_controlled_without_its_fingers(graph, prr):
+@pytest.mark.parametrize("realtime", ["auto", "off"])
+def test_an_arm_is_controlled_without_its_fingers(graph, prr, realtime):
     """In lockstep: the controller knows that the fingers move, and gravity stays compensated."""
     urdf = with_fingers(prr)
     common = {"robot_description": urdf, "joints": ARM}
     wiring = ("-r", "joint_commands:=controller/joint_commands")
     graph.start("simulator", *wiring, initial_position={**START, "grip": 0.05}, lockstep=True, **common)
-    graph.start("controller", use_sim_time=True, **common)
+    graph.start("controller", use_sim_time=True, realtime=realtime, **common)
     gravity = graph.listen(JointState, "controller/efforts/gravity", 10)
     states = graph.listen(JointState, "joint_states", 10)
     fingers = graph.talk(JointState, "locked_joints")
@@ -145,10 +146,11 @@ def test_states_in_several_messages(graph, prr):
     graph.wait(missed, "the wrist to be missed", 30.0)
 
 
-def test_a_joint_that_carries_the_arm_must_stand_where_the_model_has_it(graph, prr):
+@pytest.mark.parametrize("realtime", ["auto", "off"])
+def test_a_joint_that_carries_the_arm_must_stand_where_the_model_has_it(graph, prr, realtime):
     """The elevator is left out: states are refused while it stands elsewhere, and the message says what to do."""
     parameters = {"robot_description": prr, "joints": ["wrist", "shoulder"], "state_timeout": 0.5}
-    graph.start("controller", locked_joints={"elevator": 0.4}, **parameters)
+    graph.start("controller", locked_joints={"elevator": 0.4}, realtime=realtime, **parameters)
     commands = graph.listen(JointState, "controller/joint_commands", 100)
     publisher, height = graph.talk(JointState, "joint_states"), 0.9
 

@@ -286,6 +286,7 @@ def test_with_an_rclpy_that_the_thread_does_not_fit_python_calls_the_runner(ther
     there.change("configure", "activate")
     there.be_answered()
     assert there.node._configured.loop.realtime.startswith(reason)
+    there.until(lambda: there.drives.count_subscribers("joint_states") == 1)
     there.change("deactivate", "cleanup")
 
 

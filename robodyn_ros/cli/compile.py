@@ -299,7 +299,7 @@ def _make_trial(dynamics: CompiledDynamics) -> None:
 
 
 RUNNER = Path(__file__).parents[1] / "nodes/controller/realtime/runner.c"
-"""The controller node's thread."""
+"""The runner of the controller node."""
 
 
 def _make_step(dynamics: CompiledDynamics, law: str) -> None:

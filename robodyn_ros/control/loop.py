@@ -261,7 +261,7 @@ class ControlLoop:
         period = self.core.period
         self._q, self._qd, self._has_velocity = period.q.data, period.qd.data, period.has_velocity
         self._has_velocity[...] = 1
-        self._times, self._time = self.core.times.data, self.core.state.time
+        self._times = self.core.times.data
         self._run, self._numbers, self._external = self.core.run, self.core.numbers, period.external
         self._hand_over(settings, step, "CORE_CONTINUE")
 
@@ -470,8 +470,6 @@ class ControlLoop:
         """The command while no usable state comes; None if none is due. To be called periodically with the present
         time, by the clock of the states [s].
         """
-        if not t - float(self._time) > self.settings.safety.state_timeout:
-            return None
         return self._reaction(has_state=False) if self.core.watch(t) == CODES["CORE_SEND"] else None
 
     def _reaction(self, *, has_state: bool) -> Command:

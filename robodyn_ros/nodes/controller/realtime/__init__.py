@@ -1,4 +1,4 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The control loop in a thread of its own, from joint states to commands without Python."""
+"""What runs the control loop, from joint states to commands: C code, in a thread of its own or called by Python."""

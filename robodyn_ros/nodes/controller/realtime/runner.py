@@ -162,8 +162,8 @@ class LoopRunner:
         Raises:
             NotReadyError: no thread can; the message has the reason.
         """
-        fields, rcl = self._fields, find_functions()
         self._subscription = subscription
+        fields, rcl = self._fields, find_functions()
         publishers = [
             handle_address(topic.publisher.handle, "publisher", rcl.library, self._name(topic.name))
             for topic in self._topics
