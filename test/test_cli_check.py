@@ -305,12 +305,13 @@ def motors(found):
     ("inertia", "effort", "dynamics", "said"),
     [
         (2e-4, 28.0, "", '<dynamics damping="5" friction="1" armature="0.1"/>'),
-        (2e-4, 12.0, "", '<dynamics damping="2" friction="1" armature="0.1"/>'),
-        (2e-4, 28.0, '<dynamics damping="0.4" friction="0.3"/>', 'damping="0.4" friction="0.3" armature="0.1"/>'),
-        (2e-4, 2.0, "", '<dynamics armature="…"/> [kg m²]'),  # a drive that none of the similar arms has
+        (2e-4, 200.0, "", '<dynamics damping="10" friction="1" armature="0.1"/>'),
+        (2e-4, 10.0, "", '<dynamics damping="2" friction="1" armature="0.1"/>'),
+        (2e-4, 28.0, '<dynamics damping="0.4"/>', 'damping="0.4" friction="0" armature="0.1"/>'),
+        (2e-4, 9.9, "", '<dynamics armature="…"/> [kg m²]'),  # a drive that none of the similar arms has
         (2e-4, 28.0, '<dynamics armature="0.1"/>', None),
         (28.0 / 30.0**2 * 1.01, 28.0, "", None),  # an error of a radian calls up the effort limit
-        (28.0 / 30.0**2 * 0.99, 28.0, "", "damping"),
+        (28.0 / 30.0**2 * 0.99, 28.0, "", 'friction="1"'),
     ],
 )
 def test_a_missing_motor_is_found_where_the_default_gains_feel_it(capsys, tmp_path, inertia, effort, dynamics, said):
@@ -318,6 +319,7 @@ def test_a_missing_motor_is_found_where_the_default_gains_feel_it(capsys, tmp_pa
     found = motors(report(capsys, tmp_path, text)[1])
     assert [one["element"] for one in found] == ["joint 'turn'"] * (said is not None)
     for one in found:
+        assert ("damping and friction of the xArm7" in one["text"]) == ('friction="1"' in said)
         assert said in one["text"] and f"{inertia:.2g} kg m²" in one["text"]
         assert 'name="turn"' in text.splitlines()[one["line"] - 1]
 
@@ -330,7 +332,7 @@ def test_what_it_says_to_add_mends_it(capsys, tmp_path):
     code, found = report(capsys, tmp_path, text)
     (one,) = motors(found)
     assert (code, one["severity"], one["element"]) == (1, "warning", "joint 'wrist_3_joint'")
-    assert "as those of wrist_1_joint and wrist_2_joint" in one["text"] and "UR5e" in one["text"]
+    assert "as those of wrist_1_joint, wrist_2_joint" in one["text"] and "UR5e" in one["text"]
     line = one["text"].split("Add to the joint ")[1].split(" (")[0]
     mended = text.replace('<dynamics damping="0" friction="0"/>', line)
     assert mended.count(line) == 6

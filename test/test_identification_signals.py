@@ -15,7 +15,7 @@ from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.errors import InputError
 from robodyn_ros.identification import preparation as signals
 from robodyn_ros.identification.recording import RecordedTrack, Recording
-from robodyn_ros.identification.segments import Segment
+from robodyn_ros.identification.segments import MeanPeriod, Segment
 from robodyn_ros.identification.settings import SignalSettings
 
 ROBOT = rd.load_robot(Path(__file__).parents[1] / "urdf" / "prr.urdf")
@@ -150,6 +150,16 @@ def test_a_motion_that_repeats_is_averaged(period):
     single = prepare(recording(long, q, effort + noise), ROBOT, SignalSettings(average=False, cutoff=10.0))
     ratio = unexplained(found, **FRICTION) / unexplained(single, **FRICTION)
     assert (ratio < 0.7).all()  # 1/2 but for what is not noise
+
+
+def test_the_mean_of_the_periods_is_the_motion_itself():
+    """From the start of the first period on."""
+    q = fourier(T, N, seed=8, period=3.1)[0]
+    mean = MeanPeriod.of(Segment(T + 5.0, q, 2.0 * q), 0.7, 3.1, 2)
+    at = 0.7 + 0.002 * np.arange(1550)
+    np.testing.assert_allclose(mean.t, 5.0 + at)
+    true = fourier(at, N, seed=8, period=3.1)[0]
+    np.testing.assert_allclose((mean.q, mean.effort), (true, 2.0 * true), atol=1e-9)
 
 
 def test_what_does_not_repeat_is_not_averaged():

@@ -241,7 +241,7 @@ def motor_findings(robot: Robot, urdf: Urdf, lightest: Array) -> Iterator[Findin
     worst = int(np.argmin(ratio))
     joint, line = robot.joints[worst], next(each.line for each in urdf.joints if each.name == robot.joint_names[worst])
     others = [name for name, lacking in zip(robot.joint_names, lacks, strict=True) if lacking and name != joint.name]
-    as_those = f", as those of {_listed(others)}" if others else ""
+    as_those = f", as those of {', '.join(others)}" if others else ""
     text = (
         f"its motor is missing{as_those}: with the {lightest[worst]:.2g} kg m² of the links alone, the default gains "
         f"({omega:g} rad/s) give a stiffness of {stiffness[worst]:.2g} N·m/rad, its limit is {joint.effort:g} N·m, and "
@@ -264,10 +264,6 @@ def _motor_line(joint: Joint) -> str:
         damping, friction = joint.damping, joint.friction
     tag = f'<dynamics damping="{damping:g}" friction="{friction:g}" armature="{ARMATURE:g}"/>'
     return f"Add to the joint {tag} ({source}); {find}"
-
-
-def _listed(names: list[str]) -> str:
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def load_findings(robot: Robot, found: Loads) -> Iterator[Finding]:
