@@ -67,9 +67,12 @@ ROOMS = {
     ),
     "identification": (
         "identification/**/*.py",
-        "test_identification_*.py test_stated_uncertainty.py test_cli_identify.py",
+        "test_identification_*.py test_stated_uncertainty.py test_cli_identify.py test_approved_pictures.py",
     ),
-    "planning": ("planning/**/*.py planning/**/*.c", "test_planning_*.py test_cli_plan.py"),
+    "planning": (
+        "planning/**/*.py planning/**/*.c",
+        "test_planning_*.py test_cli_plan.py test_approved_pictures.py",
+    ),
     "view": ("view/**/*.py", "test_view_*.py test_approved_pictures.py test_kinematics_workspace.py"),
     "document": ("document/**/*.py", "test_document*.py test_cli_demo_report.py"),
     "simulation": (
@@ -307,7 +310,8 @@ class Copy:
             place = subjects.index(subject if subject in subjects else "")
             return place, not re.search(rf"\b{module}\b", path.read_text())
 
-        files = [path for pattern in ROOMS[room][1].split() for path in sorted(test.glob(pattern))]
+        patterns = f"{ROOMS[room][1]} test_settings.py".split()
+        files = [path for pattern in patterns for path in sorted(test.glob(pattern))]
         files.sort(key=order)
         return list(dict.fromkeys(f"test/{path.name}" for path in files))
 

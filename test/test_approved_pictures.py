@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Drawings and marks are the approved ones: what was looked at does not change by itself.
+"""Drawings, figures and marks are the approved ones: what was looked at does not change by itself.
 
 After an intended change: ROBODYN_APPROVE=1 make test TEST=test/test_approved_pictures.py, and look at the difference.
 """

@@ -201,6 +201,7 @@ def test_what_predicts_worse_than_no_model_is_not_called_better(recorded):
         found, before = (replace(result.cross_validation, effort=measured - k * left) for k in (1.0, 20.0))
         worse = replace(result, cross_validation=found, before=before)
         assert improved(worse) is better
+        assert not improved(replace(worse, before=found))  # as good is not better
         assert ("does not predict" in verdict(worse)) is not better
         lost = f"effort of joint 'wrist', {wrist:.0%} stays unexplained (100% without a model)"
         assert better or lost in verdict(worse)

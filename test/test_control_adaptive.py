@@ -3,7 +3,6 @@
 
 """The adaptive law: it learns what is there, never what cannot be, and nothing when it must not."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import arms
@@ -309,10 +308,3 @@ def test_laws_that_learn_nothing_say_so():
 def test_a_model_without_regressor_is_refused():
     with pytest.raises(rd.InputError, match="needs one with a regressor, such as rnea"):
         make(Adaptive, Faultless(PRR))
-
-
-def test_settings_are_checked():
-    with pytest.raises(rd.ConfigurationError, match="unknown: must be one of payload, friction"):
-        replace(AdaptiveSettings(), unknown="nothing")
-    with pytest.raises(rd.ConfigurationError, match="rate"):
-        AdaptiveSettings(rate=-1.0)

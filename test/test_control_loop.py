@@ -13,7 +13,6 @@ import pytest
 import robodyn_ros as rd
 from robodyn_ros.control import ControlLoop, GravityCompensation, Reference, SafetySettings, Trajectory, rest_to_rest
 from robodyn_ros.errors import (
-    ConfigurationError,
     EffortError,
     FutureStateError,
     InputError,
@@ -595,23 +594,6 @@ def test_an_arm_outside_its_limits_holds_there_and_can_be_led_back():
     arm.loop.follow(rest_to_rest([[0.5]], [1.0]), joints=["joint2"])
     arm.loop.follow(rest_to_rest([GOAL], [1.0]))
     np.testing.assert_allclose(arm.until(arm.t + 1.1)[-1].reference.q, GOAL, rtol=1e-12)
-
-
-@pytest.mark.parametrize("name", ["state_timeout", "stream_timeout"])
-@pytest.mark.parametrize("value", [0.0, -1.0, np.nan, np.inf, 11.0, "long", True])
-def test_settings_are_checked(name, value):
-    with pytest.raises(ConfigurationError, match=name):
-        SafetySettings(**{name: value})
-
-
-def test_settings_describe_themselves():
-    for field in dataclasses.fields(SafetySettings):
-        if isinstance(field.default, (str, bool)):
-            continue
-        least, greatest = field.metadata["range"]
-        assert least <= field.default <= greatest
-        assert field.metadata["description"]
-        assert field.metadata["unit"] or isinstance(field.default, int)
 
 
 def test_a_motion_that_gravity_overloads_is_told_beforehand():

@@ -17,7 +17,7 @@ from scipy.integrate import solve_ivp
 
 import robodyn_ros as rd
 from robodyn_ros.control.motion.point_to_point import point_to_point, rest_to_rest
-from robodyn_ros.errors import ConfigurationError, InputError
+from robodyn_ros.errors import InputError
 from robodyn_ros.planning.collocation.collocation import CollocationSettings, plan
 from robodyn_ros.planning.collocation.initial_guess import from_trajectory, initial_guesses
 from robodyn_ros.planning.collocation.program import Mesh
@@ -134,13 +134,6 @@ def test_a_guess_takes_the_time_that_the_motion_has(arm, scheme):
         assert_allclose((guess.q[k], guess.qd[k], guess.qdd[k]), (q, qd / slow, qdd / slow**2), atol=1e-9)
     assert_allclose(guess.q[-1], end, atol=1e-9)
     assert_allclose(guess.effort, arm.inverse(guess.q, guess.qd, guess.qdd), atol=1e-8)
-
-
-def test_a_mesh_has_from_two_to_a_thousand_intervals():
-    assert [CollocationSettings(intervals=count).intervals for count in (2, 1000)] == [2, 1000]
-    for count in (1, 1001):
-        with pytest.raises(ConfigurationError, match=r"intervals.*2.*1000"):
-            CollocationSettings(intervals=count)
 
 
 def test_the_pendulum_swings_up():

@@ -213,10 +213,3 @@ def test_without_compiled_dynamics_there_is_no_such_law(prr):
     slow = rd.create_dynamics("rnea", rd.load_robot(prr), compiled=False)
     with pytest.raises(rd.RobodynError, match="compiled=True"):
         rd.create_controller("mpc", slow, 1.0, 1.0)
-
-
-def test_settings_out_of_range_are_named():
-    with pytest.raises(rd.ConfigurationError, match="steps"):
-        MPCSettings(steps=1)
-    with pytest.raises(rd.ConfigurationError, match="budget"):
-        MPCSettings(budget=-1.0)

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import brentq
 
 import robodyn_ros as rd
-from robodyn_ros.errors import ConfigurationError, InputError, NotReadyError
+from robodyn_ros.errors import InputError, NotReadyError
 from robodyn_ros.simulation import Plant, PlantSettings
 from robodyn_ros.simulation.plant.base import create_plant
 from robodyn_ros.simulation.plant.external_forces import ExternalForces, Spring, Wall, WallSettings
@@ -258,8 +258,6 @@ def test_the_settings_of_a_wall() -> None:
     assert WallSettings().contacts() == ()
     (wall,) = WallSettings(link="tool", point=(0.4, 0.0, 0.0), friction=0.2).contacts()
     assert (wall.link, wall.point, wall.friction) == ("tool", (0.4, 0.0, 0.0), 0.2)
-    with pytest.raises(ConfigurationError, match="stiffness"):
-        WallSettings(stiffness=0.0)
 
 
 def test_a_contact_is_stiff_from_an_angle_of_its_oscillation_in_a_step_on() -> None:

@@ -9,7 +9,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import robodyn_ros as rd
-from robodyn_ros.errors import ConfigurationError, InputError
+from robodyn_ros.errors import InputError
 from robodyn_ros.simulation import Plant, PlantSettings
 from robodyn_ros.simulation.devices import CommandSettings, Drives, DriveSettings
 
@@ -142,12 +142,3 @@ def test_an_ideal_drive_gives_what_it_is_told_to_the_last_bit_and_for_as_long_as
 def test_what_no_drive_can_give_is_refused(effort):
     with pytest.raises(InputError, match="effort"):
         drives().command(0, effort)
-
-
-def test_settings_are_checked():
-    with pytest.raises(ConfigurationError, match="lag"):
-        DriveSettings(lag=-1.0)
-    with pytest.raises(ConfigurationError, match="on_command_timeout: must be one of hold, zero, brake"):
-        CommandSettings(on_command_timeout="panic")
-    with pytest.raises(ConfigurationError, match="brake"):
-        CommandSettings(brake=1)

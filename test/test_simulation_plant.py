@@ -10,7 +10,7 @@ from scipy.integrate import solve_ivp
 
 import robodyn_ros as rd
 from robodyn_ros.engine import find_compiler
-from robodyn_ros.errors import ConfigurationError, InputError, LimitError, SimulationError
+from robodyn_ros.errors import InputError, LimitError, SimulationError
 from robodyn_ros.simulation import Plant, PlantSettings
 
 PRR = arms.robot(
@@ -250,12 +250,6 @@ def test_what_it_gives_out_is_not_its_state():
     arm.reset(given, given)
     given[:] = 5.0
     assert arm.q[0] == 1.0 and arm.qd[0] == 1.0
-
-
-@pytest.mark.parametrize("step", [0.0, -1e-3, 1.0, np.nan, "fast"])
-def test_settings_are_checked(step):
-    with pytest.raises(ConfigurationError, match="step"):
-        PlantSettings(step=step)
 
 
 @pytest.mark.parametrize("limit", [[1.0, 2.0], [-1.0], [np.nan]])

@@ -156,10 +156,3 @@ def test_the_period_of_the_states_is_a_whole_number_of_steps():
     assert StateSettings(state_rate=125.0).period(STEP) == 8
     with pytest.raises(ConfigurationError, match="state_rate"):
         Sensors([EncoderSettings()], StateSettings(state_rate=300.0), STEP)
-
-
-def test_settings_are_checked():
-    wrong = [("seed", -1), ("seed", 1.5), ("velocity_source", "guessed"), ("state_drop", 1.0), ("state_delay", np.nan)]
-    for name, value in wrong:
-        with pytest.raises(ConfigurationError, match=name):
-            StateSettings(**{name: value})

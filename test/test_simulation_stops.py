@@ -10,7 +10,7 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
 import robodyn_ros as rd
-from robodyn_ros.errors import ConfigurationError, InputError
+from robodyn_ros.errors import InputError
 from robodyn_ros.simulation import Plant, PlantSettings
 from robodyn_ros.simulation.plant.joint_effects import FrictionSettings, StopSettings
 
@@ -188,19 +188,6 @@ def test_a_drive_that_may_not_move():
     lift = mass_on_a_rail((0, 0, 1), velocity_limit=[0.0])
     lift.advance(0.5)
     assert lift.qd[0] == pytest.approx(-0.5 * G, rel=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"restitution": 1.1}, "restitution"),
-        ({"stiffness": -1.0}, "stiffness"),
-        ({"dissipation": np.nan}, "dissipation"),
-    ],
-)
-def test_settings_are_checked(settings, message):
-    with pytest.raises(ConfigurationError, match=message):
-        StopSettings(**settings)
 
 
 def test_one_for_each_joint():
