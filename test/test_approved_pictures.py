@@ -74,7 +74,7 @@ def said(found):
 
 def overlaid(robot, q, qd, effort):
     overlay = Overlay(robot)
-    overlay.marks(0.9 * q, qd)
+    overlay.marks(0.9 * q, qd, reference=q)
     return said(overlay.marks(q, qd, effort, reference=1.1 * q))
 
 

@@ -104,12 +104,14 @@ def test_uneven_times_and_turns_of_a_continuous_joint() -> None:
     ("change", "problem"),
     [
         (lambda t, q: (t, np.tile(q[:1], (len(t), 1))), "no joint moves faster than"),
+        (lambda t, q: (t[:1], q[:1]), "times: must be at least two that increase"),
         (lambda t, q: (t[::-1], q), "times: must be at least two that increase"),
         (lambda t, q: (t, np.where(q > 0.5, np.nan, q)), "positions"),
         (lambda t, q: (t, q[:, :2]), "positions"),
     ],
 )
 def test_recordings_that_cannot_be_used(change, problem: str) -> None:
+    assert demonstration(DYNAMICS, *(part[[0, -1]] for part in shown())).shown == 2
     with pytest.raises(InputError, match=problem):
         demonstration(DYNAMICS, *change(*shown()))
 

@@ -60,14 +60,22 @@ def test_uniform_normal_and_choice():
     assert_allclose(Distribution("log_uniform", (1.0, 100.0)).at(0.5), 10.0, rtol=1e-12)
     assert [Distribution("choice", ("a", "b", "c")).at(p) for p in (0.0, 0.34, 0.99, 1.0)] == ["a", "b", "c", "c"]
     assert Distribution("uniform", (0.0, 1.0), 5).probabilities().tolist() == [0.0, 0.25, 0.5, 0.75, 1.0]
+    for kind, levels in (("uniform", 1), ("normal", 1000)):
+        assert Distribution(kind, (0.0, 0.0), levels).probabilities().mean() == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize(
     "wrong",
     [
         ("uniform", (2, 1)),
+        ("uniform", (1,)),
+        ("uniform", (True, 2)),
+        ("uniform", (0, np.inf)),
         ("normal", (0, -1)),
         ("log_uniform", (0, 1)),
+        ("uniform", (0, 1), 0),
+        ("uniform", (0, 1), 1001),
+        ("uniform", (0, 1), True),
         ("choice", ()),
         ("choice", (1, "a")),
         ("g", (1,)),

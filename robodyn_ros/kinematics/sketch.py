@@ -268,7 +268,7 @@ def _text(letter: SketchLetter, place: Array) -> str:
 
 def _lettered(letters: list[SketchLetter], discs: list[Array], marks: list[str]) -> Iterator[str]:
     """The letters, each as near to its usual place as possible, clear of other letters, discs and then lines."""
-    lines = np.concatenate([np.empty((0, 2)), *(_dots(found) for mark in marks for found in LINES.findall(mark))])
+    lines = np.concatenate([_dots(found) for mark in marks for found in LINES.findall(mark)])
     turns = np.linspace(0.0, 2.0 * np.pi, 16, endpoint=False)
     around = np.stack([np.cos(turns), np.sin(turns)], axis=1)
     offsets = np.concatenate([away * around for away in AWAY])
