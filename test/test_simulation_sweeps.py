@@ -9,6 +9,7 @@ import sys
 import threading
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -317,6 +318,19 @@ def test_a_worker_that_is_killed_in_the_middle_is_replaced(monkeypatch):
     assert asked.is_set()
     bench = CaseRunner(wanted)
     assert repr(found) == repr([bench.row(case) for case in wanted.cases(0, 3)])
+
+
+def test_chunks_that_a_cluster_lost_are_run_again():
+    from distributed import KilledWorker
+
+    chunks, killed = backends._SubmittedChunks(study()), Mock(return_value=KilledWorker("task", None, 3))
+    states = ("pending", "finished", "error", "cancelled", "lost")
+    chunks._futures = {Mock(status=state, exception=killed): state for state in states}
+    assert (chunks.lost(), len(chunks)) == (["error", "cancelled", "lost"], 2)
+    assert (chunks.withdraw(), len(chunks)) == (["pending", "finished"], 0)
+    chunks._futures = {Mock(status="error", exception=Mock(return_value=OSError("of the task"))): "error"}
+    with pytest.raises(OSError, match="of the task"):
+        chunks.lost()
 
 
 def test_on_a_dask_cluster(tmp_path):
