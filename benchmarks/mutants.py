@@ -58,7 +58,7 @@ ROOMS = {
     "robot": ("robot/**/*.py", "test_robot_*.py test_yaml_files.py test_fuzz_urdf.py"),
     "kinematics": (
         "kinematics/**/*.py",
-        "test_kinematics_*.py test_approved_pictures.py test_workspace.py test_dynamics_truth.py",
+        "test_kinematics_*.py test_workspace.py test_dynamics_truth.py",
     ),
     "dynamics": (
         "dynamics/**/*.py",
@@ -67,18 +67,18 @@ ROOMS = {
     ),
     "identification": (
         "identification/**/*.py",
-        "test_identification_*.py test_stated_uncertainty.py test_cli_identify.py test_approved_pictures.py",
+        "test_identification_*.py test_stated_uncertainty.py test_cli_identify.py",
     ),
     "planning": (
         "planning/**/*.py planning/**/*.c",
-        "test_planning_*.py test_cli_plan.py test_approved_pictures.py",
+        "test_planning_*.py test_cli_plan.py",
     ),
-    "view": ("view/**/*.py", "test_view_*.py test_approved_pictures.py test_kinematics_workspace.py"),
+    "view": ("view/**/*.py", "test_view_*.py test_kinematics_workspace.py"),
     "document": ("document/**/*.py", "test_document*.py test_cli_demo_report.py"),
     "simulation": (
         "simulation/**/*.py simulation/**/*.c",
         "test_simulation_*.py test_cli_compare.py test_cli_validate.py test_cli_sweep.py test_cli_simulate.py "
-        "test_planning_mpc.py test_approved_pictures.py",
+        "test_planning_mpc.py",
     ),
     "checks": (
         "cli/check/**/*.py cli/check*.py",
@@ -310,7 +310,7 @@ class Copy:
             place = subjects.index(subject if subject in subjects else "")
             return place, not re.search(rf"\b{module}\b", path.read_text())
 
-        patterns = f"{ROOMS[room][1]} test_settings.py".split()
+        patterns = f"{ROOMS[room][1]} test_settings.py test_approved_pictures.py".split()
         files = [path for pattern in patterns for path in sorted(test.glob(pattern))]
         files.sort(key=order)
         return list(dict.fromkeys(f"test/{path.name}" for path in files))

@@ -1,11 +1,13 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Drawings, figures and marks are the approved ones: what was looked at does not change by itself.
+"""Drawings, figures, marks and pages are the approved ones: what was looked at does not change by itself.
 
 After an intended change: ROBODYN_APPROVE=1 make test TEST=test/test_approved_pictures.py, and look at the difference.
 """
 
+import contextlib
+import io
 import itertools
 import os
 import re
@@ -21,6 +23,8 @@ from matplotlib.axis import Axis
 from matplotlib.text import Text
 
 import robodyn_ros as rd
+from robodyn_ros.cli.main import main
+from robodyn_ros.document.text import text
 from robodyn_ros.identification.estimation.result import Prediction, plot_efforts
 from robodyn_ros.identification.samples import Samples
 from robodyn_ros.kinematics.sketch import sketch
@@ -28,11 +32,13 @@ from robodyn_ros.kinematics.workspace import Cells
 from robodyn_ros.planning.plan import Plan, plot_plan
 from robodyn_ros.planning.problem import JointGoal, Problem
 from robodyn_ros.simulation.sweeps.report import draw as draw_sweep
+from robodyn_ros.simulation.sweeps.report import report
 from robodyn_ros.simulation.sweeps.study import Distribution, Study
-from robodyn_ros.simulation.sweeps.summary import Sensitivity, Summary
+from robodyn_ros.simulation.sweeps.summary import Bound, Sensitivity, Summary
 from robodyn_ros.simulation.trial import Trial, TrialSamples
 from robodyn_ros.simulation.trial_files import plot_trial
 from robodyn_ros.view import marks
+from robodyn_ros.view.browser import GHOST
 from robodyn_ros.view.drawing import ArmDrawing, MarkDrawing
 from robodyn_ros.view.marks import Meshes
 from robodyn_ros.view.overlay import Overlay
@@ -119,11 +125,19 @@ def drawn():
     """An arm, and marks that are drawn and changed; not those of inertia, whose axes have the signs of LAPACK."""
     scene, overlay = Scene(), Overlay(PRR)
     ArmDrawing(scene, PRR, "/arm", Meshes("")).move(Q)
+    ArmDrawing(scene, PRR, "/ghost", Meshes(""), GHOST)  # at home
     marks_there = MarkDrawing(scene, "/marks")
     for place in (0.5, 1.0):
         found = overlay.marks(place * Q, QD, place * EFFORT)
         marks_there.draw(mark for mark in found if mark.layer != "inertia")
     return "".join(sorted(f"{line} -> {written(vars(handle))}\n" for line, handle in scene.drawn))
+
+
+def printed(verb, arm, *words):
+    """What a command prints about an arm of the package, in 80 columns."""
+    with contextlib.redirect_stdout(io.StringIO()) as out, patch.dict(os.environ, COLUMNS="80"):
+        main([verb, str(URDF / arm), *words])
+    return out.getvalue()
 
 
 def told(draw):
@@ -165,9 +179,11 @@ def swept():
     seen = {"margin": {"stiffness": Sensitivity(0.3, 0.1), "mass": Sensitivity(-0.02, 0.15)}}
     unseen = {"margin": {"stiffness": Sensitivity(0.6, 0.2), "mass": Sensitivity(np.nan, np.nan)}}
     margins = np.array([0.3, -0.2, 0.1, -9.0, 0.05, 0.4, 0.2])
-    one = Summary("pd", 7, 5, 0.29, 0.96, {}, margins, (), (), seen, 7)
-    other = Summary("mine", 7, 2, 0.04, 0.71, {"slow": 1}, 0.5 * margins[1:], (), (), unseen, 7)
-    return told(lambda path: draw_sweep(path, study, [one, other]))
+    bounds = (Bound("rms_error", "elbow", 0.02, 5, (-9.0, -0.3, 0.1, 0.35)),)
+    one = Summary("pd", 7, 5, 0.29, 0.96, {}, margins, bounds, ((3, -9.0, ""), (1, -0.2, "")), seen, 6)
+    worst = ((2, np.nan, "slow"), (6, 0.1, ""))
+    other = Summary("mine", 7, 2, 0.04, 0.71, {"slow": 1}, 0.5 * margins[1:], (), worst, unseen, 7, "slow at 2 s")
+    return told(lambda path: draw_sweep(path, study, [one, other])) + text(report(study, [one, other]))
 
 
 def tried(commanded):
@@ -221,6 +237,9 @@ PICTURES = {
     "sweep.txt": swept,
     "trial.txt": lambda: tried(3) + tried(0),
     "plan.txt": planned,
+    "derive.txt": lambda: printed("derive", "prr.urdf", "--at", "0.3,-1.83,-0.12"),
+    "derive_numbers.txt": lambda: printed("derive", "rr.urdf", "--numbers", "--of", "arm,jacobians,equations"),
+    "check.txt": lambda: printed("check", "prr.urdf", "--at", "0.3,-1.83,-0.12", "--gravity", "0", "1", "-9"),
     "identified.txt": identified,
     "workspace.txt": lambda: reached(draw_map, "yz", 0.4, levels=(0.5,)) + reached(draw_views, levels=(0.3,)),
 }

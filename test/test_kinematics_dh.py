@@ -151,6 +151,13 @@ def test_published_tables_come_back_from_urdfs(name: str, tool: str, lengths: tu
     assert_allclose(found, sorted(lengths), rtol=1e-9)
 
 
+@pytest.mark.parametrize("convention", ["standard", "modified"])
+def test_the_table_of_a_single_joint(convention: str) -> None:
+    arm = rd.load_robot("r")
+    tip = arm.links[-1].name
+    assert_allclose(read_dh(arm, tip, convention).table.pose([0.7]), Kinematics(arm).pose(tip, [0.7]), atol=1e-12)
+
+
 def test_what_has_no_table() -> None:
     inertia = (0.1, 0, 0, 0.1, 0, 0.1)
     nearly = robot(

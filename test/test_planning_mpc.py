@@ -10,7 +10,7 @@ import pytest
 
 import robodyn_ros as rd
 from robodyn_ros.control import ComputedTorque, ControlLoop, Reference, SafetySettings, gains, rest_to_rest
-from robodyn_ros.planning.mpc import MPC, MPCSettings
+from robodyn_ros.planning.mpc import MPC, MPCPlan, MPCSettings
 from robodyn_ros.simulation import Plant
 from robodyn_ros.simulation.rollout import simulate
 
@@ -213,3 +213,10 @@ def test_without_compiled_dynamics_there_is_no_such_law(prr):
     slow = rd.create_dynamics("rnea", rd.load_robot(prr), compiled=False)
     with pytest.raises(rd.RobodynError, match="compiled=True"):
         rd.create_controller("mpc", slow, 1.0, 1.0)
+
+
+def test_a_plan_goes_on_from_a_time_and_its_last_effort_stays():
+    u = np.array([[0.0], [1.0], [2.0], [3.0]])
+    plan = MPCPlan(0.01, np.zeros((5, 2)), u, np.zeros((4, 1, 2)))
+    for t, expected in ((0.0, [0, 1, 2, 3]), (3 * 0.01, [3, 3, 3, 3]), (0.016, [1, 2, 3, 3]), (9.0, [3, 3, 3, 3])):
+        np.testing.assert_allclose(plan.shifted(t)[:, 0], expected)

@@ -26,7 +26,7 @@ from robodyn_ros.simulation.sweeps.backends import Workers, in_process
 from robodyn_ros.simulation.sweeps.runner import CaseRunner, Chunk, arm_quantities, chunks, varied_arm
 from robodyn_ros.simulation.sweeps.study import CaseLimits, Distribution, MotionSettings, Sampling, Specification, Study
 from robodyn_ros.simulation.sweeps.summary import confidence, sensitivity, summarise
-from robodyn_ros.simulation.sweeps.sweep import column, sweep
+from robodyn_ros.simulation.sweeps.sweep import column, schema, sweep
 from robodyn_ros.simulation.trial import Trial, TrialSamples, figures
 
 TEST = Path(__file__).parent
@@ -61,6 +61,8 @@ def test_uniform_normal_and_choice():
     assert_allclose(Distribution("log_uniform", (1.0, 100.0)).at(0.5), 10.0, rtol=1e-12)
     assert [Distribution("choice", ("a", "b", "c")).at(p) for p in (0.0, 0.34, 0.99, 1.0)] == ["a", "b", "c", "c"]
     assert Distribution("uniform", (0.0, 1.0), 5).probabilities().tolist() == [0.0, 0.25, 0.5, 0.75, 1.0]
+    one = {"controller.law": Distribution("choice", ("pd",)), "controller.on": Distribution("choice", (True,))}
+    assert [str(column.type) for column in schema(study(vary=one), ())][3:5] == ["string", "bool"]
     for kind, levels in (("uniform", 1), ("normal", 1000)):
         assert Distribution(kind, (0.0, 0.0), levels).probabilities().mean() == pytest.approx(0.5)
 
