@@ -23,14 +23,6 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
     return code, out, err
 
 
-def test_in_the_terminal(capsys):
-    code, out, err = run(capsys, PRR)
-    assert (code, err) == (0, "")
-    assert out.startswith("Equations of motion of the arm prr\n")
-    assert "M₂₂ = m₂ lc₂² + m₃ (l₂² + lc₃² + 2 l₂ lc₃ c₃) + I₂ + I₃\n" in out
-    assert "\x1b" not in out
-
-
 def test_some_steps(capsys):
     _, out, _ = run(capsys, PRR, "--of", "gravity, mass_matrix")
     assert [line for line in out.splitlines() if line[:1].isdigit()] == ["1  Mass matrix M", "2  Efforts of gravity G"]

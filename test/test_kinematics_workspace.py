@@ -17,7 +17,7 @@ from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.kinematics.inverse import InverseKinematics, InverseSettings, Task
 from robodyn_ros.kinematics.workspace import cells, dexterity, random_rotations, sample
 from robodyn_ros.robot.configuration import random_positions
-from robodyn_ros.view.workspace_map import colours, draw_map, write_ply
+from robodyn_ros.view.workspace_map import colours, write_ply
 
 PLANE = (0, 2)
 
@@ -137,7 +137,7 @@ def test_where_an_arm_can_hold_two_kilograms() -> None:
     assert np.abs(can[:, 0]).max() < reach.max() - 0.1
 
 
-def test_pictures_and_clouds(tmp_path: Path, prr: str) -> None:
+def test_clouds(tmp_path: Path, prr: str) -> None:
     found = sample(Kinematics(rd.load_robot(prr)), "tool", 20_000, rows=PLANE)
     map_ = cells(found.points, found.manipulability, 0.05)
     write_ply(tmp_path / "map.ply", map_.centers, map_.values)
@@ -150,27 +150,8 @@ def test_pictures_and_clouds(tmp_path: Path, prr: str) -> None:
     assert_allclose(rows["value"], map_.values, rtol=1e-6)
     assert [rows[name][np.argmax(map_.values)] for name in ("red", "green", "blue")] == [253, 231, 37]
     assert colours([np.nan, 1.0, np.inf]).shape == (3, 3)
-    from matplotlib.image import imread
-
-    robot = rd.load_robot(prr)
-    draw_map(tmp_path / "map.png", robot, map_, "xz", None, title="PRR", label="m", levels=(0.3,))
-    picture = imread(tmp_path / "map.png")
-    assert len(np.unique(picture.reshape(-1, picture.shape[2]), axis=0)) > 100
     with pytest.raises(InputError):
         write_ply(tmp_path / "no.ply", map_.centers, map_.values[:-1])
-
-
-def test_the_square_of_a_cell_is_where_the_cell_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, prr: str) -> None:
-    """The picture reaches from the outer edge of the first cell to that of the last one, across and up."""
-    from matplotlib import figure
-
-    drawn: list[tuple[float, ...]] = []
-    monkeypatch.setattr(
-        figure.Figure, "savefig", lambda made, *_, **__: drawn.append(made.axes[0].images[0].get_extent())
-    )
-    found = cells(np.array([[0.31, 0.0, 0.52], [-0.12, 0.0, 0.83], [0.04, 0.0, -0.27]]), [1.0, 2.0, 3.0], 0.1)
-    draw_map(tmp_path / "map.png", rd.load_robot(prr), found, "xz", None, title="PRR", label="m")
-    assert_allclose(drawn, [(-0.2, 0.4, -0.3, 0.9)], atol=1e-12)
 
 
 def test_colours_go_from_the_least_to_the_greatest_finite_value() -> None:
