@@ -13,7 +13,7 @@ import os
 import re
 from pathlib import Path
 from types import SimpleNamespace
-from unittest.mock import patch
+from unittest.mock import MagicMock, patch
 
 import numpy as np
 import pytest
@@ -42,6 +42,7 @@ from robodyn_ros.view.browser import GHOST
 from robodyn_ros.view.drawing import ArmDrawing, MarkDrawing
 from robodyn_ros.view.marks import Meshes
 from robodyn_ros.view.overlay import Overlay
+from robodyn_ros.view.panel import Panel, Requests
 from robodyn_ros.view.workspace_map import draw_map, draw_views
 
 APPROVED, URDF = Path(__file__).with_name("approved"), Path(__file__).parents[1] / "urdf"
@@ -154,13 +155,19 @@ def told(draw):
         words = [each for each in axes.findobj(Text) if each.get_text()]
         lines += [("word", each.get_text(), each.get_position(), each.get_fontsize()) for each in words]
         for each in axes.lines:
-            style = each.get_color(), each.get_linewidth(), each.get_linestyle(), each.get_drawstyle()
+            style = (
+                each.get_color(),
+                each.get_linewidth(),
+                each.get_linestyle(),
+                each.get_drawstyle(),
+                each.get_zorder(),
+            )
             lines.append(("line", *style, *(np.array(part, float) for part in each.get_data())))
         lines += [("patch", each.get_facecolor(), each.get_extents().bounds) for each in axes.patches]
         lines += [("image", each.get_extent(), each.get_clim(), each.get_array()) for each in axes.images]
         for each in axes.collections:
             paths = np.concatenate([np.empty((0, 2)), *(path.vertices for path in each.get_paths())])
-            lines.append(("many", each.get_clim(), each.get_offsets(), each.get_array(), paths))
+            lines.append(("many", each.get_alpha(), each.get_clim(), each.get_offsets(), each.get_array(), paths))
     return "".join(f"{' '.join(map(rounded, line))}\n" for line in lines)
 
 
@@ -222,6 +229,15 @@ def reached(draw, *more, **options):
     return told(lambda path: draw(path, PRR, cells, *more, title="reach", label="m", **options))
 
 
+def panel():
+    """What the panel of the viewer adds to its page."""
+    gui, laws = MagicMock(), {"law": ("pd", "impedance")}
+    made = Panel(gui, PRR, Requests(*"rhpsecdtlmi"), laws, True, {"pick": Q}, ("skeleton",), ("a mesh is not drawn",))
+    made.say("warning", "slow")
+    made_as = r" at 0x\w+| id='\d+'|np\.float64\(|(?<=\d)\)(?=,)"
+    return re.sub(made_as, "", "\n".join(map(str, gui.mock_calls)))
+
+
 PRR = rd.load_robot(URDF / "prr.urdf")
 Q, QD, EFFORT = np.array([0.6, 0.5, -0.9]), np.array([0.1, -0.4, 0.7]), np.array([40.0, -30.0, 45.0])
 CRANED = np.array([[0.3, 0.2, 0.7, 0.4], [0.1, 0.1, 0.2, -0.3], [2.0, 9.0, -7.0, 1.0]])
@@ -234,6 +250,7 @@ PICTURES = {
     "overlay_crane.txt": lambda: overlaid(crane(), *CRANED),
     "marks.txt": marked,
     "drawn.txt": drawn,
+    "panel.txt": panel,
     "sweep.txt": swept,
     "trial.txt": lambda: tried(3) + tried(0),
     "plan.txt": planned,
