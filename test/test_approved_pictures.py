@@ -31,6 +31,7 @@ from robodyn_ros.kinematics.sketch import sketch
 from robodyn_ros.kinematics.workspace import Cells
 from robodyn_ros.planning.plan import Plan, plot_plan
 from robodyn_ros.planning.problem import JointGoal, Problem
+from robodyn_ros.simulation.comparison import ComparedMotion, ComparedRun, LawComparison
 from robodyn_ros.simulation.sweeps.report import draw as draw_sweep
 from robodyn_ros.simulation.sweeps.report import report
 from robodyn_ros.simulation.sweeps.study import Distribution, Study
@@ -193,6 +194,20 @@ def swept():
     return told(lambda path: draw_sweep(path, study, [one, other])) + text(report(study, [one, other]))
 
 
+def compared():
+    """Two laws of which one leaves an error; a third failed."""
+    t, size = np.linspace(0.0, 2.0, 21), np.array([0.4, 1.0, 2.0])
+
+    def run(rate, left):
+        error = size * (left + (1.0 - left) * np.exp(-rate * t))[:, np.newaxis]
+        return ComparedRun(t, size - error, np.tile(size, (21, 1)), error * EFFORT, np.array([0.0, 10.0 * left, 0.0]))
+
+    motions = tuple(ComparedMotion(name, 0.0 * size, 2.0, None, size) for name in ("step", "trajectory"))
+    laws = {"pd": run(2.0, 0.05), "mine": run(6.0, 0.0)}
+    found = LawComparison(PRR, "heavier", motions, (laws, laws), {"other": "it diverged"})
+    return told(found.plot) + repr(found)
+
+
 def tried(commanded):
     """A trial whose readings lag, with as many commands as that."""
     t = np.array([0.0, 0.1, 0.2, 0.3])
@@ -254,6 +269,7 @@ PICTURES = {
     "sweep.txt": swept,
     "trial.txt": lambda: tried(3) + tried(0),
     "plan.txt": planned,
+    "compare.txt": compared,
     "derive.txt": lambda: printed("derive", "prr.urdf", "--at", "0.3,-1.83,-0.12"),
     "derive_numbers.txt": lambda: printed("derive", "rr.urdf", "--numbers", "--of", "arm,jacobians,equations"),
     "check.txt": lambda: printed("check", "prr.urdf", "--at", "0.3,-1.83,-0.12", "--gravity", "0", "1", "-9"),
