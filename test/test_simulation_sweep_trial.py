@@ -17,6 +17,7 @@ from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.engine import find_compiler
 from robodyn_ros.errors import InputError, JumpError, LimitError, RobodynError
 from robodyn_ros.simulation.hardware import default_values, make_hardware_settings
+from robodyn_ros.simulation.plant.native import Plant
 from robodyn_ros.simulation.trial import Trial, TrialSamples
 from robodyn_ros.simulation.trial_run import run_trial, run_until_fault
 
@@ -194,6 +195,22 @@ def test_drives_that_help_and_other_plants_are_called_back(simulator):
     slow, outcome = both(PRR, simulator, controller, [[0.2, 0.3, -0.2]], 0.3)
     assert not outcome.compiled
     assert_same(slow, outcome.trial, 1e-12)
+
+
+def test_a_plant_of_another_package_makes_its_own_steps():
+    class Counted(Plant):
+        steps = 0
+
+        def step(self, count=1):
+            self.steps += count
+            super().step(count)
+
+    values = FileParameters({}, loop_default_values(PRR))
+    loop = ControlLoop.from_settings(make_loop_settings(values, rd.create_dynamics("rnea", PRR)))
+    hardware = make_hardware_settings(FileParameters({}, MODEL | default_values(PRR)), PRR).assemble()
+    hardware.plant = Counted(rd.create_dynamics("rnea", PRR))
+    run_trial(hardware, loop, 0.05)
+    assert hardware.plant.steps >= 0.049 / hardware.plant.settings.step  # brakes hold it in the first
 
 
 class StoppedError(BaseException):

@@ -117,14 +117,19 @@ def run_until_fault(
         loop.follow(motion, 0.0)
     step = loop.compiled_step
     law_memory = np.zeros(0) if step is None else step.law_memory.copy()
-    is_native = hardware_settings.plant == "native" and not hardware_settings.drives_add
-    is_compiled = is_native and step is not None and compiled_model(dynamics) is not None
     try:
         hardware, judged = hardware_settings.assemble(dynamics), not _rate_suffices(hardware_settings, loop.settings)
+        is_compiled = native_plant(hardware) is not None and step is not None and compiled_model(dynamics) is not None
         return TrialOutcome(run_trial(hardware, loop, duration, until_fault=True, judged=judged), is_compiled)
     finally:
         if step is not None:
             step.restore_law(law_memory)
+
+
+def native_plant(hardware: Hardware) -> Plant | None:
+    """The plant, if C moves it by itself: not one of another package, nor one whose drives add terms."""
+    plant = hardware.plant
+    return plant if type(plant) is Plant and hardware.model is None else None
 
 
 def _rate_suffices(hardware: HardwareSettings, loop: LoopSettings) -> bool:
@@ -149,6 +154,7 @@ class TrialRun:
     ) -> None:
         """Arguments as of :func:`run_trial`."""
         self._hardware, self._plant, self._loop = hardware, hardware.plant, loop
+        self._native = native_plant(hardware)
         self._progress, self._until_fault = progress, until_fault
         self._faults = Counter[str]()
         self._present: tuple[str | None, str] = None, ""  # the numbers in the message change from state to state
@@ -184,13 +190,13 @@ class TrialRun:
 
     def _point_to_parts(self) -> None:
         """Write the addresses of the plant, the devices and the control loop, and of their functions."""
-        hardware, plant, loop = self._hardware, self._plant, self._loop
+        hardware, plant, loop, native = self._hardware, self._plant, self._loop, self._native
         addresses = {"drives": hardware.drives.record.address, "sensors": hardware.sensors.record.address}
-        if isinstance(plant, Plant) and hardware.model is None:
-            plant.lend()
-            addresses["plant"] = int(plant.address.value or 0)
-            addresses |= {name: address_of(getattr(plant.library, name)) for name in ("plant_step", "plant_settle")}
-            frame = plant.frame
+        if native is not None:
+            native.lend()
+            addresses["plant"] = int(native.address.value or 0)
+            addresses |= {name: address_of(getattr(native.library, name)) for name in ("plant_step", "plant_settle")}
+            frame = native.frame
         else:
             self._calls = STEP(self._move_plant), STEP(self._halt_plant)
             addresses |= dict(zip(("plant_step", "plant_settle"), map(address_of, self._calls), strict=True))
@@ -276,8 +282,8 @@ class TrialRun:
     def _follow(self) -> None:
         """Bring the hardware to the time of the trial."""
         self._hardware.now = int(self._fields.now)
-        if isinstance(self._plant, Plant) and self._hardware.model is None:
-            self._plant.take_over(int(self._fields.moved))
+        if self._native is not None:
+            self._native.take_over(int(self._fields.moved))
 
     def result(self) -> Trial:
         """Run it to its end."""
@@ -286,8 +292,8 @@ class TrialRun:
         problem, self._problem = self._problem, None
         if code == self._codes["FAILED"]:
             if problem is None:
-                assert isinstance(self._plant, Plant)
-                problem = self._plant.failure()
+                assert self._native is not None
+                problem = self._native.failure()
             if isinstance(problem, SimulationError):
                 self._faults[f"{STEP_FAILED}: at {(int(self._fields.now) + 1) * self._step:.9g} s: {problem}"] = 1
                 problem = None
