@@ -152,7 +152,8 @@ class Periods:
         if not self.runs or runner is None or begun < self._ignore_until:
             return
         try:
-            state = self.states.read(data, self.now(), safety.state_timeout)
+            now = self.now()
+            state = self.states.read(data, now, safety.state_timeout)
             if state is None:  # only other joints, or the state is not complete yet
                 return
             if self._is_to_note:
@@ -163,7 +164,7 @@ class Periods:
         except RobodynError as problem:
             self._refuse(problem)
             return
-        runner.respond(state)
+        runner.respond(state, now)
         duration = perf_counter() - begun
         if duration > safety.overrun:
             # The executor passes on all states that have come in the meantime, and all of them look new. If each took

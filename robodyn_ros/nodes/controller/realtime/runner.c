@@ -350,9 +350,8 @@ int runner_request(Runner* r, Request* request) {
   return 0;
 }
 
-/* Responds to a state that Python has read, of the motors, in the arm's order; velocity 0: it has none. */
-void runner_respond(Runner* r, int32_t sec, uint32_t nanosec, const double* position, const double* velocity) {
-  const double begun = steady();
-  int64_t now = 0;
-  if (r->clock_now(r->clock, &now) == 0) respond(r, begun, now, sec, nanosec, position, velocity);
+/* Responds to a state that Python has read at the node's time `now` [ns], of the motors, in the arm's order; velocity 0:
+   it has none. */
+void runner_respond(Runner* r, int64_t now, int32_t sec, uint32_t nanosec, const double* position, const double* velocity) {
+  respond(r, steady(), now, sec, nanosec, position, velocity);
 }

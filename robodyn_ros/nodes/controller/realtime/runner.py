@@ -226,12 +226,12 @@ class LoopRunner:
             elif self._library.runner_request(self._address, ctypes.c_void_p(request.address)):
                 raise NotReadyError("the thread of the control loop does not respond")
 
-    def respond(self, state: Measured) -> None:
-        """Send the command for a state, without a thread."""
+    def respond(self, state: Measured, now: int) -> None:
+        """Send the command for a state that came at a time of the node [ns], without a thread."""
         arrays = [None if part is None else ctypes.c_void_p(part.ctypes.data) for part in state[1:]]
         stamp = ctypes.c_int32(state.stamp[0]), ctypes.c_uint32(state.stamp[1])
         with self._asking:
-            self._library.runner_respond(self._address, *stamp, *arrays)
+            self._library.runner_respond(self._address, ctypes.c_int64(now), *stamp, *arrays)
 
     def watch(self) -> None:
         """Send the reaction to missing states, if one is due, without a thread."""
