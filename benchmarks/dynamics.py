@@ -15,8 +15,8 @@ from typing import Any
 from common import arms, options, report
 
 import robodyn_ros as rd
-from robodyn_ros.cli.bench import BATCH
-from robodyn_ros.cli.bench import measure as measure_arm
+from robodyn_ros.cli.bench.dynamics import BATCH
+from robodyn_ros.cli.bench.dynamics import measure as measure_arm
 
 
 def measure(rounds: int) -> dict[str, list[dict[str, Any]]]:

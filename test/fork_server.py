@@ -63,7 +63,6 @@ class Forked:
     def poll(self) -> int | None:
         """The exit code, or minus the signal's number; None while it runs."""
         self._server.listen(0.0)
-        self.returncode = self._server.codes.get(self.pid)
         return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
@@ -93,11 +92,7 @@ class Forked:
 
 
 class ForkServer:
-    """The server, as the tests see it, and as processes see it that are forked from theirs.
-
-    Attributes:
-        codes: process id of a child that this process has started → how it ended.
-    """
+    """The server, as the tests see it, and as processes see it that are forked from theirs."""
 
     def __init__(self, ahead: tuple[str, ...]) -> None:
         """
@@ -123,10 +118,10 @@ class ForkServer:
         wanted = {"module": module, "arguments": arguments, "environment": environment, "folder": folder or os.getcwd()}
         request = json.dumps(wanted).encode()
         socket.send_fds(self._socket, [len(request).to_bytes(4, "big") + request], [out, err])
-        self._pid: int | None = None
-        while self._pid is None:
+        self._started: Forked | None = None
+        while self._started is None:
             self.listen(None)
-        return Forked(self, self._pid)
+        return self._started
 
     def _connect(self) -> None:
         """Have the server listen to this process."""
@@ -136,7 +131,7 @@ class ForkServer:
         socket.send_fds(self._reception, [b"new"], [other.fileno()])
         other.close()
         self._process_id, self._buffer = os.getpid(), b""
-        self.codes: dict[int, int] = {}
+        self._running: dict[int, Forked] = {}  # of each process id: it is another's once a process has ended
 
     def listen(self, timeout: float | None) -> None:
         """Take in what the server says, waiting for it so long at most [s]."""
@@ -150,9 +145,9 @@ class ForkServer:
         for line in lines:
             kind, pid, *code = line.split()
             if kind == b"started":
-                self._pid = int(pid)
+                self._started = self._running[int(pid)] = Forked(self, int(pid))
             else:
-                self.codes[int(pid)] = int(code[0])
+                self._running.pop(int(pid)).returncode = int(code[0])
 
     def close(self) -> None:
         """End the server, and with it its children."""

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import robodyn_ros as rd
-from robodyn_ros.cli import computer
-from robodyn_ros.cli.computer import Timing, allowance, is_enough, verdict
+from robodyn_ros.cli.bench import computer
+from robodyn_ros.cli.bench.computer import Timing, allowance, is_enough, verdict
 from robodyn_ros.cli.main import main
 from robodyn_ros.control import JointGains
 from robodyn_ros.control.faults.sampling import spectral_radius

@@ -5,6 +5,7 @@
 
 import os
 import re
+import socket
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -12,6 +13,7 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
+from fork_server import ForkServer
 from forked_workers import WORKER
 
 CONFTEST = """
@@ -195,3 +197,15 @@ def test_a_process_that_hangs_in_the_middleware_that_it_leaves_fails_no_test(tmp
         "test_after": "passed",
     }
     assert said.count("while it left the middleware, after the test") == 2
+
+
+def test_a_process_is_not_taken_for_an_earlier_one_of_its_number():
+    server = object.__new__(ForkServer)
+    server._socket, other = socket.socketpair()
+    server._process_id, server._buffer, server._running = os.getpid(), b"", {}
+    with server._socket, other, open(os.devnull, "w") as nothing:
+        forked = []
+        for said in (b"started 7\n", b"ended 7 -11\nstarted 7\n"):
+            other.sendall(said)
+            forked.append(server.start("module", [], {}, nothing.fileno(), nothing.fileno()))
+        assert [process.poll() for process in forked] == [-11, None]

@@ -176,7 +176,7 @@ def measure(rate: float, seconds: float, robot: Robot) -> Timing:
         states.bind(("127.0.0.1", 0))
         states.settimeout(SILENCE)
         words = [str(states.getsockname()[1]), repr(rate), str(count)]
-        command = [sys.executable, "-m", "robodyn_ros.cli.computer", *words]
+        command = [sys.executable, __file__, *words]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as arm, real_time() as scheduling:
             try:
                 _control(states, count, lambda: dynamics.inverse(robot.home, zero, zero))
