@@ -137,7 +137,7 @@ def test_actuators_bring_their_rotors() -> None:
 
 @pytest.mark.parametrize("joint", ["<freejoint name='float'/>", "<joint type='ball' name='float'/>"])
 def test_a_base_that_floats_is_refused_or_welded(joint: str) -> None:
-    with pytest.raises(RobotDescriptionError, match=r"accept: \[movable_base\]") as error:
+    with pytest.raises(RobotDescriptionError, match="accept 'movable_base'") as error:
         load_robot(free(joint=joint))
     assert error.value.element == "joint 'float'"
     with pytest.warns(RobotDescriptionWarning, match="joint 'float': is welded"):
@@ -157,7 +157,7 @@ TENDON = free('<tendon><fixed name="cord" stiffness="4"><joint joint="hinge" coe
     ids=["spring", "gravcomp", "loop", "tendon"],
 )
 def test_what_is_no_tree_of_joints_is_refused_or_ignored(text: str, element: str) -> None:
-    with pytest.raises(RobotDescriptionError, match=r"accept: \[closed_loops\]") as error:
+    with pytest.raises(RobotDescriptionError, match="accept 'closed_loops'") as error:
         load_robot(text)
     assert error.value.element == element
     with pytest.warns(RobotDescriptionWarning, match=f"{element}.*ignored"):

@@ -73,7 +73,7 @@ MOVABLE = ("floating", "planar", "ball")
 """The joint types of a movable base, which can be welded; only an MJCF has the last one."""
 
 REMEDY = (
-    "accept: [repaired_inertia] takes the nearest possible one, accept: [impossible_inertia] takes it as it is, and "
+    "accept 'repaired_inertia' to take the nearest possible one, or 'impossible_inertia' to take it as it is; "
     "'robodyn check ARM --repair FILE' writes a corrected URDF"
 )
 """The remedies for a URDF with an impossible inertia."""
@@ -404,7 +404,7 @@ class _Parts:
         if joint.mimic is not None and joint.mimic.joint not in self._joint_names:
             text = f"mimics joint {joint.mimic.joint!r}, which does not exist"
             if "closed_loops" not in self._settings.accept:
-                raise RobotDescriptionError(title, f"{text}; accept: [closed_loops] has it move by itself")
+                raise RobotDescriptionError(title, f"{text}; accept 'closed_loops' to have it move by itself")
             self._editor.free(joint.name)
             self._freed[title] = text
             joint = replace(joint, mimic=None)
@@ -441,7 +441,7 @@ class _Parts:
             title, text = element.get("element", ""), element.get("problem", "")
             if "closed_loops" not in self._settings.accept:
                 others = f" (it is one of {things} such constraints)" if things > 1 else ""
-                text = f"{text}, which a tree of joints does not have{others}; accept: [closed_loops] leaves it out"
+                text = f"{text}, which a tree of joints does not have{others}; accept 'closed_loops' to leave it out"
                 raise RobotDescriptionError(title, text)
             found.append(Finding("warning", title, None, f"{text}, which is ignored"))
         return found
@@ -527,7 +527,7 @@ def _joint(title: str, element: ET.Element) -> Joint:
         # urdf_parser_py would let floating and planar pass.
         text = f"type {element.get('type')!r} is not supported; it must be one of {', '.join(TYPES)}"
         if element.get("type") in MOVABLE:
-            text += "; accept: [movable_base] welds such a joint at the base"
+            text += "; accept 'movable_base' to weld such a joint at the base"
         raise RobotDescriptionError(title, text)
     extra = _taken(element, "dynamics", (ARMATURE,)) | _taken(element, "limit", MOTION_LIMITS)
     parsed = _parsed(urdf.Joint, element)

@@ -21,7 +21,7 @@ smooths the jumps of the native plant, and makes implicit steps of the first ord
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -34,7 +34,7 @@ from robodyn_ros.control.motion.point_to_point import rest_to_rest
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.parameters import parameters_of, standard_parameters, to_inertial
 from robodyn_ros.errors import ConfigurationError, InputError, need
-from robodyn_ros.robot import Robot
+from robodyn_ros.robot import Link, Robot
 from robodyn_ros.robot.description import read_document
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import CheckedSettings, setting, whole
@@ -48,7 +48,7 @@ KEPT = {"link": {"inertial", "collision"}, "joint": {"origin", "parent", "child"
 SOLID = {"box", "cylinder", "sphere"}
 """Shapes of collision bodies that need no mesh file."""
 
-LEAST = {"boundmass": 1e-6, "boundinertia": 1e-9, "balanceinertia": True}
+LEAST = {"boundmass": 1e-6, "boundinertia": 1e-9}
 """Least mass [kg] and inertia [kg m²] for the importer, which refuses less; the bodies get their own afterwards."""
 
 STIFF = 2.0
@@ -175,7 +175,7 @@ class MuJoCoModel:
         """
         self.module = mujoco = need("mujoco", "MuJoCo is not installed", "mujoco")
         robot, parameters = dynamics.robot, dynamics.parameters
-        self.model, altered = self._compiled(reduced(robot.urdf, contact))
+        self.model, altered = self._compiled(robot, contact)
         self.data = mujoco.MjData(self.model)
         self.index = np.array([self.model.joint(name).dofadr[0] for name in robot.joint_names])
         self._all = np.array([self.model.joint(body.joint.name).dofadr[0] for body in robot.bodies])
@@ -192,11 +192,12 @@ class MuJoCoModel:
         self._set_inertias(dynamics, altered)
         mujoco.mj_setConst(self.model, self.data)
 
-    def _compiled(self, urdf: str) -> tuple[Any, bool]:
-        """Return the mjModel, and True if bodies had to be altered for MuJoCo to accept it."""
-        spec = self.module.MjSpec.from_string(urdf)
+    def _compiled(self, robot: Robot, contact: bool) -> tuple[Any, bool]:
+        """Return the mjModel, and True if links had to be altered for MuJoCo to accept the arm."""
+        read = self.module.MjSpec.from_string
         with suppress(ValueError):
-            return spec.compile(), False
+            return read(reduced(robot.urdf, contact)).compile(), False
+        spec = read(reduced(robot.urdf, contact, {link.name for link in robot.links if not _fits(link)}))
         for name, value in LEAST.items():
             setattr(spec.compiler, name, value)
         try:
@@ -213,7 +214,7 @@ class MuJoCoModel:
             theta[link.body] += parameters_of(payload.inertial().seen_from(link.pose))
         changed = (theta != standard_parameters(robot).reshape(-1, 10)).any(axis=1)
         for index, body in enumerate(robot.bodies):
-            if changed[index] or (altered and not all(_fits(robot, name) for name in body.links)):
+            if changed[index] or (altered and not all(_fits(robot.link(name)) for name in body.links)):
                 self._set_inertia(self.model.body(body.name).id, theta[index])
 
     def _set_inertia(self, index: int, theta: Array) -> None:
@@ -263,8 +264,8 @@ class MuJoCoModel:
         return self.data.qacc[self.index]
 
 
-def reduced(urdf: str, contact: bool) -> str:
-    """Return a URDF with links and joints only, and with simple collision shapes if ``contact`` is True."""
+def reduced(urdf: str, contact: bool, massless: Container[str] = ()) -> str:
+    """Return a URDF with links and joints only, simple collision shapes if ``contact``, and some links ``massless``."""
     root = read_document(urdf).root
     for element in list(root):
         if element.tag not in KEPT:
@@ -272,14 +273,15 @@ def reduced(urdf: str, contact: bool) -> str:
         for child in list(element):
             shapes = {shape.tag for shape in child.findall("geometry/*")}
             solid = child.tag != "collision" or (contact and shapes <= SOLID)
-            if child.tag not in KEPT.get(element.tag, ()) or not solid:
+            heavy = child.tag != "inertial" or element.get("name") not in massless
+            if child.tag not in KEPT.get(element.tag, ()) or not (solid and heavy):
                 element.remove(child)
     return ET.tostring(root, encoding="unicode")
 
 
-def _fits(robot: Robot, name: str) -> bool:
+def _fits(link: Link) -> bool:
     """True if the importer accepts a link's inertial without a change."""
-    inertial = robot.link(name).inertial
+    inertial = link.inertial
     if inertial is None:
         return False
     moments = np.linalg.eigvalsh(inertial.inertia)
