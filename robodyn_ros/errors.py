@@ -16,6 +16,7 @@ import sys
 from collections.abc import Iterable
 from difflib import SequenceMatcher
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from shlex import quote
 from typing import Any, NamedTuple
@@ -136,6 +137,18 @@ def need(module: str, sentence: str, package: str) -> Any:
         return import_module(module)
     except ImportError as cause:
         raise ConfigurationError(f"{sentence}: {pip_install(package)}") from cause
+
+
+def need_ros() -> None:
+    """Check that ROS 2 is installed.
+
+    Raises:
+        ConfigurationError: it is not; the message says how to install it.
+    """
+    if find_spec("rclpy") is None:
+        raise ConfigurationError(
+            f"there is no ROS 2 here: source an installation, or {pip_install('robodyn_ros[ros]')}"
+        )
 
 
 class HoldingError(ConfigurationError):

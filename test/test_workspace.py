@@ -81,10 +81,18 @@ def test_help_needs_no_ros() -> None:
     assert done.stdout.endswith("[]\n")
 
 
-def test_a_node_that_needs_casadi_says_how_to_install_it() -> None:
-    done = start("sys.modules['casadi'] = None; sys.argv = ['robodyn-planner']; sys.exit(start.planner())")
+@pytest.mark.parametrize(
+    ("module", "said"),
+    [
+        ("casadi", f"error: CasADi is not installed: {pip_install('casadi')} ("),
+        ("rclpy", f"error: there is no ROS 2 here: source an installation, or {pip_install('robodyn_ros[ros]')}"),
+    ],
+)
+def test_a_node_says_how_to_install_what_it_lacks(module: str, said: str) -> None:
+    pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
+    done = start(f"sys.modules['{module}'] = None; sys.argv = ['robodyn-planner']; sys.exit(start.planner())")
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
-    assert done.stderr.startswith(f"error: CasADi is not installed: {pip_install('casadi')} (")
+    assert done.stderr.startswith(said)
 
 
 def test_a_word_that_no_node_takes_is_an_error() -> None:

@@ -47,9 +47,9 @@ from robodyn_ros.cli.console import (
     with_folder,
 )
 from robodyn_ros.cli.processes import node_command
-from robodyn_ros.cli.verb import ExitCode, need_ros
+from robodyn_ros.cli.verb import ExitCode
 from robodyn_ros.dynamics.parameters import Payload
-from robodyn_ros.errors import InputError, NotReadyError
+from robodyn_ros.errors import InputError, NotReadyError, need_ros
 from robodyn_ros.planning.cost import SMOOTH, read_cost
 from robodyn_ros.planning.obstacles import Sphere, read_obstacles
 from robodyn_ros.planning.plan import METHODS, Plan, plot_plan

@@ -32,7 +32,7 @@ from robodyn_ros.control.parameter_file import (
     refuse_replaced,
 )
 from robodyn_ros.dynamics import STANDARD_GRAVITY
-from robodyn_ros.errors import ConfigurationError, InputError, is_it, misspelt, pip_install
+from robodyn_ros.errors import InputError, is_it, misspelt
 from robodyn_ros.robot import Robot
 from robodyn_ros.settings import split_names
 from robodyn_ros.simulation.hardware import default_values
@@ -230,18 +230,6 @@ def names(text: str, option: str = "", known: Iterable[str] = ()) -> list[str]:
     for name in found if choices else ():
         check_choice(option, name, choices)
     return found
-
-
-def need_ros() -> None:
-    """Check that ROS 2 is installed.
-
-    Raises:
-        ConfigurationError: it is not; the message says how to install it.
-    """
-    if find_spec("rclpy") is None:
-        raise ConfigurationError(
-            f"there is no ROS 2 here: source an installation, or {pip_install('robodyn_ros[ros]')}"
-        )
 
 
 NODES = ("simulator", "controller")

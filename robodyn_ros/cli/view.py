@@ -34,8 +34,8 @@ from typing import Any, NamedTuple
 from robodyn_ros.cli.arm import OWN_GAINS, POSES, add_arm, arm_of, arm_settings, arm_source
 from robodyn_ros.cli.console import console
 from robodyn_ros.cli.processes import GroupProcess, ProcessGroup, isolated, start_arm
-from robodyn_ros.cli.verb import ExitCode, add_parameters, need_ros, node_parameters
-from robodyn_ros.errors import ConfigurationError, InputError, pip_install
+from robodyn_ros.cli.verb import ExitCode, add_parameters, node_parameters
+from robodyn_ros.errors import ConfigurationError, InputError, need_ros, pip_install
 from robodyn_ros.files import find
 from robodyn_ros.plugins import find as find_plugin
 from robodyn_ros.robot.description import read_document

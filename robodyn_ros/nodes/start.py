@@ -19,7 +19,7 @@ from importlib import import_module
 from types import FrameType
 from typing import NamedTuple
 
-from robodyn_ros.errors import RobodynError
+from robodyn_ros.errors import RobodynError, need_ros
 
 PAGES = "docs/reference/nodes"
 """Pages with the topics, services and parameters."""
@@ -107,6 +107,7 @@ def _start(name: str) -> int:
     if own:
         help_parser(name, os.path.basename(sys.argv[0])).parse_args(own)
     try:
+        need_ros()
         module, _, kind = NODES[name].partition(":")
         node = getattr(import_module(f"robodyn_ros.nodes.{module}"), kind)
     except RobodynError as problem:  # of a missing package; later errors are reported by the node itself

@@ -52,10 +52,11 @@ from robodyn_ros.cli.demo.figures import (
     verdict_text,
 )
 from robodyn_ros.cli.processes import ProcessGroup, isolated, start_arm
-from robodyn_ros.cli.verb import ExitCode, GivenParameters, add_parameters, names, need_ros, node_parameters
+from robodyn_ros.cli.verb import ExitCode, GivenParameters, add_parameters, names, node_parameters
 from robodyn_ros.cli.view import check_viewer, url
 from robodyn_ros.control.motion.trajectory import RunRecord, Trajectory
 from robodyn_ros.document.text import quantity
+from robodyn_ros.errors import need_ros
 from robodyn_ros.files import find
 from robodyn_ros.plugins import available
 from robodyn_ros.robot import Robot

@@ -218,7 +218,9 @@ def fit_physical(A: Array, K: Array, c: Array, nominal: Array, bodies: int, weig
         weight: w.
     """
     objective = _Objective(A, K, c, nominal, bodies, weight)
-    scale = float(np.linalg.norm(LocalCoordinates(nominal, bodies).apply(objective.data), 2))
+    scale = float(
+        np.linalg.svd(LocalCoordinates(nominal, bodies).apply(objective.data), compute_uv=False).max(initial=0.0)
+    )
     x, data_weight = nominal, 1.0 / max(1.0, scale) ** 2
     while data_weight < 1.0:
         x = objective.minimise(x, data_weight, ROUGH)
