@@ -202,7 +202,9 @@ def finish_joint_figure(figure: Any, grid: Any, title: str, **options: Any) -> N
 def add_legend(figure: Any, handles: Any, labels: Any) -> None:
     """Draw one legend for the whole figure, in rows below it."""
     columns = min(len(labels), LABELS_A_ROW)
-    figure.legend(handles, labels, loc="outside lower center", ncols=columns, frameon=False)
+    legend = figure.legend(handles, labels, loc="lower center", ncols=columns, frameon=False)
+    top = legend.get_window_extent().y1 / figure.bbox.height
+    figure.get_layout_engine().set(rect=(0.0, top, 1.0, 1.0 - top))
 
 
 def thinned(time: Curve, values: Curve) -> tuple[Curve, Curve]:

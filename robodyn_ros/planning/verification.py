@@ -291,7 +291,8 @@ def cost_of(problem: Problem, motion: Trajectory) -> float:
     parts = [motion.positions, motion.velocities, motion.accelerations, motion.efforts]
     columns = [part.T for part in (*parts, problem.cost.reference(motion.times, n))]
     values = np.array(running(*columns)).ravel()
-    return float(np.trapezoid(values, motion.times)) + float(final(*(column[:, -1] for column in columns)))
+    lasting = (values[:-1] + values[1:]) @ np.diff(motion.times) / 2.0
+    return float(lasting) + float(final(*(column[:, -1] for column in columns)))
 
 
 def _starts_right(problem: Problem, curve: Trajectory) -> bool:

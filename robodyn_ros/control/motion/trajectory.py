@@ -162,7 +162,7 @@ class Trajectory:
         """Position, velocity and acceleration between the points."""
         from scipy.interpolate import BPoly
 
-        position = BPoly(self.bernstein, self.times)
+        position = BPoly(self.bernstein, self.times.copy())  # SciPy before 1.12 evaluates no read-only arrays
         return position, position.derivative(), position.derivative(2)
 
     def extent(self) -> tuple[Array, Array]:
@@ -325,7 +325,7 @@ class RunRecord:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the record to an ``.npz`` file."""
-        np.savez(path, allow_pickle=False, **asdict(self))
+        np.savez(path, **asdict(self))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> RunRecord:

@@ -25,7 +25,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from robodyn_ros.dynamics.parameters import least_eigenvalues, to_parameters, to_pseudo
 from robodyn_ros.robot.pose import Array
@@ -162,7 +161,7 @@ def _newton(M: Array, residual: Array, slope: Array) -> Array:
     """
     across, triangular = np.linalg.qr(M.T)
     rotated, upper = np.linalg.qr(np.vstack([triangular.T, np.eye(len(triangular))]))
-    y = solve_triangular(upper, rotated[: len(M)].T @ (M @ slope - residual))
+    y = np.linalg.solve(upper, rotated[: len(M)].T @ (M @ slope - residual))
     return across @ y - slope
 
 
