@@ -20,7 +20,7 @@ from robodyn_ros.cli.processes import joined
 PRR = Path(__file__).parents[1] / "urdf" / "prr.urdf"
 
 UNFROZEN = SimpleNamespace(collect=gc.collect, freeze=lambda: None, unfreeze=lambda: None)
-"""What the controller has instead of ``gc``: a census does not see what is frozen, and all of pytest would be thawed."""
+"""What the controller has as ``gc``: a census does not see what is frozen, and thawing is for all that pytest has."""
 
 PATIENCE = 60.0
 """How long anything may take [s]."""

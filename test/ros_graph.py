@@ -82,10 +82,11 @@ class Process:
         self._paths = [folder / f"{name}-{time.monotonic_ns()}.{stream}" for stream in ("out", "err")]
         self._process: subprocess.Popen[bytes] | Forked
         with open(self._paths[0], "w") as out, open(self._paths[1], "w") as err:
-            if not fresh and not via and server().serves(env):
-                self._process = server().start(STARTER, [name, *arguments], env, out.fileno(), err.fileno())
+            module, *words = [*via, STARTER, name, *arguments]
+            if not fresh and server().serves(env):
+                self._process = server().start(module, words, env, out.fileno(), err.fileno())
             else:
-                command = [sys.executable, *(via or ["-m"]), STARTER, name, *arguments]
+                command = [sys.executable, *([] if via else ["-m"]), module, *words]
                 self._process = subprocess.Popen(command, env=env, stdout=out, stderr=err, stdin=subprocess.DEVNULL)
         self.pid = self._process.pid
         self._killed = False
@@ -178,7 +179,7 @@ class Graph:
         Args:
             name: ``controller`` or ``simulator``.
             arguments: ROS arguments, such as ``-r``, ``a:=b``.
-            via: a script with arguments that runs the module named behind them, as a new process.
+            via: a script with arguments that runs the module named behind them.
             parameters: of the node; a dict is a group of parameters.
         """
         if name == "controller" and REALTIME:
