@@ -114,13 +114,16 @@ class ForkServer:
         return all(environment.get(name) == value for name, value in self._environment.items())
 
     def start(
-        self, module: str, arguments: list[str], environment: dict[str, str], out: int, err: int, folder: str = ""
+        self, module: str, arguments: list[str], environment: dict[str, str], files: list[int], folder: str = ""
     ) -> Forked:
-        """Run a module, or a script, in a folder (default: this process's) with its output going to two open files."""
+        """Run a module, or a script, in a folder (default: this process's) with open files for its output.
+
+        They are those of stdout and stderr and, if there is a third one, of stdin.
+        """
         self._connect()
         wanted = {"module": module, "arguments": arguments, "environment": environment, "folder": folder or os.getcwd()}
         request = json.dumps(wanted).encode()
-        socket.send_fds(self._socket, [len(request).to_bytes(4, "big") + request], [out, err])
+        socket.send_fds(self._socket, [len(request).to_bytes(4, "big") + request], files)
         self._started: Forked | None = None
         while self._started is None:
             self.listen(None)
@@ -178,7 +181,7 @@ def run_module(
     words = [str(argument) for argument in arguments]
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         process = command_server().start(
-            module, words, dict(env or os.environ), out.fileno(), err.fileno(), str(cwd or "")
+            module, words, dict(env or os.environ), [out.fileno(), err.fileno()], str(cwd or "")
         )
         try:
             code = process.wait(timeout)
@@ -260,7 +263,7 @@ def _request(connection: socket.socket, connections: dict[socket.socket, set[int
     """Fork for a request; True in the child."""
     head = b""
     with contextlib.suppress(ConnectionResetError):
-        head, files, _, _ = socket.recv_fds(connection, 4, 2)
+        head, files, _, _ = socket.recv_fds(connection, 4, 3)
     if not head:  # whoever asked is gone
         for child in connections.pop(connection):
             os.kill(child, signal.SIGKILL)
@@ -282,9 +285,8 @@ def _request(connection: socket.socket, connections: dict[socket.socket, set[int
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    os.dup2(files[0], 1)
-    os.dup2(files[1], 2)
-    for file in files:
+    for file, place in zip(files, (1, 2, 0), strict=False):
+        os.dup2(file, place)
         os.close(file)
     os.environ.clear()
     os.environ.update(request["environment"])
