@@ -28,7 +28,7 @@ def arm(graph, prr):
     graph.start(
         "simulator",
         "-r", f"joint_commands:={TOPIC}", "-r", "commands:=nobody",
-        robot_description=prr, initial_position=REST, friction=friction, lockstep=True, state_rate=125.0,
+        robot_description=prr, initial_position=REST, friction=friction, lockstep=True, state_rate=50.0,
     )  # fmt: skip
     return prr
 
