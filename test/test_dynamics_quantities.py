@@ -115,13 +115,14 @@ def test_the_sensitivity_is_that_of_each_body_of_a_payload_and_of_a_force(arm: s
     model, alone = make("rnea", arm), make("rnea", arm)
     robot, n = model.robot, model.robot.n
     q, qd, qdd = state(n)
-    rows = np.asarray(Kernel(sensitivity_program(model), sensitivity_parameters(model)).call(q, qd, qdd)).reshape(3, n)
+    kernel = Kernel(sensitivity_program(model), sensitivity_parameters(model), compiled=arm == COMPILED)
+    rows = np.asarray(kernel.call(q, qd, qdd)).reshape(3, n)
     inertial, bodies = model.parameters.inertial, np.zeros(n)
     for body in range(len(robot.bodies)):
         only = np.where(np.arange(len(inertial)) // 10 == body, inertial, 0.0)
         alone.configure(inertial=only, armature=np.zeros(n))
         bodies += np.abs(alone.inverse(q, qd, qdd))
-    kinematics, tips = Kinematics(robot), [link.name for link in tools(robot)]
+    kinematics, tips = Kinematics(robot, compiled=False), [link.name for link in tools(robot)]
     jacobians = np.array([kinematics.jacobian(tip, q) for tip in tips])
     rates = [kinematics.jacobian_derivative(tip, q, qd)[:3] @ qd for tip in tips]
     efforts = [J[:3].T @ (J[:3] @ qdd + rate - GRAVITY) for J, rate in zip(jacobians, rates, strict=True)]
