@@ -81,7 +81,8 @@ class Process:
         self.name, (module, *words) = name, command
         self._paths = [folder / f"{name}-{time.monotonic_ns()}.{stream}" for stream in ("out", "err")]
         self._process: subprocess.Popen[bytes] | Forked
-        env, (typed, self._keyboard) = dict(os.environ), os.pipe()
+        env, (typed, keyboard) = dict(os.environ), os.pipe()
+        self._keyboard = os.fdopen(keyboard, "wb", buffering=0)
         with open(self._paths[0], "w") as out, open(self._paths[1], "w") as err:
             if server is not None and server.serves(env):
                 self._process = server.start(module, words, env, [out.fileno(), err.fileno(), typed])
@@ -115,7 +116,7 @@ class Process:
 
     def type(self, text: str) -> None:
         """Type something for it to read."""
-        os.write(self._keyboard, text.encode())
+        self._keyboard.write(text.encode())
 
     def send(self, number: signal.Signals) -> None:
         """Send it a signal."""
@@ -146,7 +147,7 @@ class Process:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-        os.close(self._keyboard)
+        self._keyboard.close()
 
 
 class Graph:
