@@ -60,7 +60,8 @@ class Rig:
         """
         self.graph = graph
         self.commands: list[tuple[float, JointState]] = []
-        self.change: Callable[[JointState], JointState | None] = lambda message: message
+        self.change: Callable[[JointState], JointState | None] = unchanged
+        self._settled = np.inf  # when it answered as usual last [s]
         graph.node.create_subscription(JointState, "controller/joint_commands", self._keep, 100)
         self._publisher = graph.talk(JointState, "joint_states")
         self._stop = threading.Event()
@@ -108,12 +109,18 @@ class Rig:
         return found[0] - since
 
     def as_usual(self) -> None:
-        """Wait until the controller answers as usual and without a fault, so long that the arm counts as standing."""
-        self.change = lambda message: message
-        begin = time.monotonic()
-        self.until("the usual command", self.usual, begin)
-        self.graph.wait(lambda: np.ptp(self.stamps(begin)[-STOOD:]) > STOOD * 0.9 * PERIOD, "an arm that stood")
+        """Wait until the controller answers as usual and without a fault, so long that the arm counts as standing.
+
+        Where it has answered as usual ever since it did so, nothing is waited for but what diagnostics say.
+        """
+        since = [message.effort for _, message in self.since(self._settled)]
+        if self.change is not unchanged or self._settled == np.inf or (since and not np.allclose(since, self.usual)):
+            self.change = unchanged
+            begin = time.monotonic()
+            self.until("the usual command", self.usual, begin)
+            self.graph.wait(lambda: np.ptp(self.stamps(begin)[-STOOD:]) > STOOD * 0.9 * PERIOD, "an arm that stood")
         self.graph.wait(lambda: self.graph.diagnostics("controller")["message"].startswith("hold"), "no fault any more")
+        self._settled = time.monotonic()
 
     def acknowledge(self) -> None:
         """Have the controller forget the faults that were, so that the next one is none that comes back."""
@@ -180,6 +187,11 @@ class Rig:
                 self._publisher.publish(changed)
             due = max(due + PERIOD, time.monotonic() - PERIOD)
             self._stop.wait(max(0.0, due - time.monotonic()))
+
+
+def unchanged(message: JointState) -> JointState:
+    """The state of the arm."""
+    return message
 
 
 def older(message: JointState, age: float) -> JointState:

@@ -5,7 +5,8 @@
 
 A server is a process that has imported what its children import, and has done nothing else: no context, no thread. For
 each request it forks; the child takes over the folder, the environment, the arguments and the output files of the
-request, and runs the module's ``main`` as ``python -m`` would. How children end is told through the same socket.
+request, and runs the module's ``main`` as ``python -m`` would, or a script. What ``PYTHONPATH`` adds comes first on the
+path, plugins that are installed there included. How children end is told through the same socket.
 
 Processes that the test process has forked use its server, each through a socket of its own. When one of them ends, the
 server kills the children that it has started. The kernel kills the server when the test process ends, whatever ends
@@ -23,6 +24,7 @@ import gc
 import inspect
 import json
 import os
+import runpy
 import select
 import signal
 import socket
@@ -36,6 +38,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
+from robodyn_ros import plugins
 from robodyn_ros.cli.main import VERBS
 from robodyn_ros.die_with_parent import dying_with_parent, end_with_parent
 
@@ -45,10 +48,10 @@ NODES = tuple(
 )
 """What the server of nodes imports ahead."""
 
-COMMAND = ("casadi", "robodyn_ros.cli.main", *(f"robodyn_ros.cli.{verb}" for verb in VERBS))
+COMMAND = ("casadi", "pytest", "robodyn_ros.cli.main", *(f"robodyn_ros.cli.{verb}" for verb in VERBS))
 """What the server of the command imports ahead."""
 
-INHERITED = ("PYTHONPATH", "PYTHONHOME", "PATH", "LD_LIBRARY_PATH", "LD_PRELOAD", "AMENT_PREFIX_PATH")
+INHERITED = ("PYTHONHOME", "PATH", "LD_LIBRARY_PATH", "LD_PRELOAD", "AMENT_PREFIX_PATH")
 """Variables that count when a process starts: with others than the server's own a node starts afresh."""
 
 
@@ -111,13 +114,16 @@ class ForkServer:
         return all(environment.get(name) == value for name, value in self._environment.items())
 
     def start(
-        self, module: str, arguments: list[str], environment: dict[str, str], out: int, err: int, folder: str = ""
+        self, module: str, arguments: list[str], environment: dict[str, str], files: list[int], folder: str = ""
     ) -> Forked:
-        """Run a module in a folder (default: this process's) with its output going to two open files."""
+        """Run a module, or a script, in a folder (default: this process's) with open files for its output.
+
+        They are those of stdout and stderr and, if there is a third one, of stdin.
+        """
         self._connect()
         wanted = {"module": module, "arguments": arguments, "environment": environment, "folder": folder or os.getcwd()}
         request = json.dumps(wanted).encode()
-        socket.send_fds(self._socket, [len(request).to_bytes(4, "big") + request], [out, err])
+        socket.send_fds(self._socket, [len(request).to_bytes(4, "big") + request], files)
         self._started: Forked | None = None
         while self._started is None:
             self.listen(None)
@@ -164,14 +170,18 @@ def command_server() -> ForkServer:
     return ForkServer(COMMAND)
 
 
-def robodyn(
-    *arguments: object, cwd: Path | None = None, env: dict[str, str] | None = None, timeout: float = 100.0
+def run_module(
+    module: str,
+    *arguments: object,
+    cwd: Path | None = None,
+    env: dict[str, str] | None = None,
+    timeout: float = 100.0,
 ) -> subprocess.CompletedProcess[str]:
-    """Run ``robodyn`` as a process without a terminal, by fork, as :func:`subprocess.run` would run it."""
+    """Run a module as a process without a terminal, by fork, as :func:`subprocess.run` would run ``python -m``."""
     words = [str(argument) for argument in arguments]
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         process = command_server().start(
-            "robodyn_ros.cli.main", words, dict(env or os.environ), out.fileno(), err.fileno(), str(cwd or "")
+            module, words, dict(env or os.environ), [out.fileno(), err.fileno()], str(cwd or "")
         )
         try:
             code = process.wait(timeout)
@@ -179,7 +189,11 @@ def robodyn(
             process.kill()
             raise
         said = [os.pread(file.fileno(), 1 << 24, 0).decode() for file in (out, err)]
-    return subprocess.CompletedProcess(["robodyn", *words], code, *said)
+    return subprocess.CompletedProcess([module, *words], code, *said)
+
+
+robodyn = functools.partial(run_module, "robodyn_ros.cli.main")
+"""Runs the command ``robodyn``."""
 
 
 def serve(reception: socket.socket, ahead: list[str]) -> None:
@@ -187,11 +201,9 @@ def serve(reception: socket.socket, ahead: list[str]) -> None:
     for name in ahead:
         import_module(name)
     prepare_logging_and_messages()
-    from robodyn_ros.plugins import available, load
-
     for kind in ("dynamics", "controllers", "integrators"):
-        for name in available(kind):
-            load(kind, name)
+        for name in plugins.available(kind):
+            plugins.load(kind, name)
     gc.collect()
     gc.freeze()
     reader, writer = os.pipe()
@@ -251,7 +263,7 @@ def _request(connection: socket.socket, connections: dict[socket.socket, set[int
     """Fork for a request; True in the child."""
     head = b""
     with contextlib.suppress(ConnectionResetError):
-        head, files, _, _ = socket.recv_fds(connection, 4, 2)
+        head, files, _, _ = socket.recv_fds(connection, 4, 3)
     if not head:  # whoever asked is gone
         for child in connections.pop(connection):
             os.kill(child, signal.SIGKILL)
@@ -273,21 +285,29 @@ def _request(connection: socket.socket, connections: dict[socket.socket, set[int
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    os.dup2(files[0], 1)
-    os.dup2(files[1], 2)
-    for file in files:
+    for file, place in zip(files, (1, 2, 0), strict=False):
+        os.dup2(file, place)
         os.close(file)
     os.environ.clear()
     os.environ.update(request["environment"])
     os.chdir(request["folder"])
+    added = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path and path not in sys.path]
+    if added:
+        sys.path[1:1] = added
+        plugins._found.cache_clear()
     sys.argv = [request["module"], *request["arguments"]]
     return True
 
 
 def main() -> int:
-    """Serve, and in a child run the node."""
+    """Serve, and in a child run the module or the script."""
     serve(socket.socket(fileno=int(sys.argv[1])), sys.argv[2:])
-    code: int = import_module(sys.argv[0]).main()
+    name = sys.argv[0]
+    if name.endswith(".py"):
+        sys.path[0] = str(Path(name).parent)
+        runpy.run_path(name, run_name="__main__")
+        return 0
+    code: int = import_module(name).main()
     return code
 
 

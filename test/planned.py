@@ -52,7 +52,7 @@ def curve(found: Plan | Trajectory, count: int = 4001) -> tuple[Array, Array, Ar
     """Positions to jerks along a motion; the jerk between two instants is their mean."""
     motion = found.to_trajectory() if isinstance(found, Plan) else found
     times = np.linspace(0.0, motion.duration * (1 - 1e-12), count)
-    q, qd, qdd = (np.array(part) for part in zip(*(motion.sample(float(t)) for t in times), strict=True))
+    q, qd, qdd = motion.samples(times)
     return q, qd, qdd, np.diff(qdd, axis=0) / times[1]
 
 

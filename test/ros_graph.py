@@ -23,7 +23,7 @@ import forked_workers
 import rclpy
 import yaml
 from diagnostic_msgs.msg import DiagnosticArray
-from fork_server import NODES, Forked, ForkServer
+from fork_server import NODES, Forked, ForkServer, command_server
 from rcl_interfaces.srv import GetParameters, SetParameters
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
@@ -39,6 +39,8 @@ def server() -> ForkServer:
     """The server that forks the nodes of this test process; it ends with it."""
     return ForkServer(NODES)
 
+
+COMMAND = "robodyn"
 
 STARTER = "robodyn_ros.nodes.start"
 """The module that runs a node by its name."""
@@ -67,28 +69,29 @@ REALTIME = os.environ.get("ROBODYN_REALTIME", "")
 
 
 class Process:
-    """A running node.
+    """A running node, or the command ``robodyn``.
 
     Attributes:
         name: what it is called in messages.
         pid: its process id.
     """
 
-    def __init__(
-        self, name: str, arguments: list[str], env: dict[str, str], folder: Path, *, fresh: bool, via: list[str]
-    ) -> None:
-        """Start it, afresh or by fork, by Python's ``-m`` or a script; what it prints goes to files in the folder."""
-        self.name = name
+    def __init__(self, name: str, command: list[str], folder: Path, server: ForkServer | None) -> None:
+        """Start a module or a script, by fork if there is a server; what it prints goes to files in the folder."""
+        self.name, (module, *words) = name, command
         self._paths = [folder / f"{name}-{time.monotonic_ns()}.{stream}" for stream in ("out", "err")]
         self._process: subprocess.Popen[bytes] | Forked
+        env, (typed, keyboard) = dict(os.environ), os.pipe()
+        self._keyboard = os.fdopen(keyboard, "wb", buffering=0)
         with open(self._paths[0], "w") as out, open(self._paths[1], "w") as err:
-            if not fresh and not via and server().serves(env):
-                self._process = server().start(STARTER, [name, *arguments], env, out.fileno(), err.fileno())
+            if server is not None and server.serves(env):
+                self._process = server.start(module, words, env, [out.fileno(), err.fileno(), typed])
             else:
-                command = [sys.executable, *(via or ["-m"]), STARTER, name, *arguments]
-                self._process = subprocess.Popen(command, env=env, stdout=out, stderr=err, stdin=subprocess.DEVNULL)
+                started = [sys.executable, *([] if module.endswith(".py") else ["-m"]), module, *words]
+                self._process = subprocess.Popen(started, env=env, stdout=out, stderr=err, stdin=typed)
+        os.close(typed)
         self.pid = self._process.pid
-        self._killed = False
+        self._killed = name == COMMAND  # it ends when it likes, and with the code that it likes
 
     @property
     def code(self) -> int | None:
@@ -101,9 +104,19 @@ class Process:
         return not self._killed and self.code not in (None, 0)
 
     @property
+    def said(self) -> tuple[str, str]:
+        """All that it has printed, on stdout and on stderr."""
+        out, err = (path.read_text() for path in self._paths)
+        return out, err
+
+    @property
     def output(self) -> str:
-        """All that it has printed."""
-        return "".join(path.read_text() for path in self._paths)
+        """The same in one."""
+        return "".join(self.said)
+
+    def type(self, text: str) -> None:
+        """Type something for it to read."""
+        self._keyboard.write(text.encode())
 
     def send(self, number: signal.Signals) -> None:
         """Send it a signal."""
@@ -134,6 +147,7 @@ class Process:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        self._keyboard.close()
 
 
 class Graph:
@@ -178,7 +192,7 @@ class Graph:
         Args:
             name: ``controller`` or ``simulator``.
             arguments: ROS arguments, such as ``-r``, ``a:=b``.
-            via: a script with arguments that runs the module named behind them, as a new process.
+            via: a script with arguments that runs the module named behind them.
             parameters: of the node; a dict is a group of parameters.
         """
         if name == "controller" and REALTIME:
@@ -198,9 +212,15 @@ class Graph:
         path = self._folder / f"{name}-{len(self._processes)}.yaml"
         path.write_text(yaml.safe_dump({"/**": {"ros__parameters": parameters}}))
         given = ["--ros-args", "--params-file", str(path), *arguments]
-        process = Process(name, given, dict(os.environ), self._folder, fresh=self.fresh, via=via or [])
-        self._processes.append(process)
-        return process
+        return self._run(name, [*(via or []), STARTER, name, *given], None if self.fresh else server())
+
+    def command(self, *arguments: object) -> Process:
+        """Start the command ``robodyn``."""
+        return self._run(COMMAND, ["robodyn_ros.cli.main", *map(str, arguments)], command_server())
+
+    def _run(self, name: str, command: list[str], by: ForkServer | None) -> Process:
+        self._processes.append(Process(name, command, self._folder, by))
+        return self._processes[-1]
 
     def wait(self, condition: Callable[[], Any], what: str, deadline: float = DEADLINE) -> None:
         """Handle events until the condition holds.

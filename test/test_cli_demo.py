@@ -135,14 +135,15 @@ def test_the_main_job(demo, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 128 + signal.SIGTERM)], ids=["ctrl-c", "terminated"]
+    ("nodes", "number"),
+    [((), signal.SIGTERM), (("simulator",), signal.SIGINT), (NODES, signal.SIGTERM), (NODES, signal.SIGINT)],
+    ids=["terminated at once", "ctrl-c while it starts", "terminated", "ctrl-c"],
 )
-@pytest.mark.parametrize("nodes", [(), ("simulator",), NODES], ids=["at once", "starting", "running"])
-def test_an_interrupt_stops_everything(demo, nodes, number, code):
+def test_an_interrupt_stops_everything(demo, nodes, number):
     job = demo("--controller", "pd")
     job.wait(lambda: job.others() if not nodes else job.running(*nodes), f"{nodes}")
     job.process.send_signal(number)
-    assert job.process.wait(60.0) == code
+    assert job.process.wait(60.0) == 128 + number
     assert not job.others(), "a process was left behind"
     assert "Traceback" not in job.err.read_text()
 

@@ -168,7 +168,7 @@ def test_a_study_locks_the_joints_that_its_parameters_leave_out(folder, capsys):
     found = []
     for arm, given in (("fixed", {"controller": "", "simulator": ""}), ("grip", chosen)):
         (folder / f"{arm}.yaml").write_text(STUDY.format(arm=f"{arm}.urdf", **given), encoding="utf-8")
-        main(["sweep", f"{arm}.yaml", "--out", arm, "--no-report", "--workers", "1", "--json"])
+        main(["sweep", f"{arm}.yaml", "--out", arm, "--no-report", "--workers", "0", "--json"])
         found.append(numbers(json.loads(capsys.readouterr().out)))
     same(found[1], found[0])
 
@@ -183,7 +183,7 @@ def test_a_study_is_of_the_chosen_joints(verb, where, folder, capsys):
         whole, of_line, locked = whole + "joints: [elevator, shoulder, wrist]\n", [], "locked_joints.grip: 0.07,"
     (folder / "grip.yaml").write_text(whole.format(arm="grip.urdf", controller="", simulator=locked), encoding="utf-8")
     (folder / "fixed.yaml").write_text(whole.format(arm="fixed.urdf", controller="", simulator=""), encoding="utf-8")
-    more = ["--workers", "1", "--json", *(["--no-report"] if verb == "sweep" else [])]
+    more = ["--workers", "0", "--json", *(["--no-report"] if verb == "sweep" else [])]
     found = []
     for arm, chosen in (("fixed", []), ("grip", of_line)):
         out = arm if verb == "sweep" else f"{arm}-tuned.yaml"

@@ -3,7 +3,7 @@
 
 """The conformance kit: the built-in plugins pass it, a third party's can, and it catches what is wrong.
 
-The kit runs as its users run it: in a process of its own, from a folder of its own, on plugins found by entry point.
+The kit runs in a process of its own, from a folder of its own, on plugins found by entry point.
 """
 
 import os
@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from broken_dynamics import FAULTS
+from fork_server import run_module
 from installed_package import install
 from once import once, run_folder
 
@@ -31,10 +32,9 @@ pytestmark = pytest.mark.timeout(600)  # on a machine that has compiled none of 
 def run(folder: Path, *arguments: str, **environment: str) -> tuple[subprocess.CompletedProcess[str], ET.Element]:
     """The kit in a process of its own: how it ended, and its report."""
     report = folder / "report.xml"
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--pyargs", KIT, f"--junitxml={report}"]
-    path = os.pathsep.join(map(str, (folder, Path(__file__).parent, Path(__file__).parents[1])))
-    env = {**os.environ, "PYTHONPATH": path, **environment}
-    done = subprocess.run([*command, *arguments], cwd=folder, env=env, capture_output=True, text=True, check=False)
+    options = ("-p", "no:cacheprovider", "--pyargs", KIT, f"--junitxml={report}")
+    env = {**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{Path(__file__).parent}", **environment}
+    done = run_module("pytest", *options, *arguments, cwd=folder, env=env, timeout=500.0)
     suite = ET.parse(report).getroot().find("testsuite") if report.exists() else None
     return done, suite if suite is not None else ET.Element("none")
 

@@ -24,8 +24,8 @@ from robodyn_ros.simulation.plant.native import Plant
 PRR = arms.mechanism("PRR", (13, 1.5, 6), (1, 0.5, 0.34), (0.1, 0.2, 0.15), (1.0, 0.06, 0.09))
 FRICTION = np.array([20.0, 2.0, 0.8])
 QUICK = CommissioningSettings(push_time=2.0)
-PERIOD = 4
-"""Steps of the plant between two states: 250 Hz."""
+PERIOD = 8
+"""Steps of the plant between two states: 125 Hz."""
 
 
 @pytest.fixture(autouse=True)
@@ -57,6 +57,7 @@ class Bench:
         effort_sign=(1, 1, 1),
         noise=0.0,
         helps=(0, 0, 0),
+        period=PERIOD,
         **more,
     ):
         direct = [TransmissionSettings()] * 3
@@ -69,7 +70,7 @@ class Bench:
         self.procedure = Commissioning(model, QUICK, **more)
         self.helps = np.array(helps)  # drives that add gravity by themselves
         self.effort_sign, self.noise, self.rng = np.array(effort_sign), noise, np.random.default_rng(0)
-        self.efforts, self.positions = [], []
+        self.efforts, self.positions, self.period = [], [], period
 
     def step(self, disturb=0.0):
         plant = self.plant
@@ -79,7 +80,7 @@ class Bench:
         effort = self.procedure.update(plant.time, q, qd)
         command = self.effort_sign * self.true.joint_effort(self.given.motor_effort(effort)) + disturb
         plant.apply(command + self.helps * plant.dynamics.gravity(plant.q))
-        plant.step(PERIOD)
+        plant.step(self.period)
         self.efforts.append(effort)
         self.positions.append(plant.q)
 
@@ -97,7 +98,7 @@ def one(index, **changes):
 
 def test_an_arm_that_is_right():
     """With noise of the encoders, and joints that stick before they slide."""
-    bench = Bench(noise=1e-4, static=1.3)
+    bench = Bench(noise=1e-4, static=1.3, period=4)
     found = bench.run()
     outcome = bench.procedure.outcome
     assert outcome.good, markdown(report(outcome))

@@ -172,7 +172,7 @@ def test_more_than_the_settings_state_is_found_and_with_settings_that_say_so_it_
 
 def test_white_noise_of_velocities_adds_up_no_further_than_the_derivation_says():
     """P(O > h) = exp(-2 h / (σ dt)): of K independent stretches the greatest O is ln K σ dt / 2."""
-    random, dt, sigma, count = np.random.default_rng(2), 0.002, 0.05, 200_000
+    random, dt, sigma, count = np.random.default_rng(2), 0.002, 0.05, 40_000
     model = rd.create_dynamics("rnea", PRR)
     monitor = ConsistencyMonitor(model, velocity_noise=sigma)
     q, most = PRR.home, np.zeros(3)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from arms import mechanism, random_robot
+from arms import mechanism
 from industrial import urdfs
 from numpy.testing import assert_allclose
 
@@ -27,7 +27,7 @@ from robodyn_ros.robot.robot import tip
 from robodyn_ros.simulation import Plant, PlantSettings
 
 URDF = Path(__file__).parents[1] / "urdf"
-ARMS = {"prr": (URDF / "prr.urdf").read_text(), "six joints": random_robot(11, 6, branching=0.0)}
+ARMS = {"prr": (URDF / "prr.urdf").read_text()}
 ARMS |= {name: path.read_text() for name, path in urdfs().items() if name in ("ur5_robot", "panda")}
 POSES = {"ur5_robot": [0.3, -1.1, 1.5, 0.4, 1.2, 0.2]}
 """Where an arm is not near a singular pose."""
@@ -112,9 +112,7 @@ def jacobian_by_pinocchio(text: str, robot: rd.Robot, q: np.ndarray) -> tuple[np
     return jacobian[:, [model.joints[k].idx_v for k in order]], data.oMf[frame].rotation
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.thorough] * (name == "ur5_robot")) for name in ARMS]
-)
+@pytest.mark.parametrize("name", ARMS)
 def test_a_push_is_found_as_pinocchio_has_it(name: str) -> None:
     bench = Bench(ARMS[name], rest=POSES.get(name))
     rng = np.random.default_rng(4)

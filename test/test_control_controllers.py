@@ -36,7 +36,7 @@ LAWS = {
 
 def model(urdf):
     """Dynamics of a URDF, Pinocchio's model and data of the same text, and random (q, qd, reference)."""
-    dynamics = rd.create_dynamics("rnea", rd.load_robot(urdf))
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(urdf), compiled=False)
     theirs = pin.buildModelFromXML(urdf)
     order = [theirs.idx_vs[theirs.getJointId(name)] for name in dynamics.robot.joint_names]
     rng = np.random.default_rng(7)

@@ -94,8 +94,8 @@ class Streamed:
     def motion(self) -> dict[str, float]:
         """The greatest of all that was: of the tool in its limits, of the joints in theirs."""
         poses = np.array([self.pose(q) for q in self.rows])
-        turns = [so3.log(after @ before.T) for before, after in zip(poses[:-1, :3, :3], poses[1:, :3, :3], strict=True)]
-        linear, angular = np.diff(poses[:, :3, 3], axis=0) / self.dt, np.array(turns) / self.dt
+        turns = so3.log(poses[1:, :3, :3] @ poses[:-1, :3, :3].swapaxes(1, 2))
+        linear, angular = np.diff(poses[:, :3, 3], axis=0) / self.dt, turns / self.dt
         found = {}
         for index, (name, rate) in enumerate((("", linear), ("turn_", angular))):
             for order in ("speed", "acceleration"):
@@ -238,7 +238,7 @@ def test_a_tool_that_turns_as_it_moves_is_as_fast_as_both_limits_let_it(monkeypa
     assert jerk < 1.4 * min(limit[0] / 0.5, limit[1])  # on the circle that a tenth of the acceleration bends, 1.32
 
 
-@pytest.mark.parametrize("rate", [10.0, 20.0, 30.0, 100.0])
+@pytest.mark.parametrize("rate", [10.0, 30.0, 100.0])
 @pytest.mark.parametrize(
     ("spoilt", "row", "most"),
     [(False, 0, 1.25), (True, 0, 2.0), (False, 2, 2.0), (False, 3, 3.0)],

@@ -6,11 +6,11 @@
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from fork_server import run_module
 from installed_package import install
 
 import robodyn_ros as rd
@@ -29,9 +29,8 @@ def kit(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     entries = [f"{name.lower()} = test_control_tracing:{name}" for name in ("Forgetful", "Counting", "Policy")]
     install(folder, "laws", "robodyn_ros.controllers", *entries)
     path = os.pathsep.join([str(folder), str(Path(__file__).parent)])
-    command = [sys.executable, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "--pyargs", KIT, *arguments]
-    env = {**os.environ, "PYTHONPATH": path}
-    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
+    options = ("-q", "-rs", "-p", "no:cacheprovider", "--pyargs", KIT)
+    return run_module("pytest", *options, *arguments, cwd=folder, env={**os.environ, "PYTHONPATH": path})
 
 
 class Branching(PD):

@@ -36,7 +36,7 @@ import os, signal
 from fork_server import ForkServer
 
 server = ForkServer(())
-server.start("busy", [], dict(os.environ), 1, 2)
+server.start("busy", [], dict(os.environ), [1, 2])
 signal.pause()
 """
 

@@ -39,21 +39,20 @@ def chain(exponent: int, seed: int) -> str:
 @pytest.mark.parametrize("exponent", range(1, 10))
 @pytest.mark.parametrize("plugin", ["rnea", "lagrangian"])
 def test_efforts_and_mass_matrix_are_those_of_pinocchio(plugin: str, exponent: int) -> None:
-    for seed in range(3):
-        text = chain(exponent, seed)
-        model = pinocchio.buildModelFromXML(text)
-        data = model.createData()
-        dynamics = rd.create_dynamics(plugin, rd.load_robot(text), compiled=False)
-        for q, qd, qdd in np.random.default_rng(seed).uniform(-2.0, 2.0, (3, 3, JOINTS)):
-            expected = pinocchio.rnea(model, data, q, qd, qdd)
-            assert_allclose(dynamics.inverse(q, qd, qdd), expected, atol=1e-10 * abs(expected).max())
-            M = np.triu(pinocchio.crba(model, data, q))
-            assert_allclose(np.triu(dynamics.mass_matrix(q)), M, atol=1e-10 * abs(M).max())
+    text = chain(exponent, exponent)
+    model = pinocchio.buildModelFromXML(text)
+    data = model.createData()
+    dynamics = rd.create_dynamics(plugin, rd.load_robot(text), compiled=False)
+    for q, qd, qdd in np.random.default_rng(exponent).uniform(-2.0, 2.0, (3, 3, JOINTS)):
+        expected = pinocchio.rnea(model, data, q, qd, qdd)
+        assert_allclose(dynamics.inverse(q, qd, qdd), expected, atol=1e-10 * abs(expected).max())
+        M = np.triu(pinocchio.crba(model, data, q))
+        assert_allclose(np.triu(dynamics.mass_matrix(q)), M, atol=1e-10 * abs(M).max())
 
 
 @pytest.mark.parametrize("exponent", range(1, 10))
 def test_frames_stay_near_the_arm(exponent: int) -> None:
-    for seed in range(20):
+    for seed in range(6):
         arm = rd.load_robot(chain(exponent, seed))
         reach = sum(np.linalg.norm(body.placement.translation) for body in arm.bodies)
         for node in build_tree(arm).nodes:

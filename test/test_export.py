@@ -22,7 +22,7 @@ from robodyn_ros.engine import find_compiler
 
 URDF = Path(__file__).parent.parent / "urdf"
 MECHANISMS = {path.stem: path.read_text() for path in sorted(URDF.glob("*.urdf"))}
-ARMS = MECHANISMS | awkward() | {"random": random_robot(5, joints=5)}
+ARMS = MECHANISMS | awkward() | {"random": random_robot(5, joints=4)}
 GRAVITY = (0.4, -1.3, -9.6)  # [m/s²], along no axis
 QUANTITIES = tuple(CompiledDynamics.quantities())
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Wconversion", "-Wdouble-promotion", "-Wshadow")

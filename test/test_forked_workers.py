@@ -207,5 +207,5 @@ def test_a_process_is_not_taken_for_an_earlier_one_of_its_number():
         forked = []
         for said in (b"started 7\n", b"ended 7 -11\nstarted 7\n"):
             other.sendall(said)
-            forked.append(server.start("module", [], {}, nothing.fileno(), nothing.fileno()))
+            forked.append(server.start("module", [], {}, [nothing.fileno(), nothing.fileno()]))
         assert [process.poll() for process in forked] == [-11, None]

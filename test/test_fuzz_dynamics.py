@@ -219,6 +219,10 @@ def test_what_is_no_state_is_refused(dynamics: Any, kind: str) -> None:
             assert isinstance(caught.value, ValueError)
 
 
+def test_huge_numbers_are_not_mistaken_for_infinite_ones(dynamics: Any) -> None:
+    assert dynamics.inverse(Q, 0 * Q, np.full(N, 1.7e308)).shape == (N,)
+
+
 DTYPES = (
     *("f2", "f4", "f8", ">f8", ">f4", "g", "i1", "u1", "i8", ">i4", "u8"),
     *("c16", "O", "?", "S4", "U4", "M8[s]"),

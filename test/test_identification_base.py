@@ -3,6 +3,8 @@
 
 """Base parameters: their number, what they are made of, and that nothing else can be seen."""
 
+from functools import partial
+
 import numpy as np
 import pinocchio
 import pytest
@@ -15,10 +17,13 @@ from truth import Pinocchio
 
 import robodyn_ros as rd
 from robodyn_ros.dynamics.rnea import RNEA
-from robodyn_ros.identification.estimation.base_parameters import base_parameters, parameter_names, parameter_units
+from robodyn_ros.identification.estimation import base_parameters as module
+from robodyn_ros.identification.estimation.base_parameters import parameter_names, parameter_units
 from robodyn_ros.identification.estimation.identify import _listed
 
 GRAVITY = (0.0, 0.0, -9.81)
+
+base_parameters = partial(module.base_parameters, compiled=False)  # each arm is used once
 
 
 def regressor(arm, q, qd, qdd):
@@ -83,7 +88,7 @@ def test_they_are_all_that_pinocchio_can_see(name):
 def test_of_random_arms(seed):
     arm = rd.load_robot(random_robot(seed, 4, mimic=0.2))
     base = base_parameters(arm, armature=True, viscous=True, coulomb=True)
-    dynamics = RNEA(arm)
+    dynamics = RNEA(arm, compiled=False)
     theta = np.random.default_rng(seed).normal(size=len(dynamics.theta()))
     for q, qd, qdd in states(arm, 5):
         Y = dynamics.regressor(q, qd, qdd)

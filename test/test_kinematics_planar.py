@@ -167,10 +167,10 @@ def test_workspace_by_the_closed_form_holds_every_sample(name: str) -> None:
     """What forward kinematics reaches is in it; what the branches say point by point, it says for many at once."""
     arm = rd.load_robot(ARMS[name])
     kinematics, inverse = Kinematics(arm, compiled=False), PlanarInverse(arm, "tool")
-    q = positions(arm, 100, seed=3)
+    q = positions(arm, 30, seed=3)
     points = kinematics.pose("tool", q)[:, :3, 3]
     assert reachable(inverse.arm, points, headings=20_000).all()
-    around = points + np.random.default_rng(4).normal(size=(100, 2)) @ inverse.arm.plane * 0.3
+    around = points + np.random.default_rng(4).normal(size=(30, 2)) @ inverse.arm.plane * 0.3
     ways = postures(inverse.arm, around, headings=40)
     if arm.n == 2:
         expected = [[b.within_limits for b in inverse.solve(point).solutions] or [False, False] for point in around]

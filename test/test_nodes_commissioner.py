@@ -4,11 +4,8 @@
 """The commissioner over real DDS, started by the command, on a simulated arm that waits for each answer."""
 
 import json
-import os
 import re
 import signal
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -31,39 +28,32 @@ def arm(graph, prr):
     graph.start(
         "simulator",
         "-r", f"joint_commands:={TOPIC}", "-r", "commands:=nobody",
-        robot_description=prr, initial_position=REST, friction=friction, lockstep=True, state_rate=125.0,
+        robot_description=prr, initial_position=REST, friction=friction, lockstep=True, state_rate=50.0,
     )  # fmt: skip
     return prr
 
 
-def commission(tmp_path, urdf, *arguments, **transmissions):
+def commission(graph, tmp_path, urdf, *arguments, **transmissions):
     """The command, running."""
     parameters = tmp_path / "arm.yaml"
     parameters.write_text(json.dumps({"commissioner": {"ros__parameters": {"transmission": transmissions}}}))
     description = tmp_path / "prr.urdf"
     description.write_text(urdf, encoding="utf-8")
     settings = [word for setting in QUICK for word in ("-p", setting)]
-    command = [sys.executable, "-m", "robodyn_ros.cli.main", "commission", str(description), *settings]
-    command += ["--params", str(parameters), "--report", str(tmp_path / "report.md"), *arguments]
-    pipe = subprocess.PIPE
-    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, env=dict(os.environ))
+    written = ["--params", parameters, "--report", tmp_path / "report.md"]
+    return graph.command("commission", description, *settings, *written, *arguments)
 
 
 def ended(graph, process, deadline=300.0):
-    """Exit code, stdout and stderr, once it has ended."""
-    try:
-        graph.wait(lambda: process.poll() is not None, "the end of the command", deadline)
-    except AssertionError as cause:
-        process.send_signal(signal.SIGINT)
-        raise AssertionError(f"{cause}\n--- commission\n{process.communicate(timeout=DEADLINE)}") from cause
-    return process.returncode, *process.communicate()
+    """Its exit code, once it has ended."""
+    graph.wait(lambda: process.code is not None, "the end of the command", deadline)
+    return process.code
 
 
 def test_a_reversed_transmission_is_found(graph, arm, tmp_path):
     states = graph.listen(JointState, "joint_states", 1000)
-    process = commission(tmp_path, arm, "--yes", elevator={"gear_ratio": -1.0})
-    code, out, err = ended(graph, process)
-    assert code == 1, out + err
+    process = commission(graph, tmp_path, arm, "--yes", elevator={"gear_ratio": -1.0})
+    assert ended(graph, process) == 1, process.output
     report = (tmp_path / "report.md").read_text(encoding="utf-8")
     assert "Not ready: elevator is not right." in report
     assert "change the sign of transmission.elevator.gear_ratio" in report.replace("\\_", "_")
@@ -74,20 +64,18 @@ def test_a_reversed_transmission_is_found(graph, arm, tmp_path):
     assert rows["wrist"][1] == rows["shoulder"][1] == "right"
     for name, friction in (("elevator", 20.0), ("shoulder", 2.0), ("wrist", 0.8)):
         assert float(rows[name][2].split()[0]) == pytest.approx(friction, rel=0.15)
-    assert "wrist: slowly there and back" in out
+    assert "wrist: slowly there and back" in process.output
     positions = np.array([message.position for message in states])
     order = [states[0].name.index(joint) for joint in REST]
     assert np.abs(positions[:, order] - list(REST.values())).max() < 0.2  # nothing went far, nothing dropped
 
 
 def test_guided_by_somebody_who_says_yes_to_all(graph, arm, tmp_path):
-    process = commission(tmp_path, arm)
-    process.stdin.write("y\n" * 2 * len(REST))
-    process.stdin.flush()
-    code, out, err = ended(graph, process)
-    assert code == 0, out + err
-    assert out.count("Is everybody clear?") == out.count("direction, ") == len(REST)
-    assert "the arm stands under gravity compensation" in out
+    process = commission(graph, tmp_path, arm)
+    process.type("y\n" * 2 * len(REST))
+    assert ended(graph, process) == 0, process.output
+    assert process.output.count("Is everybody clear?") == process.output.count("direction, ") == len(REST)
+    assert "the arm stands under gravity compensation" in process.output
     assert "| 100% |" in (tmp_path / "report.md").read_text(encoding="utf-8")
 
 
@@ -95,17 +83,17 @@ def test_guided_by_somebody_who_says_yes_to_all(graph, arm, tmp_path):
 def test_a_command_that_ends_early_lets_go_evenly(graph, arm, tmp_path, number):
     """On Ctrl-C; and if the command is killed, the node that it has started lets go by itself, and ends."""
     commands = graph.listen(JointState, TOPIC, 10_000)
-    process = commission(tmp_path, arm, "--yes")
+    process = commission(graph, tmp_path, arm, "--yes")
 
     def carried():
         return commands and commands[-1].effort[commands[-1].name.index("shoulder")] < -15.0
 
     graph.wait(carried, "a shoulder that is lifted", 60.0)
-    process.send_signal(number)
-    code, out, err = ended(graph, process, DEADLINE)
+    process.send(number)
+    code = ended(graph, process, DEADLINE)
     if number == signal.SIGINT:
-        assert code == 130, out + err
-        assert "Not finished: interrupted" in out.replace("\n", " ")
+        assert code == 130, process.output
+        assert "Not finished: interrupted" in process.output.replace("\n", " ")
     graph.wait(lambda: not graph.node.count_publishers(TOPIC), "the end of the node")
     assert "Not finished: interrupted" in (tmp_path / "report.md").read_text(encoding="utf-8").replace("\n", " ")
     graph.wait(lambda: not any(commands[-1].effort), "nothing in the end")
@@ -137,9 +125,8 @@ def test_states_that_are_no_numbers_end_it(graph, prr, tmp_path):
 
     graph.node.create_timer(0.01, lambda: publish() if publisher.get_subscription_count() else None)
     # Long enough for a publisher in a busy process: nothing but the number is to end it.
-    process = commission(tmp_path, prr, "--yes", "-p", "state_timeout:=10")
-    code, out, err = ended(graph, process, DEADLINE)
-    assert code == 1, out + err
+    process = commission(graph, tmp_path, prr, "--yes", "-p", "state_timeout:=10")
+    assert ended(graph, process, DEADLINE) == 1, process.output
     assert "q: is not finite" in (tmp_path / "report.md").read_text(encoding="utf-8")
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import faulty_plugins
 import numpy as np
 import pytest
-from fault_rig import DRIFT, EXACT, FREQUENCY, NEAR, PERIOD, POSE, Rig, older
+from fault_rig import DRIFT, EXACT, FREQUENCY, NEAR, PERIOD, POSE, Rig, older, unchanged
 from ros_graph import own_graph
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
@@ -240,7 +240,7 @@ def test_velocities_that_contradict_the_positions(rig, report):
             )
             took = rig.until_blind(begin)
             rig.graph.wait(lambda: "sensor fault" in rig.graph.diagnostics("controller")["message"], "it to be said")
-            rig.change = lambda message: message
+            rig.change = unchanged
             assert rig.graph.set("controller", plausibility=False)[0].successful
         report(took)
     finally:
@@ -274,7 +274,7 @@ def test_a_second_source_of_states(rig):
                 assert (efforts > np.min(answers, axis=0) - NEAR).all()
                 assert (efforts < np.max(answers, axis=0) + NEAR).all()
                 assert rig.graph.set("controller", state_publishers=2)[0].successful
-                rig.change = lambda message: message
+                rig.change = unchanged
                 rig.until("the usual command", rig.usual, time.monotonic())
             finally:
                 rig.graph.node.destroy_publisher(intruder)

@@ -3,8 +3,6 @@
 
 """The planner node over real DDS: what it finds, the arm does, under computed torque and within its limits."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -109,17 +107,11 @@ def test_the_command_sends_a_plan_to_the_controller(graph, prr):
     rig.start("controller", robot_description=prr, use_sim_time=True)
     states = rig.listen(JointState, "joint_states")
     rig.wait(lambda: states, "joint states")
-    command = [sys.executable, "-m", "robodyn_ros.cli.main", "plan", str(PRR), "--to", "PICK", "--share", "0.6"]
-    command += ["--method", "time-scaling", "--send"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    try:
-        rig.wait(lambda: process.poll() is not None, "the end of the command", 90.0)
-        assert process.returncode == 0, process.communicate()[0].decode()
-        there = np.array([0.3, -1.83, -0.12])  # of the demonstration
-        rig.wait(lambda: abs(np.array(states[-1].position) - there).max() < 2e-3, "the arm there", 60.0)
-    finally:
-        process.kill()
-        process.wait()
+    command = rig.command("plan", PRR, "--to", "PICK", "--share", "0.6", "--method", "time-scaling", "--send")
+    rig.wait(lambda: command.code is not None, "the end of the command", 90.0)
+    assert command.code == 0, command.output
+    there = np.array([0.3, -1.83, -0.12])  # of the demonstration
+    rig.wait(lambda: abs(np.array(states[-1].position) - there).max() < 2e-3, "the arm there", 60.0)
 
 
 def test_a_target_out_of_reach_is_refused_with_the_reason(rig, prr):

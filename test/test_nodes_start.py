@@ -206,8 +206,14 @@ raise SystemExit({name}() + 10)
 """
 
 
-@pytest.mark.parametrize(("name", "number"), [("controller", signal.SIGINT), ("simulator", signal.SIGTERM)])
-@pytest.mark.parametrize("reached", ["numpy.linalg", "rclpy.node", "robodyn_ros.control.loop"])
+@pytest.mark.parametrize(
+    ("name", "number", "reached"),
+    [
+        ("controller", signal.SIGINT, "numpy.linalg"),
+        ("simulator", signal.SIGTERM, "rclpy.node"),
+        ("controller", signal.SIGTERM, "robodyn_ros.control.loop"),
+    ],
+)
 def test_a_node_that_is_told_to_end_while_it_starts(name: str, number: signal.Signals, reached: str) -> None:
     script = TOLD_MEANWHILE.format(reached=reached, number=int(number), name=name)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
@@ -275,30 +281,29 @@ def test_a_node_that_is_told_to_end_several_times_ends_once(graph, refused, code
     assert (done.returncode, done.stdout, done.stderr) == (code, "", "error: refused\n" if refused else "")
 
 
-@pytest.mark.parametrize("hangs", [False, True])
-def test_a_middleware_that_hangs_with_the_lock_held_changes_nothing_but_the_time(graph, hangs):
-    cases = [(False, 0), (False, 3), (True, 1)]
-    scripts = [STUCK.format(refused=refused, code=code, hangs=hangs) for refused, code in cases]
+def test_a_middleware_that_hangs_with_the_lock_held_changes_nothing_but_the_time(graph):
+    cases = [(False, 3, False), (False, 0, True), (False, 3, True), (True, 1, True)]
+    scripts = [STUCK.format(refused=refused, code=code, hangs=hangs) for refused, code, hangs in cases]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     processes = [subprocess.Popen([sys.executable, "-c", script], **pipes) for script in scripts]
-    for (refused, code), process in zip(cases, processes, strict=True):
+    for (refused, code, _), process in zip(cases, processes, strict=True):
         out, err = process.communicate(timeout=60)
         assert (process.returncode, out, err) == (code, "", "error: refused\n" if refused else "")
 
 
 @pytest.mark.parametrize("name", ["controller", "planner"])
-def test_a_node_says_what_it_waits_for_and_goes_on_saying_it(fresh, prr, name):
+def test_a_node_says_what_it_waits_for_and_goes_on_saying_it(graph, prr, name):
     said = "waiting for a robot_description: the parameter is empty, and nothing has come on the topic"
     then = "joint states on the topic /joint_states, which no node publishes"
-    node = fresh.start(name, via=hasty({"nodes.common.client_library:REPEAT": 0.5}))
-    fresh.wait(lambda: said in node.output, "a line in the log")
-    found = fresh.diagnostics(name)
+    node = graph.start(name, via=hasty({"nodes.common.client_library:REPEAT": 0.5}))
+    graph.wait(lambda: said in node.output, "a line in the log")
+    found = graph.diagnostics(name)
     assert found["level"] == "1" and said in found["message"]
-    fresh.wait(lambda: node.output.count(said) >= 2, "the line again")
-    publisher = fresh.talk(String, "robot_description", LATCHED)
+    graph.wait(lambda: node.output.count(said) >= 2, "the line again")
+    publisher = graph.talk(String, "robot_description", LATCHED)
     publisher.publish(String(data=prr))
-    fresh.wait(lambda: then in node.output, "what it waits for next")
-    assert then in fresh.diagnostics(name)["message"]
+    graph.wait(lambda: then in node.output, "what it waits for next")
+    assert then in graph.diagnostics(name)["message"]
     count = node.output.count(said)
-    fresh.wait(lambda: node.output.count(then) >= 2, "the same again")
+    graph.wait(lambda: node.output.count(then) >= 2, "the same again")
     assert node.output.count(said) == count

@@ -6,7 +6,6 @@
 import json
 import signal
 import subprocess
-import sys
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -28,26 +27,11 @@ def law_of(graph) -> str:
     return answer.values[0].string_value
 
 
-class Command:
-    """A command that runs beside the graph."""
-
-    def __init__(self, *arguments) -> None:
-        command = [sys.executable, "-m", "robodyn_ros.cli.main", *map(str, arguments)]
-        pipe = subprocess.PIPE
-        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.PIPE, text=True)
-        self.said = ""
-
-    def has_said(self, text: str) -> bool:
-        """Read what it says on stderr until then."""
-        while text not in self.said:
-            line = self.process.stderr.readline()
-            assert line, self.said
-            self.said += line
-        return True
-
-    def ended(self, typed: str = "") -> tuple[int, str, str]:
-        out, err = self.process.communicate(typed, timeout=90.0)
-        return self.process.returncode, out, self.said + err
+def teach(graph, *arguments):
+    """The command, when the arm can be guided."""
+    command = graph.command("teach", PRR, *arguments)
+    graph.wait(lambda: "Guide the arm by hand now" in command.output, "the arm to be guided")
+    return command
 
 
 def follow(graph, positions, step):
@@ -63,10 +47,11 @@ def follow(graph, positions, step):
 
 
 def test_ctrl_c_ends_it_while_there_is_no_controller(graph, tmp_path):
-    teach = Command("teach", PRR, "--out", tmp_path / "nothing.json")
+    command = graph.command("teach", PRR, "--out", tmp_path / "nothing.json")
     graph.wait(lambda: graph.has("teacher"), "the teacher")
-    teach.process.send_signal(signal.SIGINT)
-    assert teach.ended() == (130, "", "  waiting for the controller\ninterrupted\n")
+    command.send(signal.SIGINT)
+    assert command.ended() == 130
+    assert command.said == ("", "  waiting for the controller\ninterrupted\n")
 
 
 def test_a_node_that_is_ended_from_outside_before_it_says_anything_is_an_error(monkeypatch):
@@ -91,35 +76,31 @@ def test_a_motion_is_shown_thinned_out_and_played_back(graph, prr, tmp_path):
 
     # Nobody leads the arm: the law changes, and comes back.
     before = law_of(graph)
-    teach = Command("teach", PRR, "--out", tmp_path / "nothing.json", "--controller", "free_drive")
-    teach.has_said("Guide the arm by hand now")
+    command = teach(graph, "--out", tmp_path / "nothing.json", "--controller", "free_drive")
     assert law_of(graph) == "free_drive"
-    teach.process.send_signal(signal.SIGINT)
-    code, _, err = teach.ended()
-    assert (code, "nothing was shown" in err) == (2, True), err
+    command.send(signal.SIGINT)
+    assert (command.ended(), "nothing was shown" in command.output) == (2, True), command.output
     assert law_of(graph) == before
 
     # The controller itself shows a motion.
     begin = np.array(states[-1].position)
-    teach = Command("teach", PRR, "--out", tmp_path / "shown.json", "--controller", "", "--json")
-    teach.has_said("Guide the arm by hand now")
+    command = teach(graph, "--out", tmp_path / "shown.json", "--controller", "", "--json")
     follow(graph, begin + MOTION, 0.8)
     end = begin + MOTION[-1]
     graph.wait(lambda: np.abs(np.array(states[-1].position) - end).max() < 1e-3, "the end of the motion", 60.0)
-    code, out, err = teach.ended("\n")
-    assert code == 0, err
-    found = json.loads(out)
+    command.type("\n")
+    assert command.ended() == 0, command.output
+    found = json.loads(command.said[0])
     assert found["points"] < 60
     assert found["states"] > 200
     assert found["distance"] <= 0.002
 
-    play = Command("teach", PRR, "--play", tmp_path / "shown.json", "--json")
-    play.has_said("playing")
+    play = graph.command("teach", PRR, "--play", tmp_path / "shown.json", "--json")
+    graph.wait(lambda: "playing" in play.output, "the motion")
     states.clear()
-    graph.wait(lambda: play.process.poll() is not None, "the end of the command", 60.0)
-    code, out, err = play.ended()
-    assert code == 0, err
-    assert max(json.loads(out)["error"].values()) < 0.1
+    graph.wait(lambda: play.code is not None, "the end of the command", 60.0)
+    assert play.code == 0, play.output
+    assert max(json.loads(play.said[0])["error"].values()) < 0.1
     low = np.min([state.position for state in states], axis=0)
     high = np.max([state.position for state in states], axis=0)
     np.testing.assert_allclose(low, (begin + MOTION).min(axis=0), atol=0.05)

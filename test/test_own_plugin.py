@@ -4,12 +4,12 @@
 """The plugin of docs/how-to/own-plugin.md, which serves one arm: installed by the text of the page, it is right."""
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from fork_server import run_module
 from installed_package import install, install_guide
 
 import robodyn_ros as rd
@@ -34,9 +34,8 @@ def installed(tmp_path_factory):
 
 def test_it_passes_the_kit_on_its_arm(installed):
     kit = ["--pyargs", "robodyn_ros.dynamics.conformance", "--dynamics", "hand_rr", "--arm", str(RR)]
-    env = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, (installed, ROOT)))}
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *kit]
-    done = subprocess.run(command, cwd=installed, env=env, capture_output=True, text=True, check=False)
+    env = os.environ | {"PYTHONPATH": str(installed)}
+    done = run_module("pytest", "-q", "-p", "no:cacheprovider", *kit, cwd=installed, env=env)
     assert done.returncode == 0, done.stdout[-4000:]
 
 

@@ -63,9 +63,8 @@ def test_an_ellipsoid_of_even_density_has_the_mass_and_inertia_of_its_body(robot
         assert np.linalg.det(ball.rotation) == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_an_ellipsoid_is_turned_and_not_mirrored(seed):
-    arm = rd.load_robot(random_robot(seed))
+def test_an_ellipsoid_is_turned_and_not_mirrored():
+    arm = rd.load_robot(random_robot(0))
     balls = [mark for mark in Overlay(arm).marks(np.zeros(arm.n), np.zeros(arm.n)) if mark.layer == "inertia"]
     assert balls
     assert_allclose([np.linalg.det(ball.rotation) for ball in balls], 1.0)

@@ -23,6 +23,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,8 @@ from robodyn_ros.cli.check.joints import (
 from robodyn_ros.cli.check.urdf import Urdf, UrdfJoint, UrdfLink, link_findings, moving_links, read_urdf
 from robodyn_ros.cli.console import console, picked, print_json, simple_table, write_file
 from robodyn_ros.cli.verb import ExitCode, add_gravity
+from robodyn_ros.engine.casadi import has_casadi
+from robodyn_ros.engine.library import only_listed
 from robodyn_ros.errors import InputError, RobotDescriptionError
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.description import UrdfDocument, read_document
@@ -116,10 +119,11 @@ def _loaded(args: Namespace, document: UrdfDocument, findings: list[Finding]) ->
         findings[:] = [one for one in findings if one.element != element or not text.startswith(one.text)]
         findings.append(_error(document, problem))
         return robot, None
-    found = loads(dynamics, dict(named_pose(text, robot) for text in args.at))
-    findings.extend(load_findings(robot, found))
-    findings.extend(damping_findings(dynamics, PlantSettings().step))
-    findings.extend(uncertainty_findings(dynamics))
+    with only_listed() if has_casadi() else nullcontext():  # too few states to be worth a compilation
+        found = loads(dynamics, dict(named_pose(text, robot) for text in args.at))
+        findings.extend(load_findings(robot, found))
+        findings.extend(damping_findings(dynamics, PlantSettings().step))
+        findings.extend(uncertainty_findings(dynamics))
     return robot, found
 
 

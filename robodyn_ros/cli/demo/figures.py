@@ -95,7 +95,7 @@ def cut(record: RunRecord, trajectory: Trajectory) -> RecordedMotion:
     states, commands = ((time >= 0.0) & (time <= trajectory.duration) for time in (t, c))
     if np.count_nonzero(states) < 2 or not commands.any():
         raise InputError("record", "has no states or no commands during the trajectory", record)
-    reference = np.array([trajectory.sample(time).q for time in t[states].tolist()])
+    reference = trajectory.samples(t[states]).q
     received = record.state_received[states]
     return RecordedMotion(t[states], received, record.q[states], reference, c[commands], record.effort[commands])
 
@@ -364,7 +364,7 @@ Colours = Mapping[str, str]
 
 def _responses(axes: Any, joint: Joint, index: int, runs: Runs, tour: Tour, colours: Colours) -> None:
     time = np.linspace(0.0, tour.trajectory.duration, POINTS)
-    reference = [tour.trajectory.sample(t).q[index] for t in time.tolist()]
+    reference = tour.trajectory.samples(time).q[:, index]
     for name, run in runs.items():
         axes.plot(*thinned(run.time, run.q[:, index]), color=colours[name], label=name)
     axes.plot(time, reference, **REFERENCE_LINE, label="reference")

@@ -75,7 +75,7 @@ def judged(settings: LoopSettings, sampling: StateSampling, q: Array) -> Judgeme
     own = effort_gains(feedback, settings.controller.dynamics.mass_matrix(q))
     part = carried_part(period, delay, own, REACTION_MARGIN)
     reach = SPREAD * (period + delay)
-    settled = RETURN_MARGIN * max(fastest(own), fastest(gains)) * reach < STEADY
+    settled = is_steady(gains, RETURN_MARGIN * reach) and is_steady(own, RETURN_MARGIN * reach)
     return Judgement(
         carried,
         feedback if part == 1.0 else scaled(feedback, part),
@@ -178,7 +178,7 @@ def carried_part(period: float, delay: float, gains: AccelerationGains, margin: 
         margin: the gain margin.
     """
     stiffness, damping, integral = gains
-    if margin * fastest(gains) * (period + delay) < STEADY:
+    if is_steady(gains, margin * (period + delay)):
         return 1.0
     if delay > PERIODS * period:  # the same mean delay, half a period of the hold included, in fewer steps
         period, delay = delay / PERIODS, delay + 0.5 * (period - delay / PERIODS)
@@ -196,15 +196,16 @@ def carried_part(period: float, delay: float, gains: AccelerationGains, margin: 
     return max(low, 2.0**-BISECTIONS)
 
 
-def fastest(gains: AccelerationGains) -> float:
-    """The greatest rate of a feedback [1/s]."""
-    stiffness, damping, integral = map(greatest, gains)
-    return float(max(damping, stiffness**0.5, integral ** (1.0 / 3.0)))
-
-
-def greatest(gain: Array) -> float:
-    """The greatest magnitude of an eigenvalue."""
-    return float(np.abs(np.linalg.eigvals(gain)).max()) if gain.any() else 0.0
+def is_steady(gains: AccelerationGains, time: float) -> bool:
+    """True if a feedback with a period and a delay of this sum [s] is stable by far: its greatest rate, from the
+    greatest magnitudes of the eigenvalues of the gains, is small for them.
+    """
+    for order, gain in ((2, gains.position), (1, gains.velocity), (3, gains.integral)):
+        most = (STEADY / time) ** order if time > 0.0 else np.inf
+        # A norm is an upper bound, and quicker.
+        if np.abs(gain).sum(axis=1).max() >= most and np.abs(np.linalg.eigvals(gain)).max() >= most:
+            return False
+    return True
 
 
 def spectral_radius(period: float, delay: float, gains: AccelerationGains) -> float:
@@ -221,28 +222,28 @@ def spectral_radius(period: float, delay: float, gains: AccelerationGains) -> fl
     n, whole = len(stiffness), int(delay / period)
     late = delay - whole * period
     early = period - late
-    one, summed = np.eye(n), integral.any()
+    summed = integral.any()
     inputs = n * (3 + whole)
     size = inputs + n * summed
+    joint, q, qd = np.arange(n), slice(0, n), slice(n, 2 * n)
     matrix = np.zeros((size, size))  # of q, q̇ and the inputs before, the latest first; then the integral
-    matrix[: 2 * n, : 2 * n] = np.block([[one, period * one], [0.0 * one, one]])
-    feedback = np.zeros((n, size))
-    feedback[:, : 2 * n] = -np.hstack([stiffness + period * integral, damping])
+    feedback = matrix[2 * n : 3 * n]
+    feedback[:, q], feedback[:, qd] = -(stiffness + period * integral), -damping
     if summed:
         feedback[:, inputs:] = -integral
-        matrix[inputs:, :n], matrix[inputs:, inputs:] = period * one, one
-    now, before = (
-        np.vstack([0.5 * early**2 * one, early * one]),
-        np.vstack([late * (period - 0.5 * late) * one, late * one]),
-    )
+        matrix[inputs + joint, joint] = period
+        matrix[inputs + joint, inputs + joint] = 1.0
     if whole == 0:
-        matrix[: 2 * n] += now @ feedback
+        matrix[q], matrix[qd] = 0.5 * early**2 * feedback, early * feedback
     else:
-        matrix[: 2 * n, n * (1 + whole) : n * (2 + whole)] = now
-    matrix[: 2 * n, n * (2 + whole) : inputs] = before
-    matrix[2 * n : 3 * n] = feedback
-    for index in range(whole):
-        row = n * (3 + index)
-        matrix[row : row + n, row - n : row] = one
+        matrix[joint, n * (1 + whole) + joint] = 0.5 * early**2
+        matrix[n + joint, n * (1 + whole) + joint] = early
+    matrix[joint, n * (2 + whole) + joint] = late * (period - 0.5 * late)
+    matrix[n + joint, n * (2 + whole) + joint] = late
+    matrix[joint, joint] += 1.0
+    matrix[joint, n + joint] += period
+    matrix[n + joint, n + joint] += 1.0
+    shifted = np.arange(n * whole)
+    matrix[3 * n + shifted, 2 * n + shifted] = 1.0
     poles = np.abs(np.linalg.eigvals(matrix))
     return float(np.where(np.abs(poles - 1.0) < ROUNDING, 0.0, poles).max())

@@ -163,8 +163,8 @@ def payload_motion(
     kept = np.concatenate([[True], legs > 0.0])
     trajectory = rest_to_rest(waypoints[kept], np.concatenate([[0.0], np.cumsum(legs[legs > 0.0])]))
     unexplained = np.abs(effort - dynamics.gravity(held))
-    for t in np.linspace(0.0, trajectory.duration, CHECKS * len(legs)):
-        needed = np.abs(dynamics.inverse(*trajectory.sample(t))) + unexplained
+    checked = trajectory.samples(np.linspace(0.0, trajectory.duration, CHECKS * len(legs)))
+    for needed in np.abs(dynamics.inverse(*checked)) + unexplained:
         too_much = np.flatnonzero(needed > STRAIN * limits.effort)
         if len(too_much):
             joint = robot.joints[too_much[0]]

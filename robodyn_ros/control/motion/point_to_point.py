@@ -183,8 +183,7 @@ def braking(dynamics: Dynamics, motion: Sample, velocity_limit: Array, effort_li
         turn = v + h * a / 4.0
         end = q + h / 5.0 * (v + 1.5 * turn)
         found = Trajectory([0.0, h], [q, end], [v, rest], [a, rest])
-        samples = [found.sample(t) for t in np.linspace(0.0, h, BRAKING_SAMPLES, endpoint=False)]
-        states = [np.array(values) for values in zip(*samples, strict=True)]
+        states = found.samples(np.linspace(0.0, h, BRAKING_SAMPLES, endpoint=False))
         efforts, soft = dynamics.inverse(*states), (np.abs(states[2]) <= hardest).all()
         swift = found.speed(velocity_limit) > np.maximum(velocity_limit, np.abs(v))
         if soft and not swift.any() and (np.abs(efforts) <= effort_limit).all():

@@ -73,7 +73,7 @@ class Algebra:
         rest = iter(generators)
         self.numbers: dict[Any, Polynomial] = {key: next(rest) for key in symbols}
         if numeric:
-            self.numbers = {key: self.ring(value) for key, value in numbers.items()}
+            self.numbers = {key: self.ring(RR(value)) for key, value in numbers.items()}
         self.trigonometric: dict[Terms, tuple[Polynomial, Polynomial]] = {
             terms: (next(rest), next(rest)) for terms in sums
         }
@@ -87,7 +87,7 @@ class Algebra:
 
     def constant(self, value: float) -> Polynomial:
         """Return a plain number, a whole one unless the algebra is numeric."""
-        return self.ring(value if self.numeric else int(value))
+        return self.ring(RR(value) if self.numeric else int(value))
 
     def relate(self, cosine: Polynomial, sine: Polynomial) -> None:
         """Add the rule that two of the numbers are cosine and sine of the same angle."""

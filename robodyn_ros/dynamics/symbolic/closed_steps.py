@@ -46,13 +46,23 @@ def readable_form(dynamics: CompiledDynamics, numbers: bool) -> ClosedForm | Non
     return form if terms(form) <= (NUMBERS if form.algebra.numeric else TERMS) else None
 
 
-def closed_sections(dynamics: CompiledDynamics, form: ClosedForm) -> list[Section]:
-    """Return the arm with its symbols, and every step, its formulas with these symbols or the numbers of the arm."""
+def closed_sections(dynamics: CompiledDynamics, form: ClosedForm, chosen: Sequence[str]) -> list[Section]:
+    """Return the arm with its symbols, and the steps, their formulas with these symbols or the numbers of the arm.
+
+    Args:
+        dynamics: the arm.
+        form: its closed form.
+        chosen: names of the steps; ``arm`` among them explains the symbols of all, and so has all of them written.
+    """
     steps = _Steps(form)
     parts = {name: tuple(found) for name, found in steps.parts().items()}
     quantities = [part for found in parts.values() for part in found if isinstance(part, DerivedQuantity)]
     writer = _SectionWriter(form, quantities)
-    rest = [step.extended(writer.blocks(parts[step.name])) for step in steps.principles()]
+    rest = [
+        step.extended(writer.blocks(parts[step.name]))
+        for step in steps.principles()
+        if step.name in chosen or "arm" in chosen
+    ]
     legend = Legend(writer, writer.written)
     remark = (
         [TextBlock(f"The arm's own numbers stand in the formulas, to {DIGITS} digits.")] if form.algebra.numeric else []

@@ -74,10 +74,11 @@ def derive(
     from robodyn_ros.dynamics.symbolic.closed_steps import closed_sections, readable_form
     from robodyn_ros.dynamics.symbolic.general_steps import general_sections, pose_section
 
+    pose = None if q is None and qd is None else pose_section(dynamics, q, qd)
     form = readable_form(dynamics, numbers)
-    sections = general_sections(dynamics) if form is None else closed_sections(dynamics, form)
-    if q is not None or qd is not None or form is None:
-        sections.append(pose_section(dynamics, q, qd))
+    sections = general_sections(dynamics) if form is None else closed_sections(dynamics, form, steps)
+    if pose or form is None:
+        sections.append(pose or pose_section(dynamics, q, qd))
     title = f"Equations of motion of the arm {quoted(dynamics.robot.name)}"
     robot = dynamics.robot
     told = f"The arm {robot.name}: links, joints, frames and centres of mass, and its coordinates from their zeros"

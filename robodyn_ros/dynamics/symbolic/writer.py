@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import product
 from math import prod
+from operator import sub
 from typing import Any
 
 from sympy import Add, Expr, Float, Integer, Mul, Symbol, count_ops
@@ -98,16 +99,16 @@ class Writer:
     def _gathered(self, polynomial: Polynomial, kind: str, *others: str) -> Expr:
         """Put terms together that differ only in the generators of one kind: Σ (sum of that kind) (the others)."""
         ring, places = polynomial.ring, self._kinds[kind]
-        alike: dict[tuple[int, ...], Polynomial] = {}
+        alike: dict[tuple[int, ...], dict[tuple[int, ...], Any]] = {}
         for monomial, coefficient in polynomial.terms():
             own = tuple(power if i in places else 0 for i, power in enumerate(monomial))
             rest = tuple(0 if i in places else power for i, power in enumerate(monomial))
-            alike[own] = alike.get(own, ring.zero) + ring.term_new(rest, coefficient)
-        sums: dict[Polynomial, Polynomial] = {}
-        for own, other in alike.items():
-            number, rest = _primitive(other)
-            sums[rest] = sums.get(rest, ring.zero) + ring.term_new(own, number)
-        return Add(*(self._product(own, rest, others) for rest, own in sums.items()))
+            alike.setdefault(own, {})[rest] = coefficient
+        sums: dict[Polynomial, dict[tuple[int, ...], Any]] = {}
+        for own, found in alike.items():
+            number, rest = _primitive(ring.from_dict(found))
+            sums.setdefault(rest, {})[own] = number
+        return Add(*(self._product(ring.from_dict(own), rest, others) for rest, own in sums.items()))
 
     def _product(self, own: Polynomial, rest: Polynomial, others: tuple[str, ...]) -> Expr:
         common, own = _split(own)
@@ -148,7 +149,9 @@ def _split(polynomial: Polynomial) -> tuple[Polynomial, Polynomial]:
     ring = polynomial.ring
     number, rest = _primitive(polynomial)
     monomial = tuple(map(min, zip(*rest.monoms(), strict=True)))
-    return ring.term_new(monomial, number), rest.quo(ring.term_new(monomial, ring.domain.one))
+    if any(monomial):
+        rest = ring.from_dict({tuple(map(sub, own, monomial)): x for own, x in rest.terms()})
+    return ring.term_new(monomial, number), rest
 
 
 def _exchanged(polynomial: Polynomial, cosine: Polynomial, sine: Polynomial) -> Polynomial:

@@ -113,8 +113,7 @@ class Preview:
 def tool_path(kinematics: Kinematics, link: str, trajectory: Trajectory) -> Array:
     """Positions of a link along a trajectory, (K, 3) in [m]."""
     times = np.linspace(0.0, trajectory.duration, PATH_POINTS)
-    places = np.array([trajectory.sample(float(t)).q for t in times])
-    return kinematics.pose(link, places)[:, :3, 3]
+    return kinematics.pose(link, trajectory.samples(times).q)[:, :3, 3]
 
 
 @singledispatch
