@@ -153,7 +153,7 @@ def test_one_joint_moves_while_others_are_held(prr):
 
 @pytest.mark.parametrize(("held", "points"), [(0, 4), (1, 5), (2, 5), (3, 1)])
 def test_which_joints_are_held_is_not_asked_while_it_stays_so(prr, monkeypatch, held, points):
-    """RK4 needs accelerations at four points, and the forces on held joints at the first; at rest, nothing else is needed.
+    """RK4 needs accelerations at four points, and the forces on held joints at the first; at rest, these are all.
     At each point, the model is asked for its motion, and for the effect of a force on each held joint.
     """
     arm = prr_plant(prr, [FrictionSettings(coulomb=1e4 * (k < held)) for k in range(3)], compiled=False)
