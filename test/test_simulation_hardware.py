@@ -7,11 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from truth import Pinocchio
 
 import robodyn_ros as rd
 from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.errors import ConfigurationError, InputError
-from robodyn_ros.simulation.hardware import default_values, make_hardware
+from robodyn_ros.simulation.hardware import DriveModel, default_values, make_hardware
 
 ROBOT = rd.load_robot(Path(__file__).parents[1] / "urdf" / "prr.urdf")
 START = {"initial_position.elevator": 0.5, "initial_position.shoulder": -0.6, "initial_position.wrist": 0.3}
@@ -224,3 +225,14 @@ def test_wrong_values_are_named():
         hardware(**{"actuators.wrist.lag": "slow"})
     with pytest.raises(ConfigurationError, match="state_rate"):
         hardware(state_rate=0.3e3)
+
+
+def test_what_drives_add_by_themselves():
+    """Gravity and Coriolis efforts are Pinocchio's; Coulomb friction is smoothed by tanh. Each is of one joint."""
+    q, qd, truth = np.array([0.5, -0.6, 0.3]), np.array([0.1, 0.8, -0.01]), Pinocchio(ROBOT, GRAVITY)
+    model = rd.create_dynamics("rnea", ROBOT, gravity=GRAVITY, viscous=[4.0, 3.0, 2.0], coulomb=[6.0, 5.0, 4.0])
+    gravity = truth.inverse(q, 0.0 * q, 0.0 * q)
+    coriolis = truth.inverse(q, qd, 0.0 * q) - gravity
+    added = DriveModel(model, ["gravity.elevator", "coriolis.shoulder", "friction.wrist"]).effort(q, qd)
+    np.testing.assert_allclose(added, [gravity[0], coriolis[1], -0.02 - 4.0 * np.tanh(1.0)], rtol=1e-9)
+    assert abs(coriolis[1]) > 1e-3
