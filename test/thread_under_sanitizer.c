@@ -50,7 +50,7 @@ static int fake_callback(const void* subscription, Notice* called, const void* g
 
 static int fake_now(void* clock, int64_t* now) {
   (void)clock;
-  *now = 5000000000LL + __atomic_load_n(&announced, __ATOMIC_ACQUIRE) * 1000000LL;
+  *now = 5000000000LL + taken * 1000000LL; /* no state is late, however slow the machine is */
   return 0;
 }
 

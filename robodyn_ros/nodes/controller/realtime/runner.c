@@ -343,8 +343,7 @@ int runner_request(Runner* r, Request* request) {
     const struct timespec timeout = {.tv_nsec = (long)(1e9 * left)};
     syscall(SYS_futex, &r->done, FUTEX_WAIT_PRIVATE, 0, &timeout, 0, 0);
   }
-  Request* mine = request;
-  if (__atomic_compare_exchange_n(&r->request, &mine, 0, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) return 1;
+  if (__atomic_exchange_n(&r->request, 0, __ATOMIC_ACQ_REL)) return 1; /* taken back */
   while (!LOAD(r->done)) sched_yield(); /* it is being carried out, or done */
   return 0;
 }
