@@ -156,6 +156,13 @@ def test_a_mistake_is_found(capsys, tmp_path, name):
         assert element.split("'")[1] in said or "six" in said
 
 
+@pytest.mark.parametrize(("z", "is_found"), [("-0.058", False), ("-0.061", True)])
+def test_a_centre_of_mass_may_be_a_little_outside(capsys, tmp_path, z, is_found):
+    """By 5 mm and a tenth of the diagonal, which is 0.544 m: shapes of 0.07, 0.07 and 0.535 m from z = 0."""
+    _, found = report(capsys, tmp_path, changed((ARM_COM, ARM_COM.replace("0.25", z))))
+    assert any("outside the link" in each["text"] for each in found["findings"]) == is_found
+
+
 def test_where_no_robot_can_be_made_the_rest_is_still_shown(capsys, tmp_path):
     path = tmp_path / "arm.urdf"
     path.write_text(changed((HAND, HAND.replace("0.0090", "0.2"))), encoding="utf-8")

@@ -145,6 +145,16 @@ def test_the_timeout_counts_from_the_last_command_to_the_step():
     assert made.drives.silent and list(made.plant.effort) == [0.0] * 3
 
 
+@pytest.mark.parametrize("step", [1e-3, 5e-3])
+def test_the_least_timeout_is_one_step(step):
+    made = hardware(command_timeout=1e-3, on_command_timeout="zero", state_rate=50.0, step=step)
+    made.command(HELD)
+    made.advance(1)
+    assert not made.drives.silent
+    made.advance(1)
+    assert made.drives.silent
+
+
 def test_the_timeout_comes_to_the_step_within_a_longer_advance():
     ends = []
     for by in (1, 20):
