@@ -118,6 +118,18 @@ def test_states_that_broke_off_are_counted_once(simulated):
     assert (counts["states broke off"], on.loop.control.restarts) == (before + 1, 1)
 
 
+def test_the_command_that_answers_a_jump_is_counted(simulated):
+    on, counts = simulated, simulated.node.faults.counts
+    for _ in range(3):
+        on.state()
+    assert on.loop.latest is not None
+    jumps, commands = counts["position jumped"], on.loop.statistics.commands
+    on.q = REST + 0.5
+    on.state()
+    assert on.loop.latest is not None
+    assert (counts["position jumped"], on.loop.statistics.commands) == (jumps + 1, commands + 1)
+
+
 def test_commands_that_the_middleware_refuses_are_counted_and_nothing_else(simulated, monkeypatch):
     on, counts = simulated, simulated.node.faults.counts
 

@@ -126,7 +126,8 @@ static void on_message(const void* given, size_t count) {
 }
 
 static int fits(const Layout* y, const Bytes* m) {
-  if (!y || m->length < HEADER || m->length - (m->buffer[OPTIONS] & 3) < y->end) return 0;
+  if (!y || m->length < HEADER) return 0;
+  if (m->length - (m->buffer[OPTIONS] & 3) < y->end) return 0;
   for (int64_t k = 0; k < y->parts; ++k)
     if (memcmp(m->buffer + y->begin[k], y->bytes + y->begin[k], (size_t)y->size[k]) != 0) return 0;
   return 1;
