@@ -100,6 +100,8 @@ def test_writes_the_arm_and_a_report(recorded, tmp_path, capsys):
     page = report.read_text()
     for word in ("Identification of prr", "train.mcap", "unseen", "coulomb(wrist)", "seen only together with", "N·m"):
         assert word in page
+    faint = [row for row in page.split("<tr>") if '<td class="faint' in row]
+    assert faint == [row for row in page.split("<tr>") if ">no: " in row] != []  # what is not identified counts less
     assert page.count("data:image/svg+xml;base64,") == 2 and "http" not in re.sub("www.w3.org", "", page)
 
 
