@@ -21,6 +21,7 @@ from arms import joint, link
 from arms import robot as robot_of
 from matplotlib.axis import Axis
 from matplotlib.text import Text
+from mpl_toolkits.mplot3d import Axes3D
 
 import robodyn_ros as rd
 from robodyn_ros.cli.main import main
@@ -150,6 +151,8 @@ def told(draw):
     lines = [("figure", figure.get_size_inches(), figure.get_suptitle(), saved.call_args.kwargs.get("dpi"))]
     lines += [("legend", *(text.get_text() for text in each.get_texts())) for each in figure.legends]
     for axes in figure.axes:
+        if isinstance(axes, Axes3D):
+            lines.append(("view", axes.elev, axes.azim))
         for axis in axes.findobj(Axis):
             grid = [line.get_visible() for line in axis.get_gridlines()[:1]]
             lines.append(("axis", axis.get_scale(), axis.get_view_interval(), axis.get_ticklocs(), grid))
