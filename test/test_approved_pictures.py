@@ -21,7 +21,6 @@ from arms import joint, link
 from arms import robot as robot_of
 from matplotlib.axis import Axis
 from matplotlib.text import Text
-from mpl_toolkits.mplot3d import Axes3D
 
 import robodyn_ros as rd
 from robodyn_ros.cli.main import main
@@ -151,7 +150,7 @@ def told(draw):
     lines = [("figure", figure.get_size_inches(), figure.get_suptitle(), saved.call_args.kwargs.get("dpi"))]
     lines += [("legend", *(text.get_text() for text in each.get_texts())) for each in figure.legends]
     for axes in figure.axes:
-        if isinstance(axes, Axes3D):
+        if axes.name == "3d":
             lines.append(("view", axes.elev, axes.azim))
         for axis in axes.findobj(Axis):
             grid = [line.get_visible() for line in axis.get_gridlines()[:1]]
