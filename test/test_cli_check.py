@@ -179,6 +179,14 @@ def test_a_link_without_mass_may_carry_one(capsys, tmp_path):
     assert not [each for each in found["findings"] if "has no mass" in each["text"]]
 
 
+def test_rows_of_what_is_suspicious_are_marked(capsys, tmp_path):
+    path = tmp_path / "arm.urdf"
+    path.write_text(changed((SHOULDER, SHOULDER.replace(' effort="96"', ""))), encoding="utf-8")
+    main(["check", str(path)])
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert [row[:3] for row in rows if row and row[0] in "✗!·"] == [["!", "2", "shoulder"]]
+
+
 def test_where_no_robot_can_be_made_the_rest_is_still_shown(capsys, tmp_path):
     path = tmp_path / "arm.urdf"
     path.write_text(changed((HAND, HAND.replace("0.0090", "0.2"))), encoding="utf-8")
