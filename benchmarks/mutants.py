@@ -55,6 +55,12 @@ ROOMS = {
         "test_control_[!ct]*.py test_control_chunks.py test_control_con[st]*.py test_control_tool_*.py "
         "test_control_trajectory.py",
     ),
+    "thread": (
+        "nodes/controller/realtime/runner.c",
+        "test_control_thread.py test_nodes_states.py test_nodes_wire.py test_nodes_units.py test_nodes_transmission.py "
+        "test_nodes_time.py test_nodes_realtime.py test_nodes_scheduling.py test_nodes_faults.py "
+        "test_nodes_closed_loop.py test_nodes_life_cycles.py",
+    ),
     "robot": ("robot/**/*.py", "test_robot_*.py test_yaml_files.py test_fuzz_urdf.py"),
     "kinematics": (
         "kinematics/**/*.py",
@@ -98,6 +104,7 @@ FIRST = {
     "limits": "holding motion_limits gains safety",
     "loop": "loop action_goal recurrence limits",
     "references": "action_goal stopping stream_velocity speed_scaling seam servo trajectory chunks motion_limits",
+    "runner": "thread test_nodes_states test_nodes_wire test_nodes_units test_nodes_transmission",
     "sampling": "sampling gains",
     "states": "stream_velocity sampling recurrence",
     "step": "step limits step_export",
@@ -108,7 +115,7 @@ FIRST = {
 LAST = "contact consistency hand_guiding adaptive reactions pushes export"
 """Tests of the loop by their subjects: those that a mutant of a module fails soonest, and those that take longest."""
 
-SETS = {"loop": ["loop"], "others": [room for room in ROOMS if room != "loop"]}
+SETS = {"loop": ["loop", "thread"], "others": [room for room in ROOMS if room not in ("loop", "thread")]}
 COUNTS = {"loop": 200, "others": 48}
 
 
@@ -348,7 +355,7 @@ class Copy:
 
     def _test(self, tests: list[str]) -> str:
         chosen = f"-x -q --tb=short --timeout={TEST_LONGEST} --timeout-method=thread -p no:cacheprovider -m"
-        command = [sys.executable, "-m", "pytest", *chosen.split(), "not thorough and not ros", *tests]
+        command = [sys.executable, "-m", "pytest", *chosen.split(), "not thorough", *tests]
         process = subprocess.Popen(
             command, cwd=self.tree, env=self._environment, start_new_session=True, text=True, errors="replace",
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT,

@@ -150,6 +150,8 @@ def told(draw):
     lines = [("figure", figure.get_size_inches(), figure.get_suptitle(), saved.call_args.kwargs.get("dpi"))]
     lines += [("legend", *(text.get_text() for text in each.get_texts())) for each in figure.legends]
     for axes in figure.axes:
+        if axes.name == "3d":
+            lines.append(("view", axes.elev, axes.azim))
         for axis in axes.findobj(Axis):
             grid = [line.get_visible() for line in axis.get_gridlines()[:1]]
             lines.append(("axis", axis.get_scale(), axis.get_view_interval(), axis.get_ticklocs(), grid))

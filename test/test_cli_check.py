@@ -158,6 +158,37 @@ def test_a_mistake_is_found(capsys, tmp_path, name):
         assert element.split("'")[1] in said or "six" in said
 
 
+@pytest.mark.parametrize(("z", "is_found"), [("-0.058", False), ("-0.061", True)])
+def test_a_centre_of_mass_may_be_a_little_outside(capsys, tmp_path, z, is_found):
+    """By 5 mm and a tenth of the diagonal, which is 0.544 m: shapes of 0.07, 0.07 and 0.535 m from z = 0."""
+    _, found = report(capsys, tmp_path, changed((ARM_COM, ARM_COM.replace("0.25", z))))
+    assert any("outside the link" in each["text"] for each in found["findings"]) == is_found
+
+
+@pytest.mark.parametrize(("moment", "is_found"), [("50", True), ("98", False)])
+def test_a_unit_is_suggested_near_its_power_of_ten(capsys, tmp_path, moment, is_found):
+    """A solid box of the arm's mass has some 0.025 kg m²: 10^3.3 times that may be in g·m², 10^3.6 times may not."""
+    _, found = report(capsys, tmp_path, changed((ARM, ARM.replace("0.020833333333333332", moment))))
+    (said,) = [each["text"] for each in found["findings"] if "reaches only" in each["text"]]
+    assert ("is it in g·m²" in said) == is_found
+
+
+def test_a_link_without_mass_may_carry_one(capsys, tmp_path):
+    changes, *_ = MISTAKES["massless"]
+    welded = '<joint name="weld" type="fixed"><parent link="hand"/><child link="tip"/></joint>'
+    weight = f'<link name="tip"><inertial><mass value="6"/>{HAND}</inertial></link>'
+    _, found = report(capsys, tmp_path, changed(*changes, ("</robot>", f"{welded}{weight}</robot>")))
+    assert not [each for each in found["findings"] if "has no mass" in each["text"]]
+
+
+def test_rows_of_what_is_suspicious_are_marked(capsys, tmp_path):
+    path = tmp_path / "arm.urdf"
+    path.write_text(changed((SHOULDER, SHOULDER.replace(' effort="96"', ""))), encoding="utf-8")
+    main(["check", str(path)])
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert [row[:3] for row in rows if row and row[0] in "✗!·"] == [["!", "2", "shoulder"]]
+
+
 def test_where_no_robot_can_be_made_the_rest_is_still_shown(capsys, tmp_path):
     path = tmp_path / "arm.urdf"
     path.write_text(changed((HAND, HAND.replace("0.0090", "0.2"))), encoding="utf-8")

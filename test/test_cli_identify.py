@@ -72,7 +72,10 @@ def test_writes_the_arm_and_a_report(recorded, tmp_path, capsys):
     # Friction first, with four digits; then what changes the efforts, the most first; all digits are in the file.
     assert said.index("viscous(elevator)") < said.index("Changes that affect the control") < said.index("m(carriage)")
     friction, control = said.split("Changes that affect the control")
-    shares = [float(share) for share in re.findall(r"([\d.]+)% \n", control.split("parameters are identified")[0])]
+    rows = re.findall(r"^ (\S.*?)  +[\d.]+ +([\d.]+) +[\d.]+ +([\d.]+)% $", control, re.MULTILINE)
+    now, shares = {name: float(value) for name, value, _ in rows}, [float(share) for *_, share in rows]
+    found = [now[name] for name in ("m(carriage) + m(arm) + m(hand)", "mx(hand)", "mz(hand)")]
+    np.testing.assert_allclose(found, [TRUTH[::10].sum(), TRUTH[21], TRUTH[23]], rtol=0.01)
     assert len(shares) > 3 and shares == sorted(shares, reverse=True) and min(shares) >= 1.0
     numbers = re.findall(r" (\d*\.?\d+) +\d", friction.split("Friction")[1])
     assert numbers and all(len(number.replace(".", "").lstrip("0")) <= 4 for number in numbers)
@@ -97,6 +100,8 @@ def test_writes_the_arm_and_a_report(recorded, tmp_path, capsys):
     page = report.read_text()
     for word in ("Identification of prr", "train.mcap", "unseen", "coulomb(wrist)", "seen only together with", "N·m"):
         assert word in page
+    faint = [row for row in page.split("<tr>") if '<td class="faint' in row]
+    assert faint == [row for row in page.split("<tr>") if ">no: " in row] != []  # what is not identified counts less
     assert page.count("data:image/svg+xml;base64,") == 2 and "http" not in re.sub("www.w3.org", "", page)
 
 

@@ -126,6 +126,13 @@ def test_what_is_wrong_is_named_with_its_line(right, wrong, line, said, study, c
     assert said in error
 
 
+def test_each_controller_is_set_up_before_the_sweep(study, capsys):
+    text = STUDY.replace("[pd, computed_torque]", "[pd, operational_space]")
+    study.write_text(text.replace("controller:\n", "controller:\n  operational_space.force_directions: north\n"))
+    assert main(["sweep", str(study)]) == 2
+    assert f"{study}:11: controller.operational_space.force_directions: must be" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -42,6 +42,8 @@ from robodyn_ros.document.latex import ENGINES, markdown, pdf, tex
 from robodyn_ros.document.text import text, text_lines, unicode, width
 
 NAME = quoted(r"a_b%c$d#e&f{g}h~i^j\k<l>m*n|o`p ü")
+MATRIX = r"\begin{bmatrix} r \end{bmatrix}"
+MATRIX_ELEMENT = "<mrow><mo>[</mo><mtable><mtr><mtd><mi>r</mi></mtd></mtr></mtable><mo>]</mo></mrow>"
 DOCUMENT = Document(
     f"The arm {NAME}",
     (TextBlock(rf"It is {NAME}, and $\dot{{q}}_{{1}} = 2 \cdot 10^{{-3}}$."),),
@@ -97,10 +99,9 @@ def test_formulas_as_plain_text(formula: str, plain: str) -> None:
             '<mo stretchy="false" lspace="0" rspace="0">|</mo><mi>a</mi>'
             '<mo stretchy="false" lspace="0" rspace="0">|</mo>',
         ),
-        (
-            r"\begin{bmatrix} r \end{bmatrix}^\top",
-            "<msup><mrow><mo>[</mo><mtable><mtr><mtd><mi>r</mi></mtd></mtr></mtable><mo>]</mo></mrow><mo>⊤</mo></msup>",
-        ),
+        (rf"{MATRIX}^\top", f"<msup>{MATRIX_ELEMENT}<mo>⊤</mo></msup>"),
+        (f"{MATRIX}_1", f"<msub>{MATRIX_ELEMENT}<mn>1</mn></msub>"),
+        (rf"{MATRIX}_1^\top", f"<msubsup>{MATRIX_ELEMENT}<mn>1</mn><mo>⊤</mo></msubsup>"),
     ],
 )
 def test_formulas_as_mathml(formula: str, element: str) -> None:

@@ -84,14 +84,16 @@ def test_one_delay_of_several_recordings():
     assert found[0].delay == found[2].delay
 
 
-def test_noise_is_kept_out_and_the_errors_are_honest():
+@pytest.mark.parametrize("delay", [0.0, 0.08])
+def test_noise_is_kept_out_and_the_errors_are_honest(delay):
+    """However late efforts act after they are recorded."""
     rng = np.random.default_rng(5)
     (q, _, _), effort = moved(ROBOT, T, seed=5, **FRICTION)
     coarse = 1e-4 * np.round(q / 1e-4)
     noise = 0.01 * np.sqrt(np.mean(effort**2, axis=0))
-    found = prepare(recording(T, coarse, effort + noise * rng.normal(size=effort.shape)), ROBOT, SINGLE)
+    found = prepare(recording(T, coarse, effort + noise * rng.normal(size=effort.shape), T - delay), ROBOT, SINGLE)
     assert 3.0 < found.cutoff < 30.0
-    assert abs(found.delay) < 4.0 * found.delay_error < 1e-3
+    assert abs(found.delay - delay) < 4.0 * found.delay_error < 1e-3
     # A hundredth of noise, of whose band 2 cutoff / 500 Hz are left.
     assert (unexplained(found, **FRICTION) < 1.5 * 0.01 * np.sqrt(2.0 * found.cutoff / 500.0)).all()
 

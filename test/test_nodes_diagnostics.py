@@ -7,6 +7,7 @@ The controller runs in this process, and the test is its time and its drives, so
 """
 
 import ctypes
+import time
 from contextlib import suppress
 from itertools import count
 from types import SimpleNamespace
@@ -110,8 +111,23 @@ def test_states_that_broke_off_are_counted_once(simulated):
     on.tick(0.3)  # three times state_timeout
     for _ in range(20):
         on.state()
+    begun = time.monotonic()  # CLOCK_MONOTONIC is the runner's clock, too
+    on.state()
+    assert begun <= on.loop._periods.runner.last_state.received <= time.monotonic()
     assert on.loop.latest is not None  # this reads all periods so far
     assert (counts["states broke off"], on.loop.control.restarts) == (before + 1, 1)
+
+
+def test_the_command_that_answers_a_jump_is_counted(simulated):
+    on, counts = simulated, simulated.node.faults.counts
+    for _ in range(3):
+        on.state()
+    assert on.loop.latest is not None
+    jumps, commands = counts["position jumped"], on.loop.statistics.commands
+    on.q = REST + 0.5
+    on.state()
+    assert on.loop.latest is not None
+    assert (counts["position jumped"], on.loop.statistics.commands) == (jumps + 1, commands + 1)
 
 
 def test_commands_that_the_middleware_refuses_are_counted_and_nothing_else(simulated, monkeypatch):

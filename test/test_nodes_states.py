@@ -154,6 +154,16 @@ def test_a_state_without_a_stamp_counts_as_new(arm):
     assert old() == before  # the command is no reaction to missing states
 
 
+def test_the_age_of_a_state_is_reported(arm):
+    def is_reported():
+        arm.state(age=0.4)
+        report = arm.graph.diagnostics("controller")
+        ages = report.get("state age greatest [ms]", 0.0), report.get("latency from stamp p99 [ms]", 0.0)
+        return all(400.0 <= float(age) < 2000.0 for age in ages)
+
+    arm.graph.wait(is_reported, "the age")
+
+
 def test_bad_states_get_no_command(arm):
     bad, worse = [0.5, math.nan, 0.25], [0.0, 0.0, -math.inf]
     arm.refused("state refused", position=bad)
@@ -229,17 +239,21 @@ def test_states_of_other_joints_are_none_of_its_business(own_arm):
 
 
 def test_states_of_more_joints_than_the_thread_reads_are_answered(own_arm):
-    """A message that names a hundred joints is read by Python."""
-    others = [f"finger_{index}" for index in range(97)]
-    state = {"name": [*others, *NAMES], "position": [0.0] * 97 + POSE, "velocity": [0.0] * 100}
+    """A message that names 60 joints is read by Python: its layout has 65 parts, and the thread has room for 64."""
 
-    def read_by_python():
-        own_arm.state(**state)
+    def state(fingers):
+        names = [*(f"finger_{index}" for index in range(fingers)), *NAMES]
+        return {"name": names, "position": [0.0] * fingers + POSE, "velocity": [0.0] * len(names)}
+
+    def is_read_by_python():
+        own_arm.state(**state(57))
         return own_arm.graph.diagnostics("controller")["realtime"] in ("off", "off: joint states name too many joints")
 
-    own_arm.graph.wait(read_by_python, "a loop that Python calls")
+    own_arm.answered(**state(56))
+    assert "too many" not in own_arm.graph.diagnostics("controller")["realtime"]
+    own_arm.graph.wait(is_read_by_python, "a loop that Python calls")
     own_arm.settle()
-    stamp = own_arm.state(**state)
+    stamp = own_arm.state(**state(57))
     own_arm.graph.wait(lambda: own_arm.commands[-1].header.stamp == stamp, "its command")
     np.testing.assert_allclose(own_arm.commands[-1].effort, gravity_load(POSE), rtol=1e-10, atol=1e-12)
 

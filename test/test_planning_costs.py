@@ -140,6 +140,7 @@ def test_distances_against_points_on_the_capsules(prr):
     kinematics, rng = rd.Kinematics(robot), np.random.default_rng(3)
     bodies = [capsule for capsule in capsules(robot) if capsule.link in ("arm", "hand")]
     wall = box("wall", (0.5, 0.05, 0.9), (0.2, 0.3, 0.5), (0.2, -0.4, 0.3))
+    assert np.array_equal(box("upright", (0.5, 0.05, 0.9), (0.2, 0.3, 0.5)).rotation, np.eye(3))
     for obstacle in (sphere("ball", (0.5, 0.1, 1.0), 0.15), wall):
         clearance = Clearance(robot, bodies, [obstacle])
         for q in rng.uniform((0.0, -1.5, -1.0), (1.0, 1.5, 1.5), (20, 3)):

@@ -3,6 +3,8 @@
 
 """Friction: Stribeck's curve, sticking and sliding, and energy, against closed forms and SciPy."""
 
+from unittest.mock import Mock
+
 import arms
 import numpy as np
 import pytest
@@ -147,6 +149,21 @@ def test_one_joint_moves_while_others_are_held(prr):
 
     truth = solve_ivp(slope, (0.0, 60.0), [1.0, 1.0], method="DOP853", rtol=1e-11, atol=1e-12).y[:, -1]
     np.testing.assert_allclose([arm.q[2], arm.qd[2]], truth, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize(("held", "points"), [(0, 4), (1, 5), (2, 5), (3, 1)])
+def test_which_joints_are_held_is_not_asked_while_it_stays_so(prr, monkeypatch, held, points):
+    """RK4 needs accelerations at four points, and the forces on held joints at the first; at rest, these are all.
+    At each point, the model is asked for its motion, and for the effect of a force on each held joint.
+    """
+    arm = prr_plant(prr, [FrictionSettings(coulomb=1e4 * (k < held)) for k in range(3)], compiled=False)
+    arm.step()
+    counts = []
+    for name in ("forward", "mass_matrix"):
+        counts.append(Mock(wraps=getattr(arm.dynamics, name)))
+        monkeypatch.setattr(arm.dynamics, name, counts[-1])
+    arm.step()
+    assert [each.call_count for each in counts] == [points, points * held]
 
 
 @pytest.mark.parametrize("compiled", [True, False])

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from truth import Pinocchio
 
 import robodyn_ros as rd
 from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.errors import ConfigurationError, InputError
-from robodyn_ros.simulation.hardware import default_values, make_hardware
+from robodyn_ros.simulation.hardware import DriveModel, default_values, make_hardware
 
 ROBOT = rd.load_robot(Path(__file__).parents[1] / "urdf" / "prr.urdf")
 START = {"initial_position.elevator": 0.5, "initial_position.shoulder": -0.6, "initial_position.wrist": 0.3}
@@ -144,6 +145,16 @@ def test_the_timeout_counts_from_the_last_command_to_the_step():
     assert made.drives.silent and list(made.plant.effort) == [0.0] * 3
 
 
+@pytest.mark.parametrize("step", [1e-3, 5e-3])
+def test_the_least_timeout_is_one_step(step):
+    made = hardware(command_timeout=1e-3, on_command_timeout="zero", state_rate=50.0, step=step)
+    made.command(HELD)
+    made.advance(1)
+    assert not made.drives.silent
+    made.advance(1)
+    assert made.drives.silent
+
+
 def test_the_timeout_comes_to_the_step_within_a_longer_advance():
     ends = []
     for by in (1, 20):
@@ -224,3 +235,14 @@ def test_wrong_values_are_named():
         hardware(**{"actuators.wrist.lag": "slow"})
     with pytest.raises(ConfigurationError, match="state_rate"):
         hardware(state_rate=0.3e3)
+
+
+def test_what_drives_add_by_themselves():
+    """Gravity and Coriolis efforts are Pinocchio's; Coulomb friction is smoothed by tanh. Each is of one joint."""
+    q, qd, truth = np.array([0.5, -0.6, 0.3]), np.array([0.1, 0.8, -0.01]), Pinocchio(ROBOT, GRAVITY)
+    model = rd.create_dynamics("rnea", ROBOT, gravity=GRAVITY, viscous=[4.0, 3.0, 2.0], coulomb=[6.0, 5.0, 4.0])
+    gravity = truth.inverse(q, 0.0 * q, 0.0 * q)
+    coriolis = truth.inverse(q, qd, 0.0 * q) - gravity
+    added = DriveModel(model, ["gravity.elevator", "coriolis.shoulder", "friction.wrist"]).effort(q, qd)
+    np.testing.assert_allclose(added, [gravity[0], coriolis[1], -0.02 - 4.0 * np.tanh(1.0)], rtol=1e-9)
+    assert abs(coriolis[1]) > 1e-3

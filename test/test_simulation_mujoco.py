@@ -196,9 +196,16 @@ def test_validation_notices_what_is_wrong(wrong):
 def test_a_motion_shows_what_is_wrong_of_the_native_plant():
     """Its acceleration off by a thousandth of gravity's: a motion of MuJoCo's plant goes elsewhere."""
     dynamics = rd.create_dynamics("rnea", rd.load_robot(URDF / "rr.urdf"), compiled=False)
-    right = dynamics.forward
+    right, inverse, speeds = dynamics.forward, dynamics.inverse, []
+
+    def recorded(q, qd, qdd):
+        speeds.append(float(np.linalg.norm(qd)))
+        return inverse(q, qd, qdd)
+
+    dynamics.__dict__["inverse"] = recorded
     config = ValidationSettings(states=1, motions=1, duration=0.1)
     assert validate(dynamics, config)[-1].agrees
+    assert speeds[-1] < 0.05 * max(speeds)  # it follows a path, which ends at rest
     dynamics.__dict__["forward"] = lambda q, qd, tau: right(q, qd, tau) + 1e-2
     motion = validate(dynamics, config)[-1]
     assert not motion.agrees

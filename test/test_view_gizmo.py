@@ -10,7 +10,7 @@ import numpy as np
 from numpy.testing import assert_allclose
 
 from robodyn_ros.kinematics import se3
-from robodyn_ros.view.browser import PATIENCE, Gizmo
+from robodyn_ros.view.browser import PATIENCE, Gizmo, Pusher
 
 TOOL = se3.exp([0.4, -0.1, 0.8, 0.3, -0.5, 0.2])
 ELSEWHERE = se3.exp([0.1, 0.2, 0.9, -0.4, 0.1, 0.7])
@@ -67,6 +67,26 @@ def test_it_is_at_the_tool_except_while_it_asks():
     now[0] += 0.2 * PATIENCE
     gizmo.show(TOOL, False)
     assert_allclose(scene.pose, TOOL[:3, 3])
+
+
+def test_a_push_lasts_while_its_handle_is_held_and_shown():
+    scene, tool, apart = Scene(), np.array([0.4, -0.1, 0.8]), np.array([0.03, 0.0, -0.02])
+    pusher = Pusher(scene, 0.3, 200.0)
+    pusher.shown = True
+    assert pusher.force(tool) is None and scene.handle.visible
+    assert_allclose(scene.pose, tool)
+    scene.drag("start")
+    scene.handle.position = tool + apart
+    force = pusher.force(tool)
+    assert_allclose(force, 200.0 * apart)
+    mark = pusher.mark(tool, force)
+    assert_allclose((mark.start, mark.end), (tool, tool + apart))
+    pusher.shown = False
+    assert pusher.force(tool) is None and not scene.handle.visible
+    pusher.shown = True
+    scene.drag("end")
+    assert pusher.force(tool) is None
+    assert_allclose(scene.pose, tool)
 
 
 def test_after_a_refusal_it_goes_back():

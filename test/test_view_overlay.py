@@ -79,9 +79,9 @@ def test_the_velocity_of_the_tip_is_its_way(robot):
 
 def test_efforts_are_drawn_as_shares_of_the_limit(robot):
     overlay = Overlay(robot)
-    marks = overlay.marks(Q, QD, np.array([300.0, -48.0, 36.0]))
+    marks = overlay.marks(Q, QD, np.array([500.0, -48.0, 36.0]))
     elevator = named(marks, "effort", "elevator")
-    assert_allclose(elevator.end - elevator.start, [0.0, 0.0, 0.2 * overlay.size], atol=1e-12)  # half of 600 N, up
+    assert_allclose(elevator.end - elevator.start, [0.0, 0.0, overlay.size / 3.0], atol=1e-12)  # 5/6 of 600 N, up
     for name, share in (("shoulder", -0.5), ("wrist", 1.0)):
         arc = named(marks, "effort", name)
         spokes = (
@@ -91,10 +91,9 @@ def test_efforts_are_drawn_as_shares_of_the_limit(robot):
         )
         angles = np.unwrap(np.arctan2(spokes[:, 0], spokes[:, 2]))  # about +y
         assert angles[-1] - angles[0] == pytest.approx(share * FULL_ARC)
-    green, red = named(marks, "effort", "shoulder").color, named(marks, "effort", "wrist").color
-    assert green[1] > 0.6
-    assert red[0] > 0.9
-    assert red[1] < 0.2
+    assert_allclose(elevator.color, (0.95, 0.425, 0.2, 1.0))  # half of amber, half of red
+    assert_allclose(named(marks, "effort", "shoulder").color, (0.7625, 0.7, 0.25, 1.0))  # three quarters of amber
+    assert_allclose(named(marks, "effort", "wrist").color, (0.95, 0.15, 0.15, 1.0))  # red
 
 
 def test_nothing_is_drawn_of_what_is_not_there(robot):

@@ -202,8 +202,8 @@ ACCENTS = {"^", "~", "¯", "→"}
 CLOSING = {")", "]", "}", "|", "‖", "!"}
 """A minus sign after one of these is that of a difference."""
 
-SCRIPTS = {"msub": 2, "msup": 2, "msubsup": 3, "munder": 2, "mover": 2, "munderover": 3}
-"""Element with scripts → its number of children: the base and the scripts."""
+SCRIPTS = {"msub": 2, "msup": 2, "msubsup": 3}
+"""Element with scripts of a matrix → its number of children: the base and the scripts."""
 
 ELEMENTS = {
     *("math", "mrow", "mi", "mo", "mn", "mtext", "ms", "mspace", "mfrac", "msqrt", "mroot", "mstyle", "mpadded"),

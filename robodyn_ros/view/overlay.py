@@ -64,6 +64,7 @@ REFERENCE_COLOR: Color = (0.35, 0.75, 0.45, 0.7)
 STICK_COLOR: Color = (0.55, 0.60, 0.66, 1.0)
 TURN_COLOR: Color = (0.90, 0.52, 0.13, 1.0)
 SLIDE_COLOR: Color = (0.18, 0.48, 0.75, 1.0)
+LOAD_COLORS = ((0.20, 0.70, 0.25), (0.95, 0.70, 0.25), (0.95, 0.15, 0.15))
 
 
 class Overlay:
@@ -229,9 +230,6 @@ def _ellipsoid(inertia: Array, mass: float) -> tuple[Array, Array]:
 
 
 def _load_color(ratio: float) -> Color:
-    """Green at rest, amber at two thirds, red at the limit."""
-    if ratio < 2.0 / 3.0:
-        part = 1.5 * ratio
-        return (0.20 + 0.75 * part, 0.70, 0.25, 1.0)
-    part = 3.0 * (ratio - 2.0 / 3.0)
-    return (0.95, 0.70 - 0.55 * part, 0.25 - 0.10 * part, 1.0)
+    """Green at rest, amber at two thirds, red at the limit; between them, the parts of both."""
+    red, green, blue = (float(np.interp(ratio, (0.0, 2.0 / 3.0, 1.0), part)) for part in zip(*LOAD_COLORS, strict=True))
+    return red, green, blue, 1.0

@@ -255,12 +255,9 @@ def test_n_states_of_n_joints_are_not_a_matrix(simple: Subject, method: str) -> 
 def test_other_arrays_of_the_same_numbers(simple: Subject, method: str, kind: str) -> None:
     """Any array of real numbers is accepted, in whatever memory, and not changed."""
     values = np.round(simple.states(4)[: len(INPUTS[method])] * 4)  # exact in every type
-    same_numbers = [_as(kind, value) for value in values]
-    expected = simple.call(method, *values)
-    same(simple.call(method, *same_numbers), expected, f"{method}: takes {kind}", EXACT)
-    same_numbers = [_as(kind, value[0]) for value in values]
-    expected = simple.call(method, *values[:, 0])
-    same(simple.call(method, *same_numbers), expected, f"{method}: takes {kind}", EXACT)
+    for given in (values, values[:, 0]):
+        found = simple.call(method, *(_as(kind, value) for value in given))
+        same(found, simple.call(method, *given), f"{method}: takes {kind}", EXACT)
 
 
 @METHODS

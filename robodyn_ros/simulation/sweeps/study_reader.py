@@ -13,6 +13,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -285,10 +286,10 @@ def _check_names(study: Study, file: StudySection, node: str, known: Collection[
 
 
 def _located(file: StudySection, case: Case, problem: RobodynError) -> RobodynError:
-    """Return the error with the place of the parameter that its message begins with."""
-    name, _, rest = str(problem).partition(": ")
-    name = name.partition(",")[0]
-    for node in NODES:
+    """Return the error with the place of the parameter that its message begins with, which a law's own may be."""
+    start, _, rest = str(problem).partition(": ")
+    start = start.partition(",")[0]
+    for node, name in product(NODES, (start, f"{case.controller}.{start}")):
         if f"{node}.{name}" in case.inputs:
             return file.error(f"vary.{node}.{name}", rest)
         if name in file.section(node).flat():

@@ -126,7 +126,8 @@ static void on_message(const void* given, size_t count) {
 }
 
 static int fits(const Layout* y, const Bytes* m) {
-  if (!y || m->length < HEADER || m->length - (m->buffer[OPTIONS] & 3) < y->end) return 0;
+  if (!y || m->length < HEADER) return 0;
+  if (m->length - (m->buffer[OPTIONS] & 3) < y->end) return 0;
   for (int64_t k = 0; k < y->parts; ++k)
     if (memcmp(m->buffer + y->begin[k], y->bytes + y->begin[k], (size_t)y->size[k]) != 0) return 0;
   return 1;
@@ -343,10 +344,8 @@ int runner_request(Runner* r, Request* request) {
     const struct timespec timeout = {.tv_nsec = (long)(1e9 * left)};
     syscall(SYS_futex, &r->done, FUTEX_WAIT_PRIVATE, 0, &timeout, 0, 0);
   }
-  if (LOAD(r->done)) return 0;
-  Request* mine = request;
-  if (__atomic_compare_exchange_n(&r->request, &mine, 0, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) return 1;
-  while (!LOAD(r->done)) sched_yield(); /* it is being carried out */
+  if (__atomic_exchange_n(&r->request, 0, __ATOMIC_ACQ_REL)) return 1; /* taken back */
+  while (!LOAD(r->done)) sched_yield(); /* it is being carried out, or done */
   return 0;
 }
 
