@@ -11,8 +11,6 @@ matrix, J. Guidance and Control 1 (1978)). Left Jacobian: Barfoot, State Estimat
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -37,37 +35,14 @@ def vee(skew: ArrayLike) -> Array:
 
 def exp(phi: ArrayLike) -> Array:
     """The rotation about φ by its length."""
-    vector = np.asarray(phi, dtype=np.float64)
-    if vector.shape == (3,) and np.isfinite(vector).all():
-        return _rotation_of_one(*vector.tolist())
     matrix = hat(phi)
     a, b, _ = coefficients(angle(phi))
     return np.eye(3) + a[..., None, None] * matrix + b[..., None, None] * matrix @ matrix
 
 
-def _rotation_of_one(x: float, y: float, z: float) -> Array:
-    """:func:`exp` of one finite vector, in a tenth of the time."""
-    theta = math.hypot(x, y, z)
-    if theta < SERIES:
-        square = theta**2
-        a = 1 - square / 6 + square**2 / 120 - square**3 / 5040
-        b = 1 / 2 - square / 24 + square**2 / 720 - square**3 / 40320
-    else:
-        a, b = math.sin(theta) / theta, 2.0 * (math.sin(theta / 2.0) / theta) ** 2
-    xy, xz, yz = b * x * y, b * x * z, b * y * z
-    return np.array(
-        [
-            [1.0 - b * (y * y + z * z), xy - a * z, xz + a * y],
-            [xy + a * z, 1.0 - b * (x * x + z * z), yz - a * x],
-            [xz - a * y, yz + a * x, 1.0 - b * (x * x + y * y)],
-        ]
-    )
-
-
 def log(rotation: ArrayLike) -> Array:
     """The shortest φ with exp φ = R, of length π at most; of the two at a half turn, either."""
-    r = np.asarray(rotation, dtype=np.float64)
-    return _vector_of_one(*r.ravel().tolist()) if r.shape == (3, 3) else rotation_vector(r)
+    return rotation_vector(np.asarray(rotation, dtype=np.float64))
 
 
 def quaternion(rotation: ArrayLike) -> Array:
@@ -84,22 +59,6 @@ def rotation_vector(r: Array) -> Array:
     small = s < 1e-8 * w  # then atan2(s, w) = s / w to rounding
     factor = np.where(small, 2.0 / np.maximum(w, s), 2.0 * np.arctan2(s, w) / np.where(small, 1.0, s))
     return factor[..., None] * v
-
-
-def _vector_of_one(*r: float) -> Array:
-    """:func:`rotation_vector` of one rotation, by its elements, row by row, in a tenth of the time."""
-    a, b, c, d, e, f, g, h, i = r
-    outer = (  # as in _scaled_quaternion
-        (1 + a + e + i, h - f, c - g, d - b),
-        (h - f, 1 + a - e - i, b + d, c + g),
-        (c - g, b + d, 1 - a + e - i, f + h),
-        (d - b, c + g, f + h, 1 - a - e + i),
-    )
-    w, *v = outer[max(range(4), key=lambda k: outer[k][k])]
-    s, sign = math.hypot(*v), -1.0 if w < 0.0 else 1.0
-    w = abs(w)
-    factor = 2.0 / max(w, s) if s < 1e-8 * w else 2.0 * math.atan2(s, w) / s
-    return sign * factor * np.array(v)
 
 
 def _scaled_quaternion(r: Array) -> Array:

@@ -23,11 +23,9 @@ from __future__ import annotations
 
 import json
 import os
-from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from math import comb
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -113,8 +111,7 @@ class Trajectory:
         self.bernstein = _bernstein_coefficients(self.times, self.positions, self.velocities, self.accelerations)
         zero = read_only(np.zeros(shape[1]))
         self._first, self._last = Sample(self.positions[0], zero, zero), Sample(self.positions[-1], zero, zero)
-        self._times = self.times.tolist()
-        self._begin, self._end = self._times[0], self._times[-1]
+        self._begin, self._end = float(self.times[0]), float(self.times[-1])
 
     def of_joints(self, columns: Sequence[int]) -> Trajectory:
         """Return the trajectory of some of its joints."""
@@ -154,9 +151,7 @@ class Trajectory:
             return self._last
         if t < self._begin:
             return self._first
-        k = bisect_right(self._times, t) - 1
-        u = (t - self._times[k]) / (self._times[k + 1] - self._times[k])
-        return Sample(*(_weights(len(segments[k]) - 1, u) @ segments[k] for segments in self._segments))
+        return Sample(*(curve(t) for curve in self._curves))
 
     def samples(self, times: Array) -> Sample:
         """Positions, velocities and accelerations at times (K,) [s], (K, n) each; those of the curve at the last point,
@@ -179,12 +174,6 @@ class Trajectory:
         position = BPoly(self.bernstein, self.times.copy())  # SciPy before 1.12 evaluates no read-only arrays
         return position, position.derivative(), position.derivative(2)
 
-    @cached_property
-    def _segments(self) -> tuple[Array, Array, Array]:
-        """Bernstein coefficients of position, velocity and acceleration by segment, (K - 1, degree + 1, n) each."""
-        position, velocity, acceleration = (np.ascontiguousarray(np.swapaxes(c.c, 0, 1)) for c in self._curves)
-        return position, velocity, acceleration
-
     def extent(self) -> tuple[Array, Array]:
         """Least and greatest position of each joint, overshoot between the points included; (n,) and (n,)."""
         least, greatest = self.positions.min(axis=0), self.positions.max(axis=0)
@@ -195,12 +184,6 @@ class Trajectory:
         """Greatest speed of each joint, (n,) in [rad/s] or [m/s]; exact if above its limit (n,), else a bound."""
         velocity = self._curves[1].c if len(self.times) > 1 else np.empty((1, 0, self.n))
         return np.maximum(np.maximum(peaks(velocity, limit), peaks(-velocity, limit)), 0.0)
-
-
-def _weights(degree: int, u: float) -> Array:
-    """The Bernstein polynomials of a degree at u, from 0 to 1; (degree + 1,)."""
-    v = 1.0 - u
-    return np.array([comb(degree, i) * u**i * v ** (degree - i) for i in range(degree + 1)])
 
 
 def _shape(positions: ArrayLike) -> tuple[int, int]:
