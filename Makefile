@@ -50,6 +50,7 @@ else
   VENV := $(if $(filter kilted,$(ROS)),.venv,.venv-$(ROS))
   ROS_EXTRA := $(if $(filter kilted,$(ROS)),ros$(comma),ros-$(ROS)$(comma))
   CONSTRAINTS := .ci/constraints.txt .ci/constraints-$(ROS).txt
+  APT := $(wildcard .ci/constraints-$(ROS)-apt.txt)
   export AMENT_PREFIX_PATH := $(CURDIR)/$(VENV)
 endif
 
@@ -200,6 +201,7 @@ $(VENV)/viewer-installed: $(VENV)/demo-installed
 $(VENV)/test-installed: $(VENV)/bin/python $(BUILD) $(filter $(VENV)/%,$(CONSTRAINTS))
 	@echo "Installing with what the tests need into $(VENV) ..."
 	@$(INSTALL) -e ".[$(ROS_EXTRA)plot,symbolic,test]"
+	$(if $(APT),@$(PIP) install --quiet --no-deps -r $(APT))
 	@touch $(VENV)/demo-installed $@
 
 $(VENV)/docs-installed: $(VENV)/bin/python $(BUILD) $(filter $(VENV)/%,$(CONSTRAINTS))

@@ -13,7 +13,7 @@ import pytest
 from arms import joint, link, robot
 from numpy.testing import assert_allclose
 from planned import HOME, PICK, assert_within, passing, prr, slider, solved, whole
-from scipy.integrate import solve_ivp
+from scipy.integrate import solve_ivp, trapezoid
 
 import robodyn_ros as rd
 from robodyn_ros.control.motion.point_to_point import point_to_point, rest_to_rest
@@ -227,7 +227,7 @@ def test_the_time_limit_holds(arm):
     assert_allclose(found.q[:, 1:] - np.outer(found.q[:, 1:] @ line, line), 0.0, atol=1e-9)
     found = plan(Problem(arm, HOME, JointGoal(PICK), Effort(), duration=1.4), brief)
     assert found.solved and found.duration == pytest.approx(1.4) and "feasible" in found.reason
-    squares = np.trapezoid((found.effort**2).sum(axis=1), found.times)
+    squares = trapezoid((found.effort**2).sum(axis=1), found.times)
     assert found.cost == pytest.approx(squares, rel=1e-3)
     found = plan(Problem(arm, HOME, JointGoal(PICK), duration=0.1), brief)  # too fast for any motion
     assert not found.solved and "time limit of 0.01 s" in found.reason
@@ -258,7 +258,7 @@ def test_least_effort_of_joints_with_different_units(arm, text):
     q, qd, qdd = (np.array(rows) for rows in zip(*(quintic.sample(at) for at in t), strict=True))
     effort = arm.inverse(q, qd, qdd) / robot.effort_limit
     slow = 0.1 * (qdd / robot.velocity_limit) ** 2 if "smoothness" in text else 0.0
-    assert found.cost < np.trapezoid(np.sum(effort**2 + slow, axis=1), t)
+    assert found.cost < trapezoid(np.sum(effort**2 + slow, axis=1), t)
 
 
 def test_ctrl_c_ends_the_search(arm):

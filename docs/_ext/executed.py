@@ -153,8 +153,11 @@ def _figures() -> Iterator[Figure]:
 
     for number in plt.get_fignums():
         figure = plt.figure(number)
-        titles = [axes.get_title() for axes in figure.axes]
-        title = figure.get_suptitle() or next(filter(None, titles), "")
+        titles = [
+            *(text.get_text() for text in figure.texts),
+            *(axes.get_title() for axes in figure.axes),
+        ]
+        title = next(filter(None, titles), "")
         assert title, "a figure has a title, which those hear who cannot see it"
         svg = io.BytesIO()
         _lay_out(figure)

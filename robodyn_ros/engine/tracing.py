@@ -511,7 +511,8 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
 """NumPy's other functions → the same for traced arrays."""
 
 _METHODS: dict[str, Callable[..., Any]] = {
-    **{name: getattr(np, name) for name in ("sum", "prod", "min", "max", "any", "all", "mean", "dot", "clip", "ravel")},
+    **{name: getattr(np, name) for name in ("sum", "prod", "min", "max", "any", "all", "mean", "dot", "ravel")},
+    "clip": _clip,
     **{name: getattr(np, name) for name in ("diagonal", "trace", "repeat", "squeeze", "swapaxes", "cumsum", "take")},
     "flatten": lambda array: TracedArray(array.elements.flatten()),
     "reshape": lambda array, *shape: TracedArray(array.elements.reshape(*shape)),
