@@ -62,10 +62,7 @@ ROOMS = {
         "test_nodes_closed_loop.py test_nodes_life_cycles.py",
     ),
     "robot": ("robot/**/*.py", "test_robot_*.py test_yaml_files.py test_fuzz_urdf.py"),
-    "kinematics": (
-        "kinematics/**/*.py",
-        "test_kinematics_*.py test_workspace.py test_dynamics_truth.py",
-    ),
+    "kinematics": ("kinematics/**/*.py", "test_kinematics_*.py test_workspace.py test_dynamics_truth.py"),
     "dynamics": (
         "dynamics/**/*.py",
         "test_dynamics_*.py test_derivation.py test_mechanisms.py test_engine_code.py test_fuzz_dynamics.py "
@@ -75,10 +72,7 @@ ROOMS = {
         "identification/**/*.py",
         "test_identification_*.py test_stated_uncertainty.py test_cli_identify.py",
     ),
-    "planning": (
-        "planning/**/*.py planning/**/*.c",
-        "test_planning_*.py test_cli_plan.py",
-    ),
+    "planning": ("planning/**/*.py planning/**/*.c", "test_planning_*.py test_cli_plan.py"),
     "view": ("view/**/*.py", "test_view_*.py test_kinematics_workspace.py"),
     "document": ("document/**/*.py", "test_document*.py test_cli_demo_report.py"),
     "simulation": (
