@@ -72,11 +72,11 @@ setup(
         ),
     ],
     zip_safe=False,
-    install_requires=["setuptools", "numpy", "scipy", "urdf-parser-py", "casadi>=3.6.4", "pyyaml", "rich"],
+    install_requires=["setuptools", "numpy>=1.26", "scipy>=1.11", "urdf-parser-py", "casadi>=3.6.4", "pyyaml", "rich"],
     extras_require={
         "ros": ros_wheels("kilted"),
         "ros-jazzy": ros_wheels("jazzy"),
-        "plot": ["matplotlib"],
+        "plot": ["matplotlib>=3.6"],
         "recording": ["rosbags"],
         "planning": ["toppra"],
         "sweep": ["dask", "distributed", "pyarrow"],
