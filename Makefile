@@ -50,7 +50,7 @@ else
   VENV := $(if $(filter kilted,$(ROS)),.venv,.venv-$(ROS))
   ROS_EXTRA := $(if $(filter kilted,$(ROS)),ros$(comma),ros-$(ROS)$(comma))
   CONSTRAINTS := .ci/constraints.txt .ci/constraints-$(ROS).txt
-  APT := $(wildcard .ci/constraints-$(ROS)-apt.txt)
+  APT := $(wildcard .ci/apt-$(ROS).txt)
   export AMENT_PREFIX_PATH := $(CURDIR)/$(VENV)
 endif
 
@@ -59,7 +59,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
 INSTALL = $(PIP) install --quiet --use-pep517 $(addprefix -c ,$(CONSTRAINTS))
-BUILD := setup.py package.xml $(wildcard .ci/constraints*.txt)
+BUILD := setup.py package.xml $(wildcard .ci/*.txt)
 
 .PHONY: demo test test-thorough test-arm64 test-realtime lint bench bench-planning bench-adaptive bench-identification bench-kinematics bench-loop bench-start bench-ros bench-sim bench-sweep bench-tool faults faults-node fuzz fuzz-nodes mutants soak-adaptive soak-controller soak-hold soak-life-cycles soak-loop soak-sweep clean docs first-hour house picture
 

@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
+from weakref import proxy
 
 import numpy as np
 from builtin_interfaces.msg import Duration, Time
@@ -14,6 +15,7 @@ from geometry_msgs.msg import Pose
 from numpy.typing import NDArray
 from rclpy.node import Node
 from rclpy.serialization import deserialize_message
+from rclpy.task import Future
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -303,20 +305,37 @@ def serve(node: Node, kind: type[Any], name: str, action: Callable[[Any], str]) 
     node.create_service(kind, name, respond)
 
 
-def serve_later(node: Node, name: str, begin: Callable[[], Awaitable[tuple[bool, str]]]) -> None:
+def serve_later(node: Any, name: str, begin: Callable[[], Future]) -> None:
     """Serve a Trigger whose action takes a while and does not block.
 
+    The events executor of ROS 2 Jazzy awaits no coroutine of a service, so the response is sent by the future.
+
     Args:
-        node: serves.
+        node: serves; it derives from :class:`~robodyn_ros.nodes.common.diagnostics.ExceptionGuard`.
         name: of the service.
-        begin: begins the request, or raises RobodynError; the result is the success, and a sentence about it.
+        begin: begins the request, or raises RobodynError; the future is of the success, and a sentence about it.
     """
 
-    async def respond(request: Any, response: Any) -> Any:
+    def respond(request: Any, response: Any) -> Any:
         try:
-            response.success, response.message = await begin()
+            return begin()
         except RobodynError as problem:
             response.success, response.message = False, str(problem)
-        return response
+            return response
 
-    node.create_service(Trigger, name, respond)
+    service = node.create_service(Trigger, name, respond)
+    own = proxy(service)  # a service that refers to itself would live until Python's collector comes
+    send = type(service).send_response
+
+    def send_when_done(response: Any, header: Any) -> None:
+        if not isinstance(response, Future):
+            send(own, response, header)
+            return
+
+        def done(future: Future) -> None:
+            success, message = future.result()
+            send(own, Trigger.Response(success=success, message=message), header)
+
+        response.add_done_callback(node.guarded(done))
+
+    service.send_response = send_when_done

@@ -16,6 +16,7 @@ import ctypes
 import sys
 from collections.abc import Callable
 from concurrent.futures import Future, wait
+from contextlib import suppress
 from functools import lru_cache
 from threading import Thread
 from typing import Any, TypeVar
@@ -131,6 +132,7 @@ class LargeMessages:
         with context:
             self._end = rclpy_implementation.GuardCondition(context)
             self._wait_set = rclpy_implementation.WaitSet(1, 1, 0, 0, 0, 0, context)
+        node.context.on_shutdown(self._wake)  # ROS 2 Jazzy does not end the wait
         self._thread = Thread(target=node.guarded(self._run), name=f"messages of {topic}", daemon=True)
         self._thread.start()
 
@@ -154,13 +156,16 @@ class LargeMessages:
         if self._has_ended:
             return
         self._has_ended = True
-        with self._end:
-            self._end.trigger_guard_condition()
+        self._wake()
         self._thread.join(PATIENCE)
         self._node.large_messages.remove(self)
         self._node.destroy_subscription(self.subscription)
         self._wait_set.destroy_when_not_in_use()
         self._end.destroy_when_not_in_use()
+
+    def _wake(self) -> None:
+        with suppress(rclpy_implementation.InvalidHandle), self._end:  # it may have been destroyed before the context
+            self._end.trigger_guard_condition()
 
     def _run(self) -> None:
         handle, context = self.subscription.handle, self._node.context
