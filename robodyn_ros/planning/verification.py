@@ -283,6 +283,8 @@ def refined(times: Array, rough: NDArray[np.bool_]) -> Array:
 
 def cost_of(problem: Problem, motion: Trajectory) -> float:
     """The problem's cost of a motion with efforts, by the trapezoidal rule between its points."""
+    from scipy.integrate import trapezoid
+
     n = problem.model.n
     at = Point(*[ca.SX.sym(name, size) for name, size in zip(Point._fields, (n, n, n, n, 2 * n), strict=True)])
     costs = (problem.cost.running(at), problem.cost.final(at))
@@ -291,8 +293,7 @@ def cost_of(problem: Problem, motion: Trajectory) -> float:
     parts = [motion.positions, motion.velocities, motion.accelerations, motion.efforts]
     columns = [part.T for part in (*parts, problem.cost.reference(motion.times, n))]
     values = np.array(running(*columns)).ravel()
-    lasting = (values[:-1] + values[1:]) @ np.diff(motion.times) / 2.0
-    return float(lasting) + float(final(*(column[:, -1] for column in columns)))
+    return float(trapezoid(values, motion.times)) + float(final(*(column[:, -1] for column in columns)))
 
 
 def _starts_right(problem: Problem, curve: Trajectory) -> bool:

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property, wraps
-from inspect import iscoroutinefunction, signature
+from inspect import signature
 from typing import Any, NamedTuple
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
@@ -207,27 +207,18 @@ class ExceptionGuard:
         """A callback that raises nothing.
 
         Args:
-            callback: a function, or a coroutine function.
+            callback: a function.
             otherwise: returns the result if the callback raises, from the exception and the arguments.
         """
-
-        def failed(problem: Exception, args: tuple[Any, ...]) -> Any:  # the node continues after any exception
-            self.faults.unforeseen(problem)
-            return otherwise(problem, *args)
-
-        async def later(*args: Any) -> Any:
-            try:
-                return args[-1] if guarded.has_ended else await callback(*args)
-            except Exception as problem:
-                return failed(problem, args)
 
         def now(*args: Any) -> Any:
             try:
                 return next(reversed(args), None) if guarded.has_ended else callback(*args)
-            except Exception as problem:
-                return failed(problem, args)
+            except Exception as problem:  # the node continues after any exception
+                self.faults.unforeseen(problem)
+                return otherwise(problem, *args)
 
-        guarded: Any = wraps(callback)(later if iscoroutinefunction(callback) else now)
+        guarded: Any = wraps(callback)(now)
         guarded.has_ended = False
         with suppress(ValueError):  # of a callable without a signature
             guarded.__signature__ = signature(callback)  # rclpy's executor asks for it before every call of a timer

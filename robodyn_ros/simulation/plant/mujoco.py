@@ -192,21 +192,22 @@ class MuJoCoModel:
         self._set_inertias(dynamics, altered)
         mujoco.mj_setConst(self.model, self.data)
 
-    def _compiled(self, robot: Robot, contact: bool) -> tuple[Any, bool]:
-        """Return the mjModel, and True if links had to be altered for MuJoCo to accept the arm."""
+    def _compiled(self, robot: Robot, contact: bool) -> tuple[Any, set[str]]:
+        """Return the mjModel, and the names of the links that had to be altered for MuJoCo to accept the arm."""
         read = self.module.MjSpec.from_string
         with suppress(ValueError):
-            return read(reduced(robot.urdf, contact)).compile(), False
-        spec = read(reduced(robot.urdf, contact, {link.name for link in robot.links if not _fits(link)}))
+            return read(reduced(robot.urdf, contact)).compile(), set()
+        altered = {link.name for link in robot.links if not _fits(link)}
+        spec = read(reduced(robot.urdf, contact, altered))
         for name, value in LEAST.items():
             setattr(spec.compiler, name, value)
         try:
-            return spec.compile(), True
+            return spec.compile(), altered
         except ValueError as cause:
             raise ConfigurationError(f"MuJoCo cannot take this arm: {cause}") from cause
 
-    def _set_inertias(self, dynamics: Dynamics, altered: bool) -> None:
-        """Set the inertial parameters of the bodies that the importer altered or that differ from the URDF's."""
+    def _set_inertias(self, dynamics: Dynamics, altered: set[str]) -> None:
+        """Set the inertial parameters of the bodies with altered links, or that differ from the URDF's."""
         robot, theta = dynamics.robot, dynamics.parameters.inertial.reshape(-1, 10).copy()
         payload = dynamics.parameters.payload
         if payload is not None:
@@ -214,7 +215,7 @@ class MuJoCoModel:
             theta[link.body] += parameters_of(payload.inertial().seen_from(link.pose))
         changed = (theta != standard_parameters(robot).reshape(-1, 10)).any(axis=1)
         for index, body in enumerate(robot.bodies):
-            if changed[index] or (altered and not all(_fits(robot.link(name)) for name in body.links)):
+            if changed[index] or altered.intersection(body.links):
                 self._set_inertia(self.model.body(body.name).id, theta[index])
 
     def _set_inertia(self, index: int, theta: Array) -> None:
