@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 # Before NumPy is imported. Beside other workers, threads of the linear algebra only wait for each other, and keep the
 # processor busy meanwhile.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("FASTDDS_DEFAULT_PROFILES_FILE", str(Path(__file__).with_name("fastdds.xml")))
 
 import fork_server
 import forked_workers
