@@ -58,7 +58,7 @@ endif
 unexport PYTHONDONTWRITEBYTECODE
 
 PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
-INSTALL = $(PIP) install --quiet --use-pep517 $(addprefix -c ,$(CONSTRAINTS))
+INSTALL = $(PIP) install -qq --no-compile --use-pep517 $(addprefix -c ,$(CONSTRAINTS))
 BUILD := setup.py package.xml $(wildcard .ci/*.txt)
 
 .PHONY: demo test test-thorough test-arm64 test-realtime lint bench bench-planning bench-adaptive bench-identification bench-kinematics bench-loop bench-start bench-ros bench-sim bench-sweep bench-tool faults faults-node fuzz fuzz-nodes mutants soak-adaptive soak-controller soak-hold soak-life-cycles soak-loop soak-sweep clean docs first-hour house picture
@@ -180,8 +180,9 @@ clean:
 	rm -rf .venv .venv-* build *.egg-info
 
 $(VENV)/bin/python:
-	@echo "Making $(VENV) (once, about a minute) ..."
+	@echo "Making $(VENV) (once, half a minute) ..."
 	@$(PYTHON) -m venv $(VENV_FLAGS) $(VENV)
+	@$(PIP) install -qq --upgrade $(addprefix -c ,$(filter .ci/%,$(CONSTRAINTS))) pip
 
 # What a sourced ROS 2 brings stays as it is: its messages are compiled against its NumPy.
 .venv-sourced-%/constraints.txt: .venv-sourced-%/bin/python
@@ -201,7 +202,7 @@ $(VENV)/viewer-installed: $(VENV)/demo-installed
 $(VENV)/test-installed: $(VENV)/bin/python $(BUILD) $(filter $(VENV)/%,$(CONSTRAINTS))
 	@echo "Installing with what the tests need into $(VENV) ..."
 	@$(INSTALL) -e ".[$(ROS_EXTRA)plot,symbolic,test]"
-	$(if $(APT),@$(PIP) install --quiet --no-deps -r $(APT))
+	$(if $(APT),@$(PIP) install -qq --no-compile --no-deps -r $(APT))
 	@touch $(VENV)/demo-installed $@
 
 $(VENV)/docs-installed: $(VENV)/bin/python $(BUILD) $(filter $(VENV)/%,$(CONSTRAINTS))
