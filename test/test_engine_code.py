@@ -121,6 +121,8 @@ def test_every_operation() -> None:
             results += [ca.SX.binary(getattr(ca, f"OP_{name.upper()}"), inside, b) for name in BINARY]
             results += [-a, a * a, a + a, 1 / b, a / b, ca.sign(a), ca.sign(-b), ca.sign(a - a), a - 2.5, 0.1 * b]
             results += [ca.if_else(a < b, ca.exp(a), b), ca.fmin(a, 0.2), ca.fmax(0.3, b), ca.SX.inf() * b]
+            unknown = ca.sqrt(-1 - a * a)  # NaN, which the smaller and the greater of two leave out
+            results += [f(*pair) for f in (ca.fmin, ca.fmax) for pair in ((unknown, b), (b, unknown))]
         return [ca.vertcat(*results)]
 
     x = np.random.default_rng(3).uniform(-2, 2, (21, 2))

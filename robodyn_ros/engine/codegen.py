@@ -110,8 +110,10 @@ TERMS = {
     "and": "x && y",
     "or": "x || y",
     "if_else_zero": "x ? y : 0",
+    "fmax": "x >= y || y != y ? x : y",
+    "fmin": "x <= y || y != y ? x : y",
 }
-"""Functions that the C library does not have, or has under another name."""
+"""Functions that the C library does not have, has under another name, or of which the compiler makes a call."""
 
 
 def definitions(functions: Iterable[str]) -> str:
