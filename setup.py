@@ -59,7 +59,7 @@ setup(
     package_data={
         PACKAGE: [
             "py.typed",
-            *(f"**/*.{kind}" for kind in ("c", "h", "cpp", "hpp", "in", "xml", "woff2", "html")),
+            *(f"**/*.{kind}" for kind in ("c", "h", "cpp", "hpp", "in", "xml", "woff2", "html", "yaml")),
             "**/LICENSE",
         ]
     },

@@ -9,9 +9,12 @@ compiled dynamics.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import yaml
 from numpy.typing import ArrayLike
 
 from robodyn_ros.document.blocks import (
@@ -34,6 +37,9 @@ from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.kinematics.tree import Tree, TreeNode, build_tree
 from robodyn_ros.robot import Pose
 from robodyn_ros.robot.pose import Array
+
+PRINCIPLES = Path(__file__).with_name("principles.yaml")
+"""The steps as they are for any arm."""
 
 DIGITS = 4
 
@@ -174,9 +180,6 @@ def _listed(values: Array) -> str:
     return ", ".join(f"{x:g}" for x in values)
 
 
-FRICTION = r"$F$ is the friction: viscous, $b_i\, \dot{q}_i$, and Coulomb's, $f_i\, \operatorname{sgn}\dot{q}_i$."
-
-
 def principles(where: str, *, rotors: bool, friction: bool) -> list[Section]:
     """Return the steps of the derivation as they are for any arm.
 
@@ -188,115 +191,19 @@ def principles(where: str, *, rotors: bool, friction: bool) -> list[Section]:
         rotors: the kinetic energy has that of the drives' rotors.
         friction: the efforts have those of friction.
     """
+    has = {"rotors": rotors, "friction": friction}
 
-    def step(name: str, title: str, *blocks: Block) -> Section:
-        return Section(name, title, blocks)
+    def kept(parts: list[str | dict[str, str]]) -> Iterator[str]:
+        for part in parts:
+            yield from [part] if isinstance(part, str) else (text for what, text in part.items() if has[what])
 
+    def block(content: dict[str, Any]) -> Block:
+        if "equations" in content:
+            return formulas(*(equation(*kept(one)) for one in content["equations"]))
+        return TextBlock(" ".join(kept(content["text"])).replace("WHERE", where))
+
+    steps = yaml.safe_load(PRINCIPLES.read_text(encoding="utf-8"))
     return [
-        step(
-            "frames",
-            "Frames",
-            TextBlock(
-                "Frame $i$ moves with the body behind joint $i$. Its z axis is the joint's axis, and its x axis points"
-                " towards the axis of the next joint (Denavit and Hartenberg's choice, in Craig's form). $p_i$ is its"
-                f" origin and the columns of $R_i$ are its axes, {where}."
-            ),
-        ),
-        step(
-            "com",
-            "Centres of mass",
-            TextBlock("A body's centre of mass is fixed in the body's frame, at $l_{ci}$."),
-            formulas(equation("p_{ci}", "p_i", "R_i l_{ci}")),
-        ),
-        step(
-            "jacobians",
-            "Jacobians of the centres of mass",
-            TextBlock(
-                r"Velocities are linear in $\dot{q}$. The velocity of the centre of mass is $v_i = J_{vi}\, \dot{q}$."
-                r" The body's angular velocity is $\omega_i = J_{\omega i}\, \dot{q}$, in the axes of the body, because"
-                " its inertia is constant there."
-            ),
-            formulas(equation("J_{vi}", r"\frac{\partial p_{ci}}{\partial q}")),
-        ),
-        step(
-            "kinetic",
-            "Kinetic energy",
-            TextBlock(
-                "Each body moves with its centre of mass and turns about it."
-                + (
-                    " The rotors of the drives turn too: $J_i$ is the inertia of a rotor, seen through its gear."
-                    * rotors
-                )
-            ),
-            formulas(
-                equation("K_i", r"\frac{1}{2} m_i v_i^2", r"\frac{1}{2} \omega_i^T I_i\, \omega_i"),
-                equation("K", r"\sum_i K_i", *[r"\frac{1}{2} \sum_i J_i\, \dot{q}_i^2"] * rotors),
-            ),
-        ),
-        step(
-            "potential",
-            "Potential energy",
-            TextBlock(
-                "$P_i$ is the work against gravity; it is zero for a centre of mass at the origin. $g_0$ is the"
-                " acceleration of free fall."
-            ),
-            formulas(equation("P_i", r"- m_i\, g_0^T p_{ci}")),
-        ),
-        step(
-            "lagrangian",
-            "The Lagrangian",
-            TextBlock("With $L = K - P$, the equation of Euler and Lagrange gives the effort of each joint."),
-            formulas(
-                equation(
-                    r"\frac{d}{dt} \frac{\partial L}{\partial \dot{q}_i} - \frac{\partial L}{\partial q_i}", r"\tau_i"
-                )
-            ),
-            TextBlock(
-                r"$K = \frac{1}{2} \dot{q}^T M(q)\, \dot{q}$ is quadratic in $\dot{q}$, and $P$ does not contain"
-                r" $\dot{q}$. So the equation is $M(q)\, \ddot{q} + C(q, \dot{q})\, \dot{q} + G(q) = \tau$. The next"
-                " steps are its parts."
-            ),
-        ),
-        step(
-            "mass_matrix",
-            "Mass matrix M",
-            TextBlock(
-                r"$M$ holds the factors of the products $\dot{q}_i \dot{q}_j$ in $2 K$. It is symmetric. Elements of"
-                " its upper half that are not given are zero."
-            ),
-            formulas(
-                equation("M", r"\sum_i (m_i J_{vi}^T J_{vi} + J_{\omega i}^T I_i\, J_{\omega i})"),
-                equation("M_{ij}", r"\frac{\partial^2K}{\partial \dot{q}_i \partial \dot{q}_j}"),
-            ),
-        ),
-        step(
-            "coriolis",
-            "Coriolis matrix C, by Christoffel symbols",
-            TextBlock(
-                r"$C \dot{q}$ is the rest of the equation: $\dot{M} \dot{q}$, less $\frac{\partial K}{\partial q}$. The"
-                " Christoffel symbols $c_{ijk}$ give its elements."
-            ),
-            formulas(
-                equation(
-                    "c_{ijk}",
-                    r"\frac{1}{2} \frac{\partial M_{ij}}{\partial q_k}",
-                    r"\frac{1}{2} \frac{\partial M_{ik}}{\partial q_j}",
-                    r"- \frac{1}{2} \frac{\partial M_{jk}}{\partial q_i}",
-                ),
-                equation("C_{ij}", r"\sum_k c_{ijk}\, \dot{q}_k"),
-            ),
-            TextBlock(r"Many matrices have the same $C \dot{q}$. For this one $\dot{M} - 2 C$ is skew-symmetric."),
-        ),
-        step(
-            "gravity",
-            "Efforts of gravity G",
-            TextBlock("These efforts hold the arm at rest."),
-            formulas(equation("G_i", r"\frac{\partial P}{\partial q_i}")),
-        ),
-        step(
-            "equations",
-            "Equations of motion",
-            *[TextBlock(FRICTION)] * friction,
-            formulas(equation(r"\tau", r"M \ddot{q}", r"C \dot{q}", "G", *["F"] * friction)),
-        ),
+        Section(name, step["title"], tuple(made for made in map(block, step["blocks"]) if made != TextBlock("")))
+        for name, step in steps.items()
     ]
