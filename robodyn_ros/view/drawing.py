@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -115,9 +115,9 @@ class MarkDrawing:
             seen.add(name)
             handle = self._handles.get(name)
             if handle is None:
-                handle = self._handles[name] = _ADD[type(mark)](self._scene, name, mark)
+                handle = self._handles[name] = _add(self._scene, name, mark)
             else:
-                _CHANGE[type(mark)](handle, mark)
+                _change(handle, mark)
             if not handle.visible:
                 handle.visible = True
         for name, handle in self._handles.items():
@@ -147,48 +147,32 @@ def _look(color: Color) -> dict[str, Any]:
     return {"color": _rgb(color), "opacity": color[3] if color[3] < 1.0 else None}
 
 
-def _add_ball(scene: viser.SceneApi, name: str, mark: Ball) -> Any:
-    opacity = mark.color[3] if mark.color[3] < 1.0 else None
-    handle = scene.add_icosphere(name, radius=1.0, color=_rgb(mark.color), opacity=opacity, cast_shadow=False)
-    _change_ball(handle, mark)
-    return handle
+def _add(scene: viser.SceneApi, name: str, mark: Mark) -> Any:
+    """Draw a mark that is not there yet, and return its handle."""
+    if isinstance(mark, Ball):
+        handle = scene.add_icosphere(name, radius=1.0, **_look(mark.color), cast_shadow=False)
+        _change(handle, mark)
+        return handle
+    points, color = _segments(mark), _rgb(mark.color)
+    if isinstance(mark, Line):
+        return scene.add_line_segments(name, points=points, colors=color, thickness=mark.width)
+    shaft = {"shaft_radius": mark.radius, "head_radius": 2.0 * mark.radius, "head_length": 3.0 * mark.radius}
+    return scene.add_arrows(name, points=points, colors=color, **shaft)
 
 
-def _change_ball(handle: Any, mark: Ball) -> None:
-    handle.position, handle.wxyz, handle.scale = mark.center, quaternion(mark.rotation), tuple(map(float, mark.radii))
+def _change(handle: Any, mark: Mark) -> None:
+    """Bring a mark to its present place, size and colour."""
+    if isinstance(mark, Ball):
+        handle.position, handle.wxyz = mark.center, quaternion(mark.rotation)
+        handle.scale = tuple(map(float, mark.radii))
+    else:
+        handle.points, handle.colors = _segments(mark), np.array(_rgb(mark.color), dtype=np.uint8)
 
 
-def _add_arrow(scene: viser.SceneApi, name: str, mark: Arrow) -> Any:
-    return scene.add_arrows(
-        name,
-        points=np.array([[mark.start, mark.end]]),
-        colors=_rgb(mark.color),
-        shaft_radius=mark.radius,
-        head_radius=2.0 * mark.radius,
-        head_length=3.0 * mark.radius,
-    )
-
-
-def _change_arrow(handle: Any, mark: Arrow) -> None:
-    handle.points = np.array([[mark.start, mark.end]], dtype=np.float32)
-    handle.colors = np.array(_rgb(mark.color), dtype=np.uint8)
-
-
-def _add_line(scene: viser.SceneApi, name: str, mark: Line) -> Any:
-    return scene.add_line_segments(name, points=_segments(mark), colors=_rgb(mark.color), thickness=mark.width)
-
-
-def _change_line(handle: Any, mark: Line) -> None:
-    handle.points = _segments(mark)
-    handle.colors = np.array(_rgb(mark.color), dtype=np.uint8)
-
-
-_ADD: dict[type[Any], Callable[..., Any]] = {Ball: _add_ball, Arrow: _add_arrow, Line: _add_line}
-_CHANGE: dict[type[Any], Callable[..., None]] = {Ball: _change_ball, Arrow: _change_arrow, Line: _change_line}
-
-
-def _segments(mark: Line) -> Array:
-    return np.stack([mark.points[:-1], mark.points[1:]], axis=1).astype(np.float32)
+def _segments(mark: Arrow | Line) -> Array:
+    """The straight parts of a mark, (k, 2, 3)."""
+    points = mark.points if isinstance(mark, Line) else np.array([mark.start, mark.end])
+    return np.stack([points[:-1], points[1:]], axis=1).astype(np.float32)
 
 
 def _rgb(color: Color) -> tuple[int, int, int]:

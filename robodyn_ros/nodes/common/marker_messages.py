@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from functools import singledispatch
 from pathlib import Path
 
 import numpy as np
@@ -19,8 +18,7 @@ from robodyn_ros.kinematics import Kinematics, se3
 from robodyn_ros.nodes.common.messages import stamp, to_pose
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.view import Arrow, Ball, Line
-from robodyn_ros.view.marks import Color, Mark, Shape, moving_shapes
+from robodyn_ros.view.marks import Arrow, Ball, Color, Line, Mark, Shape, moving_shapes
 
 GHOST = 0.35
 """Opacity of the reference's ghost."""
@@ -116,31 +114,18 @@ def tool_path(kinematics: Kinematics, link: str, trajectory: Trajectory) -> Arra
     return kinematics.pose(link, trajectory.samples(times).q)[:, :3, 3]
 
 
-@singledispatch
-def _fill(mark: object, marker: Marker) -> None:
-    raise TypeError(f"{type(mark).__name__} is not a mark")
-
-
-@_fill.register
-def _(mark: Ball, marker: Marker) -> None:
-    marker.type = Marker.SPHERE
-    marker.pose = to_pose(se3.motion(mark.rotation, mark.center))
-    marker.scale.x, marker.scale.y, marker.scale.z = (2.0 * float(radius) for radius in mark.radii)
-
-
-@_fill.register
-def _(mark: Arrow, marker: Marker) -> None:
-    marker.type = Marker.ARROW
-    marker.points = [_point(mark.start), _point(mark.end)]
-    marker.scale.x, marker.scale.y = 2.0 * mark.radius, 4.0 * mark.radius
-    marker.scale.z = min(6.0 * mark.radius, 0.5 * float(np.linalg.norm(mark.end - mark.start)))
-
-
-@_fill.register
-def _(mark: Line, marker: Marker) -> None:
-    marker.type = Marker.LINE_STRIP
-    marker.points = [_point(point) for point in mark.points]
-    marker.scale.x = mark.width
+def _fill(mark: Mark, marker: Marker) -> None:
+    """The shape and the place of a mark."""
+    if isinstance(mark, Ball):
+        marker.type, marker.pose = Marker.SPHERE, to_pose(se3.motion(mark.rotation, mark.center))
+        marker.scale.x, marker.scale.y, marker.scale.z = (2.0 * float(radius) for radius in mark.radii)
+    elif isinstance(mark, Arrow):
+        marker.type, marker.points = Marker.ARROW, [_point(mark.start), _point(mark.end)]
+        marker.scale.x, marker.scale.y = 2.0 * mark.radius, 4.0 * mark.radius
+        marker.scale.z = min(6.0 * mark.radius, 0.5 * float(np.linalg.norm(mark.end - mark.start)))
+    else:
+        marker.type, marker.points = Marker.LINE_STRIP, [_point(point) for point in mark.points]
+        marker.scale.x = mark.width
 
 
 def _new(frame: str, stamp: Time, namespace: str, color: Color) -> Marker:
