@@ -27,13 +27,13 @@ from pathlib import Path
 from typing import Any
 
 from robodyn_ros.cli.arm import add_arm, arm_settings, read_arm
-from robodyn_ros.cli.console import console
+from robodyn_ros.cli.console import check_file, console
 from robodyn_ros.cli.processes import messages_of, reporting_node
 from robodyn_ros.cli.verb import ExitCode, add_parameters, read_values
 from robodyn_ros.control.commissioning.findings import CommissionerSettings, CommissioningSettings
 from robodyn_ros.control.drives import CompensationSettings, TransmissionSettings
 from robodyn_ros.dynamics import STANDARD_GRAVITY
-from robodyn_ros.errors import InputError, NotReadyError
+from robodyn_ros.errors import NotReadyError
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -45,15 +45,15 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--commands", default="controller/commands", metavar="TOPIC", help=text)
     text = "topic of the efforts with names, sensor_msgs/JointState"
     parser.add_argument("--joint-commands", default="controller/joint_commands", metavar="TOPIC", help=text)
-    parser.add_argument("--report", default="commissioning.md", metavar="PATH", help="report to write, .md or .html")
+    text, report = "report to write, .md or .html", Path("commissioning.md")
+    parser.add_argument("--report", type=Path, default=report, metavar="PATH", help=text)
     text = "do not ask; the positive direction of a joint is then not confirmed"
     parser.add_argument("--yes", action="store_true", help=text)
 
 
 def run(args: Namespace) -> ExitCode:
     """Run the procedure; the answer is no unless every joint is right and the arm stands."""
-    if Path(args.report).suffix not in (".md", ".html"):
-        raise InputError("--report", f"{args.report!r} must end in .md or .html", args.report)
+    check_file("--report", args.report, ".md", ".html")
     topics = {"joint_states": args.joint_states, "~/commands": args.commands, "~/joint_commands": args.joint_commands}
     with reporting_node("commissioner", _parameters(args), topics, subprocess.PIPE) as process:
         outcome, interrupted = _follow(process)
@@ -84,7 +84,7 @@ def _parameters(args: Namespace) -> dict[str, Any]:
         "robot_description": robot.urdf,
         "accept": list(arm_settings(args).accept),
         "guided": not args.yes,
-        "report": str(Path(args.report).resolve()),
+        "report": str(args.report.resolve()),
     }
     for name, value in values.given.items():
         whole = isinstance(value, int) and not isinstance(value, bool)

@@ -72,8 +72,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> ExitCode:
     """Have each law do each motion, and report which law follows best; the answer is no if one failed."""
-    if args.plot is not None:
-        check_picture("--plot", args.plot)
+    check_picture(args.plot)
     if not args.rate > 0.0:
         raise InputError("--rate", f"must be above 0, not {args.rate:g}", args.rate)
     robot, mismatch, parameters = _arm_and_parameters(args)

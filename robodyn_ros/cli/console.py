@@ -17,7 +17,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any, NoReturn
@@ -39,7 +38,7 @@ from rich.text import Text
 
 from robodyn_ros.document import blocks as page
 from robodyn_ros.document.blocks import Document
-from robodyn_ros.errors import ConfigurationError, InputError, pip_install
+from robodyn_ros.errors import InputError, need
 from robodyn_ros.files import as_json, writing
 
 WIDTH = 80
@@ -170,26 +169,24 @@ def print_json(value: Any) -> None:
     sys.stdout.write(as_json(value, indent=2))
 
 
-def check_picture(option: str, path: Path) -> None:
-    """Check that a picture can be drawn into this file.
+def check_picture(path: Path | None) -> None:
+    """Check that the picture of ``--plot`` can be drawn, if one is wanted; errors as of ``check_file`` and ``need``."""
+    check_file("--plot", path, ".png", ".svg", ".pdf")
+    if path is not None:
+        need("matplotlib", "the picture needs matplotlib", "robodyn_ros[plot]")
+
+
+def check_file(option: str, path: Path | None, *endings: str) -> None:
+    """Check that a file, if one is wanted, can be written, in a folder that need not exist yet.
 
     Raises:
-        InputError: its ending names no picture format, or it cannot be written there.
-        ConfigurationError: Matplotlib is not installed.
+        InputError: it cannot, or it has another ending than these.
     """
-    if path.suffix not in (".png", ".svg", ".pdf"):
-        raise InputError(option, f"must end in .png, .svg or .pdf, not {path.suffix!r}", path)
-    check_file(option, path)
-    if find_spec("matplotlib") is None:
-        raise ConfigurationError(f"the picture needs matplotlib: {pip_install('robodyn_ros[plot]')}")
-
-
-def check_file(option: str, path: Path) -> None:
-    """Check that a file can be written, in a folder that need not exist yet.
-
-    Raises:
-        InputError: it cannot.
-    """
+    if path is None:
+        return
+    if endings and path.suffix not in endings:
+        known = " or ".join(filter(None, (", ".join(endings[:-1]), endings[-1])))
+        raise InputError(option, f"must end in {known}, not {path.suffix!r}", path)
     nearest = next(folder for folder in path.resolve().parents if folder.exists())
     why = "it is a folder" if path.is_dir() else "" if nearest.is_dir() else f"{nearest} is no folder"
     if why or not os.access(nearest, os.W_OK):

@@ -54,8 +54,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> ExitCode:
     """Observe the motion, and propose."""
-    if args.out is not None:
-        check_file("--out", args.out)
+    check_file("--out", args.out)
     if not 0.1 <= args.gain <= 1000.0:
         raise InputError("--gain", f"must be within 0.1 and 1000, not {args.gain!r}", args.gain)
     robot = read_arm(args)

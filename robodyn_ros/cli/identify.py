@@ -29,7 +29,6 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +41,7 @@ from robodyn_ros.cli.arm import add_arm, locked_joints, read_arm
 from robodyn_ros.cli.console import check_file, console, picked, print_json, progress_bar, simple_table, write_file
 from robodyn_ros.cli.verb import ExitCode, add_gravity, add_settings, names
 from robodyn_ros.document.html import html
-from robodyn_ros.errors import InputError
+from robodyn_ros.errors import InputError, need
 from robodyn_ros.identification import Identification, IdentificationSettings, identify
 from robodyn_ros.identification.estimation.payload import PayloadEstimate, estimate_payload
 from robodyn_ros.identification.preparation import PreparedSamples, prepare
@@ -121,18 +120,15 @@ def run(args: Namespace) -> ExitCode:
 
 def _check_outputs(args: Namespace) -> None:
     """Check the outputs before the work, so that an error does not come after it."""
-    if args.report is not None and args.report.suffix != ".html":
-        raise InputError("--report", f"{str(args.report)!r} must end in .html", args.report)
+    check_file("--out", args.out)
+    check_file("--report", args.report, ".html")
     for option, path in (("--out", args.out), ("--report", args.report)):
-        if path is None:
-            continue
-        check_file(option, path)
-        if args.payload_link is not None:
+        if path is not None and args.payload_link is not None:
             raise InputError(option, "is for the arm's numbers; --payload-link prints its result", path)
     if args.out is not None and args.out.exists() and args.out.samefile(args.urdf):
         raise InputError("--out", f"{str(args.out)!r} is the URDF itself, which is not overwritten", args.out)
-    if args.report is not None and find_spec("matplotlib") is None:
-        raise InputError("--report", "needs matplotlib: the extra 'plot'", args.report)
+    if args.report is not None:
+        need("matplotlib", "the report needs matplotlib", "robodyn_ros[plot]")
 
 
 def identify_arm(args: Namespace) -> ExitCode:

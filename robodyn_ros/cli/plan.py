@@ -141,10 +141,8 @@ def _tell_written(args: Namespace, path: Path) -> None:
 
 def _check_outputs(args: Namespace) -> None:
     """Check the outputs before the search, so that an error does not come after it."""
-    if args.plot is not None:
-        check_picture("--plot", args.plot)
-    if args.out is not None:
-        check_file("--out", args.out)
+    check_picture(args.plot)
+    check_file("--out", args.out)
     if args.method == "time-scaling" and (args.cost not in (None, "time") or args.duration is not None):
         raise InputError("--method", "time-scaling seeks the shortest time; leave out --cost and --duration", args.cost)
     if args.send:

@@ -95,8 +95,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> ExitCode:
     """Simulate, write, draw and report; the answer is no if the arm or its control failed."""
     write = _writer(args)
-    if args.plot is not None:
-        check_picture("--plot", args.plot)
+    check_picture(args.plot)
     given = gather_simulated(args)
     robot = read_arm(args, *given.values())
     trial, seconds = _simulate(args, robot, given)

@@ -24,7 +24,6 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +40,7 @@ from robodyn_ros.cli.console import (
     with_folder,
 )
 from robodyn_ros.cli.verb import ExitCode, add_parameters, check_names, gather
-from robodyn_ros.errors import ConfigurationError, InputError, pip_install
+from robodyn_ros.errors import InputError, need
 from robodyn_ros.robot import reload_robot
 from robodyn_ros.simulation.sweeps.backends import Backend, Workers, cluster, in_process
 from robodyn_ros.simulation.sweeps.report import report, write_report
@@ -90,10 +89,9 @@ def run(args: Namespace) -> ExitCode:
         InputError: the study, a parameter or an option is wrong.
     """
     check_study(args.study, "sweep")
-    if args.plot is not None:
-        if args.case is None:
-            raise InputError("--plot", "is of one case: name it by --case", args.plot)
-        check_picture("--plot", args.plot)
+    if args.plot is not None and args.case is None:
+        raise InputError("--plot", "is of one case: name it by --case", args.plot)
+    check_picture(args.plot)
     given = gather(args.params, args.given)
     study = read_study(args.study, given, partial(chosen_arm, args=args))
     check_names(args, reload_robot(study.urdf), given)
@@ -159,8 +157,8 @@ def show_case(study: Study, number: int, plot: Path | None, json: bool) -> ExitC
 def _run_study(args: Namespace, study: Study) -> ExitCode:
     """Run all cases, summarise and report; the answer is whether every case meets the specification."""
     need_pyarrow()
-    if not args.no_report and find_spec("matplotlib") is None:
-        raise ConfigurationError(f"the report needs matplotlib: {pip_install('robodyn_ros[plot]')}, or --no-report")
+    if not args.no_report:
+        need("matplotlib", "the report, unless --no-report is given, needs matplotlib", "robodyn_ros[plot]")
     folder = args.out or Path(study.name)
     try:
         with choose_backend(args) as backend, progress(study.size) as show:

@@ -35,7 +35,6 @@ from robodyn_ros.cli.arm import add_joints, chosen_arm
 from robodyn_ros.cli.console import check_file, console, print_json, progress_bar, simple_table, write_file
 from robodyn_ros.cli.sweep import add_backend_arguments, check_study, choose_backend
 from robodyn_ros.cli.verb import ExitCode, add_parameters, check_names, gather
-from robodyn_ros.errors import InputError
 from robodyn_ros.robot import reload_robot
 from robodyn_ros.simulation.sweeps.backends import Backend
 from robodyn_ros.simulation.sweeps.study import Study
@@ -61,9 +60,7 @@ def run(args: Namespace) -> ExitCode:
         InputError: the study, a parameter or an option is wrong.
     """
     check_study(args.study, "tune")
-    if args.out.suffix not in (".yaml", ".yml"):
-        raise InputError("--out", f"must end in .yaml, not {args.out.suffix!r}", args.out)
-    check_file("--out", args.out)
+    check_file("--out", args.out, ".yaml", ".yml")
     given = gather(args.params, args.given)
     study, task = read_task(args.study, given, partial(chosen_arm, args=args))
     check_names(args, reload_robot(study.urdf), given)

@@ -113,12 +113,10 @@ def _check(args: Namespace) -> None:
     """Check the arguments, and draw a picture if no file is named."""
     if args.plot is None and args.out is None:
         args.plot = Path("workspace.png")
-    if args.out is not None:
-        if args.out.suffix != ".ply":
-            raise InputError("--out", f"must end in .ply (a picture: --plot), not {args.out.suffix!r}", args.out)
-        check_file("--out", args.out)
-    if args.plot is not None:
-        check_picture("--plot", args.plot)
+    if args.out is not None and args.out.suffix != ".ply":
+        raise InputError("--out", f"must end in .ply (a picture: --plot), not {args.out.suffix!r}", args.out)
+    check_file("--out", args.out)
+    check_picture(args.plot)
     names(args.of, "--of", OF)
     if args.samples < 1:
         raise InputError("--samples", f"must be 1 or more, not {args.samples}", args.samples)

@@ -98,7 +98,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> ExitCode:
     """Run the tour under every law, judge, report and draw; the answer is the verdict."""
     controllers = list(dict.fromkeys(names(args.controller, "--controller", available("controllers"))))
-    check_picture("--plot", args.plot)
+    check_picture(args.plot)
     need_ros()
     if args.view:
         check_viewer()
