@@ -18,13 +18,14 @@ import numpy as np
 import rclpy
 from common import PRR, ROOT
 from diagnostic_msgs.msg import DiagnosticArray
+from joined_graph import joined
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 
 import robodyn_ros as rd
-from robodyn_ros.cli.processes import ProcessGroup, joined
+from robodyn_ros.cli.processes import ProcessGroup
 from robodyn_ros.nodes.common.client_library import EventsExecutor
 
 STEP = 0.002

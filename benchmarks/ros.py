@@ -36,11 +36,11 @@ import numpy as np
 from common import POSES, PRR, memory_of, options, percentiles, processor_time, report, robot_of, urdfs
 from diagnostic_msgs.msg import DiagnosticArray
 from drives import in_the_graph
+from joined_graph import joined
 from meter import Meter, sleep_lateness
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 
-from robodyn_ros.cli.processes import joined
 from robodyn_ros.nodes.common.executor import announce_often
 from robodyn_ros.nodes.common.scheduling import Scheduling, SchedulingSettings, declare_scheduling
 

@@ -15,7 +15,7 @@ from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
-from robodyn_ros.cli.processes import joined
+from joined_graph import joined
 
 PRR = Path(__file__).parents[1] / "urdf" / "prr.urdf"
 

@@ -24,13 +24,13 @@ import rclpy
 import yaml
 from diagnostic_msgs.msg import DiagnosticArray
 from fork_server import NODES, Forked, ForkServer, command_server
+from joined_graph import joined
 from rcl_interfaces.srv import GetParameters, SetParameters
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from robodyn_ros.cli.processes import joined
 from robodyn_ros.nodes.common.executor import announce_often
 
 

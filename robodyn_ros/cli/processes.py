@@ -77,28 +77,6 @@ def isolated() -> Iterator[dict[str, str]]:
     raise ConfigurationError(f"every ROS 2 domain from {DOMAINS[0]} to {DOMAINS[-1]} is in use on this machine")
 
 
-@contextmanager
-def joined(**more: str) -> Iterator[dict[str, str]]:
-    """As :func:`isolated`, with this process in the graph: its environment is that of the graph until the end.
-
-    Args:
-        **more: environment variables.
-
-    Raises:
-        ConfigurationError: as :func:`isolated`.
-    """
-    before = dict(os.environ)
-    with isolated() as environment:
-        environment |= more
-        os.environ.clear()
-        os.environ.update(environment)
-        try:
-            yield environment
-        finally:
-            os.environ.clear()
-            os.environ.update(before)
-
-
 def node_command(
     node: str,
     parameters: Mapping[str, Any],
