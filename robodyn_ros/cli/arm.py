@@ -11,8 +11,7 @@ from __future__ import annotations
 import re
 import sys
 from argparse import ArgumentParser, Namespace, _ActionsContainer
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from math import isfinite, nan
 from typing import Any, NamedTuple
 
@@ -53,7 +52,7 @@ def add_joints(parser: ArgumentParser) -> _ActionsContainer:
     text = "the joints that are controlled, as a,b,c; the others are locked (default: all)"
     group.add_argument("--joints", metavar="NAMES", help=text)
     text = "lock a joint at a position [rad or m]; repeatable (default: at the middle of its range)"
-    group.add_argument("--lock", action="append", default=[], metavar="NAME=POSITION", help=text)
+    group.add_argument("--lock", dest="locked", action="append", default=[], metavar="NAME=POSITION", help=text)
     text = "first link of the arm, if there are several arms (default: the root link)"
     group.add_argument("--root", default="", metavar="LINK", help=text)
     text = "last link of the arm; the joints between root and tip are controlled, the others are locked"
@@ -132,8 +131,7 @@ def without_locked(robot: Robot, *nodes: dict[str, Any], args: Namespace) -> Rob
         if not any("joints" in node for node in nodes):
             return robot
         return take_joints(robot, *nodes)
-    with _options_named():
-        chosen = chosen_joints(robot, free, _locked_by(nodes, robot, free) | locked)
+    chosen = chosen_joints(robot, free, _locked_by(nodes, robot, free) | locked)
     for name in chosen.assumed:
         print(f"joint {name} is locked at {chosen.locked[name]:.4g}, the middle of its range", file=sys.stderr)
     for node in nodes:
@@ -149,20 +147,10 @@ def locked_joints(args: Namespace, robot: Robot) -> list[Joint]:
         args: of the verb, with those of :func:`add_arm`.
         robot: as :func:`read_arm` gives it.
     """
-    if not (args.joints or args.lock or args.root or args.tip):
+    if not (args.joints or args.locked or args.root or args.tip):
         return []
     whole = build(read_document(arm_source(args)), arm_settings(args))
     return [joint for joint in whole.joints if joint.name not in robot.joint_names]
-
-
-@contextmanager
-def _options_named() -> Iterator[None]:
-    """An error about joints or links names the option that gives them."""
-    try:
-        yield
-    except InputError as cause:
-        option = {"locked": "--lock"}.get(cause.name, f"--{cause.name}")
-        raise InputError(option, str(cause).removeprefix(f"{cause.name}: "), cause.value) from cause
 
 
 POSITIONS = ("initial_position", "locked_joints")
@@ -187,10 +175,9 @@ def _joints_given(robot: Robot, args: Namespace) -> tuple[list[str] | None, dict
     if args.root or args.tip:
         if free is not None:
             raise InputError("--joints", "names the joints that --root and --tip choose; give one of the two", free)
-        with _options_named():
-            free = list(joints_between(robot, args.root, args.tip))
+        free = list(joints_between(robot, args.root, args.tip))
     locked = {}
-    for text in args.lock:
+    for text in args.locked:
         name, _, position = text.partition("=")
         try:
             locked[name.strip()] = float(position)

@@ -32,7 +32,6 @@ from typing import Any
 
 import numpy as np
 from rich.table import Table
-from scipy.spatial.transform import Rotation
 
 from robodyn_ros import create_dynamics
 from robodyn_ros.cli.arm import add_arm, parse_pose, read_arm
@@ -50,6 +49,7 @@ from robodyn_ros.cli.processes import node_command
 from robodyn_ros.cli.verb import ExitCode
 from robodyn_ros.dynamics.parameters import Payload
 from robodyn_ros.errors import InputError, NotReadyError, need_ros
+from robodyn_ros.kinematics.so3 import quaternion
 from robodyn_ros.planning.cost import SMOOTH, read_cost
 from robodyn_ros.planning.obstacles import Sphere, read_obstacles
 from robodyn_ros.planning.plan import METHODS, Plan, plot_plan
@@ -315,6 +315,5 @@ def _show_obstacles(browser: Browser, problem: Problem) -> None:
         if isinstance(obstacle, Sphere):
             scene.add_icosphere(name, radius=obstacle.radius, color=color, opacity=0.5, position=position)
             continue
-        wxyz = np.roll(Rotation.from_matrix(obstacle.rotation).as_quat(), 1)  # viser puts w first
-        size = tuple(obstacle.size.tolist())
-        scene.add_box(name, dimensions=size, color=color, opacity=0.5, position=position, wxyz=wxyz)
+        size, turn = tuple(obstacle.size.tolist()), quaternion(obstacle.rotation)
+        scene.add_box(name, dimensions=size, color=color, opacity=0.5, position=position, wxyz=turn)
