@@ -28,7 +28,6 @@ from robodyn_ros.control.limits import check_position_limits
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.loop_settings import LoopSettings
 from robodyn_ros.control.motion.trajectory import Trajectory
-from robodyn_ros.control.step import Command
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.engine.c_interface import address_of, required, text_key
 from robodyn_ros.errors import InputError, RobodynError, SimulationError
@@ -198,13 +197,15 @@ class TrialRun:
             addresses |= {name: address_of(getattr(native.library, name)) for name in ("plant_step", "plant_settle")}
             frame = native.frame
         else:
-            self._calls = STEP(self._move_plant), STEP(self._halt_plant)
+            self._calls = [
+                STEP(lambda _, move=move: self._shown(move)) for move in (self._move_plant, self._halt_plant)
+            ]
             addresses |= dict(zip(("plant_step", "plant_settle"), map(address_of, self._calls), strict=True))
             frame = np.zeros((len(ROWS), self._n))
             frame[ROWS.index("Q")], frame[ROWS.index("V")] = plant.q, plant.qd
         self._point(frame=frame)
         if self._progress is not None:
-            self._report = PROGRESS(self._on_record)
+            self._report = PROGRESS(lambda: self._kept(self._on_record))
             addresses["progress"] = address_of(self._report)
         if loop is not None:
             core, self._told = loop.core, TELL(self._tell)
@@ -220,18 +221,25 @@ class TrialRun:
 
     def _tell(self, code: int, has_state: int) -> int:
         """What the control loop has answered, if it is no plain command; nonzero ends the trial."""
+        return self._kept(lambda: self._note(code, bool(has_state))) or (self._until_fault and bool(self._faults))
+
+    def _kept(self, call: Callable[[], object]) -> bool:
+        """Call a function for C, and keep its exception until C has returned; True if one was kept."""
+        try:
+            call()
+        except BaseException as problem:
+            self._problem = problem
+        return self._problem is not None
+
+    def _note(self, code: int, has_state: bool) -> None:
+        """Count a state of a fault; a fault may begin without a command."""
         loop = self._loop
         assert loop is not None
         try:
-            self._note(loop, loop.period_result(code, has_state=bool(has_state)))
+            command = loop.period_result(code, has_state=has_state)
         except RobodynError as problem:
             self._faults[f"{REFUSED}: {problem}"] += 1
-        except BaseException as problem:
-            self._problem = problem
-        return self._problem is not None or (self._until_fault and bool(self._faults))
-
-    def _note(self, loop: ControlLoop, command: Command | None) -> None:
-        """Count a state of a fault; a fault may begin without a command."""
+            return
         fault = None if loop.fault_count == self._count else loop.fault
         self._count = loop.fault_count
         kind = command.fault if command is not None else None if fault is None else fault.kind
@@ -242,40 +250,29 @@ class TrialRun:
         if kind is not None:
             self._faults[self._present[1]] += 1
 
-    def _on_record(self) -> int:
-        try:
-            self._follow()
-            assert self._progress is not None
-            self._progress(self._hardware.time)
-        except BaseException as problem:
-            self._problem = problem
-        return self._problem is not None
+    def _on_record(self) -> None:
+        self._follow()
+        assert self._progress is not None
+        self._progress(self._hardware.time)
 
-    def _move_plant(self, _plant: int) -> int:
+    def _move_plant(self) -> None:
         """A step of a plant that C cannot make: with the efforts of the drives, and those that they add."""
         hardware, plant = self._hardware, self._plant
         effort = hardware.drives.effort
-        try:
-            plant.apply(effort.copy() if hardware.model is None else effort + hardware.model.effort(plant.q, plant.qd))
-            plant.step()
-        except BaseException as problem:
-            self._problem = problem
-        self._show_plant()
-        return self._problem is not None
+        plant.apply(effort.copy() if hardware.model is None else effort + hardware.model.effort(plant.q, plant.qd))
+        plant.step()
 
-    def _halt_plant(self, _plant: int) -> int:
+    def _halt_plant(self) -> None:
         """The brakes engage."""
-        try:
-            self._plant.halt()
-            self._plant.apply(self._hardware.drives.effort.copy())
-        except BaseException as problem:
-            self._problem = problem
-        self._show_plant()
-        return self._problem is not None
+        self._plant.halt()
+        self._plant.apply(self._hardware.drives.effort.copy())
 
-    def _show_plant(self) -> None:
+    def _shown(self, move: Callable[[], None]) -> int:
+        """Move the plant for C, and show it the state."""
+        kept = self._kept(move)
         frame, plant = self._arrays["frame"], self._plant
         frame[ROWS.index("Q")], frame[ROWS.index("V")], self._fields.effort[:] = plant.q, plant.qd, plant.effort
+        return kept
 
     # The end
 
