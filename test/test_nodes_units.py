@@ -3,6 +3,8 @@
 
 """The parts of the nodes that need no graph."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -72,7 +74,8 @@ def test_lockstep_waits_for_the_answer_and_is_no_faster_than_its_factor(monkeypa
         made.append(now)
         lockstep.expect(len(made))
 
-    lockstep = pace.Lockstep(None, 0.002, factor, make_beat, lambda: None, Faults(print, lambda: now))
+    node = SimpleNamespace(faults=Faults(print, lambda: now))
+    lockstep = pace.Lockstep(node, 0.002, factor, make_beat, lambda: None)
     lockstep.start()
     for call in range(400):
         now = call * 0.05 / 400

@@ -106,21 +106,18 @@ class SimulatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         self._beat = self._hardware.interval
         self._clock_steps = clock_steps(parameters["state_rate"], self._steps)
         self._paused = False
-        self._held = HeldJoints(self, locked, start, self.faults)
+        self._held = HeldJoints(self, locked, start)
         self._output = SimulatorOutput(self, robot.joint_names, self._held, self._step)
         if parameters["publish_robot_description"]:
             self._descriptions = self.create_publisher(String, DESCRIPTION, LATCHED)
             self._descriptions.publish(String(data=whole.urdf))
         given = self, self._beat * self._step, pace.real_time_factor, self._next_beat
-        self._lockstep = Lockstep(*given, self._repeat_state, self.faults) if settings.lockstep else None
-        self._time: Lockstep | RealTime = self._lockstep or RealTime(*given, self.faults)
-        joints, accept = joint_order(parameters, robot), self._hardware.command
-        self._commands = CommandInput(
-            self, robot.joint_names, joints, accept, lambda: self._hardware.time, self.faults, self._lockstep
-        )
+        self._lockstep = Lockstep(*given, self._repeat_state) if settings.lockstep else None
+        self._time: Lockstep | RealTime = self._lockstep or RealTime(*given)
+        self._commands = CommandInput(self, self._hardware, joint_order(parameters, robot), self._lockstep)
         outside = self._hardware.plant.outside
         outside.prepare()  # so that time does not pass while the first push waits for a compiler
-        self._wrenches = WrenchInput(self, outside, tip(robot), WRENCH_TIMEOUT, self.faults)
+        self._wrenches = WrenchInput(self, outside, tip(robot), WRENCH_TIMEOUT)
         serve(self, SetBool, "~/pause", self._on_pause)
         serve(self, Trigger, "~/reset", self._on_reset)
         serve(self, Trigger, "~/step", self._on_step)

@@ -15,7 +15,6 @@ from typing import Any
 from rclpy.node import Node
 
 from robodyn_ros.nodes.common.client_library import steady_timer
-from robodyn_ros.nodes.common.diagnostics import Faults
 from robodyn_ros.nodes.common.messages import NANO
 
 WAKE_PERIOD = 1e-3
@@ -99,19 +98,17 @@ class RealTime:
 
     problem = ""
 
-    def __init__(self, node: Node, beat: float, factor: float, make_beat: Callable[[], None], faults: Faults) -> None:
+    def __init__(self, node: Node, beat: float, factor: float, make_beat: Callable[[], None]) -> None:
         """
         Args:
-            node: its timer is used.
+            node: its timer is used, and it counts lost time as a fault.
             beat: simulated time of a beat [s].
             factor: simulated time per real time; 0 for 1.
             make_beat: advances the simulation by a beat.
-            faults: counts lost time.
         """
         self._node = node
         self._beat = beat
         self._make_beat = make_beat
-        self._faults = faults
         self._running = False
         self._pacer = Pacer(beat, PATIENCE)
         self._last = monotonic()
@@ -157,7 +154,7 @@ class RealTime:
             if monotonic() - now > BURST:
                 break
         if self.lost > lost:
-            self._faults.count("cannot keep up", f"{self.lost:.3g} s lost against real time so far")
+            self._node.faults.count("cannot keep up", f"{self.lost:.3g} s lost against real time so far")
 
 
 class Lockstep:
@@ -180,27 +177,19 @@ class Lockstep:
     lost = 0.0
 
     def __init__(
-        self,
-        node: Node,
-        beat: float,
-        factor: float,
-        make_beat: Callable[[], None],
-        repeat: Callable[[], None],
-        faults: Faults,
+        self, node: Node, beat: float, factor: float, make_beat: Callable[[], None], repeat: Callable[[], None]
     ) -> None:
         """
         Args:
-            node: its timers are used.
+            node: its timers are used, and it counts missing answers as faults.
             beat: simulated time of a beat [s].
             factor: greatest simulated time per real time; 0 for no limit.
             make_beat: advances the simulation by a beat, and calls :meth:`expect` for the state that it publishes.
             repeat: publishes the latest state again.
-            faults: counts missing answers.
         """
         self._node, self._beat = node, beat
         self._make_beat = make_beat
         self._repeat = repeat
-        self._faults = faults
         self._running = False
         self._reported = False
         self._other = ""
@@ -264,7 +253,7 @@ class Lockstep:
             return
         if self._is_late() and not self._reported:
             self._reported = True
-            self._faults.count(FAULT, self._delay())
+            self._node.faults.count(FAULT, self._delay())
         self._repeat()
 
     def _is_late(self) -> bool:

@@ -25,12 +25,12 @@ from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.parameters import locked_parameters
 from robodyn_ros.errors import InputError, RobodynError
 from robodyn_ros.nodes.common.client_library import NEWEST, RECORDED, RELIABLE
-from robodyn_ros.nodes.common.diagnostics import Faults
 from robodyn_ros.nodes.common.messages import NANO, JointOrder, values_of
 from robodyn_ros.nodes.simulator.pace import Lockstep
 from robodyn_ros.robot import LockedJoints
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.devices import SensorReading
+from robodyn_ros.simulation.hardware import Hardware
 from robodyn_ros.simulation.plant.external_forces import ExternalForces
 
 SPEED = 1.0
@@ -54,35 +54,22 @@ class CommandInput:
         accepted: number of accepted commands.
     """
 
-    def __init__(
-        self,
-        node: Node,
-        arm: Sequence[str],
-        joints: Sequence[str],
-        accept: Callable[[Array], None],
-        now: Callable[[], float],
-        faults: Faults,
-        lockstep: Lockstep | None,
-    ) -> None:
+    def __init__(self, node: Node, hardware: Hardware, joints: Sequence[str], lockstep: Lockstep | None) -> None:
         """
         Args:
-            node: the subscriber.
-            arm: names of the arm's joints, in its order.
-            joints: the same in the order of ``commands``.
-            accept: called with efforts (n,) in the arm's order; raises RobodynError to refuse them.
-            now: returns the simulated time [s].
-            faults: counts refused commands.
+            node: the subscriber, which counts refused commands as faults.
+            hardware: gets the commands.
+            joints: names of the arm's joints, in the order of ``commands``.
             lockstep: waits for answers; None in real time.
         """
+        arm = hardware.plant.dynamics.robot.joint_names
         self.accepted = 0
         self._order = np.array([list(joints).index(name) for name in arm], dtype=np.intp)
         self._joints = tuple(joints)
         self._names = JointOrder(arm)
-        self._accept = accept
-        self._now = now
+        self._hardware, self._faults = hardware, node.faults
         self._last: float | None = None  # time at which the latest command was accepted [s]
         self._gap = 0.0
-        self._faults = faults
         self._lockstep = lockstep
         node.create_subscription(Float64MultiArray, "commands", self._on_commands, NEWEST)
         node.create_subscription(JointState, "joint_commands", self._on_joint_commands, NEWEST)
@@ -107,13 +94,13 @@ class CommandInput:
     def _try(self, effort: Callable[[], Array]) -> bool:
         """Accept a command or refuse it; True if it was accepted."""
         try:
-            self._accept(effort())
+            self._hardware.command(effort())
         except RobodynError as problem:
             self._faults.count("command refused", problem, once=isinstance(problem, OtherJointsError))
             return False
         self.accepted += 1
         self._note_gap()
-        self._last = self._now()
+        self._last = self._hardware.time
         return True
 
     def take_gap(self) -> float:
@@ -124,7 +111,7 @@ class CommandInput:
 
     def _note_gap(self) -> None:
         if self._last is not None:
-            self._gap = max(self._gap, self._now() - self._last)
+            self._gap = max(self._gap, self._hardware.time - self._last)
 
 
 class WrenchInput:
@@ -133,16 +120,15 @@ class WrenchInput:
     A push ends after a time without another one, so that a lost message does not make it permanent.
     """
 
-    def __init__(self, node: Node, outside: ExternalForces, tip: str, period: float, faults: Faults) -> None:
+    def __init__(self, node: Node, outside: ExternalForces, tip: str, period: float) -> None:
         """
         Args:
-            node: the subscriber.
+            node: the subscriber, which counts refused pushes as faults.
             outside: applies the push.
             tip: name of the link that is pushed if ``frame_id`` is empty.
             period: time that a push lasts [s], by the simulator's clock.
-            faults: counts refused pushes.
         """
-        self._outside, self._tip, self._period, self._faults = outside, tip, period, faults
+        self._outside, self._tip, self._period, self._faults = outside, tip, period, node.faults
         self._now = self._until = 0.0
         node.create_subscription(WrenchStamped, "~/apply_wrench", self._on_wrench, RELIABLE)
 
@@ -247,16 +233,15 @@ class HeldJoints:
         qd: their velocities (k,) in [rad/s] or [m/s].
     """
 
-    def __init__(self, node: Node, joints: LockedJoints, start: Array, faults: Faults) -> None:
+    def __init__(self, node: Node, joints: LockedJoints, start: Array) -> None:
         """
         Args:
-            node: the subscriber.
+            node: the subscriber, which counts refused goals as faults.
             joints: those that are held.
             start: their initial positions (k,) in [rad] or [m].
-            faults: counts refused goals.
         """
         self.names = joints.names
-        self._joints, self._start, self._faults = joints, start.copy(), faults
+        self._joints, self._start, self._faults = joints, start.copy(), node.faults
         every = {joint.name: joint for joint in joints.whole.joints}
         own = [every[name] for name in joints.names]
         self._speed = np.array([joint.velocity if np.isfinite(joint.velocity) else SPEED for joint in own])
