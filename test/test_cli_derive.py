@@ -9,7 +9,7 @@ import pytest
 from arms import random_robot
 
 from robodyn_ros.cli import main as command
-from robodyn_ros.cli.derive import FORMATS
+from robodyn_ros.cli.derive import FORMATS, WRITERS
 
 pytest.importorskip("sympy", reason="a derivation is written with SymPy")
 from robodyn_ros.dynamics.symbolic.derivation import STEPS
@@ -59,7 +59,7 @@ def test_formats(kind, start, tmp_path, capsys):
 
 def test_pdf_is_a_file_named_after_the_arm(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("robodyn_ros.cli.derive.pdf", lambda document: b"%PDF-")
+    monkeypatch.setitem(WRITERS, "pdf", lambda document: b"%PDF-")
     assert run(capsys, PRR, "--of", "gravity", "--format", "pdf") == (0, "prr.pdf\n", "")
     assert (tmp_path / "prr.pdf").read_bytes() == b"%PDF-"
 

@@ -257,12 +257,7 @@ def find_jobs(
     for dynamics, plugin in plugins:
         for quantity in plugin.quantities() if functions is None else functions:
             add(dynamics, partial(_call_function, plugin, quantity, batch))
-        for group, make in (
-            (LOOPS, _step_plant),
-            (LOOPS, _make_hardware),
-            (TRIALS, _make_trial),
-            (PREDICTION, _make_mpc),
-        ):
+        for group, make in USERS:
             if group in chosen:
                 add(dynamics, partial(make, plugin))
         for law in laws if STEP in chosen else ():
@@ -272,7 +267,7 @@ def find_jobs(
     if TOOL in chosen:
         for tool in tools:
             add(None, partial(_make_inverse_kinematics, robot, tool), f" {tool}")
-        add(PLANNER, partial(_call_planner, robot))
+        add(PLANNER, lambda: _call_function(RNEA(robot), "inverse", True))  # efforts at many states
     return list(jobs.values())
 
 
@@ -283,19 +278,13 @@ def _call_function(dynamics: CompiledDynamics, quantity: str, batch: bool) -> No
         kernel.call(*(np.zeros((FEW + 1, len(own))) for own in kernel.inputs))
 
 
-def _step_plant(dynamics: CompiledDynamics) -> None:
-    """Step the simulator's plant; a rollout needs its library."""
-    Plant(dynamics).step()
-
-
-def _make_hardware(dynamics: CompiledDynamics) -> None:
-    """Make the drives and sensors around the plant."""
-    hardware_library(dynamics.robot.n)
-
-
-def _make_trial(dynamics: CompiledDynamics) -> None:
-    """Make the loop of a trial."""
-    trial_function(dynamics.robot.n)
+USERS: tuple[tuple[str, Callable[[CompiledDynamics], object]], ...] = (
+    (LOOPS, lambda dynamics: Plant(dynamics).step()),  # a rollout needs its library
+    (LOOPS, lambda dynamics: hardware_library(dynamics.robot.n)),
+    (TRIALS, lambda dynamics: trial_function(dynamics.robot.n)),
+    (PREDICTION, lambda dynamics: DDP(dynamics, Deviation(), 1, ILQRSettings(), dynamics.symbols)),  # of any length
+)
+"""Group → what needs its libraries."""
 
 
 RUNNER = Path(__file__).parents[1] / "nodes/controller/realtime/runner.c"
@@ -317,11 +306,6 @@ def _no_reference(ahead: float) -> Reference:
     raise NotImplementedError
 
 
-def _make_mpc(dynamics: CompiledDynamics) -> None:
-    """Make the solver of the law ``mpc``; its length does not matter."""
-    DDP(dynamics, Deviation(), 1, ILQRSettings(), dynamics.symbols)
-
-
 def _call_kinematics(robot: Robot, link: str, batch: bool) -> None:
     """Call pose and Jacobian of a link with one position, and with many if asked."""
     kinematics = Kinematics(robot)
@@ -334,8 +318,3 @@ def _make_inverse_kinematics(robot: Robot, link: str) -> None:
     kinematics = Kinematics(robot)
     InverseKinematics(kinematics, link)
     kinematics.kernel(link)
-
-
-def _call_planner(robot: Robot) -> None:
-    """Call the efforts at many states, which planned motions need."""
-    _call_function(RNEA(robot), "inverse", True)

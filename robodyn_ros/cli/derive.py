@@ -46,6 +46,11 @@ from robodyn_ros.dynamics.symbolic.derivation import STEPS, derive
 from robodyn_ros.dynamics.symbolic.listing import identifier
 from robodyn_ros.errors import InputError
 
+WRITERS: dict[str, Callable[[Document], str | bytes]] = {
+    "text": text, "markdown": markdown, "html": html, "latex": tex, "pdf": pdf, "json": data,
+}  # fmt: skip
+"""Format → the function that writes a document in it."""
+
 FORMATS = {"text": ".txt", "markdown": ".md", "html": ".html", "latex": ".tex", "pdf": ".pdf", "json": ".json"}
 """Format → ending of its file."""
 
@@ -83,7 +88,7 @@ def run(args: Namespace) -> ExitCode:
     if kind == "text" and args.out in {None, "-"}:
         _show(document)
         return ExitCode.YES
-    content = _writers()[kind](document)
+    content = WRITERS[kind](document)
     if kind == "pdf" and args.out is None:
         args.out = f"{identifier(dynamics.robot.name)}.pdf"
     _write(content, args.out)
@@ -102,11 +107,6 @@ def _format(name: str | None, out: str | None) -> str:
             raise InputError("--out", f"{out!r} ends in none of {known}: give the --format", out)
     check_choice("--format", name, FORMATS)
     return name
-
-
-def _writers() -> dict[str, Callable[[Document], str | bytes]]:
-    """Format → the function that writes a document in it."""
-    return {"text": text, "markdown": markdown, "html": html, "latex": tex, "pdf": pdf, "json": data}
 
 
 def _show(document: Document) -> None:
