@@ -17,8 +17,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from io import BytesIO
 from pathlib import Path
+from types import SimpleNamespace
 from typing import IO, Any, NamedTuple
 
 import numpy as np
@@ -317,7 +319,8 @@ def common_times(
     own = np.where(stamped, own, np.interp(arrived, received, stamp))[known]
     if len(commands) and not ((own >= stamp[0]) & (own <= stamp[-1])).any():
         problem = "states and commands have no time in common: "
-        problem += f"their stamps begin at {_first_stamp(states):.3f} s and {_first_stamp(commands):.3f} s"
+        begins = (f"{rows[0].stamp / NANO:.3f} s" for rows in (states, commands))
+        problem += f"their stamps begin at {' and '.join(begins)}"
         raise unreadable(name, f"{problem}; if that is because of two clocks, use the times of receipt")
     return stamp, own, [row for row, timed in zip(commands, known.tolist(), strict=True) if timed]
 
@@ -325,10 +328,6 @@ def common_times(
 def _since(origin: int, rows: list[BagRow], field: str) -> Array:
     """Times since the origin [s]; integers are subtracted, which loses no nanosecond."""
     return np.array([getattr(row, field) - origin for row in rows], dtype=np.int64) / NANO
-
-
-def _first_stamp(rows: list[BagRow]) -> float:
-    return rows[0].stamp / NANO
 
 
 LARGEST = 2_000_000_000
@@ -339,75 +338,38 @@ class UnpackingError(RobodynError):
     """A recording unpacks to more than the limit."""
 
 
-class _Budget:
-    """Counts the unpacked bytes."""
-
-    def __init__(self, most: int) -> None:
-        self._most = self._left = most
-
-    def read(self, file: IO[bytes], size: int = -1) -> bytes:
-        """Read unpacked bytes, all of them unless a size is given.
-
-        Raises:
-            UnpackingError: they exceed the rest of the budget.
-        """
-        wanted = self._left + 1 if size < 0 else min(size, self._left + 1)
-        content = file.read(wanted)
-        self._left -= len(content)
-        if self._left < 0:
-            raise UnpackingError(f"unpacks to more than {self._most / 1e9:.3g} GB, the most that is read")
-        return content
-
-
-class _Packed:
-    """A compressed file as rosbags opens and copies it."""
-
-    def __init__(self, file: Any, budget: _Budget) -> None:
-        self._file, self._budget = file, budget
-
-    def __enter__(self) -> _Packed:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
-
-    def read(self, size: int = -1) -> bytes:
-        return self._budget.read(self._file, size)
-
-
-class _Zstandard:
-    """A replacement for the module with which rosbags unpacks."""
-
-    def __init__(self, module: Any, budget: _Budget) -> None:
-        self._module, self._budget = module, budget
-
-    def open(self, file: Any, mode: str) -> _Packed:
-        return _Packed(self._module.open(file, mode), self._budget)
-
-    def decompress(self, data: bytes) -> bytes:
-        with self._module.open(BytesIO(data), "rb") as file:
-            return self._budget.read(file)
-
-
 @contextmanager
 def within_limit() -> Iterator[None]:
     """Within this context rosbags raises UnpackingError if it unpacks more than :data:`LARGEST`."""
     from lz4 import frame  # type: ignore[import-untyped]
     from rosbags.rosbag2 import reader, storage_mcap
 
-    budget, modules = _Budget(LARGEST), (reader, storage_mcap)
-    before, kept = [module.zstd for module in modules], storage_mcap.lz4_decompress
+    left = LARGEST
 
-    def lz4(data: bytes) -> bytes:
-        with frame.open(BytesIO(data), "rb") as file:
-            return budget.read(file)
+    def read(file: IO[bytes], size: int = -1) -> bytes:
+        """Unpacked bytes, all of them unless a size is given."""
+        nonlocal left
+        content = file.read(left + 1 if size < 0 else min(size, left + 1))
+        left -= len(content)
+        if left < 0:
+            raise UnpackingError(f"unpacks to more than {LARGEST / 1e9:.3g} GB, the most that is read")
+        return content
 
-    for module in modules:
-        module.zstd = _Zstandard(module.zstd, budget)
-    storage_mcap.lz4_decompress = lz4
+    def whole(unpacker: Any, data: bytes) -> bytes:
+        with unpacker.open(BytesIO(data), "rb") as file:
+            return read(file)
+
+    @contextmanager
+    def opened(file: Any, mode: str) -> Iterator[Any]:
+        """A compressed file, as rosbags opens and copies it."""
+        with zstd.open(file, mode) as packed:
+            yield SimpleNamespace(read=partial(read, packed))
+
+    zstd, lz4_decompress = reader.zstd, storage_mcap.lz4_decompress
+    reader.zstd = storage_mcap.zstd = SimpleNamespace(open=opened, decompress=partial(whole, zstd))
+    storage_mcap.lz4_decompress = partial(whole, frame)
     try:
         yield
     finally:
-        for module, own in zip(modules, before, strict=True):
-            module.zstd = own
-        storage_mcap.lz4_decompress = kept
+        reader.zstd = storage_mcap.zstd = zstd
+        storage_mcap.lz4_decompress = lz4_decompress
