@@ -26,7 +26,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from select import select
 from tempfile import TemporaryDirectory
-from types import TracebackType
 from typing import IO, Any, NoReturn
 
 from robodyn_ros.die_with_parent import dying_with_parent
@@ -235,9 +234,7 @@ class ProcessGroup:
     def __enter__(self) -> ProcessGroup:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     def start(

@@ -27,7 +27,6 @@ from contextlib import suppress
 from itertools import chain, islice
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
-from types import TracebackType
 from typing import Any, NamedTuple
 
 from robodyn_ros.die_with_parent import dying_with_parent
@@ -89,9 +88,7 @@ class Workers:
     def __enter__(self) -> Workers:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._executor.shutdown(wait=False, cancel_futures=True)
         for worker in self._workers:
             worker.end()
