@@ -143,6 +143,18 @@ def read_yaml(path: str | os.PathLike[str]) -> Any:
     return construct(compose(read_text(path)))
 
 
+def read_yaml_of(argument: str, path: str | os.PathLike[str]) -> Any:
+    """The content of a file that an argument names.
+
+    Raises:
+        InputError: as :func:`read_yaml`; it is about an argument of that name.
+    """
+    try:
+        return read_yaml(path)
+    except YamlError as cause:
+        raise InputError(argument, f"{os.fspath(path)} cannot be read: {cause}", path) from cause
+
+
 def read_text(path: str | os.PathLike[str]) -> str:
     """The text of a file.
 

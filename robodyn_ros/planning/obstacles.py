@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike
 from robodyn_ros.checks import finite_array
 from robodyn_ros.engine.casadi import ca
 from robodyn_ros.errors import InputError
-from robodyn_ros.files import YamlError, read_yaml
+from robodyn_ros.files import read_yaml_of
 from robodyn_ros.kinematics.forward import placed
 from robodyn_ros.kinematics.tree import build_tree
 from robodyn_ros.robot import Pose, Robot
@@ -109,10 +109,7 @@ def read_obstacles(path: str | os.PathLike[str]) -> tuple[Obstacle, ...]:
     Raises:
         InputError: the file cannot be read, or has another content.
     """
-    try:
-        content = read_yaml(path)
-    except YamlError as cause:
-        raise InputError("obstacles", f"{os.fspath(path)} cannot be read: {cause}", path) from cause
+    content = read_yaml_of("obstacles", path)
     if not isinstance(content, dict) or not all(isinstance(entry, dict) for entry in content.values()):
         raise InputError("obstacles", f"{os.fspath(path)} is not a mapping of names to obstacles", path)
     return tuple(_read(str(name), dict(entry)) for name, entry in content.items())

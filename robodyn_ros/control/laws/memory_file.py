@@ -13,7 +13,7 @@ import yaml
 
 from robodyn_ros.control.laws.base import Controller
 from robodyn_ros.errors import InputError
-from robodyn_ros.files import YamlError, read_yaml
+from robodyn_ros.files import read_yaml_of
 
 
 class LawMemory(NamedTuple):
@@ -91,10 +91,7 @@ def read_memory(path: str | os.PathLike[str], robot: str, law: str) -> LawMemory
 
 
 def _read(file: Path, robot: str) -> dict[str, Any]:
-    try:
-        found = read_yaml(file)
-    except YamlError as cause:
-        raise InputError("path", f"{file} cannot be read: {cause}", str(file)) from cause
+    found = read_yaml_of("path", file)
     if not isinstance(found, dict) or "robot" not in found:
         raise InputError("path", f"{file} is no memory of control laws: it has no key 'robot'", str(file))
     if found["robot"] != robot:

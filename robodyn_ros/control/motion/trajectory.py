@@ -272,13 +272,10 @@ def read_trajectory(path: str | os.PathLike[str], robot: Robot) -> Trajectory:
     Raises:
         InputError: the file cannot be read, is no trajectory, or is of other joints.
     """
-    from robodyn_ros.files import YamlError, read_yaml
+    from robodyn_ros.files import read_yaml_of
 
     where = os.fspath(path)
-    try:
-        content = read_yaml(path)
-    except YamlError as cause:
-        raise InputError("trajectory", f"{where} cannot be read: {cause}", path) from cause
+    content = read_yaml_of("trajectory", path)
     try:
         names, points = list(content["joint_names"]), content["points"]
         times = [point["time_from_start"]["sec"] + point["time_from_start"]["nanosec"] / NANO for point in points]
