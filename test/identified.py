@@ -4,6 +4,7 @@
 """Motions of arms whose numbers are known, for the tests of identification."""
 
 import re
+from typing import Any
 
 import numpy as np
 from arms import awkward, mechanism
@@ -12,6 +13,9 @@ from industrial import urdfs
 import robodyn_ros as rd
 from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.identification import Samples
+from robodyn_ros.identification.estimation.base_parameters import base_parameters
+from robodyn_ros.identification.estimation.result import Identification, Parameter, Prediction
+from robodyn_ros.identification.preparation import PreparedSamples
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.plant.mismatch import Mismatch
 
@@ -57,3 +61,34 @@ class Unknown:
         effort = self.dynamics.inverse(q, qd, qdd)
         scale = noise * np.sqrt(np.mean(effort**2, axis=0))
         return Samples(t, q, qd, qdd, effort + scale * rng.normal(size=effort.shape))
+
+
+def made_up(robot: Robot, word: str = "a word") -> tuple[Identification, list[PreparedSamples]]:
+    """An identification whose last joint rests, and its two recordings, for reports; no figure is like another."""
+    order = np.arange(1.0, robot.n + 1)
+    effort = np.outer(np.linspace(1.0, 2.0, 7), 10.0 * order)
+    samples: Any = Samples(np.linspace(0.0, 0.6, 7), effort, effort, effort, effort)
+    used = np.tile(order < robot.n, (7, 1))
+    before, fit, cross, unseen = (Prediction(samples, part * effort, used) for part in (0.4, 0.93, 0.85, 0.81))
+    base = base_parameters(robot, coulomb=True)
+    size = np.arange(1.0, base.rank + 1)
+    change = np.array([0.0, 0.2, -0.2, 0.1])[size.astype(int) % 4]
+    last = robot.joint_names[-1]
+    parameters = (
+        Parameter(base.names[0], "kg", 2.0, 2.34567, 0.0123, True),
+        Parameter(base.names[1], "kg m", 0.012, 0.0118, 0.0345, False, word),
+        Parameter(base.names[2], "kg m", -40.0, -51.234, 12.3, False, word),
+        Parameter(f"viscous({last})", "N·m·s/rad", 0.0, 123.456, 7.89, True),
+        Parameter(f"coulomb({last})", "N·m", 0.25, 0.123456, 0.0, True),
+        Parameter(f"armature({last})", "kg m²", 0.5, 0.4, np.inf, False, "hidden"),
+    )
+    found = Identification(
+        robot, "", robot, np.zeros(4), *np.zeros((2, robot.n)), parameters, base,
+        10.0 * size + change, 0.006 * size, 10.0 * size, 0.005 * size, base.rank - 1, 12.3456,
+        0.0123456 * order, 0.012 * order, before, fit, cross, unseen, before,
+    )  # fmt: skip
+    shaking = PreparedSamples(
+        f"{word}.mcap", samples, "measured", 9.87, 0.00123, 0.00045, 0, 9.04, 10.0, (last, word), (word,), 1e-4 * order
+    )
+    averaged = PreparedSamples("other", samples, "commanded", 20.0, -0.004, 0.0, 3, 5.0, 9.0, (), (), 2e-4 * order)
+    return found, [shaking, averaged]

@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 from arms import joint, link
 from arms import robot as robot_of
+from identified import made_up
 from matplotlib.axis import Axis
 from matplotlib.text import Text
 
@@ -27,6 +28,8 @@ import robodyn_ros as rd
 from robodyn_ros.cli.main import main
 from robodyn_ros.document.text import text
 from robodyn_ros.identification.estimation.result import Prediction, plot_efforts
+from robodyn_ros.identification.report import changes, everything, friction, stated_uncertainty
+from robodyn_ros.identification.report import report as identification_report
 from robodyn_ros.identification.samples import Samples
 from robodyn_ros.kinematics.sketch import sketch
 from robodyn_ros.kinematics.workspace import Cells
@@ -94,7 +97,8 @@ def marked():
         *marks.triad("tool", pose, 0.2),
         *marks.force_arrow(point, np.array([3.0, -4.0, 12.0]), 40.0, 1.2),
         marks.stiffness_ball(point, pose[:3, :3], np.array([200.0, 800.0, 0.0]), 1.2),
-        *marks.box_lines(np.array([-0.2, -0.3, 0.1]), np.array([0.4, 0.3, 0.9]), point, 5.0, 1.2),
+        *marks.force_arrow(point, np.array([0.8, 0.0, 0.0]), 40.0, 1.2),  # too small to be seen
+        *marks.box_lines(np.array([-0.2, -5.0, 0.1]), np.array([5.0, 0.3, 0.9]), point, 5.0, 1.2),
         *marks.wall_lines("surface", point, np.array([0.0, 0.6, 0.8]), 0.5),
     ]
     return said(found)
@@ -238,7 +242,10 @@ def identified():
     effort = np.outer(1.0 + t, EFFORT)
     samples = Samples(t, np.outer(t, Q), effort, effort, effort, motion=[0, 0, 0, 0, 1, 1, 1])
     before, now = (Prediction(samples, ratio * effort, np.arange(7)[:, None] < [7, 4, 7]) for ratio in (0.7, 0.95))
-    return told(lambda path: plot_efforts(PRR, before, now, path))
+    found, (one, other) = made_up(PRR)
+    tables = "\n".join(map(str, (friction(found), changes(found), *stated_uncertainty(found, [one, other]))))
+    told_of = text(identification_report(found, [one], [other])), tables, everything(found)
+    return "\n".join((told(lambda path: plot_efforts(PRR, before, now, path)), *told_of))
 
 
 def reached(draw, *more, **options):

@@ -5,13 +5,12 @@
 
 import xml.sax.saxutils
 from html.parser import HTMLParser
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from arms import mechanism
-from identified import Unknown
+from identified import made_up
 
 import robodyn_ros as rd
 from robodyn_ros.control.commissioning.findings import CommissioningOutcome, GravityStep, JointFindings
@@ -20,7 +19,6 @@ from robodyn_ros.document.blocks import Document, literal_table
 from robodyn_ros.document.html import html
 from robodyn_ros.document.latex import markdown, tex
 from robodyn_ros.document.text import text
-from robodyn_ros.identification import Samples, identify
 from robodyn_ros.identification.report import report as identification_report
 from robodyn_ros.identification.report import rounded
 from robodyn_ros.simulation.sweeps.report import draw
@@ -43,21 +41,8 @@ def identification() -> Document:
     quoted = xml.sax.saxutils.escape(HOSTILE)
     robot = rd.load_robot(safe.replace('"joint1"', f'"{quoted}"').replace('"RR"', f'"{quoted}"'))
     assert HOSTILE in robot.joint_names
-    samples: Samples = Unknown(robot).motion(120, noise=0.01)
-    recording: Any = SimpleNamespace(
-        name=f"{HOSTILE}.mcap",
-        samples=samples,
-        effort="measured",
-        cutoff=10.0,
-        delay=0.001,
-        delay_error=0.0,
-        periods=0,
-        used=9.0,
-        duration=10.0,
-        still=(HOSTILE,),
-        notes=(HOSTILE,),
-    )
-    return identification_report(identify(robot, samples), [recording])
+    found, recordings = made_up(robot, HOSTILE)
+    return identification_report(found, recordings)
 
 
 def sweep() -> Document:

@@ -26,7 +26,7 @@ from robodyn_ros.robot.pose import Pose
 from robodyn_ros.view import LAYERS, Arrow, Ball, Line, Overlay
 from robodyn_ros.view.browser import GHOST, NARROW, PANEL, SHEET, on_white, page_head
 from robodyn_ros.view.drawing import ArmDrawing
-from robodyn_ros.view.marks import Meshes, Shape, mesh_path, read_mesh, read_shapes, wall_lines
+from robodyn_ros.view.marks import Meshes, Shape, foot_on_wall, mesh_path, read_mesh, read_shapes, wall_lines
 from robodyn_ros.view.overlay import FULL_ARC, VELOCITY_SPAN
 from robodyn_ros.view.panel import PLOTS, History, Panel, Requests, plot_range
 
@@ -309,12 +309,13 @@ def test_the_corners_of_what_is_drawn_are_those_of_its_boxes():
 
 
 def test_a_wall_is_a_square_in_its_plane_and_a_short_line_out_of_it():
-    point, normal = np.array([0.3, -0.2, 0.5]), np.array([0.6, 0.0, 1.6])
+    point, normal = np.array([0.3, -0.2, 0.5]), np.array([0.6, -0.3, 1.6])
     out = normal / np.linalg.norm(normal)
     *square, short = wall_lines("table", point, normal, 0.4)
     for line in square:
         assert_allclose((line.points - point) @ out, 0.0, atol=1e-12)
         assert_allclose(np.linalg.norm(line.points - point, axis=1), 0.4 * np.sqrt(2.0))
+        assert_allclose(foot_on_wall(line.points[0] + 0.7 * normal, point, normal), line.points[0], atol=1e-15)
     assert_allclose(short.points, [point, point + 0.04 * out])
     assert {line.name for line in (*square, short)} == {f"table.{n}" for n in ("edge", "rising", "falling", "normal")}
 
