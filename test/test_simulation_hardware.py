@@ -86,6 +86,8 @@ def test_readings_come_at_the_rate_of_the_states_and_are_the_state():
             assert reading.step == made.now and np.array_equal(reading.q, made.plant.q)
             found.append(reading)
     assert [reading.step for reading in found] == list(range(0, 101, 5))
+    late = [hardware(state_rate=200.0, **given) for given in ({"state_delay": 0.002}, {"state_jitter": 0.002})]
+    assert [each.interval for each in (made, *late)] == [5, 1, 1]
 
 
 @pytest.mark.parametrize("given", [{}, ROUGH], ids=["ideal", "rough"])

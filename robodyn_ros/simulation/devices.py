@@ -111,11 +111,6 @@ class StateSettings(CheckedSettings):
     )
     seed: int = whole(0, "seed of all random numbers; the same seed gives the same values", 0, 2**31 - 1)
 
-    @property
-    def punctual(self) -> bool:
-        """True if every reading arrives at once."""
-        return self.state_delay == self.state_jitter == 0.0
-
     def period(self, step: float) -> int:
         """Number of the plant's steps [s] between two readings.
 

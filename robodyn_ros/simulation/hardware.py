@@ -119,7 +119,7 @@ class Hardware:
         self.failures = 0
         self.failure: SimulationError | None
         self.period = states.period(plant.settings.step)
-        self.interval = self.period if states.punctual else 1
+        self.interval = self.period if states.state_delay == states.state_jitter == 0.0 else 1
         self.drives, self.sensors, self.states, self.model = drives, sensors, states, model
         self.reset()
 

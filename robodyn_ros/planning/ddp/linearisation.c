@@ -9,9 +9,9 @@
 enum { X = 2 * N, W = 3 * N };
 
 /* States, efforts and lengths of the steps from row t on, one step a lane; lanes beyond `left` repeat the first. */
-static void load(const double* h, const double* x, const double* u, long long t, int left, real* state, real* effort, real* length) {
+static void load(const double* h, const double* x, const double* u, int t, int left, real* state, real* effort, real* length) {
   for (int l = 0; l < LANES; ++l) {
-    const long long row = t + (l < left ? l : 0);
+    const int row = t + (l < left ? l : 0);
     for (int i = 0; i < X; ++i) state[i][l] = x[row * X + i];
     for (int i = 0; i < N; ++i) effort[i][l] = u[row * N + i];
     (*length)[l] = h[row];
@@ -38,13 +38,11 @@ static void store(real (*sum)[W], real length, int left, double* A, double* B) {
 }
 
 /* ∂x⁺/∂x and ∂x⁺/∂u of the Runge-Kutta step, by the chain rule from stage to stage. */
-long long linearise(
-  long long steps, const double* h, const double* x, const double* u, const double* p, double* A, double* B
-) {
+int linearise(int steps, const double* h, const double* x, const double* u, const double* p, double* A, double* B) {
   double c[CONSTANTS];
   prepare(p, c);
-  for (long long t = 0; t < steps; t += LANES) {
-    const int left = (int)(steps - t < LANES ? steps - t : LANES);
+  for (int t = 0; t < steps; t += LANES) {
+    const int left = steps - t < LANES ? steps - t : LANES;
     real x0[X], effort[N], length, at[X], slope[X], by[X][W], change[X][W], sum[X][W], check;
     load(h, x, u, t, left, x0, effort, &length);
     for (int i = 0; i < X; ++i) {

@@ -133,8 +133,8 @@ static void find_feedback(int count, const int* free, const double (*L)[N], cons
 }
 
 /* The backward pass. Returns the step at which Quu is not positive definite, or -1. */
-long long backward(
-  long long steps, double mu, const double* A, const double* B, const double* lx, const double* lu, const double* lxx,
+int backward(
+  int steps, double mu, const double* A, const double* B, const double* lx, const double* lu, const double* lxx,
   const double* lux, const double* luu, const double* vx, const double* vxx, const double* u, const double* lower,
   const double* upper, double* k, double* K, double* expected
 ) {
@@ -142,7 +142,7 @@ long long backward(
   expected[0] = expected[1] = 0;
   copy(X, vx, v);
   copy(X * X, vxx, V);
-  for (long long t = steps - 1; t >= 0; --t) {
+  for (int t = steps - 1; t >= 0; --t) {
     const double *At = A + t * X * X, *Bt = B + t * X * N;
     double *kt = k + t * N, *Kt = K + t * N * X;
     double VA[X * X] = {0}, VB[X * N] = {0}, Qx[X], Qu[N], Qxx[X * X], Qux[N * X], Quu[N * N], H[N * N], G[N * X];
@@ -199,13 +199,13 @@ static void step(const double* x, const double* u, double h, const double* p, co
 }
 
 /* The forward pass from x[0]. Returns the number of steps that lead to finite states. */
-long long forward(
-  long long steps, double alpha, const double* h, const double* x_old, const double* u_old, const double* k,
+int forward(
+  int steps, double alpha, const double* h, const double* x_old, const double* u_old, const double* k,
   const double* K, const double* lower, const double* upper, const double* p, double* x, double* u
 ) {
   double c[CONSTANTS];
   prepare(p, c);
-  for (long long t = 0; t < steps; ++t, x += X, x_old += X, u += N, u_old += N, k += N, K += N * X) {
+  for (int t = 0; t < steps; ++t, x += X, x_old += X, u += N, u_old += N, k += N, K += N * X) {
     double away[X];
     for (int j = 0; j < X; ++j) away[j] = x[j] - x_old[j];
     for (int i = 0; i < N; ++i) u[i] = u_old[i] + alpha * k[i];

@@ -177,12 +177,10 @@ def _library(name: str, program: Program, source: Callable[[Program], str], code
 
 def _bound(function: Any, steps: int, arrays: tuple[Array, ...]) -> Callable[..., int]:
     """A function of a library, bound to arrays that it keeps alive."""
-    function.restype = ctypes.c_longlong
     addresses = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
-    count = ctypes.c_longlong(steps)
 
     def call(*numbers: ctypes.c_double, _alive: tuple[Array, ...] = arrays) -> int:
-        return int(function(count, *numbers, *addresses))
+        return int(function(steps, *numbers, *addresses))
 
     return call
 
