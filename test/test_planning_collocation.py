@@ -5,7 +5,6 @@
 
 import os
 import signal
-from itertools import islice
 
 import industrial
 import numpy as np
@@ -174,15 +173,18 @@ def test_the_way_leads_around_an_obstacle(arm):
     found = solved(plan, problem, CollocationSettings(tolerance=0.02, time_limit=300.0))
     trajectory = found.to_trajectory()
     assert distance(lambda t: trajectory.sample(t).q, found.duration) > 0.009
-    guess = next(initial_guesses(problem, Mesh.uniform(1, 299), SCHEMES["trapezoidal"](), np.inf))
+    scheme = SCHEMES["trapezoidal"]()
+    guess = next(initial_guesses(problem, Mesh.uniform(1, 299), scheme, np.inf))
     assert distance(lambda node: guess.q[round(node)], 299) > 0.009
     assert np.linalg.norm(guess.qd[15:-15], axis=1).min() > 1.0  # [rad/s]: it does not stop on the way
     assert np.linalg.norm(np.diff(guess.q, axis=0), axis=1).sum() < 3.0 * np.linalg.norm(PICK)
-    others = list(initial_guesses(problem, Mesh.uniform(1, 9), SCHEMES["trapezoidal"](), 0.0))  # no time for a search
-    assert len(others) == 1
-    free = initial_guesses(Problem(arm, HOME, JointGoal(PICK)), Mesh.uniform(1, 9), SCHEMES["trapezoidal"](), np.inf)
-    for each in (guess, *others, *islice(free, 3)):
-        assert_allclose((each.q[[0, -1]], each.qd[[0, -1]]), ((HOME, PICK), np.zeros((2, 3))), atol=1e-9)
+    (other,) = initial_guesses(problem, Mesh.uniform(1, 9), scheme, 0.0)  # no time for a search
+    near = list(initial_guesses(Problem(arm, 0.9 * PICK, JointGoal(PICK)), Mesh.uniform(1, 10), scheme, np.inf))
+    for start, each in ((HOME, guess), (HOME, other), *((0.9 * PICK, each) for each in near)):
+        assert_allclose((each.q[[0, -1]], each.qd[[0, -1]]), ((start, PICK), np.zeros((2, 3))), atol=1e-9)
+    detours = np.array([each.q[5] for each in near[1:]])
+    assert_allclose(detours.mean(axis=0), 0.95 * PICK, atol=0.1)
+    assert (detours.std(axis=0) > 0.1).all()
 
 
 def refusal(problem):
