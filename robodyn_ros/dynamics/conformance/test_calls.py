@@ -9,6 +9,7 @@ whoever owns their memory.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import fields, replace
 from typing import Any
 
@@ -34,6 +35,7 @@ from robodyn_ros.dynamics.conformance.subject import (
 from robodyn_ros.dynamics.parameters import STANDARD_GRAVITY, Parameters, Payload, standard_parameters
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Robot
+from robodyn_ros.robot.pose import Array, read_only
 
 ROOT = "the root link"
 """Stands for the name of the link that does not move, which depends on the arm."""
@@ -247,16 +249,38 @@ def test_n_states_of_n_joints_are_not_a_matrix(simple: Subject, method: str) -> 
     same(tuple(whole[0] for whole in found), one, f"{method}: the first row of {simple.n} states is the first state")
 
 
+def _unaligned(array: Array) -> Array:
+    memory = np.empty(array.nbytes + 1, np.uint8)
+    memory[1:] = np.frombuffer(array.tobytes(), np.uint8)
+    return memory[1:].view(np.float64).reshape(array.shape)
+
+
+def _tuple(value: Any) -> Any:
+    return tuple(map(_tuple, value)) if isinstance(value, list) else value
+
+
+MEMORY: dict[str, Callable[[Array], Any]] = {
+    "list": np.ndarray.tolist,
+    "tuple": lambda array: _tuple(array.tolist()),
+    "float32": lambda array: array.astype("f4"),
+    "integers": lambda array: array.astype("i8"),
+    "big-endian": lambda array: array.astype(">f8"),
+    "Fortran order": np.asfortranarray,
+    "every second number": lambda array: np.repeat(array, 2, axis=-1)[..., ::2],
+    "backwards": lambda array: np.ascontiguousarray(array[..., ::-1])[..., ::-1],
+    "read-only": read_only,
+    "unaligned": _unaligned,
+}
+"""The same numbers in other memory."""
+
+
 @METHODS
-@pytest.mark.parametrize(
-    "kind", ["list", "tuple", "float32", "integers", "big-endian", "Fortran order", "every second number", "backwards",
-             "read-only", "unaligned"],
-)  # fmt: skip
+@pytest.mark.parametrize("kind", MEMORY)
 def test_other_arrays_of_the_same_numbers(simple: Subject, method: str, kind: str) -> None:
     """Any array of real numbers is accepted, in whatever memory, and not changed."""
     values = np.round(simple.states(4)[: len(INPUTS[method])] * 4)  # exact in every type
     for given in (values, values[:, 0]):
-        found = simple.call(method, *(_as(kind, value) for value in given))
+        found = simple.call(method, *map(MEMORY[kind], given))
         same(found, simple.call(method, *given), f"{method}: takes {kind}", EXACT)
 
 
@@ -281,31 +305,6 @@ def test_results_are_the_callers_own(simple: Subject, method: str) -> None:
             if np.ndim(part):
                 part[...] = 7.0
         same(simple.call(method, *values), kept, f"{method}: writing to a result must not change the next one", 0.0)
-
-
-def _as(kind: str, value: Any) -> Any:
-    """The same numbers in other memory."""
-    array = np.array(value)
-    if kind in ("list", "tuple"):
-        return array.tolist() if kind == "list" else tuple(map(_tuple, array.tolist()))
-    if kind in ("float32", "integers", "big-endian"):
-        return array.astype(np.dtype({"float32": "f4", "integers": "i8", "big-endian": ">f8"}[kind]))
-    if kind == "Fortran order":
-        return np.asfortranarray(array)
-    if kind == "every second number":
-        return np.repeat(array, 2, axis=-1)[..., ::2]
-    if kind == "backwards":
-        return np.ascontiguousarray(array[..., ::-1])[..., ::-1]
-    if kind == "unaligned":
-        memory = np.empty(array.nbytes + 1, np.uint8)
-        memory[1:] = np.frombuffer(array.tobytes(), np.uint8)
-        return memory[1:].view(np.float64).reshape(array.shape)
-    array.flags.writeable = False
-    return array
-
-
-def _tuple(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
 
 
 # Clauses about refused arguments: an InputError that names the argument, and an object that still works.
