@@ -91,10 +91,13 @@ def test_a_hostile_name_stays_text(report: str) -> None:
     assert set(cells) == set(heads)  # no name adds a cell
 
 
-def test_the_pictures_take_a_name_for_no_formula(tmp_path: Any) -> None:
+def test_the_pictures_take_a_name_for_no_formula_and_are_the_same_again(tmp_path: Any) -> None:
     study = Study(HOSTILE, "", (HOSTILE,))
     summary = Summary(HOSTILE, 4, 3, 0.2, 0.9, {}, np.ones(3), (), (), {}, 3)
-    draw(tmp_path / "report.png", study, [summary])
+    for name in ("report.png", "one.svg", "other.svg"):
+        draw(tmp_path / name, study, [summary])
+    svg = (tmp_path / "one.svg").read_bytes()
+    assert svg == (tmp_path / "other.svg").read_bytes() and b"date>" not in svg
 
 
 def test_a_sweep_says_what_the_numbers_of_a_distribution_are() -> None:

@@ -146,7 +146,7 @@ def _slowed(dynamics: Dynamics, curve: Trajectory, settings: DemonstrationSettin
     robot = dynamics.robot
     allowed = settings.speed_share * robot.velocity_limit
     factor = max(1.0, float((curve.speed(allowed) / allowed).max()))
-    q, qd, qdd = curve.samples(np.linspace(0.0, curve.duration, max(50, 5 * len(curve.times))))
+    q, qd, qdd = curve.samples(np.linspace(0.0, curve.duration, 20 * len(curve.times)))
     softness = np.abs(qdd) / robot.symmetric_acceleration_limit
     jerk = 60.0 * np.diff(curve.bernstein, 3, axis=0) / np.diff(curve.times)[:, np.newaxis] ** 3 / robot.jerk_limit
     factor = max(factor, float(np.sqrt(softness.max())), float(np.cbrt(np.abs(jerk).max())))
