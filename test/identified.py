@@ -70,7 +70,7 @@ def made_up(robot: Robot, word: str = "a word") -> tuple[Identification, list[Pr
     samples: Any = Samples(np.linspace(0.0, 0.6, 7), effort, effort, effort, effort)
     used = np.tile(order < robot.n, (7, 1))
     before, fit, cross, unseen = (Prediction(samples, part * effort, used) for part in (0.4, 0.93, 0.85, 0.81))
-    base = base_parameters(robot, coulomb=True)
+    base = base_parameters(robot, armature=True, coulomb=True)
     size = np.arange(1.0, base.rank + 1)
     change = np.array([0.0, 0.2, -0.2, 0.1])[size.astype(int) % 4]
     last = robot.joint_names[-1]
@@ -84,11 +84,11 @@ def made_up(robot: Robot, word: str = "a word") -> tuple[Identification, list[Pr
     )
     found = Identification(
         robot, "", robot, np.zeros(4), *np.zeros((2, robot.n)), parameters, base,
-        10.0 * size + change, 0.006 * size, 10.0 * size, 0.005 * size, base.rank - 1, 12.3456,
+        10.0 * size + change, 0.006 * size, 10.0 * size, 0.01 * size[::-1], base.rank - 1, 12.3456,
         0.0123456 * order, 0.012 * order, before, fit, cross, unseen, before,
     )  # fmt: skip
     shaking = PreparedSamples(
         f"{word}.mcap", samples, "measured", 9.87, 0.00123, 0.00045, 0, 9.04, 10.0, (last, word), (word,), 1e-4 * order
     )
-    averaged = PreparedSamples("other", samples, "commanded", 20.0, -0.004, 0.0, 3, 5.0, 9.0, (), (), 2e-4 * order)
+    averaged = PreparedSamples("other", samples, "commanded", 20.0, -0.002, 0.0, 3, 5.0, 9.0, (), (), 2e-4 * order)
     return found, [shaking, averaged]

@@ -200,7 +200,7 @@ def test_what_predicts_worse_than_no_model_is_not_called_better(recorded):
     result = rd.identify(URDF, recorded / "train.mcap", armature=False, effort="measured")
     measured = result.before.samples.effort
     for wrist, better in ((0.98, True), (1.02, True), (1.2, False), (14.0, False)):
-        left = measured * [0.1, 0.2, wrist]
+        left = measured * [0.1, 0.1 * wrist, wrist]
         found, before = (replace(result.cross_validation, effort=measured - k * left) for k in (1.0, 20.0))
         worse = replace(result, cross_validation=found, before=before)
         assert improved(worse) is better
