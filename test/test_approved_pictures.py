@@ -261,6 +261,9 @@ def panel():
     gui, laws = MagicMock(), {"law": ("pd", "impedance")}
     made = Panel(gui, PRR, Requests(*"rhpsecdtlmi"), laws, True, {"pick": Q}, ("skeleton",), ("a mesh is not drawn",))
     made.say("warning", "slow")
+    gui.add_dropdown.return_value.options = laws["law"]
+    made.set_choice("law", "impedance")
+    assert gui.add_dropdown.return_value.value == "impedance"
     made_as = r" at 0x\w+| id='\d+'|np\.float64\(|(?<=\d)\)(?=,)"
     return re.sub(made_as, "", "\n".join(map(str, gui.mock_calls)))
 

@@ -165,6 +165,7 @@ def test_operations_of_the_prr_arm() -> None:
     code = export(dynamics, "c", ["inverse"])["prr.c"].split("{")[1]
     assert routine.operations == "26 multiplications, 19 additions, 2 sines, 2 cosines"
     assert code.count(" * ") == 26
+    assert not re.search(r"double \w+ = [\w.\[\]]+;", code), "a name for what has one"
     assert code.count(" + ") + code.count(" - ") == 19
     (weight,) = routines(dynamics, ["gravity"])
     assert weight.operations == "6 multiplications, 3 additions, 2 sines, 2 cosines"  # and nothing that is not there

@@ -133,9 +133,6 @@ class ExcitationLimits:
         self.jerk, fastest = robot.jerk_limit, 2.0 * np.pi * settings.harmonics / settings.period
         self.acceleration = np.minimum(robot.symmetric_acceleration_limit, self.jerk / fastest)
         self.effort = settings.effort_share * robot.effort_limit
-        for name, limit in (("velocity", self.speed), ("effort", self.effort)):
-            if not (limit > 0.0).all():
-                raise InputError("robot", f"a joint has a {name} limit of 0 and cannot move: {limit}", limit)
         self._dynamics = dynamics
         self._box = None if workspace is None else workspace.checked(robot)
         self._kinematics = Kinematics(robot)
