@@ -64,11 +64,12 @@ class Unknown:
 
 
 def made_up(robot: Robot, word: str = "a word") -> tuple[Identification, list[PreparedSamples]]:
-    """An identification whose last joint rests, and its two recordings, for reports; no figure is like another."""
+    """An identification from two motions, of which figures are made up, and its recordings; the last joint rests."""
     order = np.arange(1.0, robot.n + 1)
     effort = np.outer(np.linspace(1.0, 2.0, 7), 10.0 * order)
-    samples: Any = Samples(np.linspace(0.0, 0.6, 7), effort, effort, effort, effort)
-    used = np.tile(order < robot.n, (7, 1))
+    t = np.array([0.0, 0.1, 0.2, 0.3, 0.0, 0.1, 0.2])
+    samples: Any = Samples(t, effort, effort, effort, effort, motion=[0, 0, 0, 0, 1, 1, 1])
+    used = np.arange(7)[:, None] < np.linspace(7.0, 0.0, robot.n)
     before, fit, cross, unseen = (Prediction(samples, part * effort, used) for part in (0.4, 0.93, 0.85, 0.81))
     base = base_parameters(robot, armature=True, coulomb=True)
     size = np.arange(1.0, base.rank + 1)

@@ -27,10 +27,8 @@ from matplotlib.text import Text
 import robodyn_ros as rd
 from robodyn_ros.cli.main import main
 from robodyn_ros.document.text import text
-from robodyn_ros.identification.estimation.result import Prediction, plot_efforts
 from robodyn_ros.identification.report import changes, everything, friction, stated_uncertainty
 from robodyn_ros.identification.report import report as identification_report
-from robodyn_ros.identification.samples import Samples
 from robodyn_ros.kinematics.sketch import sketch
 from robodyn_ros.kinematics.workspace import Cells
 from robodyn_ros.planning.plan import Plan, plot_plan
@@ -237,15 +235,10 @@ def planned():
 
 
 def identified():
-    """Two motions; a joint rests in the second."""
-    t = np.array([0.0, 0.1, 0.2, 0.3, 0.0, 0.1, 0.2])
-    effort = np.outer(1.0 + t, EFFORT)
-    samples = Samples(t, np.outer(t, Q), effort, effort, effort, motion=[0, 0, 0, 0, 1, 1, 1])
-    before, now = (Prediction(samples, ratio * effort, np.arange(7)[:, None] < [7, 4, 7]) for ratio in (0.7, 0.95))
+    """Two motions; a joint rests in the second, and one in both."""
     found, (one, other) = made_up(PRR)
-    tables = "\n".join(map(str, (friction(found), changes(found), *stated_uncertainty(found, [one, other]))))
-    told_of = text(identification_report(found, [one], [other])), tables, everything(found)
-    return "\n".join((told(lambda path: plot_efforts(PRR, before, now, path)), *told_of))
+    tables = *map(str, (friction(found), changes(found), *stated_uncertainty(found, [one, other]))), everything(found)
+    return "\n".join((told(found.plot), text(identification_report(found, [one], [other])), *tables))
 
 
 def reached(draw, *more, **options):

@@ -320,21 +320,6 @@ def test_a_wall_is_a_square_in_its_plane_and_a_short_line_out_of_it():
     assert {line.name for line in (*square, short)} == {f"table.{n}" for n in ("edge", "rising", "falling", "normal")}
 
 
-def test_every_mark_has_a_colour_that_a_screen_has(robot):
-    marks = Overlay(robot).marks(Q, QD, reference=Q + 0.1, effort=np.array([30.0, -2.0, 1.0]))
-    for mark in (*marks, *wall_lines("table", np.zeros(3), np.eye(3)[2], 0.4)):
-        assert all(0.0 <= part <= 1.0 for part in mark.color), mark
-
-
-def test_a_plot_of_one_curve_has_no_legend(robot):
-    """Its title says what the curve is."""
-    gui = MagicMock()
-    Panel(gui, robot, Requests(*[None] * 6), {}, simulated=False)
-    shown = [call.kwargs["legend"]["show"] for call in gui.add_uplot.call_args_list]
-    assert shown == [len(plot.signals) > 1 for plot in PLOTS.values()]
-    assert set(shown) == {True, False}
-
-
 def test_a_ghost_has_only_the_links_that_are_elsewhere(robot):
     """Both of a link in one place would flicker."""
     scene = Mock()
