@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 from numpy.typing import ArrayLike
 
 from robodyn_ros.document.blocks import (
@@ -33,6 +32,7 @@ from robodyn_ros.dynamics.symbolic.symbols import inertials, labels
 from robodyn_ros.dynamics.symbolic.typeset import number
 from robodyn_ros.dynamics.symbolic.writer import AXES, joints
 from robodyn_ros.engine.states import as_states, refuse_non_finite
+from robodyn_ros.files import read_yaml
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.kinematics.tree import Tree, TreeNode, build_tree
 from robodyn_ros.robot import Pose
@@ -202,7 +202,7 @@ def principles(where: str, *, rotors: bool, friction: bool) -> list[Section]:
             return formulas(*(equation(*kept(one)) for one in content["equations"]))
         return TextBlock(" ".join(kept(content["text"])).replace("WHERE", where))
 
-    steps = yaml.safe_load(PRINCIPLES.read_text(encoding="utf-8"))
+    steps = read_yaml(PRINCIPLES)
     return [
         Section(name, step["title"], tuple(made for made in map(block, step["blocks"]) if made != TextBlock("")))
         for name, step in steps.items()
