@@ -222,6 +222,11 @@ class Graph:
         self._processes.append(Process(name, command, self._folder, by))
         return self._processes[-1]
 
+    def ended(self, process: Process, deadline: float = DEADLINE) -> int | None:
+        """Handle events until a process has ended; its exit code."""
+        self.wait(lambda: process.code is not None, f"the end of {process.name}", deadline)
+        return process.code
+
     def wait(self, condition: Callable[[], Any], what: str, deadline: float = DEADLINE) -> None:
         """Handle events until the condition holds.
 

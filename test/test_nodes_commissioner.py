@@ -10,7 +10,6 @@ import signal
 import numpy as np
 import pytest
 from hasty_node import hasty
-from ros_graph import DEADLINE
 from sensor_msgs.msg import JointState
 
 REST = {"elevator": 0.0, "shoulder": 2.0, "wrist": float(np.pi - 2.0)}
@@ -44,16 +43,10 @@ def commission(graph, tmp_path, urdf, *arguments, **transmissions):
     return graph.command("commission", description, *settings, *written, *arguments)
 
 
-def ended(graph, process, deadline=300.0):
-    """Its exit code, once it has ended."""
-    graph.wait(lambda: process.code is not None, "the end of the command", deadline)
-    return process.code
-
-
 def test_a_reversed_transmission_is_found(graph, arm, tmp_path):
     states = graph.listen(JointState, "joint_states", 1000)
     process = commission(graph, tmp_path, arm, "--yes", elevator={"gear_ratio": -1.0})
-    assert ended(graph, process) == 1, process.output
+    assert graph.ended(process, 300.0) == 1, process.output
     report = (tmp_path / "report.md").read_text(encoding="utf-8")
     assert "Not ready: elevator is not right." in report
     assert "change the sign of transmission.elevator.gear_ratio" in report.replace("\\_", "_")
@@ -73,7 +66,7 @@ def test_a_reversed_transmission_is_found(graph, arm, tmp_path):
 def test_guided_by_somebody_who_says_yes_to_all(graph, arm, tmp_path):
     process = commission(graph, tmp_path, arm)
     process.type("y\n" * 2 * len(REST))
-    assert ended(graph, process) == 0, process.output
+    assert graph.ended(process, 300.0) == 0, process.output
     assert process.output.count("Is everybody clear?") == process.output.count("direction, ") == len(REST)
     assert "the arm stands under gravity compensation" in process.output
     assert "| 100% |" in (tmp_path / "report.md").read_text(encoding="utf-8")
@@ -90,7 +83,7 @@ def test_a_command_that_ends_early_lets_go_evenly(graph, arm, tmp_path, number):
 
     graph.wait(carried, "a shoulder that is lifted", 60.0)
     process.send(number)
-    code = ended(graph, process, DEADLINE)
+    code = graph.ended(process)
     if number == signal.SIGINT:
         assert code == 130, process.output
         assert "Not finished: interrupted" in process.output.replace("\n", " ")
@@ -126,7 +119,7 @@ def test_states_that_are_no_numbers_end_it(graph, prr, tmp_path):
     graph.node.create_timer(0.01, lambda: publish() if publisher.get_subscription_count() else None)
     # Long enough for a publisher in a busy process: nothing but the number is to end it.
     process = commission(graph, tmp_path, prr, "--yes", "-p", "state_timeout:=10")
-    assert ended(graph, process, DEADLINE) == 1, process.output
+    assert graph.ended(process) == 1, process.output
     assert "q: is not finite" in (tmp_path / "report.md").read_text(encoding="utf-8")
 
 

@@ -108,8 +108,7 @@ def test_the_command_sends_a_plan_to_the_controller(graph, prr):
     states = rig.listen(JointState, "joint_states")
     rig.wait(lambda: states, "joint states")
     command = rig.command("plan", PRR, "--to", "PICK", "--share", "0.6", "--method", "time-scaling", "--send")
-    rig.wait(lambda: command.code is not None, "the end of the command", 90.0)
-    assert command.code == 0, command.output
+    assert rig.ended(command, 90.0) == 0, command.output
     there = np.array([0.3, -1.83, -0.12])  # of the demonstration
     rig.wait(lambda: abs(np.array(states[-1].position) - there).max() < 2e-3, "the arm there", 60.0)
 
