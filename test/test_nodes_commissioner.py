@@ -23,10 +23,15 @@ TOPIC = "controller/joint_commands"
 @pytest.fixture
 def arm(graph, prr):
     """The PRR arm with friction, simulated."""
+    return simulated(graph, prr, TOPIC)
+
+
+def simulated(graph, prr, topic):
+    """The same, which gets its efforts from a topic."""
     friction = {"elevator": {"coulomb": 20.0}, "shoulder": {"coulomb": 2.0}, "wrist": {"coulomb": 0.8}}
     graph.start(
         "simulator",
-        "-r", f"joint_commands:={TOPIC}", "-r", "commands:=nobody",
+        "-r", f"joint_commands:={topic}", "-r", "commands:=nobody",
         robot_description=prr, initial_position=REST, friction=friction, lockstep=True, state_rate=50.0,
     )  # fmt: skip
     return prr
@@ -73,10 +78,14 @@ def test_guided_by_somebody_who_says_yes_to_all(graph, arm, tmp_path):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=["ctrl-c", "killed"])
-def test_a_command_that_ends_early_lets_go_evenly(graph, arm, tmp_path, number):
-    """On Ctrl-C; and if the command is killed, the node that it has started lets go by itself, and ends."""
-    commands = graph.listen(JointState, TOPIC, 10_000)
-    process = commission(graph, tmp_path, arm, "--yes")
+def test_a_command_that_ends_early_lets_go_evenly(graph, prr, tmp_path, number):
+    """On Ctrl-C; and if the command is killed, the node that it has started lets go by itself, and ends.
+
+    The efforts reach the arm through this process, so that no time passes for the arm that is not seen here.
+    """
+    commands, urdf = graph.listen(JointState, TOPIC, 10_000), simulated(graph, prr, "passed_on")
+    graph.node.create_subscription(JointState, TOPIC, graph.talk(JointState, "passed_on").publish, 10)
+    process = commission(graph, tmp_path, urdf, "--yes")
 
     def carried():
         return commands and commands[-1].effort[commands[-1].name.index("shoulder")] < -15.0
