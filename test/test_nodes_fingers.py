@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import brentq
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
-from test_nodes_commissioner import REST, TOPIC, commission, ended
+from test_nodes_commissioner import REST, TOPIC, commission
 from test_nodes_joints import ARM, START, with_fingers
 from trajectory_msgs.msg import JointTrajectory
 
@@ -49,8 +49,8 @@ def test_the_arm_is_commissioned_and_the_fingers_are_left_alone(graph, prr, tmp_
     wrist = brentq(lambda q: dynamics.gravity([0.0, REST["shoulder"], q])[2], 0.5, 2.0)  # where the hand hangs
     graph.start("simulator", *wiring, initial_position={**REST, "wrist": wrist, "grip": 0.05}, **common)
     states = graph.listen(JointState, "joint_states", 10)
-    code, out, err = ended(graph, commission(tmp_path, urdf, "--yes", "--joints", ",".join(ARM), "--lock", "grip=0.05"))
-    assert code == 0, out + err
+    process = commission(graph, tmp_path, urdf, "--yes", "--joints", ",".join(ARM), "--lock", "grip=0.05")
+    assert graph.ended(process, 300.0) == 0, process.output
     report = (tmp_path / "report.md").read_text(encoding="utf-8")
     assert "grip" not in "".join(line for line in report.splitlines() if line.startswith("|"))
     assert states[-1].position[list(states[-1].name).index("grip")] == pytest.approx(0.05)
