@@ -28,13 +28,10 @@ from robodyn_ros.robot import Robot
 from robodyn_ros.robot.configuration import random_positions
 from robodyn_ros.robot.pose import Array, read_only
 
-SPEED_TOLERANCE = 1.01  #: Tolerance factor of velocity limits of a reference: splines overshoot between their points.
-
 FARTHEST = 1e6
 """Greatest position of a reference if the joint has no limit [rad] or [m]: for greater ones the resolution of a double
 is worse than 1e-10."""
 
-EFFORT_TOLERANCE = 1.001  #: Tolerance factor of the limits of a feed-forward effort, for the tolerance of a planner.
 TINY = 1e-12  #: Keeps a division by an effort limit defined at zero [N·m] or [N].
 
 
@@ -92,20 +89,6 @@ def check_position_limits(name: str, robot: Robot, positions: Array, columns: li
         row, column = np.argwhere(outside)[0]
         joint = robot.joints[columns[column]]
         raise LimitError(name, joint.name, float(rows[row, column]), float(lower[column]), float(upper[column]))
-
-
-def check_magnitudes(
-    name: str, robot: Robot, tolerance: float, limit: Array, values: Array, columns: list[int]
-) -> None:
-    """Refuse velocities or feed-forward efforts (m,) beyond the limits (n,) of their joints, times a tolerance;
-    arguments as of :func:`check_position_limits`.
-
-    Raises:
-        LimitError: names the joint, the value and the limits.
-    """
-    for column in np.flatnonzero(np.abs(values) > tolerance * limit[columns]):
-        greatest = float(limit[columns[column]])
-        raise LimitError(name, robot.joints[columns[column]].name, float(values[column]), -greatest, greatest)
 
 
 def overload(robot: Robot, limit: Array, efforts: Array) -> str:

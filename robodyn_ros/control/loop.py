@@ -30,12 +30,9 @@ from robodyn_ros.control.faults.settings import Feedback, SafetySettings
 from robodyn_ros.control.faults.table import KINDS, FaultReactions
 from robodyn_ros.control.laws.base import Controller, Efforts, Reference, what_is_wrong
 from robodyn_ros.control.limits import (
-    EFFORT_TOLERANCE,
-    SPEED_TOLERANCE,
     Holding,
     Limits,
     check_holding,
-    check_magnitudes,
     check_position_limits,
     overload,
 )
@@ -356,7 +353,7 @@ class ControlLoop:
                 there is no effort to begin a reaction with.
         """
         if self._dynamics.parameters is not self._seen:
-            self._refresh()
+            self.follow_model()
         times: Any = self._times
         times[0], times[1] = t, now
         try:
@@ -589,7 +586,9 @@ class ControlLoop:
             LimitError: the trajectory leaves the position limits, or is too fast, at a point or between two; or it
                 has efforts beyond the limits.
         """
-        self._refuse_during_fault()
+        memory = self.memory()
+        if memory.active:  # before the slow work
+            raise Refused(CODES["CORE_FAULT"], 0, float(memory.active_kind), 0.0).error("trajectory", self.robot)
         return self.follow_prepared(self.prepare(trajectory, t_start, joints), tolerances)
 
     def prepare(
@@ -619,7 +618,6 @@ class ControlLoop:
             InputError: the trajectory is over, or the limits have changed since it was prepared.
             LimitError: the path to its next point leaves the limits.
         """
-        self._refuse_during_fault()
         allowed, settings = tolerances or self.settings.tolerances, self.settings
         numbers = np.concatenate([allowed.path, allowed.goal, [allowed.speed, allowed.time]])
         address = prepared.hand_over()
@@ -663,16 +661,10 @@ class ControlLoop:
             InputError: unknown, repeated or too few names, wrong shapes, something not finite.
             LimitError: its position, velocity or effort is outside the limits.
         """
-        self._refuse_during_fault()
-        robot, limits = self.robot, self.settings.limits
-        columns = joint_columns(robot, joints)
+        columns, n = joint_columns(self.robot, joints), self.robot.n
         shape = (len(columns),)
         given = [finite_array(f"reference.{key}", values, shape) for key, values in reference._asdict().items()]
-        if self.mode != "waiting":  # else the core refuses it
-            check_position_limits("reference", robot, given[0], columns)
-            check_magnitudes("reference, speed", robot, SPEED_TOLERANCE, limits.velocity, given[1], columns)
-            check_magnitudes("reference, effort", robot, EFFORT_TOLERANCE, limits.effort, given[3], columns)
-        whole, named = np.zeros((len(given), robot.n)), np.zeros(robot.n, dtype=np.int64)
+        whole, named = np.zeros((len(given), n)), np.zeros(n, dtype=np.int64)
         whole[:, columns], named[columns] = given, 1
         self._ask("TRACK", "reference", t=t, numbers=tuple(whole), joints=named)
 
@@ -690,7 +682,6 @@ class ControlLoop:
             NotReadyError: no state has come yet, or a fault is active.
             InputError: wrong shapes, something not finite, or the settings name no tool.
         """
-        self._refuse_during_fault()
         given = finite_array(what, numbers, (4, 4) if what == "pose" else (6,))
         if what == "pose":
             given = np.concatenate((given[:3, 3], given[:3, :3].ravel()))
@@ -724,9 +715,8 @@ class ControlLoop:
         Raises:
             NotReadyError: no state has come yet, or a fault is active.
         """
-        self._refuse_during_fault()
         t, found = float(self.memory().time) + ahead, np.zeros((4, self.robot.n))
-        self._ask("EXPECTED", t=t, result=found)
+        self._ask("EXPECTED", "time", t=t, result=found)
         return t, Reference(*found)
 
     def _ahead(self, time: float) -> Reference:
@@ -780,11 +770,6 @@ class ControlLoop:
             self._conflict = conflict
             self._ask("SET_CONFLICT", number=bool(conflict))
 
-    def _refuse_during_fault(self) -> None:
-        fault = self.fault
-        if fault is not None:
-            raise NotReadyError(f"the {fault.kind} fault is active: references are refused until it ends")
-
     def _ask(self, what: str, name: str = "", **arguments: Any) -> Record:
         """Send a request, with members of the struct ``Request``, to the core, between two periods. If the core may
         refuse it, ``name`` is that of the input, for the message.
@@ -802,10 +787,8 @@ class ControlLoop:
                 getattr(fields, key)[...] = value.ctypes.data if isinstance(value, np.ndarray) else value
         (self.core if self.live is None else self.live).request(request)
         if name and fields.outcome:
-            refused = Refused(int(fields.outcome), int(fields.joint), float(fields.value), float(fields.limit))
-            if refused.args[0] == CODES["CORE_FAULT"]:
-                self._refuse_during_fault()
-            raise refused.error(name, self.robot)
+            refusal = int(fields.outcome), int(fields.joint), float(fields.value), float(fields.limit)
+            raise Refused(*refusal).error(name, self.robot)
         return request
 
     # Settings
@@ -832,18 +815,15 @@ class ControlLoop:
         self._hand_over(settings, step, how)
         self.settings = settings
 
-    def _refresh(self) -> None:
-        """Use the present parameters of the model."""
+    def follow_model(self) -> None:
+        """Use the present parameters of the model, if they have changed; :meth:`update` does this, too."""
+        if self._dynamics.parameters is self._seen:
+            return
         step = self._step
         self.memory()  # copies the law's memory from the core to the law
         if isinstance(step, StepInPython) or not step.read_settings():
             step = make_step(self.settings, self._ahead)
         self._hand_over(self.settings, step, "CORE_REFRESH")
-
-    def follow_model(self) -> None:
-        """Use the present parameters of the model, if they have changed; :meth:`update` does this, too."""
-        if self._dynamics.parameters is not self._seen:
-            self._refresh()
 
     def _hand_over(self, settings: LoopSettings, step: CompiledStep | StepInPython, how: str) -> None:
         made = CoreSettings(self.core.structs, settings, step, self._judge if self._is_judged else None)

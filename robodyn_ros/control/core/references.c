@@ -181,7 +181,8 @@ CORE_SHARED int judge(const References* y, double t, const double* error, const 
 }
 
 static CoreRefusal may_follow(const State* m) {
-  return refusal(m->references.source == WAITING ? CORE_NOT_STARTED : m->active ? CORE_FAULT : CORE_OK, 0, 0, 0);
+  if (m->references.source == WAITING) return refusal(CORE_NOT_STARTED, 0, 0, 0);
+  return m->active ? refusal(CORE_FAULT, 0, (double)m->active_kind, 0) : refusal(CORE_OK, 0, 0, 0);
 }
 
 CoreRefusal core_expected(Core* c, double t, double* reference) {

@@ -17,6 +17,8 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from robodyn_ros.control.core_library import CODES, Core
+from robodyn_ros.control.faults.table import KINDS
+from robodyn_ros.control.limits import FARTHEST
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.errors import InputError, LimitError, NotReadyError, RobodynError, is_it
 from robodyn_ros.robot import Robot
@@ -164,12 +166,15 @@ class Refused(Exception):
         joint = robot.joints[place if place < robot.n else 0]
         if why == CODES["CORE_OUTSIDE"]:
             between = ", between its points" if name == "trajectory" else ""  # its points have been checked
-            return LimitError(name + between, joint.name, value, joint.lower, joint.upper)
+            lower, upper = max(joint.lower, -FARTHEST), min(joint.upper, FARTHEST)
+            return LimitError(name + between, joint.name, value, lower, upper)
         for code, quantity in (("TOO_FAST", "speed"), ("TOO_ABRUPT", "acceleration"), ("TOO_STRONG", "effort")):
             if why == CODES[f"CORE_{code}"]:
                 return LimitError(f"{name}, {quantity}", joint.name, value, -limit, limit)
         if why == CODES["CORE_NOT_STARTED"]:
             return NotReadyError("no valid joint state has come yet: there is no reference to start from")
+        if why == CODES["CORE_FAULT"]:
+            return NotReadyError(f"the {KINDS[int(value)]} fault is active: references are refused until it ends")
         texts: dict[int, str] = {
             CODES["CORE_UNREACHABLE"]: f"joint {joint.name!r} jumps from {limit:.6g} to {value:.6g}, and has no "
             "velocity limit with which the jump could be rate-limited",

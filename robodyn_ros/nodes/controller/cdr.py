@@ -322,7 +322,7 @@ class CdrReader:
 
     def unpack(self, kinds: str) -> tuple[int, ...]:
         """Whole numbers of 4 bytes each, as :mod:`struct` names them."""
-        place = self._aligned(4)
+        place = _aligned(self._place, 4)
         self._move(place + 4 * len(kinds))
         return struct.unpack_from(self._order + kinds, self._data, place)
 
@@ -344,12 +344,12 @@ class CdrReader:
         """The next points (count,), if all have the lengths of the first: of each field its values and its length."""
         begin, order, parts = self._place, self._order, list[tuple[str, Any, int]]()
         for field in FIELDS:
-            parts.append((f"{field} length", order + "u4", self._aligned(4)))
+            parts.append((f"{field} length", order + "u4", _aligned(self._place, 4)))
             (length,) = self.unpack("I")
-            place = self._aligned(8) if length else self._place
+            place = _aligned(self._place, 8) if length else self._place
             parts.append((field, (order + "f8", (length,)), place))
             self._move(place + 8 * length)
-        time = self._aligned(4)
+        time = _aligned(self._place, 4)
         parts += [("sec", order + "i4", time), ("nanosec", order + "u4", time + 4)]
         self._move(time + 8)
         stride = self._place - begin
@@ -360,9 +360,6 @@ class CdrReader:
         layout = np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": stride})
         found: NDArray[np.void] = np.ndarray((count,), layout, self._data, begin)
         return found
-
-    def _aligned(self, size: int) -> int:
-        return HEADER + -(-(self._place - HEADER) // size) * size
 
     def _move(self, place: int) -> None:
         if place > self.end:

@@ -67,14 +67,9 @@ NOW = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(ctypes.c_in
 """The functions of rcl that are called without a thread, too."""
 
 
-def runner_library(n: int) -> Any:
-    """The runner in C for n joints, compiled if need be. ``robodyn compile`` also compiles it."""
-    return caller_library(n, CODE)
-
-
 def prepare_runner(n: int) -> None:
     """Compile the library of a runner for n joints in advance, so that it starts at once later."""
-    runner_library(n)
+    caller_library(n, CODE)
     core_structs(n, CODE)
 
 
@@ -98,7 +93,7 @@ class LoopRunner:
     def __init__(self, node: LifecycleNode, core: Core, motors: Motors, watch_period: float) -> None:
         """While states are missing, a reaction is due every ``watch_period`` [s]."""
         n = core.n
-        self._library = runner_library(n)
+        self._library = caller_library(n, CODE)
         self._core, self._node = core, node
         self._structs = core_structs(n, CODE)
         self._record = self._structs.make("Runner")
