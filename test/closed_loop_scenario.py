@@ -63,13 +63,13 @@ def quintic(times: NDArray[np.float64], start: float, begin: NDArray[np.float64]
 
 
 def flows(commands: list[JointState]) -> bool:
-    """Whether commands have come for a while without a gap.
+    """Whether commands have come for half a second without a gap of half the ``state_timeout``.
 
     While processes find each other on a busy machine the states may pause for longer than the controller's
     ``state_timeout``; it then holds the arm, and rightly drops a trajectory that it was sent before.
     """
-    stamps = np.array([seconds(message.header.stamp) for message in commands[-200:]])
-    return len(stamps) == 200 and bool(np.diff(stamps).max() < 0.02)
+    stamps = np.array([seconds(message.header.stamp) for message in commands[-100:]])
+    return len(stamps) == 100 and bool(np.diff(stamps).max() < 0.05)
 
 
 def follows_a_trajectory(graph: Graph) -> None:

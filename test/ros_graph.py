@@ -22,7 +22,7 @@ from typing import Any
 import forked_workers
 import rclpy
 import yaml
-from diagnostic_msgs.msg import DiagnosticArray
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from fork_server import NODES, Forked, ForkServer, command_server
 from joined_graph import joined
 from rcl_interfaces.srv import GetParameters, SetParameters
@@ -239,8 +239,22 @@ class Graph:
             if failed or time.monotonic() > end:
                 why = f"{failed} failed" if failed else f"{deadline:g} s were over"
                 said = "\n".join(f"--- {p.name} (code {p.code})\n{p.output}" for p in self._processes)
-                raise AssertionError(f"{why} before there was: {what}\n{said}")
+                raise AssertionError(f"{why} before there was: {what}\n{said}\n{self._diagnosed()}")
             self.spin_once()
+
+    def _diagnosed(self) -> str:
+        """The diagnostics that come within a second, the latest of each node."""
+        latest: dict[str, DiagnosticStatus] = {}
+        self.node.create_subscription(
+            DiagnosticArray, "/diagnostics", lambda array: latest.update((s.name, s) for s in array.status), 10
+        )
+        end = time.monotonic() + 1.0
+        while time.monotonic() < end:
+            self.spin_once()
+        return "\n".join(
+            f"--- diagnostics of {name}: {status.message}; {', '.join(f'{x.key}: {x.value}' for x in status.values)}"
+            for name, status in latest.items()
+        )
 
     def spin_once(self, timeout: float = 0.05) -> None:
         """Handle one event, or wait so long for one [s]."""
