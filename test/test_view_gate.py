@@ -8,6 +8,7 @@ The messages of the attackers here are those of viser's own page, made by one wh
 
 import http.client
 import http.server
+import logging
 import socket
 import threading
 from html import unescape
@@ -130,6 +131,16 @@ def test_who_has_no_token_sees_nothing(shown):
         assert b"open the address that the viewer has printed" in body
         assert "Set-Cookie" not in answered
         assert shown.token.encode() not in body
+
+
+def test_a_connection_that_asks_for_nothing_is_no_error(monkeypatch, caplog):
+    """A browser opens connections ahead, and closes them unused."""
+    monkeypatch.setattr(logging.getLogger("websockets.server"), "filters", [])
+    viewer = Shown()
+    socket.create_connection(("127.0.0.1", viewer.port)).close()
+    assert viewer.get()[0] == 403  # after it, on the same loop
+    viewer.browser.stop()
+    assert not caplog.records
 
 
 def test_another_name_for_this_machine_is_refused_whatever_it_brings(shown):

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import gzip
 import ipaddress
+import logging
 import re
 import secrets
 import socket
@@ -73,6 +74,13 @@ EXPOSED = (
     "encrypted; `ssh -L 8080:localhost:8080` lets in one other machine, and encrypts"
 )
 """The warning for a server that listens at more than this machine."""
+
+
+def _asked_for_something(record: logging.LogRecord) -> bool:
+    """False for a connection without a request, which is no error: browsers open some ahead, and close them unused."""
+    from websockets.exceptions import InvalidMessage
+
+    return not (record.exc_info and isinstance(record.exc_info[1], InvalidMessage))
 
 
 class Gate:
@@ -166,6 +174,7 @@ class Gate:
         """
         import websockets.asyncio.server
 
+        logging.getLogger("websockets.server").addFilter(_asked_for_something)
         module: Any = websockets.asyncio.server
         serve, made = module.serve, []
 
