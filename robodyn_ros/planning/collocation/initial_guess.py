@@ -4,9 +4,8 @@
 """Initial guesses for collocation: straight lines in joint space first, then detours.
 
 Around obstacles, RRT-Connect finds a path: two random trees grow towards each other (Kuffner and LaValle, RRT-Connect:
-An efficient approach to single-query path planning, ICRA 2000). A branch that has met an obstacle then only follows
-samples that are near (Yershova and others, Dynamic-domain RRTs, ICRA 2005). Shortcuts follow. The path is crooked and
-slow; the solver makes it smooth and fast.
+An efficient approach to single-query path planning, ICRA 2000). Shortcuts follow. The path is crooked and slow; the
+solver makes it smooth and fast.
 """
 
 from __future__ import annotations
@@ -30,9 +29,6 @@ STEP = 0.15
 
 RESOLUTION = 0.03
 """Distance between the positions at which a branch is checked."""
-
-DOMAIN = 3.0 * STEP
-"""Greatest distance of a sample that a branch follows after it has met an obstacle."""
 
 MAX_BRANCHES = 20000
 """Number of branches after which a search gives up."""
@@ -65,9 +61,9 @@ def initial_guesses(problem: Problem, mesh: Mesh, scheme: Scheme, until: float) 
             around = [rrt_connect(problem, a, b, seed, until) for a, b in legs]
             paths = [path for path in around if path is not None]
             if len(paths) < len(legs):
-                if seed == 0:
-                    yield _guess(problem, straight, mesh, scheme)
-                return
+                if seed > 0:
+                    continue
+                paths = straight
         yield _guess(problem, paths, mesh, scheme)
 
 
@@ -163,7 +159,6 @@ class _Tree:
     def __init__(self, root: Array) -> None:
         self.positions = [root]
         self._parents = [0]
-        self._domains = [np.inf]
         self._known = np.empty((256, len(root)))  # the positions again, as one array
         self._known[0] = root
 
@@ -173,17 +168,13 @@ class _Tree:
         nearest = int(np.argmin(((known - towards) ** 2).sum(axis=1)))
         vector = towards - known[nearest]
         length = float(np.linalg.norm(vector))
-        if length > self._domains[nearest]:
-            return None
         end = towards if length <= STEP else known[nearest] + STEP / length * vector
         if not is_free(problem, known[nearest], end):
-            self._domains[nearest] = DOMAIN
             return None
         if len(self.positions) == len(self._known):
             self._known = np.concatenate((self._known, np.empty_like(self._known)))
         self._known[len(self.positions)] = end
         self.positions.append(end)
-        self._domains.append(np.inf)
         self._parents.append(nearest)
         return len(self.positions) - 1
 
