@@ -17,6 +17,7 @@ from scipy.integrate import solve_ivp, trapezoid
 import robodyn_ros as rd
 from robodyn_ros.control.motion.point_to_point import point_to_point, rest_to_rest
 from robodyn_ros.errors import InputError
+from robodyn_ros.planning.collocation import initial_guess
 from robodyn_ros.planning.collocation.collocation import CollocationSettings, plan
 from robodyn_ros.planning.collocation.initial_guess import from_trajectory, initial_guesses
 from robodyn_ros.planning.collocation.program import Mesh
@@ -185,6 +186,21 @@ def test_the_way_leads_around_an_obstacle(arm):
     detours = np.array([each.q[5] for each in near[1:]])
     assert_allclose(detours.mean(axis=0), 0.95 * PICK, atol=0.1)
     assert (detours.std(axis=0) > 0.1).all()
+
+
+def test_a_detour_that_is_not_found_ends_no_search(arm, monkeypatch):
+    """The straight way stands in for the first; of the others, two are found."""
+    problem = Problem(arm, HOME, JointGoal(PICK), obstacles=(sphere("ball", (-0.55, 0.0, 0.55), 0.12),))
+    detours = {2: PICK + 0.1, 5: PICK - 0.1}
+
+    def rrt_connect(_, start, goal, seed, until):
+        return [start, detours[seed], goal] if seed in detours else None
+
+    monkeypatch.setattr(initial_guess, "rrt_connect", rrt_connect)
+    guesses = list(initial_guesses(problem, Mesh.uniform(1, 99), SCHEMES["trapezoidal"](), np.inf))
+    for guess, way in zip(guesses, ([HOME, PICK], *([HOME, place, PICK] for place in detours.values())), strict=True):
+        length = np.linalg.norm(np.diff(way, axis=0), axis=1).sum()
+        assert np.linalg.norm(np.diff(guess.q, axis=0), axis=1).sum() == pytest.approx(length, rel=0.05)
 
 
 def refusal(problem):
