@@ -76,6 +76,7 @@
 #define FIRST_NOISE 2.5       /* noise of velocities before it is measured, as a multiple of velocity_noise */
 #define RESIDUAL_TIME 0.1     /* time constant of the filtered residual [s] */
 #define NOISE_TIME 1.0        /* time constant of the measured noise [s] */
+#define LEAST_NOISE 1e-18      /* keeps this noise a normal number, with which a processor is quick [rad²/s²] or [m²/s²] */
 #define MOVES 3               /* a joint moves if its velocity exceeds this multiple of its noise */
 #define SQRT2 1.4142135623730951 /* C11 itself has no M_SQRT2 */
 #define TINY 1e-9             /* keeps a division by an effort defined [N·m] or [N] */
@@ -209,7 +210,7 @@ static int test_positions(const Uncertainty* u, Consistency* c, double dt, const
     }
     const double bent = qd[i] - 2 * c->reported[i] + c->reported[N + i];
     const double most_noise = u->velocity_limit[i] * u->velocity_limit[i];
-    c->noise[i] += ratio * (smaller(bent * bent / 6, most_noise) - c->noise[i]);
+    c->noise[i] += ratio * (smaller(bent * bent / 6 + LEAST_NOISE, most_noise) - c->noise[i]);
     c->reported[N + i] = c->reported[i]; c->reported[i] = qd[i];
     c->last_q[i] = q[i]; c->last_v[i] = v;
   }

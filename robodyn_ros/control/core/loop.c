@@ -125,7 +125,7 @@ static void take_step(const Settings* s, State* m, Period* p, const double* give
   double* const* x = s->step_arrays;
   const int outcome = judge(&m->references, p->t, x[RESULTS] + ERROR * N, p->qd);
   m->memory = *(const StepMemory*)x[AFTER];
-  for (int k = 0; k < ROWS * N; ++k) p->rows[k] = x[RESULTS][k];
+  memcpy(p->rows, x[RESULTS], sizeof p->rows);
   if (outcome) {
     m->references.outcome = outcome;
     m->references.outcomes[m->references.goal_id % OUTCOMES] = outcome;
@@ -170,7 +170,7 @@ static int run_law(Core* c, double dt, const double* given, const double* planne
   double* const* x = s->step_arrays;
   set_step(x, p->t, dt, p->q, p->qd, p->reference);
   s->step_run(x, s->step_constants);
-  for (int64_t k = 0; k < s->law_memory_width; ++k) x[LAW_MEMORY][k] = x[LAW_AFTER][k];
+  memcpy(x[LAW_MEMORY], x[LAW_AFTER], (size_t)s->law_memory_width * sizeof(double));
   const double* gravity = x[RESULTS] + GRAVITY * N;
   if (is_finite(gravity)) { copy(m->gravity_last, gravity); m->gravity_known = 1; }
   if (x[FLAGS][0] == 0) {

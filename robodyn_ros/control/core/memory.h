@@ -304,7 +304,7 @@ struct Core {
 static inline double greater(double a, double b) { return a > b ? a : b; }
 static inline double smaller(double a, double b) { return a < b ? a : b; }
 static inline double sign(double x) { return x > 0 ? 1 : x < 0 ? -1 : 0; }
-static inline void copy(double* to, const double* from) { EACH to[i] = from[i]; }
+static inline void copy(double* to, const double* from) { memcpy(to, from, N * sizeof *to); }
 static inline void clear(double* to) { EACH to[i] = 0; }
 static inline double within(double x, double bound) { return smaller(greater(x, -bound), bound); }
 
