@@ -190,9 +190,11 @@ def rounded(part):
 def swept():
     """Of two laws, one of which failed in a case."""
     uniform, normal = Distribution("uniform", (0.0, 1.0)), Distribution("normal", (0.0, 1.0))
-    study = Study("drives", "", ("pd", "mine"), vary={"stiffness": uniform, "mass": normal})
-    seen = {"margin": {"stiffness": Sensitivity(0.3, 0.1), "mass": Sensitivity(-0.02, 0.15)}}
-    unseen = {"margin": {"stiffness": Sensitivity(0.6, 0.2), "mass": Sensitivity(np.nan, np.nan)}}
+    vary = {"stiffness": uniform, "mass": normal, "delay": uniform, "noise": normal}
+    study = Study("drives", "", ("pd", "mine"), vary=vary)
+    rest = {"delay": Sensitivity(0.05, 0.04), "noise": Sensitivity(0.01, 0.02)}
+    seen = {"margin": {"stiffness": Sensitivity(0.3, 0.1), "mass": Sensitivity(-0.02, 0.15)} | rest}
+    unseen = {"margin": {"stiffness": Sensitivity(0.6, 0.2), "mass": Sensitivity(np.nan, np.nan)} | rest}
     margins = np.array([0.3, -0.2, 0.1, -9.0, 0.05, 0.4, 0.2])
     bounds = (Bound("rms_error", "elbow", 0.02, 5, (-9.0, -0.3, 0.1, 0.35)),)
     one = Summary("pd", 7, 5, 0.29, 0.96, {}, margins, bounds, ((3, -9.0, ""), (1, -0.2, "")), seen, 6)

@@ -201,6 +201,7 @@ def test_the_controller_node_reads_what_tune_writes(graph, tmp_path):
     gains = {"shoulder": {"natural_frequency": 21.5, "damping_ratio": 0.8, "integral_rate": 0.0}}
     gains["elbow"] = {"natural_frequency": 33.0, "damping_ratio": 1.25, "integral_rate": 1.5}
     score = Score(-0.1, 0.2, 12, 12)
+    assert score.cost == Score(0.0, 0.2, 12, 12).cost == 0.2 < Score(1e-9, 0.1, 12, 12).cost
     write(tmp_path / "tuned.yaml", "quick", Tuned("impedance", gains, score, 40), score)
     urdf = (ROOT / "urdf/rr.urdf").read_text()
     graph.start("controller", "--params-file", str(tmp_path / "tuned.yaml"), robot_description=urdf)

@@ -160,6 +160,10 @@ def test_refusals(prr: str) -> None:
     crooked = mechanism("RR").replace('<axis xyz="0.0 1.0 0.0"/>', '<axis xyz="0.1 1.0 0.0"/>', 1)
     with pytest.raises(RobotDescriptionError, match=r"'joint2'.*does not turn in the plane"):
         PlanarInverse(rd.load_robot(crooked), "tool")
+    slanted = prr.replace('<axis xyz="0 0 1"/>', '<axis xyz="0 0.1 1"/>', 1)
+    assert slanted != prr
+    with pytest.raises(RobotDescriptionError, match=r"'elevator'.*does not slide in the plane"):
+        PlanarInverse(rd.load_robot(slanted), "tool")
 
 
 @pytest.mark.parametrize("name", ARMS)

@@ -5,6 +5,7 @@
 
 import os
 import signal
+from itertools import pairwise
 
 import industrial
 import numpy as np
@@ -186,6 +187,15 @@ def test_the_way_leads_around_an_obstacle(arm):
     detours = np.array([each.q[5] for each in near[1:]])
     assert_allclose(detours.mean(axis=0), 0.95 * PICK, atol=0.1)
     assert (detours.std(axis=0) > 0.1).all()
+
+
+def test_each_branch_of_a_search_is_short_and_free(arm, monkeypatch):
+    problem = Problem(arm, HOME, JointGoal(PICK), obstacles=(sphere("ball", (-0.55, 0.0, 0.55), 0.02),))
+    monkeypatch.setattr(initial_guess, "SHORTCUTS", 0)
+    path = initial_guess.rrt_connect(problem, HOME, PICK, 2, np.inf)
+    assert_allclose([path[0], path[-1]], [HOME, PICK])
+    assert np.linalg.norm(np.diff(path, axis=0), axis=1).max() <= initial_guess.STEP + 1e-12
+    assert all(initial_guess.is_free(problem, a, b) for a, b in pairwise(path))
 
 
 def test_a_detour_that_is_not_found_ends_no_search(arm, monkeypatch):

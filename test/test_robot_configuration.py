@@ -55,6 +55,7 @@ def test_across_the_seam() -> None:
     wrapped = winding.copy()
     wrapped[:, 0] = np.arctan2(np.sin(winding[:, 0]), np.cos(winding[:, 0]))
     assert_allclose(SPACE.unwrap(wrapped), winding, atol=1e-13)
+    assert [len(SPACE.unwrap(wrapped[:k])) for k in (0, 1)] == [0, 1]
 
 
 @settings(max_examples=200, deadline=None)

@@ -148,7 +148,8 @@ def test_a_base_that_floats_is_refused_or_welded(joint: str) -> None:
 SPRING = free(joint="").replace('axis="0 1 0"', 'axis="0 1 0" stiffness="3"')
 HELD = free(joint="").replace('<body name="arm"', '<body name="arm" gravcomp="1"')
 LOOP = free('<equality><connect name="loop" body1="arm" anchor="0 0 0.1"/></equality>', joint="")
-TENDON = free('<tendon><fixed name="cord" stiffness="4"><joint joint="hinge" coef="1"/></fixed></tendon>', joint="")
+CORD = '<tendon><fixed name="cord" stiffness="4"><joint joint="hinge" coef="1"/></fixed></tendon>'
+TENDON = free(CORD, joint="")
 
 
 @pytest.mark.parametrize(
@@ -162,8 +163,14 @@ def test_what_is_no_tree_of_joints_is_refused_or_ignored(text: str, element: str
     assert error.value.element == element
     with pytest.warns(RobotDescriptionWarning, match=f"{element}.*ignored"):
         robot = load_robot(text, accept=["closed_loops"])
+    assert "it is one of" not in str(error.value)
     compare(robot, mujoco.MjModel.from_xml_string(free(joint="")))
     assert load_robot(robot.urdf).joint_names == ("hinge",)  # what was ignored is not in it
+
+
+def test_a_refusal_says_how_many_more_there_are() -> None:
+    with pytest.raises(RobotDescriptionError, match=r"\(it is one of 2 such constraints\)"):
+        load_robot(LOOP.replace("</equality>", f"</equality>{CORD}"))
 
 
 def test_a_file_with_includes_shapes_and_verbs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from unittest.mock import MagicMock, Mock
 from urllib.parse import parse_qs, urlsplit
 
+import arms
 import numpy as np
 import pinocchio
 import pytest
@@ -349,24 +350,37 @@ def test_a_plot_is_not_filled_by_noise():
     assert low <= 0.0  # zero is near
 
 
-@pytest.mark.parametrize(("joint", "unit"), [("wrist", "mrad"), ("elevator", "mm")])
-def test_errors_are_plotted_in_thousandths(robot, joint, unit):
-    """uPlot cuts what is longer than five characters: of -0.015 it shows 0.015."""
+def plotted(robot, joint, **values):
+    """What the panel draws of a joint, all of whose values stay."""
     gui, plots = MagicMock(), [SimpleNamespace() for _ in PLOTS]
     gui.add_dropdown.return_value.value = joint
     gui.add_uplot.side_effect = plots
     panel = Panel(gui, robot, Requests(*[None] * 6), {}, simulated=False)
-    history = History(10.0, 3)
+    history = History(10.0, robot.n)
     for time in (0.0, 1.0):
-        history.add(time, {"error": np.full(3, -0.0105), "position": np.full(3, 0.2)})
+        history.add(time, {name: np.full(robot.n, value) for name, value in values.items()})
     panel.plot(history)
-    positions, errors, efforts = plots
+    return plots
+
+
+@pytest.mark.parametrize(("joint", "unit"), [("wrist", "mrad"), ("elevator", "mm")])
+def test_errors_are_plotted_in_thousandths(robot, joint, unit):
+    """uPlot cuts what is longer than five characters: of -0.015 it shows 0.015."""
+    positions, errors, efforts = plotted(robot, joint, error=-0.0105, position=0.2)
     assert errors.title == f"error [{unit}]"
     assert_allclose(errors.data[1], -10.5)
     low, high = errors.scales["y"]["range"]
     assert low < -10.5 < high and high - low == pytest.approx(2.0)
     assert_allclose(positions.data[1], 0.2)
     assert efforts.title == f"effort by term [{'N' if joint == 'elevator' else 'N·m'}]"
+
+
+@pytest.mark.parametrize(("limit", "least"), [((-1, 1, 3, 40), 40.0), (None, 1.0)])
+def test_efforts_are_plotted_as_a_share_of_the_limit_if_there_is_one(limit, least):
+    turn = arms.joint("turn", "revolute" if limit else "continuous", "base", "arm", axis=(0, 1, 0), limit=limit)
+    robot = rd.load_robot(arms.robot("one", arms.link("base"), arms.link("arm", 1.0, (0, 0, 0.1)), turn))
+    *_, efforts = plotted(robot, "turn", position=0.2)
+    assert np.ptp(efforts.scales["y"]["range"]) == pytest.approx(0.02 * least)
 
 
 def test_a_history_keeps_its_span_and_begins_anew_when_time_runs_back():

@@ -246,7 +246,7 @@ def _cover(capsule: Capsule) -> tuple[list[float], float]:
     radius = (1.0 + COVER) * capsule.radius
     gap = 2.0 * np.sqrt(radius**2 - capsule.radius**2)
     count = int(np.ceil(length / gap)) + 1 if length > 0.0 else 1
-    return np.linspace(0.0, 1.0, count).tolist() if count > 1 else [0.5], radius
+    return np.linspace(0.0, 1.0, count).tolist(), radius
 
 
 def _box(point: ca.SX, half: np.ndarray) -> ca.SX:

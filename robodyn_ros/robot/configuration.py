@@ -105,10 +105,10 @@ class ConfigurationSpace:
     def unwrap(self, q: ArrayLike) -> Array:
         """A sequence of positions (N, n) without jumps at the seam; the first stays as it is."""
         given = np.asarray(q, dtype=np.float64)
-        if self._all_lines or len(given) < 2:
+        if self._all_lines:
             return given
         steps = self.difference(given[:-1], given[1:])
-        return np.concatenate([given[:1], given[0] + np.cumsum(steps, axis=0)])
+        return np.concatenate([given[:1], given[:1] + np.cumsum(steps, axis=0)])
 
     def nearest_turn(self, reference: ArrayLike, q: ArrayLike) -> Array:
         """The same pose of the arm, with every turning joint in the turn nearest to a reference and within its limits.
