@@ -277,6 +277,9 @@ class Graph:
         """A publisher that somebody listens to."""
         publisher = self.node.create_publisher(kind, topic, qos)
         self.wait(publisher.get_subscription_count, f"a subscriber of {topic}")
+        node = topic.strip("/").rpartition("/")[0]
+        if node and self.has(node):
+            self._introduce(node)
         return publisher
 
     def call(self, kind: type[Any], name: str, deadline: float = DEADLINE, **fields: Any) -> Any:
@@ -288,15 +291,19 @@ class Graph:
         return future.result()
 
     def client(self, kind: type[Any], name: str, deadline: float = DEADLINE) -> Any:
-        """A client of a service whose answers will reach it.
-
-        DDS tells a client that it has found a service, but not that the service has found where the client takes its
-        answers, and an answer that is given before is lost. A node finds the ends of another in the order in which they
-        were made. So a node that answers a later client, which may ask again and again, will answer this one.
-        """
+        """A client of a service whose answers will reach it."""
         client = self.node.create_client(kind, name)
         self.wait(client.service_is_ready, f"the service {name}", deadline)
-        node = name.rpartition("/")[0]
+        self._introduce(name.rpartition("/")[0], deadline)
+        return client
+
+    def _introduce(self, node: str, deadline: float = DEADLINE) -> None:
+        """Wait until a node has found what this one has made.
+
+        DDS tells a client or publisher that it has found a service or subscriber, but not that this has found it, and
+        what is sent before is lost. A node finds the ends of another in the order in which they were made. So a node
+        that answers a later client, which may ask again and again, has found all before.
+        """
         later = self.node.create_client(GetParameters, f"{node}/get_parameters")
         self.wait(later.service_is_ready, f"the parameters of {node}", deadline)
         end, asked = time.monotonic() + deadline, list[Any]()
@@ -305,7 +312,6 @@ class Graph:
             again = time.monotonic() + AGAIN
             self.wait(lambda last=asked[-1], again=again: last.done() or time.monotonic() > again, "an answer")
         self.node.destroy_client(later)
-        return client
 
     def set(self, node: str, **parameters: Any) -> list[Any]:
         """Set parameters of a node one by one, with two underscores for a dot; the results."""

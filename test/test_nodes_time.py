@@ -92,6 +92,20 @@ def test_a_run_in_lockstep_is_the_same_to_the_last_bit_when_repeated(tmp_path, p
     np.testing.assert_allclose(last[0], [q + 0.3 for q in START.values()], atol=0.02)  # it has followed
 
 
+def test_no_state_is_late_while_simulated_time_stands_still(graph, prr):
+    graph.start("simulator", *ANSWERED, robot_description=prr, lockstep=True, real_time_factor=1.0)
+    controller = graph.start("controller", robot_description=prr, use_sim_time=True)
+    states = graph.listen(JointState, "joint_states")
+    graph.wait(lambda: len(states) > 20, "states")
+    assert graph.call(SetBool, "simulator/pause", data=True).success
+    graph.wait(lambda: graph.diagnostics("controller")["message"] == "no joint states", "the end of the states")
+    states.clear()
+    assert graph.call(SetBool, "simulator/pause", data=False).success
+    graph.wait(lambda: len(states) > 20, "states")
+    graph.wait(lambda: graph.diagnostics("controller")["message"] == "hold", "the controller at work")
+    assert "WARN" not in controller.output and "are back" not in controller.output, controller.output
+
+
 def answer(q, qd):
     """The efforts that this test answers a state with."""
     return np.array([196.0, 25.0, 4.0]) - 40.0 * (np.array(q) - list(START.values())) - 5.0 * np.array(qd)

@@ -85,7 +85,7 @@ class ClosedLoop:
         self.statistics = LoopStatistics(self.robot.joint_names)
         self._node, self._clock, self._log = node, node.get_clock(), node.get_logger()
         self.control, self._transmission, self._locked = loop, transmission, locked
-        self._active = self._silent = False
+        self._active = self._silent = self._late = False
         self._output = Output(node, faults, self.robot.joint_names, joints)
         self.references = ReferenceInput(node, loop, lambda: "" if self._answers else self.state, faults, locked.names)
         self._periods = Periods(node, loop, self._output, faults, self.statistics, locked, self._on_end)
@@ -178,7 +178,7 @@ class ClosedLoop:
         """Drop all states that have come."""
         self.control.stop()
         self._periods.reset()
-        self._silent = False
+        self._silent = self._late = False
 
     def _hand_over(self) -> None:
         """Stop the commands; the final one holds the arm against gravity, for drives that keep their last command."""
@@ -224,13 +224,18 @@ class ClosedLoop:
             return
         self.references.watch()
         missing = perf_counter() - periods.last.received
-        silent = missing > self.control.settings.safety.state_timeout
+        timeout = self.control.settings.safety.state_timeout
+        silent = missing > timeout
         if silent and not self._silent:
             self.statistics.interrupted()
-            self._log.warning("no usable joint states")
-        if self._silent and not silent:
-            self._log.info("joint states are back: the arm is held where it is")
         self._silent = silent
+        # While simulated time stands still, no state is late.
+        late = silent and (not self._clock.ros_time_is_active or periods.now() / NANO - periods.last.stamp > timeout)
+        if late and not self._late:
+            self._log.warning("no usable joint states")
+        if self._late and not late:
+            self._log.info("joint states are back: the arm is held where it is")
+        self._late = late
 
     def _begin(self) -> None:
         """Receive states: in a thread in C if it is wanted and possible, else in Python."""
