@@ -134,6 +134,7 @@ MISTAKES = {
         "joint 'shoulder'",
         "of its effort limit",
     ),
+    "massless, drawn": ([('<mass value="6"/>', '<mass value="0"/>')], "warning", "link 'hand'", "has no mass"),
     "massless": ([('<mass value="6"/>', '<mass value="0"/>'), (HAND, "")], "warning", "link 'hand'", "has no mass"),
     "unknown link": (
         [('<child link="hand"/>', '<child link="hnd"/>')],

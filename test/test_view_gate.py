@@ -177,6 +177,13 @@ def test_only_the_page_itself_moves_the_arm(shown):
     assert [q.tolist() for q in shown.asked] == [[0.5]]
 
 
+def test_the_sliders_show_the_reference(shown):
+    for q, text in ((0.31416, "0.3142"), (7.0, "1.0"), (-1e-6, "0.0")):
+        shown.panel.set_sliders(np.array([q]))
+        assert str(shown.panel._sliders[0].value) == text
+    assert not shown.asked
+
+
 def test_a_viewer_for_other_machines_takes_their_addresses_and_still_a_token():
     shown = Shown("0.0.0.0")
     try:

@@ -284,6 +284,7 @@ def test_the_camera_sees_the_whole_arm_beside_the_panel():
             ahead = (middle - eye) / np.linalg.norm(middle - eye)
             right = np.cross(ahead, [0, 0, 1]) / np.linalg.norm(np.cross(ahead, [0, 0, 1]))
             up = np.cross(right, ahead)
+            assert abs(ahead @ (middle - (points.min(axis=0) + points.max(axis=0)) / 2)) < 1e-3 * scale
             seen = points - eye
             depth = seen @ ahead
             assert (depth > found["initialCameraNear"]).all()
@@ -408,5 +409,12 @@ def test_a_skeleton_stands_in_for_a_body_that_is_not_drawn_and_for_no_other(bare
     browser = Browser(rd.load_robot(text), "127.0.0.1", free_port())
     try:
         assert browser.at_first == (frozenset({"skeleton"}) if bare else frozenset())
+        for away in (0.3, 0.0):  # a ghost stands where the arm should be, if that is elsewhere
+            browser.show(Q + away, QD, None, Q + away, frozenset({"reference"}))
+            there = {link: np.array(frame.position) for link, frame in browser._arm._frames.items()}
+            browser.show(Q, QD, None, Q + away, frozenset({"reference"}))
+            assert browser._ghost._top.visible == (away > 0.0)
+            for link, frame in browser._ghost._frames.items() if away else ():
+                assert_allclose(frame.position, there[link])
     finally:
         browser.stop()
