@@ -277,9 +277,7 @@ class Graph:
         """A publisher that somebody listens to."""
         publisher = self.node.create_publisher(kind, topic, qos)
         self.wait(publisher.get_subscription_count, f"a subscriber of {topic}")
-        node = topic.strip("/").rpartition("/")[0]
-        if node and self.has(node):
-            self._introduce(node)
+        self._introduce(topic.rpartition("/")[0])
         return publisher
 
     def call(self, kind: type[Any], name: str, deadline: float = DEADLINE, **fields: Any) -> Any:
@@ -298,15 +296,14 @@ class Graph:
         return client
 
     def _introduce(self, node: str, deadline: float = DEADLINE) -> None:
-        """Wait until a node has found what this one has made.
+        """Wait until a node has found what this one has made; not if it is none with parameters.
 
         DDS tells a client or publisher that it has found a service or subscriber, but not that this has found it, and
         what is sent before is lost. A node finds the ends of another in the order in which they were made. So a node
         that answers a later client, which may ask again and again, has found all before.
         """
         later = self.node.create_client(GetParameters, f"{node}/get_parameters")
-        self.wait(later.service_is_ready, f"the parameters of {node}", deadline)
-        end, asked = time.monotonic() + deadline, list[Any]()
+        end, asked = time.monotonic() + deadline * later.service_is_ready(), list[Any]()
         while not any(future.done() for future in asked) and time.monotonic() < end:
             asked.append(later.call_async(GetParameters.Request()))
             again = time.monotonic() + AGAIN
