@@ -73,10 +73,9 @@ def _head(n: int) -> str:
 
 
 @lru_cache(maxsize=8)
-def core_source(n: int, around: Path | None = None) -> str:
-    """The core in C for n joints, in pages that are compiled side by side, and the code ``around`` that calls it."""
-    text = f"{_head(n)}{core_text()}{PYTHON}"
-    return text if around is None else f"{text}\n{around.read_text(encoding='utf-8')}"
+def core_source(n: int) -> str:
+    """The core in C for n joints, in pages that are compiled side by side."""
+    return f"{_head(n)}{core_text()}{PYTHON}"
 
 
 def caller_library(n: int, caller: Path) -> Any:
@@ -97,13 +96,13 @@ def _caller_source(n: int, caller: Path) -> str:
     return f"{_head(n)}{core_text('memory.h')}\n{caller.read_text(encoding='utf-8')}"
 
 
-def core_library(n: int, around: Path | None = None) -> Any:
-    """The library of the core for n joints, with C code ``around`` that calls it if given; loaded once in a process.
+def core_library(n: int) -> Any:
+    """The library of the core for n joints; loaded once in a process.
 
     Raises:
         NotReadyError: there is no C compiler, or it fails; the message says how to get one, or why.
     """
-    found = _compiled("core" if around is None else around.stem, core_source(n, around))
+    found = _compiled("core", core_source(n))
     for name in ("core_create", "core_state", "core_period", "core_trajectory_create"):
         getattr(found, name).restype = ctypes.c_void_p
     found.core_watch_due.restype = ctypes.c_double
@@ -143,12 +142,12 @@ class Core:
         run: updates the period, and returns a code of ``core_update``, or :data:`REACTION`.
     """
 
-    def __init__(self, n: int, around: Path | None = None) -> None:
+    def __init__(self, n: int) -> None:
         """
         Raises:
             NotReadyError: there is no C compiler, or it fails; the message says how to get one, or why.
         """
-        self.n, self.library, self.structs = n, core_library(n, around), core_structs(n)
+        self.n, self.library, self.structs = n, core_library(n), core_structs(n)
         self.address = int(self.library.core_create() or 0)
         if not self.address:
             raise MemoryError("there is no memory for the control loop")
@@ -171,17 +170,9 @@ class Core:
         """Carry out a request at once."""
         self.library.core_request(self._pointer, ctypes.c_void_p(request.address))
 
-    def watch(self, t: float) -> int:
-        """``core_watch`` at a time [s]."""
-        return int(self.library.core_watch(self._pointer, ctypes.c_double(t)))
-
-    def repeat(self, t: float, now: float) -> bool:
-        """``core_repeat``: True if the latest effort is to be sent again for a dropped state, at its stamp [s]."""
-        return bool(self.library.core_repeat(self._pointer, ctypes.c_double(t), ctypes.c_double(now)))
-
-    def watch_due(self, rests: float) -> float:
-        """``core_watch_due``: time until the next watch [s]."""
-        return float(self.library.core_watch_due(self._pointer, ctypes.c_double(rests)))
+    def call(self, name: str, *times: float) -> Any:
+        """The result of ``core_watch``, ``core_repeat`` or ``core_watch_due`` for times [s]."""
+        return getattr(self.library, name)(self._pointer, *map(ctypes.c_double, times))
 
     def simulated_time(self, clock: int, stamp: int) -> int:
         """``core_simulated_time``: the time of a state [ns]."""

@@ -47,7 +47,6 @@ from robodyn_ros.control.motion.following import (
     Refused,
     Tolerances,
     joint_columns,
-    samples,
 )
 from robodyn_ros.control.motion.streams import StreamedTool, StreamSettings
 from robodyn_ros.control.motion.trajectory import Trajectory
@@ -360,7 +359,8 @@ class ControlLoop:
             self._q[:] = q
             self._qd[:] = q if qd is None else qd
         except (TypeError, ValueError, BufferError):  # no arrays (n,) of doubles
-            self._take(q, qd)
+            self._q[:] = finite_array("q", q, self._nowhere.shape)
+            self._qd[:] = self._q if qd is None else finite_array("qd", qd, self._nowhere.shape)
         plain = qd is not None and not self._remembers
         code = self._run() if plain else self._run_otherwise(measured=qd is not None)
         if code:
@@ -385,16 +385,6 @@ class ControlLoop:
             ),
         )
         return command
-
-    def _take(self, q: ArrayLike, qd: ArrayLike | None) -> None:
-        """Convert a state whose numbers are no arrays (n,) of doubles.
-
-        Raises:
-            InputError: q or qd is not n finite numbers.
-        """
-        for name, values, place in (("q", q, self.core.period.q), ("qd", qd, self.core.period.qd)):
-            if values is not None:
-                place[:] = finite_array(name, values, place.shape)
 
     def _run_otherwise(self, *, measured: bool) -> int:
         """A period for a state without velocities, or with a law that has memory."""
@@ -454,20 +444,20 @@ class ControlLoop:
             t: when that state was measured [s].
             now: the present time, by the same clock [s].
         """
-        if not self.core.repeat(t, now):
+        if not self.core.call("core_repeat", t, now):
             return None
         rows = self._numbers.copy()
         return Command(rows[6], rows[7] != 0.0, rows[8] != 0.0, now - t)
 
     def watch_due(self, rests: float) -> float:
         """Time until :meth:`watch` is due again [s]: a period of the states while it sends, else ``rests``."""
-        return self.core.watch_due(rests)
+        return float(self.core.call("core_watch_due", rests))
 
     def watch(self, t: float) -> Command | None:
         """The command while no usable state comes; None if none is due. To be called periodically with the present
         time, by the clock of the states [s].
         """
-        return self._reaction(has_state=False) if self.core.watch(t) == CODES["CORE_SEND"] else None
+        return self._reaction(has_state=False) if self.core.call("core_watch", t) == CODES["CORE_SEND"] else None
 
     def _reaction(self, *, has_state: bool) -> Command:
         """The reaction to a fault, as the latest period computed it."""
@@ -628,14 +618,10 @@ class ControlLoop:
         present = self.memory().q.copy()
         try:
             self._ask("FOLLOW", "trajectory", object=address, number=number, numbers=(numbers,))
-        finally:
-            self._take_back_trajectories()
+        finally:  # frees the trajectories that the core no longer needs
+            while address := int(self._ask("RETURNED").fields.object):
+                self.core.library.core_trajectory_destroy(ctypes.c_void_p(address))
         return Following(lambda: self._outcome(number), lambda: _overload(settings, prepared, present))
-
-    def _take_back_trajectories(self) -> None:
-        """Free the trajectories that the core no longer needs."""
-        while address := int(self._ask("RETURNED").fields.object):
-            self.core.library.core_trajectory_destroy(ctypes.c_void_p(address))
 
     def _outcome(self, number: int) -> Outcome | None:
         """How a trajectory ended; None if it has not."""
@@ -875,30 +861,21 @@ class ControlLoop:
         memory = None if not self._kept else self.memory()
         q = settings.controller.dynamics.robot.home if memory is None else memory.q.copy()
         if memory is not None and self.mode != "waiting":  # else the position of the arm is unknown
-            known = memory.gravity_last.copy() if memory.gravity_known else None
-            self._check_holding(settings, q, known)
+            needed, now, before = self._needed(settings, q), self.settings, None
+            if memory.gravity_known:  # the limits have to bear as much of it as the present ones, or hold the arm
+                carried = now.safety.externally_supported
+                present = needed._replace(gravity=np.abs(memory.gravity_last) * (not carried), carried=carried)
+                before = present.loads(now.limits)
+            check_holding(law.dynamics, settings.limits, needed, before)
         checked_total(law, law.compute(q, rest, Reference(q, rest, rest, rest)), len(rest))
         known_rate = memory is not None and memory.count >= 2
-        now = None if memory is None else self.settings
-        check_sampling(settings, now, _sampling(memory) if known_rate else StateSampling(), q)
+        sampling = _sampling(memory) if known_rate else StateSampling()
+        check_sampling(settings, None if memory is None else self.settings, sampling, q)
 
     def _needed(self, settings: LoopSettings, q: Array) -> Holding:
         """The efforts that hold the arm at q (n,)."""
         adds = 0.0 if settings.drives is None else settings.drives.gravity
         return Holding.at(settings.controller.dynamics, q, 1.0 - adds, carried=settings.safety.externally_supported)
-
-    def _check_holding(self, settings: LoopSettings, q: Array, gravity: Array | None) -> None:
-        """Check that limits can hold the arm at q (n,), or at least bear as much of the gravity effort (n,), if given,
-        as the present ones.
-
-        Raises:
-            HoldingError: they cannot; the message has the effort that is needed.
-        """
-        now, needed, before = self.settings, self._needed(settings, q), None
-        if gravity is not None:
-            carried = now.safety.externally_supported
-            before = needed._replace(gravity=np.abs(gravity) * (not carried), carried=carried).loads(now.limits)
-        check_holding(settings.controller.dynamics, settings.limits, needed, before)
 
 
 def _sampling(memory: Any) -> StateSampling:
@@ -910,8 +887,11 @@ def _overload(settings: LoopSettings, prepared: PreparedTrajectory, present: Arr
     """Where along a trajectory gravity and friction alone exceed a joint's effort limit; "" if nowhere."""
     if settings.safety.externally_supported:
         return ""
-    dynamics = settings.controller.dynamics
-    q, qd = samples(prepared, present, OVERLOAD_SAMPLES)
+    dynamics, trajectory, columns = settings.controller.dynamics, prepared.trajectory, prepared.columns
+    q, qd = np.tile(present, (OVERLOAD_SAMPLES, 1)), np.zeros((OVERLOAD_SAMPLES, len(present)))
+    for row, t in enumerate(np.linspace(0.0, trajectory.duration, OVERLOAD_SAMPLES)):
+        found = trajectory.sample(t)
+        q[row, columns], qd[row, columns] = found.q, found.qd
     friction = dynamics.robot.damping * qd + dynamics.robot.friction * np.sign(qd)
     return overload(dynamics.robot, settings.limits.effort, friction + dynamics.gravity(q))
 

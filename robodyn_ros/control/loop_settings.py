@@ -82,9 +82,7 @@ class LoopSettings(NamedTuple):
     tolerances: Tolerances  # for trajectories without tolerances of their own
     safety: SafetySettings = SafetySettings()
     reactions: FaultReactions = FaultReactions()
-    deceleration: Array | None = (
-        None  # with which a moving arm comes to a hold, (n,) in [rad/s²] or [m/s²]; None is that of the URDF
-    )
+    deceleration: Array | None = None  # to a hold, (n,) in [rad/s²] or [m/s²]; None is that of the URDF
     drives: DriveCompensation | None = None  # compensation that the drives add by themselves; None for none
     contact: Contact | None = None  # observation of contacts; None for none
     tool: StreamedTool | None = None  # the link that streams for the tool move; None for none
@@ -110,11 +108,13 @@ def make_loop_settings(values: NamedValues, dynamics: Dynamics, controller: str 
     gains = [values.settings(JointGains, f"gains.{name}.") for name in names]
     stiffness, damping, _ = joint_gains(GravityCompensation, dynamics, robot.home, gains)
     tolerances = [values.settings(JointTolerances, f"constraints.{name}.") for name in names]
-    limits = Limits.of(robot, *(_limits(values, kind, robot) for kind in LIMIT_DEFAULTS))
+    given = [[values[f"{kind}_limits.{name}"] for name in names] for kind in LIMIT_DEFAULTS]
+    limits = Limits.of(robot, *([np.inf if value >= NO_LIMIT else value for value in kind] for kind in given))
     safety = values.settings(SafetySettings)
     drives = DriveCompensation.of(robot, values.settings(CompensationSettings).drive_compensates)
     needed = Holding.anywhere(dynamics, 1.0 - drives.gravity, carried=safety.externally_supported)
     check_holding(dynamics, limits, needed)
+    joints = zip(tolerances, robot.joints, strict=True)
     return LoopSettings(
         make_law(controller or values["controller"], dynamics, gains, values),
         limits,
@@ -122,12 +122,7 @@ def make_loop_settings(values: NamedValues, dynamics: Dynamics, controller: str 
         Tolerances.of(values.settings(GoalSettings, "constraints."), tolerances),
         safety,
         FaultReactions(**{kind: values.settings(made, f"faults.{kind}.") for kind, made in REACTIONS.items()}),
-        np.array(
-            [
-                own.max_deceleration_on_cancel or joint.deceleration
-                for own, joint in zip(tolerances, robot.joints, strict=True)
-            ]
-        ),
+        np.array([own.max_deceleration_on_cancel or joint.deceleration for own, joint in joints]),
         drives,
         contact_of(values, dynamics),
     )
@@ -210,11 +205,6 @@ def loop_default_values(robot: Robot) -> dict[str, Any]:
     for settings, prefix in (*ARM_SETTINGS, *laws, *joints):
         found |= {parameter_name(item, prefix): item.default for item in fields(settings)}
     return found
-
-
-def _limits(values: NamedValues, kind: str, robot: Robot) -> list[float]:
-    given = [values[f"{kind}_limits.{name}"] for name in robot.joint_names]
-    return [np.inf if value >= NO_LIMIT else value for value in given]
 
 
 def limit_specs(joint: Joint, effort: float | None = None) -> list[ParameterSpec]:

@@ -171,7 +171,12 @@ def report(outcome: CommissioningOutcome) -> Document:
     closing: tuple[Block, ...] = (ListBlock(following),) if following else ()
     sections: tuple[Section, ...] = ()
     if outcome.gravity:
-        steps = literal_table(("Share", "Greatest drift", "Joint"), gravity_rows(outcome))
+        units = {joint.name: "mm/s" if joint.effort_unit == "N" else "mrad/s" for joint in outcome.joints}
+        rows = [
+            (f"{step.ratio:.0%}", f"{1e3 * step.drift:.3g} {units.get(step.joint, 'mrad/s or mm/s')}", step.joint)
+            for step in outcome.gravity
+        ]
+        steps = literal_table(("Share", "Greatest drift", "Joint"), rows)
         sections = (Section("gravity", "Gravity compensation", (steps, *closing)),)
     else:
         blocks += closing
@@ -185,11 +190,8 @@ def verdict(outcome: CommissioningOutcome) -> str:
     wrong = [joint.name for joint in outcome.joints if joint.tried and joint.problems]
     if wrong:
         *others, last = wrong
-        return (
-            f"Not ready: {', '.join(others)} and {last} are not right."
-            if others
-            else f"Not ready: {last} is not right."
-        )
+        names = f"{', '.join(others)} and {last} are" if others else f"{last} is"
+        return f"Not ready: {names} not right."
     return f"Not finished: {outcome.stopped or 'the arm does not stand under gravity compensation'}."
 
 
@@ -209,36 +211,19 @@ def joint_rows(outcome: CommissioningOutcome) -> list[tuple[str, ...]]:
     ]
 
 
-def gravity_rows(outcome: CommissioningOutcome) -> list[tuple[str, ...]]:
-    """A row for each step of gravity compensation."""
-    units = {joint.name: "mm/s" if joint.effort_unit == "N" else "mrad/s" for joint in outcome.joints}
-    return [
-        (f"{step.ratio:.0%}", f"{1e3 * step.drift:.3g} {units.get(step.joint, 'mrad/s or mm/s')}", step.joint)
-        for step in outcome.gravity
-    ]
-
-
 def advice(outcome: CommissioningOutcome) -> list[str]:
     """Recommendations for the next steps."""
     said = [f"{outcome.stopped[0].upper()}{outcome.stopped[1:]}."] if outcome.stopped else []
-    friction = [joint for joint in outcome.joints if _known(joint)]
+    friction = [joint for joint in outcome.joints if np.isfinite(joint.friction) and not joint.problems]
     if friction:
         values = ", ".join(f"{joint.name} {_quantity(joint.friction, joint.effort_unit)}" for joint in friction)
         said.append(f"Write this friction into the <dynamics> tags of the URDF: {values}.")
-    smooth = [
-        joint.name
-        for joint in outcome.joints
-        if joint.friction < HELPED_FRICTION * joint.friction_model and _known(joint)
-    ]
+    smooth = [joint.name for joint in friction if joint.friction < HELPED_FRICTION * joint.friction_model]
     if smooth:
         said.append(HELPED.format(", ".join(smooth)))
     if any(joint.seen is None for joint in outcome.joints):
         said.append(MIRROR)
     return said
-
-
-def _known(joint: JointFindings) -> bool:
-    return bool(np.isfinite(joint.friction)) and not joint.problems
 
 
 def _quantity(value: float, unit: str) -> str:

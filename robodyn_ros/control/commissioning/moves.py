@@ -56,6 +56,7 @@ FREQUENCY_RANGE = (12.0, 40.0)
 GREATEST_RATE = 80.0
 """Greatest rate of damping of any motion of the arm [1/s]: half the limit of stability with a delay of 10 ms."""
 
+PUSH_RATE = 2.0 * FREQUENCY_RANGE[0]  #: Rate of damping during pushes and strokes [1/s].
 INTEGRAL_RATE = 5.0  #: Rate of the integral action [1/s].
 
 WINDOW = (0.3, 0.55)
@@ -102,7 +103,7 @@ class Moves:
         self._sent_part = 1.0 - drives.gravity
         self.t = 0.0
         self.q, self.qd, self.effort, self.damped, self.proven = np.zeros((5, dynamics.robot.n))
-        self.rate = 2.0 * FREQUENCY_RANGE[0]
+        self.rate = PUSH_RATE
         self._dynamics, self._robot, self._config = dynamics, dynamics.robot, config
 
     def wait(self) -> Array:
@@ -123,10 +124,6 @@ class Moves:
         rates = np.minimum(self.rate, GREATEST_RATE / (np.diagonal(mass) * mobility * share))
         effort: Array = -rates * self.damped * self.qd
         return effort
-
-    def damp_proven(self) -> None:
-        """Damp the joints whose sign is known and no others."""
-        self.damped, self.rate = self.proven.copy(), 2.0 * FREQUENCY_RANGE[0]
 
     def greatest(self, index: int) -> float:
         """The greatest effort of a push [N·m] or [N]."""
@@ -149,15 +146,11 @@ class Moves:
             if abs(moves[-1]) < ONSET and others.max() > PUSH:
                 found.instead = self._robot.joint_names[int(others.argmax())]
                 break
-        push = evaluate_push(direction, rate, times, moves, ONSET)
+        push = evaluate_push(direction, rate, times, moves)
         if np.isfinite(push.inertia):
-            self.damped[index] = self.damper(push)
+            self.damped[index] = push.damper
         yield from self.release()
         return push
-
-    def damper(self, push: Push) -> float:
-        """The inertia for the damping of a joint, with the sign measured by a push."""
-        return push.inertia if push.follows else -push.inertia
 
     def stroke(self, index: int, push: Push, found: JointFindings) -> Script[None]:
         """Move a joint, after a push, slowly forth and back with a sine; ``found`` gets its friction, gravity and
@@ -182,7 +175,7 @@ class Moves:
 
         found.inertia, modelled = stroke.inertia(index, model)
         found.inertia_ratio = found.inertia / modelled
-        self.damped[index] = self.damper(push)
+        self.damped[index] = push.damper
         yield from self.release()
 
     def _room(self, index: int, push: Push) -> float:
@@ -244,8 +237,13 @@ class Push(NamedTuple):
         """True if the joint moved in the direction of the effort."""
         return self.moved * self.direction > 0.0
 
+    @property
+    def damper(self) -> float:
+        """The inertia for the damping of the joint, with the measured sign."""
+        return self.inertia if self.follows else -self.inertia
 
-def evaluate_push(direction: int, rate: float, times: Sequence[float], moves: Sequence[float], onset: float) -> Push:
+
+def evaluate_push(direction: int, rate: float, times: Sequence[float], moves: Sequence[float]) -> Push:
     """The result of a push.
 
     Args:
@@ -253,10 +251,9 @@ def evaluate_push(direction: int, rate: float, times: Sequence[float], moves: Se
         rate: of the growth of the effort [N·m/s] or [N/s].
         times: since the begin of the effort [s].
         moves: distance from the start at these times [rad] or [m].
-        onset: distance up to which a joint counts as not moved [rad] or [m].
     """
     t, moved = np.array(times), np.array(moves)
-    still = np.flatnonzero(np.abs(moved) <= onset)
+    still = np.flatnonzero(np.abs(moved) <= ONSET)
     first = int(still[-1]) + 1 if still.size else 0  # from this sample on it moves without a pause
     if len(t) - first < LEAST_SAMPLES:
         return Push(direction, 0.0, np.nan, np.nan)
@@ -288,10 +285,8 @@ class Stroke:
         self._turn = begun + LEAD_IN + length / self._speed
         self._sine_begin = self._turn + (1.0 - SINE_AT) * length / self._speed
         self._sine_end = np.inf
-        self._slow: dict[float, list[tuple[float, float]]] = {
-            1.0: [],
-            -1.0: [],
-        }  # direction → effort and load of the model
+        # direction → effort and load of the model
+        self._slow: dict[float, list[tuple[float, float]]] = {1.0: [], -1.0: []}
         self._sine: list[tuple[float, float, Array]] = []  # time, effort, positions of all joints
 
     @property
@@ -340,9 +335,8 @@ class Stroke:
         along, velocity, acceleration = self._reference(t)
         error = self._start + self._direction * along - float(q[index])
         self._integral += error * dt
-        control = (
-            self._kp * error + self._kd * (self._direction * velocity - float(qd[index])) + self._ki * self._integral
-        )
+        rate = self._direction * velocity - float(qd[index])
+        control = self._kp * error + self._kd * rate + self._ki * self._integral
         effort = self._bias + self._sign * (control + self._inertia * self._direction * acceleration)
         if self._sine_begin <= t < self._sine_end:
             # Friction is fed forward, so that the joint does not stick at the turning points of the sine.

@@ -31,7 +31,7 @@ from robodyn_ros.control.commissioning.findings import (
     GravityStep,
     JointFindings,
 )
-from robodyn_ros.control.commissioning.moves import ONSET, STROKE_SPEED, Moves, Script
+from robodyn_ros.control.commissioning.moves import ONSET, PUSH_RATE, STROKE_SPEED, Moves, Script
 from robodyn_ros.control.drives import DriveCompensation
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import ConfigurationError
@@ -110,7 +110,8 @@ class Commissioning:
         """End the procedure: the efforts return to zero within ``RETREAT_TIME``."""
         if not (self.outcome.stopped or self.finished):
             self.outcome.stopped, self.question, self.stage = why, None, "releasing the efforts"
-            self._arm.damp_proven()  # damping of a joint with an uncertain sign might drive the arm
+            # Damping of a joint with an uncertain sign might drive the arm.
+            self._arm.damped, self._arm.rate = self._arm.proven.copy(), PUSH_RATE
             self._script = self._arm.release()
 
     def _check_limits(self, start: Array) -> None:
@@ -170,7 +171,7 @@ class Commissioning:
             return
         self.stage = f"{joint.name}: slowly there and back"
         yield from arm.stroke(index, loose[0], found)
-        arm.damped[index] = arm.proven[index] = arm.damper(loose[0])
+        arm.damped[index] = arm.proven[index] = loose[0].damper
         yield from self._settled()
         if self._guided and found.follows:
             axis = " ".join(f"{value:.3g}" for value in joint.axis)

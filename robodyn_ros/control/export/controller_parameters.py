@@ -38,8 +38,7 @@ from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.robot import Robot
 from robodyn_ros.settings import TOOL, ParameterSpec, parameter_specs
 
-MEANINGLESS = {"state_publishers", "contact.effort_source", "command_delay"}
-MEANINGLESS |= {"contact.sensor_load"}
+MEANINGLESS = {"state_publishers", "contact.effort_source", "command_delay", "contact.sensor_load"}
 """Parameters of the node without a meaning in an exported controller. In ros2_control states are not published, and the
 loop has a fixed period. The loop in C estimates contacts from the efforts that are sent; the period that the gains need
 was computed at the export. A target pose is always a stream, whose reference is updated in every period."""
@@ -267,6 +266,4 @@ def _validation(item: ExportedParameter) -> dict[str, list[Any]]:
 
 def with_fixed(parameters: list[ExportedParameter], groups: set[str]) -> list[ExportedParameter]:
     """The parameters, with those of some groups fixed."""
-    return [
-        item._replace(fixed=item.fixed or item.spec.name.partition(".")[0] in groups) for item in parameters
-    ]  # fmt: skip
+    return [item._replace(fixed=item.fixed or item.spec.name.partition(".")[0] in groups) for item in parameters]

@@ -82,18 +82,15 @@ def explained_efforts(dynamics: CompiledDynamics, q: Array, safety: SafetySettin
     }
 
 
-def afforded(explained: dict[str, Array], safety: SafetySettings | None = None) -> dict[str, float]:
-    """Setting → the value that explains ``AFFORDED`` of the weakest joint's effort limit, where it explains more."""
-    safety = safety or SafetySettings()
+def afforded(explained: dict[str, Array]) -> dict[str, float]:
+    """Setting → the value that explains ``AFFORDED`` of the weakest joint's effort limit, where the default explains
+    more; rounded down to one significant digit.
+    """
     found = {}
     for name in ("unknown_payload", "push_force"):
         most = float(explained[name].max())
         if most > AFFORDED:
-            found[name] = _rounded_down(getattr(safety, name) * AFFORDED / most)
+            value = getattr(SafetySettings(), name) * AFFORDED / most
+            place = 10.0 ** np.floor(np.log10(value))
+            found[name] = float(f"{np.floor(value / place) * place:.1g}")
     return found
-
-
-def _rounded_down(value: float) -> float:
-    """A positive number with one significant digit, no greater than it was."""
-    place = 10.0 ** np.floor(np.log10(value))
-    return float(f"{np.floor(value / place) * place:.1g}")

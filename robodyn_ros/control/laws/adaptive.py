@@ -222,11 +222,9 @@ def describe(
             found[f"first moment {axis} added to {name} [kg m]"] = moment
             if abs(change[0]) >= LEAST_MASS:
                 found[f"centre of mass {axis} of what was added to {name} [m]"] = moment / change[0]
-    for index, joint in enumerate(joints):
-        found[f"viscous friction of {joint.name} [{joint.effort_unit}·s/{joint.position_unit}]"] = float(
-            friction[0, index]
-        )
-        found[f"Coulomb friction of {joint.name} [{joint.effort_unit}]"] = float(friction[1, index])
+    for joint, viscous, coulomb in zip(joints, *friction.tolist(), strict=False):  # no joint if it is not learnt
+        found[f"viscous friction of {joint.name} [{joint.effort_unit}·s/{joint.position_unit}]"] = viscous
+        found[f"Coulomb friction of {joint.name} [{joint.effort_unit}]"] = coulomb
     return found
 
 

@@ -270,10 +270,16 @@ RESULTS: dict[str, Callable[[str, object, int], str]] = {
     "correction": lambda method, answer, n: wrong_array(method, answer, (n,)),
     "compute": lambda method, answer, n: what_is_wrong(answer, n),
     "acceleration_gains": lambda method, answer, n: wrong_terms(method, answer, AccelerationGains, (n, n)),
-    "remedy": lambda method, answer, n: wrong_remedy(method, answer),
+    "remedy": lambda method, answer, n: (
+        ""
+        if isinstance(answer, tuple) and len(answer) == 2 and all(isinstance(part, str) for part in answer)
+        else _returns(method, answer, "a tuple of a parameter's name and a text")
+    ),
     "estimates": lambda method, answer, n: wrong_numbers(method, answer),
     "report": lambda method, answer, n: wrong_numbers(method, answer),
-    "complaint": lambda method, answer, n: wrong_text(method, answer),
+    "complaint": lambda method, answer, n: (
+        "" if isinstance(answer, str) else _returns(method, answer, 'a string, "" if nothing is wrong')
+    ),
     "memory": lambda method, answer, n: wrong_data(method, answer),
 }
 """Method of a law that returns something → function of its name, a result and n: the problem, "" if there is none."""
@@ -382,17 +388,6 @@ def wrong_numbers(method: str, answer: object) -> str:
         if not np.isfinite(float(value)):
             return f"{method} returns {float(value)} as {name!r}, which is not finite"
     return ""
-
-
-def wrong_text(method: str, answer: object) -> str:
-    """For a method that returns a message."""
-    return "" if isinstance(answer, str) else _returns(method, answer, 'a string, "" if nothing is wrong')
-
-
-def wrong_remedy(method: str, answer: object) -> str:
-    """For a method that returns a parameter and how to change it."""
-    is_right = isinstance(answer, tuple) and len(answer) == 2 and all(isinstance(part, str) for part in answer)
-    return "" if is_right else _returns(method, answer, "a tuple of a parameter's name and a text")
 
 
 def wrong_data(method: str, answer: object) -> str:

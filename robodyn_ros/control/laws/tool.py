@@ -199,9 +199,8 @@ class ToolLaw(FrictionLaw):
             force: F of the feedback (k,).
             posture: y, the acceleration that corrects the joints, (n,).
         """
-        inertia = task.jacobian.T @ (task.inertia @ (acceleration - task.drift)) + task.null @ (
-            task.mass @ reference.qdd
-        )
+        moved = task.jacobian.T @ (task.inertia @ (acceleration - task.drift))
+        inertia = moved + task.null @ (task.mass @ reference.qdd)
         feedback = task.jacobian.T @ force + task.null @ (task.mass @ posture)
         friction = self._friction.against(reference.qd, SMOOTHING)
         total = task.joint_gravity + task.joint_coriolis + inertia + friction + feedback + reference.effort

@@ -119,17 +119,7 @@ class CompiledLaw:
         memory: present memory of the law: name → array or number.
     """
 
-    INPUTS = (
-        "q",
-        "qd",
-        "reference_q",
-        "reference_qd",
-        "reference_qdd",
-        "reference_effort",
-        "integral",
-        "asked",
-        "sent",
-    )
+    INPUTS = ("q", "qd", *(f"reference_{name}" for name in Reference._fields), "integral", "asked", "sent")
 
     def __init__(self, law: Controller, *, compiled: bool = True) -> None:
         """The law is not changed; it runs on CasADi's virtual machine in any case if ``compiled`` is False.

@@ -12,7 +12,7 @@ import ctypes
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -216,25 +216,10 @@ class Following:
         return self._judge_load()
 
 
-def samples(prepared: PreparedTrajectory, present: Array, count: int) -> tuple[Array, Array]:
-    """Positions and velocities along a trajectory, at equal time steps, (count, n) each; joints that it does not move
-    are at ``present`` (n,).
-    """
-    trajectory, columns = prepared.trajectory, prepared.columns
-    q, qd = np.tile(present, (count, 1)), np.zeros((count, len(present)))
-    for row, t in enumerate(np.linspace(0.0, trajectory.duration, count)):
-        found: Any = trajectory.sample(t)
-        q[row, columns], qd[row, columns] = found.q, found.qd
-    return q, qd
-
-
-Status = Literal["succeeded", "aborted", "canceled"]
-
-
 class GoalResult(NamedTuple):
     """The result of a goal."""
 
-    status: Status
+    status: Literal["succeeded", "aborted", "canceled"]
     code: int  # error_code of FollowJointTrajectory's result
     text: str
 

@@ -70,15 +70,11 @@ class _Port:
 
     Attributes:
         entered: energy that has entered the network here.
-        left: energy that has left it here.
+        left: energy that has left it here; an excess over what has entered at the other end must not leave.
     """
 
     def __init__(self, k: int) -> None:
         self.entered, self.left = np.zeros(k), np.zeros(k)
-
-    def budget(self, elsewhere: Array) -> Array:
-        """Energy that may still leave here, by that which has entered at the other end; negative for an excess."""
-        return elsewhere - self.left
 
     def book(self, energy: Array) -> None:
         """Add energy that enters the network, or that leaves it if negative."""
@@ -86,17 +82,17 @@ class _Port:
 
 
 class JointCoupling:
-    """Coupled joints: the k coordinates x of an arm with n joints are the positions of the joints."""
+    """Coupled joints: the k coordinates x of an arm with n joints are the positions of the joints.
+
+    Attributes:
+        size: k.
+    """
 
     def __init__(self, inertia: ArrayLike) -> None:
         """The inertia of each joint, such as the diagonal of M at home, is (n,) in [kg m²] or [kg]."""
         self._inertia = np.asarray(inertia, dtype=np.float64)
-        self._one = np.eye(len(self._inertia))
-
-    @property
-    def size(self) -> int:
-        """The number k of coordinates."""
-        return len(self._inertia)
+        self.size = len(self._inertia)
+        self._one = np.eye(self.size)
 
     def place(self, q: Array) -> Array:
         """The coordinates x (k,) at q (n,)."""
@@ -130,6 +126,8 @@ class ToolCoupling:
     cannot move does not change, and has no force.
     """
 
+    size = 6
+
     def __init__(self, dynamics: Dynamics, link: str = "") -> None:
         """The tool is the last moving link if none is named.
 
@@ -137,11 +135,6 @@ class ToolCoupling:
             InputError: no such link, or no joint moves it.
         """
         self._task, self._dynamics = TaskSpace(dynamics, link), dynamics
-
-    @property
-    def size(self) -> int:
-        """Six."""
-        return 6
 
     def place(self, q: Array) -> Array:
         """Return position and rotation vector of the tool."""
@@ -230,7 +223,7 @@ class LeaderPort:
 
     def _passive(self, dt: float, speed: Array, force: Array, entered: Array, most: Array) -> Array:
         """The force with a damper, of damping ``most`` or less, that dissipates an excess of energy."""
-        budget = self.port.budget(entered) + np.minimum(dt * force * speed, 0.0)
+        budget = entered - self.port.left + np.minimum(dt * force * speed, 0.0)
         damping = np.where((budget < 0.0) & (speed**2 > TINY), -budget / np.maximum(dt * speed**2, TINY * dt), 0.0)
         return force + np.minimum(damping, most) * speed
 
@@ -314,7 +307,7 @@ class FollowerPort:
 
     def _passive(self, dt: float, speed: Array, force: Array, entered: Array) -> Array:
         """The speed, reduced so that no excess of energy leaves the network."""
-        power, most = force * speed, np.maximum(self.port.budget(entered), 0.0) / dt
+        power, most = force * speed, np.maximum(entered - self.port.left, 0.0) / dt
         return np.where(power > most, speed * most / np.maximum(power, TINY), speed)
 
     def message(self, effort: ArrayLike) -> PortMessage:

@@ -204,17 +204,15 @@ class ClosedLoop:
                 return
             sleep(FINAL_PERIOD)
 
-    def _watch_due(self) -> float:
-        """Time until the next check [s]; longer if the thread checks and no subscriber needs each period."""
-        if not self._periods.in_thread:
-            return self.control.watch_due(WATCH_PERIOD)
-        return WATCH_PERIOD if self._periods.is_looked_at else REST_PERIOD
-
     def _watch(self) -> None:
         """Report periods, and whether states still come."""
         periods = self._periods
         periods.poll()
-        set_period(self._timers[0], self._watch_due())
+        if periods.in_thread:
+            due = WATCH_PERIOD if periods.is_looked_at else REST_PERIOD
+        else:
+            due = self.control.watch_due(WATCH_PERIOD)
+        set_period(self._timers[0], due)
         self._in_parts |= periods.states.partial
         if periods.states.mixed and self._qos is NEWEST:  # the next message does not replace the one before
             self._qos = PARTS
@@ -241,33 +239,27 @@ class ClosedLoop:
         """Receive states: in a thread in C if it is wanted and possible, else in Python."""
         if not self._answers or self._periods.runs:
             return
-        why = self._why_not_in_thread()
-        if not why:
+        wanted, why = NodeParameters(self._node)["realtime"], "off"
+        if wanted != "off":
             try:
                 self._enter_thread()
+                why = ""
             except NotReadyError as reason:
                 why = f"off: {reason}"
         if why:
-            self._say_realtime(why, is_wrong=NodeParameters(self._node)["realtime"] == "on" and why != "off")
-            self._receive()
+            self._receive(why, is_wrong=wanted == "on")
         self._reschedule()
-
-    def _why_not_in_thread(self) -> str:
-        """Why no thread can run the loop; "" if one can."""
-        if NodeParameters(self._node)["realtime"] == "off":
-            return "off"
-        if self._in_parts:
-            return "off: joint states come in parts"
-        if self.control.compiled_step is None:
-            return f"off: the law {type(self.law).__name__} runs as Python"
-        return ""
 
     def _enter_thread(self) -> None:
         """Have a thread in C run the loop.
 
         Raises:
-            NotReadyError: no thread can be started; the message has the reason.
+            NotReadyError: no thread can; the message has the reason.
         """
+        if self._in_parts:
+            raise NotReadyError("joint states come in parts")
+        if self.control.compiled_step is None:
+            raise NotReadyError(f"the law {type(self.law).__name__} runs as Python")
         runner = self._make_runner()
         try:
             runner.listen(make_subscription(self._node, self._node.resolve_topic_name("joint_states"), self._qos))
@@ -282,8 +274,9 @@ class ClosedLoop:
         motors = Motors(self._transmission, self._output.order, self._output.commands, mit)
         return LoopRunner(self._node, self.control.core, motors, WATCH_PERIOD)
 
-    def _receive(self) -> None:
-        """Receive states in Python."""
+    def _receive(self, why: str, *, is_wrong: bool = False) -> None:
+        """Receive states in Python, and say why."""
+        self._say_realtime(why, is_wrong=is_wrong)
         self._periods.begin(self._make_runner())
         received = self._periods.on_state
         self._states = self._node.create_subscription(JointState, "joint_states", received, self._qos, raw=True)
@@ -303,8 +296,7 @@ class ClosedLoop:
 
     def _on_end(self, reason: str) -> None:
         """Receive states in Python, because the thread has ended: it cannot read the messages."""
-        self._say_realtime(f"off: {reason}")
-        self._receive()
+        self._receive(f"off: {reason}")
         self._reschedule()
 
     def _say_realtime(self, text: str, *, is_wrong: bool = False) -> None:

@@ -105,9 +105,7 @@ class ContactTopics:
         """Listen to the loop while a topic has subscribers."""
         publishers = [self._wrenches, self._efforts] if self._source == "commanded" else []
         publishers += [self._energies] if self._settings.observe == "tool" else []
-        self._listen(wanted=any(publisher.get_subscription_count() for publisher in publishers))
-
-    def _listen(self, *, wanted: bool) -> None:
+        wanted = any(publisher.get_subscription_count() for publisher in publishers)
         if wanted and not self._listens:
             self._closed.listeners.append(self._on_command)
         elif self._listens and not wanted:

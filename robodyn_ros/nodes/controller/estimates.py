@@ -10,7 +10,6 @@ service is called, and when the node is cleaned up or ends, if the parameter nam
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
@@ -128,22 +127,15 @@ class Estimates:
             return None
         return BackgroundTask(FILE, partial(read_memory, self._path, law.dynamics.robot.name, type(law).__name__))
 
-    def _read(self) -> dict[str, Any] | None:
-        """The law's memory in the file; None if it is not read yet, or the file has none."""
-        task, law = self._reading, self._loop.law
+    def _restore(self) -> None:
+        """Give the law its memory from the file, once it is read; the change of the efforts is blended in."""
+        task = self._reading
         if task is None or not task.done():
-            return None
+            return
         self._reading = None
         memory = task.result()
-        if memory is None or memory.law != type(law).__name__:
-            return None
-        return memory.values
-
-    def _restore(self) -> None:
-        """Give the law its memory from the file; the change of the efforts is blended in."""
-        learnt = self._read()
-        if learnt is not None:
-            self._loop.control.apply(self._loop.control.settings, learnt)
+        if memory is not None and memory.law == type(self._loop.law).__name__:
+            self._loop.control.apply(self._loop.control.settings, memory.values)
 
     def _publish(self) -> None:
         """Publish the estimates if they have changed."""

@@ -139,23 +139,21 @@ class ReferenceInput:
             short = bytes(data)
             self._trajectories.hand_over(lambda: self._answer(lambda: self._follow(self._prepare(short))))
             return
-        requests, prepared = self._loop.requests, self._prepared_or_problem(data)
+        requests, prepared = self._loop.requests, None
+        try:
+            self.check_open()
+            prepared = self._prepare(data)
+        except RobodynError as found:
+            problem = found
 
         def follow() -> None:
-            if isinstance(prepared, RobodynError):
-                raise prepared
+            if prepared is None:
+                raise problem
             if self._loop.requests not in (requests, self._requests):  # an earlier trajectory may have been followed
                 raise InputError("trajectory", "was replaced by another request while it was prepared")
             self._follow(prepared)
 
         self._trajectories.hand_over(lambda: self._answer(follow))
-
-    def _prepared_or_problem(self, data: memoryview) -> PreparedTrajectory | RobodynError:
-        try:
-            self.check_open()
-            return self._prepare(data)
-        except RobodynError as problem:
-            return problem
 
     def _answer(self, follow: Callable[[], None]) -> None:
         """Follow a trajectory, or refuse it."""
