@@ -35,10 +35,10 @@ EDITS = {
 """,
     },
     "robodyn_ros/control/core/faults.c": {
-        "static int judge_publisher(": """static int judge_quickness(const Settings* s, State* m, const double* qd) {
+        "static int judge_publisher(": """static int judge_quickness(const Settings* s, State* m) {
   EACH {
     const double bound = s->quickness * s->velocity_limit[i];
-    if (fabs(qd[i]) > bound) { say(m, NEAR_LIMIT, i, qd[i], bound); return FAULT_QUICK; }
+    if (fabs(m->qd[i]) > bound) { say(m, NEAR_LIMIT, i, m->qd[i], bound); return FAULT_QUICK; }
   }
   return -1;
 }

@@ -27,11 +27,9 @@ static void observe(const Settings* s, State* m, double dt, const double* q, con
   if (!good) reset_observer(m);
 }
 
-static double strength(const double* v) { return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]); }
-
 /* Nonzero if the external efforts exceed the given thresholds; stores the problem. */
 static int judge_contact(State* m, const double* most, const double* wrench) {
-  const double force = strength(m->external + WRENCH), torque = strength(m->external + WRENCH + 3);
+  const double force = length3(m->external + WRENCH), torque = length3(m->external + WRENCH + 3);
   int joint = -1;
   EACH if (!(fabs(m->external[i]) <= most[i])) joint = i;
   if (joint >= 0) {

@@ -59,8 +59,7 @@ static void acknowledge(State* m) {
 
 /* Each judge_ function returns the kind of a fault, or -1 for none, and stores the problem; faults/table.py names them.
    This one tests whether states contradict each other or the model. */
-static int judge_consistency(const Settings* s, State* m, const double* qd) {
-  (void)qd;
+static int judge_consistency(const Settings* s, State* m) {
   const Consistency* c = &m->consistency;
   const int trusted = c->verdict == TRUSTED;
   if (!trusted) {
@@ -77,39 +76,37 @@ static int judge_consistency(const Settings* s, State* m, const double* qd) {
   return !trusted && c->problem == DISOBEYS ? FAULT_FOLLOWING : FAULT_SENSOR;
 }
 
-static int judge_speed(const Settings* s, State* m, const double* qd) {
+static int judge_speed(const Settings* s, State* m) {
   const Consistency* c = &m->consistency;
   const int unconfirmed = is_unconfirmed(c);
   int joint = -1;
   double most = -INFINITY;
   EACH {
-    const double speed = fabs(qd[i]), proven = unconfirmed ? smaller(speed, c->least_speed[i]) : speed;
+    const double speed = fabs(m->qd[i]), proven = unconfirmed ? smaller(speed, c->least_speed[i]) : speed;
     const double beyond = proven - s->greatest_speed[i];
     if (!(beyond <= 0) && !(beyond <= most)) { joint = i; most = beyond; }
   }
-  if (joint >= 0) say(m, TOO_FAST, joint, qd[joint], s->greatest_speed[joint]);
+  if (joint >= 0) say(m, TOO_FAST, joint, m->qd[joint], s->greatest_speed[joint]);
   else if (!unconfirmed && s->observer_run && m->external[ENERGY] > s->energy)
     say(m, FELT_ENERGY, 0, m->external[ENERGY], s->energy);
   else return -1;
   return FAULT_SPEED;
 }
 
-static int judge_publisher(const Settings* s, State* m, const double* qd) {
-  (void)s; (void)qd;
+static int judge_publisher(const Settings* s, State* m) {
+  (void)s;
   if (!m->conflict) return -1;
   say(m, SEVERAL_PUBLISHERS, 0, 0, 0);
   return FAULT_PUBLISHER;
 }
 
-static int judge_rate(const Settings* s, State* m, const double* qd) {
-  (void)qd;
+static int judge_rate(const Settings* s, State* m) {
   if (!(m->carried < 1 || m->period > s->state_timeout)) return -1;
   say(m, TOO_RARE, 0, m->carried, m->period);
   return FAULT_RATE;
 }
 
-static int judge_touch(const Settings* s, State* m, const double* qd) {
-  (void)qd;
+static int judge_touch(const Settings* s, State* m) {
   int contact = m->given_contact ? FAULT_COLLISION + (int)m->given_contact - 1 : -1;
   if (contact != -1) say(m, NO_PROBLEM, 0, 0, 0);
   if (s->observer_run && s->judges_contact && contact != FAULT_COLLISION) {
@@ -130,21 +127,21 @@ static int find_latched(const Settings* s, State* m, double t) {
 }
 
 /* Whether the reaction still has to brake the arm before the law continues. */
-static int is_braked(const Settings* s, const State* m, const double* qd) {
+static int is_braked(const Settings* s, const State* m) {
   int moves = 0;
-  EACH moves |= fabs(qd[i]) > SLOW * s->velocity_limit[i];
+  EACH moves |= fabs(m->qd[i]) > SLOW * s->velocity_limit[i];
   return m->active_kind == FAULT_SENSOR && m->carries && m->phase == HOLD && moves;
 }
 
 /* Kind of the fault of a usable state, -1 for none; `present` is 0 if its cause has gone and the fault lasts. */
-static int detect(const Settings* s, State* m, double t, const double* qd, int* present) {
-  static int (*const judges[])(const Settings*, State*, const double*) = {JUDGES};
+static int detect(const Settings* s, State* m, double t, int* present) {
+  static int (*const judges[])(const Settings*, State*) = {JUDGES};
   int kind = -1;
   *present = 1;
-  for (size_t k = 0; kind < 0 && k < sizeof judges / sizeof *judges; ++k) kind = judges[k](s, m, qd);
+  for (size_t k = 0; kind < 0 && k < sizeof judges / sizeof *judges; ++k) kind = judges[k](s, m);
   if (kind >= 0 || !m->active) return kind;
   if (is_unconfirmed(&m->consistency)) return (int)m->active_kind; /* an unconfirmed state ends no fault */
-  if (is_braked(s, m, qd)) { *present = 0; return (int)m->active_kind; }
+  if (is_braked(s, m)) { *present = 0; return (int)m->active_kind; }
   kind = find_latched(s, m, t);
   *present = kind < 0;
   return kind;

@@ -211,7 +211,7 @@ static int run_period(Core* c) {
   /* contact, faults */
   observe(s, m, dt, p->q, p->qd, begins);
   for (int k = 0; k < N + 8; ++k) p->external[k] = m->external[k];
-  kind = detect(s, m, t, p->qd, &present);
+  kind = detect(s, m, t, &present);
   if (kind >= 0) return react(s, m, p, t, kind, present, 1);
   if (m->active) end_fault(s, m, t, p->q);
   /* reference */

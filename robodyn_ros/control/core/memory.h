@@ -307,6 +307,7 @@ static inline double sign(double x) { return x > 0 ? 1 : x < 0 ? -1 : 0; }
 static inline void copy(double* to, const double* from) { memcpy(to, from, N * sizeof *to); }
 static inline void clear(double* to) { EACH to[i] = 0; }
 static inline double within(double x, double bound) { return smaller(greater(x, -bound), bound); }
+static inline double length3(const double* v) { return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]); }
 
 static inline int is_finite(const double* x) {
   EACH if (!isfinite(x[i])) return 0;

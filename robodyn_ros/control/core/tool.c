@@ -63,8 +63,6 @@ enum { MOST_STEPS = 16, SWEEPS = 12, BISECTIONS = 16, SEARCH = 2, TRIES = 60, SE
 
 /* --- vectors and poses */
 
-static double length3(const double* v) { return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]); }
-
 static void multiply3(const double* a, const double* b, int transposed, double* c) { /* a b, or a bᵀ */
   for (int i = 0; i < 3; ++i) for (int j = 0; j < 3; ++j) {
     c[3 * i + j] = 0;
@@ -350,6 +348,16 @@ static double room(const Settings* s, const Tool* y, int i, double qd) {
   return greater(qd > 0 ? s->upper[i] - MARGIN - y->q[i] : y->q[i] - s->lower[i] - MARGIN, 0);
 }
 
+/* The rate at which joint velocities, with this twist of the tool, may change in proportion with a ratio of the tool's
+   acceleration [1/s]. */
+static double rate_of_change(const Settings* s, double ratio, const double* twist, const double* qd) {
+  double rate = INFINITY;
+  for (int part = 0; part < 2; ++part)
+    rate = smaller(rate, ratio * s->stream_acceleration[part] / greater(length3(twist + 3 * part), 1e-12));
+  EACH rate = smaller(rate, steepest(s, i) / greater(fabs(qd[i]), 1e-12));
+  return rate;
+}
+
 /* A motion along a path: velocities of the joints and of the tool, and their change along the path. */
 typedef struct {
   double qd[N], twist[6], change[6 * N]; /* J̇ */
@@ -366,10 +374,7 @@ static void find_course(const Settings* s, const double* q, const double* jacobi
   EACH there[i] = q[i] + h * qd[i];
   find_tool(s, there, &pose, other);
   for (int k = 0; k < 6 * N; ++k) y->change[k] = (other[k] - jacobian[k]) / h;
-  y->rate = INFINITY;
-  for (int part = 0; part < 2; ++part)
-    y->rate = smaller(y->rate, s->stream_acceleration[part] / greater(length3(y->twist + 3 * part), 1e-12));
-  EACH y->rate = smaller(y->rate, steepest(s, i) / greater(fabs(qd[i]), 1e-12));
+  y->rate = rate_of_change(s, 1, y->twist, qd);
 }
 
 /* The greatest ratio g of the speed of a course that keeps to the limits of speed, position and curvature. */
@@ -431,11 +436,7 @@ typedef struct {
 
 /* The rate at which the velocities of all joints may be braked together [1/s]. */
 static double braking_rate(const Settings* s, const double* twist, const double* qd) {
-  double rate = INFINITY;
-  for (int part = 0; part < 2; ++part)
-    rate = smaller(rate, (1 - MOST_CURVED) * s->stream_acceleration[part] / greater(length3(twist + 3 * part), 1e-12));
-  EACH rate = smaller(rate, steepest(s, i) / greater(fabs(qd[i]), 1e-12));
-  return rate;
+  return rate_of_change(s, 1 - MOST_CURVED, twist, qd);
 }
 
 static void find_move(const Settings* s, const Tool* y, double dt, const double* q, const double* jacobian, const double* qd, Move* x) {

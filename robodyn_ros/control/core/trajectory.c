@@ -166,12 +166,8 @@ static double usual_acceleration(const Settings* s, int i, double limit) {
 
 /* The first point of a trajectory that is later than a time; `points` if there is none. */
 static int64_t later_than(const Motion* m, double t) {
-  int64_t low = 0, high = m->points;
-  while (low < high) {
-    const int64_t middle = (low + high) / 2;
-    if (m->times[middle] > t) high = middle; else low = middle + 1;
-  }
-  return low;
+  if (t < m->times[0]) return 0;
+  return t >= m->times[m->points - 1] ? m->points : segment_at(m, t) + 1;
 }
 
 /* The splice of a joint, from a given motion to a point of the trajectory. If that has positions only, the final
