@@ -21,7 +21,8 @@ from rclpy.serialization import serialize_message
 from rclpy.time import Time
 from sensor_msgs.msg import JointState
 
-from robodyn_ros.control.core_settings import RUN
+from robodyn_ros.control.core_library import CODES
+from robodyn_ros.control.core_settings import RUN, array_at
 from robodyn_ros.control.faults.settings import SafetySettings
 from robodyn_ros.control.faults.table import FAULTS
 from robodyn_ros.nodes.common.client_library import RCLError
@@ -165,8 +166,12 @@ def contradiction(on):
 
 def law(on):
     """The control step gives no finite numbers, whatever it is asked."""
-    settings = on.loop.control.core_settings
-    on.failing = RUN(lambda arrays, constants: settings.flags.fill(0.0))
+    place = CODES["FLAGS"]
+
+    def fail(arrays, constants):
+        array_at(int(array_at(arrays, place + 1).view(np.int64)[place]), 1)[:] = 0.0
+
+    settings, on.failing = on.loop.control.core_settings, RUN(fail)
     settings.record.fields.step_run[...] = ctypes.cast(on.failing, ctypes.c_void_p).value
     return on.state
 

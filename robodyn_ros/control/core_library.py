@@ -73,9 +73,10 @@ def _head(n: int) -> str:
 
 
 @lru_cache(maxsize=8)
-def core_source(n: int) -> str:
-    """The core in C for n joints, in pages that are compiled side by side."""
-    return f"{_head(n)}{core_text()}{PYTHON}"
+def core_source(n: int, around: Path | None = None) -> str:
+    """The core in C for n joints, in pages that are compiled side by side, and the code ``around`` that calls it."""
+    text = f"{_head(n)}{core_text()}{PYTHON}"
+    return text if around is None else f"{text}\n{around.read_text(encoding='utf-8')}"
 
 
 def caller_library(n: int, caller: Path) -> Any:
@@ -96,13 +97,13 @@ def _caller_source(n: int, caller: Path) -> str:
     return f"{_head(n)}{core_text('memory.h')}\n{caller.read_text(encoding='utf-8')}"
 
 
-def core_library(n: int) -> Any:
-    """The library of the core for n joints; loaded once in a process.
+def core_library(n: int, around: Path | None = None) -> Any:
+    """The library of the core for n joints, with C code ``around`` that calls it if given; loaded once in a process.
 
     Raises:
         NotReadyError: there is no C compiler, or it fails; the message says how to get one, or why.
     """
-    found = _compiled("core", core_source(n))
+    found = _compiled("core" if around is None else around.stem, core_source(n, around))
     for name in ("core_create", "core_state", "core_period", "core_trajectory_create"):
         getattr(found, name).restype = ctypes.c_void_p
     found.core_watch_due.restype = ctypes.c_double

@@ -228,8 +228,7 @@ class CoreSettings:
         record: the struct ``Settings``.
         step: the control step that it is for.
         law_memory: the core's copy of the law's memory.
-        flags: of the latest control step (:data:`.compiled_step.FLAGS`).
-        rows: its results (:data:`.compiled_step.ROWS`), (rows, n).
+        rows: results of the latest control step (:data:`.compiled_step.ROWS`), (rows, n).
     """
 
     def __init__(
@@ -242,7 +241,7 @@ class CoreSettings:
         self._functions = {name: model_function(dynamics, name, shape) for name, shape in shapes.items()}
         self.step, self._judge = step, judge
         run = self._run = self._step_function(step)
-        self.law_memory, self.flags = run.parts[CODES["LAW_MEMORY"]], run.parts[CODES["FLAGS"]]
+        self.law_memory = run.parts[CODES["LAW_MEMORY"]]
         self.rows = run.parts[CODES["RESULTS"]].reshape(len(ROWS), n)
         self._model = dynamics.symbols.copy() if isinstance(dynamics, CompiledDynamics) else np.zeros(1)
         self.record: Record = structs.make("Settings")

@@ -66,7 +66,7 @@ from robodyn_ros.errors import (
 )
 from robodyn_ros.plugins import raised
 from robodyn_ros.robot import Robot
-from robodyn_ros.robot.pose import Array, read_only
+from robodyn_ros.robot.pose import Array
 
 Loop = TypeVar("Loop", bound="ControlLoop")
 
@@ -93,55 +93,6 @@ CONTACTS = ("", "collision", "touch")
 """Kinds of contact that the caller may have detected, in the order of ``core_set_contact``."""
 
 _new: Any = tuple.__new__
-_item: Any = tuple.__getitem__
-
-
-class CompiledCommand(Command):
-    """A command of the law: terms, reference, error and state are read from the rows of numbers on access.
-
-    A view of a row takes as long as a fifth of the period in C, and a caller that only sends the effort needs none.
-    """
-
-    __slots__ = ()
-
-    @property
-    def efforts(self) -> Efforts:
-        """See :class:`Command`."""
-        return cast(Efforts, _new(Efforts, _item(self, 4)[11:]))
-
-    @property
-    def reference(self) -> Reference:
-        """See :class:`Command`."""
-        return cast(Reference, _new(Reference, _item(self, 5)[2:6]))
-
-    @property
-    def error(self) -> Array:
-        """See :class:`Command`."""
-        return cast(Array, _item(self, 6)[10])
-
-    @property
-    def state(self) -> tuple[Array, Array]:
-        """See :class:`Command`."""
-        q, qd = _item(self, 9)[:2]
-        return q, qd
-
-    # As a tuple it has the items of a plain command, and a copy of it is a plain command.
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter([getattr(self, name) for name in self._fields])
-
-    def __getitem__(self, index: Any) -> Any:
-        return tuple(self)[index]
-
-    @classmethod
-    def _make(cls, iterable: Any) -> Command:  # type: ignore[override]
-        return Command(*iterable)
-
-    def __reduce__(self) -> Any:
-        return Command, tuple(self)
-
-    def __repr__(self) -> str:
-        return repr(Command(*self))
 
 
 class Runner(Protocol):
@@ -253,7 +204,7 @@ class ControlLoop:
         self._conflict = self._contact_problem = self.contact = ""
         self._followed = 0
         self._fault: ActiveFault | None = None
-        self._nowhere = read_only(np.zeros(n)) != 0.0
+        self._shape = (n,)
         period = self.core.period
         self._q, self._qd, self._has_velocity = period.q.data, period.qd.data, period.has_velocity
         self._has_velocity[...] = 1
@@ -359,31 +310,15 @@ class ControlLoop:
             self._q[:] = q
             self._qd[:] = q if qd is None else qd
         except (TypeError, ValueError, BufferError):  # no arrays (n,) of doubles
-            self._q[:] = finite_array("q", q, self._nowhere.shape)
-            self._qd[:] = self._q if qd is None else finite_array("qd", qd, self._nowhere.shape)
+            self._q[:] = finite_array("q", q, self._shape)
+            self._qd[:] = self._q if qd is None else finite_array("qd", qd, self._shape)
         plain = qd is not None and not self._remembers
         code = self._run() if plain else self._run_otherwise(measured=qd is not None)
         if code:
             return self.period_result(code)
         # `tuple.__new__` takes a third of the time that the constructors of named tuples take.
-        rows = self._numbers.copy()
-        flags, nowhere = self._flags, self._nowhere
-        command: Command = _new(
-            CompiledCommand,
-            (
-                rows[6],
-                rows[7] != 0.0 if flags[1] else nowhere,
-                rows[8] != 0.0 if flags[2] else nowhere,
-                times[2],
-                rows,
-                rows,
-                rows,
-                None,
-                "",
-                rows,
-                None if self._observes_nothing else self._external.copy(),
-            ),
-        )
+        external = None if self._observes_nothing else self._external.copy()
+        command: Command = _new(Command, (self._numbers.copy(), times[2], external, None, "", True))
         return command
 
     def _run_otherwise(self, *, measured: bool) -> int:
@@ -446,8 +381,7 @@ class ControlLoop:
         """
         if not self.core.call("core_repeat", t, now):
             return None
-        rows = self._numbers.copy()
-        return Command(rows[6], rows[7] != 0.0, rows[8] != 0.0, now - t)
+        return Command(self._numbers.copy(), now - t, has_state=False)
 
     def watch_due(self, rests: float) -> float:
         """Time until :meth:`watch` is due again [s]: a period of the states while it sends, else ``rests``."""
@@ -461,19 +395,9 @@ class ControlLoop:
 
     def _reaction(self, *, has_state: bool) -> Command:
         """The reaction to a fault, as the latest period computed it."""
-        rows, memory = self._numbers.copy(), self.core.state
-        kind = KINDS[int(self.core.period.kind)]
-        problem = self.problem_of(kind, vars(memory))
-        return Command(
-            rows[6],
-            rows[7] != 0.0,
-            rows[8] != 0.0,
-            float(self._times[2]),
-            fault=kind,
-            problem=problem,
-            state=(rows[0], rows[1]) if has_state else None,
-            external=None if self._observes_nothing else self._external.copy(),
-        )
+        kind, external = KINDS[int(self.core.period.kind)], None if self._observes_nothing else self._external.copy()
+        problem = self.problem_of(kind, vars(self.core.state))
+        return Command(self._numbers.copy(), float(self._times[2]), external, kind, problem, has_state)
 
     def problem_of(self, kind: str, members: Any) -> str:
         """The cause of a fault as a message, by the members of the struct ``State``, or of another one with it."""
@@ -531,7 +455,7 @@ class ControlLoop:
         Raises:
             InputError: q is not n finite numbers.
         """
-        q = finite_array("q", q, self._nowhere.shape)
+        q = finite_array("q", q, self._shape)
         self._ask("START", t=t, numbers=(q,))
 
     def hold(self, t: float, q: ArrayLike | None = None) -> None:
@@ -548,7 +472,7 @@ class ControlLoop:
             InputError: q is not n finite numbers.
             LimitError: q is outside the position limits.
         """
-        numbers = () if q is None else (finite_array("q", q, self._nowhere.shape),)
+        numbers = () if q is None else (finite_array("q", q, self._shape),)
         self._ask("HOLD_STILL", "q", t=t, numbers=numbers)
 
     def follow(
@@ -740,7 +664,7 @@ class ControlLoop:
         """
         if self.settings.contact is None:
             raise NotReadyError("contacts are not observed: set contact.observe")
-        given = () if efforts is None else (finite_array("efforts", efforts, self._nowhere.shape),)
+        given = () if efforts is None else (finite_array("efforts", efforts, self._shape),)
         self._ask("TARE", numbers=given)
 
     def set_contact(self, kind: str, problem: str = "") -> None:
@@ -815,7 +739,7 @@ class ControlLoop:
         made = CoreSettings(self.core.structs, settings, step, self._judge if self._is_judged else None)
         self._ask("APPLY", object=made.record.address, number=CODES[how])
         self._kept[:] = [*self._kept[-2:], made]
-        self._step, self._flags = step, made.flags.data
+        self._step = step
         self._remembers = len(made.law_memory) > 0
         self._observes_nothing = settings.contact is None
         self._dynamics = settings.controller.dynamics

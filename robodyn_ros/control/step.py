@@ -55,19 +55,56 @@ LEAD = 0.2  #: How far a trajectory runs ahead of a joint whose effort is satura
 
 
 class Command(NamedTuple):
-    """The command for a state, or for a missing state; arrays (n,) in the order of ``robot.joints``."""
+    """The command for a state, or for a missing state; arrays (n,) in the order of ``robot.joints``.
 
-    effort: Array  # to send [N·m] or [N]
-    saturated: NDArray[np.bool_]  # where the effort limit or a soft position limit reduced it
-    rate_limited: NDArray[np.bool_]  # where the rate limit changed it
+    They are read from the numbers of the period on access: a view of a row takes as long as a fifth of the period in C.
+    """
+
+    numbers: Array  # q, q̇, the reference (4), and the rows of :data:`.compiled_step.ROWS`, (18, n)
     state_age: float  # [s]; without a state, the time since the last usable one
-    efforts: Efforts | None = None  # the terms of the control law [N·m] or [N]; None in reaction to a fault
-    reference: Reference | None = None  # the desired motion; likewise
-    error: Array | None = None  # reference position minus position [rad] or [m]; likewise
+    external: Array | None = None  # external efforts, wrench, energy and mass, (n + 8,); None if not observed
     fault: str | None = None  # the fault, if this command is a reaction to one
     problem: str = ""  # the cause of the fault
-    state: tuple[Array, Array] | None = None  # position and velocity that the command was computed for, if any
-    external: Array | None = None  # external efforts, wrench, energy and mass, (n + 8,); None if not observed
+    has_state: bool = True  # False if it was not computed for a state
+
+    @property
+    def effort(self) -> Array:
+        """The effort to send [N·m] or [N]."""
+        return self.numbers[6]
+
+    @property
+    def saturated(self) -> NDArray[np.bool_]:
+        """True where the effort limit or a soft position limit reduced it."""
+        return self.numbers[7] != 0.0
+
+    @property
+    def rate_limited(self) -> NDArray[np.bool_]:
+        """True where the rate limit changed it."""
+        return self.numbers[8] != 0.0
+
+    @property
+    def efforts(self) -> Efforts | None:
+        """The terms of the control law [N·m] or [N]; None in reaction to a fault."""
+        return Efforts(*self.numbers[11:]) if self._is_of_law else None
+
+    @property
+    def reference(self) -> Reference | None:
+        """The desired motion; likewise."""
+        return Reference(*self.numbers[2:6]) if self._is_of_law else None
+
+    @property
+    def error(self) -> Array | None:
+        """Reference position minus position [rad] or [m]; likewise."""
+        return self.numbers[10] if self._is_of_law else None
+
+    @property
+    def state(self) -> tuple[Array, Array] | None:
+        """Position and velocity that the command was computed for, if any."""
+        return (self.numbers[0], self.numbers[1]) if self.has_state else None
+
+    @property
+    def _is_of_law(self) -> bool:
+        return self.has_state and self.fault is None
 
 
 class StepMemory(NamedTuple):

@@ -9,13 +9,13 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import Any
 
+import numpy as np
 from builtin_interfaces.msg import Time
 from rclpy.lifecycle import LifecycleNode
 
 from robodyn_ros.control.core_library import CODES
 from robodyn_ros.control.faults.active_fault import FaultCause
 from robodyn_ros.control.faults.table import FAULTS, KINDS, PHASES
-from robodyn_ros.control.laws.base import Efforts, Reference
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.step import Command
 from robodyn_ros.errors import (
@@ -296,15 +296,9 @@ class Periods:
 
 def command_of(entry: Any) -> Command:
     """The command of a period, without the message of a fault."""
-    n = len(entry["q"])
-    effort, saturated, rate_limited, _, error, *terms = entry["rows"].reshape(-1, n)
-    kind, age = int(entry["kind"]), float(entry["age"])
-    state = None if entry["blind"] else (entry["q"], entry["qd"])
-    cut, external = (saturated != 0.0, rate_limited != 0.0), entry["external"]
-    if kind >= 0:
-        return Command(effort, *cut, age, fault=KINDS[kind], state=state, external=external)
-    reference = Reference(*entry["reference"].reshape(4, n))
-    return Command(effort, *cut, age, Efforts(*terms), reference, error, state=state, external=external)
+    numbers = np.concatenate([entry[name] for name in ("q", "qd", "reference", "rows")]).reshape(-1, len(entry["q"]))
+    fault = KINDS[int(entry["kind"])] if entry["kind"] >= 0 else None
+    return Command(numbers, float(entry["age"]), entry["external"], fault, has_state=not entry["blind"])
 
 
 def stamp_of(entry: Any) -> Time:
