@@ -338,7 +338,7 @@ def test_a_thread_that_asks_for_a_judgement_gets_it_once():
     """Whatever the judgement: while nothing changes, it asks again when the time has come, and not before."""
     made = ControlLoop(ComputedTorque(DYNAMICS, (100.0,) * 3, (20.0,) * 3), (1e3,) * 3)
     core, times = made.core, []
-    made.lend(core)  # which runs the periods below, and does at once what it is asked for
+    made.lend(core.request)  # which runs the periods below, and does at once what it is asked for
     core.period.q[:], core.period.qd[:] = HOME, 0.0
     for k in range(1, 1500):
         core.times[:2] = 0.001 * k, 0.001 * k + 1e-4

@@ -11,9 +11,9 @@ into messages. Each state gives one command or one error.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, Literal, NamedTuple, Protocol, TypeVar, cast
+from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -95,17 +95,6 @@ CONTACTS = ("", "collision", "touch")
 _new: Any = tuple.__new__
 
 
-class Runner(Protocol):
-    """An object that runs the periods, such as a thread."""
-
-    def request(self, request: Record) -> None:
-        """Carry out a request between two periods, and wait until it is done.
-
-        Raises:
-            NotReadyError: the runner does not respond.
-        """
-
-
 class ControlLoop:
     """From the states of an arm to the efforts for its drives.
 
@@ -124,7 +113,8 @@ class ControlLoop:
         settings: the present settings.
         core: the core in C.
         contact: the kind of contact that was reported by :meth:`set_contact`; "" for none.
-        live: the object that runs the periods; None while this one does.
+        live: carries out a request between two periods, and waits until it is done, while another object runs these;
+            else None.
     """
 
     def __init__(
@@ -196,7 +186,7 @@ class ControlLoop:
         self.try_out(settings)
         step = make_step(settings, self._ahead)  # before the core, which may still be compiled
         self.core = Core(n)
-        self.live: Runner | None = None
+        self.live: Callable[[Record], None] | None = None
         self._is_judged = True
         self._judge = JUDGE(self.judge_rate)
         self._kept = self.core.kept
@@ -695,7 +685,7 @@ class ControlLoop:
                 fields.numbers[: len(value)] = [array.ctypes.data for array in value]
             else:
                 getattr(fields, key)[...] = value.ctypes.data if isinstance(value, np.ndarray) else value
-        (self.core if self.live is None else self.live).request(request)
+        (self.live or self.core.request)(request)
         if name and fields.outcome:
             refusal = int(fields.outcome), int(fields.joint), float(fields.value), float(fields.limit)
             raise Refused(*refusal).error(name, self.robot)
@@ -745,15 +735,15 @@ class ControlLoop:
         self._dynamics = settings.controller.dynamics
         self._seen: Any = self._dynamics.parameters
 
-    def lend(self, runner: Runner | None, *, judged: bool = False) -> None:
-        """Have other code run the periods from now on: a runner, or code in this thread that calls the core itself.
+    def lend(self, live: Callable[[Record], None] | None, *, judged: bool = False) -> None:
+        """Have other code run the periods from now on; None for code in this thread that calls the core itself.
         Unless the rate of the states is judged at once, the caller has to do that; it need not if that rate is far
         above the need of all gains.
         """
         settings = self.core_settings
         settings.law_memory[:] = self._step.law_memory
         settings.record.fields.judge[...] = address_of(self._judge) if judged else 0
-        self.live, self._is_judged = runner, judged
+        self.live, self._is_judged = live, judged
 
     def take_back(self) -> None:
         """Run the periods in this object again."""

@@ -466,7 +466,7 @@ static void limit_unexplained(const Settings* s, State* m, double* rows) {
     const double limited = needed + within(effort - needed, c->unexplained[i]);
     if (!differ(effort, limited)) continue; /* equal but for rounding */
     rows[EFFORT * N + i] = m->memory.sent[i] = limited;
-    rows[SATURATED * N + i] = s->step_arrays[FLAGS][1] = 1;
+    rows[SATURATED * N + i] = 1;
     m->memory.cut[i] += effort - limited;
   }
 }

@@ -78,7 +78,7 @@ def judged(settings: LoopSettings, sampling: StateSampling, q: Array) -> Judgeme
     settled = is_steady(gains, RETURN_MARGIN * reach) and is_steady(own, RETURN_MARGIN * reach)
     return Judgement(
         carried,
-        feedback if part == 1.0 else scaled(feedback, part),
+        Feedback(part**2 * feedback.stiffness, part * feedback.damping),
         reach - settings.safety.command_delay if settled else 0.0,
     )
 
@@ -163,11 +163,6 @@ def effort_gains(feedback: Feedback, mass: Array) -> AccelerationGains:
     return AccelerationGains(inverse * feedback.stiffness, inverse * feedback.damping, np.zeros_like(mass))
 
 
-def scaled(feedback: Feedback, part: float) -> Feedback:
-    """The gains for a fraction of the natural frequencies, at the same damping ratio."""
-    return Feedback(part**2 * feedback.stiffness, part * feedback.damping)
-
-
 def carried_part(period: float, delay: float, gains: AccelerationGains, margin: float) -> float:
     """The ratio of the natural frequencies that a period and a delay [s] allow, in (0, 1].
 
@@ -211,12 +206,8 @@ def is_steady(gains: AccelerationGains, time: float) -> bool:
 def spectral_radius(period: float, delay: float, gains: AccelerationGains) -> float:
     """The spectral radius of the sampled and delayed feedback; below one it is stable.
 
-    A joint without stiffness has a pole at one, which does not count, nor does its rounding.
-
-    Args:
-        period: of the states [s].
-        delay: from a state to its effort [s].
-        gains: of the feedback.
+    A joint without stiffness has a pole at one, which does not count, nor does its rounding. Arguments are those of
+    :func:`carried_part`.
     """
     stiffness, damping, integral = gains
     n, whole = len(stiffness), int(delay / period)

@@ -82,9 +82,8 @@ def point_to_point(
     first, last = finite_array("start", start, shape), finite_array("goal", goal, shape)
     if not 0.0 < share <= 1.0:
         raise InputError("share", f"must be above 0 and at most 1, not {share!r}", share)
-    speed = share * _limit(
-        "velocity_limit", robot.velocity_limit if velocity_limit is None else velocity_limit, robot.n
-    )
+    fastest = robot.velocity_limit if velocity_limit is None else velocity_limit
+    speed = share * _limit("velocity_limit", fastest, robot.n)
     effort = share * _limit("effort_limit", robot.effort_limit if effort_limit is None else effort_limit, robot.n)
     if not 0.0 <= period < np.inf:
         raise InputError("period", f"must be 0 s or more, not {period!r}", period)

@@ -92,13 +92,14 @@ class Trajectory:
                 or a curve without finite coefficients, by too great values or too close times.
         """
         shape = _shape(positions)
+
+        def rows(name: str, values: ArrayLike | None) -> Array | None:
+            return None if values is None else read_only(finite_array(name, values, shape))
+
         self.times = read_only(finite_array("times", times, shape[:1]))
         self.positions = read_only(finite_array("positions", positions, shape))
-        self.velocities = None if velocities is None else read_only(finite_array("velocities", velocities, shape))
-        self.accelerations = (
-            None if accelerations is None else read_only(finite_array("accelerations", accelerations, shape))
-        )
-        self.efforts = None if efforts is None else read_only(finite_array("efforts", efforts, shape))
+        self.velocities, self.accelerations = rows("velocities", velocities), rows("accelerations", accelerations)
+        self.efforts = rows("efforts", efforts)
         if self.efforts is not None and is_any(np.abs(self.efforts) > GREATEST_EFFORT):
             raise InputError("efforts", f"must be at most {GREATEST_EFFORT:g} in magnitude", efforts)
         later = np.flatnonzero(~(self.times[1:] > self.times[:-1]))
@@ -286,9 +287,8 @@ def read_trajectory(path: str | os.PathLike[str], robot: Robot) -> Trajectory:
         needed = "joint_names, and points with positions and time_from_start, of sec and nanosec"
         raise InputError("trajectory", f"{where} is no JointTrajectory, which has {needed}", path) from cause
     if sorted(map(str, names)) != sorted(robot.joint_names):
-        raise InputError(
-            "trajectory", f"{where} is of the joints {names}, the arm has {list(robot.joint_names)}", names
-        )
+        joints = list(robot.joint_names)
+        raise InputError("trajectory", f"{where} is of the joints {names}, the arm has {joints}", names)
     order = [names.index(name) for name in robot.joint_names]
     columns = {name: None if values is None else values[:, order] for name, values in rows.items()}
     if columns["positions"] is None:

@@ -94,9 +94,8 @@ class FollowJointTrajectory:
         self._timer.reset()
         result: GoalResult = await ended
         if result.status == "canceled" and not handle.is_cancel_requested:
-            handle._update_state(
-                rclpy_implementation.GoalEvent.CANCEL_GOAL
-            )  # rclpy has no public function for a server that cancels
+            # rclpy has no public function for a server that cancels
+            handle._update_state(rclpy_implementation.GoalEvent.CANCEL_GOAL)
         {"succeeded": handle.succeed, "aborted": handle.abort, "canceled": handle.canceled}[result.status]()
         return self._type.Result(error_code=result.code, error_string=result.text)
 

@@ -342,9 +342,8 @@ class ConfiguredController:
             motion = _tool_motion(node, robot, tool)  # before the loop, which waits for the core
             loop = ControlLoop.from_settings(with_streams(make_loop_settings(parameters, dynamics), parameters))
             prepare_runner(robot.n)  # now, because compiling it later would delay commands
-        node.get_logger().info(
-            f"{robot.name}: {robot.n} joints, {parameters['controller']} on {parameters['dynamics']} dynamics"
-        )
+        made = f"{parameters['controller']} on {parameters['dynamics']} dynamics"
+        node.get_logger().info(f"{robot.name}: {robot.n} joints, {made}")
         self._faults = faults
         self.loop = ClosedLoop(node, loop, joints, transmission, faults, self._locked)
         self._locked.follow(lambda: self.loop.control.dynamics)

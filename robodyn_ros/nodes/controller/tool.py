@@ -108,9 +108,8 @@ class Frames:
     def _told(self, name: str) -> Array:
         """The pose of a frame by tf, (4, 4)."""
         if self._buffer is None:
-            reason = (
-                f"{name!r} is unknown; a target is in the frame of {', '.join(self._links)}{is_it(name, self._links)}"
-            )
+            known = f"{', '.join(self._links)}{is_it(name, self._links)}"
+            reason = f"{name!r} is unknown; a target is in the frame of {known}"
             raise InputError("frame_id", f"{reason}; other frames need tf2_ros, which is not installed", name)
         try:
             found = self._buffer.lookup_transform(self._robot.root, name, RclpyTime())

@@ -127,7 +127,7 @@ class Periods:
         runner.last_state = self.last
         if priority is not None and self.states.whole.layout is not None:
             runner.set_layout(self.states.whole.layout)
-        self.loop.lend(runner, judged=priority is None)
+        self.loop.lend(runner.request, judged=priority is None)
         try:
             if priority is not None:
                 runner.start(priority)

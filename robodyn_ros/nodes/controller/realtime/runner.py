@@ -214,7 +214,11 @@ class LoopRunner:
             self._subscription = None
 
     def request(self, request: Record) -> None:
-        """:meth:`robodyn_ros.control.loop.Runner.request`."""
+        """Carry out a request between two periods, and wait until it is done.
+
+        Raises:
+            NotReadyError: the thread does not respond.
+        """
         with self._asking:
             if not self.open:
                 self._core.request(request)
