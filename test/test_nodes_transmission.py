@@ -34,7 +34,7 @@ def test_the_controller_holds_the_arm_through_its_gears(graph, prr):
         order = [message.name.index(name) for name in names]
         position, velocity = (np.array(values)[order] for values in (message.position, message.velocity))
         turned = JointState(
-            name=names, position=gears.motor_position(position), velocity=gears.motor_velocity(velocity)
+            name=names, position=(position - gears.offset) * gears.ratio, velocity=velocity * gears.ratio
         )
         turned.header.stamp = message.header.stamp
         motors.publish(turned)

@@ -102,14 +102,6 @@ class Transmission:
         """Joint efforts in [N·m] or [N] from the commands of the drives."""
         return effort * self.effort
 
-    def motor_position(self, position: Array) -> Array:
-        """Motor positions from joint positions."""
-        return (position - self.offset) * self.ratio
-
-    def motor_velocity(self, velocity: Array) -> Array:
-        """Motor velocities from joint velocities."""
-        return velocity * self.ratio
-
     def motor_effort(self, effort: Array) -> Array:
         """Commands for the drives from joint efforts."""
         return effort if self._plain else effort / self.effort

@@ -448,22 +448,15 @@ class ControlLoop:
         q = finite_array("q", q, self._shape)
         self._ask("START", t=t, numbers=(q,))
 
-    def hold(self, t: float, q: ArrayLike | None = None) -> None:
-        """Stop with the deceleration of the settings (at once if there is none), and hold.
+    def hold(self, t: float) -> None:
+        """Stop from a time [s] on with the deceleration of the settings (at once if there is none), and hold.
 
         This acknowledges a latched fault, which then ends as soon as its cause does.
 
-        Args:
-            t: time [s].
-            q: position to hold at once, (n,) in [rad] or [m]; unless given, the present reference is brought to a stop.
-
         Raises:
             NotReadyError: no state has come yet.
-            InputError: q is not n finite numbers.
-            LimitError: q is outside the position limits.
         """
-        numbers = () if q is None else (finite_array("q", q, self._shape),)
-        self._ask("HOLD_STILL", "q", t=t, numbers=numbers)
+        self._ask("HOLD_STILL", "hold", t=t)
 
     def follow(
         self,
@@ -644,18 +637,15 @@ class ControlLoop:
         """Clear everything, and wait for a first state again."""
         self._ask("STOP")
 
-    def tare(self, efforts: Array | None = None) -> None:
-        """Zero the estimate of the external efforts: the given ones, (n,) in [N·m] or [N], or else the present ones are
-        subtracted from now on.
+    def tare(self) -> None:
+        """Zero the estimate of the external efforts: the present ones are subtracted from now on.
 
         Raises:
             NotReadyError: contacts are not observed.
-            InputError: they are not n finite numbers.
         """
         if self.settings.contact is None:
             raise NotReadyError("contacts are not observed: set contact.observe")
-        given = () if efforts is None else (finite_array("efforts", efforts, self._shape),)
-        self._ask("TARE", numbers=given)
+        self._ask("TARE")
 
     def set_contact(self, kind: str, problem: str = "") -> None:
         """Report a contact, ``touch`` or ``collision``, that was detected outside the core, for example by a

@@ -127,9 +127,9 @@ void core_set_conflict(Core* c, int conflict) { c->state.conflict = conflict; }
 
 void core_set_contact(Core* c, int kind) { c->state.given_contact = kind; }
 
-void core_tare(Core* c, const double* efforts) {
+void core_tare(Core* c) {
   State* m = &c->state;
-  EACH m->bias[i] += efforts ? efforts[i] : m->external[i];
+  EACH m->bias[i] += m->external[i];
 }
 
 int core_final_command(Core* c, double t, double* effort) {

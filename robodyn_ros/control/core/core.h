@@ -156,12 +156,12 @@ void core_scale_speed(Core* core, double ratio);
    present goals. */
 CoreRefusal core_expected(Core* core, double t, double* reference);
 
-/* Stops the arm from the time t [s] on and holds it; if q is not 0, holds q at once. Acknowledges a latched fault. */
-CoreRefusal core_hold(Core* core, double t, const double* q);
+/* Stops the arm from the time t [s] on and holds it. Acknowledges a latched fault. */
+CoreRefusal core_hold(Core* core, double t);
 void core_acknowledge(Core* core);
 
-/* Zeroes the external efforts of the joints: the given ones are subtracted from now on; the present estimate if 0. */
-void core_tare(Core* core, const double* efforts);
+/* Zeroes the external efforts of the joints: the present estimate is subtracted from now on. */
+void core_tare(Core* core);
 
 /* Contact that was detected outside the core: 0 none, 1 collision, 2 touch. */
 void core_set_contact(Core* core, int kind);

@@ -470,19 +470,13 @@ static int begin_stop(Core* c, double begin, const double* now) {
   return 0;
 }
 
-CoreRefusal core_hold(Core* c, double t, const double* q) {
-  const Settings* s = &c->settings->loop;
+CoreRefusal core_hold(Core* c, double t) {
   References* r = &c->state.references;
   double now[REFERENCES * N];
   if (r->source == WAITING) return refusal(CORE_NOT_STARTED, 0, 0, 0);
-  EACH if (q) {
-    const CoreRefusal found = isfinite(q[i]) ? check_position(s, i, q[i]) : refusal(CORE_NOT_NUMBERS, i, q[i], 0);
-    if (found.why) return found;
-  }
   const double begin = greater(t, c->state.time);
   sample(r, begin, now);
-  EACH if (q) now[i] = near_turn(s, i, now[i], q[i]);
-  if (q || begin_stop(c, begin, now)) hold_at(r, now, INFINITY);
+  if (begin_stop(c, begin, now)) hold_at(r, now, INFINITY);
   r->has_next = 0;
   end_goal(r, CORE_HELD);
   core_acknowledge(c);

@@ -34,7 +34,7 @@ static void ask_reference(Core* c, Request* r) {
     case RETURNED: r->object = core_returned(c); break;
     case SCALE_SPEED: core_scale_speed(c, r->value); break;
     case EXPECTED: refuse(r, core_expected(c, r->t, r->result)); break;
-    default: refuse(r, core_hold(c, r->t, x[0]));
+    default: refuse(r, core_hold(c, r->t));
   }
 }
 
@@ -44,7 +44,7 @@ void core_request(Core* c, Request* r) {
     case APPLY: core_apply(c, r->object, (int)r->number); break;
     case START: core_start(c, r->t, r->numbers[0]); break;
     case STOP: core_stop(c); break;
-    case TARE: core_tare(c, r->numbers[0]); break;
+    case TARE: core_tare(c); break;
     case SET_CONTACT: core_set_contact(c, (int)r->number); break;
     case SET_CONFLICT: core_set_conflict(c, (int)r->number); break;
     case FINAL_STEP: r->outcome = core_final_command(c, r->t, r->result); break;

@@ -564,7 +564,7 @@ controller_interface::return_type Controller::update_reference_from_subscribers(
     (void)used_trajectories_.put(back);
   }
   if (hold_.exchange(false)) {
-    note(core_hold(core_, t, nullptr));
+    note(core_hold(core_, t));
   }
   if (used_trajectories_.has_room()) {
     if (CoreTrajectory * next = trajectory_.exchange(nullptr)) {
@@ -641,7 +641,7 @@ controller_interface::return_type Controller::update_and_write_commands(
   }
   core_set_conflict(core_, conflict_ && !is_in_chained_mode());
   if (tare_.exchange(false)) {
-    core_tare(core_, nullptr);
+    core_tare(core_);
   }
   const bool is_finite = read_states();
   const int what = arm_update(arm_.get(), t, q_.data(), has_velocity_ ? qd_.data() : nullptr, &report_);
