@@ -26,9 +26,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.checks import is_within
-from robodyn_ros.control.core_library import CODES
-from robodyn_ros.control.faults.active_fault import FaultCause
 from robodyn_ros.control.momentum_observer import MomentumObserver
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import ConfigurationError, InputError
@@ -134,23 +131,6 @@ class Contact(NamedTuple):
     observer: MomentumObserver
     thresholds: ContactThresholds
     judges: bool = True  # False if contacts are detected outside the core, from other efforts
-
-
-def judged(efforts: Array, wrench: Array, thresholds: ContactThresholds) -> tuple[str, FaultCause] | None:
-    """Kind and cause of the contact fault by efforts (n,) and a wrench (6,) from outside; None within the thresholds.
-
-    For estimates from outside the core, such as those of a force-torque sensor; the core judges its own estimates.
-    """
-    strengths = np.sqrt([wrench[:3] @ wrench[:3], wrench[3:] @ wrench[3:]])
-    for kind in ("collision", "touch"):
-        most, bounds = getattr(thresholds, kind), getattr(thresholds, f"{kind}_wrench")
-        if not is_within(efforts, most):
-            joint = int(np.argmax(np.abs(efforts) - most))
-            return kind, FaultCause(CODES["FELT_JOINT"], joint, abs(float(efforts[joint])), float(most[joint]))
-        for problem, strength, bound in zip(("FELT_FORCE", "FELT_TORQUE"), strengths, bounds, strict=True):
-            if strength > bound:
-                return kind, FaultCause(CODES[problem], 0, float(strength), float(bound))
-    return None
 
 
 def contact_of(values: NamedValues, dynamics: Dynamics) -> Contact | None:

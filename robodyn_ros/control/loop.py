@@ -647,6 +647,17 @@ class ControlLoop:
             raise NotReadyError("contacts are not observed: set contact.observe")
         self._ask("TARE")
 
+    def judge_contact(self, efforts: Array, wrench: Array) -> None:
+        """:meth:`set_contact` by external efforts (n,) and a wrench (6,) that were estimated outside the core, if these
+        change the kind of the contact.
+        """
+        external, found = np.concatenate((efforts, wrench)), self.core.structs.make("CoreRefusal")
+        places = (self.core_settings.record.address, external.ctypes.data, found.address)
+        kind = CONTACTS[self.core.library.core_judge_contact(*map(ctypes.c_void_p, places))]
+        if kind != self.contact:
+            problem = FaultCause(*(value.item() for value in vars(found.fields).values()))
+            self.set_contact(kind, problem.text(self.robot) if kind else "")
+
     def set_contact(self, kind: str, problem: str = "") -> None:
         """Report a contact, ``touch`` or ``collision``, that was detected outside the core, for example by a
         force-torque sensor, with its description; "" for none.

@@ -27,16 +27,23 @@ static void observe(const Settings* s, State* m, double dt, const double* q, con
   if (!good) reset_observer(m);
 }
 
-/* Nonzero if the external efforts exceed the given thresholds; stores the problem. */
-static int judge_contact(State* m, const double* most, const double* wrench) {
-  const double force = length3(m->external + WRENCH), torque = length3(m->external + WRENCH + 3);
+/* The threshold that external efforts and a wrench exceed: the problem, or CORE_OK. */
+static CoreRefusal exceeded(const double* external, const double* most, const double* wrench) {
+  const double force = length3(external + WRENCH), torque = length3(external + WRENCH + 3);
   int joint = -1;
-  EACH if (!(fabs(m->external[i]) <= most[i])) joint = i;
+  EACH if (!(fabs(external[i]) <= most[i])) joint = i;
   if (joint >= 0) {
-    EACH if (fabs(m->external[i]) - most[i] > fabs(m->external[joint]) - most[joint]) joint = i;
-    say(m, FELT_JOINT, joint, fabs(m->external[joint]), most[joint]);
-  } else if (force > wrench[0]) say(m, FELT_FORCE, 0, force, wrench[0]);
-  else if (torque > wrench[1]) say(m, FELT_TORQUE, 0, torque, wrench[1]);
-  else return 0;
-  return 1;
+    EACH if (fabs(external[i]) - most[i] > fabs(external[joint]) - most[joint]) joint = i;
+    return (CoreRefusal){FELT_JOINT, joint, fabs(external[joint]), most[joint]};
+  }
+  if (force > wrench[0]) return (CoreRefusal){FELT_FORCE, 0, force, wrench[0]};
+  return (CoreRefusal){torque > wrench[1] ? FELT_TORQUE : CORE_OK, 0, torque, wrench[1]};
+}
+
+int core_judge_contact(const CoreSettings* settings, const double* external, CoreRefusal* problem) {
+  const Settings* s = &settings->loop;
+  *problem = exceeded(external, s->collision, s->collision_wrench);
+  if (problem->why) return 1;
+  *problem = exceeded(external, s->touch, s->touch_wrench);
+  return problem->why ? 2 : 0;
 }

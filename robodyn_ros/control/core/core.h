@@ -163,7 +163,11 @@ void core_acknowledge(Core* core);
 /* Zeroes the external efforts of the joints: the present estimate is subtracted from now on. */
 void core_tare(Core* core);
 
-/* Contact that was detected outside the core: 0 none, 1 collision, 2 touch. */
+/* The contact by external efforts and a wrench at the tool (CORE_JOINTS + 6): 0 none, 1 collision, 2 touch. `problem` has
+   its problem (kinds.h) as the reason. Any thread may call this. */
+int core_judge_contact(const CoreSettings* settings, const double* external, CoreRefusal* problem);
+
+/* Contact that was detected outside the core, likewise. */
 void core_set_contact(Core* core, int kind);
 
 /* Nonzero: there are several publishers of states, commands or references. */

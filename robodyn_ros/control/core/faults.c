@@ -110,8 +110,9 @@ static int judge_touch(const Settings* s, State* m) {
   int contact = m->given_contact ? FAULT_COLLISION + (int)m->given_contact - 1 : -1;
   if (contact != -1) say(m, NO_PROBLEM, 0, 0, 0);
   if (s->observer_run && s->judges_contact && contact != FAULT_COLLISION) {
-    if (judge_contact(m, s->collision, s->collision_wrench)) contact = FAULT_COLLISION;
-    else if (judge_contact(m, s->touch, s->touch_wrench)) contact = FAULT_TOUCH;
+    CoreRefusal found;
+    const int felt = core_judge_contact((const CoreSettings*)s, m->external, &found);
+    if (felt) { say(m, (int)found.why, (int)found.joint, found.value, found.limit); contact = FAULT_COLLISION + felt - 1; }
   }
   return contact >= 0 && m->active && m->active_kind == FAULT_COLLISION ? FAULT_COLLISION : contact;
 }

@@ -23,7 +23,7 @@ from rclpy.lifecycle import LifecycleNode
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension, MultiArrayLayout
 
-from robodyn_ros.control.contact import BEHIND, Contact, ContactSettings, contact_of, judged
+from robodyn_ros.control.contact import BEHIND, ContactSettings, contact_of
 from robodyn_ros.control.drives import Transmission
 from robodyn_ros.control.momentum_observer import ForceTorqueSensor, MomentumObserver, wrench_at
 from robodyn_ros.control.step import Command
@@ -122,8 +122,8 @@ class ContactTopics:
 
     def _on_state(self, data: bytes) -> None:
         """Update the observer by the efforts that the drives have measured."""
-        observer, contact = self._observer, self._loop.settings.contact
-        if observer is None or contact is None:
+        observer = self._observer
+        if observer is None or self._loop.settings.contact is None:
             return
         try:
             stamp, q, qd, efforts = self._measured(data)
@@ -139,7 +139,7 @@ class ContactTopics:
         begins = last is None or not 0.0 < t - last[0] <= GAP
         mean = efforts if last is None else (efforts + last[1]) / 2.0  # the trapezoidal rule, as for the other efforts
         found = observer.update(-1.0 if begins or last is None else t - last[0], q, qd, mean)
-        self._judge(contact, observer.efforts, observer.wrench)
+        self._loop.judge_contact(observer.efforts, observer.wrench)
         self._publish(stamp, q, found[: self._robot.n], observer.wrench)
 
     def _measured(self, data: bytes) -> tuple[Any, Array, Array, Array]:
@@ -164,8 +164,8 @@ class ContactTopics:
 
     def _on_sensor(self, data: bytes) -> None:
         """Use the wrench of a force-torque sensor in place of the observed one."""
-        latest, contact = self._closed.latest, self._loop.settings.contact
-        if self._source != "sensor" or latest is None or latest[1].state is None or contact is None:
+        latest, is_observed = self._closed.latest, self._loop.settings.contact is not None
+        if self._source != "sensor" or latest is None or latest[1].state is None or not is_observed:
             return
         try:
             message = decode(data, WrenchStamped)
@@ -184,15 +184,8 @@ class ContactTopics:
         at_link[:3, :3] = np.eye(3)  # the link's origin with the root link's axes
         wrench = wrench_at(np.linalg.inv(at_link) @ frame, own)
         efforts = self._kinematics.jacobian(self._link, q).T @ wrench
-        self._judge(contact, np.zeros(self._robot.n), wrench)
+        self._loop.judge_contact(np.zeros(self._robot.n), wrench)
         self._publish(message.header.stamp, q, efforts, wrench)
-
-    def _judge(self, contact: Contact, efforts: Array, wrench: Array) -> None:
-        """Report the begin or the end of a contact to the loop."""
-        found = judged(efforts, wrench, contact.thresholds)
-        kind, problem = ("", "") if found is None else (found[0], found[1].text(self._robot))
-        if kind != self._loop.contact:
-            self._loop.set_contact(kind, problem)
 
     def _publish(self, stamp: Time, q: Array, efforts: Array, wrench: Array) -> None:
         """Publish efforts (n,), and a wrench (6,) about the link's origin in the root link's axes."""
