@@ -332,7 +332,7 @@ class Arm:
             values if len(step.law_memory) else np.zeros(1) for values in (step.law_memory, self._law_keeps)
         )
         safety = [
-            f"s->{name} = {_cast(settings, name)}p->{name}"
+            f"s->{name} = {'(int64_t)' if settings.array.dtype[name].kind == 'i' else ''}p->{name}"
             for name in vars(settings.fields)
             if name in SafetySettings.__dataclass_fields__ and name in self._members
         ]
@@ -498,13 +498,9 @@ def initial(values: Any) -> str:
         return json.dumps(values, ensure_ascii=False)
     if np.ndim(values) == 0:
         return c_number(np.asarray(values).item())
-    return f"{{{in_lines([initial(value) for value in values])}}}"
-
-
-def in_lines(texts: Sequence[str]) -> str:
-    """The elements of an array, some in a line."""
+    texts = [initial(value) for value in values]
     lines = [", ".join(texts[k : k + PER_LINE]) for k in range(0, len(texts), PER_LINE)]
-    return lines[0] if len(lines) == 1 else "\n  " + ",\n  ".join(lines) + "\n"
+    return f"{{{lines[0]}}}" if len(lines) == 1 else "{\n  " + ",\n  ".join(lines) + "\n}"
 
 
 def _statements(head: str, lines: Sequence[str]) -> str:
@@ -515,7 +511,3 @@ def array_widths(program: Program, parameters: int) -> list[int]:
     """Lengths of the arrays of a program in the loop in C, in their order; each at least 1."""
     widths_in, widths_out = program.widths
     return [max(width, 1) for width in (*widths_in, parameters, *widths_out)]
-
-
-def _cast(record: Record, name: str) -> str:
-    return "(int64_t)" if record.array.dtype[name].kind == "i" else ""

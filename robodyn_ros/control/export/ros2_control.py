@@ -259,7 +259,11 @@ def _model_files(dynamics: CompiledDynamics, arm: Arm, tool: StreamedTool) -> di
 def _from_templates(words: Mapping[str, str]) -> dict[str, str]:
     """The files that are the same for all arms, the core among them: name in the package → text."""
     files = [path for path in sorted(TEMPLATES.rglob("*")) if path.is_file() and path.parent.name != "__pycache__"]
-    found = {path.relative_to(TEMPLATES).as_posix().removesuffix(".in"): _replaced(path, words) for path in files}
+    found = {}
+    for path in files:
+        text = path.read_text(encoding="utf-8")
+        text = re.sub(r"@([A-Z_]+)@", lambda word: words[word[1]], text) if path.suffix == ".in" else text
+        found[path.relative_to(TEMPLATES).as_posix().removesuffix(".in")] = text
     return found | {f"src/core/{name}": text for name, text in core_files().items()}
 
 
@@ -294,11 +298,6 @@ def run_file(name: str, program: Program | None) -> str:
         f"void {name}_prepare(const double* p, double* k) {{ prepare(p, k); }}\n\n"
         f"void {name}_run(double* const* x, const double* k) {{ {call} }}\n"
     )
-
-
-def _replaced(path: Path, words: Mapping[str, str]) -> str:
-    text = path.read_text(encoding="utf-8")
-    return re.sub(r"@([A-Z_]+)@", lambda found: words[found[1]], text) if path.suffix == ".in" else text
 
 
 def write_package(folder: Path, files: ExportedFiles) -> tuple[list[str], list[str]]:

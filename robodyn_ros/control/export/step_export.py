@@ -111,8 +111,10 @@ int {prefix}_step({prefix}_step_t *step, double dt, const double *q, const doubl
 def _source(step: CompiledStep, prefix: str, stem: str, title: str) -> str:
     listing = Statements(step.program.function())
     lines = [f"const double {name} = {term};" for name, term in listing.constants]
-    for statement in listing.statements:
-        lines += _angles(statement) if isinstance(statement, Angles) else [statement]
+    for part in listing.statements:
+        rows = zip(part.angles, part.sines, part.cosines, strict=True) if isinstance(part, Angles) else ()
+        lines += [f"const double {sine} = sin({angle}), {cosine} = cos({angle});" for angle, sine, cosine in rows]
+        lines += [] if isinstance(part, Angles) else [part]
     body = "\n".join(f"  {line}" for line in lines)
     helpers = "\n".join(map(_helper, sorted(set(re.findall(r"\b(?:one|each)_(\w+)\(", body)))))
     body = re.sub(r"\bone_(\w+)\(", r"each_\1(", body).replace("const real ", "const double ")
@@ -185,13 +187,6 @@ def _settings(step: CompiledStep) -> tuple[list[str], list[int]]:
         short = re.sub(r"[\W_]+", "_", name, flags=re.ASCII).strip("_").upper()
         names.append(short if short not in names else f"{short}_{len(names)}")
     return names, list(step.setting_sizes.values())
-
-
-def _angles(group: Angles) -> list[str]:
-    lines = []
-    for angle, sine, cosine in zip(group.angles, group.sines, group.cosines, strict=True):
-        lines.append(f"const double {sine} = sin({angle}), {cosine} = cos({angle});")
-    return lines
 
 
 def _helper(name: str) -> str:

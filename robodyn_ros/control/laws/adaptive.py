@@ -31,7 +31,6 @@ Source: Slotine and Li, On the adaptive control of robot manipulators, Internati
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -47,7 +46,6 @@ from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.parameters import Parameters
 from robodyn_ros.engine import Kernel
 from robodyn_ros.errors import InputError
-from robodyn_ros.robot import Joint, Robot
 from robodyn_ros.robot.pose import Array
 
 LEAST_MASS = 1e-3
@@ -159,21 +157,39 @@ class Adaptive(Controller):
 
     def estimates(self) -> dict[str, float]:
         """Mass and centre of mass added to each learnt body, and friction."""
-        learnt = self._adaptation
-        joints = self.dynamics.robot.joints if learnt.friction else ()
-        return describe(self.dynamics.robot, learnt.bodies, self.bodies, joints, self.friction)
+        learnt, robot, found = self._adaptation, self.dynamics.robot, dict[str, float]()
+        for body in learnt.bodies:
+            name, change = robot.bodies[body].name, self.bodies[body].tolist()
+            found[f"mass added to {name} [kg]"] = change[0]
+            for axis, moment in zip("xyz", change[1:4], strict=True):
+                found[f"first moment {axis} added to {name} [kg m]"] = moment
+                if abs(change[0]) >= LEAST_MASS:
+                    found[f"centre of mass {axis} of what was added to {name} [m]"] = moment / change[0]
+        for joint, viscous, coulomb in zip(robot.joints, *self.friction.tolist(), strict=True):
+            if learnt.friction:
+                found[f"viscous friction of {joint.name} [{joint.effort_unit}·s/{joint.position_unit}]"] = viscous
+                found[f"Coulomb friction of {joint.name} [{joint.effort_unit}]"] = coulomb
+        return found
 
     def memory(self) -> dict[str, Any]:
         """The learnt changes, as differences from the model."""
-        return to_memory(self.dynamics.robot, self.bodies, self.learnt_friction)
+        robot, (viscous, coulomb) = self.dynamics.robot, self.learnt_friction.tolist()
+        return {
+            "bodies": {body.name: change for body, change in zip(robot.bodies, self.bodies.tolist(), strict=True)},
+            "viscous": dict(zip(robot.joint_names, viscous, strict=True)),
+            "coulomb": dict(zip(robot.joint_names, coulomb, strict=True)),
+        }
 
     def restore(self, memory: dict[str, Any]) -> None:
         """Continue from saved changes, projected to the present bounds.
 
         Raises:
-            InputError: they are of another arm, or no such data.
+            InputError: names are missing or unknown, or values are no finite numbers.
         """
-        self._set(*from_memory(self.dynamics.robot, memory))
+        robot = self.dynamics.robot
+        bodies = _column("bodies", memory, tuple(body.name for body in robot.bodies), (10,))
+        friction = [_column(name, memory, robot.joint_names, ()) for name in ("viscous", "coulomb")]
+        self._set(bodies, np.array(friction))
 
     @property
     def learnt_friction(self) -> Array:
@@ -206,46 +222,6 @@ class Adaptive(Controller):
 def _shape(qd: Array) -> Array:
     """The factors of viscous and Coulomb friction, (2, n)."""
     return np.stack([qd, np.tanh(qd / SMOOTHING)])
-
-
-def describe(
-    robot: Robot, bodies: Sequence[int], changes: Array, joints: Sequence[Joint], friction: Array
-) -> dict[str, float]:
-    """Estimates by name with unit, for users: the changes (B, 10) of the bodies that are learnt, by index, and viscous
-    and Coulomb friction (2, n) of the joints whose friction is learnt.
-    """
-    found: dict[str, float] = {}
-    for body in bodies:
-        name, change = robot.bodies[body].name, changes[body].tolist()
-        found[f"mass added to {name} [kg]"] = change[0]
-        for axis, moment in zip("xyz", change[1:4], strict=True):
-            found[f"first moment {axis} added to {name} [kg m]"] = moment
-            if abs(change[0]) >= LEAST_MASS:
-                found[f"centre of mass {axis} of what was added to {name} [m]"] = moment / change[0]
-    for joint, viscous, coulomb in zip(joints, *friction.tolist(), strict=False):  # no joint if it is not learnt
-        found[f"viscous friction of {joint.name} [{joint.effort_unit}·s/{joint.position_unit}]"] = viscous
-        found[f"Coulomb friction of {joint.name} [{joint.effort_unit}]"] = coulomb
-    return found
-
-
-def to_memory(robot: Robot, bodies: Array, friction: Array) -> dict[str, Any]:
-    """The learnt changes of the standard parameters (B, 10) and of friction (2, n), as plain data for a file."""
-    return {
-        "bodies": {body.name: change for body, change in zip(robot.bodies, bodies.tolist(), strict=True)},
-        "viscous": dict(zip(robot.joint_names, friction[0].tolist(), strict=True)),
-        "coulomb": dict(zip(robot.joint_names, friction[1].tolist(), strict=True)),
-    }
-
-
-def from_memory(robot: Robot, memory: dict[str, Any]) -> tuple[Array, Array]:
-    """The arguments of :func:`to_memory`, from its result.
-
-    Raises:
-        InputError: names are missing or unknown, or values are no finite numbers.
-    """
-    bodies = _column("bodies", memory, tuple(body.name for body in robot.bodies), (10,))
-    friction = [_column(name, memory, robot.joint_names, ()) for name in ("viscous", "coulomb")]
-    return bodies, np.array(friction)
 
 
 def _column(name: str, memory: dict[str, Any], keys: tuple[str, ...], shape: tuple[int, ...]) -> Array:

@@ -91,7 +91,9 @@ class Trajectory:
             InputError: wrong shapes, something not finite, times that do not rise, accelerations without velocities,
                 or a curve without finite coefficients, by too great values or too close times.
         """
-        shape = _shape(positions)
+        shape = np.shape(positions)
+        if len(shape) != 2 or 0 in shape:
+            raise InputError("positions", f"must be K points by n joints, neither 0, not of shape {shape}", positions)
 
         def rows(name: str, values: ArrayLike | None) -> Array | None:
             return None if values is None else read_only(finite_array(name, values, shape))
@@ -185,13 +187,6 @@ class Trajectory:
         """Greatest speed of each joint, (n,) in [rad/s] or [m/s]; exact if above its limit (n,), else a bound."""
         velocity = self._curves[1].c if len(self.times) > 1 else np.empty((1, 0, self.n))
         return np.maximum(np.maximum(peaks(velocity, limit), peaks(-velocity, limit)), 0.0)
-
-
-def _shape(positions: ArrayLike) -> tuple[int, int]:
-    shape = np.shape(positions)
-    if len(shape) != 2 or 0 in shape:
-        raise InputError("positions", f"must be K points by n joints, neither 0, not of shape {shape}", positions)
-    return shape
 
 
 def _bernstein_coefficients(t: Array, y: Array, v: Array | None, a: Array | None) -> Array:
