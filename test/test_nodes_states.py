@@ -20,6 +20,7 @@ from std_srvs.srv import SetBool
 from traced_node import HEADING, tracing
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from robodyn_ros.nodes.common.messages import decode
 from robodyn_ros.nodes.controller.cdr import StateReader
 
 NAMES = ["elevator", "shoulder", "wrist"]
@@ -185,7 +186,7 @@ def test_bytes_that_are_no_state_are_refused(arm):
     """A publisher of the same type that sends garbage, stops in the middle, or pads with bytes that are not there."""
     whole = serialize_message(JointState(name=NAMES, position=POSE, velocity=[0.0] * 3))
     reader = StateReader(NAMES)
-    reader.read(whole)
+    reader.keep(decode(whole, JointState), whole)
     short = whole[:3] + b"\x03" + whole[4 : reader.layout.end]  # the padding would be a part of the last velocity
     padded = [b"\x00\x01\x00" + bytes([more, *range(less)]) for more in (1, 2, 3, 255) for less in range(more & 3)]
     reports = arm.graph.listen(DiagnosticArray, "/diagnostics")

@@ -19,7 +19,8 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robodyn_ros.errors import InputError
 from robodyn_ros.nodes.common.messages import NANO, decode, to_duration, to_trajectory
-from robodyn_ros.nodes.controller.cdr import FIELDS, StateReader, read_trajectory_message
+from robodyn_ros.nodes.controller.cdr import FIELDS, read_trajectory_message
+from robodyn_ros.nodes.controller.states import StateMerger
 
 ARM = ("elevator", "shoulder", "wrist")
 OTHERS = ("gripper", "käfig", "")  # a name of two bytes a letter, and an empty one
@@ -214,4 +215,4 @@ def test_long_trajectories_and_messages_cost_no_command(graph, prr):
     refused("target refused")
     assert graph.diagnostics("controller")["message"].startswith("follow")
     with pytest.raises(InputError, match="bytes, more than"):  # on joint_states; best effort loses so long a message
-        StateReader(ARM).read(bytes(serialize_message(many)))
+        StateMerger(ARM, (), {}).read(bytes(serialize_message(many)), 0, 1.0)

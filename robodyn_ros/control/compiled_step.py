@@ -39,7 +39,6 @@ from robodyn_ros.control.step import (
 from robodyn_ros.engine import Kernel, Program
 from robodyn_ros.engine.casadi import ca
 from robodyn_ros.engine.tracing import Trace, TraceError, column, symbols
-from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 
 ROWS = ("effort", "saturated", "rate_limited", "gravity", "error", *Efforts._fields)
@@ -138,11 +137,6 @@ class CompiledStep:
     def kernel(self) -> Kernel:
         """The compiled function on its arrays; made when a step is run, because a sweep runs it in C."""
         return Kernel(self.program, self.parameters)
-
-    @property
-    def robot(self) -> Robot:
-        """The arm."""
-        return self.law.dynamics.robot
 
     @property
     def setting_sizes(self) -> dict[str, int]:

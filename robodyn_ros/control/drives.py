@@ -181,7 +181,3 @@ class MitCommand(NamedTuple):
     stiffness: Array  # K [N·m/rad] or [N/m]
     damping: Array  # D [N·m·s/rad] or [N·s/m]
     effort: Array  # τ_ff [N·m] or [N]
-
-    def total(self, q: Array, qd: Array) -> Array:
-        """The efforts of the drives at a state (n,), (n,)."""
-        return self.effort + self.stiffness * (self.position - q) + self.damping * (self.velocity - qd)

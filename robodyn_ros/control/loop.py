@@ -138,18 +138,12 @@ class ControlLoop:
         Args:
             controller: the control law; called once, so that code which it compiles on first use is ready.
             effort_limit: (n,), not negative, in [N·m] or [N]; inf where there is none.
-            safety: timeouts, ramps and thresholds; the defaults unless given.
+            safety: this, and what is not named here, is as in :class:`.LoopSettings`, with its defaults, no tolerances,
+                and the law's own gains for reactions.
             rate_limit: of the effort, (n,) in [N·m/s] or [N/s]; none unless given.
             velocity_limit: (n,) in [rad/s] or [m/s]; the URDF's unless given.
-            feedback: gains of the reactions to faults; the law's own unless given.
-            tolerances: for trajectories without tolerances of their own; none unless given.
-            reactions: to faults, the defaults unless given.
             deceleration: with which a moving arm comes to a hold, (n,) in [rad/s²] or [m/s²]; the URDF's unless given.
                 Where neither has one, the reference stops at once.
-            drives: the compensation that the drives add by themselves; none unless given.
-            contact: observation of contacts; none unless given.
-            tool: the link that streams for the tool move; none unless given.
-            stream: limits of these streams, the defaults unless given.
 
         Raises:
             InputError: a limit of the wrong shape, negative or NaN.

@@ -200,16 +200,10 @@ class MomentumObserver:
     def observe(
         self, dt: Any, q: Array, qd: Array, efforts: Array, bias: Array, memory: ObserverMemory, numbers: Array
     ) -> tuple[ExternalEfforts, ObserverMemory]:
-        """The equations: the external efforts after a period, with numbers or traced.
+        """The equations of :meth:`update`, with numbers or traced; a period of 0 or less resets the observation.
 
-        Args:
-            dt: the period [s]; 0 or less if there was none, which resets the observation.
-            q: positions at its end, (n,) in [rad] or [m].
-            qd: velocities at its end, (n,) in [rad/s] or [m/s].
-            efforts: of the drives during it, (n,) in [N·m] or [N].
-            bias: subtracted from the external efforts, (n,).
-            memory: after the period before.
-            numbers: gain, friction, and the scales of the task: they may change at run time.
+        In addition to its arguments: the bias (n,) that is subtracted, the memory after the period before, and the
+        numbers that may change at run time: gain, friction, and the scales of the task.
         """
         n = len(q)
         mass, gravity = self._dynamics.mass_matrix(q), self._dynamics.gravity(q)

@@ -361,6 +361,8 @@ class Arm:
         inertia, feedback = np.diagonal(dynamics.mass_matrix(robot.home)), law_feedback(self._law)
         frequency = np.maximum(np.sqrt(feedback.stiffness / inertia), 0.5 * feedback.damping / inertia)
         poses = np.array([robot.home, *random_positions(robot, limits.POSES - 1)])
+        tool = robot.link(self._stream.link)
+        payload_map = np.array([to_parameters(moved(part, tool.pose)) for part in BASIS]).T  # (10, 10)
         return [
             "/* --- the model */",
             "/* Rotation of the gravity vector from the root link's frame to the base's. */",
@@ -371,19 +373,12 @@ class Arm:
             table("FIRST_BODIES", self._bare_bodies),
             table("INERTIAL_MAP", dynamics.inertial_map.ravel()),
             "/* The tool's body, and the map from a payload's inertial parameters to those of the body. */",
-            f"enum {{ PAYLOAD_BODY = {robot.link(self._stream.link).body} }};",
-            table("PAYLOAD_MAP", self._payload_map(self._stream.link).ravel()),
+            f"enum {{ PAYLOAD_BODY = {tool.body} }};",
+            table("PAYLOAD_MAP", payload_map.ravel()),
             table("HOME", robot.home),
             table("FIRST_FREQUENCY", frequency),
             table("POSITIONS", poses),
         ]
-
-    def _payload_map(self, name: str) -> Array:
-        """The matrix from the standard parameters of a link's payload to those of its body, (10, 10)."""
-        link = self._robot.link(name)
-        columns = [to_parameters(moved(part, link.pose)) for part in BASIS]
-        found: Array = np.array(columns).T
-        return found
 
     def _choices(self) -> str:
         lines = []

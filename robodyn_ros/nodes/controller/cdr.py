@@ -57,7 +57,7 @@ class StateReader:
     """Reads serialized sensor_msgs/JointState.
 
     rclpy deserializes the first message, and its layout is kept. Of a later message with the same layout only the
-    numbers are read; any other message is deserialized again. Both methods accept the same messages.
+    numbers are read (:meth:`quick`); any other one is deserialized again (:meth:`keep`). Both accept the same messages.
 
     Attributes:
         layout: of the latest message that had one; None before the first.
@@ -67,22 +67,17 @@ class StateReader:
         self._order = JointOrder(joints)
         self.layout: MessageLayout | None = None
 
-    def read(self, data: bytes) -> Measured | None:
-        """The state; None if the message is about other joints.
-
-        Raises:
-            InputError: a joint is missing or repeated, positions or velocities are not one for each name, or the bytes
-                are no such message (:func:`~robodyn_ros.nodes.common.messages.decode`).
-        """
-        found = self.quick(data)
-        return self.keep(decode(data, JointState), data) if found is None else found
-
     def quick(self, data: bytes) -> Measured | None:
         """The state in a message with the layout of the one before; None if it has another one."""
         return None if self.layout is None else self.layout.read(data)
 
     def keep(self, message: JointState, data: bytes) -> Measured | None:
-        """As :meth:`read`, for a message that is deserialized already; its layout is kept."""
+        """The state in a message, which is given deserialized, too; None if it is about other joints. Its layout is
+        kept.
+
+        Raises:
+            InputError: a joint is missing or repeated, or positions or velocities are not one for each name.
+        """
         motors = self._order.measured(message)
         if motors is None:
             return None

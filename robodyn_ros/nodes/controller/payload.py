@@ -170,19 +170,15 @@ class PayloadEstimation:
         message = to_inertia(found)
         message.header.stamp = self._node.get_clock().now().to_msg()
         self._publisher.publish(message)
-        adopt = NodeParameters(self._node).settings(PayloadSettings, PREFIX).adopt
-        if adopt:
-            self._adopt(found)
-        return to_text(found, adopt)
-
-    def _adopt(self, found: PayloadEstimate) -> None:
-        """Set it as the payload of the model; clear the changes of bodies that a law has learnt: it contains them."""
+        if not NodeParameters(self._node).settings(PayloadSettings, PREFIX).adopt:
+            return to_text(found, False)
         result = self._node.set_parameters_atomically(to_parameters(found))
         if not result.successful:
             raise NotReadyError(f"found, but not adopted: {result.reason}; {to_text(found, False)}")
         law = self._loop.law
         if isinstance(law, Adaptive):
-            law.forget_bodies()
+            law.forget_bodies()  # the payload contains what the law has learnt of them
+        return to_text(found, True)
 
 
 def to_inertia(found: PayloadEstimate) -> InertiaStamped:

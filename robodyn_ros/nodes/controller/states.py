@@ -59,7 +59,8 @@ class StateMerger:
         only. A joint's values may be as old as the timeout [s]; a message without a stamp has that of its arrival.
 
         Raises:
-            InputError: as :meth:`.StateReader.read`, or the values of a joint are too old.
+            InputError: as :meth:`.StateReader.keep`, the bytes are no such message, or the values of a joint are too
+                old.
             OrderError: the message is older than an earlier one with the same joints.
         """
         found = self.whole.quick(data)
