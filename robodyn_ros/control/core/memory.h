@@ -166,7 +166,7 @@ typedef struct {
   double speed, asked_speed; /* speed ratio of trajectories; the requested one, a factor on the setting */
   /* the reference limiter, for a stream that jumps */
   int64_t has_target, is_limited[N];
-  double limiter_t, limiter_jump, limiter_q[N], limiter_qd[N], limiter_qdd[N], target[REFERENCES * N], target_time;
+  double limiter_t, limiter_jump, target[REFERENCES * N], target_time; /* of a stream: its latest message */
   double limiter_speed[N], limiter_acceleration[N], limiter_braking[N], limiter_jerk[N];
   double target_velocity[N], arrived[N], present[REFERENCES * N];
   /* the goal whose outcome is monitored: 0 none, 1 that of the present or last trajectory, 2 that of the next */

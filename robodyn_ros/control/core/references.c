@@ -64,7 +64,7 @@ static double stopping_distance(double v, double a, double b, double j) {
    still reach zero velocity, or that of the target, before it passes the target. It is found by bisection, because the
    stopping distance increases with the acceleration. */
 static double limited_acceleration(const References* y, int i, double away, double dt) {
-  const double side = away < 0 ? -1 : 1, v = side * y->limiter_qd[i], jerk = y->limiter_jerk[i], now = side * y->limiter_qdd[i];
+  const double side = away < 0 ? -1 : 1, v = side * y->present[N + i], jerk = y->limiter_jerk[i], now = side * y->present[2 * N + i];
   const double moving = side * y->target_velocity[i], most = LIMITER_SPEED * y->limiter_speed[i], b = y->limiter_braking[i];
   const double up = v < 0 ? b : y->limiter_acceleration[i], down = v > 0 ? b : y->limiter_acceleration[i];
   double low = now + within(-down - now, jerk * dt), high = now + within(up - now, jerk * dt);
@@ -84,24 +84,19 @@ CORE_SHARED void advance_limiter(References* y, double t) {
   double away[N];
   int far = 0;
   y->limiter_t = t;
-  EACH { away[i] = y->target[i] - y->limiter_q[i]; far |= y->is_limited[i] != 0 || fabs(away[i]) > y->limiter_jump; }
-  for (int k = 0; k < REFERENCES * N; ++k) y->present[k] = y->target[k];
+  EACH { away[i] = y->target[i] - y->present[i]; far |= y->is_limited[i] != 0 || fabs(away[i]) > y->limiter_jump; }
   EACH {
     const double distance = fabs(away[i]);
     const double arrived = smaller(greater(y->arrived[i], 0.1 * y->limiter_jump), y->limiter_jump);
     /* at a target that rests, the joint comes to rest first */
     const double least = smaller(y->limiter_braking[i], y->limiter_jerk[i] * dt) * dt;
-    const int moves = y->target_velocity[i] == 0 && fabs(y->limiter_qd[i]) > least;
+    const int moves = y->target_velocity[i] == 0 && fabs(y->present[N + i]) > least;
     y->is_limited[i] = far && (distance > (y->is_limited[i] ? arrived : y->limiter_jump) || (y->is_limited[i] && moves));
-    if (!y->is_limited[i]) {
-      y->limiter_q[i] = y->target[i]; y->limiter_qd[i] = y->target[N + i]; y->limiter_qdd[i] = y->target[2 * N + i];
-      continue;
-    }
-    if (dt > 0) y->limiter_qdd[i] = limited_acceleration(y, i, away[i], dt);
-    y->limiter_qd[i] += y->limiter_qdd[i] * dt;
-    y->limiter_q[i] += y->limiter_qd[i] * dt;
-    y->present[i] = y->limiter_q[i]; y->present[N + i] = y->limiter_qd[i];
-    y->present[2 * N + i] = y->limiter_qdd[i];
+    for (int k = y->is_limited[i] ? 3 : 0; k < REFERENCES; ++k) y->present[k * N + i] = y->target[k * N + i];
+    if (!y->is_limited[i]) continue;
+    if (dt > 0) y->present[2 * N + i] = limited_acceleration(y, i, away[i], dt);
+    y->present[N + i] += y->present[2 * N + i] * dt;
+    y->present[i] += y->present[N + i] * dt;
   }
 }
 
@@ -218,9 +213,8 @@ static void begin_limiter(const Settings* s, References* y, double now, const do
   y->limiter_t = y->target_time = now;
   y->limiter_jump = s->reference_jump;
   y->has_target = 0;
+  for (int k = 0; k < REFERENCES * N; ++k) y->present[k] = present[k];
   EACH {
-    y->limiter_q[i] = present[i]; y->limiter_qd[i] = present[N + i];
-    y->limiter_qdd[i] = present[2 * N + i];
     y->limiter_speed[i] = s->velocity_limit[i];
     y->limiter_acceleration[i] = usual_acceleration(s, i, s->acceleration[i]);
     y->limiter_braking[i] = usual_acceleration(s, i, s->braking[i]);
