@@ -161,7 +161,10 @@ class Moves:
         # effort, without feedback, would carry the joint away.
         late = LATENESS * self.greatest(index) / self._config.push_time
         least = push._replace(loose=float(np.copysign(max(abs(push.loose) - late, 0.0), push.loose)))
-        stroke = Stroke(least, self.t, float(self.q[index]), self._room(index, push))
+        q, joint = float(self.q[index]), self._robot.joints[index]
+        room = joint.upper - q if push.moved > 0.0 else q - joint.lower
+        # Outside of the position limits, or at one, the joint makes the whole stroke.
+        stroke = Stroke(least, self.t, q, float(min(STROKE, 0.8 * room)) if room > PUSH else STROKE)
         while not stroke.over:
             load = float(dynamics.gravity(self.q)[index])
             yield self._with(index, stroke.effort(self.t, self.q, self.qd, index, load))
@@ -177,12 +180,6 @@ class Moves:
         found.inertia_ratio = found.inertia / modelled
         self.damped[index] = push.damper
         yield from self.release()
-
-    def _room(self, index: int, push: Push) -> float:
-        """How far the position limits let the joint go in the direction of the push; all of the stroke outside them."""
-        q, joint = float(self.q[index]), self._robot.joints[index]
-        room = joint.upper - q if push.moved > 0.0 else q - joint.lower
-        return float(min(STROKE, 0.8 * room)) if room > PUSH else STROKE
 
     def compensate_gravity(self, before: float, after: float) -> Script[Array]:
         """Raise the ratio of gravity that is compensated, and hold it; returns the drift of each joint then, (n,)."""

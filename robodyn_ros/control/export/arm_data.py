@@ -38,7 +38,6 @@ from robodyn_ros.control.motion.streams import OLDEST_FRAME, StreamedTool
 from robodyn_ros.control.step import StepSettings
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.parameters import BASIS, moved, parameters_of, to_parameters
-from robodyn_ros.engine.c_interface import Record
 from robodyn_ros.engine.listing import c_number
 from robodyn_ros.engine.program import Program, digest
 from robodyn_ros.engine.tracing import TracedArray, column, elements_of, symbols
@@ -337,10 +336,10 @@ class Arm:
             if name in SafetySettings.__dataclass_fields__ and name in self._members
         ]
         scalars = [f"y[STEP_{name}] = p->{name}" for name in StepSettings._fields if name in self._members]
-        pointers = core_structs(self._robot.n).pointers
+        first = ",\n".join(_members(settings.array, core_structs(self._robot.n).pointers, "  "))
         return [
             "/* --- the loop */",
-            f"static const Settings FIRST_SETTINGS = {{\n{initializer(settings, pointers)}\n}};",
+            f"static const Settings FIRST_SETTINGS = {{\n{first}\n}};",
             table("FIRST_LAW_MEMORY", law_memory),
             "/* 1 for each number of the law's memory that is kept when its settings change. */",
             table("LAW_KEEPS", law_keeps),
@@ -465,12 +464,8 @@ def greatest_period(law: Controller, robot: Robot) -> float:
     return least
 
 
-def initializer(record: Record, pointers: set[str]) -> str:
-    """A struct as a list of its members and their values, without those that are pointers."""
-    return ",\n".join(_members(record.array, pointers, "  "))
-
-
 def _members(array: Any, pointers: set[str], indent: str) -> Iterable[str]:
+    """The members of a struct and their values, without those that are pointers."""
     for name in array.dtype.names:
         value = array[name]
         if name in pointers:

@@ -100,13 +100,14 @@ class ExportedParameter(NamedTuple):
         return [(text, float(place)) for place, text in enumerate(self.spec.choices)]
 
 
-def exported_parameters(robot: Robot, given: Mapping[str, Any], law: str) -> list[ExportedParameter]:
-    """The parameters of an exported controller; only those that are always fixed are fixed. Given values, by name,
-    replace the defaults.
+def exported_parameters(robot: Robot, given: Mapping[str, Any], law: str, frozen: set[str]) -> list[ExportedParameter]:
+    """The parameters of an exported controller; fixed are those that always are, and those of the groups ``frozen``.
+    Given values, by name, replace the defaults.
     """
     found: dict[str, ExportedParameter] = {}  # settings of several kinds share some names
     for spec, member, place, fixed in _all_specs(robot, given, law):
-        made = ExportedParameter(spec, given.get(spec.name, spec.default), member, place, fixed)
+        is_fixed = fixed or spec.name.partition(".")[0] in frozen
+        made = ExportedParameter(spec, given.get(spec.name, spec.default), member, place, is_fixed)
         found.setdefault(spec.name, made)
     return list(found.values())
 
@@ -262,8 +263,3 @@ def _validation(item: ExportedParameter) -> dict[str, list[Any]]:
         return size
     kind = int if item.kind == "i" else float
     return size | {"element_bounds<>" if size else "bounds<>": [kind(value) for value in item.spec.bounds]}
-
-
-def with_fixed(parameters: list[ExportedParameter], groups: set[str]) -> list[ExportedParameter]:
-    """The parameters, with those of some groups fixed."""
-    return [item._replace(fixed=item.fixed or item.spec.name.partition(".")[0] in groups) for item in parameters]

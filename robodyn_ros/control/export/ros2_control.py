@@ -30,7 +30,6 @@ from robodyn_ros.control.export.controller_parameters import (
     frozen_groups,
     known_defaults,
     parameter_file,
-    with_fixed,
 )
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.loop_settings import make_loop_settings, model_parameters, with_streams
@@ -182,7 +181,7 @@ def export_package(
         step = loop.compiled_step
         if step is None:
             raise ConfigurationError(f"{law} cannot be written as C: it runs as Python")
-        parameters = with_fixed(exported_parameters(robot, given, law), frozen)
+        parameters = exported_parameters(robot, given, law, frozen)
         stream = StreamedTool.of(robot, values[TOOL.name])
         twins = (make_loop_settings(values, dynamics, law).controller for _ in range(2))
         arm = Arm(robot, settings.controller, step, parameters, bare, settings.contact, stream, resumed(*twins))

@@ -24,7 +24,7 @@ from rclpy.lifecycle import LifecycleNode
 from rclpy.node import Node
 from rclpy.task import Future
 
-from robodyn_ros.control.motion.following import ActionGoal, GoalResult, Tolerances, goal_tolerances
+from robodyn_ros.control.motion.following import ActionGoal, GoalResult, goal_tolerances
 from robodyn_ros.control.step import Command
 from robodyn_ros.errors import InputError, RobodynError
 from robodyn_ros.nodes.common.client_library import RELIABLE, rclpy_implementation, steady_timer
@@ -72,8 +72,11 @@ class FollowJointTrajectory:
         try:
             if goal.multi_dof_trajectory.points:
                 raise InputError("multi_dof_trajectory", "is not supported", len(goal.multi_dof_trajectory.points))
-            loop = self._loop()
-            following = loop.references.follow_message(goal.trajectory, _tolerances(loop, goal))
+            loop, ends = self._loop(), (goal.path_tolerance, goal.goal_tolerance)
+            path, end = ([(item.name, item.position) for item in items] for items in ends)
+            usual, time = loop.control.settings.tolerances, seconds(goal.goal_time_tolerance)
+            tolerances = goal_tolerances(usual, loop.robot.joint_names, path, end, time)
+            following = loop.references.follow_message(goal.trajectory, tolerances)
         except RobodynError as problem:
             self._node.faults.count("trajectory refused", problem)
             return GoalResponse.REJECT
@@ -177,9 +180,3 @@ def fill(command: Command, reference: Any, state: Any, error: Any) -> None:
     for point, values in ((reference, wanted[:3]), (state, (q, qd)), (error, (wanted.q - q, wanted.qd - qd))):
         for field, value in zip(("positions", "velocities", "accelerations"), values, strict=False):
             setattr(point, field, value.tolist())
-
-
-def _tolerances(loop: ClosedLoop, goal: Any) -> Tolerances:
-    path, end = ([(item.name, item.position) for item in items] for items in (goal.path_tolerance, goal.goal_tolerance))
-    time = seconds(goal.goal_time_tolerance)
-    return goal_tolerances(loop.control.settings.tolerances, loop.robot.joint_names, path, end, time)

@@ -339,7 +339,11 @@ class ConfiguredController:
             start_core(robot.n, RUNNER)
             dynamics = make_dynamics(parameters, robot)
             start_model(dynamics)
-            motion = _tool_motion(node, robot, tool)  # before the loop, which waits for the core
+            motion: ToolMotion | None = None
+            try:  # before the loop, which waits for the core
+                motion = ToolMotion(robot, tool)
+            except NotReadyError as problem:  # there is no CasADi, and it was not compiled ahead for the arm
+                node.get_logger().warning(f"no ~/goal_pose: {problem}")
             loop = ControlLoop.from_settings(with_streams(make_loop_settings(parameters, dynamics), parameters))
             prepare_runner(robot.n)  # now, because compiling it later would delay commands
         made = f"{parameters['controller']} on {parameters['dynamics']} dynamics"
@@ -387,12 +391,3 @@ class ConfiguredController:
         self.loop.deactivate()
         self.payload.end()
         self.estimates.end()
-
-
-def _tool_motion(node: LifecycleNode, robot: Robot, tool: str) -> ToolMotion | None:
-    """The planner of motions to a pose; None if there is no CasADi and it was not compiled ahead for the arm."""
-    try:
-        return ToolMotion(robot, tool)
-    except NotReadyError as problem:
-        node.get_logger().warning(f"no ~/goal_pose: {problem}")
-        return None

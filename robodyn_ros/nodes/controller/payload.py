@@ -167,8 +167,12 @@ class PayloadEstimation:
         Raises:
             NotReadyError: it cannot be adopted.
         """
-        message = to_inertia(found)
-        message.header.stamp = self._node.get_clock().now().to_msg()
+        message, payload = InertiaStamped(), found.payload
+        message.header.stamp, message.header.frame_id = self._node.get_clock().now().to_msg(), payload.link
+        message.inertia.m = float(payload.mass)
+        message.inertia.com.x, message.inertia.com.y, message.inertia.com.z = _com(found)
+        for name, place in MOMENTS.items():
+            setattr(message.inertia, f"i{name}", float(np.asarray(payload.inertia)[place]))
         self._publisher.publish(message)
         if not NodeParameters(self._node).settings(PayloadSettings, PREFIX).adopt:
             return to_text(found, False)
@@ -179,17 +183,6 @@ class PayloadEstimation:
         if isinstance(law, Adaptive):
             law.forget_bodies()  # the payload contains what the law has learnt of them
         return to_text(found, True)
-
-
-def to_inertia(found: PayloadEstimate) -> InertiaStamped:
-    """The message for an estimate, in the frame of the link that holds the payload; without a stamp."""
-    message, payload = InertiaStamped(), found.payload
-    message.header.frame_id = payload.link
-    message.inertia.m = float(payload.mass)
-    message.inertia.com.x, message.inertia.com.y, message.inertia.com.z = _com(found)
-    for name, place in MOMENTS.items():
-        setattr(message.inertia, f"i{name}", float(np.asarray(payload.inertia)[place]))
-    return message
 
 
 def to_parameters(found: PayloadEstimate) -> list[Parameter]:
