@@ -128,6 +128,9 @@ def core_structs(n: int, around: Path | None = None) -> CStructs:
 CODES: Mapping[str, int] = core_structs(1).constants
 """Constants of the core that do not depend on the number of joints."""
 
+NUMBERS = {name: float(value) for name, value in re.findall(r"#define (\w+) (-?[\de.-]+) ", core_files()["memory.h"])}
+"""Numbers that ``core/memory.h`` defines."""
+
 
 class Core:
     """A core: its memory, and the calls.

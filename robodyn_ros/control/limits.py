@@ -22,15 +22,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.checks import is_within
+from robodyn_ros.control.core_library import NUMBERS
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import HoldingError, InputError, LimitError
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.configuration import random_positions
 from robodyn_ros.robot.pose import Array, read_only
 
-FARTHEST = 1e6
-"""Greatest position of a reference if the joint has no limit [rad] or [m]: for greater ones the resolution of a double
-is worse than 1e-10."""
+FARTHEST, RISE, START = (NUMBERS[name] for name in ("FARTHEST", "HELD_RISE", "HELD_START"))
+"""The core's greatest position of a reference, longest rise of an effort, and least acceleration in that time
+(``core/memory.h``)."""
 
 TINY = 1e-12  #: Keeps a division by an effort limit defined at zero [N·m] or [N].
 
@@ -108,8 +109,6 @@ def overload(robot: Robot, limit: Array, efforts: Array) -> str:
     )
 
 
-RISE = 0.2  #: Longest time in which an effort may rise from zero to that which holds a joint [s].
-START = 1.0  #: Acceleration that a joint must reach within that time [rad/s²] or [m/s²].
 POSES = 64  #: Number of poses, home and random ones, that are checked if the position of the arm is unknown.
 HELD = 1 / 8  #: Ratio of these poses in which a joint must be held [-].
 

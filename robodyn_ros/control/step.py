@@ -37,6 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.checks import is_finite
+from robodyn_ros.control.core_library import NUMBERS
 from robodyn_ros.control.drives import DriveCompensation
 from robodyn_ros.control.laws.base import Controller, Efforts, Reference, what_is_wrong
 from robodyn_ros.control.loop_settings import LoopSettings
@@ -45,11 +46,8 @@ from robodyn_ros.robot.pose import Array
 
 Kind = TypeVar("Kind", "StepMemory", "StepSettings")
 
-INSTANT = 1e-12
-"""Least time between two commands in the rate limit [s]: an infinite rate times zero would be no number."""
-
-EFFORT_ROUNDING = 1e-9
-"""Greatest difference of two efforts by rounding, relative to their magnitude and to 1 N or 1 N·m."""
+INSTANT, EFFORT_ROUNDING, NEVER = (NUMBERS[name] for name in ("INSTANT", "EFFORT_ROUNDING", "NEVER"))
+"""The core's numbers of the same names (``core/memory.h``)."""
 
 LEAD = 0.2  #: How far a trajectory runs ahead of a joint whose effort is saturated [rad] or [m].
 
@@ -342,8 +340,6 @@ def checked_total(controller: Controller, efforts: Efforts, n: int) -> Array:
         raise EffortError(f"{type(controller).__name__}: {problem}")
     return np.asarray(given, dtype=float)
 
-
-NEVER = -1e300  #: A time before all others [s]; not infinite, so that the difference of two of them is a number.
 
 SCALARS = {
     "has_requested", "is_sending", "sent_at", "blending", "blend_begin", "blend_time", "lagging",

@@ -6,10 +6,6 @@
 
 #include "memory.h"
 
-#define NEVER -1e300 /* a time before all others [s]; not infinite, so that a difference of two is a number */
-#define EFFORT_ROUNDING 1e-9 /* greatest rounding error of an effort, relative to its magnitude plus 1 N or 1 N·m */
-#define INSTANT 1e-12 /* least time between two commands [s]: an infinite rate times no time would be no number */
-
 /* The next command is the first. */
 static void reset_limiter(StepMemory* m) {
   clear(m->sent); clear(m->added); clear(m->cut);

@@ -52,9 +52,6 @@ static void note_age(State* m, double age) {
   m->state_age = age;
 }
 
-#define HELD_RISE 0.2  /* time in which an effort has to rise from zero to the load of a joint [s] */
-#define HELD_START 1.0 /* acceleration that has to be possible within that time [rad/s²] or [m/s²] */
-
 /* The load of a joint: the gravity effort, and the rate of effort that carries the joint and starts a motion in time.
    */
 typedef struct { double effort, rate; } Load;

@@ -30,6 +30,15 @@ enum { EFFORT, SATURATED, RATE_LIMITED, GRAVITY, ERROR, TERMS, ROWS = TERMS + 7 
 /* Arrays of the contact observer, in the order of its program in momentum_observer.py. */
 enum { DT, OBSERVED_Q, OBSERVED_QD, APPLIED, BIAS, OBSERVED, NUMBERS, OBSERVED_AFTER, EXTERNAL, WRENCH = N, ENERGY = N + 6 };
 
+/* Numbers that Python reads here, too (core_library.py). */
+#define NEVER -1e300 /* a time before all others [s]; not infinite, so that a difference of two is a number */
+#define EFFORT_ROUNDING 1e-9 /* greatest rounding error of an effort, relative to its magnitude plus 1 N or 1 N·m */
+#define INSTANT 1e-12 /* least time between two commands [s]: an infinite rate times no time would be no number */
+#define HELD_RISE 0.2 /* longest time in which an effort may rise from zero to that which holds a joint [s] */
+#define HELD_START 1.0 /* acceleration that has to be possible within that time [rad/s²] or [m/s²] */
+#define FARTHEST 1e6 /* greatest position of a reference if the joint has no limit [rad] or [m]: the resolution of a
+                        double is worse than 1e-10 for greater ones */
+
 typedef void Run(double* const*, const double*);
 typedef void Judge(void);
 typedef void Function1(const double*, const double*, double*);

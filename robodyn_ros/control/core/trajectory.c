@@ -12,7 +12,6 @@
 #define SPEED_TOLERANCE 1.01   /* factor on the velocity limit of a reference: splines overshoot between points */
 #define EFFORT_TOLERANCE 1.001 /* factor on the limit of a feed-forward effort: the tolerance of a planner */
 #define GREATEST_EFFORT 1e12   /* greatest planned effort [N·m] or [N] */
-#define FARTHEST 1e6           /* greatest position of a reference if the joint has no limit [rad] or [m] */
 #define AT_REST 1.1920928955078125e-07 /* greatest velocity at rest, as in joint_trajectory_controller [rad/s] */
 #define SET_POINT 0.25         /* greatest duration of a trajectory that is a set-point of a stream [s] */
 #define REST 0.1               /* time in which a set-point that ends in motion comes to rest [s] */
