@@ -187,7 +187,6 @@ class ControlLoop:
         self._copy = self.core.structs.make("State")
         self._conflict = self._contact_problem = self.contact = ""
         self._followed = 0
-        self._fault: ActiveFault | None = None
         self._shape = (n,)
         period = self.core.period
         self._q, self._qd, self._has_velocity = period.q.data, period.qd.data, period.has_velocity
@@ -239,12 +238,7 @@ class ControlLoop:
     @property
     def fault(self) -> ActiveFault | None:
         """The active fault, if there is one."""
-        now, before = ActiveFault.of(self.memory()), self._fault
-        if now is not None and before is not None and now.number == before.number:
-            vars(before).update(vars(now))
-        else:
-            self._fault = now
-        return self._fault
+        return ActiveFault.of(self.memory())
 
     @property
     def fault_count(self) -> int:

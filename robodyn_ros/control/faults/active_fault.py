@@ -5,36 +5,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from robodyn_ros.control.core_library import CODES
 from robodyn_ros.control.faults.consistency import SETTINGS
 from robodyn_ros.control.faults.table import KINDS, PHASES, PROBLEMS
 from robodyn_ros.robot import Robot
-from robodyn_ros.robot.pose import Array
 
 
-@dataclass(eq=False)
-class ActiveFault:
-    """The present fault; the object stays the same until another fault begins."""
+class ActiveFault(NamedTuple):
+    """The present fault."""
 
-    number: int  # number of faults so far, this one included
     kind: str  # its kind
     phase: str  # of the reaction: its name, ``ramp`` or ``silent``
-    present: bool  # False if it is latched, and its cause has gone
     latched: bool  # True if it lasts until its cause has been gone for ``settled_time``, or until it is acknowledged
-    left: float  # ratio of the effort that is left, from 1 to 0 at the end of a ramp
-    found: Array  # position at which the reaction holds the arm, (n,) in [rad] or [m]
 
     @classmethod
     def of(cls, memory: Any) -> ActiveFault | None:
         """The fault in the memory of the core (the struct ``State``); None if there is none."""
         if not memory.active:
             return None
-        kind, phase = KINDS[int(memory.active_kind)], PHASES[int(memory.phase)]
-        present, latched = bool(memory.present), bool(memory.latched)
-        return cls(int(memory.faults), kind, phase, present, latched, float(memory.left), memory.found.copy())
+        return cls(KINDS[int(memory.active_kind)], PHASES[int(memory.phase)], bool(memory.latched))
 
 
 WORDS = tuple(PROBLEMS.values())
