@@ -3,6 +3,7 @@
 
 """What the loop answers to each kind of state and reference."""
 
+import ctypes
 import dataclasses
 from dataclasses import replace
 
@@ -36,17 +37,24 @@ UNMOVED = {"plausibility": False, "following_tolerance": 0.0, "externally_suppor
 """For an arm that stands still whatever drives it, which no arm does, with limits far too low for it."""
 
 
+def simulated_time(core, clock, stamp):
+    """``core_simulated_time``, as the thread of the nodes calls it [ns]."""
+    call = core.library.core_simulated_time
+    call.restype = ctypes.c_int64
+    return call(ctypes.c_void_p(core.address), ctypes.c_int64(clock), ctypes.c_int64(stamp))
+
+
 def set_clock_back(loop):
     """As a node does that meets a clock which went back: the simulation was reset."""
     for clock in (3, 2):
-        loop.core.simulated_time(clock, clock)
+        simulated_time(loop.core, clock, clock)
 
 
 def test_simulated_time_is_the_newest_of_the_clock_and_of_stamps_that_are_near():
     core, ms = Arm(start=False).loop.core, 10**6
 
     def time(clock, stamp):
-        return core.simulated_time(clock * ms, stamp * ms) / ms
+        return simulated_time(core, clock * ms, stamp * ms) / ms
 
     assert time(0, 50_000) == 50_000  # there is no clock yet
     assert time(49_998, 50_000) == 50_000

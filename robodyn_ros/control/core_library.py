@@ -107,7 +107,6 @@ def core_library(n: int, around: Path | None = None) -> Any:
     for name in ("core_create", "core_state", "core_period", "core_trajectory_create"):
         getattr(found, name).restype = ctypes.c_void_p
     found.core_watch_due.restype = ctypes.c_double
-    found.core_simulated_time.restype = ctypes.c_int64
     return found
 
 
@@ -177,10 +176,6 @@ class Core:
     def call(self, name: str, *times: float) -> Any:
         """The result of ``core_watch``, ``core_repeat`` or ``core_watch_due`` for times [s]."""
         return getattr(self.library, name)(self._pointer, *map(ctypes.c_double, times))
-
-    def simulated_time(self, clock: int, stamp: int) -> int:
-        """``core_simulated_time``: the time of a state [ns]."""
-        return int(self.library.core_simulated_time(self._pointer, ctypes.c_int64(clock), ctypes.c_int64(stamp)))
 
     def mit(self, t: float, q: Array, effort: Array, greatest: Array) -> Array:
         """``core_mit``: position, velocity, stiffness, damping and feed-forward effort, (5, n)."""

@@ -105,9 +105,7 @@ class LawInNumbers:
 
     def compute(self, q: Array, qd: Array, reference: Reference, integral: Array | None = None) -> Efforts:
         """:meth:`Controller.compute`, checked."""
-        efforts = (
-            self._law.compute(q, qd, reference, integral) if self.ki.any() else self._law.compute(q, qd, reference)
-        )
+        efforts = self._law.compute(q, qd, reference, *((integral,) if self.ki.any() else ()))
         checked_total(self._law, efforts, len(q))
         return efforts
 
