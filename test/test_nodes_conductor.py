@@ -7,10 +7,8 @@ import signal
 from concurrent.futures import Future
 from types import SimpleNamespace
 
-import pytest
-
-from robodyn_ros.errors import NotReadyError
-from robodyn_ros.nodes.common.script import RETRY_PERIOD, Player, RepeatedRequest, ScriptStep
+from robodyn_ros.nodes.common.executor import Exit
+from robodyn_ros.nodes.common.script import RETRY_PERIOD, RepeatedRequest, ScriptRunner, ScriptStep
 
 
 def test_it_ends_cleanly_while_it_waits(graph, tmp_path):
@@ -21,7 +19,9 @@ def test_it_ends_cleanly_while_it_waits(graph, tmp_path):
 
 
 def test_a_script_goes_on_as_far_as_it_can_and_tells_what_it_lacks():
-    now, come, done = [0.0], set(), []
+    now, come, done, said = [0.0], set(), [], []
+    logger = SimpleNamespace(error=said.append)
+    node = SimpleNamespace(get_logger=lambda: logger, create_timer=lambda *args, **options: None)
 
     def script():
         try:
@@ -31,28 +31,33 @@ def test_a_script_goes_on_as_far_as_it_can_and_tells_what_it_lacks():
         finally:
             done.append("end")
 
-    player = Player(script(), 2.0, lambda: now[0])
+    end = Exit()
+    runner = ScriptRunner(node, end, script(), 2.0, 1.0, lambda: now[0])
     come.update({"two", "three"})
-    assert not player.advance()
+    runner.advance()
     assert done == []
     come.clear()
     come.add("one")
     now[0] = 2.0
-    assert not player.advance()
+    runner.advance()
     assert done == ["one"]
+    assert end.code is None
     now[0] = 4.5
-    with pytest.raises(NotReadyError, match=r"no sign of two, after 2 s"):
-        player.advance()
+    runner.advance()
+    assert (end.code, said) == (1, ["no sign of two, after 2 s"])
     assert done == ["one", "end"]  # what it does in the end is done, whatever it lacks
 
     done.clear()
     come.update({"one", "two"})
-    player = Player(script(), 2.0, lambda: now[0])
-    assert not player.advance()
+    end = Exit()
+    runner = ScriptRunner(node, end, script(), 2.0, 1.0, lambda: now[0])
+    runner.advance()
     now[0] = 11.0
-    assert not player.advance()
+    runner.advance()
+    assert end.code is None
     come.add("three")
-    assert player.advance()
+    runner.advance()
+    assert end.code == 0
     assert done == ["one", "two", "three", "end"]
 
 

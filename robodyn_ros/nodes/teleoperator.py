@@ -18,6 +18,7 @@ tool in the root link's axes:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from time import monotonic
@@ -107,7 +108,7 @@ class TeleoperatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         self._own, self._leads, self._timeout = own, own.role == "leader", own.timeout
         self._settings = parameters.settings(TeleoperationSettings)
         self._others = [name for name in parameters["other_joints"] if name]
-        self._received: tuple[float, PortMessage] | None = None  # time of arrival [s], and message
+        self._received: tuple[float, PortMessage | None] = -math.inf, None  # time of arrival [s], and message
         self._newest = 0.0  # stamp of the newest message of the other end [s]
         self._time = 0.0  # stamp of the latest state [s]
         self._felt: Array | None = None  # effort of the follower's law
@@ -168,28 +169,29 @@ class TeleoperatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         watch, when = self._watch, seconds(message.header.stamp)
         dt, self._time = when - self._time, when
         q, qd = watch.q, watch.qd
-        known = self._received is not None and monotonic() - self._received[0] < self._timeout
+        received = self._received[1] if monotonic() - self._received[0] < self._timeout else None
         waits = watch.error is None or (not self._leads and self._felt is None)  # for the controller's first command
         if q is None or waits or not 0.0 < dt < LONGEST_PERIOD:
             self._end = None
             return
-        if not known:
+        if received is None:
             self._end = None  # both arms start from their present positions
-        received = self._received[1] if self._received is not None and known else None
         if self._leads:
             self._lead(dt, q, qd, received, message)
         else:
             self._follow(dt, q, received, message)
 
     def _lead(self, dt: float, q: Array, qd: Array, received: PortMessage | None, message: JointState) -> None:
-        assert self._robot is not None
+        robot = self._robot
+        assert robot is not None
         if not isinstance(self._end, LeaderPort):
-            self._end = LeaderPort(self._coupling, self._robot.effort_limit, self._settings)
+            self._end = LeaderPort(self._coupling, robot.effort_limit, self._settings)
         effort = self._end.update(dt, q, qd, received)
         told = self._end.message(q, qd)
-        self._publish(self._sent, self._names, message, told.first, told.second, told.entered)
+        sent, names = self._sent, self._names
+        self._publish(sent, names, message, position=told.first, velocity=told.second, effort=told.entered)
         if received is not None:  # the present position, so that the law adds nothing to the reflected effort
-            self._publish(self._references, self._robot.joint_names, message, q, qd, effort)
+            self._publish(self._references, robot.joint_names, message, position=q, velocity=qd, effort=effort)
 
     def _follow(self, dt: float, q: Array, received: PortMessage | None, message: JointState) -> None:
         robot = self._robot
@@ -200,21 +202,12 @@ class TeleoperatorNode(ExceptionGuard, Node):  # type: ignore[misc]
             self._end = FollowerPort(self._coupling, begin, robot.velocity_limit, limits)
         position, velocity = self._end.update(dt, self._felt, received)
         told = self._end.message(self._felt)
-        self._publish(self._sent, self._names, message, told.entered, told.second, told.first)
+        sent, names = self._sent, self._names
+        self._publish(sent, names, message, position=told.entered, velocity=told.second, effort=told.first)
         if received is not None:
-            self._publish(self._references, robot.joint_names, message, position, velocity, None)
+            self._publish(self._references, robot.joint_names, message, position=position, velocity=velocity)
 
-    def _publish(
-        self,
-        publisher: Publisher,
-        names: Sequence[str],
-        state: JointState,
-        position: Array,
-        velocity: Array,
-        effort: Array | None,
-    ) -> None:
-        message = JointState(name=list(names), position=position.tolist(), velocity=velocity.tolist())
+    def _publish(self, publisher: Publisher, names: Sequence[str], state: JointState, **values: Array) -> None:
+        message = JointState(name=list(names), **{field: array.tolist() for field, array in values.items()})
         message.header.stamp = state.header.stamp
-        if effort is not None:
-            message.effort = effort.tolist()
         publisher.publish(message)

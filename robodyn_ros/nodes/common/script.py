@@ -22,7 +22,7 @@ class ScriptStep(NamedTuple):
 
     what: str  # its name in the message if it is not met
     is_met: Callable[[], object]  # returns whether it is met
-    extra_time: float = 0.0  # time that it may take beyond the player's patience [s]
+    extra_time: float = 0.0  # time that it may take beyond the runner's patience [s]
 
 
 Script = Generator[ScriptStep, None, None]
@@ -62,45 +62,18 @@ class RepeatedRequest:
         return next(future.result() for future in self._asked if future.done())
 
 
-class Player:
-    """Runs a script."""
-
-    def __init__(self, script: Script, patience: float, clock: Callable[[], float] = monotonic) -> None:
-        """
-        Args:
-            script: runs to its first step at once.
-            patience: longest wait for a step [s].
-            clock: that never goes back [s].
-        """
-        self._script = script
-        self._patience = patience
-        self._clock = clock
-        self._step, self._since = next(script), clock()
-
-    def advance(self) -> bool:
-        """Continue as far as the conditions are met; to be called after every event.
-
-        Returns:
-            True if the script has ended.
-
-        Raises:
-            NotReadyError: a condition was not met in time.
-        """
-        while self._step.is_met():
-            step = next(self._script, None)
-            if step is None:
-                return True
-            self._step, self._since = step, self._clock()
-        if self._clock() - self._since > self._patience + self._step.extra_time:
-            self._script.close()  # runs its final steps
-            raise NotReadyError(f"no sign of {self._step.what}, after {self._patience:g} s")
-        return False
-
-
 class ScriptRunner:
     """Runs the script of a node, and ends the node with it: with code 0, or with code 1 and a line in the log."""
 
-    def __init__(self, node: Node, end: Exit, script: Script, patience: float, period: float) -> None:
+    def __init__(
+        self,
+        node: Node,
+        end: Exit,
+        script: Script,
+        patience: float,
+        period: float,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
         """
         Args:
             node: the node of the script.
@@ -108,9 +81,11 @@ class ScriptRunner:
             script: runs to its first step at once.
             patience: longest wait for a step [s].
             period: time between two checks that the script can continue [s].
+            clock: that never goes back [s].
         """
         self._log, self._end = node.get_logger(), end
-        self._player = Player(script, patience)
+        self._script, self._patience, self._clock = script, patience, clock
+        self._step, self._since = next(script), clock()
         steady_timer(node, period, self.advance)
 
     def advance(self) -> None:
@@ -118,8 +93,7 @@ class ScriptRunner:
         if self._end.code is not None:
             return
         try:
-            if self._player.advance():
-                self._end(0)
+            self._advance()
         except (RobodynError, OSError) as problem:
             self.fail(problem)
         except Exception:  # a script that raised cannot continue
@@ -130,3 +104,14 @@ class ScriptRunner:
         """End the node because of a problem."""
         self._log.error(str(problem))
         self._end(1)
+
+    def _advance(self) -> None:
+        while self._step.is_met():
+            step = next(self._script, None)
+            if step is None:
+                self._end(0)
+                return
+            self._step, self._since = step, self._clock()
+        if self._clock() - self._since > self._patience + self._step.extra_time:
+            self._script.close()  # runs its final steps
+            raise NotReadyError(f"no sign of {self._step.what}, after {self._patience:g} s")
