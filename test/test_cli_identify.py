@@ -137,13 +137,6 @@ def test_json_says_everything(recorded, capsys):
     assert not parameters["m(carriage)"]["identified"] and "m(hand)" in parameters["m(carriage)"]["reason"]
 
 
-def test_the_choices_are_those_of_the_library():
-    from robodyn_ros.cli import identify
-    from robodyn_ros.identification.recording.recording import TIMES
-
-    assert identify.TIMES == TIMES
-
-
 def test_the_delay_that_is_given_is_taken(recorded, capsys):
     arguments = ["identify", URDF, recorded / "train.mcap", "--json", "--delay", "0.05", "--no-average"]
     assert main([str(part) for part in arguments]) == 0

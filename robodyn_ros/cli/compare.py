@@ -47,6 +47,9 @@ COLUMNS = {
 ERRORS = {"RMS": "rms_error", "Peak": "peak_error", "Lasting": "lasting_error"}
 """First word of a column → its figure."""
 
+GAINS = ("natural_frequency", "damping_ratio", "integral_rate")
+"""The numbers of the command line that give the gains of every joint."""
+
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
@@ -76,16 +79,8 @@ def run(args: Namespace) -> ExitCode:
     if not args.rate > 0.0:
         raise InputError("--rate", f"must be above 0, not {args.rate:g}", args.rate)
     robot, mismatch, parameters = _arm_and_parameters(args)
-    comparison = compare(
-        robot,
-        names(args.controller),
-        natural_frequency=args.natural_frequency,
-        damping_ratio=args.damping_ratio,
-        integral_rate=args.integral_rate,
-        rate=args.rate,
-        mismatch=mismatch,
-        parameters=parameters,
-    )
+    numbers = {name: getattr(args, name) for name in (*GAINS, "rate")}
+    comparison = compare(robot, names(args.controller), **numbers, mismatch=mismatch, parameters=parameters)
     if args.plot is not None and comparison.runs[0]:
         comparison.plot(with_folder(args.plot))
     if args.json:
@@ -111,7 +106,7 @@ def _arm_and_parameters(args: Namespace) -> tuple[Robot, Mismatch, dict[str, Any
     of_simulator = set(simulator) - set(simulator.places)
     check_used((set(given) | of_simulator) - known, known, args.given, given.located_names())
     for joint in robot.joint_names:
-        for name in ("natural_frequency", "damping_ratio", "integral_rate"):
+        for name in GAINS:
             given.setdefault(f"gains.{joint}.{name}", getattr(args, name))
     return robot, mismatch, given
 

@@ -46,7 +46,7 @@ from robodyn_ros.identification import Identification, IdentificationSettings, i
 from robodyn_ros.identification.estimation.payload import PayloadEstimate, estimate_payload
 from robodyn_ros.identification.preparation import PreparedSamples, prepare
 from robodyn_ros.identification.recording import RecordingSource, read_recording
-from robodyn_ros.identification.recording.recording import RecordedTrack
+from robodyn_ros.identification.recording.recording import TIMES, RecordedTrack
 from robodyn_ros.identification.report import (
     changes,
     everything,
@@ -61,9 +61,6 @@ from robodyn_ros.identification.samples import RecordedSamples
 from robodyn_ros.identification.settings import SignalSettings
 from robodyn_ros.robot import Joint, Robot
 from robodyn_ros.robot.pose import Array
-
-TIMES = ("auto", "stamp", "received")
-"""Choices of ``--times``, those of the library, which is slow to import."""
 
 STILL = 0.01
 """Fraction of its range of motion within which a joint counts as at rest [-]."""

@@ -160,14 +160,8 @@ def excite(
     worst, kind = whole.worst(at_rest(rest))
     if worst > 1.0 + ROUNDING:
         raise InputError("start", f"is beyond the limits: {kind} is at {100.0 * worst:.0f} % of its limit", rest)
-    base = base_parameters(
-        robot,
-        inertial=wanted.inertial,
-        armature=wanted.armature,
-        viscous=wanted.viscous,
-        coulomb=wanted.coulomb or wanted.stribeck,
-        gravity=gravity,
-    )
+    friction = {"coulomb": wanted.coulomb or wanted.stribeck}
+    base = base_parameters(robot, **(wanted.kinds | friction), gravity=gravity)
     t = np.arange(SAMPLES * settings.harmonics) * settings.period / (SAMPLES * settings.harmonics)
     basis = fourier_bases(settings.period, settings.harmonics, t)
     rng = np.random.default_rng(settings.seed)

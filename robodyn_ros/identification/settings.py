@@ -36,6 +36,11 @@ class IdentificationSettings(CheckedSettings):
     )
     folds: int = whole(5, "folds of the samples that cross-validation leaves out in turn", 2, 100)
 
+    @property
+    def kinds(self) -> dict[str, bool]:
+        """Which kinds of parameters are identified, as ``base_parameters`` takes them."""
+        return {name: getattr(self, name) for name in ("inertial", "armature", "viscous", "coulomb")}
+
 
 EFFORTS = ("auto", "measured", "commanded")
 """Which effort is used: the measured one, else the commanded one (``auto``), or always the named one."""

@@ -113,13 +113,8 @@ def run(args: Namespace) -> ExitCode:
         verdict = judge(runs)
         _report(args, runs, verdict)
         motions = {name: cut(record, motion.trajectory) for name, record in records.items()}
-        draw(
-            with_folder(args.plot),
-            motions,
-            motion,
-            robot,
-            f"The {robot.name.upper()} arm through its named poses\n{verdict}",
-        )
+        title = f"The {robot.name.upper()} arm through its named poses\n{verdict}"
+        draw(with_folder(args.plot), motions, motion, robot, title)
         if args.view:
             files = (find(OWN_GAINS), *given.files)
             start_arm(viewers, {"robot_description": robot.urdf}, controllers[-1], files, given=given.values)

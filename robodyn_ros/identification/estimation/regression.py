@@ -117,7 +117,8 @@ def estimate(problem: Regression, nominal: Array, settings: IdentificationSettin
     joint = np.nonzero(used)[1]
     Y, tau, weight = problem.regressor[used], problem.effort[used], problem.weight[used]
     floor = np.maximum(ROUNDING * np.abs(problem.effort).max(axis=0), np.finfo(float).tiny)
-    noise = np.maximum(_greatest(joint, np.abs(tau), len(floor)), floor)
+    noise = floor.copy()
+    np.maximum.at(noise, joint, np.abs(tau))
     huber_weight = np.ones(count)
     values, errors, rest = nominal, np.full(r, np.inf), tau - matvec(Y, nominal)
     for _ in range(MAX_ITERATIONS):
@@ -219,9 +220,3 @@ def _covariance_scale(
     slope = np.bincount(joint, weights=huber_weight >= 1.0, minlength=n) / counts
     mean = np.bincount(joint, weights=huber_weight, minlength=n) / counts
     return np.sqrt(influence * np.where(slope > 0.0, mean, 1.0)) / np.where(slope > 0.0, slope, 1.0)
-
-
-def _greatest(joint: NDArray[np.intp], values: Array, n: int) -> Array:
-    found = np.zeros(n)
-    np.maximum.at(found, joint, values)
-    return found

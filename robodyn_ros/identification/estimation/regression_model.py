@@ -106,16 +106,9 @@ class RegressionModel:
         rotors = non_negative("armature", armature, robot.n)
         self.robot, self.settings = robot, settings
         self.nominal = np.concatenate([standard_parameters(robot), rotors, robot.damping, robot.friction])
-        if not (settings.inertial or settings.armature or settings.viscous or settings.coulomb):
+        if not any(settings.kinds.values()):
             raise InputError("settings", "leaves nothing to identify", settings)
-        self.base: BaseParameters = base_parameters(
-            robot,
-            inertial=settings.inertial,
-            armature=settings.armature,
-            viscous=settings.viscous,
-            coulomb=settings.coulomb,
-            gravity=gravity,
-        )
+        self.base: BaseParameters = base_parameters(robot, **settings.kinds, gravity=gravity)
         self._dynamics = RNEA(robot, gravity=gravity)
 
     @cached_property
