@@ -14,26 +14,14 @@ from typing import Any
 
 def pytest_addoption(parser: Any) -> None:
     """Add the options."""
-    parser.getgroup("robodyn_ros").addoption(
-        "--tier",
-        choices=("exact", "numerical", "learned"),
-        default="exact",
-        help="robodyn_ros.dynamics.conformance, robodyn_ros.control.conformance: how exact the plugin claims to be "
-        "(default: exact)",
-    )
-    parser.getgroup("robodyn_ros").addoption(
-        "--arm",
-        action="append",
-        default=[],
-        metavar="URDF",
-        help="robodyn_ros.dynamics.conformance: an arm that the plugin serves, where it does not serve every arm; may "
-        "be given several times",
-    )
-    for option, kit in (("--dynamics", "dynamics"), ("--controller", "control")):
-        parser.getgroup("robodyn_ros").addoption(
-            option,
-            action="append",
-            default=[],
-            metavar="NAME",
-            help=f"robodyn_ros.{kit}.conformance: test this plugin only; may be given several times",
-        )
+    group = parser.getgroup("robodyn_ros")
+    kit, often = "robodyn_ros.dynamics.conformance", "may be given several times"
+    laws = "robodyn_ros.control.conformance"
+    text = f"{kit}, {laws}: how exact the plugin claims to be (default: exact)"
+    group.addoption("--tier", choices=("exact", "numerical", "learned"), default="exact", help=text)
+    for option, metavar, text in (
+        ("--arm", "URDF", f"{kit}: an arm that the plugin serves, where it does not serve every arm; {often}"),
+        ("--dynamics", "NAME", f"{kit}: test this plugin only; {often}"),
+        ("--controller", "NAME", f"{laws}: test this plugin only; {often}"),
+    ):
+        group.addoption(option, action="append", default=[], metavar=metavar, help=text)

@@ -165,19 +165,9 @@ class TaskSpace:
         inertia, clearance = self._inverted(mobility), self._least(mobility) / self._floor * self._floor_ratio
         inverse = moved @ inertia
         null = np.eye(len(q)) - jacobian.T @ inverse.T
-        coriolis = inverse.T @ centrifugal - inertia @ drift
+        coriolis, weight = inverse.T @ centrifugal - inertia @ drift, inverse.T @ gravity
         return TaskTerms(
-            jacobian,
-            drift,
-            inertia,
-            inverse,
-            null,
-            coriolis,
-            inverse.T @ gravity,
-            mass,
-            centrifugal,
-            gravity,
-            clearance,
+            jacobian, drift, inertia, inverse, null, coriolis, weight, mass, centrifugal, gravity, clearance
         )
 
     def _least(self, mobility: Array) -> Array:

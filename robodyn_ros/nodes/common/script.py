@@ -29,6 +29,9 @@ Script = Generator[ScriptStep, None, None]
 """A generator that yields each condition it waits for, and continues when that is met."""
 
 
+SteadyTime = Callable[[], float]
+"""A clock that never goes back [s]."""
+
 RETRY_PERIOD = 5.0
 """Time after which a request without an answer is sent again [s]."""
 
@@ -40,12 +43,12 @@ class RepeatedRequest:
     client gets no notice of that; so it sends the request again.
     """
 
-    def __init__(self, client: Client, request: Any, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(self, client: Client, request: Any, clock: SteadyTime = monotonic) -> None:
         """
         Args:
             client: of the service, which is available.
             request: for it; it is sent at once.
-            clock: that never goes back [s].
+            clock: of all waits.
         """
         self._client, self._request, self._clock = client, request, clock
         self._asked, self._since = [client.call_async(request)], clock()
@@ -66,13 +69,7 @@ class ScriptRunner:
     """Runs the script of a node, and ends the node with it: with code 0, or with code 1 and a line in the log."""
 
     def __init__(
-        self,
-        node: Node,
-        end: Exit,
-        script: Script,
-        patience: float,
-        period: float,
-        clock: Callable[[], float] = monotonic,
+        self, node: Node, end: Exit, script: Script, patience: float, period: float, clock: SteadyTime = monotonic
     ) -> None:
         """
         Args:
@@ -81,7 +78,7 @@ class ScriptRunner:
             script: runs to its first step at once.
             patience: longest wait for a step [s].
             period: time between two checks that the script can continue [s].
-            clock: that never goes back [s].
+            clock: of all waits.
         """
         self._log, self._end = node.get_logger(), end
         self._script, self._patience, self._clock = script, patience, clock

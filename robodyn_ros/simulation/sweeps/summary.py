@@ -106,7 +106,7 @@ def _of_one(study: Study, file: Path, controller: str, own: Array) -> Summary:
 
     met, failed, margin, cases = values("met"), values("failed"), values("margin"), values("case")
     good = failed == ""
-    count = len(cases)
+    count, kept = len(cases), int(met.sum())
     reasons = Counter(_reason(text) for text in failed[~good].tolist())
     bounds, outputs = [], {}
     for (quantity, joint), bound in study.specification.all_bounds().items():
@@ -124,23 +124,11 @@ def _of_one(study: Study, file: Path, controller: str, own: Array) -> Summary:
             outputs[name] = indices
     order = np.lexsort((np.where(good, margin, 0.0), good))[:WORST]
     worst = tuple((int(cases[i]), float(margin[i]), simulated(str(failed[i]))) for i in order)
-    interval = confidence(int(met.sum()), count)
-    ranked = dict(reasons.most_common())
+    low, high = confidence(kept, count)
+    ranked, margins = dict(reasons.most_common()), margin[good]
     compiled = int(values("compiled").sum())
-    stopped = first_stop(cases.tolist(), failed.tolist(), values("failed_at").tolist())
-    return Summary(
-        controller,
-        count,
-        int(met.sum()),
-        *interval,
-        ranked,
-        margin[good],
-        tuple(bounds),
-        worst,
-        outputs,
-        compiled,
-        stopped,
-    )
+    stop = first_stop(cases.tolist(), failed.tolist(), values("failed_at").tolist())
+    return Summary(controller, count, kept, low, high, ranked, margins, tuple(bounds), worst, outputs, compiled, stop)
 
 
 def first_stop(cases: Sequence[int], failed: Sequence[str], failed_at: Sequence[float]) -> str:
