@@ -99,6 +99,11 @@ def node_command(
     return [sys.executable, "-m", "robodyn_ros.nodes.start", node, "--ros-args", *ros]
 
 
+def _start(command: Sequence[str], log: IO[str], **options: Any) -> subprocess.Popen[str]:
+    """Start a process in a session of its own, with its stderr in a log; the options are those of ``Popen``."""
+    return subprocess.Popen(command, stderr=log, text=True, start_new_session=True, **options)
+
+
 @contextmanager
 def reporting_node(
     node: str, parameters: Mapping[str, Any], remappings: Mapping[str, str] | None = None, stdin: int | None = None
@@ -120,14 +125,8 @@ def reporting_node(
         log = Path(folder) / "log"
         command = node_command(node, parameters, Path(folder), remappings=remappings)
         with open(log, "w", encoding="utf-8") as err:
-            process = subprocess.Popen(
-                dying_with_parent(command, signal.SIGTERM),  # a node that ends by SIGTERM leaves the arm in order
-                stdin=stdin,
-                stdout=subprocess.PIPE,
-                stderr=err,
-                text=True,
-                start_new_session=True,
-            )
+            mortal = dying_with_parent(command, signal.SIGTERM)  # a node that ends by SIGTERM leaves the arm in order
+            process = _start(mortal, err, stdin=stdin, stdout=subprocess.PIPE)
         try:
             yield process
         except BaseException:
@@ -257,16 +256,8 @@ class ProcessGroup:
         command = dying_with_parent(node_command(node, parameters, self._folder, files, remappings))
         log = self._folder / f"{node}.log"
         with open(log, "w", encoding="utf-8") as out, signals_deferred():
-            output: IO[str] | int = subprocess.PIPE if piped else out
-            process = subprocess.Popen(
-                command,
-                env=self._env,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=out,
-                text=True,
-                start_new_session=True,
-            )
+            output = subprocess.PIPE if piped else out
+            process = _start(command, out, env=self._env, stdin=subprocess.DEVNULL, stdout=output)
             started = GroupProcess(node, process, log)
             self._processes.append(started)
         return started

@@ -265,9 +265,7 @@ class RecordedSamples(Samples):
         counts = [len(segment.rows) for segment in segments]
         return cls(
             np.concatenate([one.segment.t[one.rows] for one in segments]),
-            motion[0],
-            motion[1],
-            motion[2],
+            *motion,
             np.concatenate(efforts),
             np.concatenate(weights),
             np.repeat(np.arange(len(segments), dtype=float), counts),
@@ -291,10 +289,7 @@ class RecordedSamples(Samples):
             segments += part.segments
             rows.append(before + part.rows)
             before += sum(len(segment.rows) for segment in part.segments)
-        return cls(
-            plain.t, plain.q, plain.qd, plain.qdd, plain.effort, plain.weight, plain.motion,
-            tuple(segments), np.concatenate(rows),
-        )  # fmt: skip
+        return cls(**vars(plain), segments=tuple(segments), rows=np.concatenate(rows))
 
 
 def long_run_ratio(errors: Array) -> Array:

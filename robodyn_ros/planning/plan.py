@@ -156,12 +156,6 @@ def _number(value: float | None) -> float:
     return float("nan") if value is None else float(value)
 
 
-def points_of(motion: Trajectory) -> tuple[Array, Array, Array, Array, Array]:
-    """Times (K,), positions, velocities, accelerations and efforts (K, n) of a trajectory that has them all."""
-    assert motion.velocities is not None and motion.accelerations is not None and motion.efforts is not None
-    return motion.times, motion.positions, motion.velocities, motion.accelerations, motion.efforts
-
-
 def plot_plan(plan: Plan, problem: Problem, path: Path | None = None) -> Any:
     """Draw position, velocity and effort of each joint against their limits, and return the axes, (n, 3).
 

@@ -28,7 +28,7 @@ import numpy as np
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.engine.casadi import ca
 from robodyn_ros.errors import InputError, need
-from robodyn_ros.planning.plan import Plan, Violation, points_of
+from robodyn_ros.planning.plan import Plan, Violation
 from robodyn_ros.planning.problem import Problem, speed
 from robodyn_ros.planning.verification import LIMIT_TOLERANCE, SLOWED, infeasibility, refined, verify
 from robodyn_ros.robot.pose import Array
@@ -103,20 +103,10 @@ def plan(problem: Problem, settings: TimeScalingSettings | None = None) -> Plan:
             profile, ratio = None, ratio * (1.0 - 2.0 * LIMIT_TOLERANCE * found.ratio)
         else:  # more points where the efforts are not linear between two points
             times = refined(trajectory.times, found.errors > settings.tolerance)
-    worst = found.worst
-    solved = found.ratio <= 1.0
-    reason = f"solved on {len(trajectory.times) - 1} pieces"
-    return Plan(
-        problem.joints,
-        *points_of(trajectory),
-        solved,
-        reason if solved else f"along this path the {worst.constraint} is missed by {worst.amount:.3g} {worst.unit}",
-        worst,
-        trajectory.duration,
-        perf_counter() - begun,
-        METHOD,
-        found.dynamics_error,
-    )
+    worst, solved, reason = found.worst, found.ratio <= 1.0, f"solved on {len(trajectory.times) - 1} pieces"
+    if not solved:
+        reason = f"along this path the {worst.constraint} is missed by {worst.amount:.3g} {worst.unit}"
+    return found.plan(problem, trajectory, solved, reason, trajectory.duration, METHOD, begun)
 
 
 def spline(stops: tuple[Array, ...]) -> Any:

@@ -17,6 +17,7 @@ scaling of manipulator trajectories, J. Dynamic Systems, Measurement, and Contro
 from __future__ import annotations
 
 from collections.abc import Iterator
+from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
@@ -26,7 +27,7 @@ from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.engine.casadi import ca
 from robodyn_ros.kinematics.target import UnreachableError
 from robodyn_ros.planning.cost import Point
-from robodyn_ros.planning.plan import Violation
+from robodyn_ros.planning.plan import Plan, Violation
 from robodyn_ros.planning.problem import Goal, JointGoal, Problem, rests, speed
 from robodyn_ros.robot.pose import Array
 
@@ -135,6 +136,27 @@ class Verification(NamedTuple):
     dynamics_error: float  # greatest difference of planned and needed efforts, over the effort limits
     errors: Array  # the same in each interval between points (K - 1,)
     close: Array  # True if an obstacle is too near in that interval (K - 1,)
+
+    def plan(
+        self, problem: Problem, motion: Trajectory, solved: bool, reason: str, cost: float, method: str, begun: float
+    ) -> Plan:
+        """The plan of the motion that was verified.
+
+        Args:
+            problem: the problem.
+            motion: with its velocities, accelerations and efforts.
+            solved: True if the plan is a solution.
+            reason: why it is one or not, in a sentence.
+            cost: of the motion.
+            method: name of the planner.
+            begun: when the planner began, by ``time.perf_counter`` [s].
+        """
+        assert motion.velocities is not None and motion.accelerations is not None and motion.efforts is not None
+        rows = motion.positions, motion.velocities, motion.accelerations, motion.efforts
+        time = perf_counter() - begun
+        return Plan(
+            problem.joints, motion.times, *rows, solved, reason, self.worst, cost, time, method, self.dynamics_error
+        )
 
 
 def verify(problem: Problem, trajectory: Trajectory, stops: list[int], tolerance: float) -> Verification:

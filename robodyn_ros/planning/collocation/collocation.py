@@ -36,7 +36,7 @@ from robodyn_ros.planning.collocation.initial_guess import initial_guesses
 from robodyn_ros.planning.collocation.program import Guess, Mesh, NonlinearProgram
 from robodyn_ros.planning.collocation.scheme import SCHEMES, Scheme, make_scheme
 from robodyn_ros.planning.cost import MinimumTime
-from robodyn_ros.planning.plan import METHODS, Plan, points_of
+from robodyn_ros.planning.plan import METHODS, Plan
 from robodyn_ros.planning.problem import Problem
 from robodyn_ros.planning.verification import FeasibleMotion, Verification, feasible, infeasibility, verify
 from robodyn_ros.robot.pose import Array
@@ -144,22 +144,7 @@ class _MeshRefinement:
             return missed
         path = ", along the straight path" if method == time_scaling.METHOD else ""
         reason = f"feasible{path}; no optimum: {self._why}"
-        return self._told(best.trajectory, best.verification, best.cost, True, reason, method)
-
-    def _told(
-        self, motion: Trajectory, found: Verification, cost: float, solved: bool, reason: str, method: str
-    ) -> Plan:
-        return Plan(
-            self._problem.joints,
-            *points_of(motion),
-            solved=solved,
-            reason=reason,
-            violation=found.worst,
-            cost=cost,
-            solve_time=perf_counter() - self._begun,
-            method=method,
-            dynamics_error=found.dynamics_error,
-        )
+        return best.verification.plan(self._problem, best.trajectory, True, reason, best.cost, method, self._begun)
 
     def _better(self, best: FeasibleMotion | None, curve: Trajectory, stops: list[int]) -> FeasibleMotion | None:
         """The feasible motion along a curve if it costs less than the best one until now, else that one."""
@@ -261,8 +246,8 @@ class _MeshRefinement:
         motion = program.unpack(outcome.x)
         sampled, found = self._verified(motion, program.mesh)
         solved = outcome.optimal and found.ratio <= 1.0
-        reason = self._reason(outcome, found, program.mesh, solved)
-        return self._told(sampled.trajectory, found, outcome.cost, solved, reason, self._settings.scheme)
+        reason, scheme = self._reason(outcome, found, program.mesh, solved), self._settings.scheme
+        return found.plan(self._problem, sampled.trajectory, solved, reason, outcome.cost, scheme, self._begun)
 
     def _reason(self, outcome: SolverOutcome, found: Verification, mesh: Mesh, solved: bool) -> str:
         if solved:
