@@ -36,43 +36,42 @@ def split(text: str) -> list[tuple[bool, str]]:
     return [(bool(i % 2), part) for i, part in enumerate(re.split(r"\$", text)) if part]
 
 
+class Block:
+    """A part of a page."""
+
+
 @dataclass(frozen=True)
-class TextBlock:
+class ProseBlock(Block):
+    """A text, whose meaning is that of the class."""
+
+    text: str
+
+
+class TextBlock(ProseBlock):
     """A paragraph."""
 
-    text: str
 
-
-@dataclass(frozen=True)
-class VerdictBlock:
+class VerdictBlock(ProseBlock):
     """A paragraph with the result of a page; it stands out."""
 
-    text: str
 
-
-@dataclass(frozen=True)
-class HeadingBlock:
+class HeadingBlock(ProseBlock):
     """A heading within a section."""
 
-    text: str
 
-
-@dataclass(frozen=True)
-class CodeBlock:
+class CodeBlock(ProseBlock):
     """A command or a piece of a file, shown verbatim."""
 
-    text: str
-
 
 @dataclass(frozen=True)
-class ListBlock:
+class ListBlock(Block):
     """A list of texts."""
 
     items: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class PictureBlock:
+class PictureBlock(Block):
     """A picture.
 
     Attributes:
@@ -115,14 +114,14 @@ class MatrixBlock:
 
 
 @dataclass(frozen=True)
-class EquationBlock:
+class EquationBlock(Block):
     """Equations, one below the other."""
 
     equations: tuple[SumBlock | MatrixBlock, ...]
 
 
 @dataclass(frozen=True)
-class TableBlock:
+class TableBlock(Block):
     """A table of texts.
 
     Attributes:
@@ -139,7 +138,7 @@ class TableBlock:
 
 
 @dataclass(frozen=True)
-class DetailsBlock:
+class DetailsBlock(Block):
     """Blocks that a page hides until its reader asks for them; other formats show them.
 
     Attributes:
@@ -149,19 +148,6 @@ class DetailsBlock:
 
     summary: str
     blocks: tuple[Block, ...]
-
-
-Block = (
-    TextBlock
-    | VerdictBlock
-    | HeadingBlock
-    | CodeBlock
-    | ListBlock
-    | PictureBlock
-    | EquationBlock
-    | TableBlock
-    | DetailsBlock
-)
 
 
 @dataclass(frozen=True)
@@ -281,7 +267,8 @@ def _block(block: Block) -> dict[str, Any]:
             return {"details": summary, "blocks": list(map(_block, blocks))}
         case ListBlock(items):
             return {"items": items}
-    return {type(block).__name__.removesuffix("Block").lower(): block.text}  # text, verdict, heading or code
+    assert isinstance(block, ProseBlock)
+    return {type(block).__name__.removesuffix("Block").lower(): block.text}
 
 
 def _equation(equation: SumBlock | MatrixBlock) -> dict[str, Any]:

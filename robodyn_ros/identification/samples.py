@@ -261,11 +261,13 @@ class RecordedSamples(Samples):
             efforts: efforts at the rows of each segment (k, n), filtered at its cutoff frequency.
             weights: weights of the rows of each segment (k,).
         """
-        motion = [np.concatenate([one.motion[order][one.rows] for one in segments]) for order in range(3)]
+        q, qd, qdd = (np.concatenate([one.motion[order][one.rows] for one in segments]) for order in range(3))
         counts = [len(segment.rows) for segment in segments]
         return cls(
             np.concatenate([one.segment.t[one.rows] for one in segments]),
-            *motion,
+            q,
+            qd,
+            qdd,
             np.concatenate(efforts),
             np.concatenate(weights),
             np.repeat(np.arange(len(segments), dtype=float), counts),
