@@ -281,14 +281,9 @@ def read_search_settings(node: Node, robot: Robot) -> SearchSettings:
     parameters = NodeParameters(node)
     settings = parameters.settings(PlannerSettings)
     link, obstacles, cost = read_options(parameters, robot)
-    dynamics = create_dynamics(
-        "rnea",
-        robot,
-        gravity=tuple(parameters["gravity"]),
-        payload=Payload(link, settings.payload) if settings.payload > 0.0 else None,
-        viscous=robot.damping,
-        coulomb=robot.friction,
-    )
+    payload = Payload(link, settings.payload) if settings.payload > 0.0 else None
+    loads = {"gravity": tuple(parameters["gravity"]), "payload": payload}
+    dynamics = create_dynamics("rnea", robot, **loads, viscous=robot.damping, coulomb=robot.friction)
     return SearchSettings(settings, cost, obstacles, link, dynamics)
 
 

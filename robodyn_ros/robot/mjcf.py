@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from robodyn_ros.errors import RobotDescriptionError, pip_install
-from robodyn_ros.robot.pose import MOMENTS, Array, Pose, read_only
+from robodyn_ros.robot.pose import MOMENTS, Array, Pose, quaternion_rotation, read_only
 
 CONSTRAINT = "constraint"
 """Tag, in the URDF, of a constraint or force that a tree of joints cannot have."""
@@ -287,7 +287,7 @@ class _Writer:
         mass, moments = float(model.body_mass[body]), model.body_inertia[body]
         if body == 0 or not (mass or moments.any()):
             return
-        axes = _rotation(model.body_iquat[body])
+        axes = quaternion_rotation(model.body_iquat[body])
         inertia = axes @ np.diag(moments) @ axes.T  # in the axes of the body's frame
         own = ET.SubElement(self._links[self._bodies[body]], "inertial")
         ET.SubElement(own, "origin", {"xyz": _numbers(model.body_ipos[body])})
@@ -347,19 +347,12 @@ def _free(name: str, taken: Collection[str]) -> str:
 
 
 def _pose(position: Array, quaternion: Array) -> Pose:
-    return Pose(_rotation(quaternion), read_only(position))
-
-
-def _rotation(quaternion: Array) -> Array:
-    """The rotation of a quaternion (w, x, y, z) (Siciliano et al., eq. 2.33)."""
-    w, x, y, z = quaternion / np.linalg.norm(quaternion)
-    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    return read_only(np.eye(3) + 2.0 * (w * cross + cross @ cross))
+    return Pose(quaternion_rotation(quaternion), read_only(position))
 
 
 def _turn(axis: Array, angle: float) -> Pose:
     """A rotation about an axis [rad]."""
-    return Pose(_rotation(np.array([np.cos(angle / 2.0), *(np.sin(angle / 2.0) * axis)])))
+    return Pose(quaternion_rotation(np.array([np.cos(angle / 2.0), *(np.sin(angle / 2.0) * axis)])))
 
 
 def _between(joint: ET.Element, parent: str, child: str, origin: Pose) -> None:

@@ -28,6 +28,13 @@ def read_only(values: object) -> Array:
     return array
 
 
+def quaternion_rotation(quaternion: Array) -> Array:
+    """The rotation (3, 3) of a quaternion (w, x, y, z) of any length (Siciliano et al., eq. 2.33)."""
+    w, x, y, z = quaternion / np.linalg.norm(quaternion)
+    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    return read_only(np.eye(3) + 2.0 * (w * cross + cross @ cross))
+
+
 @dataclass(frozen=True, eq=False)
 class Pose:
     """The pose of one frame in another: ``rotation`` (3, 3) and ``translation`` (3,) in [m]."""

@@ -20,13 +20,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.transform import Rotation
 
 from robodyn_ros.errors import ConfigurationError, need
 from robodyn_ros.kinematics import se3
 from robodyn_ros.kinematics.so3 import quaternion
 from robodyn_ros.robot import Robot
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot.pose import Array, quaternion_rotation
 from robodyn_ros.view.drawing import ArmDrawing, MarkDrawing
 from robodyn_ros.view.gate import Gate
 from robodyn_ros.view.marks import WRENCH, Arrow, Mark, Meshes
@@ -95,8 +94,7 @@ class Gizmo:
             self._waits, self._rest = True, self._clock() + PATIENCE
             self._grabbed = False
         if event.phase == "end" or (event.phase == "update" and self.streams):
-            rotation = Rotation.from_quat(np.roll(self._handle.wxyz, -1)).as_matrix()
-            self._ask(se3.motion(rotation, self._handle.position))
+            self._ask(se3.motion(quaternion_rotation(self._handle.wxyz), self._handle.position))
 
 
 class Pusher:

@@ -25,7 +25,7 @@ from robodyn_ros.control.laws.base import Reference
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.errors import InputError, RobodynError, is_it
 from robodyn_ros.kinematics import se3, so3
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot.pose import Array, quaternion_rotation
 
 NANO = 1_000_000_000
 """Nanoseconds in a second."""
@@ -271,9 +271,7 @@ def to_matrix(pose: Pose) -> Array:
     length = float(np.linalg.norm(quaternion))
     if abs(length - 1.0) > UNIT_TOLERANCE:
         raise InputError("orientation", f"must be a quaternion of length 1; (w, x, y, z) is {quaternion}", quaternion)
-    unit = quaternion / length
-    skew = so3.hat(unit[1:])
-    return se3.motion(np.eye(3) + 2.0 * unit[0] * skew + 2.0 * skew @ skew, position)
+    return se3.motion(quaternion_rotation(quaternion), position)
 
 
 def to_pose(matrix: Array) -> Pose:
