@@ -28,7 +28,7 @@ from rich.table import Table
 from rich.text import Text
 
 from robodyn_ros.cli.arm import add_arm, read_arm
-from robodyn_ros.cli.console import check_picture, console, print_json, simple_table, with_folder
+from robodyn_ros.cli.console import check_picture, console, picked, print_json, simple_table, with_folder
 from robodyn_ros.cli.verb import ExitCode, add_mismatch, add_parameters, check_used, gather_simulated, names
 from robodyn_ros.control.loop_settings import loop_default_values
 from robodyn_ros.control.parameter_file import FileParameters
@@ -79,7 +79,7 @@ def run(args: Namespace) -> ExitCode:
     if not args.rate > 0.0:
         raise InputError("--rate", f"must be above 0, not {args.rate:g}", args.rate)
     robot, mismatch, parameters = _arm_and_parameters(args)
-    numbers = {name: getattr(args, name) for name in (*GAINS, "rate")}
+    numbers = picked(args, *GAINS, "rate")
     comparison = compare(robot, names(args.controller), **numbers, mismatch=mismatch, parameters=parameters)
     if args.plot is not None and comparison.runs[0]:
         comparison.plot(with_folder(args.plot))

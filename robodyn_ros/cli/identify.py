@@ -135,13 +135,9 @@ def identify_arm(args: Namespace) -> ExitCode:
         used, unused = _prepare(args, robot, tell)
         tell("identifying")
         validation = RecordedSamples.joined([one.samples for one in unused]) if unused else None
-        result = identify(
-            robot,
-            RecordedSamples.joined([one.samples for one in used]),
-            IdentificationSettings(stribeck=args.stribeck, armature=args.armature),
-            validation=validation,
-            gravity=args.gravity,
-        )
+        samples = RecordedSamples.joined([one.samples for one in used])
+        wanted = IdentificationSettings(**picked(args, "stribeck", "armature"))
+        result = identify(robot, samples, wanted, validation=validation, gravity=args.gravity)
         if args.out is not None:
             write_file("--out", args.out, result.urdf)
             write_file("--out", _numbers(args.out), everything(result))

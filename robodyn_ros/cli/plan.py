@@ -171,11 +171,10 @@ def make_problem(args: Namespace) -> Problem:
             args.cost or ("time" if args.method == "time-scaling" else SMOOTH), robot.effort_limit, robot.velocity_limit
         ),
         args.duration,
-        MotionLimits.of(robot, share=args.share, acceleration=args.acceleration, jerk=args.jerk),
+        MotionLimits.of(robot, **picked(args, "share", "acceleration", "jerk")),
         via=tuple(JointGoal(stop, None) for stop in stops[1:]),
         obstacles=() if args.obstacles is None else read_obstacles(args.obstacles),
-        margin=args.margin,
-        limit_margin=args.limit_margin,
+        **picked(args, "margin", "limit_margin"),
     )
 
 

@@ -288,11 +288,7 @@ class Recorder:
         Raises:
             InputError: a joint is missing, or given twice.
         """
-        received = monotonic()
-        state = self._orders[0].state(message)
-        when = seconds(message.header.stamp)
-        if state is not None and not (self.states and self.states[-1][0] == when):
-            self.states.append((when, received, state))
+        self._add(self.states, message, self._orders[0].state)
 
     def add_command(self, message: JointState) -> None:
         """Record a command, unless it is another answer to the same state.
@@ -300,11 +296,13 @@ class Recorder:
         Raises:
             InputError: its joints are not those of the record.
         """
-        received = monotonic()
-        effort = self._orders[1].effort(message)
-        when = seconds(message.header.stamp)
-        if not (self.commands and self.commands[-1][0] == when):
-            self.commands.append((when, received, (effort,)))
+        self._add(self.commands, message, lambda message: (self._orders[1].effort(message),))
+
+    @staticmethod
+    def _add(rows: list[Row], message: JointState, read: Callable[[JointState], tuple[Array, ...] | None]) -> None:
+        received, values, when = monotonic(), read(message), seconds(message.header.stamp)
+        if values is not None and not (rows and rows[-1][0] == when):
+            rows.append((when, received, values))
 
     def arrays(self) -> dict[str, Array]:
         """The arrays of a :class:`RunRecord`, of all states and commands."""
