@@ -207,6 +207,12 @@ class Shape(NamedTuple):
     color: Color
     painted: bool = True  # the URDF gives the colour
 
+    @property
+    def extent(self) -> tuple[float, ...]:
+        """Lengths along the shape's own axes [m]; of a mesh its scale."""
+        wide = 2.0 * self.size[0]
+        return {"cylinder": (wide, wide, self.size[-1]), "sphere": (wide, wide, wide)}.get(self.kind, self.size)
+
     def corners(self, meshes: Meshes) -> Array | None:
         """The corners of the box around the shape (8, 3) in the link's frame [m]; None if its mesh cannot be read."""
         if self.kind == "mesh":
@@ -216,9 +222,7 @@ class Shape(NamedTuple):
             vertices = np.vstack(parts) * self.size
             low, high = vertices.min(axis=0), vertices.max(axis=0)
         else:
-            radius, length = self.size[0], self.size[-1]
-            halves = {"box": np.array(self.size) / 2.0, "cylinder": np.array([radius, radius, length / 2.0])}
-            high = halves.get(self.kind, np.full(3, radius))
+            high = np.array(self.extent) / 2.0
             low = -high
         return box_corners(self.pose, low, high)
 

@@ -58,13 +58,7 @@ def ghost(shape: Shape, pose: Array, frame: str, stamp: Time) -> Marker:
     rotation = pose[:3, :3] @ shape.pose.rotation
     marker.type = KINDS[shape.kind]
     marker.pose = to_pose(se3.motion(rotation, pose[:3, :3] @ shape.pose.translation + pose[:3, 3]))
-    if shape.kind == "box" or shape.kind == "mesh":
-        size = shape.size
-    elif shape.kind == "cylinder":
-        size = (2 * shape.size[0], 2 * shape.size[0], shape.size[1])
-    else:
-        size = (2 * shape.size[0],) * 3
-    marker.scale.x, marker.scale.y, marker.scale.z = size
+    marker.scale.x, marker.scale.y, marker.scale.z = shape.extent
     if shape.mesh:
         marker.mesh_resource = Path(shape.mesh).absolute().as_uri() if "://" not in shape.mesh else shape.mesh
     return marker
