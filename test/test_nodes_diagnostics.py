@@ -27,6 +27,7 @@ from robodyn_ros.control.faults.settings import SafetySettings
 from robodyn_ros.control.faults.table import FAULTS
 from robodyn_ros.nodes.common.client_library import RCLError
 from robodyn_ros.nodes.common.diagnostics import RECENT
+from robodyn_ros.plugins import load
 
 LEVELS = {b"\x00": "OK", b"\x01": "WARN", b"\x02": "ERROR"}
 STEP = 0.002
@@ -306,6 +307,8 @@ def test_a_law_and_a_model_change_without_a_step(simulated):
             on.there.until(lambda value=value: value in on.node._configured.switching.running)
             for _ in range(200):  # twice the blend time
                 on.drift()
+            at_work = {"controller": on.loop.control.controller, "dynamics": on.loop.control.controller.dynamics}[name]
+            assert isinstance(at_work, load({"controller": "controllers"}.get(name, name), value))
             # The change is spread over 100 steps, and meanwhile each law goes on as the arm does.
             found = np.array(efforts[before - 100 : before + 200])
             steps = np.abs(np.diff(found, axis=0))

@@ -37,16 +37,13 @@ STAGES = {
     "the law's constructor": "robodyn_ros.control.laws.computed_torque:ComputedTorque.__init__",
     "the loop": "robodyn_ros.control.loop:ControlLoop.from_settings",
     "the publishers": "robodyn_ros.nodes.controller.output:Output.__init__",
-    "the references": "robodyn_ros.nodes.controller.references:ReferenceInput.__init__",
     "the states": "robodyn_ros.nodes.controller.closed_loop:Periods.__init__",
     "the switching": "robodyn_ros.nodes.controller.parameters:Switching.__init__",
-    "the targets": "robodyn_ros.nodes.controller.tool:TargetInput.__init__",
-    "the tool's pose": "robodyn_ros.nodes.controller.tool:ToolPose.__init__",
     "a file read beside": "robodyn_ros.nodes.controller.estimates:read_memory",
     "what was learnt": "robodyn_ros.nodes.controller.estimates:Estimates._restore",
     "the payload": "robodyn_ros.nodes.controller.payload:PayloadEstimation.__init__",
 }
-"""Late stage of configure → what is called there."""
+"""Late stage of configure → what is called there; those that begin with an entity are among all entities below."""
 
 
 class BrokenError(Exception):

@@ -18,7 +18,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool
 from traced_node import HEADING, tracing
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from trajectory_msgs.msg import JointTrajectory
 
 from robodyn_ros.nodes.common.messages import decode
 from robodyn_ros.nodes.controller.cdr import StateReader
@@ -117,18 +117,6 @@ def own_arm(graph, prr):
     arm = Arm(graph)
     arm.answered()
     return arm
-
-
-def test_joints_are_matched_by_name(arm):
-    plain = arm.answered()
-    assert list(plain.name) == NAMES
-    np.testing.assert_allclose(plain.effort, gravity_load(POSE), rtol=1e-10, atol=1e-12)
-    mixed = {
-        "name": ["gripper", "wrist", "elevator", "finger", "shoulder"],
-        "position": [math.nan, POSE[2], POSE[0], 9.0, POSE[1]],
-        "velocity": [0.0, 0.0, 0.0, math.inf, 0.0],
-    }
-    np.testing.assert_allclose(arm.answered(**mixed).effort, gravity_load(POSE), rtol=1e-10, atol=1e-12)
 
 
 def test_drives_that_speak_in_units_of_their_motors(graph, prr):
@@ -383,35 +371,6 @@ def test_a_drive_in_mit_mode_gets_the_turns_that_it_counts(graph, prr):
         return mit and mit[-1].data[10] == pytest.approx(elsewhere)
 
     graph.wait(follows, "a command at the drive's own position")
-
-
-def test_bad_references_change_nothing(own_arm):
-    reference = own_arm.graph.talk(JointState, "controller/reference")
-    trajectory = own_arm.graph.talk(JointTrajectory, "controller/joint_trajectory")
-
-    def point(*positions):
-        made = JointTrajectoryPoint(positions=list(positions))
-        made.time_from_start.sec = 1
-        return made
-
-    bad = [
-        (reference, "reference refused", JointState(name=["wrist"], position=[math.nan])),
-        (reference, "reference refused", JointState(name=["wrist"], position=[3.0])),  # beyond its limit, 2.1 rad
-        (reference, "reference refused", JointState(name=["elbow"], position=[0.0])),
-        (trajectory, "trajectory refused", JointTrajectory(joint_names=["wrist"], points=[point(0.1, 0.2)])),
-        (trajectory, "trajectory refused", JointTrajectory(joint_names=["wrist"], points=[point(math.inf)])),
-        (trajectory, "trajectory refused", JointTrajectory(joint_names=["wrist"], points=[point(3.0)])),
-    ]
-    for publisher, kind, message in bad:
-        own_arm.answered()
-        before = int(own_arm.graph.diagnostics("controller").get(kind, 0))
-
-        def counted(publisher=publisher, kind=kind, message=message, before=before):
-            publisher.publish(message)
-            return int(own_arm.graph.diagnostics("controller").get(kind, 0)) > before
-
-        own_arm.graph.wait(counted, f"{kind}: {message}")
-    np.testing.assert_allclose(own_arm.answered().effort, gravity_load(POSE), rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.parametrize("realtime", ["auto", "off"])
