@@ -32,6 +32,14 @@ def changed(*pairs):
     return text
 
 
+def edited(tag, *words):
+    """A tag, and what it becomes: each second word takes the place of the one before it."""
+    other = tag
+    for old, new in zip(words[::2], words[1::2], strict=True):
+        other = other.replace(old, new)
+    return tag, other
+
+
 def report(capsys, tmp_path, text, *arguments):
     """Exit code and JSON of a check."""
     path = tmp_path / "arm.urdf"
@@ -63,29 +71,14 @@ MISTAKES = {
         "link 'arm'",
         "are the shapes in mm",
     ),
-    "com in mm": ([(ARM_COM, ARM_COM.replace("0.25", "250"))], "warning", "link 'arm'", "is it in mm"),
-    "com outside": ([(ARM_COM, ARM_COM.replace("0.25", "-0.25"))], "warning", "link 'arm'", "mm outside the link"),
+    "com in mm": ([edited(ARM_COM, "0.25", "250")], "warning", "link 'arm'", "is it in mm"),
+    "com outside": ([edited(ARM_COM, "0.25", "-0.25")], "warning", "link 'arm'", "mm outside the link"),
     "com left out": ([(ARM_COM, "<inertial>")], "warning", "link 'arm'", "no <origin>"),
-    "kg mm²": ([(ARM, ARM.replace("0.0208", "20800.8").replace("0.0003", "300"))], "warning", "link 'arm'", "kg·mm²"),
-    "g mm²": (
-        [(ARM, ARM.replace("0.0208", "20800000.8").replace("0.0003", "300000"))],
-        "warning",
-        "link 'arm'",
-        "g·mm²",
-    ),
-    "too small": (
-        [(ARM, ARM.replace("0.0208", "0.0000208").replace("0.0003", "0.0000003"))],
-        "warning",
-        "link 'arm'",
-        "too small",
-    ),
-    "about the joint": (
-        [(ARM, ARM.replace("0.020833333333333332", "0.083333"))],
-        "warning",
-        "link 'arm'",
-        "about the joint",
-    ),
-    "triangle": ([(HAND, HAND.replace("0.0090", "0.2"))], "error", "link 'hand'", "triangle inequality"),
+    "kg mm²": ([edited(ARM, "0.0208", "20800.8", "0.0003", "300")], "warning", "link 'arm'", "kg·mm²"),
+    "g mm²": ([edited(ARM, "0.0208", "20800000.8", "0.0003", "300000")], "warning", "link 'arm'", "g·mm²"),
+    "too small": ([edited(ARM, "0.0208", "0.0000208", "0.0003", "0.0000003")], "warning", "link 'arm'", "too small"),
+    "about the joint": ([edited(ARM, "0.020833333333333332", "0.083333")], "warning", "link 'arm'", "about the joint"),
+    "triangle": ([edited(HAND, "0.0090", "0.2")], "error", "link 'hand'", "triangle inequality"),
     "placeholder": ([(ARM, HAND)], "warning", "link 'arm'", "looks like a placeholder; it is that of arm, hand"),
     "unit inertia": (
         [(HAND, '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>')],
@@ -94,31 +87,16 @@ MISTAKES = {
         "placeholder",
     ),
     "no number": ([('<mass value="6"/>', '<mass value="six"/>')], "error", "link 'hand'", "'six' is not a finite"),
-    "no effort": ([(SHOULDER, SHOULDER.replace(' effort="96"', ""))], "warning", "joint 'shoulder'", "no effort limit"),
-    "effort 0": ([(SHOULDER, SHOULDER.replace("96", "0"))], "warning", "joint 'shoulder'", "means none"),
-    "effort below 0": ([(SHOULDER, SHOULDER.replace("96", "-2"))], "error", "joint 'shoulder'", "is negative"),
-    "effort -1": ([(SHOULDER, SHOULDER.replace("96", "-1"))], "warning", "joint 'shoulder'", "is -1, which means none"),
-    "velocity 0": ([(SHOULDER, SHOULDER.replace('"12"', '"0"'))], "warning", "joint 'shoulder'", "means none"),
-    "no velocity": (
-        [(SHOULDER, SHOULDER.replace('velocity="12"', ""))],
-        "warning",
-        "joint 'shoulder'",
-        "velocity limit",
-    ),
-    "degrees": (
-        [(SHOULDER, SHOULDER.replace('"-2"', '"-114"').replace('"2"', '"114"'))],
-        "warning",
-        "joint 'shoulder'",
-        "degrees",
-    ),
-    "degrees a second": (
-        [(SHOULDER, SHOULDER.replace("12", "687"))],
-        "warning",
-        "joint 'shoulder'",
-        "degrees per second",
-    ),
-    "prismatic in mm": ([(LIFT, LIFT.replace("2.1", "2100"))], "warning", "joint 'elevator'", "in mm"),
-    "no range": ([(LIFT, LIFT.replace("2.1", "0"))], "warning", "joint 'elevator'", "means none"),
+    "no effort": ([edited(SHOULDER, ' effort="96"', "")], "warning", "joint 'shoulder'", "no effort limit"),
+    "effort 0": ([edited(SHOULDER, "96", "0")], "warning", "joint 'shoulder'", "means none"),
+    "effort below 0": ([edited(SHOULDER, "96", "-2")], "error", "joint 'shoulder'", "is negative"),
+    "effort -1": ([edited(SHOULDER, "96", "-1")], "warning", "joint 'shoulder'", "is -1, which means none"),
+    "velocity 0": ([edited(SHOULDER, '"12"', '"0"')], "warning", "joint 'shoulder'", "means none"),
+    "no velocity": ([edited(SHOULDER, 'velocity="12"', "")], "warning", "joint 'shoulder'", "velocity limit"),
+    "degrees": ([edited(SHOULDER, '"-2"', '"-114"', '"2"', '"114"')], "warning", "joint 'shoulder'", "degrees"),
+    "degrees a second": ([edited(SHOULDER, "12", "687")], "warning", "joint 'shoulder'", "degrees per second"),
+    "prismatic in mm": ([edited(LIFT, "2.1", "2100")], "warning", "joint 'elevator'", "in mm"),
+    "no range": ([edited(LIFT, "2.1", "0")], "warning", "joint 'elevator'", "means none"),
     "no limit": ([(SHOULDER, "")], "warning", "joint 'shoulder'", "no position limits"),
     "distance in mm": (
         [('<origin xyz="0 0 0.5"/>\n    <axis', '<origin xyz="0 0 500"/>\n    <axis')],
@@ -127,13 +105,8 @@ MISTAKES = {
         "in mm",
     ),
     "axis": ([('<axis xyz="0 1 0"/>', '<axis xyz="0 2 0"/>')], "note", "joint 'shoulder'", "length 2"),
-    "too weak": ([(LIFT, LIFT.replace("600", "150"))], "error", "joint 'elevator'", "takes 196.2 N of 150 N"),
-    "hardly strong enough": (
-        [(SHOULDER, SHOULDER.replace("96", "45"))],
-        "warning",
-        "joint 'shoulder'",
-        "of its effort limit",
-    ),
+    "too weak": ([edited(LIFT, "600", "150")], "error", "joint 'elevator'", "takes 196.2 N of 150 N"),
+    "hardly strong enough": ([edited(SHOULDER, "96", "45")], "warning", "joint 'shoulder'", "of its effort limit"),
     "massless, drawn": ([('<mass value="6"/>', '<mass value="0"/>')], "warning", "link 'hand'", "has no mass"),
     "massless": ([('<mass value="6"/>', '<mass value="0"/>'), (HAND, "")], "warning", "link 'hand'", "has no mass"),
     "unknown link": (
@@ -162,14 +135,14 @@ def test_a_mistake_is_found(capsys, tmp_path, name):
 @pytest.mark.parametrize(("z", "is_found"), [("-0.058", False), ("-0.061", True)])
 def test_a_centre_of_mass_may_be_a_little_outside(capsys, tmp_path, z, is_found):
     """By 5 mm and a tenth of the diagonal, which is 0.544 m: shapes of 0.07, 0.07 and 0.535 m from z = 0."""
-    _, found = report(capsys, tmp_path, changed((ARM_COM, ARM_COM.replace("0.25", z))))
+    _, found = report(capsys, tmp_path, changed(edited(ARM_COM, "0.25", z)))
     assert any("outside the link" in each["text"] for each in found["findings"]) == is_found
 
 
 @pytest.mark.parametrize(("moment", "is_found"), [("50", True), ("98", False)])
 def test_a_unit_is_suggested_near_its_power_of_ten(capsys, tmp_path, moment, is_found):
     """A solid box of the arm's mass has some 0.025 kg m²: 10^3.3 times that may be in g·m², 10^3.6 times may not."""
-    _, found = report(capsys, tmp_path, changed((ARM, ARM.replace("0.020833333333333332", moment))))
+    _, found = report(capsys, tmp_path, changed(edited(ARM, "0.020833333333333332", moment)))
     (said,) = [each["text"] for each in found["findings"] if "reaches only" in each["text"]]
     assert ("is it in g·m²" in said) == is_found
 
@@ -184,7 +157,7 @@ def test_a_link_without_mass_may_carry_one(capsys, tmp_path):
 
 def test_rows_of_what_is_suspicious_are_marked(capsys, tmp_path):
     path = tmp_path / "arm.urdf"
-    path.write_text(changed((SHOULDER, SHOULDER.replace(' effort="96"', ""))), encoding="utf-8")
+    path.write_text(changed(edited(SHOULDER, ' effort="96"', "")), encoding="utf-8")
     main(["check", str(path)])
     rows = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert [row[:3] for row in rows if row and row[0] in "✗!·"] == [["!", "2", "shoulder"]]
@@ -192,7 +165,7 @@ def test_rows_of_what_is_suspicious_are_marked(capsys, tmp_path):
 
 def test_where_no_robot_can_be_made_the_rest_is_still_shown(capsys, tmp_path):
     path = tmp_path / "arm.urdf"
-    path.write_text(changed((HAND, HAND.replace("0.0090", "0.2"))), encoding="utf-8")
+    path.write_text(changed(edited(HAND, "0.0090", "0.2")), encoding="utf-8")
     assert main(["check", str(path)]) == 1
     out = capsys.readouterr().out
     assert "triangle" in out
@@ -203,7 +176,7 @@ def test_where_no_robot_can_be_made_the_rest_is_still_shown(capsys, tmp_path):
 
 
 def test_all_incomplete_parts_are_shown_each_once(capsys, tmp_path):
-    text = changed(('<mass value="6"/>', ""), ('<child link="hand"/>', ""), (SHOULDER, SHOULDER.replace("96", "x")))
+    text = changed(('<mass value="6"/>', ""), ('<child link="hand"/>', ""), edited(SHOULDER, "96", "x"))
     code, found = report(capsys, tmp_path, text)
     assert (code, found["order"]) == (1, None)
     assert [(one["element"], one["text"]) for one in found["findings"] if one["severity"] == "error"] == [
@@ -273,7 +246,7 @@ def test_a_wrong_pose_ends_with_2(capsys, pose):
 
 def test_no_number_is_minus_nothing_and_velocities_have_units(capsys, tmp_path):
     path = tmp_path / "arm.urdf"
-    path.write_text(changed((ARM_COM, ARM_COM.replace('"0 0 0.25"', '"-0.0001 -0 0.25"'))), encoding="utf-8")
+    path.write_text(changed(edited(ARM_COM, '"0 0 0.25"', '"-0.0001 -0 0.25"')), encoding="utf-8")
     main(["check", str(path)])
     words = capsys.readouterr().out.split()
     assert "-0" not in words and "-0.0" not in words
