@@ -342,3 +342,7 @@ def _origin(xyz: Vector | None, rpy: Vector | None) -> str:
 
 def _numbers(values: Vector) -> str:
     return " ".join(repr(float(value)) for value in values)
+
+
+PRR = mechanism("PRR", (13, 1.5, 6), (1, 0.5, 0.34), (0.1, 0.2, 0.15))
+"""The PRR arm that most tests of the control have."""

@@ -171,11 +171,7 @@ def command_server() -> ForkServer:
 
 
 def run_module(
-    module: str,
-    *arguments: object,
-    cwd: Path | None = None,
-    env: dict[str, str] | None = None,
-    timeout: float = 100.0,
+    module: str, *arguments: object, cwd: Path | None = None, env: dict[str, str] | None = None, timeout: float = 100.0
 ) -> subprocess.CompletedProcess[str]:
     """Run a module as a process without a terminal, by fork, as :func:`subprocess.run` would run ``python -m``."""
     words = [str(argument) for argument in arguments]

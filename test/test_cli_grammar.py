@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from robodyn_ros.cli.main import VERBS, command_parser, main, parse, verb_parsers
-from robodyn_ros.cli.verb import SHARED, Verb, VerbParser
+from robodyn_ros.cli.verb import SHARED, VerbParser
 
 ROOT = Path(__file__).parents[1]
 PRR = str(ROOT / "urdf/prr.urdf")
@@ -43,11 +43,6 @@ def test_own_options_stand_before_shared_ones(verb):
     assert shared == sorted(shared)
     own = {"--joints", "--params"} & {name for action in PARSERS[verb]._actions for name in action.option_strings}
     assert sum(shared) == len(own)
-
-
-@pytest.mark.parametrize("verb", VERBS)
-def test_a_verb_has_three_examples(verb):
-    assert len(Verb.of(verb).examples) >= 3
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -214,11 +209,3 @@ def test_a_misspelt_name_in_a_file_is_an_error_with_its_line(verb, tmp_path, cap
     said = capsys.readouterr().err
     assert "own.yaml:4" in said
     assert "is it 'speed_limit'?" in said if verb == "commission" else "is it 'state_timeout'?" in said
-
-
-def test_whole_numbers_are_taken_where_floats_are_meant(tmp_path, capsys):
-    (tmp_path / "own.yaml").write_text(
-        "/**/controller:\n  ros__parameters:\n    gains:\n      wrist: {natural_frequency: 9, damping_ratio: 1}\n"
-    )
-    assert main(["compare", PRR, "--controller", "pd", "--params", str(tmp_path / "own.yaml")]) == 0
-    assert "pd follows best" in capsys.readouterr().out

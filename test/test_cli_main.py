@@ -86,7 +86,7 @@ def test_help_fits_80_columns(arguments):
 @pytest.mark.parametrize("name", command.VERBS)
 def test_help_of_a_verb_has_examples_that_its_parser_takes(name):
     examples = Verb.of(name).examples
-    assert examples
+    assert len(examples) >= 3
     for line, _ in examples:
         assert line in help_of(name)
         program, *arguments = line.split()
@@ -291,21 +291,6 @@ def test_an_unknown_option_is_named_beside_the_nearest_one_of_its_verb(line, sai
     shown = capsys.readouterr().err
     assert said in shown
     assert f"usage: robodyn {line[0]} " in shown
-
-
-@pytest.mark.parametrize(
-    ("setting", "said"),
-    [
-        ("speed_limt=0.1", "'speed_limt' (is it 'speed_limit'?)"),
-        ("push_tim=1", "is it 'push_time'?"),
-        ("xyz=1", "no parameter that is used here is named 'xyz'"),
-        ("push_time=soon", "must be within [0.5, 60] s, not 'soon'"),
-    ],
-)
-def test_settings_of_the_commissioning_are_checked_by_name(setting, said, capsys):
-    arm = str(Path(__file__).parents[1] / "urdf" / "prr.urdf")
-    assert command.main(["commission", arm, "-p", setting]) == 2
-    assert said in " ".join(capsys.readouterr().err.split())
 
 
 @pytest.mark.parametrize("no_wrap", [True, False])

@@ -266,7 +266,7 @@ def test_the_state_of_the_controller_and_the_reference_at_a_time(monkeypatch):
     node = SimpleNamespace(
         create_lifecycle_publisher=lambda *_: publisher, create_service=lambda kind, name, callback: callback
     )
-    robot = rd.load_robot(arms.mechanism("PRR", (13, 1.5, 6), (1, 0.5, 0.34), (0.1, 0.2, 0.15)))
+    robot = rd.load_robot(arms.PRR)
     inner = ControlLoop(GravityCompensation(rd.create_dynamics("rnea", robot), 9.0, 3.0), np.full(3, 1e3))
     closed, listeners = [""], []
 

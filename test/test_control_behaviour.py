@@ -18,7 +18,7 @@ import robodyn_ros as rd
 from robodyn_ros.control import Command, ControlLoop, GravityCompensation, Reference, SafetySettings, rest_to_rest
 from robodyn_ros.control.motion.following import Following, Tolerances
 
-ROBOT = rd.load_robot(arms.mechanism("PRR", (13, 1.5, 6), (1, 0.5, 0.34), (0.1, 0.2, 0.15)))
+ROBOT = rd.load_robot(arms.PRR)
 DYNAMICS = rd.create_dynamics("rnea", ROBOT)
 Q, ZERO = np.array([0.3, -0.2, 0.5]), np.zeros(3)
 GOAL = np.array([0.5, 0.4, -0.1])

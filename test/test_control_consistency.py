@@ -244,8 +244,7 @@ def freeze():
 
 @pytest.mark.parametrize("name", ARMS)
 @pytest.mark.parametrize(
-    ("change", "within"),
-    [(jump, 0.014), (reverse, 0.04), (zero, 0.06), (scale, 0.05), (slip, 0.15), ("freeze", 0.06)],
+    ("change", "within"), [(jump, 0.014), (reverse, 0.04), (zero, 0.06), (scale, 0.05), (slip, 0.15), ("freeze", 0.06)]
 )
 def test_what_contradicts_kinematics_is_found_in_time(name, change, within):
     cell = Cell(ARMS[name])
@@ -372,13 +371,7 @@ def test_a_contradiction_before_silence_does_not_count_where_the_arm_is_found_el
     ("name", "joint", "gain"),
     [
         case
-        for case in [
-            ("prr", 0, -1.0),
-            ("prr", 0, 0.0),
-            ("prr", 0, 0.5),
-            ("ur5_robot", 1, -1.0),
-            ("ur5_robot", 1, 0.0),
-        ]
+        for case in [("prr", 0, -1.0), ("prr", 0, 0.0), ("prr", 0, 0.5), ("ur5_robot", 1, -1.0), ("ur5_robot", 1, 0.0)]
         if case[0] in ARMS
     ],
 )

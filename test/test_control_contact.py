@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from arms import mechanism
+from arms import PRR
 from industrial import urdfs
 from numpy.testing import assert_allclose
 
@@ -32,7 +32,6 @@ ARMS |= {name: path.read_text() for name, path in urdfs().items() if name in ("u
 POSES = {"ur5_robot": [0.3, -1.1, 1.5, 0.4, 1.2, 0.2]}
 """Where an arm is not near a singular pose."""
 
-PRR = mechanism("PRR", (13, 1.5, 6), (1, 0.5, 0.34), (0.1, 0.2, 0.15))
 PERIOD = 1e-3
 NO_LIMIT = np.inf
 

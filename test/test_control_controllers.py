@@ -118,9 +118,7 @@ def test_lesson_step_response(name, kp, kd, duration, published, digits):
 @pytest.mark.parametrize("law", [law for law in LAWS.values() if law.follows])
 def test_gains_mean_the_same_for_every_law(law):
     """One joint alone, disturbed at home: its error accelerates by -(2 ζ ω ė + ω² e), whatever the law."""
-    dynamics = rd.create_dynamics(
-        "rnea", rd.load_robot(arms.mechanism("PRR", (13, 1.5, 6), (1, 0.5, 0.34), (0.1, 0.2, 0.15)))
-    )
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(arms.PRR))
     home, zero = np.array([0.3, -1.2, 0.7]), np.zeros(3)
     omega, zeta = np.array([11.0, 17.0, 23.0]), np.array([0.7, 1.0, 1.3])
     controller = law(dynamics, *gains(law, dynamics, home, omega, zeta))

@@ -45,11 +45,7 @@ def trial(simulator, controller, duration=0.3):
 
 
 @pytest.mark.parametrize(
-    ("law", "terms"),
-    [
-        ("computed_torque", ["gravity.shoulder", "gravity.wrist"]),
-        ("adaptive", ["gravity"]),
-    ],
+    ("law", "terms"), [("computed_torque", ["gravity.shoulder", "gravity.wrist"]), ("adaptive", ["gravity"])]
 )
 def test_the_arm_moves_as_if_the_controller_did_it_all(law, terms):
     friction = {f"friction.{name}.viscous": 0.4 for name in PRR.joint_names}
@@ -201,10 +197,7 @@ def test_a_change_while_the_arm_moves_is_blended_in():
 
 @pytest.mark.parametrize(
     ("terms", "said"),
-    [
-        (["gravitiy"], "gravity, coriolis, friction, none"),
-        (["gravity.elbow"], "joint1, joint2, joint3"),
-    ],
+    [(["gravitiy"], "gravity, coriolis, friction, none"), (["gravity.elbow"], "joint1, joint2, joint3")],
 )
 def test_terms_that_do_not_exist_are_refused(terms, said):
     with pytest.raises(InputError, match=f"drive_compensates.*{said}"):

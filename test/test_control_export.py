@@ -59,7 +59,7 @@ PACKAGE = "some_arm_controllers"
 NOTHING, REFERENCE, TRAJECTORY, HOLD, CHANGE, PUBLISHERS, CHAINED, CYCLE, POSE, TWIST, WRENCH, TARE, SPEED = range(13)
 """What is asked of the arm before an update, as in exported_controller.cpp."""
 
-PRR = re.sub('effort="[^"]*"', 'effort="300"', arms.mechanism("PRR", (13, 1.5, 6), (1, 0.5, 0.34), (0.1, 0.2, 0.15)))
+PRR = re.sub('effort="[^"]*"', 'effort="300"', arms.PRR)
 TURNING = arms.mechanism("PRR", (11, 2.5, 1.6), (1, 0.4, 0.3), (0.1, 0.2, 0.13)).replace("revolute", "continuous")
 
 needs_compiler = pytest.mark.skipif(find_compiler() is None, reason="there is no C compiler")
@@ -426,46 +426,6 @@ def test_settings_are_those_of_the_node(name: str) -> None:
 
 
 @needs_compiler
-def test_the_effort_is_that_of_the_equations_of_motion() -> None:
-    """On its reference, by computed_torque: inverse dynamics, by Pinocchio."""
-    import truth
-
-    given = {"externally_supported": True, "reference_jump": 1.0, "plausibility": False, "blend_time": 0.0}
-    both = Twins("prr", "computed_torque", given)
-    arm, n = both.exported, both.robot.n
-    pin = truth.Pinocchio(both.robot, (0.0, 0.0, -9.81))
-    q, qd, qdd = np.array([0.4, 0.3, -0.5]), np.array([0.2, -0.3, 0.1]), np.array([0.5, 1.0, -2.0])
-    assert arm.update(1.0, q, 0.0 * qd) == SEND
-    np.testing.assert_allclose(arm.effort, pin.inverse(q, 0.0 * qd, 0.0 * qd), rtol=1e-9)
-    for k in range(1, 200):
-        t = 1.0 + PERIOD * k
-        arm.track(t, np.ones(n, dtype=np.int64), np.array([q + 0.0 * qd, qd, qdd, 0.0 * qd]))
-        assert arm.update(t, q, qd) == SEND
-    np.testing.assert_allclose(arm.effort, pin.inverse(q, qd, qdd), rtol=1e-6)
-
-
-@needs_compiler
-def test_limits_hold_whatever_comes() -> None:
-    both = Twins("prr", "computed_torque")
-    both.change({"plausibility": False, "following_tolerance": 0.0, "overspeed": 10.0})
-    limit = np.array([both.given[f"effort_limits.{name}"] for name in both.robot.joint_names])
-    rate = np.array([both.given[f"effort_rate_limits.{name}"] for name in both.robot.joint_names])
-    rng, t, sent, count = np.random.default_rng(8), 1.0, None, 0
-    for _ in range(2000):
-        t = t + PERIOD
-        q = both.robot.home + rng.uniform(-0.03, 0.03, 3)
-        if both.exported.update(t, q, rng.uniform(-1.0, 1.0, 3)) != SEND:
-            sent = None
-            continue
-        effort = both.exported.effort
-        assert (np.abs(effort) <= limit).all()
-        if sent is not None:
-            assert (np.abs(effort - sent) <= rate * PERIOD * (1.0 + 1e-9)).all()
-        sent, count = effort, count + 1
-    assert count > 500
-
-
-@needs_compiler
 @pytest.mark.parametrize(("name", "away"), [*((name, 0.0) for name in ARMS), (ARMS[0], 0.5), (ARMS[0], 1e3)])
 def test_a_pose_that_is_streamed_is_reached_as_by_the_node(name: str, away: float) -> None:
     """The arm is where its reference is; both take it from the core, with the numbers of their own texts.
@@ -676,7 +636,7 @@ def prr(tmp_path_factory: pytest.TempPathFactory) -> Exported:
 @needs_compiler
 def test_a_clock_that_is_set_stops_no_motion(prr: Exported) -> None:
     """The controller_manager gives the nodes' time, which an operator or NTP may set, and periods by a steady clock."""
-    folder, n, periods, duration = prr.program.parent, 3, 2600, 2.4
+    n, periods, duration = 3, 2600, 2.4
     start, goal = 0.1 + np.zeros(n), np.array([0.15, 0.0, 0.18])
     rows: list[float] = []
     for k in range(periods):
@@ -685,18 +645,13 @@ def test_a_clock_that_is_set_stops_no_motion(prr: Exported) -> None:
         q = start + (goal - start) * part**2 * (3.0 - 2.0 * part)
         qd = (goal - start) * 6.0 * part * (1.0 - part) / duration
         rows += [round(5.0 + PERIOD * k, 9), *q, *qd, *asked]
-    np.array(rows, dtype=np.float64).tofile(folder / "history.bin")
-    (folder / "changes.txt").write_text("", encoding="utf-8")
-    outputs = [
-        subprocess.run([str(prr.program), *option], cwd=folder, capture_output=True, check=True)
-        for option in ([], ["clock"], ["unheard"])
-    ]
-    expected, found, unheard = (np.frombuffer(done.stdout).reshape(periods, n) for done in outputs)
-    np.testing.assert_array_equal(found, expected)
-    np.testing.assert_array_equal(unheard, expected)
+    (expected, said, _), set_back, unheard = (history_of(prr, rows, *option) for option in ([], ["clock"], ["unheard"]))
+    for efforts, _, code in (set_back, unheard):
+        assert code == 0
+        np.testing.assert_array_equal(efforts, expected)
     assert len(np.unique(expected[100:], axis=0)) > 300  # it moves
-    assert b"fault" not in outputs[1].stderr
-    published = [int(done.stderr.split(b"published ")[1].split()[0]) for done in outputs]
+    assert "fault" not in set_back[1]
+    published = [int(text.split("published ")[1].split()[0]) for text in (said, set_back[1], unheard[1])]
     assert published[0] == published[1] > 2000 and published[2] == 0  # nobody is woken for what nobody reads
 
 
@@ -821,33 +776,16 @@ def test_what_cannot_be_exported_says_why() -> None:
 
 @needs_compiler
 def test_other_values_of_fixed_parameters_are_refused(prr: Exported) -> None:
-    folder = prr.program.parent
-    text = (folder / "parameters.txt").read_text(encoding="utf-8")
-    (folder / "history.bin").write_bytes(b"")
-    (folder / "changes.txt").write_text("", encoding="utf-8")
-    try:
-        for before, after, why in (
-            (
-                "controller\tstring\tcomputed_torque",
-                "controller\tstring\tpd",
-                "fixed in this package to 'computed_torque'",
-            ),
-            ("state_timeout\tdouble\t0.03", "state_timeout\tdouble\tnan", "state_timeout: must be a finite number"),
-            (
-                "state_timeout\tdouble\t0.03",
-                "state_timeout\tdouble\t0.001",
-                "state_timeout: a state comes every 0.001 s",
-            ),
-            ("joint1.natural_frequency\tdouble\t7.0", "joint1.natural_frequency\tdouble\t999.0", "gains: a period of"),
-            ("externally_supported\tbool\ttrue", "externally_supported\tbool\tfalse", ""),
-            ("gravity\tdouble_array\t0.3\t-0.2\t-9.7", "gravity\tdouble_array\t0.0\t0.0\t-60.0", ""),
-        ):
-            assert text.count(before) == 1
-            (folder / "parameters.txt").write_text(text.replace(before, after), encoding="utf-8")
-            done = subprocess.run([str(prr.program)], cwd=folder, capture_output=True, text=True, check=False)
-            assert (done.returncode, why in done.stderr) == ((3, True) if why else (0, True)), done.stderr
-    finally:
-        (folder / "parameters.txt").write_text(text, encoding="utf-8")
+    for name, value, why in (
+        ("controller", "pd", "fixed in this package to 'computed_torque'"),
+        ("state_timeout", "nan", "state_timeout: must be a finite number"),
+        ("state_timeout", "0.001", "state_timeout: a state comes every 0.001 s"),
+        ("gains.joint1.natural_frequency", "999.0", "gains: a period of"),
+        ("externally_supported", "false", ""),
+        ("gravity", "0.0\t0.0\t-60.0", ""),
+    ):
+        _, said, code = history_of(with_parameters(prr, **{name: value}), [])
+        assert (code, why in said) == ((3, True) if why else (0, True)), said
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,15 +19,7 @@ from robodyn_ros.simulation.plant.mismatch import last_link
 
 OMEGA = JointGains().natural_frequency
 
-RATED = {
-    "ur3_robot": 3.0,
-    "ur5_robot": 5.0,
-    "ur10_robot": 10.0,
-    "panda": 3.0,
-    "kinova": 2.6,
-    "xarm7": 3.5,
-    "z1": 2.0,
-}
+RATED = {"ur3_robot": 3.0, "ur5_robot": 5.0, "ur10_robot": 10.0, "panda": 3.0, "kinova": 2.6, "xarm7": 3.5, "z1": 2.0}
 """URDF of example-robot-data → greatest payload that its maker allows [kg]."""
 
 PERIOD = 0.002

@@ -23,7 +23,7 @@ from robodyn_ros.control.loop_settings import loop_default_values, make_loop_set
 from robodyn_ros.errors import ConfigurationError, HoldingError, InputError, RobodynError
 from robodyn_ros.plugins import load
 
-PRR = rd.load_robot(arms.mechanism("PRR", (13, 1.5, 6), (1, 0.5, 0.34), (0.1, 0.2, 0.15)))
+PRR = rd.load_robot(arms.PRR)
 LIMIT, HOME = np.array([600.0, 96.0, 36.0]), np.array([0.3, -0.2, 0.5])
 TIP = PRR.joints[-1].child
 USUAL = ("ur5_robot", "panda")

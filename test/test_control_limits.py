@@ -22,7 +22,7 @@ from robodyn_ros.control.motion.following import RESULTS, GoalSettings, JointTol
 from robodyn_ros.control.step import LEAD, soften, step_settings
 from robodyn_ros.errors import ConfigurationError
 
-ROBOT = rd.load_robot(arms.mechanism("PRR", (13, 1.5, 6), (1, 0.5, 0.34), (0.1, 0.2, 0.15)))
+ROBOT = rd.load_robot(arms.PRR)
 DYNAMICS = rd.create_dynamics("rnea", ROBOT)
 Q, ZERO = np.array([0.3, -0.2, 0.5]), np.zeros(3)
 STEP, OMEGA = 0.001, 12.0

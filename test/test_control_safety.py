@@ -37,7 +37,7 @@ from robodyn_ros.errors import (
     RobodynError,
 )
 
-ROBOT = rd.load_robot(arms.mechanism("PRR", (13, 1.5, 6), (1, 0.5, 0.34), (0.1, 0.2, 0.15)))
+ROBOT = rd.load_robot(arms.PRR)
 DYNAMICS = rd.create_dynamics("rnea", ROBOT)
 Q, QD, ZERO = np.array([0.3, -0.2, 0.5]), np.array([0.01, -0.02, 0.03]), np.zeros(3)
 GRAVITY = DYNAMICS.gravity(Q)
@@ -644,6 +644,8 @@ def test_rate_and_absolute_limit_are_reported_apart():
     arm = Arm(limit=[50.0, 1e4, 1e4], rate_limit=[1e9, 1e9, 100.0])
     command = arm.state()
     np.testing.assert_array_equal(command.saturated, [True, False, False])
+    assert command.effort[0] == 50.0 < GRAVITY[0]
+    np.testing.assert_allclose(command.efforts.total, GRAVITY - 20.0 * QD, rtol=1e-12)
     np.testing.assert_array_equal(command.rate_limited, [False, False, False])
     arm.loop.track(Reference(Q, ZERO, ZERO, np.array([0.0, 0.0, 5.0])), arm.t)
     command = arm.state()

@@ -32,7 +32,7 @@ from robodyn_ros.control.laws.cartesian_impedance import CartesianImpedance, Car
 from robodyn_ros.errors import InputError
 
 HERE = Path(__file__).parent
-ROBOT = rd.load_robot(arms.mechanism("PRR", (13, 1.5, 6), (1, 0.5, 0.34), (0.1, 0.2, 0.15)))
+ROBOT = rd.load_robot(arms.PRR)
 DYNAMICS = rd.create_dynamics("rnea", ROBOT)
 HOME = np.array([0.3, -0.2, 0.5])
 

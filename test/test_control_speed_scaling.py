@@ -11,7 +11,7 @@ import robodyn_ros as rd
 from robodyn_ros.control import ControlLoop, GravityCompensation, SafetySettings, rest_to_rest
 from robodyn_ros.errors import InputError
 
-ROBOT = rd.load_robot(arms.mechanism("PRR", (13, 1.5, 6), (1, 0.5, 0.34), (0.1, 0.2, 0.15)))
+ROBOT = rd.load_robot(arms.PRR)
 DYNAMICS = rd.create_dynamics("rnea", ROBOT)
 Q, GOAL = np.array([0.4, -0.3, 0.2]), np.array([0.7, 0.6, -0.9])
 DURATION, STEP = 2.0, 1e-3

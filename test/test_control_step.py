@@ -17,7 +17,7 @@ from robodyn_ros.control.step import joined
 from robodyn_ros.dynamics.parameters import Payload
 from robodyn_ros.errors import RobodynError
 
-ROBOT = rd.load_robot(arms.mechanism("PRR", (13, 1.5, 6), (1, 0.5, 0.34), (0.1, 0.2, 0.15)))
+ROBOT = rd.load_robot(arms.PRR)
 LAWS = [name for name in rd.available("controllers") if name != "mpc"]
 PERIOD = 0.004
 SEEDS = max(1, int(os.environ.get("ROBODYN_HISTORIES", "60")) // 60)

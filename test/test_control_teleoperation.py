@@ -5,7 +5,7 @@
 
 import numpy as np
 import pytest
-from arms import mechanism, random_robot
+from arms import PRR, random_robot
 
 import robodyn_ros as rd
 from robodyn_ros.control.motion import teleoperation
@@ -23,7 +23,6 @@ from robodyn_ros.robot.robot import tip
 PERIOD = 0.002
 LEADER, FOLLOWER = np.array([1.0, 0.02]), np.array([1.5, 0.05])  # inertia of an axis that slides and of one that turns
 STIFFNESS, DAMPING = np.array([600.0, 15.0]), np.array([40.0, 0.7])
-PRR = mechanism("PRR", (13, 1.5, 6), (1, 0.5, 0.34), (0.1, 0.2, 0.15))
 WALL, PLACE = np.array([4000.0, 60.0]), 0.15
 
 

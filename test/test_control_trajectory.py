@@ -6,9 +6,9 @@
 from itertools import pairwise
 from types import SimpleNamespace
 
+import arms
 import numpy as np
 import pytest
-from arms import mechanism
 from scipy.interpolate import BPoly, CubicHermiteSpline, interp1d
 from scipy.optimize import minimize_scalar
 
@@ -191,7 +191,7 @@ def test_whatever_finite_numbers_come_the_curve_is_finite_or_refused():
     assert made > 100
 
 
-PRR = rd.load_robot(mechanism("PRR", (13, 1.5, 6), (1, 0.5, 0.34), (0.1, 0.2, 0.15)))
+PRR = rd.load_robot(arms.PRR)
 WEAKLY = SafetySettings(plausibility=False, allow_nonzero_velocity_at_trajectory_end=True)
 
 

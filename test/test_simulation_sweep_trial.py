@@ -91,10 +91,7 @@ CASES = {
     ),
     "brakes": ({"command_timeout": 0.03, "on_command_timeout": "brake", "state_drop": 0.8}, UNCOMPARED),
     "a jump": ({"sensors.shoulder.position_noise": 0.05}, {}),
-    "at a wall": (
-        FRICTION | {"wall.link": "hand", "wall.point": [0.0, 0.0, 0.25], "wall.normal": [0.0, 0.0, 1.0]},
-        SOFT,
-    ),
+    "at a wall": (FRICTION | WALL, SOFT),
 }
 FAULTS = {"too fast": "speed: ", "too late": "states: ", "gaps": "states: ", "a jump": "sensor: joint 'shoulder'"}
 FAULTS |= {"at a wall": "following: joint 'elevator' moves as if"}
