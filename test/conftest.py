@@ -39,6 +39,11 @@ WITHOUT_ROS = ("test_nodes_units.py", "test_nodes_wire.py", "test_cli_demo_repor
 MORE = {
     "test_cli_bench.py": ("test_json_has_every_figure",),
     "test_cli_compile.py": ("test_without_casadi_an_export_that_was_written_before_is_written_again[--ros2",),
+    "test_cli_demo.py": (
+        "[terminated at once]",
+        "[ctrl-c]",
+        "dies_is_an_error_with_its_name[simulator]",
+    ),
     "test_cli_demo_report.py": ("test_the_picture[svg]",),
     "test_control_adaptive.py": ("test_a_spatial_arm_learns_everything[lagrangian]",),
     "test_control_consistency.py": ("[exact-panda-native]",),

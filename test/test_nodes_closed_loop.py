@@ -103,34 +103,6 @@ def test_terms_add_up_and_every_output_follows_the_parameter_joints(graph, prr):
     assert np.abs(at(errors)[last].position).max() < 1e-2
 
 
-def test_a_killed_simulator_ends_the_commands_and_a_new_one_is_taken_over(graph, prr):
-    def simulator(start):
-        wiring = ("-r", "joint_commands:=controller/joint_commands")
-        return graph.start("simulator", *wiring, robot_description=prr, initial_position=start, lockstep=True)
-
-    first = simulator(START)
-    graph.start("controller", robot_description=prr, use_sim_time=True, state_timeout=0.1)
-    commands = graph.listen(Float64MultiArray, "controller/commands", 1000)
-    graph.wait(lambda: len(commands) > 50, "commands")
-    first.kill()
-    graph.wait(lambda: graph.diagnostics("controller")["message"] == "no joint states", "silence to be noticed")
-
-    def quiet():
-        count = len(commands)
-        graph.diagnostics("controller")
-        return len(commands) == count
-
-    graph.wait(quiet, "the end of the commands")
-    count = len(commands)
-    elsewhere = {"elevator": 1.0, "shoulder": 1.2, "wrist": -0.5}
-    states = graph.listen(JointState, "joint_states", 1000)
-    simulator(elsewhere)
-    graph.wait(lambda: states and len(commands) > count + 200, "states and commands after the restart")
-    # Held where the new simulation begins, not drawn to where the old one was.
-    positions = np.array([message.position for message in states])
-    np.testing.assert_allclose(positions, np.tile(list(elsewhere.values()), (len(positions), 1)), atol=0.02)
-
-
 def test_every_node_ends_well_on_a_signal(fresh, prr):
     simulator = fresh.start("simulator", "-r", "commands:=controller/commands", robot_description=prr)
     controller = fresh.start("controller", robot_description=prr, use_sim_time=True)

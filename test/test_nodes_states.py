@@ -119,21 +119,6 @@ def own_arm(graph, prr):
     return arm
 
 
-def test_drives_that_speak_in_units_of_their_motors(graph, prr):
-    """Gear ratio, direction, offset and torque constant of each joint, all different."""
-    ratio, offset, constant = np.array([50.0, -100.0, 30.0]), np.array([0.1, -0.2, 0.3]), np.array([1.0, 0.5, 0.25])
-    transmission = {
-        name: {
-            "gear_ratio": float(r), "offset": float(o), "torque_constant": float(k)
-        }
-        for name, r, o, k in zip(NAMES, ratio, offset, constant, strict=True)
-    }  # fmt: skip
-    graph.start("controller", robot_description=prr, transmission=transmission)
-    arm = Arm(graph)
-    command = arm.answered(position=((np.array(POSE) - offset) * ratio).tolist())
-    np.testing.assert_allclose(command.effort, gravity_load(POSE) / (ratio * constant), rtol=1e-9, atol=1e-12)
-
-
 def test_a_state_without_a_stamp_counts_as_new(arm):
     def old():
         return arm.graph.diagnostics("controller").get("state too old", "0")
