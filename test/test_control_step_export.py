@@ -73,22 +73,27 @@ def close(found, expected):
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-11)
 
 
-@needs_compiler
-@pytest.mark.parametrize("name", ["computed_torque", "disturbance_observer", "adaptive", "of one's own"])
-def test_the_main_loop_of_a_microcontroller(name: str, tmp_path: Path) -> None:
-    settings, rows = settings_of(name), motion(150)
+def in_the_main_loop(settings, folder: Path):
+    """The efforts of the exported step in the main loop of examples/microcontroller, and the results in numbers."""
+    rows = motion(150)
     for file, text in export_step(settings).items():
-        (tmp_path / file).write_text(text, encoding="ascii")
-    sources = [str(BOARD / "main.c"), str(BOARD / "board.c"), str(tmp_path / "prr_step.c")]
+        (folder / file).write_text(text, encoding="ascii")
+    sources = [str(BOARD / "main.c"), str(BOARD / "board.c"), str(folder / "prr_step.c")]
     compiler = find_compiler()
     assert compiler is not None
-    command = [*compiler.command, *STRICT, f"-I{tmp_path}", *sources, "-o", str(tmp_path / "arm"), "-lm"]
+    command = [*compiler.command, *STRICT, f"-I{folder}", *sources, "-o", str(folder / "arm"), "-lm"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     given = "\n".join(" ".join(map(repr, row.tolist())) for row in rows)
-    done = subprocess.run([str(tmp_path / "arm")], input=given, capture_output=True, text=True, check=True)
+    done = subprocess.run([str(folder / "arm")], input=given, capture_output=True, text=True, check=True)
     found = np.array([list(map(float, line.split())) for line in done.stdout.splitlines()])
-    results = in_numbers(settings, rows, [0.0, *[PERIOD] * (len(rows) - 1)], RATE_LIMIT)
+    return found, in_numbers(settings, rows, [0.0, *[PERIOD] * (len(rows) - 1)], RATE_LIMIT)
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", ["computed_torque", "disturbance_observer", "adaptive", "of one's own"])
+def test_the_main_loop_of_a_microcontroller(name: str, tmp_path: Path) -> None:
+    found, results = in_the_main_loop(settings_of(name), tmp_path)
     assert any(result.saturated.any() for result in results) and any(result.rate_limited.any() for result in results)
     close(found, [result.effort for result in results])
 

@@ -3,7 +3,6 @@
 
 """Large messages, which a thread takes: the same bytes, in order, and at no price for the thread of the executor."""
 
-import os
 import threading
 import time
 from functools import partial
@@ -11,6 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 import rclpy
+from joined_graph import joined
 from rclpy.context import Context
 from rclpy.node import Node
 from rclpy.serialization import deserialize_message
@@ -33,9 +33,7 @@ class Listener(ExceptionGuard, Node):
 @pytest.fixture
 def there():
     """Two nodes in this process: one talks, one listens."""
-    before = dict(os.environ)
-    with isolated() as environment:
-        os.environ.update(environment)
+    with joined():
         announce_often()
         rclpy.init(args=[])
         executor = EventsExecutor()
@@ -55,8 +53,6 @@ def there():
         node.destroy_node()
         talker.destroy_node()
         rclpy.try_shutdown()
-    os.environ.clear()
-    os.environ.update(before)
 
 
 @pytest.mark.parametrize("libraries", ["called", "not found"])

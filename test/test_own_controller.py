@@ -5,7 +5,6 @@
 
 import ast
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -16,7 +15,6 @@ from installed_package import install_guide
 import robodyn_ros as rd
 from robodyn_ros import plugins
 from robodyn_ros.control import ControlLoop, rest_to_rest
-from robodyn_ros.control.export.step_export import export_step
 from robodyn_ros.control.laws.traced import trace_problem
 from robodyn_ros.control.loop_settings import EFFORT_RATE, MODEL, loop_default_values, make_loop_settings
 from robodyn_ros.control.parameter_file import FileParameters
@@ -91,18 +89,9 @@ def test_a_sweep_runs_it_in_c():
 
 
 def test_the_exported_c_is_the_same_law(tmp_path):
-    """In the main loop of examples/microcontroller."""
-    from test_control_step_export import BOARD, PERIOD, RATE_LIMIT, STRICT, in_numbers, motion
+    from test_control_step_export import in_the_main_loop
 
-    for file, text in export_step(settings()).items():
-        (tmp_path / file).write_text(text, encoding="ascii")
-    sources = [str(BOARD / "main.c"), str(BOARD / "board.c"), str(tmp_path / "prr_step.c")]
-    program, rows = str(tmp_path / "arm"), motion(150)
-    subprocess.run([*find_compiler().command, *STRICT, f"-I{tmp_path}", *sources, "-o", program, "-lm"], check=True)
-    given = "\n".join(" ".join(map(repr, row.tolist())) for row in rows)
-    done = subprocess.run([program], input=given, capture_output=True, text=True, check=True)
-    found = np.array([list(map(float, line.split())) for line in done.stdout.splitlines()])
-    expected = in_numbers(settings(), rows, [0.0, *[PERIOD] * (len(rows) - 1)], RATE_LIMIT)
+    found, expected = in_the_main_loop(settings(), tmp_path)
     close(found, [result.effort for result in expected])
 
 
