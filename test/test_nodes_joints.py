@@ -59,7 +59,7 @@ def test_an_arm_is_controlled_without_its_fingers(graph, prr, realtime):
         return check
 
     for position in (0.05, 0.19, 0.0):
-        graph.wait(compensated(position), f"gravity with the finger at {position}", 30.0)
+        graph.wait(compensated(position), f"gravity with the finger at {position}")
     assert list(states[-1].name) == [*ARM, "grip"]
     follows_past_the_finger(graph, states)
 
@@ -73,7 +73,7 @@ def follows_past_the_finger(graph, states):
     point = JointTrajectoryPoint(positions=[0.2, goal[2], goal[0], goal[1]])
     point.time_from_start.sec = 1
     trajectories.publish(JointTrajectory(joint_names=names, points=[point]))
-    graph.wait(lambda: np.abs(np.array(states[-1].position[:3]) - goal).max() < 5e-3, "the end of the motion", 30.0)
+    graph.wait(lambda: np.abs(np.array(states[-1].position[:3]) - goal).max() < 5e-3, "the end of the motion")
     assert states[-1].position[3] == finger
     said = "the reference names locked joints, which it does not move: grip"
     assert any(said in process.output for process in graph._processes)
@@ -126,7 +126,7 @@ def test_states_in_several_messages(graph, prr):
         publish((0, 1, 2))
         return len(commands) > 20
 
-    graph.wait(commanded, "commands to states in parts", 30.0)
+    graph.wait(commanded, "commands to states in parts")
     assert list(commands[-1].name) == ARM
     expected = rd.create_dynamics("rnea", rd.load_robot(with_fingers(prr)).reduced(locked={"grip": 0.17})).gravity(
         [0.3, -0.9, 0.4]
@@ -136,14 +136,14 @@ def test_states_in_several_messages(graph, prr):
         publish((0, 1, 2))
         return np.abs(np.array(commands[-1].effort) - expected).max() < 0.05
 
-    graph.wait(holds, "the efforts that hold the arm with its fingers", 30.0)
+    graph.wait(holds, "the efforts that hold the arm with its fingers")
 
     def missed():
         publish((0, 2))
         said = graph.diagnostics("controller")
         return said["message"].startswith("no joint states") and int(said.get("state refused", 0)) > 0
 
-    graph.wait(missed, "the wrist to be missed", 30.0)
+    graph.wait(missed, "the wrist to be missed")
 
 
 @pytest.mark.parametrize("realtime", ["auto", "off"])
@@ -163,7 +163,7 @@ def test_a_joint_that_carries_the_arm_must_stand_where_the_model_has_it(graph, p
         publish()
         return int(graph.diagnostics("controller").get("state refused", 0)) > 2
 
-    graph.wait(refused, "states to be refused", 30.0)
+    graph.wait(refused, "states to be refused")
     assert not commands
     (controller,) = graph._processes
     assert "joint 'elevator' carries the arm and is locked at 0.4, but stands at 0.9" in controller.output
@@ -173,7 +173,7 @@ def test_a_joint_that_carries_the_arm_must_stand_where_the_model_has_it(graph, p
         publish()
         return len(commands) > 5
 
-    graph.wait(commanded, "commands", 30.0)
+    graph.wait(commanded, "commands")
     assert list(commands[-1].name) == ["wrist", "shoulder"]
 
 

@@ -104,7 +104,7 @@ def test_what_the_adaptive_law_learns_is_read_published_frozen_and_saved(graph, 
     refused = graph.call(Trigger, "controller/save_estimates")
     assert (refused.success, "learns nothing" in refused.message) == (False, True)
     assert graph.set("controller", controller="adaptive")[0].successful
-    graph.wait(lambda: mass() == 0.5, "what was learnt before", 30.0)
+    graph.wait(lambda: mass() == 0.5, "what was learnt before")
     assert graph.set("controller", adaptive__rate=2.0)[0].successful
     graph.wait(lambda: mass() > 1.5, "most of the payload, learnt at rest", 60.0)
     assert graph.set("controller", adaptive__rate=0.0)[0].successful

@@ -144,7 +144,7 @@ def test_an_explosion_is_an_error_until_the_reset(graph, prr):
     start = {**START, "shoulder": 0.5}
     graph.start("simulator", robot_description=prr, initial_position=start, brake=False, diagnostics_rate=50.0, **soft)
 
-    graph.wait(lambda: graph.diagnostics("simulator")["level"] == "2", "the error", 30.0)
+    graph.wait(lambda: graph.diagnostics("simulator")["level"] == "2", "the error")
     said = graph.diagnostics("simulator")["message"]
     assert "the motion has ended: at " in said and "goes beyond the range" in said and "call ~/reset" in said
     assert graph.call(Trigger, "simulator/reset").success

@@ -251,7 +251,7 @@ def test_efforts_are_clamped(graph, prr):
         said = graph.diagnostics("controller")
         return said["level"] == "1" and said["message"].startswith("at the effort limit all the time: joint elevator")
 
-    graph.wait(warned, "a warning of saturation that lasts", 30.0)
+    graph.wait(warned, "a warning of saturation that lasts")
     result = graph.set("controller", externally_supported=False)[0]
     assert not result.successful
     assert "150 N is below what holds the arm: gravity takes 196.2 N or more in every pose" in result.reason

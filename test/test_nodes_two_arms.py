@@ -43,7 +43,7 @@ def test_two_clocks_on_one_topic_are_named(graph, prr):
         message = graph.diagnostics("simulator")["message"]
         return "/clock has 2 publishers, /left/simulator and /simulator" in message and "namespace:=" in message
 
-    graph.wait(said, "the other clock to be named", 30.0)
+    graph.wait(said, "the other clock to be named")
 
 
 def test_parameter_files_of_an_arm_in_a_namespace_are_read_for_each_node():
