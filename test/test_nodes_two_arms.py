@@ -21,7 +21,8 @@ def test_two_arms_are_controlled_beside_each_other(graph, prr):
         graph.start("controller", *place, robot_description=prr, use_sim_time=True)
         states[arm] = graph.listen(JointState, f"/{arm}/joint_states", 1000)
         commands[arm] = graph.listen(JointState, f"/{arm}/controller/joint_commands", 1000)
-    graph.wait(lambda: all(len(messages) > 100 for messages in commands.values()), "commands for both arms", 60.0)
+    both = [*states.values(), *commands.values()]
+    graph.wait(lambda: all(len(messages) > 100 for messages in both), "states of both arms and commands for them")
     for arm, start in START.items():
         expected = [start.get(name, 0.0) for name in ("elevator", "shoulder", "wrist")]
         np.testing.assert_allclose(states[arm][-1].position, expected, atol=0.02)
