@@ -149,5 +149,4 @@ def processor_time(pid: int) -> float:
 
 def memory_of(pid: int | str = "self") -> float:
     """Resident memory of a process [kB]."""
-    pages = int(Path(f"/proc/{pid}/statm").read_text(encoding="utf-8").split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") / 1024.0
+    return int(Path(f"/proc/{pid}/statm").read_text(encoding="utf-8").split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1024.0
