@@ -86,7 +86,7 @@ class Bench:
                 goal = np.clip(
                     centre + self.rng.uniform(-1.0, 1.0, robot.n) * span, robot.lower + 0.01, robot.upper - 0.01
                 )
-                start, limits = self.loop.expected(0.0)[1].q, {"effort_limit": self.limits, "share": 0.6}
+                start, limits = self.loop.expected(0.0)[1].q, {"effort_limit": self.limits, "limit_ratio": 0.6}
                 motion = point_to_point(self.model, start, goal, velocity_limit=0.6 * robot.velocity_limit, **limits)
                 self.loop.follow(motion)
                 until = self.steps * PERIOD + motion.duration + 0.2

@@ -65,7 +65,7 @@ def in_c(loop: ControlLoop, q: Array) -> Callable[[], float]:
     """The same in C."""
     loop.update(1.0, 1.0, q, np.zeros_like(q))
     core, library = loop.core, core_library(loop.robot.n, CODE)
-    loop.lend(core.request)  # which judges the rate of the states by itself
+    loop.release(core.request)  # which judges the rate of the states by itself
     core.period.q[:], core.period.qd[:], core.period.t[...] = q, 0.0, 1.0
     library.time_updates.restype = ctypes.c_double
     count, period = ctypes.c_int64(10 * BATCH), ctypes.c_double(PERIOD)

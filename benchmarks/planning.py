@@ -61,7 +61,7 @@ def row_of(problem: str, solver: str, seconds: list[float], found: Any) -> dict[
 def methods(repeats: int) -> list[dict[str, Any]]:
     """Every method of this package."""
     dynamics = rd.create_dynamics("rnea", rd.load_robot(PRR))
-    quintic = point_to_point(dynamics, HOME, PICK, share=0.9)
+    quintic = point_to_point(dynamics, HOME, PICK, limit_ratio=0.9)
     rows = [{"problem": "minimum time", "solver": "quintic (point_to_point)", "T [s]": quintic.duration}]
     unlimited = np.full(3, np.inf)
     free = replace(MotionLimits.of(dynamics.robot), lower=-unlimited, upper=unlimited, velocity=unlimited)

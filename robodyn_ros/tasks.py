@@ -171,9 +171,9 @@ def simulate(
         if duration < motion.duration:
             problem = f"is less than the {motion.duration:.3g} s that the limits of the joints ask for"
             raise InputError("duration", problem, duration)
-        following = loop.follow(motion, 0.0)
-        if following.overload:
-            warnings.warn(following.overload, LoadWarning, stacklevel=2)
+        accepted = loop.follow(motion, 0.0)
+        if accepted.overload:
+            warnings.warn(accepted.overload, LoadWarning, stacklevel=2)
     if not 0.0 < (duration := SETTLING if duration is None else duration) <= 1e6:
         raise InputError("duration", f"must be above 0 s, and 1e6 s at most, not {duration!r}", duration)
     return SimulationResult(robot, controller, run_trial(hardware, loop, duration))

@@ -33,7 +33,7 @@ def slider(effort: float = 10.0, velocity: float = 100.0, **limits: float) -> rd
 
 def whole(dynamics: rd.Dynamics, **limits: Any) -> MotionLimits:
     """All of the arm's limits, or others in their place."""
-    return MotionLimits.of(dynamics.robot, share=1.0, **limits)
+    return MotionLimits.of(dynamics.robot, limit_ratio=1.0, **limits)
 
 
 def passing(*stops: Sequence[float] | Array) -> tuple[JointGoal, ...]:

@@ -230,7 +230,7 @@ def test_loads_are_those_of_pinocchio(capsys, tmp_path):
         np.testing.assert_allclose(found_there, loads["worst"][joint], rtol=1e-9)
     bends = np.linspace(model.lowerPositionLimit[2], model.upperPositionLimit[2], 300)
     felt = np.array([np.diag(pin.crba(model, data, np.array([0.0, 0.0, bend]))) for bend in bends])
-    np.testing.assert_allclose(loads["inertia_felt"], (felt.min(axis=0), felt.max(axis=0)), rtol=1e-3)
+    np.testing.assert_allclose(loads["reflected_inertia"], (felt.min(axis=0), felt.max(axis=0)), rtol=1e-3)
 
 
 def test_gravity_may_point_elsewhere(capsys, tmp_path):

@@ -81,7 +81,7 @@ def test_figures_of_a_known_error(robot):
     rms, peak = [joint.rms_error for joint in found.joints], [joint.peak_error for joint in found.joints]
     np.testing.assert_allclose(rms, amplitude / np.sqrt(2.0), rtol=1e-3)
     np.testing.assert_allclose(peak, amplitude, rtol=1e-3)
-    np.testing.assert_allclose([joint.effort_share for joint in found.joints], [0.5, 0.5, 0.25], rtol=2e-3)
+    np.testing.assert_allclose([joint.effort_ratio for joint in found.joints], [0.5, 0.5, 0.25], rtol=2e-3)
     assert found.state_rate == pytest.approx(RATE)
     assert (found.commands_sent, found.commands_lost, found.states_unanswered) == (5000, 7, 7)
     assert found.broken == ()

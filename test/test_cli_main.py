@@ -334,7 +334,7 @@ def test_a_table_that_is_too_wide_is_printed_in_parts(columns, monkeypatch, caps
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("excite urdf/prr.urdf --velocity-share 3", "--velocity-share: must be within"),
+        ("excite urdf/prr.urdf --velocity-ratio 3", "--velocity-ratio: must be within"),
         ("excite urdf/prr.urdf --from 9,0,0", "--from: is beyond the limits"),
         ("excite urdf/prr.urdf --floor 9", "--floor: is beyond the limits"),
     ],

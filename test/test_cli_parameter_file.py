@@ -116,7 +116,7 @@ FORMER = {
     },
     "conductor": {"lead": CONSTANT, "patience": CONSTANT},
     "markers": {"rate": CONSTANT, "tip": "tool"},
-    "planner": {"limit_margin": CONSTANT, "payload": "payload.mass", "tip": "tool"},
+    "planner": {"limit_margin": CONSTANT, "payload": "payload.mass", "share": "limit_ratio", "tip": "tool"},
     "simulator": {
         "lockstep_factor": "real_time_factor", "wall.y": "wall.point", "wall.normal_z": "wall.normal",
         "step_by": "leave it out, ~/step is one period of the states", "wall.radius": CONSTANT,

@@ -48,7 +48,7 @@ def test_time_scaling_as_json(capsys):
     assert main(["plan", PRR, "--to", "PICK", "--via", "0.12,-0.9,0", "--method", "time-scaling", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["solved"] and found["method"] == "time-scaling"
-    assert max(row["effort_share"] for row in found["joints"].values()) == pytest.approx(0.9, rel=1e-2)
+    assert max(row["effort_ratio"] for row in found["joints"].values()) == pytest.approx(0.9, rel=1e-2)
 
 
 def test_the_tool_somewhere_with_a_payload(capsys):
@@ -89,7 +89,7 @@ def test_what_cannot_be_is_answered_by_no(args, reason, tmp_path, capsys):
         (("--to", "PICK", "--plot", "plan.gif"), ".png"),
         (("--to", "PICK", "--out", f"{PRR}/plan.json"), "prr.urdf is no folder"),
         (("--to", "PICK", "--obstacles", "none.yaml"), "none.yaml"),
-        (("--to", "PICK", "--share", "2"), "share"),
+        (("--to", "PICK", "--limit-ratio", "2"), "--limit-ratio"),
     ],
 )
 def test_wrong_arguments_are_errors(args, problem, capsys):

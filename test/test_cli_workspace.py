@@ -43,7 +43,7 @@ def test_where_a_mass_can_be_held(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert (code, out.splitlines()[1]) == (1, "500 kg can be held in 0% of them")
     code, out, _ = run(capsys, PRR, *FEW, "--payload", "500", "--out", cloud, "--json")
     found = json.loads(out)
-    assert (code, found["share"], found["link"], found["of"]) == (1, 0.0, "tool", "payload")
+    assert (code, found["ratio"], found["link"], found["of"]) == (1, 0.0, "tool", "payload")
     assert 0.0 < found["least"] < found["greatest"] < 500.0 and found["cells"] > 50
 
 
@@ -125,7 +125,7 @@ def test_an_arm_in_space_is_drawn_in_slices_and_a_mass_is_asked_for(
     code, said, err = run(capsys, str(urdf), "--samples", "20000", "--payload", "2", "--plot", str(out), "--json")
     found = json.loads(said)
     assert (code, err, found["link"]) == (0, "", "tool")
-    assert 0.0 < found["share"] <= 1.0
+    assert 0.0 < found["ratio"] <= 1.0
     assert 0.02 <= found["cell"] <= 0.2  # by itself: a reach of 0.7 m
     from matplotlib.image import imread
 

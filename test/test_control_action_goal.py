@@ -19,7 +19,7 @@ from trajectory_msgs.msg import JointTrajectoryPoint
 
 import robodyn_ros as rd
 from robodyn_ros.control import ControlLoop, GravityCompensation, rest_to_rest
-from robodyn_ros.control.motion.following import RESULTS, ActionGoal, Following, Tolerances, goal_tolerances
+from robodyn_ros.control.motion.goals import RESULTS, ActionGoal, Tolerances, TrajectoryGoal, goal_tolerances
 from robodyn_ros.errors import InputError, LimitError, NotReadyError
 from robodyn_ros.nodes.controller import follow_joint_trajectory as module
 from robodyn_ros.nodes.controller.follow_joint_trajectory import is_available
@@ -28,7 +28,7 @@ JOINTS = ("elevator", "shoulder", "wrist")
 DEFAULTS = Tolerances(np.array([0.1, 0.2, np.inf]), np.array([0.01, np.inf, 0.03]), 0.05, 2.0)
 
 
-class Way(Following):
+class ScriptedGoal(TrajectoryGoal):
     """A trajectory whose end a test decides; the first counts."""
 
     def __init__(self):
@@ -39,8 +39,8 @@ class Way(Following):
         self.ends.append(outcome)
 
 
-def following():
-    return Way()
+def scripted():
+    return ScriptedGoal()
 
 
 def test_tolerances_that_a_goal_asks_for():
@@ -58,10 +58,10 @@ def test_tolerances_that_a_goal_asks_for():
 
 @pytest.mark.parametrize("outcome", RESULTS)
 def test_every_outcome_has_a_result(outcome):
-    way = following()
-    goal = ActionGoal(way)
+    trajectory = scripted()
+    goal = ActionGoal(trajectory)
     assert goal.result is None
-    way.end(outcome)
+    trajectory.end(outcome)
     assert goal.result == RESULTS[outcome]
     assert not goal.cancel(lambda: pytest.fail("it has ended: nothing is to be held"))
 
@@ -73,11 +73,11 @@ def test_the_error_codes_are_those_of_the_action():
 
 
 def test_a_goal_that_is_canceled():
-    way = following()
-    goal = ActionGoal(way)
-    assert goal.cancel(lambda: way.end("held"))
+    trajectory = scripted()
+    goal = ActionGoal(trajectory)
+    assert goal.cancel(lambda: trajectory.end("held"))
     assert goal.result.status == "canceled"
-    late = following()
+    late = scripted()
     raced = ActionGoal(late)
     assert raced.cancel(lambda: late.end("succeeded"))  # at the same moment: it has
     assert raced.result.status == "succeeded"
@@ -87,11 +87,11 @@ def test_a_goal_that_cannot_be_held_is_not_canceled():
     def refuse():
         raise NotReadyError("no state has come")
 
-    way = following()
-    goal = ActionGoal(way)
+    trajectory = scripted()
+    goal = ActionGoal(trajectory)
     with pytest.raises(NotReadyError):
         goal.cancel(refuse)
-    way.end("held")  # by somebody else, later
+    trajectory.end("held")  # by somebody else, later
     assert goal.result.status == "aborted"
 
 
@@ -125,7 +125,7 @@ class Loop:
     """A closed loop that accepts everything but a trajectory called bad."""
 
     def __init__(self):
-        self.counts, self.ways, self.latest = [], [], None
+        self.counts, self.scripts, self.latest = [], [], None
         self.configured = True
         self.control = SimpleNamespace(settings=SimpleNamespace(tolerances=DEFAULTS))
         self.robot = SimpleNamespace(joint_names=JOINTS)
@@ -134,14 +134,14 @@ class Loop:
     def follow_message(self, trajectory, tolerances):
         if trajectory == "bad":
             raise LimitError("trajectory", "wrist", 9.0, -1.5, 2.1)
-        for way in self.ways:
-            way.end("replaced")
-        self.ways.append(following())
-        self.ways[-1].asked = tolerances
-        return self.ways[-1]
+        for trajectory in self.scripts:
+            trajectory.end("replaced")
+        self.scripts.append(scripted())
+        self.scripts[-1].asked = tolerances
+        return self.scripts[-1]
 
     def hold(self):
-        self.ways[-1].end("held")
+        self.scripts[-1].end("held")
 
 
 @pytest.fixture
@@ -206,7 +206,7 @@ def test_the_server_gives_feedback_and_the_result(served):
     server, loop = served
     assert server._server.name == "~/follow_joint_trajectory"
     handle, execution = send(server, 1, path=[("wrist", 0.25)])
-    assert (loop.ways[0].asked.path[2], loop.ways[0].asked.time) == (0.25, 0.5)
+    assert (loop.scripts[0].asked.path[2], loop.scripts[0].asked.time) == (0.25, 0.5)
     server._update()
     assert handle.feedback == []
     reference = SimpleNamespace(q=np.full(3, 2.0), qd=np.full(3, 0.5))
@@ -221,7 +221,7 @@ def test_the_server_gives_feedback_and_the_result(served):
     assert feedback.joint_names == list(JOINTS)
     assert (feedback.desired.positions, feedback.actual.velocities) == ([2.0] * 3, [0.25] * 3)
     assert (feedback.error.positions, feedback.error.velocities) == ([0.5] * 3, [0.25] * 3)
-    loop.ways[0].end("goal tolerance violated")
+    loop.scripts[0].end("goal tolerance violated")
     server._update()
     assert result(execution).error_code == -5
     assert handle.ended == "aborted"
@@ -245,7 +245,7 @@ def test_the_server_cancels_and_preempts_and_refuses(served):
     assert send(server, 5, path=[("elbow", 1.0)]) is None
     assert loop.counts == ["trajectory refused"] * 3
     third, three = send(server, 6)
-    loop.ways[-1].end("succeeded")
+    loop.scripts[-1].end("succeeded")
     server._update()
     assert (result(three).error_code, third.ended) == (0, "succeeded")
 
@@ -285,8 +285,8 @@ def test_the_state_of_the_controller_and_the_reference_at_a_time(monkeypatch):
     query = module.QueryState(node, loop)
     q = np.array([0.3, -0.2, 0.5])
     inner.update(10.0, 10.0, q, np.zeros(3))
-    way = rest_to_rest([q, q + [0.1, 0.2, -0.3]], [0.0, 2.0])
-    inner.follow(way)
+    trajectory = rest_to_rest([q, q + [0.1, 0.2, -0.3]], [0.0, 2.0])
+    inner.follow(trajectory)
     command = inner.update(10.01, 10.01, q + 1e-3, np.full(3, 0.01))
     clock = [5.0]
     monkeypatch.setattr(module, "perf_counter", lambda: clock[0])
@@ -303,7 +303,7 @@ def test_the_state_of_the_controller_and_the_reference_at_a_time(monkeypatch):
     for at in (10.01, 11.3, 12.0, 15.0):
         request = SimpleNamespace(time=SimpleNamespace(sec=int(at), nanosec=round(at % 1 * 1e9)))
         answer = query._on_query(request, SimpleNamespace())
-        expected = way.sample(min(at - 10.0, 2.0))
+        expected = trajectory.sample(min(at - 10.0, 2.0))
         assert answer.success
         assert answer.name == list(robot.joint_names)
         for given, wanted in zip((answer.position, answer.velocity), expected, strict=False):
@@ -319,7 +319,7 @@ def test_the_server_outlives_its_controller(served):
     assert not server.timer.runs
     handle, execution = send(server, 1)
     assert server.timer.runs
-    loop.ways[0].end("interrupted")  # by the cleanup
+    loop.scripts[0].end("interrupted")  # by the cleanup
     loop.configured = False
     server._update()
     assert (result(execution).error_code, handle.ended) == (-1, "aborted")

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 import robodyn_ros as rd
 from robodyn_ros.control import Command, ControlLoop, GravityCompensation, Reference, SafetySettings, rest_to_rest
-from robodyn_ros.control.motion.following import Following, Tolerances
+from robodyn_ros.control.motion.goals import Tolerances, TrajectoryGoal
 
 ROBOT = rd.load_robot(arms.PRR)
 DYNAMICS = rd.create_dynamics("rnea", ROBOT)
@@ -129,7 +129,7 @@ def test_after_a_fault_the_integral_begins_at_zero(traced: bool) -> None:
 JUDGED = Tolerances(np.full(3, np.inf), np.full(3, 0.02), speed=0.05, time=1.0)
 
 
-def arrive(arm: Arm) -> Following:
+def arrive(arm: Arm) -> TrajectoryGoal:
     """Follow a trajectory to the goal, up to the period before its end."""
     going = arm.loop.follow(rest_to_rest([GOAL], [1.0]))
     q, qd = Q, ZERO
@@ -140,7 +140,7 @@ def arrive(arm: Arm) -> Following:
     return going
 
 
-def swing(arm: Arm, joint: int, speed: float, periods: int, going: Following) -> list[str | None]:
+def swing(arm: Arm, joint: int, speed: float, periods: int, going: TrajectoryGoal) -> list[str | None]:
     """One joint goes to and fro about the goal at constant speed, within the tolerance of position."""
     outcomes = []
     for k in range(periods):

@@ -248,7 +248,7 @@ def pushed(answer: str, kind: str = "touch", **options: Any) -> Bench:
 @pytest.mark.parametrize("kind", ["touch", "collision"])
 def test_a_contact_is_a_fault_with_a_way_back(kind: str) -> None:
     bench = pushed("hold", kind)
-    assert "from outside" in bench.command.problem
+    assert "external" in bench.command.problem
     bench.run(0.5)
     assert (bench.loop.fault.kind, bench.loop.fault.phase, bench.loop.mode) == (kind, "hold", "hold")
     bench.push(AWAY)
@@ -300,7 +300,7 @@ def injected(answer: str, kind: str, felt: str) -> list[str]:
 @pytest.mark.parametrize("felt", ["joints", "wrench"])
 @pytest.mark.parametrize("kind", ["touch", "collision"])
 @pytest.mark.parametrize("answer", TO_CONTACT)
-def test_each_answer_at_each_level_has_its_expiry_and_its_way_back(answer: str, kind: str, felt: str) -> None:
+def test_each_reaction_at_each_level_has_its_max_duration_and_recovers(answer: str, kind: str, felt: str) -> None:
     phases = injected(answer, kind, felt)
     told = [phase for phase, before in zip(phases, ["", *phases], strict=False) if phase != before]
     levels = ["touch", "collision"][: 1 + (kind == "collision")]
@@ -378,13 +378,13 @@ def test_each_joint_has_a_threshold_of_its_own(joint: int) -> None:
     bench.push((7.0, 0.0, 9.0))
     bench.run(0.5, lambda: bench.loop.fault is not None)
     assert bench.loop.fault.kind == "touch"
-    assert f"joint 'joint{joint + 1}' feels" in bench.command.problem
+    assert f"the external effort of joint 'joint{joint + 1}' is" in bench.command.problem
 
 
 def test_force_and_torque_at_the_tool_have_thresholds_of_their_own() -> None:
     for name, push, text in (
-        ("force", ((6.0, 0.0, 0.0), AWAY), "a force of"),
-        ("torque", (AWAY, (0.0, 4.0, 0.0)), "a torque of"),
+        ("force", ((6.0, 0.0, 0.0), AWAY), "the external force"),
+        ("torque", (AWAY, (0.0, 4.0, 0.0)), "the external torque"),
     ):
         bounds = np.array([4.0, 100.0] if name == "force" else [100.0, 3.0])
         bench = Bench(PRR, thresholds=thresholds(3, touch_wrench=bounds))

@@ -11,7 +11,7 @@ from industrial import urdfs
 import robodyn_ros as rd
 from robodyn_ros.cli.main import main
 from robodyn_ros.control import JointGains, gains
-from robodyn_ros.control.faults.sampling import GAIN_MARGIN, carried_part, spectral_radius
+from robodyn_ros.control.faults.sampling import GAIN_MARGIN, spectral_radius, stable_ratio
 from robodyn_ros.control.laws.base import AccelerationGains
 from robodyn_ros.control.laws.computed_torque import ComputedTorque
 from robodyn_ros.dynamics.parameters import Payload
@@ -80,7 +80,7 @@ def test_different_frequencies_may_become_unstable():
 def test_states_10_ms_apart_and_10_ms_old_carry_the_default_gains():
     one, none = np.eye(3), np.zeros((3, 3))
     found = AccelerationGains(OMEGA**2 * one, 2.0 * OMEGA * one, none)
-    assert carried_part(0.01, 0.01, found, GAIN_MARGIN) == 1.0
+    assert stable_ratio(0.01, 0.01, found, GAIN_MARGIN) == 1.0
 
 
 def test_the_static_error_is_the_load_over_the_stiffness_of_the_model():

@@ -17,7 +17,7 @@ import pytest
 
 import robodyn_ros as rd
 from robodyn_ros.control import ControlLoop, SafetySettings
-from robodyn_ros.control.faults.sampling import carried_part
+from robodyn_ros.control.faults.sampling import stable_ratio
 from robodyn_ros.control.limits import RISE, START
 from robodyn_ros.control.loop_settings import loop_default_values, make_loop_settings, model_parameters
 from robodyn_ros.errors import ConfigurationError, HoldingError, InputError, RobodynError
@@ -341,7 +341,7 @@ def test_what_acts_as_an_integral_shakes_a_simulated_arm_where_that_is_said(name
     period = 0.02
     given = {RATES[name].format(joint): value for joint in PRR.joint_names}
     law = configured(PRR, LIMIT, {"controller": name} | SLOW | given).controller
-    assert (carried_part(period, delay * period, law.acceleration_gains(HOME, period), 1.0) == 1.0) == stable
+    assert (stable_ratio(period, delay * period, law.acceleration_gains(HOME, period), 1.0) == 1.0) == stable
     assert (growth(law, period, delay) < 0.01) == stable
 
 

@@ -18,7 +18,7 @@ from robodyn_ros.control.faults.settings import Feedback
 from robodyn_ros.control.laws.gains import gains
 from robodyn_ros.control.laws.gravity_compensation import GravityCompensation
 from robodyn_ros.control.limits import overload
-from robodyn_ros.control.motion.following import RESULTS, GoalSettings, JointTolerances, Tolerances
+from robodyn_ros.control.motion.goals import RESULTS, GoalSettings, JointTolerances, Tolerances
 from robodyn_ros.control.step import LEAD, soften, step_settings
 from robodyn_ros.errors import ConfigurationError
 

@@ -601,9 +601,9 @@ def test_a_motion_that_gravity_overloads_is_told_beforehand():
         law = GravityCompensation(rd.create_dynamics("rnea", robot, compiled=False), 100.0, 20.0)
         loop = ControlLoop(law, [limit], config)
         loop.start(0.0, [0.0])
-        following = loop.follow(Trajectory([1.0, 9.0], [[0.0], [goal]]))
-        assert expected in following.overload
-        assert bool(expected) == bool(following.overload)
+        goal = loop.follow(Trajectory([1.0, 9.0], [[0.0], [goal]]))
+        assert expected in goal.overload
+        assert bool(expected) == bool(goal.overload)
     stiff = rd.load_robot(text.replace("</joint>", '<dynamics damping="2" friction="7"/></joint>'))
     loop = ControlLoop(GravityCompensation(rd.create_dynamics("rnea", stiff, compiled=False), 100.0, 20.0), [10.0])
     loop.start(0.0, [0.0])

@@ -70,20 +70,18 @@ def test_the_payload_is_found_in_spite_of_friction_and_noise(mass):
     law = ComputedTorque(DYNAMICS, *gains(ComputedTorque, DYNAMICS, np.zeros(3), 12.0, 1.0))
     safety = SafetySettings()
     loop, rng = ControlLoop(law, PRR.effort_limit, safety), np.random.default_rng(3)
-    rows, following = [], None
-    while following is None or following.outcome is None:
+    rows, goal = [], None
+    while goal is None or goal.outcome is None:
         t = plant.time
         q, qd = plant.q + 1e-4 * rng.standard_normal(3), plant.qd + 5e-3 * rng.standard_normal(3)
         command = loop.update(t, t, q, qd)
         plant.apply(command.effort)
-        if following is not None:
+        if goal is not None:
             rows.append((t, q, command.effort, not command.saturated.any()))
         elif t > 1.0:
-            following = loop.follow(
-                payload_motion(DYNAMICS, command.reference.q, command.effort, LIMITS, PayloadSettings())
-            )
+            goal = loop.follow(payload_motion(DYNAMICS, command.reference.q, command.effort, LIMITS, PayloadSettings()))
         plant.step(2)
-    assert following.outcome == "succeeded"
+    assert goal.outcome == "succeeded"
     found = estimate_online(rd.create_dynamics("rnea", PRR), "hand", *map(np.array, zip(*rows, strict=True)))
     assert found.payload.mass == pytest.approx(mass, abs=0.04)
     assert not found.identified[2]  # y is across the plane

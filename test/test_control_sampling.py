@@ -20,10 +20,10 @@ from robodyn_ros.control.faults.sampling import (
     RETURN_MARGIN,
     Judgement,
     StateSampling,
-    carried_part,
     effort_gains,
     sampling_problem,
     spectral_radius,
+    stable_ratio,
 )
 from robodyn_ros.control.faults.settings import Feedback
 from robodyn_ros.control.faults.table import FaultReactions
@@ -76,7 +76,7 @@ def test_what_is_carried_is_just_stable_in_a_simulation_with_coupled_joints_and_
     period, frequency = 0.01, 300.0
     diagonal = np.diagonal(mass)
     gains = effort_gains(Feedback(frequency**2 * diagonal, 2.0 * frequency * diagonal), mass)
-    part = carried_part(period, delay * period, gains, 1.0)
+    part = stable_ratio(period, delay * period, gains, 1.0)
     assert part < 1.0
     for share, stable in ((0.9, True), (1.15, False)):
         stiffness, damping = (share * part) ** 2 * gains[0], share * part * gains[1]
@@ -178,7 +178,7 @@ def test_gains_that_the_measured_rate_does_not_carry_are_refused_with_the_number
     with pytest.raises(InputError, match=r"a state every 0\.01 s.*at most .* rad/s of joint.*not 200 rad/s"):
         arm.apply(arm.settings._replace(controller=wild.controller))
     assert arm.update(20.0, 20.0, HOME, np.zeros(3)).fault is None
-    carried = carried_part(0.01, arm.settings.safety.command_delay, wild.controller.acceleration_gains(HOME), 1.1)
+    carried = stable_ratio(0.01, arm.settings.safety.command_delay, wild.controller.acceleration_gains(HOME), 1.1)
     fine = loop(law, 0.99 * 200.0 * carried).settings
     arm.apply(arm.settings._replace(controller=fine.controller))
     arm.try_out(arm.settings._replace(safety=SafetySettings(overspeed=2.0)))  # something else may change
@@ -338,7 +338,7 @@ def test_a_thread_that_asks_for_a_judgement_gets_it_once():
     """Whatever the judgement: while nothing changes, it asks again when the time has come, and not before."""
     made = ControlLoop(ComputedTorque(DYNAMICS, (100.0,) * 3, (20.0,) * 3), (1e3,) * 3)
     core, times = made.core, []
-    made.lend(core.request)  # which runs the periods below, and does at once what it is asked for
+    made.release(core.request)  # which runs the periods below, and does at once what it is asked for
     core.period.q[:], core.period.qd[:] = HOME, 0.0
     for k in range(1, 1500):
         core.times[:2] = 0.001 * k, 0.001 * k + 1e-4

@@ -53,7 +53,7 @@ def check_derivatives(rows):
 def test_a_trajectory_at_a_part_of_its_speed_takes_as_much_longer(part):
     arm = Arm(speed_scaling=part)
     way = rest_to_rest([Q, GOAL], [0.0, DURATION])
-    following, begin = arm.loop.follow(way), arm.t - STEP
+    goal, begin = arm.loop.follow(way), arm.t - STEP
     rows = arm.go(1.0)
     expected = way.sample(part * (rows[-1, 0] - begin))
     np.testing.assert_allclose(rows[-1, 1:4], expected.q, atol=1e-12)
@@ -62,16 +62,16 @@ def test_a_trajectory_at_a_part_of_its_speed_takes_as_much_longer(part):
     check_derivatives(rows)
     rest = DURATION / part - 1.0
     arm.go(rest - 0.01)
-    assert following.outcome is None
+    assert goal.outcome is None
     last = arm.go(0.02)[-1]
     np.testing.assert_allclose(last[1:4], GOAL, atol=1e-12)
-    assert following.outcome == "succeeded"
+    assert goal.outcome == "succeeded"
 
 
 def test_the_speed_changes_on_the_way_without_a_jump_and_the_path_stays():
     arm = Arm()
     way = rest_to_rest([Q, GOAL], [0.0, DURATION])
-    following = arm.loop.follow(way)
+    goal = arm.loop.follow(way)
     rows = [arm.go(0.6)]
     arm.loop.scale_speed(0.3)
     rows.append(arm.go(0.1))
@@ -80,15 +80,15 @@ def test_the_speed_changes_on_the_way_without_a_jump_and_the_path_stays():
     arm.loop.scale_speed(0.0)
     rows.append(arm.go(0.7))
     assert np.abs(rows[-1][-1, 4:10]).max() == 0.0
-    assert following.outcome is None
+    assert goal.outcome is None
     arm.go(3.0)  # it stands as long as it is told to
-    assert following.outcome is None
+    assert goal.outcome is None
     arm.loop.scale_speed(1.0)
     rows.append(arm.go(3.0))
     for part in rows:
         check_derivatives(part)
     moving = np.concatenate(rows)
-    assert following.outcome == "succeeded"
+    assert goal.outcome == "succeeded"
     np.testing.assert_allclose(moving[-1, 1:4], GOAL, atol=1e-12)
     # The joints keep together: the path is that of the trajectory.
     along = (moving[:, 1:4] - Q) / (GOAL - Q)
@@ -97,12 +97,12 @@ def test_the_speed_changes_on_the_way_without_a_jump_and_the_path_stays():
 
 def test_the_speed_changes_before_the_start_and_the_goal_counts_at_the_end():
     arm = Arm()
-    following = arm.loop.follow(rest_to_rest([Q, GOAL], [0.0, DURATION]), arm.t + 0.9)
+    goal = arm.loop.follow(rest_to_rest([Q, GOAL], [0.0, DURATION]), arm.t + 0.9)
     arm.go(0.4)
     arm.loop.scale_speed(0.3)
-    while following.outcome is None:
+    while goal.outcome is None:
         reference = arm.step()
-    assert following.outcome == "succeeded"
+    assert goal.outcome == "succeeded"
     np.testing.assert_allclose(reference.q, GOAL, atol=1e-9)
 
 
@@ -152,14 +152,14 @@ def test_a_motion_that_is_told_to_hold_brakes_at_full_speed():
 def test_a_scaled_trajectory_ends_when_its_path_does(seed):
     """Whatever the speed was on the way: the goal counts once the reference is there, and in the same period."""
     rng, arm = np.random.default_rng(seed), Arm()
-    following = arm.loop.follow(rest_to_rest([Q, GOAL], [0.0, DURATION]))
+    goal = arm.loop.follow(rest_to_rest([Q, GOAL], [0.0, DURATION]))
     for _ in range(6):
         arm.loop.scale_speed(rng.choice([0.0, 1.0, rng.uniform()]))
         arm.go(rng.uniform(0.0, 0.3))
     arm.loop.scale_speed(0.7)
     for _ in range(round(DURATION / 0.3 / STEP)):
         there = np.abs(arm.step().q - GOAL).max() < 1e-12
-        assert (following.outcome == "succeeded") == there
+        assert (goal.outcome == "succeeded") == there
         if there:
             return
     pytest.fail("it did not get there")

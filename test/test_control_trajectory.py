@@ -15,7 +15,7 @@ from scipy.optimize import minimize_scalar
 import robodyn_ros as rd
 from robodyn_ros.control import ComputedTorque, ControlLoop, SafetySettings, Trajectory, durations, rest_to_rest
 from robodyn_ros.control.core_library import CODES
-from robodyn_ros.control.motion.following import PreparedTrajectory, Refused
+from robodyn_ros.control.motion.goals import PreparedTrajectory, Refused
 from robodyn_ros.errors import InputError, LimitError
 
 RNG = np.random.default_rng(3)

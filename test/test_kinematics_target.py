@@ -76,7 +76,7 @@ def test_a_six_joint_arm_takes_the_nearest_posture() -> None:
 
 
 def test_the_motion_is_as_quick_as_the_limits_allow(prr: str) -> None:
-    """Speeds and efforts within their share, and one of them all but reached; at rest at both ends."""
+    """Speeds and efforts within that ratio of the limits, and one of them all but reached; at rest at both ends."""
     arm = rd.load_robot(prr)
     dynamics = rd.create_dynamics("rnea", arm)
     dynamics.configure(viscous=[5.0, 0.2, 0.1], coulomb=[3.0, 0.2, 0.1])
@@ -85,7 +85,7 @@ def test_the_motion_is_as_quick_as_the_limits_allow(prr: str) -> None:
     for _ in range(10):
         start, goal = rng.uniform(arm.lower, arm.upper, (2, 3))
         limit = np.array([350.0, 50.0, 10.0])
-        made = point_to_point(dynamics, start, goal, effort_limit=limit, share=0.9)
+        made = point_to_point(dynamics, start, goal, effort_limit=limit, limit_ratio=0.9)
         states = [made.sample(t) for t in np.linspace(0, made.duration, 400)]
         q, qd, qdd = (np.array([getattr(state, name) for state in states]) for name in ("q", "qd", "qdd"))
         assert_allclose(q[[0, -1]], [start, goal], atol=1e-12)
@@ -106,7 +106,7 @@ def test_efforts_too_low_to_hold_the_arm_are_refused_with_the_joint(prr: str) ->
     for call, message in (
         (lambda: point_to_point(dynamics, [0, 0], [2, -1, 1]), "start"),
         (lambda: point_to_point(dynamics, [0, 0, 0], [2, np.inf, 1]), "goal"),
-        (lambda: point_to_point(dynamics, [0, 0, 0], [2, 0, 1], share=0.0), "share: must be above 0"),
+        (lambda: point_to_point(dynamics, [0, 0, 0], [2, 0, 1], limit_ratio=0.0), "limit_ratio: must be above 0"),
         (lambda: point_to_point(dynamics, [0, 0, 0], [2, 0, 1], velocity_limit=[1, 0, 1]), "velocity_limit"),
     ):
         with pytest.raises(InputError, match=message):

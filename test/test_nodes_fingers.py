@@ -23,7 +23,7 @@ def test_the_planner_moves_the_arm_and_leaves_the_fingers(graph, prr):
     wiring = ("-r", "joint_commands:=controller/joint_commands")
     graph.start("simulator", *wiring, initial_position={**START, "grip": 0.05}, lockstep=True, **common)
     graph.start("controller", use_sim_time=True, **common)
-    graph.start("planner", share=0.5, time_limit=60.0, **common)
+    graph.start("planner", limit_ratio=0.5, time_limit=60.0, **common)
     graph.wait(lambda: graph.diagnostics("planner")["message"] == "waiting for a target", "a planner that sees the arm")
     plans = graph.listen(JointTrajectory, "planner/joint_trajectory", LATCHED)
     states = graph.listen(JointState, "joint_states", 10)

@@ -31,7 +31,7 @@ def unseen(start):
 def test_an_unknown_arm_is_recorded_identified_and_controlled(graph, prr, tmp_path, capsys):
     true, start = truth(prr), list(START.values())
     motion = excite(
-        true.robot, ExcitationSettings(period=6.0, periods=1, harmonics=4, velocity_share=0.4, tries=1), start=start
+        true.robot, ExcitationSettings(period=6.0, periods=1, harmonics=4, velocity_ratio=0.4, tries=1), start=start
     )
     arm = Arm(graph, prr)
     arm.control(prr)

@@ -22,7 +22,7 @@ from robodyn_ros.nodes.common.messages import to_pose
 PRR = Path(__file__).parents[1] / "urdf" / "prr.urdf"
 JOINTS = ["elevator", "shoulder", "wrist"]
 PICK = np.array([0.0, -1.83, -0.12])  # of the arm's builders
-SHARE = 0.85  # of the limits; the rest is left to feedback
+LIMIT_RATIO = 0.85  # of the limits; the rest is left to feedback
 EVERY_ONE = QoSProfile(depth=5000)
 
 
@@ -45,7 +45,7 @@ def rig(graph, prr):
     rates = dict.fromkeys(JOINTS, 1e6)
     wishes = {"controller": "computed_torque", "gains": gains, "effort_rate_limits": rates}
     graph.start("controller", robot_description=prr, use_sim_time=True, **wishes)
-    graph.start("planner", robot_description=prr, share=SHARE, cost="time", time_limit=60.0)
+    graph.start("planner", robot_description=prr, limit_ratio=LIMIT_RATIO, cost="time", time_limit=60.0)
     graph.wait(lambda: graph.diagnostics("planner")["message"] == "waiting for a target", "a planner that sees the arm")
     return graph
 
@@ -60,11 +60,11 @@ def test_home_to_pick_in_minimum_time_on_the_simulated_arm(rig, prr):
     targets.publish(JointState(name=JOINTS[::-1], position=PICK[::-1].tolist()))
     rig.wait(lambda: plans, "a plan", 90.0)
     duration = seconds(plans[0].points[-1].time_from_start)
-    quintic = point_to_point(rd.create_dynamics("rnea", robot), np.zeros(3), PICK, share=SHARE)
+    quintic = point_to_point(rd.create_dynamics("rnea", robot), np.zeros(3), PICK, limit_ratio=LIMIT_RATIO)
     assert quintic.duration > 1.5 * duration
     assert plans[0].joint_names == JOINTS
     assert np.abs([point.effort for point in plans[0].points]).max(axis=0) == pytest.approx(
-        SHARE * robot.effort_limit, rel=1e-3
+        LIMIT_RATIO * robot.effort_limit, rel=1e-3
     )
 
     rig.wait(lambda: markers, "the picture of the plan")  # before it runs
@@ -107,7 +107,7 @@ def test_the_command_sends_a_plan_to_the_controller(graph, prr):
     rig.start("controller", robot_description=prr, use_sim_time=True)
     states = rig.listen(JointState, "joint_states")
     rig.wait(lambda: states, "joint states")
-    command = rig.command("plan", PRR, "--to", "PICK", "--share", "0.6", "--method", "time-scaling", "--send")
+    command = rig.command("plan", PRR, "--to", "PICK", "--limit-ratio", "0.6", "--method", "time-scaling", "--send")
     assert rig.ended(command, 90.0) == 0, command.output
     there = np.array([0.3, -1.83, -0.12])  # of the demonstration
     rig.wait(lambda: abs(np.array(states[-1].position) - there).max() < 2e-3, "the arm there", 60.0)

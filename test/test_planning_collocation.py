@@ -91,7 +91,7 @@ def test_tracking_is_the_linear_quadratic_regulator():
 
 def test_home_to_pick_in_minimum_time(arm):
     found = solved(plan, Problem(arm, HOME, JointGoal(PICK)), CollocationSettings(tolerance=2e-3, time_limit=300.0))
-    quintic = point_to_point(arm, HOME, PICK, share=0.9)
+    quintic = point_to_point(arm, HOME, PICK, limit_ratio=0.9)
     assert quintic.duration > 1.5 * found.duration
     limit = 0.9 * arm.robot.effort_limit
     assert_within(arm, found, MotionLimits.of(arm.robot))
@@ -263,7 +263,7 @@ def test_the_time_limit_holds(arm):
 
 def test_an_interrupted_search_leaves_a_feasible_motion_near_the_best(arm):
     """The mesh is too coarse for the efforts of the least time; the motion on it is slowed down a little, no more."""
-    limits = MotionLimits.of(arm.robot, share=0.8)
+    limits = MotionLimits.of(arm.robot, limit_ratio=0.8)
     problem = Problem(arm, HOME, JointGoal(PICK), limits=limits)
     coarse = solved(plan, problem, CollocationSettings(intervals=8, refinements=0, time_limit=300.0))
     best = solved(plan, problem, PATIENT)

@@ -213,10 +213,10 @@ def test_a_plan_survives_its_file(tmp_path):
 
 def test_limits(prr):
     robot = rd.load_robot(prr)
-    limits = MotionLimits.of(robot, share=0.5, acceleration=7.0)
+    limits = MotionLimits.of(robot, limit_ratio=0.5, acceleration=7.0)
     assert_allclose(limits.effort, 0.5 * robot.effort_limit)
     assert_allclose(limits.velocity, 0.5 * robot.velocity_limit)
     assert_allclose(limits.acceleration, 7.0)
-    for wrong in ({"share": 0.0}, {"share": 1.1}, {"effort": -1.0}, {"velocity": [1.0, 2.0]}):
+    for wrong in ({"limit_ratio": 0.0}, {"limit_ratio": 1.1}, {"effort": -1.0}, {"velocity": [1.0, 2.0]}):
         with pytest.raises(InputError):
             MotionLimits.of(robot, **wrong)

@@ -305,7 +305,7 @@ def test_collocation_finds_the_same_minimum(urdf, limit, duration):
     dynamics, n = model(urdf), len(limit)
     start, far = np.full(n, 0.0), np.full(n, 1e3)
     start[0] = -np.pi / 2
-    known = MotionLimits.of(dynamics.robot, share=1.0, velocity=1e3, effort=limit)
+    known = MotionLimits.of(dynamics.robot, limit_ratio=1.0, velocity=1e3, effort=limit)
     limits = replace(known, lower=-far, upper=far)
     theirs = plan(
         Problem(dynamics, start, JointGoal(-start), Effort(), duration, limits),

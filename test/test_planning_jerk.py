@@ -87,7 +87,7 @@ LIMITED = {"acceleration": 3.0, "deceleration": 2.0, "jerk": 30.0}
 def test_point_to_point_keeps_to_the_limits_of_the_urdf():
     """Each limit by itself: the motion reaches the ratio of it that may be used, and no more."""
     for limits, place, least in (({"acceleration": 3.0}, 2, 3.0), (LIMITED, 2, 2.0), ({"jerk": 30.0}, 3, 30.0)):
-        motion = point_to_point(slider(50.0, **limits), [0.2], [1.4], share=0.8)
+        motion = point_to_point(slider(50.0, **limits), [0.2], [1.4], limit_ratio=0.8)
         assert np.abs(curve(motion)[place]).max() == pytest.approx(0.8 * least, rel=3e-3)
     assert point_to_point(slider(50.0), [0.2], [1.4]).duration < 0.9
 

@@ -37,7 +37,7 @@ from robodyn_ros.identification.excitation import Excitation, excite
 from robodyn_ros.identification.settings import ExcitationSettings, Workspace
 from robodyn_ros.robot import Robot
 
-OPTIONS = ("period", "harmonics", "periods", "velocity_share", "effort_share", "tries", "seed")
+OPTIONS = ("period", "harmonics", "periods", "velocity_ratio", "effort_ratio", "tries", "seed")
 """Settings of ``ExcitationSettings`` that have an option."""
 
 

@@ -12,7 +12,7 @@ this package:
   latex   a document with the closed form, for arms of up to four joints
 
 With --ros2-control it writes a complete package instead: a controller that a
-controller_manager loads, with the law, limits and answers to faults of the
+controller_manager loads, with the law, limits and reactions to faults of the
 node.
 
 Order of joints, units, gravity and the number of operations are in the files.

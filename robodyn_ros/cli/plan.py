@@ -98,7 +98,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     text = "least distance from position limits during the motion [rad, m] (default: 0.02, for the soft limits)"
     how.add_argument("--limit-margin", type=float, default=0.02, metavar="LENGTH", help=text)
     text = "fraction of the limits of speed and effort to be used (default: 0.9)"
-    how.add_argument("--share", type=float, default=0.9, metavar="SHARE", help=text)
+    how.add_argument("--limit-ratio", type=float, default=0.9, metavar="RATIO", help=text)
     for name, power in (("--acceleration", "²"), ("--jerk", "³")):
         text = f"of every joint [rad/s{power}, m/s{power}] (default: that of the URDF)"
         how.add_argument(name, type=float, metavar="LIMIT", help=text)
@@ -171,7 +171,7 @@ def make_problem(args: Namespace) -> Problem:
             args.cost or ("time" if args.method == "time-scaling" else SMOOTH), robot.effort_limit, robot.velocity_limit
         ),
         args.duration,
-        MotionLimits.of(robot, **picked(args, "share", "acceleration", "jerk")),
+        MotionLimits.of(robot, **picked(args, "limit_ratio", "acceleration", "jerk")),
         via=tuple(JointGoal(stop, None) for stop in stops[1:]),
         obstacles=() if args.obstacles is None else read_obstacles(args.obstacles),
         **picked(args, "margin", "limit_margin"),
@@ -239,7 +239,7 @@ def plan_table(plan: Plan, problem: Problem) -> Table:
     """
     rows = []
     for joint, row in zip(problem.dynamics.robot.joints, _rows(plan, problem), strict=True):
-        unit, ratios = joint.position_unit, (row["speed_share"], row["effort_share"])
+        unit, ratios = joint.position_unit, (row["speed_ratio"], row["effort_ratio"])
         of_speed, of_effort = ("-" if isnan(ratio) else f"{ratio:.0%}" for ratio in ratios)
         # One that is too small to be seen is 0 without a sign.
         start, end, speed, effort = (f"{round(row[name], 4) + 0.0:.4g}" for name in ("start", "end", "speed", "effort"))
@@ -250,13 +250,13 @@ def plan_table(plan: Plan, problem: Problem) -> Table:
 
 
 def _rows(plan: Plan, problem: Problem) -> list[dict[str, float]]:
-    """The figures of each joint; a share is NaN where there is no limit."""
+    """The figures of each joint; a ratio is NaN where there is no limit."""
     if not len(plan.times):
         return [{} for _ in plan.joints]
     robot, speed, effort = problem.dynamics.robot, np.abs(plan.qd).max(axis=0), np.abs(plan.effort).max(axis=0)
     limits = (np.where(np.isfinite(own), own, np.nan) for own in (robot.velocity_limit, robot.effort_limit))
     of_speed, of_effort = (values / own for values, own in zip((speed, effort), limits, strict=True))
-    names = ("start", "end", "speed", "speed_share", "effort", "effort_share")
+    names = ("start", "end", "speed", "speed_ratio", "effort", "effort_ratio")
     columns = (plan.q[0], plan.q[-1], speed, of_speed, effort, of_effort)
     return [dict(zip(names, row, strict=True)) for row in np.column_stack(columns).tolist()]
 

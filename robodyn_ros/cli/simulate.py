@@ -166,9 +166,9 @@ def _start(loop: ControlLoop, hardware: Hardware, trajectory: Trajectory | None)
     loop.start(0.0, hardware.plant.q)
     if trajectory is None:
         return
-    following = loop.follow(trajectory, 0.0)
-    if following.overload:
-        text = f"warning: {following.overload}"
+    goal = loop.follow(trajectory, 0.0)
+    if goal.overload:
+        text = f"warning: {goal.overload}"
         console(stderr=True).print(text, soft_wrap=True)
 
 

@@ -99,7 +99,7 @@ def add_gravity(parser: _ActionsContainer) -> None:
     parser.add_argument("--gravity", nargs=3, type=float, default=STANDARD_GRAVITY, metavar=("X", "Y", "Z"), help=text)
 
 
-METAVARS = {"s": "SECONDS", "Hz": "HZ", "-": "SHARE", "": "N"}
+METAVARS = {"s": "SECONDS", "Hz": "HZ", "-": "RATIO", "": "N"}
 """Unit of a setting → its value in a help."""
 
 

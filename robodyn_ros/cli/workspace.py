@@ -104,9 +104,9 @@ def run(args: Namespace) -> ExitCode:
         figures |= {"least": float(found.values.min()), "greatest": float(found.values.max()), **written}
     if args.payload is not None:
         ratio = float((found.values >= args.payload).mean()) if size else 0.0
-        figures |= {"mass": args.payload, "share": ratio}
+        figures |= {"mass": args.payload, "ratio": ratio}
     _report(figures, args.json)
-    return ExitCode.YES if figures.get("share", size) else ExitCode.NO
+    return ExitCode.YES if figures.get("ratio", size) else ExitCode.NO
 
 
 def _check(args: Namespace) -> None:
@@ -138,7 +138,7 @@ def _report(figures: dict[str, Any], as_json: bool) -> None:
         files = " and ".join(figures[option] for option in ("plot", "out") if option in figures)
         print(f"{files}: {count}, {values} to {figures['greatest']:.3g}{UNITS[figures['of']]}")
         if "mass" in figures:
-            print(f"{figures['mass']:g} kg can be held in {figures['share']:.0%} of them")
+            print(f"{figures['mass']:g} kg can be held in {figures['ratio']:.0%} of them")
 
 
 def _manipulabilities(kinematics: Kinematics, link: str, args: Namespace) -> Cells:

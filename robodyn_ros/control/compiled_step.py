@@ -24,7 +24,7 @@ from robodyn_ros.control.laws.base import Controller, Efforts, Reference
 from robodyn_ros.control.laws.traced import LawNumbers, TracedLaw, flat, law_key, law_numbers, unflat, why_not_traced
 from robodyn_ros.control.limits import Limits
 from robodyn_ros.control.loop_settings import LoopSettings, law_feedback
-from robodyn_ros.control.motion.following import Tolerances
+from robodyn_ros.control.motion.goals import Tolerances
 from robodyn_ros.control.step import (
     StepMemory,
     StepResult,

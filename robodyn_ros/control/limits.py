@@ -116,7 +116,7 @@ NO_WORSE = 1.01
 """Factor on the present load up to which a change is accepted where the present limits are too low already."""
 
 
-class Holding(NamedTuple):
+class StaticLoad(NamedTuple):
     """The efforts that hold an arm, each (n,)."""
 
     gravity: Array  # effort of gravity, without its sign [N·m] or [N]
@@ -125,7 +125,7 @@ class Holding(NamedTuple):
     carried: bool  # True if something else than the drives carries the arm
 
     @classmethod
-    def at(cls, dynamics: Dynamics, q: Array, sent: Array | float = 1.0, *, carried: bool) -> Holding:
+    def at(cls, dynamics: Dynamics, q: Array, sent: Array | float = 1.0, *, carried: bool) -> StaticLoad:
         """At a position (n,), where drives that do not add it by themselves are sent the ratio ``sent`` of gravity,
         (n,); ``carried``: something else than the drives carries the arm.
         """
@@ -134,7 +134,7 @@ class Holding(NamedTuple):
         return cls(weight, sent * weight + START * inertia, ("where the arm is",) * len(q), carried)
 
     @classmethod
-    def anywhere(cls, dynamics: Dynamics, sent: Array | float = 1.0, *, carried: bool) -> Holding:
+    def anywhere(cls, dynamics: Dynamics, sent: Array | float = 1.0, *, carried: bool) -> StaticLoad:
         """Joint by joint, in the easiest ``HELD`` of many poses; arguments are those of :meth:`at`."""
         robot = dynamics.robot
         poses = np.array([robot.home, *random_positions(robot, POSES - 1)])
@@ -147,23 +147,23 @@ class Holding(NamedTuple):
         ]
         return cls(gravity, sent * gravity + start, tuple(where), carried)
 
-    def loads(self, limits: Limits) -> HoldingLoads:
+    def loads(self, limits: Limits) -> LoadRatios:
         """The efforts as ratios of the limits."""
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             effort = np.where((limits.effort > 0.0) | self.carried, self.gravity / limits.effort, np.inf)
             rise = self.rise / (limits.rate * RISE)
         nothing = self.gravity == 0.0  # by no limit, if the arm is carried
-        return HoldingLoads(np.where(nothing & (effort != np.inf), 0.0, effort), rise)
+        return LoadRatios(np.where(nothing & (effort != np.inf), 0.0, effort), rise)
 
 
-class HoldingLoads(NamedTuple):
+class LoadRatios(NamedTuple):
     """Efforts that hold an arm as ratios of the limits, each (n,); up to one a joint is held."""
 
     effort: Array
     rise: Array
 
 
-def check_holding(dynamics: Dynamics, limits: Limits, needed: Holding, before: HoldingLoads | None = None) -> None:
+def check_static_load(dynamics: Dynamics, limits: Limits, needed: StaticLoad, before: LoadRatios | None = None) -> None:
     """Check that the limits let the drives hold the arm, or hold it no worse than the loads ``before`` of the present
     settings.
 
@@ -171,9 +171,9 @@ def check_holding(dynamics: Dynamics, limits: Limits, needed: Holding, before: H
         HoldingError: a joint is not held; the message has the effort that holds it, and the remedy.
     """
     loads = needed.loads(limits)
-    most = HoldingLoads(*(np.ones(len(needed.gravity)) for _ in loads))
+    most = LoadRatios(*(np.ones(len(needed.gravity)) for _ in loads))
     if before is not None:
-        most = HoldingLoads(*(np.maximum(1.0, NO_WORSE * load) for load in before))
+        most = LoadRatios(*(np.maximum(1.0, NO_WORSE * load) for load in before))
     for index in np.flatnonzero(~(loads.effort <= most.effort) | ~(loads.rise <= most.rise)):  # not a number, too
         joint, where = dynamics.robot.joints[index], needed.where[index]
         unit, gravity, whole = joint.effort_unit, needed.gravity[index], needed.rise[index]

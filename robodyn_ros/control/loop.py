@@ -30,22 +30,22 @@ from robodyn_ros.control.faults.settings import Feedback, SafetySettings
 from robodyn_ros.control.faults.table import KINDS, FaultReactions
 from robodyn_ros.control.laws.base import Controller, Efforts, Reference, what_is_wrong
 from robodyn_ros.control.limits import (
-    Holding,
     Limits,
-    check_holding,
+    StaticLoad,
     check_position_limits,
+    check_static_load,
     overload,
 )
 from robodyn_ros.control.loop_settings import LoopSettings, law_feedback
-from robodyn_ros.control.motion.following import (
+from robodyn_ros.control.motion.goals import (
     MODES,
     OUTCOMES,
-    Following,
     Mode,
     Outcome,
     PreparedTrajectory,
     Refused,
     Tolerances,
+    TrajectoryGoal,
     joint_columns,
 )
 from robodyn_ros.control.motion.streams import StreamedTool, StreamSettings
@@ -113,8 +113,8 @@ class ControlLoop:
         settings: the present settings.
         core: the core in C.
         contact: the kind of contact that was reported by :meth:`set_contact`; "" for none.
-        live: carries out a request between two periods, and waits until it is done, while another object runs these;
-            else None.
+        requester: carries out a request between two periods, and waits until it is done, while another object runs
+            these; else None.
     """
 
     def __init__(
@@ -180,7 +180,7 @@ class ControlLoop:
         self.try_out(settings)
         step = make_step(settings, self._ahead)  # before the core, which may still be compiled
         self.core = Core(n)
-        self.live: Callable[[Record], None] | None = None
+        self.requester: Callable[[Record], None] | None = None
         self._is_judged = True
         self._judge = JUDGE(self.judge_rate)
         self._kept = self.core.kept
@@ -252,7 +252,7 @@ class ControlLoop:
 
     def memory(self) -> Any:
         """The struct ``State`` of the core; while another object runs the periods, a copy made between two periods."""
-        if self.live is None:
+        if self.requester is None:
             return self.core.state
         settings = self.core_settings
         law = settings.law_memory.copy()
@@ -342,7 +342,7 @@ class ControlLoop:
             return InputError("velocity", "is missing; the parameter missing_velocity can have it estimated")
         if code == CODES["CORE_STATE_NOT_HELD"]:
             try:
-                check_holding(self.dynamics, self.settings.limits, self._needed(self.settings, q.copy()))
+                check_static_load(self.dynamics, self.settings.limits, self._needed(self.settings, q.copy()))
             except HoldingError as problem:  # in more words, with the remedy
                 return problem
             return HoldingError(f"effort_limits.{name}: {bound:g} does not hold the arm, which takes {value:.4g}")
@@ -452,7 +452,7 @@ class ControlLoop:
         t_start: float | None = None,
         joints: Sequence[str] | None = None,
         tolerances: Tolerances | None = None,
-    ) -> Following:
+    ) -> TrajectoryGoal:
         """Follow a trajectory.
 
         Args:
@@ -495,7 +495,7 @@ class ControlLoop:
         except Refused as refused:
             raise refused.error("trajectory", self.robot) from None
 
-    def follow_prepared(self, prepared: PreparedTrajectory, tolerances: Tolerances | None = None) -> Following:
+    def follow_prepared(self, prepared: PreparedTrajectory, tolerances: Tolerances | None = None) -> TrajectoryGoal:
         """Follow a prepared trajectory; the time that this takes does not depend on its length.
 
         Raises:
@@ -516,7 +516,7 @@ class ControlLoop:
         finally:  # frees the trajectories that the core no longer needs
             while address := int(self._ask("RETURNED").fields.object):
                 self.core.library.core_trajectory_destroy(ctypes.c_void_p(address))
-        return Following(lambda: self._outcome(number), lambda: _overload(settings, prepared, present))
+        return TrajectoryGoal(lambda: self._outcome(number), lambda: _overload(settings, prepared, present))
 
     def _outcome(self, number: int) -> Outcome | None:
         """How a trajectory ended; None if it has not."""
@@ -578,17 +578,17 @@ class ControlLoop:
         distance, angle = map(float, tool.away)
         return ToolStream(state, distance, angle, float(tool.delay), runs)
 
-    def scale_speed(self, part: float) -> None:
-        """Follow trajectories at a fraction of their speed, multiplied by ``speed_scaling``, from now on.
+    def scale_speed(self, ratio: float) -> None:
+        """Follow trajectories at a ratio of their speed, multiplied by ``speed_scaling``, from now on.
 
-        Velocities and accelerations are those of the scaled motion. The fraction itself changes within half a second.
+        Velocities and accelerations are those of the scaled motion. The ratio itself changes within half a second.
 
         Raises:
             InputError: it is not within 0 and 1.
         """
-        if not 0.0 <= part <= 1.0:
-            raise InputError("speed_scaling", f"must be within 0 and 1, not {part!r}", part)
-        self._ask("SCALE_SPEED", value=part)
+        if not 0.0 <= ratio <= 1.0:
+            raise InputError("speed_scaling", f"must be within 0 and 1, not {ratio!r}", ratio)
+        self._ask("SCALE_SPEED", value=ratio)
 
     def expected(self, ahead: float) -> tuple[float, Reference]:
         """The time ``ahead`` [s] after the latest state, and the reference then, if no other is given until then.
@@ -674,7 +674,7 @@ class ControlLoop:
                 fields.numbers[: len(value)] = [array.ctypes.data for array in value]
             else:
                 getattr(fields, key)[...] = value.ctypes.data if isinstance(value, np.ndarray) else value
-        (self.live or self.core.request)(request)
+        (self.requester or self.core.request)(request)
         if name and fields.outcome:
             refusal = int(fields.outcome), int(fields.joint), float(fields.value), float(fields.limit)
             raise Refused(*refusal).error(name, self.robot)
@@ -724,7 +724,7 @@ class ControlLoop:
         self._dynamics = settings.controller.dynamics
         self._seen: Any = self._dynamics.parameters
 
-    def lend(self, live: Callable[[Record], None] | None, *, judged: bool = False) -> None:
+    def release(self, requester: Callable[[Record], None] | None, *, judged: bool = False) -> None:
         """Have other code run the periods from now on; None for code in this thread that calls the core itself.
         Unless the rate of the states is judged at once, the caller has to do that; it need not if that rate is far
         above the need of all gains.
@@ -732,23 +732,23 @@ class ControlLoop:
         settings = self.core_settings
         settings.law_memory[:] = self._step.law_memory
         settings.record.fields.judge[...] = address_of(self._judge) if judged else 0
-        self.live, self._is_judged = live, judged
+        self.requester, self._is_judged = requester, judged
 
-    def take_back(self) -> None:
+    def acquire(self) -> None:
         """Run the periods in this object again."""
         settings = self.core_settings
         self._step.restore_law(settings.law_memory)
         settings.record.fields.judge[...] = address_of(self._judge)
-        self.live, self._is_judged = None, True
+        self.requester, self._is_judged = None, True
 
     @contextmanager
     def run_by_others(self, *, judged: bool) -> Iterator[None]:
-        """Context in which other code in this thread calls the core, as :meth:`lend`."""
-        self.lend(None, judged=judged)
+        """Context in which other code in this thread calls the core, as :meth:`release`."""
+        self.release(None, judged=judged)
         try:
             yield
         finally:
-            self.take_back()
+            self.acquire()
 
     def try_out(self, settings: LoopSettings) -> None:
         """Compute the efforts of a control law at the arm's position, without sending them.
@@ -769,16 +769,16 @@ class ControlLoop:
                 carried = now.safety.externally_supported
                 present = needed._replace(gravity=np.abs(memory.gravity_last) * (not carried), carried=carried)
                 before = present.loads(now.limits)
-            check_holding(law.dynamics, settings.limits, needed, before)
+            check_static_load(law.dynamics, settings.limits, needed, before)
         checked_total(law, law.compute(q, rest, Reference(q, rest, rest, rest)), len(rest))
         known_rate = memory is not None and memory.count >= 2
         sampling = _sampling(memory) if known_rate else StateSampling()
         check_sampling(settings, None if memory is None else self.settings, sampling, q)
 
-    def _needed(self, settings: LoopSettings, q: Array) -> Holding:
+    def _needed(self, settings: LoopSettings, q: Array) -> StaticLoad:
         """The efforts that hold the arm at q (n,)."""
         adds = 0.0 if settings.drives is None else settings.drives.gravity
-        return Holding.at(settings.controller.dynamics, q, 1.0 - adds, carried=settings.safety.externally_supported)
+        return StaticLoad.at(settings.controller.dynamics, q, 1.0 - adds, carried=settings.safety.externally_supported)
 
 
 def _sampling(memory: Any) -> StateSampling:

@@ -21,8 +21,8 @@ from robodyn_ros.control.faults.table import REACTIONS, FaultReactions
 from robodyn_ros.control.laws.base import Controller
 from robodyn_ros.control.laws.gains import JointGains, joint_gains
 from robodyn_ros.control.laws.gravity_compensation import GravityCompensation
-from robodyn_ros.control.limits import Holding, Limits, check_holding
-from robodyn_ros.control.motion.following import GoalSettings, JointTolerances, Tolerances
+from robodyn_ros.control.limits import Limits, StaticLoad, check_static_load
+from robodyn_ros.control.motion.goals import GoalSettings, JointTolerances, Tolerances
 from robodyn_ros.control.motion.streams import StreamedTool, StreamSettings
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.parameters import STANDARD_GRAVITY, Payload
@@ -112,8 +112,8 @@ def make_loop_settings(values: NamedValues, dynamics: Dynamics, controller: str 
     limits = Limits.of(robot, *([np.inf if value >= NO_LIMIT else value for value in kind] for kind in given))
     safety = values.settings(SafetySettings)
     drives = DriveCompensation.of(robot, values.settings(CompensationSettings).drive_compensates)
-    needed = Holding.anywhere(dynamics, 1.0 - drives.gravity, carried=safety.externally_supported)
-    check_holding(dynamics, limits, needed)
+    needed = StaticLoad.anywhere(dynamics, 1.0 - drives.gravity, carried=safety.externally_supported)
+    check_static_load(dynamics, limits, needed)
     joints = zip(tolerances, robot.joints, strict=True)
     return LoopSettings(
         make_law(controller or values["controller"], dynamics, gains, values),

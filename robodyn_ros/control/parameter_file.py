@@ -63,6 +63,7 @@ REPLACED = {
     "speed_limit": "commissioner:overspeed",
     "travel_limit": "commissioner:reach",
     "push_effort": "commissioner:probe_share",
+    "limit_ratio": "planner:share",
     "real_time_factor": "simulator:lockstep_factor",
     "payload.mass": "planner:payload",
     "use_sim_time": "viewer:simulated",

@@ -155,7 +155,7 @@ def excite(
     limits = ExcitationLimits(dynamics, settings, workspace)
     rest = robot.home if start is None else finite_array("start", start, (robot.n,))
     whole = ExcitationLimits(
-        dynamics, replace(settings, position_margin=0.0, velocity_share=1.0, effort_share=1.0), workspace
+        dynamics, replace(settings, position_margin=0.0, velocity_ratio=1.0, effort_ratio=1.0), workspace
     )
     worst, kind = whole.worst(at_rest(rest))
     if worst > 1.0 + ROUNDING:

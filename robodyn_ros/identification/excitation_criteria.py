@@ -128,11 +128,11 @@ class ExcitationLimits:
                     "robot", f"joint {joint.name!r} cannot move: its limits are {lower[k]:g}, {upper[k]:g}"
                 )
         self.middle, self.half = (lower + upper) / 2.0, (upper - lower) * (0.5 - settings.position_margin)
-        self.speed = settings.velocity_share * robot.velocity_limit
+        self.speed = settings.velocity_ratio * robot.velocity_limit
         # Bernstein's inequality: a sum of harmonics up to the rate ω changes by ω times its greatest value at most.
         self.jerk, fastest = robot.jerk_limit, 2.0 * np.pi * settings.harmonics / settings.period
         self.acceleration = np.minimum(robot.symmetric_acceleration_limit, self.jerk / fastest)
-        self.effort = settings.effort_share * robot.effort_limit
+        self.effort = settings.effort_ratio * robot.effort_limit
         self._dynamics = dynamics
         self._box = None if workspace is None else workspace.checked(robot)
         self._kinematics = Kinematics(robot)

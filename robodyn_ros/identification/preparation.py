@@ -249,9 +249,9 @@ class _Judge:
             tau.append(effort)
             weight.append(part.moving(self._speed) * recording.weights(part)[:, None])
             series.append(np.full(len(part.rows), number))
-        share = sum(map(len, series)) / sum(len(segment.rows) for segment in segments)
+        ratio = sum(map(len, series)) / sum(len(segment.rows) for segment in segments)
         regressor, efforts, weights, numbers = (np.concatenate(values) for values in (Y, tau, weight, series))
-        return self._mean_log_error(regressor, efforts, weights / share, numbers)
+        return self._mean_log_error(regressor, efforts, weights / ratio, numbers)
 
     @staticmethod
     def _mean_log_error(Y: Array, tau: Array, weight: Array, series: Array) -> float:

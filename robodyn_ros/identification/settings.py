@@ -69,8 +69,8 @@ class ExcitationSettings(CheckedSettings):
     harmonics: int = whole(5, "frequencies in the motion, multiples of that of its period", 2, 50)
     periods: int = whole(3, "number of periods of the motion", 1, 1000)
     position_margin: float = setting(0.02, "ratio of a joint's range that is kept clear at each limit", "-", 0.0, 0.45)
-    velocity_share: float = setting(0.8, "ratio of the velocity limits that may be used", "-", 0.01, 1.0)
-    effort_share: float = setting(
+    velocity_ratio: float = setting(0.8, "ratio of the velocity limits that may be used", "-", 0.01, 1.0)
+    effort_ratio: float = setting(
         0.8, "ratio of the effort limits that may be used, by the URDF's numbers", "-", 0.01, 1.0
     )
     tries: int = whole(2, "number of random initial motions; the best result is taken", 1, 1000)

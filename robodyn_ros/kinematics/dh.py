@@ -129,11 +129,11 @@ class DHTable:
         return self.frames(q)[..., -1, :, :] @ se3.from_pose(self.tool)
 
 
-def _along(axis: Literal["x", "z"], angle: ArrayLike, way: ArrayLike) -> Array:
+def _along(axis: Literal["x", "z"], angle: ArrayLike, distance: ArrayLike) -> Array:
     """A rotation [rad] about an axis and a translation [m] along it."""
     unit = np.array([1.0, 0.0, 0.0] if axis == "x" else [0.0, 0.0, 1.0])
-    twist = np.zeros((*np.broadcast_shapes(np.shape(angle), np.shape(way)), 6))
-    twist[..., :3], twist[..., 3:] = np.multiply.outer(way, unit), np.multiply.outer(angle, unit)
+    twist = np.zeros((*np.broadcast_shapes(np.shape(angle), np.shape(distance)), 6))
+    twist[..., :3], twist[..., 3:] = np.multiply.outer(distance, unit), np.multiply.outer(angle, unit)
     return se3.exp(twist)
 
 

@@ -56,7 +56,7 @@ from robodyn_ros.nodes.common.watch import CONTROLLER, Watch, check_start, rest_
 from robodyn_ros.planning.cost import SMOOTH, Cost, read_cost
 from robodyn_ros.planning.obstacles import Obstacle, read_obstacles
 from robodyn_ros.planning.plan import METHODS, Plan
-from robodyn_ros.planning.problem import SHARE, Goal, JointGoal, MotionLimits, Problem, ToolGoal
+from robodyn_ros.planning.problem import LIMIT_RATIO, Goal, JointGoal, MotionLimits, Problem, ToolGoal
 from robodyn_ros.robot import LockedJoints, Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.robot import tip
@@ -85,7 +85,9 @@ class PlannerSettings(CheckedSettings):
     """Settings of the node; each field's metadata describe it."""
 
     method: str = choice("collocation", "method that finds a motion", lambda: METHODS)
-    share: float = setting(SHARE, "ratio of the velocity and effort limits that a motion may use", "-", 0.01, 1.0)
+    limit_ratio: float = setting(
+        LIMIT_RATIO, "ratio of the velocity and effort limits that may be used", "-", 0.01, 1.0
+    )
     time_limit: float = setting(20.0, "longest time for a search", "s", 0.01, 3600.0)
     margin: float = setting(0.01, "distance to keep from obstacles", "m", 0.0, 10.0)
     payload: float = setting(0.0, "mass that the tool carries", "kg", 0.0, 1e6, shared="payload.mass")
@@ -335,7 +337,7 @@ def search(settings: SearchSettings, goal: Goal, start: Array) -> Plan:
 
     robot, planner = settings.dynamics.robot, settings.planner
     inside = np.clip(start, robot.lower, robot.upper)
-    limits = MotionLimits.of(robot, share=planner.share)
+    limits = MotionLimits.of(robot, limit_ratio=planner.limit_ratio)
     problem = Problem(
         settings.dynamics,
         np.where(np.abs(inside - start) < STOP_ROUNDING, inside, start),

@@ -127,10 +127,12 @@ def approached(dynamics: Dynamics, start: Array, motion: Trajectory) -> tuple[Tr
     Raises:
         InputError: the arm cannot hold itself somewhere in the approach; the message names the joint.
     """
-    way = point_to_point(dynamics, start, motion.positions[0], velocity_limit=APPROACH * dynamics.robot.velocity_limit)
-    begin = way.duration + PAUSE
+    approach = point_to_point(
+        dynamics, start, motion.positions[0], velocity_limit=APPROACH * dynamics.robot.velocity_limit
+    )
+    begin = approach.duration + PAUSE
     parts = [
-        np.concatenate((getattr(way, name), getattr(motion, name)))
+        np.concatenate((getattr(approach, name), getattr(motion, name)))
         for name in ("positions", "velocities", "accelerations")
     ]
-    return Trajectory(np.concatenate((way.times, begin + motion.times)), *parts), begin
+    return Trajectory(np.concatenate((approach.times, begin + motion.times)), *parts), begin

@@ -111,7 +111,7 @@ class TeleoperatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         self._received: tuple[float, PortMessage | None] = -math.inf, None  # time of arrival [s], and message
         self._newest = 0.0  # stamp of the newest message of the other end [s]
         self._time = 0.0  # stamp of the latest state [s]
-        self._felt: Array | None = None  # effort of the follower's law
+        self._feedback_effort: Array | None = None  # effort of the follower's law
         self._end: LeaderPort | FollowerPort | None = None
         self._robot: Robot | None = None
         self._sent = self.create_publisher(JointState, "~/sent", NEWEST)
@@ -160,7 +160,7 @@ class TeleoperatorNode(ExceptionGuard, Node):  # type: ignore[misc]
 
     def _on_feedback(self, message: JointState) -> None:
         try:
-            self._felt = self._feedback_order.effort(message)
+            self._feedback_effort = self._feedback_order.effort(message)
         except InputError:
             return
 
@@ -170,7 +170,9 @@ class TeleoperatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         dt, self._time = when - self._time, when
         q, qd = watch.q, watch.qd
         received = self._received[1] if monotonic() - self._received[0] < self._timeout else None
-        waits = watch.error is None or (not self._leads and self._felt is None)  # for the controller's first command
+        waits = watch.error is None or (
+            not self._leads and self._feedback_effort is None
+        )  # for the controller's first command
         if q is None or waits or not 0.0 < dt < LONGEST_PERIOD:
             self._end = None
             return
@@ -195,13 +197,13 @@ class TeleoperatorNode(ExceptionGuard, Node):  # type: ignore[misc]
 
     def _follow(self, dt: float, q: Array, received: PortMessage | None, message: JointState) -> None:
         robot = self._robot
-        assert robot is not None and self._felt is not None
+        assert robot is not None and self._feedback_effort is not None
         if not isinstance(self._end, FollowerPort):
             reference = self._watch.reference
             begin, limits = q if reference is None else reference, (robot.lower, robot.upper)
             self._end = FollowerPort(self._coupling, begin, robot.velocity_limit, limits)
-        position, velocity = self._end.update(dt, self._felt, received)
-        told = self._end.message(self._felt)
+        position, velocity = self._end.update(dt, self._feedback_effort, received)
+        told = self._end.message(self._feedback_effort)
         sent, names = self._sent, self._names
         self._publish(sent, names, message, position=told.entered, velocity=told.second, effort=told.first)
         if received is not None:

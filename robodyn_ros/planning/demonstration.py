@@ -51,8 +51,8 @@ class DemonstrationSettings(CheckedSettings):
     tolerance: float = setting(0.002, "greatest distance from the shown motion, smoothed", "rad or m", 1e-6, 1.0)
     cutoff: float = setting(5.0, "cutoff frequency of the smoothing", "Hz", 0.1, 100.0)
     rest_speed: float = setting(0.02, "speed below which a joint is at rest", "rad/s or m/s", 1e-6, 10.0)
-    speed_share: float = setting(0.8, "share of the velocity limits that may be used", "-", 0.01, 1.0)
-    effort_share: float = setting(0.8, "share of the effort limits that may be used", "-", 0.01, 1.0)
+    speed_ratio: float = setting(0.8, "ratio of the velocity limits that may be used", "-", 0.01, 1.0)
+    effort_ratio: float = setting(0.8, "ratio of the effort limits that may be used", "-", 0.01, 1.0)
 
 
 class Demonstration(NamedTuple):
@@ -144,13 +144,13 @@ def _thinned(t: Array, q: Array, tolerance: float) -> tuple[tuple[Array, Array, 
 def _slowed(dynamics: Dynamics, curve: Trajectory, settings: DemonstrationSettings) -> float:
     """The factor by which a motion must be slowed down to keep to the limits."""
     robot = dynamics.robot
-    allowed = settings.speed_share * robot.velocity_limit
+    allowed = settings.speed_ratio * robot.velocity_limit
     factor = max(1.0, float((curve.speed(allowed) / allowed).max()))
     q, qd, qdd = curve.samples(np.linspace(0.0, curve.duration, 20 * len(curve.times)))
     softness = np.abs(qdd) / robot.symmetric_acceleration_limit
     jerk = 60.0 * np.diff(curve.bernstein, 3, axis=0) / np.diff(curve.times)[:, np.newaxis] ** 3 / robot.jerk_limit
     factor = max(factor, float(np.sqrt(softness.max())), float(np.cbrt(np.abs(jerk).max())))
-    effort = settings.effort_share * robot.effort_limit
+    effort = settings.effort_ratio * robot.effort_limit
     while True:
         needed = np.abs(dynamics.inverse(q, qd / factor, qdd / factor**2))
         ratio = (needed / effort).max(axis=0)
@@ -161,7 +161,7 @@ def _slowed(dynamics: Dynamics, curve: Trajectory, settings: DemonstrationSettin
             raise InputError(
                 "positions",
                 f"joint {robot.joint_names[joint]!r} would need {needed[:, joint].max():.4g}, and may use "
-                f"{effort[joint]:.4g}, {settings.effort_share:.0%} of its limit, however slowly it moves",
+                f"{effort[joint]:.4g}, {settings.effort_ratio:.0%} of its limit, however slowly it moves",
                 needed,
             )
         factor *= 1.1

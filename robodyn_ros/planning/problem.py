@@ -28,7 +28,7 @@ from robodyn_ros.robot import Pose, Robot
 from robodyn_ros.robot.configuration import ConfigurationSpace, random_positions
 from robodyn_ros.robot.pose import Array, read_only
 
-SHARE = 0.9
+LIMIT_RATIO = 0.9
 """Default ratio of the limits of speed and effort that a plan uses; the rest remains for the feedback."""
 
 REVERSAL = 0.02
@@ -103,7 +103,7 @@ class MotionLimits:
         cls,
         robot: Robot,
         *,
-        share: float = SHARE,
+        limit_ratio: float = LIMIT_RATIO,
         velocity: ArrayLike | None = None,
         acceleration: ArrayLike | None = None,
         effort: ArrayLike | None = None,
@@ -113,23 +113,23 @@ class MotionLimits:
 
         Args:
             robot: the arm.
-            share: ratio of the limits of velocity and effort that may be used, above 0 and up to 1.
+            limit_ratio: ratio of the limits of velocity and effort that may be used, above 0 and up to 1.
             velocity: velocity limits, (n,) or one for all; those of the URDF unless given.
             acceleration: acceleration limits, likewise, for speeding up and slowing down; all of them is used.
             effort: effort limits, likewise; those of the URDF unless given.
             jerk: jerk limits, likewise; all of them is used.
 
         Raises:
-            InputError: the share is out of range, a shape is wrong, or a limit is not above 0.
+            InputError: the ratio is out of range, a shape is wrong, or a limit is not above 0.
         """
-        if not 0.0 < share <= 1.0:
-            raise InputError("share", f"must be above 0 and at most 1, not {share!r}", share)
+        if not 0.0 < limit_ratio <= 1.0:
+            raise InputError("limit_ratio", f"must be above 0 and at most 1, not {limit_ratio!r}", limit_ratio)
         return cls(
             robot.lower,
             robot.upper,
-            share * _limit("velocity", robot.velocity_limit if velocity is None else velocity, robot),
+            limit_ratio * _limit("velocity", robot.velocity_limit if velocity is None else velocity, robot),
             _limit("acceleration", robot.symmetric_acceleration_limit if acceleration is None else acceleration, robot),
-            share * _limit("effort", robot.effort_limit if effort is None else effort, robot),
+            limit_ratio * _limit("effort", robot.effort_limit if effort is None else effort, robot),
             _limit("jerk", robot.jerk_limit if jerk is None else jerk, robot),
         )
 

@@ -22,7 +22,7 @@ import numpy as np
 
 from robodyn_ros.checks import finite_array
 from robodyn_ros.control import core_library
-from robodyn_ros.control.faults.sampling import GAIN_MARGIN, carried_part
+from robodyn_ros.control.faults.sampling import GAIN_MARGIN, stable_ratio
 from robodyn_ros.control.laws.base import checked_result
 from robodyn_ros.control.limits import check_position_limits
 from robodyn_ros.control.loop import ControlLoop
@@ -136,7 +136,7 @@ def _rate_suffices(hardware: HardwareSettings, loop: LoopSettings) -> bool:
     states = hardware.states
     period = 1.0 / ((1.0 - min(states.state_drop, 0.9)) * states.state_rate)
     gains = checked_result(loop.controller, "acceleration_gains", np.array(hardware.start, dtype=np.float64), period)
-    return carried_part(period, states.state_delay + states.state_jitter, gains, SUFFICIENT_MARGIN) == 1.0
+    return stable_ratio(period, states.state_delay + states.state_jitter, gains, SUFFICIENT_MARGIN) == 1.0
 
 
 class TrialRun:
@@ -192,7 +192,7 @@ class TrialRun:
         hardware, plant, loop, native = self._hardware, self._plant, self._loop, self._native
         addresses = {"drives": hardware.drives.record.address, "sensors": hardware.sensors.record.address}
         if native is not None:
-            native.lend()
+            native.release()
             addresses["plant"] = int(native.address.value or 0)
             addresses |= {name: address_of(getattr(native.library, name)) for name in ("plant_step", "plant_settle")}
             frame = native.frame
@@ -280,7 +280,7 @@ class TrialRun:
         """Bring the hardware to the time of the trial."""
         self._hardware.now = int(self._fields.now)
         if self._native is not None:
-            self._native.take_over(int(self._fields.moved))
+            self._native.acquire(int(self._fields.moved))
 
     def result(self) -> Trial:
         """Run it to its end."""

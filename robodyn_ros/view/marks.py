@@ -118,10 +118,10 @@ def force_arrow(place: Array, force: Array, per_metre: float, size: float) -> li
         per_metre: force of an arrow of 1 m [N/m].
         size: of the arm [m].
     """
-    way = force / per_metre
-    if np.linalg.norm(way) < SHORTEST * size:
+    displacement = force / per_metre
+    if np.linalg.norm(displacement) < SHORTEST * size:
         return []
-    return [Arrow(WRENCH, "wrench.force", place, place + way, 0.012 * size, WRENCH_COLOR)]
+    return [Arrow(WRENCH, "wrench.force", place, place + displacement, 0.012 * size, WRENCH_COLOR)]
 
 
 def stiffness_ball(place: Array, axes: Array, stiffness: Array, size: float) -> Ball:

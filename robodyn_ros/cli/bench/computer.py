@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robodyn_ros import create_dynamics
-from robodyn_ros.control.faults.sampling import carried_part
+from robodyn_ros.control.faults.sampling import stable_ratio
 from robodyn_ros.control.faults.settings import SafetySettings
 from robodyn_ros.control.laws.base import AccelerationGains
 from robodyn_ros.control.laws.gains import JointGains
@@ -114,7 +114,7 @@ def allowance(timing: Timing, rate: float) -> Allowance:
     one = np.eye(1)
     gains = AccelerationGains(GREATEST**2 * one, 2.0 * GREATEST * one, 0.0 * one)
     # The delay varies, and a longer one is not worse in every case.
-    parts = [carried_part(period + late, part * latency, gains, SAFE_MARGIN) for part in np.linspace(0.0, 1.0, DELAYS)]
+    parts = [stable_ratio(period + late, part * latency, gains, SAFE_MARGIN) for part in np.linspace(0.0, 1.0, DELAYS)]
     return Allowance(rate, True, GREATEST * min(parts))
 
 

@@ -187,7 +187,7 @@ def as_data(urdf: Urdf, findings: list[Finding], robot: Robot | None, found: Loa
     if found is not None:
         report["loads"] = picked(found, "poses", "efforts", "worst", "worst_poses") | {
             "condition": {**found.condition, "worst": found.worst_condition},
-            "inertia_felt": [found.lightest, found.heaviest],
+            "reflected_inertia": [found.lightest, found.heaviest],
         }
     return report
 
@@ -255,14 +255,14 @@ def load_tables(robot: Robot, found: Loads) -> Iterator[Table]:
         for index, joint in enumerate(robot.joints):
             worst, limit = abs(found.worst[index]), joint.effort
             ratio = worst / limit if limit > 0.0 else np.inf
-            share = Text(f"{ratio:.0%}", "bold red" if ratio > 1.0 else "") if np.isfinite(limit) else ""
+            of_limit = Text(f"{ratio:.0%}", "bold red" if ratio > 1.0 else "") if np.isfinite(limit) else ""
             inertias = dict.fromkeys(f"{inertia[index]:.3g}" for inertia in (found.lightest, found.heaviest))
             held = (_number(value) for value in (*(found.efforts[name][index] for name in some), worst))
             bound = f"{limit:.4g}" if np.isfinite(limit) else "none"
-            rows.append((joint.name, joint.effort_unit, *held, bound, share, " … ".join(inertias)))
+            rows.append((joint.name, joint.effort_unit, *held, bound, of_limit, " … ".join(inertias)))
         conditions = [*(found.condition[name] for name in some), found.worst_condition]
         rows.append((Text("condition of M", "dim"), "", *(Text(f"{value:.3g}", "dim") for value in conditions)))
-        heads = ("Joint", "Unit", *(name[:12] for name in some), "Worst", "Limit", "Share", "Inertia felt")
+        heads = ("Joint", "Unit", *(name[:12] for name in some), "Worst", "Limit", "Ratio", "Reflected inertia")
         yield simple_table(heads, rows, left=(0, 1))
 
 

@@ -113,7 +113,7 @@ class JointFigures:
     effort_limit: float
 
     @property
-    def effort_share(self) -> float:
+    def effort_ratio(self) -> float:
         """Peak effort over the limit [-]."""
         return self.peak_effort / self.effort_limit
 
@@ -239,7 +239,7 @@ def _cells(joint: JointFigures) -> tuple[str, ...]:
         quantity(joint.rms_error, joint.unit),
         quantity(joint.peak_error, joint.unit),
         f"{digits(joint.peak_effort)} {joint.effort_unit}",
-        f"{joint.effort_share:.0%}",
+        f"{joint.effort_ratio:.0%}",
     )
 
 

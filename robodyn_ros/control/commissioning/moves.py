@@ -100,7 +100,7 @@ class Moves:
     """
 
     def __init__(self, dynamics: Dynamics, config: CommissioningSettings, drives: DriveCompensation) -> None:
-        self._sent_part = 1.0 - drives.gravity
+        self._sent_ratio = 1.0 - drives.gravity
         self.t = 0.0
         self.q, self.qd, self.effort, self.damped, self.proven = np.zeros((5, dynamics.robot.n))
         self.rate = PUSH_RATE
@@ -120,8 +120,8 @@ class Moves:
         inverse = np.linalg.inv(mass)
         mobility = np.diagonal(inverse)
         coupling = np.abs(inverse) / np.sqrt(np.outer(mobility, mobility))
-        share = np.maximum(coupling[:, self.damped != 0.0].sum(axis=1), 1.0)
-        rates = np.minimum(self.rate, GREATEST_RATE / (np.diagonal(mass) * mobility * share))
+        coupled = np.maximum(coupling[:, self.damped != 0.0].sum(axis=1), 1.0)
+        rates = np.minimum(self.rate, GREATEST_RATE / (np.diagonal(mass) * mobility * coupled))
         effort: Array = -rates * self.damped * self.qd
         return effort
 
@@ -213,7 +213,7 @@ class Moves:
 
     def _load(self) -> Array:
         """The gravity effort to send (n,), without the compensation of the drives."""
-        return self._sent_part * self._dynamics.gravity(self.q)
+        return self._sent_ratio * self._dynamics.gravity(self.q)
 
     def _with(self, index: int, effort: float) -> Array:
         efforts = self.wait()

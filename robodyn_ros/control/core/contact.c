@@ -34,10 +34,10 @@ static CoreRefusal exceeded(const double* external, const double* most, const do
   EACH if (!(fabs(external[i]) <= most[i])) joint = i;
   if (joint >= 0) {
     EACH if (fabs(external[i]) - most[i] > fabs(external[joint]) - most[joint]) joint = i;
-    return (CoreRefusal){FELT_JOINT, joint, fabs(external[joint]), most[joint]};
+    return (CoreRefusal){EXTERNAL_EFFORT, joint, fabs(external[joint]), most[joint]};
   }
-  if (force > wrench[0]) return (CoreRefusal){FELT_FORCE, 0, force, wrench[0]};
-  return (CoreRefusal){torque > wrench[1] ? FELT_TORQUE : CORE_OK, 0, torque, wrench[1]};
+  if (force > wrench[0]) return (CoreRefusal){EXTERNAL_FORCE, 0, force, wrench[0]};
+  return (CoreRefusal){torque > wrench[1] ? EXTERNAL_TORQUE : CORE_OK, 0, torque, wrench[1]};
 }
 
 int core_judge_contact(const CoreSettings* settings, const double* external, CoreRefusal* problem) {

@@ -88,7 +88,7 @@ static int judge_speed(const Settings* s, State* m) {
   }
   if (joint >= 0) say(m, TOO_FAST, joint, m->qd[joint], s->greatest_speed[joint]);
   else if (!unconfirmed && s->observer_run && m->external[ENERGY] > s->energy)
-    say(m, FELT_ENERGY, 0, m->external[ENERGY], s->energy);
+    say(m, CONTACT_ENERGY, 0, m->external[ENERGY], s->energy);
   else return -1;
   return FAULT_SPEED;
 }
@@ -111,8 +111,8 @@ static int judge_touch(const Settings* s, State* m) {
   if (contact != -1) say(m, NO_PROBLEM, 0, 0, 0);
   if (s->observer_run && s->judges_contact && contact != FAULT_COLLISION) {
     CoreRefusal found;
-    const int felt = core_judge_contact((const CoreSettings*)s, m->external, &found);
-    if (felt) { say(m, (int)found.why, (int)found.joint, found.value, found.limit); contact = FAULT_COLLISION + felt - 1; }
+    const int kind = core_judge_contact((const CoreSettings*)s, m->external, &found);
+    if (kind) { say(m, (int)found.why, (int)found.joint, found.value, found.limit); contact = FAULT_COLLISION + kind - 1; }
   }
   return contact >= 0 && m->active && m->active_kind == FAULT_COLLISION ? FAULT_COLLISION : contact;
 }
@@ -475,7 +475,7 @@ static int obeys(const Settings* s, State* m, double t, const double* q, const d
 }
 
 /* Whether a drive may have caused the fault. */
-static int doubts_drives(const State* m) { return m->active_kind == FAULT_FOLLOWING || m->active_kind == FAULT_SPEED; }
+static int suspects_drives(const State* m) { return m->active_kind == FAULT_FOLLOWING || m->active_kind == FAULT_SPEED; }
 
 /* --- efforts of a reaction */
 
@@ -572,7 +572,7 @@ static int effort_with_state(const Settings* s, State* m, double t, const double
   if (t >= m->until) m->phase = RAMP;
   target(m, t, held);
   EACH if (m->carries && m->phase != FLOAT) effort[i] += spring(s, m, i, held[i], q[i]);
-  if (m->carries && !doubts_drives(m)) add_damping(s, m, now, qd, age, effort);
+  if (m->carries && !suspects_drives(m)) add_damping(s, m, now, qd, age, effort);
   else EACH effort[i] -= m->carried_damping[i] * qd[i];
   fade(m, t, effort);
   return m->left == 0;

@@ -96,18 +96,18 @@ static void rotation_of(const double* phi, double* r) {
 }
 
 /* From one pose to another: displacement and rotation vector, in the root link's axes (6). */
-static void between(const ToolPose* from, const ToolPose* to, double* way) {
+static void between(const ToolPose* from, const ToolPose* to, double* displacement) {
   double turn[9];
-  for (int k = 0; k < 3; ++k) way[k] = to->position[k] - from->position[k];
+  for (int k = 0; k < 3; ++k) displacement[k] = to->position[k] - from->position[k];
   multiply3(to->rotation, from->rotation, 1, turn);
-  rotation_vector(turn, way + 3);
+  rotation_vector(turn, displacement + 3);
 }
 
-static void move_pose(ToolPose* pose, const double* way) {
+static void move_pose(ToolPose* pose, const double* displacement) {
   double turn[9], before[9];
-  for (int k = 0; k < 3; ++k) pose->position[k] += way[k];
+  for (int k = 0; k < 3; ++k) pose->position[k] += displacement[k];
   for (int k = 0; k < 9; ++k) before[k] = pose->rotation[k];
-  rotation_of(way + 3, turn);
+  rotation_of(displacement + 3, turn);
   multiply3(turn, before, 0, pose->rotation);
 }
 
@@ -129,9 +129,9 @@ static void find_twist(const double* jacobian, const double* qd, double* twist) 
 static double weighted(const Settings* s, const double* x) {
   double square = 0;
   for (int64_t k = 0; k < s->tool_directions; ++k) {
-    double part = 0;
-    for (int l = 0; l < 6; ++l) part += s->tool_axes[6 * k + l] * x[l];
-    square += part * part;
+    double component = 0;
+    for (int l = 0; l < 6; ++l) component += s->tool_axes[6 * k + l] * x[l];
+    square += component * component;
   }
   return sqrt(square);
 }
@@ -150,7 +150,7 @@ static void shorten(double* vector, double longest) {
 
 /* The target at a time, its velocity and its acceleration (6). */
 static void target_at(const Tool* y, double t, ToolPose* target, double* velocity, double* acceleration) {
-  double way[6] = {0};
+  double displacement[6] = {0};
   const double T = y->duration, u = within(t - y->begin, T);
   /* if the next messages are late, the target continues for a while, and then comes to rest */
   const double on = within(t - y->begin - u, COAST * y->period), late = t - y->begin - u - on;
@@ -161,12 +161,12 @@ static void target_at(const Tool* y, double t, ToolPose* target, double* velocit
     const double at = c[0] + u * (c[1] + u * (c[2] + u * (c[3] + u * (c[4] + u * c[5]))));
     const double before = c[1] + u * (2 * c[2] + u * (3 * c[3] + u * (4 * c[4] + u * 5 * c[5])));
     const double change = 2 * c[2] + u * (6 * c[3] + u * (12 * c[4] + u * 20 * c[5])), speed = before + change * on;
-    way[k] = at + (before + speed) / 2 * on + speed * y->period * (1 - left);
+    displacement[k] = at + (before + speed) / 2 * on + speed * y->period * (1 - left);
     velocity[k] = speed * left;
     acceleration[k] = late > 0 ? -velocity[k] / y->period : change;
   }
   *target = y->knot[0];
-  move_pose(target, way);
+  move_pose(target, displacement);
 }
 
 /* The curve of fifth degree from the present target to the position that the newest pose predicts for the stream after
@@ -500,8 +500,8 @@ static double within_limits(const Settings* s, int i, double q) { return smaller
 static void seed(const Settings* s, Tool* y) {
   EACH {
     const double lower = isfinite(s->lower[i]) ? s->lower[i] : -TURN / 2, upper = isfinite(s->upper[i]) ? s->upper[i] : TURN / 2;
-    const double part = fmod((double)y->seeds * sqrt(2 + 3 * i + (i % 2)), 1);
-    y->guess[i] = y->seeds == 0 ? y->q[i] : y->seeds == 1 ? y->posture[i] : lower + part * (upper - lower);
+    const double fraction = fmod((double)y->seeds * sqrt(2 + 3 * i + (i % 2)), 1);
+    y->guess[i] = y->seeds == 0 ? y->q[i] : y->seeds == 1 ? y->posture[i] : lower + fraction * (upper - lower);
   }
   y->tries = 0;
 }
@@ -556,15 +556,15 @@ static void watch_path(const Settings* s, Tool* y, double dt, const ToolPose* ta
 
 /* The velocities of the joints on a straight line to the end of the detour. */
 static void take_detour(const Settings* s, Tool* y, const double* q, const double* jacobian, const Svd* svd, double* qd) {
-  double way[N], farthest = 0;
+  double displacement[N], farthest = 0;
   Course course;
-  EACH { way[i] = y->guess[i] - y->q[i]; farthest = greater(farthest, fabs(way[i])); }
-  find_course(s, q, jacobian, way, &course);
+  EACH { displacement[i] = y->guess[i] - y->q[i]; farthest = greater(farthest, fabs(displacement[i])); }
+  find_course(s, q, jacobian, displacement, &course);
   const double speed = smaller(braking_speed(1, AHEAD * course.rate, SLOPE_POSITION), SLOPE_POSITION / 2);
-  EACH way[i] *= speed;
-  find_course(s, q, jacobian, way, &course);
+  EACH displacement[i] *= speed;
+  find_course(s, q, jacobian, displacement, &course);
   const double g = stretch(s, y, svd, &course);
-  EACH qd[i] = g * way[i];
+  EACH qd[i] = g * displacement[i];
   if (farthest < STILL) y->state = TOOL_FOLLOWS;
 }
 
@@ -606,9 +606,9 @@ static void add_posture(const Settings* s, const Tool* y, const Svd* svd, double
     drawn[i] = within(POSTURE * (y->posture[i] - y->q[i]), most) / svd->ease[i];
   }
   for (int a = 0; a < svd->count; ++a) {
-    double part = 0;
-    EACH part += svd->right[a][i] * drawn[i];
-    if (svd->value[a] > 1e-9) EACH drawn[i] -= svd->right[a][i] * part;
+    double component = 0;
+    EACH component += svd->right[a][i] * drawn[i];
+    if (svd->value[a] > 1e-9) EACH drawn[i] -= svd->right[a][i] * component;
   }
   EACH drawn[i] *= svd->ease[i];
   EACH ratio = smaller(ratio, braking_speed(room(s, y, i, drawn[i]), AHEAD * steepest(s, i), SLOPE_POSITION) / greater(fabs(drawn[i]), 1e-12));

@@ -33,7 +33,7 @@ from robodyn_ros.control.laws.gains import JointGains, gains_by_inertia
 from robodyn_ros.control.laws.traced import flat, law_numbers
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.loop_settings import NO_LIMIT, inertia_of, law_feedback
-from robodyn_ros.control.motion.following import Refused
+from robodyn_ros.control.motion.goals import Refused
 from robodyn_ros.control.motion.streams import OLDEST_FRAME, StreamedTool
 from robodyn_ros.control.step import StepSettings
 from robodyn_ros.dynamics.compiled import CompiledDynamics
@@ -453,7 +453,7 @@ def greatest_period(law: Controller, robot: Robot) -> float:
 
     def is_carried(period: float) -> bool:
         gains = law.acceleration_gains(robot.home, period)
-        return sampling.carried_part(period, 0.0, gains, sampling.GAIN_MARGIN) == 1.0
+        return sampling.stable_ratio(period, 0.0, gains, sampling.GAIN_MARGIN) == 1.0
 
     least, most = 1e-6, 10.0
     if is_carried(most):

@@ -71,14 +71,14 @@ def judged(settings: LoopSettings, sampling: StateSampling, q: Array) -> Judgeme
     feedback, period = settings.feedback, sampling.period
     delay = sampling.delay + settings.safety.command_delay
     gains = checked_result(settings.controller, "acceleration_gains", q, period)
-    carried = carried_part(period, delay, gains, GAIN_MARGIN if sampling.carried == 1.0 else RETURN_MARGIN)
+    carried = stable_ratio(period, delay, gains, GAIN_MARGIN if sampling.carried == 1.0 else RETURN_MARGIN)
     own = effort_gains(feedback, settings.controller.dynamics.mass_matrix(q))
-    part = carried_part(period, delay, own, REACTION_MARGIN)
+    ratio = stable_ratio(period, delay, own, REACTION_MARGIN)
     reach = SPREAD * (period + delay)
     settled = is_steady(gains, RETURN_MARGIN * reach) and is_steady(own, RETURN_MARGIN * reach)
     return Judgement(
         carried,
-        Feedback(part**2 * feedback.stiffness, part * feedback.damping),
+        Feedback(ratio**2 * feedback.stiffness, ratio * feedback.damping),
         reach - settings.safety.command_delay if settled else 0.0,
     )
 
@@ -163,7 +163,7 @@ def effort_gains(feedback: Feedback, mass: Array) -> AccelerationGains:
     return AccelerationGains(inverse * feedback.stiffness, inverse * feedback.damping, np.zeros_like(mass))
 
 
-def carried_part(period: float, delay: float, gains: AccelerationGains, margin: float) -> float:
+def stable_ratio(period: float, delay: float, gains: AccelerationGains, margin: float) -> float:
     """The ratio of the natural frequencies that a period and a delay [s] allow, in (0, 1].
 
     Args:
@@ -178,8 +178,10 @@ def carried_part(period: float, delay: float, gains: AccelerationGains, margin: 
     if delay > PERIODS * period:  # the same mean delay, half a period of the hold included, in fewer steps
         period, delay = delay / PERIODS, delay + 0.5 * (period - delay / PERIODS)
 
-    def is_stable(part: float) -> bool:
-        lowered = AccelerationGains(margin * part**2 * stiffness, margin * part * damping, margin * part**3 * integral)
+    def is_stable(ratio: float) -> bool:
+        lowered = AccelerationGains(
+            margin * ratio**2 * stiffness, margin * ratio * damping, margin * ratio**3 * integral
+        )
         return spectral_radius(period, delay, lowered) < 1.0
 
     if is_stable(1.0):
@@ -207,7 +209,7 @@ def spectral_radius(period: float, delay: float, gains: AccelerationGains) -> fl
     """The spectral radius of the sampled and delayed feedback; below one it is stable.
 
     A joint without stiffness has a pole at one, which does not count, nor does its rounding. Arguments are those of
-    :func:`carried_part`.
+    :func:`stable_ratio`.
     """
     stiffness, damping, integral = gains
     n, whole = len(stiffness), int(delay / period)

@@ -40,7 +40,7 @@ class Fault(NamedTuple):
     reactions: tuple[str, ...] = WITH_STATES  # to choose from
     reaction: str = "hold"  # unless another one is chosen
     max_duration: float = 5.0  # of the reaction, unless another one is given [s]
-    latches: bool = False  # True if it lasts until it has been quiet, from the first time on
+    latches: bool = False  # True if it lasts for ``settled_time`` without it, from the first time on
 
 
 FAULTS: Mapping[str, Fault] = {
@@ -123,7 +123,7 @@ FAULTS: Mapping[str, Fault] = {
         "judge_touch",
         "a touch",
         "clear the way, or raise the thresholds of contact",
-        "test_control_contact.py::test_each_answer_at_each_level_has_its_expiry_and_its_way_back",
+        "test_control_contact.py::test_each_reaction_at_each_level_has_its_max_duration_and_recovers",
         TO_CONTACT,
         latches=True,
     ),
@@ -146,10 +146,10 @@ PROBLEMS: Mapping[str, str] = {
     "MISSING": "no usable joint states for {value:.3g} s",
     "NO_NUMBERS": "the control law gives efforts that are no numbers",
     "LATCHED": "latched",
-    "FELT_JOINT": "{joint} feels {value:.3g} {effort} from outside; {bound:.3g} {effort} is the limit",
-    "FELT_FORCE": "the tool feels a force of {value:.3g} N from outside; {bound:.3g} N is the limit",
-    "FELT_TORQUE": "the tool feels a torque of {value:.3g} N·m from outside; {bound:.3g} N·m is the limit",
-    "FELT_ENERGY": "the tool moves with an energy of {value:.3g} J; {bound:.3g} J is the limit",
+    "EXTERNAL_EFFORT": "the external effort of {joint} is {value:.3g} {effort}; {bound:.3g} {effort} is the limit",
+    "EXTERNAL_FORCE": "the external force at the tool is {value:.3g} N; {bound:.3g} N is the limit",
+    "EXTERNAL_TORQUE": "the external torque at the tool is {value:.3g} N·m; {bound:.3g} N·m is the limit",
+    "CONTACT_ENERGY": "the tool moves with an energy of {value:.3g} J; {bound:.3g} J is the limit",
     "GROWS_FASTER": "{joint} moves at {value:.3g} {position}/s, faster than before it was braked: its drive does not "
     "obey",
     "MOVED_UNSEEN": "{joint} is {size:.3g} {position} from where it was before states were missing; its velocity limit "

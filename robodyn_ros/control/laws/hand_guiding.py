@@ -169,7 +169,7 @@ class HandGuiding(ToolLaw):
         anchor = np.where(self._is_anchored > 0.0, self._anchor, pose)
         axes = anchor[:3, :3]
         error = clipped_error(pose, anchor, np.inf, np.inf)
-        away, turned = self._locked_part(error[:3], 0, axes), self._locked_part(error[3:], 3, axes)
+        away, turned = self._locked_displacement(error[:3], 0, axes), self._locked_displacement(error[3:], 3, axes)
         distance, angle = np.sqrt(away @ away), np.sqrt(turned @ turned)
         beyond = np.clip(distance - self._corridor, 0.0, self._reach) / (distance + TINY)  # 0 within the corridor
         error = np.concatenate((beyond * away, np.minimum(1.0, self._turn / (angle + TINY)) * turned))
@@ -180,7 +180,7 @@ class HandGuiding(ToolLaw):
         braked = self.diagonal(self._locked * np.sqrt(resisting), axes)
         return stiffness @ self.task.chosen(error) - braked @ (damping @ (braked @ rate))
 
-    def _locked_part(self, displacement: Array, first: int, axes: Array) -> Array:
+    def _locked_displacement(self, displacement: Array, first: int, axes: Array) -> Array:
         """Component of a displacement (3,) in the locked ones of the directions first to first + 2; axes (3, 3)."""
         locked = self._locked[first : first + 3]
         if not self._in_tool_axes:

@@ -89,7 +89,7 @@ class ToolMotion:
         end = self._target.goal(goal.target, start).q
         speed = limits.velocity * goal.settings.target_speed / EFFORT_RATIO
         motion = point_to_point(
-            dynamics, start, end, velocity_limit=speed, effort_limit=limits.effort, share=EFFORT_RATIO
+            dynamics, start, end, velocity_limit=speed, effort_limit=limits.effort, limit_ratio=EFFORT_RATIO
         )
         return motion if brake is None else _joined(brake, motion)
 

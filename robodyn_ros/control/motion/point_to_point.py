@@ -58,7 +58,7 @@ def point_to_point(
     *,
     velocity_limit: ArrayLike | None = None,
     effort_limit: ArrayLike | None = None,
-    share: float = 0.8,
+    limit_ratio: float = 0.8,
     period: float = 0.0,
 ) -> Trajectory:
     """A quintic from rest to rest, of the shortest duration that the limits allow.
@@ -69,7 +69,7 @@ def point_to_point(
         goal: likewise; for a continuous joint, in the turn nearest to the start.
         velocity_limit: (n,) or one for all, in [rad/s] or [m/s]; the URDF's unless given.
         effort_limit: likewise, in [N·m] or [N].
-        share: ratio of the limits that may be used, above 0 and up to 1; the rest is for feedback.
+        limit_ratio: ratio of the limits that may be used, above 0 and up to 1; the rest is for feedback.
         period: time between two commands, for which an effort is held [s]; 0 if it is unknown, or short. With it the
             motion is slow enough for every joint to stay within ``LAG`` of its path, with the default gains.
 
@@ -80,11 +80,11 @@ def point_to_point(
     robot = dynamics.robot
     shape = (robot.n,)
     first, last = finite_array("start", start, shape), finite_array("goal", goal, shape)
-    if not 0.0 < share <= 1.0:
-        raise InputError("share", f"must be above 0 and at most 1, not {share!r}", share)
+    if not 0.0 < limit_ratio <= 1.0:
+        raise InputError("limit_ratio", f"must be above 0 and at most 1, not {limit_ratio!r}", limit_ratio)
     fastest = robot.velocity_limit if velocity_limit is None else velocity_limit
-    speed = share * _limit("velocity_limit", fastest, robot.n)
-    effort = share * _limit("effort_limit", robot.effort_limit if effort_limit is None else effort_limit, robot.n)
+    speed = limit_ratio * _limit("velocity_limit", fastest, robot.n)
+    effort = limit_ratio * _limit("effort_limit", robot.effort_limit if effort_limit is None else effort_limit, robot.n)
     if not 0.0 <= period < np.inf:
         raise InputError("period", f"must be 0 s or more, not {period!r}", period)
     last = ConfigurationSpace(robot).near(first, last)
@@ -93,12 +93,14 @@ def point_to_point(
         motion = _states(first, last, np.linspace(0.0, 1.0, SAMPLES), duration)
         return _exceeded_limit(dynamics, motion, effort) is None and _lag(dynamics, motion, duration, period) <= LAG
 
-    softly = share * robot.symmetric_acceleration_limit, share * robot.jerk_limit
+    softly = limit_ratio * robot.symmetric_acceleration_limit, limit_ratio * robot.jerk_limit
     shortest = max(SHORTEST, float(_shortest(np.abs(last - first), speed, *softly).max()))
     duration = shortest
     while not fits(duration):
         if duration > LONGEST:
-            raise InputError("effort_limit", _why_never(dynamics, first, last, duration, effort, share), effort_limit)
+            raise InputError(
+                "effort_limit", _why_never(dynamics, first, last, duration, effort, limit_ratio), effort_limit
+            )
         duration *= 2.0
     low, high = max(shortest, duration / 2.0), duration
     while high - low > PRECISION * high:
@@ -218,7 +220,7 @@ def _exceeded_limit(dynamics: Dynamics, motion: Sample, limit: Array) -> tuple[i
     return None if ratio[row, joint] <= 1.0 else (row, joint, efforts, friction)
 
 
-def _why_never(dynamics: Dynamics, first: Array, last: Array, duration: float, limit: Array, share: float) -> str:
+def _why_never(dynamics: Dynamics, first: Array, last: Array, duration: float, limit: Array, limit_ratio: float) -> str:
     """Why a motion is impossible even with a long duration."""
     found = _exceeded_limit(dynamics, _states(first, last, np.linspace(0.0, 1.0, SAMPLES), duration), limit)
     if found is None:
@@ -228,8 +230,8 @@ def _why_never(dynamics: Dynamics, first: Array, last: Array, duration: float, l
     of_it = f" ({rubs:.4g} of it against friction)" if rubs > 0.01 * abs(efforts[row, column]) else ""
     return (
         f"joint {joint.name!r} would need {abs(efforts[row, column]):.4g} {joint.effort_unit}{of_it}, and may use "
-        f"{limit[column]:.4g} {joint.effort_unit}, {share:.0%} of its limit: at {row / (SAMPLES - 1):.0%} of the way, "
-        "however slowly it moves"
+        f"{limit[column]:.4g} {joint.effort_unit}, {limit_ratio:.0%} of its limit: at {row / (SAMPLES - 1):.0%} of the "
+        "path, however slowly it moves"
     )
 
 

@@ -312,5 +312,5 @@ class FollowerPort:
 
     def message(self, effort: ArrayLike) -> PortMessage:
         """The message to the other end, by the effort (n,) of the follower's law, which drives it to its reference."""
-        felt = self._coupling.inverse(self._q).T @ np.asarray(effort, dtype=np.float64)
-        return PortMessage(self.port.entered.copy(), felt, np.zeros_like(felt))
+        external = self._coupling.inverse(self._q).T @ np.asarray(effort, dtype=np.float64)
+        return PortMessage(self.port.entered.copy(), external, np.zeros_like(external))

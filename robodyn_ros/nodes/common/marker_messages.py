@@ -90,7 +90,7 @@ class Preview:
             now: stamp [ns].
         """
         q, when = self.trajectory.sample(t).q, stamp(now)
-        markers = [to_marker(Line("plan", "way", self.path, 0.006, PLAN_COLOR), self._root, when)]
+        markers = [to_marker(Line("plan", "path", self.path, 0.006, PLAN_COLOR), self._root, when)]
         for index, shape in enumerate(self._shapes):
             marker = ghost(shape, self._kinematics.pose(shape.link, q), self._root, when)
             marker.ns, marker.id = "plan_ghost", index

@@ -4,7 +4,7 @@
 """The interface of joint_trajectory_controller, if control_msgs is installed.
 
 - The action ``~/follow_joint_trajectory``, with which MoveIt moves an arm. Tolerances and results of goals are in
-  :mod:`robodyn_ros.control.motion.following`. The server exists as long as the node: a goal that is interrupted by
+  :mod:`robodyn_ros.control.motion.goals`. The server exists as long as the node: a goal that is interrupted by
   a cleanup gets its result, and goals are refused while the node is not configured.
 - ``~/controller_state``: reference, state, error and command, for plots and for panels of rqt.
 - ``~/query_state``: the reference at a time.
@@ -24,7 +24,7 @@ from rclpy.lifecycle import LifecycleNode
 from rclpy.node import Node
 from rclpy.task import Future
 
-from robodyn_ros.control.motion.following import ActionGoal, GoalResult, goal_tolerances
+from robodyn_ros.control.motion.goals import ActionGoal, GoalResult, goal_tolerances
 from robodyn_ros.control.step import Command
 from robodyn_ros.errors import InputError, RobodynError
 from robodyn_ros.nodes.common.client_library import RELIABLE, rclpy_implementation, steady_timer
@@ -76,11 +76,11 @@ class FollowJointTrajectory:
             path, end = ([(item.name, item.position) for item in items] for items in ends)
             usual, time = loop.control.settings.tolerances, seconds(goal.goal_time_tolerance)
             tolerances = goal_tolerances(usual, loop.robot.joint_names, path, end, time)
-            following = loop.references.follow_message(goal.trajectory, tolerances)
+            accepted = loop.references.follow_message(goal.trajectory, tolerances)
         except RobodynError as problem:
             self._node.faults.count("trajectory refused", problem)
             return GoalResponse.REJECT
-        self._accepted.append(ActionGoal(following))
+        self._accepted.append(ActionGoal(accepted))
         return GoalResponse.ACCEPT
 
     def _on_cancel(self, handle: Any) -> CancelResponse:

@@ -105,8 +105,8 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
         self._lasting: set[Any] = set()  # entities of the node, configured or not
         declare_node_parameters(self)
         self._change: Callable[[], None] | None = None  # of parameters, once it has been checked
-        self._take_back: Callable[[], object] | None = None  # reverses this change
-        self._is_taking_back = False
+        self._undo: Callable[[], object] | None = None  # reverses this change
+        self._is_undoing = False
         self._failure = ""  # why the node could not be configured
         self._frozen = False  # True while the objects of a configured arm are exempt from garbage collection
         self._known: dict[str, float] = {}  # positions of locked joints, kept after a cleanup
@@ -264,23 +264,23 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
             reason = f"{UNFORESEEN}: {raised(problem)}"
             return SetParametersResult(successful=False, reason=reason)
         before = [self.get_parameter_or(parameter.name, Parameter(parameter.name)) for parameter in parameters]
-        self._take_back = partial(self.set_parameters_atomically, before)
+        self._undo = partial(self.set_parameters_atomically, before)
         return SetParametersResult(successful=True)
 
     def _apply_change(self, parameters: list[Parameter]) -> None:
         """Make the prepared change; if it fails, set the parameters back."""
         change, self._change = self._change, None
-        take_back, self._take_back = self._take_back, None
+        undo, self._undo = self._undo, None
         if change is None:
             return
         try:
             change()
         except Exception as problem:  # of a plugin that had accepted these parameters when they were checked
             self.faults.unforeseen(problem)
-            self._is_taking_back, again = True, self._is_taking_back
-            if take_back is not None and not again:
-                take_back()
-            self._is_taking_back = again
+            self._is_undoing, again = True, self._is_undoing
+            if undo is not None and not again:
+                undo()
+            self._is_undoing = again
 
     def _awaited(self) -> str:
         """Inputs that are missing before the arm can be controlled; "" if none, or if there is a problem."""

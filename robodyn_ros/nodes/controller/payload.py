@@ -23,7 +23,7 @@ from rclpy.parameter import Parameter
 from rclpy.task import Future
 
 from robodyn_ros.control.laws.adaptive import Adaptive
-from robodyn_ros.control.motion.following import Following, Tolerances
+from robodyn_ros.control.motion.goals import Tolerances, TrajectoryGoal
 from robodyn_ros.control.motion.own_motions import DEVIATION, PayloadSettings, payload_motion
 from robodyn_ros.control.step import Command
 from robodyn_ros.dynamics.rnea import RNEA
@@ -57,7 +57,7 @@ class PayloadEstimation:
     def __init__(self, node: Node, loop: ClosedLoop) -> None:
         self._node, self._loop = node, loop
         self._response: Future | None = None
-        self._following: Following | None = None
+        self._goal: TrajectoryGoal | None = None
         self._task: BackgroundTask[PayloadEstimate] | None = None
         self._rows: list[Row] = []
         self._publisher = node.create_publisher(InertiaStamped, "~/payload", LATCHED)
@@ -94,7 +94,7 @@ class PayloadEstimation:
         anything = Tolerances.none(self._loop.robot.n)
         path = DEVIATION * settings.distances(self._loop.robot) + 2.0 * np.abs(command.error)
         tolerances = Tolerances(path, anything.goal, anything.speed, anything.time)
-        self._following = self._loop.references.follow(trajectory, None, None, tolerances)
+        self._goal = self._loop.references.follow(trajectory, None, None, tolerances)
         self._rows = []
         self._loop.listeners.append(self._keep)
 
@@ -124,8 +124,8 @@ class PayloadEstimation:
 
     def _poll(self) -> None:
         """Estimate when the motion has ended; respond when the estimate is there."""
-        if self._following is not None and self._following.outcome is not None:
-            outcome = self._following.outcome
+        if self._goal is not None and self._goal.outcome is not None:
+            outcome = self._goal.outcome
             self._stop_keeping()
             if outcome == "succeeded":
                 self._task = BackgroundTask("payload", partial(self._estimate, self._rows))
@@ -139,8 +139,8 @@ class PayloadEstimation:
                 self._respond(False, f"{kind}{problem}")
 
     def _stop_keeping(self) -> None:
-        if self._following is not None:
-            self._following = None
+        if self._goal is not None:
+            self._goal = None
             self._loop.listeners.remove(self._keep)
 
     def _respond(self, success: bool, message: str) -> None:

@@ -28,7 +28,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from robodyn_ros.control.laws.base import Reference
 from robodyn_ros.control.loop import ControlLoop
-from robodyn_ros.control.motion.following import Following, PreparedTrajectory, Tolerances
+from robodyn_ros.control.motion.goals import PreparedTrajectory, Tolerances, TrajectoryGoal
 from robodyn_ros.control.motion.streams import StreamVelocity
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.errors import InputError, NotReadyError, RobodynError
@@ -78,7 +78,7 @@ class ReferenceInput:
             node, JointTrajectory, "~/joint_trajectory", RELIABLE, self._receive_trajectory
         )
 
-    def follow_message(self, message: JointTrajectory, tolerances: Tolerances | None = None) -> Following:
+    def follow_message(self, message: JointTrajectory, tolerances: Tolerances | None = None) -> TrajectoryGoal:
         """Follow a trajectory message; the result has the outcome.
 
         Raises:
@@ -96,7 +96,7 @@ class ReferenceInput:
         start: float | None,
         joints: Sequence[str] | None = None,
         tolerances: Tolerances | None = None,
-    ) -> Following:
+    ) -> TrajectoryGoal:
         """Follow a trajectory; arguments and result as of :meth:`ControlLoop.follow`.
 
         Raises:
@@ -180,12 +180,12 @@ class ReferenceInput:
     def _follow(self, prepared: PreparedTrajectory) -> None:
         self._accept(self._loop.follow_prepared(prepared))
 
-    def _accept(self, following: Following) -> Following:
+    def _accept(self, goal: TrajectoryGoal) -> TrajectoryGoal:
         """Note the time of an accepted trajectory, and warn if it will overload a joint."""
         self.latest = perf_counter()
-        if following.overload:
-            self._node.get_logger().warning(f"trajectory: {following.overload}", throttle_duration_sec=PAUSE)
-        return following
+        if goal.overload:
+            self._node.get_logger().warning(f"trajectory: {goal.overload}", throttle_duration_sec=PAUSE)
+        return goal
 
     def _on_speed(self, message: Float64) -> None:
         try:

@@ -42,7 +42,7 @@ from rclpy.time import Time as RclpyTime
 from std_msgs.msg import Float64MultiArray, String
 
 from robodyn_ros.control.loop import ToolTarget
-from robodyn_ros.control.motion.following import Following
+from robodyn_ros.control.motion.goals import TrajectoryGoal
 from robodyn_ros.control.motion.own_motions import PoseGoal, ToolMotion, ToolSettings
 from robodyn_ros.control.motion.streams import OLDEST_FRAME
 from robodyn_ros.control.motion.trajectory import Sample, Trajectory
@@ -229,7 +229,7 @@ class TargetInput:
         self._frames = frames
         self._newest: PoseStamped | None = None
         self._planned: TargetMotion | None = None
-        self._following: Following | None = None
+        self._goal: TrajectoryGoal | None = None
         self._refusal = ""
         node.create_subscription(PoseStamped, "~/goal_pose", self._on_goal, RELIABLE, raw=True)
         self._timer = steady_timer(node, POLL_PERIOD, self._follow_if_ready)
@@ -240,8 +240,8 @@ class TargetInput:
         """State of the latest target; "" if there was none."""
         if self._planned is not None:
             return "being planned"
-        if self._following is not None:
-            return self._following.outcome or "under way"
+        if self._goal is not None:
+            return self._goal.outcome or "under way"
         return self._refusal
 
     def _on_goal(self, data: bytes) -> None:
@@ -289,7 +289,7 @@ class TargetInput:
             trajectory = planned.task.result()
             start = self._start_time(planned)
             if start is not None:
-                self._following = self._loop.references.follow(trajectory, start)
+                self._goal = self._loop.references.follow(trajectory, start)
             elif newest is None:
                 self._plan(planned.message, 2.0 * planned.lead)
         except RobodynError as problem:
@@ -311,7 +311,7 @@ class TargetInput:
         return now if np.array_equal(reference.q, planned.goal.motion.q) else None
 
     def _refuse(self, problem: object) -> None:
-        self._following, self._refusal = None, f"refused: {problem}"
+        self._goal, self._refusal = None, f"refused: {problem}"
         self._loop.faults.count("target refused", problem)
         self._report()
 

@@ -217,7 +217,7 @@ class ViewPlan:
             return
         trajectory = planned.of_more_joints(columns, q)
         places = tool_path(Kinematics(self._watch.robot), self._tip, trajectory)
-        self._line = [Line("plan", "way", places, 0.006, PLAN_COLOR)]
+        self._line = [Line("plan", "path", places, 0.006, PLAN_COLOR)]
         self._trajectory, self._since = trajectory, monotonic()
 
 

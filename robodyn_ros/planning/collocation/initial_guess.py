@@ -103,7 +103,7 @@ def _straight(problem: Problem, a: Array, b: Array) -> Trajectory:
     limits = problem.bounds
     try:
         return point_to_point(
-            problem.dynamics, a, b, velocity_limit=limits.velocity, effort_limit=limits.effort, share=1.0
+            problem.dynamics, a, b, velocity_limit=limits.velocity, effort_limit=limits.effort, limit_ratio=1.0
         )
     except InputError:  # no straight motion within the efforts: the solver may find a curved one
         finite = np.where(np.isfinite(limits.velocity), limits.velocity, 2.0)

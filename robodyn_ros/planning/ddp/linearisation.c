@@ -50,16 +50,16 @@ int linearise(int steps, const double* h, const double* x, const double* u, cons
       for (int j = 0; j < W; ++j) { by[i][j] = uniform(i == j); sum[i][j] = uniform(0); }
     }
     for (int stage = 0; stage < 4; ++stage) {
-      const double part = stage < 2 ? 0.5 : 1, weight = stage == 0 || stage == 3 ? 1 : 2;
+      const double ratio = stage < 2 ? 0.5 : 1, weight = stage == 0 || stage == 3 ? 1 : 2;
       real by_q[N * N], by_v[N * N], by_u[N * N];
       compute(at, at + N, effort, p, c, slope + N, by_q, by_v, by_u, &check);
       for (int i = 0; i < N; ++i) slope[i] = at[N + i];
       chain(by_q, by_v, by_u, by, change);
       for (int i = 0; i < X; ++i) {
-        at[i] = x0[i] + part * length * slope[i];
+        at[i] = x0[i] + ratio * length * slope[i];
         for (int j = 0; j < W; ++j) {
           sum[i][j] += weight * change[i][j];
-          by[i][j] = uniform(i == j) + part * length * change[i][j];
+          by[i][j] = uniform(i == j) + ratio * length * change[i][j];
         }
       }
     }

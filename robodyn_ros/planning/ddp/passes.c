@@ -190,10 +190,10 @@ static void step(const double* x, const double* u, double h, const double* p, co
   double at[X], slope[X], sum[X] = {0}, check;
   copy(X, x, at);
   for (int stage = 0; stage < 4; ++stage) {
-    const double part = stage < 2 ? 0.5 * h : h, weight = stage == 0 || stage == 3 ? 1 : 2;
+    const double duration = stage < 2 ? 0.5 * h : h, weight = stage == 0 || stage == 3 ? 1 : 2;
     copy(N, at + N, slope);
     compute(at, at + N, u, p, c, slope + N, &check);
-    for (int i = 0; i < X; ++i) { sum[i] += weight * slope[i]; at[i] = x[i] + part * slope[i]; }
+    for (int i = 0; i < X; ++i) { sum[i] += weight * slope[i]; at[i] = x[i] + duration * slope[i]; }
   }
   for (int i = 0; i < X; ++i) next[i] = x[i] + h / 6 * sum[i];
 }

@@ -215,7 +215,7 @@ class Plant(PlantBase):
     def step(self, count: int = 1) -> None:
         """Make steps; see :meth:`PlantBase.step`."""
         left, has_failed = count, False
-        self.lend()
+        self.release()
         while left > 0 and not has_failed:
             chunk = min(left, CHUNK)
             made: int = self.library.plant_steps(self.address, ctypes.c_int64(chunk))
@@ -226,12 +226,12 @@ class Plant(PlantBase):
         if has_failed:
             raise self.failure()
 
-    def lend(self) -> None:
+    def release(self) -> None:
         """Let another loop in C work on the frame from now on."""
         self.frame[2] = self._effort
         self._begin()
 
-    def take_over(self, steps: int) -> None:
+    def acquire(self, steps: int) -> None:
         """Take over what a loop in C has made of the frame, with so many steps since the last reset."""
         self._keep(self.frame[0].copy(), self.frame[1].copy())
         self._effort, self._steps = read_only(self.frame[2]), steps

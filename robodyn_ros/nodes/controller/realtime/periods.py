@@ -127,12 +127,12 @@ class Periods:
         runner.last_state = self.last
         if priority is not None and self.states.whole.layout is not None:
             runner.set_layout(self.states.whole.layout)
-        self.loop.lend(runner.request, judged=priority is None)
+        self.loop.release(runner.request, judged=priority is None)
         try:
             if priority is not None:
                 runner.start(priority)
         except RobodynError:
-            self.loop.take_back()
+            self.loop.acquire()
             raise
         self.runner, self.runs = runner, True
 
@@ -142,7 +142,7 @@ class Periods:
             return
         self.runs = False
         self.runner.stop()
-        self.loop.take_back()
+        self.loop.acquire()
         self.read()
         self.last = self.runner.last_state
 

@@ -96,7 +96,7 @@ Controller::~Controller()
 {
   arm_settings_destroy(settings_.exchange(nullptr));
   core_trajectory_destroy(trajectory_.exchange(nullptr));
-  take_back();
+  free_used();
 }
 
 // --- life cycle
@@ -438,7 +438,7 @@ Controller::Settings Controller::settings_of(
 
 void Controller::hand_over(Settings settings) { arm_settings_destroy(settings_.exchange(settings.release())); }
 
-void Controller::take_back()
+void Controller::free_used()
 {
   while (ArmSettings * settings = used_settings_.take()) {
     arm_settings_destroy(settings);
@@ -455,7 +455,7 @@ void Controller::watch()
 {
   const std::lock_guard<std::mutex> lock(preparation_);
   std::array<char, PROBLEM> text{};
-  take_back();
+  free_used();
   if (const CoreRefusal * found = refusal_.take()) {
     arm_refusal_text(found, text.data(), text.size());
     refuse("request", text.data());

@@ -106,7 +106,7 @@ private:
   rcl_interfaces::msg::SetParametersResult try_parameters(const std::vector<rclcpp::Parameter> & changes);
   void make_publishers();
   void hand_over(Settings settings);
-  void take_back();
+  void free_used();
   void listen();
   void stop_listening();
   void on_reference(const JointState & message);
@@ -145,8 +145,8 @@ private:
 
   std::atomic<ArmSettings *> settings_{nullptr};
   std::atomic<CoreTrajectory *> trajectory_{nullptr};
-  WayBack<ArmSettings, 16> used_settings_;
-  WayBack<CoreTrajectory, 32> used_trajectories_;
+  ReturnQueue<ArmSettings, 16> used_settings_;
+  ReturnQueue<CoreTrajectory, 32> used_trajectories_;
   Newest<StreamedReference> reference_;
   std::array<Newest<ToolMessage>, 3> tool_;  // poses, twists, wrenches
   Newest<CoreRefusal> refusal_;

@@ -41,7 +41,7 @@ class Newest {
 
 /// A queue that returns pointers from one thread to another; with room for more than can be in it.
 template <class T, std::size_t Room>
-class WayBack {
+class ReturnQueue {
  public:
   /// False if there is no room.
   bool put(T* item) {

@@ -190,7 +190,7 @@ class Refused(Exception):
         return InputError(name, texts[why], value)
 
 
-class Following:
+class TrajectoryGoal:
     """An accepted trajectory, judged as by joint_trajectory_controller.
 
     - On the path no joint may be further from the reference than its path tolerance.
@@ -248,15 +248,15 @@ joint_trajectory_controller."""
 class ActionGoal:
     """One goal, from its acceptance to its end."""
 
-    def __init__(self, following: Following) -> None:
-        self._following = following
+    def __init__(self, goal: TrajectoryGoal) -> None:
+        self._goal = goal
         self._canceled = False
 
     def cancel(self, hold: Callable[[], object]) -> bool:
         """Cancel the goal, unless it has ended, by ``hold``, which makes the arm hold; True if it was cancelled, and
         not if that raises.
         """
-        if self._following.outcome is not None:
+        if self._goal.outcome is not None:
             return False
         hold()
         self._canceled = True
@@ -265,7 +265,7 @@ class ActionGoal:
     @property
     def result(self) -> GoalResult | None:
         """The result of the goal; None while it is active."""
-        outcome = self._following.outcome
+        outcome = self._goal.outcome
         if outcome is None:
             return None
         if self._canceled and outcome == "held":
