@@ -192,7 +192,7 @@ def campaign() -> dict[str, Begin]:
 class Outcome(NamedTuple):
     """What became of a fault."""
 
-    answer: str
+    reaction: str
     detected: float  # after [s]
     speed: float  # greatest, in velocity limits
     step: float  # greatest, of the effort from one command to the next, in effort limits
@@ -224,8 +224,8 @@ def inject(cell: Cell, begin: Begin) -> Outcome:
     after = cell.now - end if cell.in_order else np.nan
     cell.go_on(0.5 * SWING)
     reactions = [what for _, what in seen if what != "refused"] + [what for _, what in seen]
-    answer, when = (reactions[0], seen[0][0]) if seen else ("none needed", np.nan)
-    return Outcome(answer, when - begun, cell.top, cell.jump, cell.struck, back, after)
+    reaction, when = (reactions[0], seen[0][0]) if seen else ("none needed", np.nan)
+    return Outcome(reaction, when - begun, cell.top, cell.jump, cell.struck, back, after)
 
 
 def outcomes(names: Iterable[str]) -> Iterator[tuple[str, Outcome]]:

@@ -4,7 +4,7 @@
 """A controller, and a driver that feeds it states and can be made to fail: both over real DDS, on a graph of their own.
 
 The driver moves nothing: the arm stands in one pose, and says that it drifts, slower than noise may be. So the usual
-command, the blind answer (gravity alone) and the seeing one (gravity and damping) are three different efforts, known
+command, the blind reaction (gravity alone) and the seeing one (gravity and damping) are three different efforts, known
 beforehand, for a controller with :data:`EXACT`.
 """
 
@@ -37,7 +37,7 @@ EXACT = {"model_error": 0.0, "unknown_payload": 0.0}
 """The model weighs what the arm weighs, so nothing that the arm lacked is carried with it."""
 
 NEAR = 4e-3
-"""The seeing answer may be that far away [N] and [N·m]: its gravity is that of states which are up to 40 ms old."""
+"""The seeing reaction may be that far away [N] and [N·m]: its gravity is that of states which are up to 40 ms old."""
 
 TIMEOUT = 0.1
 """The controller's state_timeout [s]."""
@@ -84,8 +84,8 @@ class Rig:
         self._thread.join()
 
     def until_blind(self, since: float) -> float:
-        """Wait for the answer without states: the weight of an arm that stood is carried."""
-        return self.until("the blind answer", self.blind, since)
+        """Wait for the reaction without states: the weight of an arm that stood is carried."""
+        return self.until("the blind reaction", self.blind, since)
 
     def until(
         self, what: str, effort: np.ndarray[Any, Any], since: float, deadline: float = DEADLINE, near: float = 1e-6

@@ -230,9 +230,9 @@ PUSH = (0.0, 0.0, 30.0)
 AWAY = (0.0, 0.0, 0.0)
 
 
-def pushed(answer: str, kind: str = "touch", **options: Any) -> Bench:
+def pushed(reaction: str, kind: str = "touch", **options: Any) -> Bench:
     """An arm that moves upwards when it is pushed, and has just begun to react."""
-    reactions = FaultReactions(touch=(answer, 2.0), collision=(answer, 2.0))
+    reactions = FaultReactions(touch=(reaction, 2.0), collision=(reaction, 2.0))
     limits = {"touch": thresholds(3, touch=6.0), "collision": thresholds(3, touch=3.0, collision=6.0)}[kind]
     bench = Bench(PRR, reactions=reactions, thresholds=limits, **options)
     bench.run(0.1)
@@ -259,11 +259,11 @@ def test_a_contact_is_a_fault_with_a_way_back(kind: str) -> None:
     assert_allclose(bench.plant.qd, 0.0, atol=1e-3)
 
 
-def injected(answer: str, kind: str, felt: str) -> list[str]:
-    """An answer to a push that begins while the arm moves: phases and efforts, period by period, until all is well.
+def injected(reaction: str, kind: str, threshold: str) -> list[str]:
+    """An reaction to a push that begins while the arm moves: phases and efforts, period by period, until all is well.
 
-    The push goes away before the answer expires for the first time; the second stays. The efforts of the joints are
-    felt, or the wrench at the tool, beyond the threshold of one level.
+    The push goes away before the reaction expires for the first time; the second stays. The efforts of the joints are
+    threshold, or the wrench at the tool, beyond the threshold of one level.
     """
     force = np.array([12.0, np.inf])
     bounds = {
@@ -271,8 +271,8 @@ def injected(answer: str, kind: str, felt: str) -> list[str]:
         ("collision", "joints"): thresholds(3, touch=3.0, collision=6.0),
         ("touch", "wrench"): thresholds(3, touch_wrench=force),
         ("collision", "wrench"): thresholds(3, touch_wrench=force / 2.0, collision_wrench=force),
-    }[kind, felt]
-    reactions = FaultReactions(touch=(answer, 0.7), collision=(answer, 0.7))
+    }[kind, threshold]
+    reactions = FaultReactions(touch=(reaction, 0.7), collision=(reaction, 0.7))
     safety = SafetySettings(
         plausibility=False, externally_supported=True, soft_limit_margin=0.0, settled_time=0.3, ramp_down_time=0.1,
     )  # fmt: skip
@@ -297,19 +297,21 @@ def injected(answer: str, kind: str, felt: str) -> list[str]:
     return phases
 
 
-@pytest.mark.parametrize("felt", ["joints", "wrench"])
+@pytest.mark.parametrize("threshold", ["joints", "wrench"])
 @pytest.mark.parametrize("kind", ["touch", "collision"])
-@pytest.mark.parametrize("answer", TO_CONTACT)
-def test_each_reaction_at_each_level_has_its_max_duration_and_recovers(answer: str, kind: str, felt: str) -> None:
-    phases = injected(answer, kind, felt)
+@pytest.mark.parametrize("reaction", TO_CONTACT)
+def test_each_reaction_at_each_level_ends_and_recovers(
+    reaction: str, kind: str, threshold: str
+) -> None:
+    phases = injected(reaction, kind, threshold)
     told = [phase for phase, before in zip(phases, ["", *phases], strict=False) if phase != before]
     levels = ["touch", "collision"][: 1 + (kind == "collision")]
-    begins = [f"{level} {answer}" for level in levels]
-    if answer == "ramp":  # in silence nothing is observed: quiet ends it, and the push is found anew
+    begins = [f"{level} {reaction}" for level in levels]
+    if reaction == "ramp":  # in silence nothing is observed: quiet ends it, and the push is found anew
         once = [*begins, f"{kind} silent", ""]
         assert told[: 2 * len(once) - 1] == (2 * once)[:-1]
     else:
-        ends = [] if answer == "wait" else [f"{kind} ramp", f"{kind} silent"]
+        ends = [] if reaction == "wait" else [f"{kind} ramp", f"{kind} silent"]
         assert told == [*begins, "", *begins, *ends]
 
 
@@ -417,7 +419,7 @@ def test_what_somebody_else_feels_is_a_contact_too() -> None:
 
 
 def test_a_state_that_the_observer_cannot_bear_leaves_nothing_behind() -> None:
-    """The squares of such a velocity are no numbers; the next push is felt all the same."""
+    """The squares of such a velocity are no numbers; the next push is threshold all the same."""
     bench, spared = (Bench(PRR, safety=replace(SAFETY, overspeed=100.0)) for _ in range(2))
     bench.run(0.1)
     bench.loop.update(bench.t, bench.t, bench.plant.q, np.full(3, 1e160))

@@ -189,14 +189,14 @@ def test_the_efforts_are_at_zero_when_the_loop_falls_silent(duration):
     assert arm.loop.fault.phase == "silent"
 
 
-@pytest.mark.parametrize("answer", ["hold", "ramp"])
-def test_states_that_come_back_are_answered_from_what_was_sent_last(answer):
-    arm = Arm(reactions=FaultReactions(**{**REACTIONS, "states": (answer, 0.3)}))
+@pytest.mark.parametrize("reaction", ["hold", "ramp"])
+def test_states_that_come_back_are_answered_from_what_was_sent_last(reaction):
+    arm = Arm(reactions=FaultReactions(**{**REACTIONS, "states": (reaction, 0.3)}))
     arm.loop.follow(rest_to_rest([[1.0, 0.4, -0.6]], [2.0]))
     for _ in range(30):
         arm.state(qd=ZERO)
     _, efforts = arm.watched(0.2)
-    if answer == "ramp":
+    if reaction == "ramp":
         assert np.linalg.norm(efforts[-1]) < 0.9 * np.linalg.norm(GRAVITY)
     elsewhere = Q + 0.02
     first = arm.state(elsewhere, after=0.2)
@@ -406,18 +406,18 @@ def test_the_transition_to_the_final_command_keeps_the_rate_limits():
     assert 50 < count < 2000
 
 
-@pytest.mark.parametrize("answer", ["hold", "ramp"])
-def test_the_first_command_after_silence_begins_where_the_last_one_was_and_keeps_the_rate_limits(answer):
+@pytest.mark.parametrize("reaction", ["hold", "ramp"])
+def test_the_first_command_after_silence_begins_where_the_last_one_was_and_keeps_the_rate_limits(reaction):
     """At zero after a ramp; at the weight after a hold, for drives may have kept to it."""
     rates = np.array([2000.0, 300.0, 100.0])
-    arm = Arm(rate_limit=rates, reactions=FaultReactions(**{**REACTIONS, "states": (answer, 0.3)}))
+    arm = Arm(rate_limit=rates, reactions=FaultReactions(**{**REACTIONS, "states": (reaction, 0.3)}))
     for _ in range(STOOD):
         arm.state(qd=ZERO)
     times, efforts = arm.watched(3.0)
     assert times[-1] < 2.0
     assert arm.loop.fault.phase == "silent"
     sent, commands = efforts[-1], []
-    np.testing.assert_allclose(sent, ZERO if answer == "ramp" else GRAVITY, atol=1e-12)
+    np.testing.assert_allclose(sent, ZERO if reaction == "ramp" else GRAVITY, atol=1e-12)
     for k in range(60):
         commands.append(arm.state(qd=ZERO, after=1.0 if k == 0 else PERIOD).effort)
         assert (np.abs(commands[-1] - sent) <= (PERIOD if k else 1e-9) * rates * (1.0 + 1e-9)).all()

@@ -205,20 +205,20 @@ def test_a_joint_that_is_too_fast(rig, report):
         fast = DRIFT + [2.5, 0.0, 0.0]
         rig.change = changed(velocity=fast.tolist())
         limit = np.array([600.0, 96.0, 36.0])
-        took = rig.until("the answer", np.clip(rig.blind - rig.damping * fast, -limit, limit), begin, near=NEAR)
+        took = rig.until("the reaction", np.clip(rig.blind - rig.damping * fast, -limit, limit), begin, near=NEAR)
     report(took)
 
 
-@pytest.mark.parametrize("answer", ["hold", "damp"])
+@pytest.mark.parametrize("reaction", ["hold", "damp"])
 @pytest.mark.parametrize("topic", ["controller/commands", "controller/reference", "joint_states"])
-def test_a_second_publisher(rig, report, topic, answer):
-    assert rig.graph.set("controller", faults__publisher__reaction=answer)[0].successful
+def test_a_second_publisher(rig, report, topic, reaction):
+    assert rig.graph.set("controller", faults__publisher__reaction=reaction)[0].successful
     kind = Float64MultiArray if topic == "controller/commands" else JointState
     with rig.fault("second publisher") as begin:
         intruders = [rig.graph.node.create_publisher(kind, topic, 1)]
         if topic == "controller/reference":
             intruders.append(rig.graph.node.create_publisher(kind, topic, 1))
-        took = rig.until("the answer", rig.seeing if answer == "hold" else rig.damped, begin, near=NEAR)
+        took = rig.until("the reaction", rig.seeing if reaction == "hold" else rig.damped, begin, near=NEAR)
         for intruder in intruders:
             rig.graph.node.destroy_publisher(intruder)
     report(took)
@@ -251,7 +251,7 @@ def test_a_second_source_of_states(rig):
 
     After a gap in the states, nobody knows which of the two is the arm: it is held blind.
     """
-    answers = [rig.usual, rig.seeing, rig.blind]  # or between them, and nowhere else
+    expected = [rig.usual, rig.seeing, rig.blind]  # or between them, and nowhere else
     try:
         assert rig.graph.set("controller", plausibility=True)[0].successful
         with rig.fault("second publisher") as begin:
@@ -264,14 +264,14 @@ def test_a_second_source_of_states(rig):
 
             def held():
                 efforts = [message.effort for when, message in rig.commands if when > begin]
-                return any(np.allclose(effort, answer, atol=NEAR) for effort in efforts for answer in answers[1:])
+                return any(np.allclose(effort, each, atol=NEAR) for effort in efforts for each in expected[1:])
 
             try:
                 rig.change = double
-                rig.graph.wait(held, "the answer")
+                rig.graph.wait(held, "the reaction")
                 efforts = np.array([message.effort for when, message in rig.commands if when > begin])
-                assert (efforts > np.min(answers, axis=0) - NEAR).all()
-                assert (efforts < np.max(answers, axis=0) + NEAR).all()
+                assert (efforts > np.min(expected, axis=0) - NEAR).all()
+                assert (efforts < np.max(expected, axis=0) + NEAR).all()
                 assert rig.graph.set("controller", state_publishers=2)[0].successful
                 rig.change = unchanged
                 rig.until("the usual command", rig.usual, time.monotonic())
@@ -286,7 +286,7 @@ def test_a_second_source_of_states(rig):
 )
 def test_a_plugin_that_raises_or_gives_garbage(rig, report, mood, said):
     with rig.fault("control law failed") as begin, rig.payload(mood):
-        took = rig.until("the seeing answer", rig.seeing, begin, near=NEAR) - faulty_plugins.DELAY
+        took = rig.until("the seeing reaction", rig.seeing, begin, near=NEAR) - faulty_plugins.DELAY
         rig.graph.wait(lambda: rig.count("control law failed"), "it to be counted")
     rig.graph.wait(lambda: said in rig.controller.output, "it to be said what it did")
     report(took)
@@ -442,6 +442,6 @@ def test_faults_of_states_are_answered_over_dds():
     """
     rows = ("no states", "velocities: zero", "position jumps by 0.3", "NaN")
     for name, outcome in node_faults.outcomes(rows):
-        assert outcome.answer in ("states", "sensor"), name
+        assert outcome.reaction in ("states", "sensor"), name
         assert outcome.struck == 0, name
         assert 0.0 < outcome.speed < 0.6, name

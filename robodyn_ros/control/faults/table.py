@@ -123,7 +123,7 @@ FAULTS: Mapping[str, Fault] = {
         "judge_touch",
         "a touch",
         "clear the way, or raise the thresholds of contact",
-        "test_control_contact.py::test_each_reaction_at_each_level_has_its_max_duration_and_recovers",
+        "test_control_contact.py::test_each_reaction_at_each_level_ends_and_recovers",
         TO_CONTACT,
         latches=True,
     ),
