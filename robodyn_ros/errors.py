@@ -234,7 +234,7 @@ class SimulationError(RobodynError):
     """A simulation step whose result is not finite; the plant keeps the state before it."""
 
 
-NEAR, SURE = 0.75, 0.85
+NEAR, CERTAIN = 0.75, 0.85
 """Least ratio of ``difflib`` between a mistyped word and the word that was meant, and between whole names [-]."""
 
 SHORTEST, LONG = 3, 5
@@ -278,7 +278,7 @@ def misspelt(name: str, known: Iterable[str]) -> str:
 def _likeness(name: str, meant: str) -> float:
     """Likeness of two names, from 0 where a word of the first has no counterpart in the second, to 1."""
     whole = _ratio(name.lower(), meant.lower())
-    if whole >= SURE:
+    if whole >= CERTAIN:
         return whole
     words, left, total = _words(name), _words(meant), 0.0
     shortest = 1 if len(words) == len(left) else LONG

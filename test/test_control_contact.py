@@ -300,9 +300,7 @@ def injected(reaction: str, kind: str, threshold: str) -> list[str]:
 @pytest.mark.parametrize("threshold", ["joints", "wrench"])
 @pytest.mark.parametrize("kind", ["touch", "collision"])
 @pytest.mark.parametrize("reaction", TO_CONTACT)
-def test_each_reaction_at_each_level_ends_and_recovers(
-    reaction: str, kind: str, threshold: str
-) -> None:
+def test_each_reaction_at_each_level_ends_and_recovers(reaction: str, kind: str, threshold: str) -> None:
     phases = injected(reaction, kind, threshold)
     told = [phase for phase, before in zip(phases, ["", *phases], strict=False) if phase != before]
     levels = ["touch", "collision"][: 1 + (kind == "collision")]

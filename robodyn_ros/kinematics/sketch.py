@@ -27,10 +27,10 @@ from robodyn_ros.robot import Pose, Robot
 from robodyn_ros.robot.pose import Array
 
 WIDTH, HEIGHT, MARGIN = 520.0, 400.0, 56.0
-"""Greatest size of the drawing, and its margin around the arm for letters and arrows [px]."""
+"""Greatest size of the drawing, and its margin around the arm for symbols and arrows [px]."""
 
 BORDER = 20.0
-"""Empty border above and below the drawing: the height of a letter [px]."""
+"""Empty border above and below the drawing: the height of a symbol [px]."""
 
 HEIGHTS = re.compile(r'(?:(?<=,)| c?y=")(-?\d+\.\d)(?=[" ])')
 """A height in the picture: of a point, of a middle, or of a text."""
@@ -42,13 +42,13 @@ TURN, SLIDE = 0.7, 0.35
 """Position of a joint unless it is given: of one that turns [rad], of one that slides over its range [-]."""
 
 LETTER = np.array([10.0, 10.0])
-"""Half of the width and of the height of a letter with its index [px]."""
+"""Half of the width and of the height of a symbol with its index [px]."""
 
 DISC = 9.0
-"""Radius around a joint or a centre of mass that stays free of letters [px]."""
+"""Radius around a joint or a centre of mass that stays free of symbols [px]."""
 
 AWAY = (0.0, 6.0, 12.0, 18.0, 24.0, 32.0)
-"""Distances from its usual place at which a letter is tried [px]."""
+"""Distances from its usual place at which a symbol is tried [px]."""
 
 PARALLEL = 1e-6
 """Greatest cross product of directions that count as parallel [-]."""
@@ -75,11 +75,11 @@ class SketchedBody(NamedTuple):
     com: Array | None  # its centre of mass (3,) [m]
 
 
-class SketchLetter(NamedTuple):
-    """A letter with an index, and its usual place."""
+class SketchSymbol(NamedTuple):
+    """A symbol with an index, and its usual place."""
 
     place: Array  # its middle (2,) [px]
-    letter: str
+    symbol: str
     number: int | str = ""
     colour: str = INK
 
@@ -120,7 +120,7 @@ def sketch(robot: Robot, q: ArrayLike | None = None, *, frames: Literal["links",
     pose = _telling_pose(robot) if q is None else finite_array("q", q, (robot.n,))
     bodies = _placed(robot, pose)
     view = _fitted(_view(bodies), bodies)
-    parts: list[str | SketchLetter] = [
+    parts: list[str | SketchSymbol] = [
         *_ground(view),
         *_links(view, bodies),
         *_coordinates(robot, view, bodies),
@@ -134,7 +134,7 @@ def sketch(robot: Robot, q: ArrayLike | None = None, *, frames: Literal["links",
     title = escape(f"Sketch of the arm {robot.name}: {', '.join(robot.joint_names)}")
     marks = [part for part in parts if isinstance(part, str)]
     discs = [view.at(place) for body in bodies for place in (body.frame.translation, body.com) if place is not None]
-    body = "\n".join([*marks, *_lettered([part for part in parts if not isinstance(part, str)], discs, marks)])
+    body = "\n".join([*marks, *_placed_symbols([part for part in parts if not isinstance(part, str)], discs, marks)])
     top, height = _extent(body)
     return f"""<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 {top:g} {WIDTH:g} {height:g}" width="{WIDTH:g}" \
 height="{height:g}" role="img" font-family="'Latin Modern Math','STIX Two Text',Georgia,serif" font-size="17">
@@ -255,26 +255,26 @@ def _head(before: Array, tip: Array, colour: str) -> str:
     return f'<polygon points="{corners}" fill="{colour}"/>'
 
 
-def _text(letter: SketchLetter, place: Array) -> str:
-    """A letter with its middle at a place; with a white rim against the lines behind it."""
+def _text(symbol: SketchSymbol, place: Array) -> str:
+    """A symbol with its middle at a place; with a white rim against the lines behind it."""
     rim = 'paint-order="stroke" stroke="white" stroke-width="4" stroke-linejoin="round"'
-    below = f'<tspan dy="4" font-size="12" font-style="normal">{letter.number}</tspan>' if letter.number != "" else ""
+    below = f'<tspan dy="4" font-size="12" font-style="normal">{symbol.number}</tspan>' if symbol.number != "" else ""
     x, y = place
     return (
-        f'<text x="{x:.1f}" y="{y + 5:.1f}" text-anchor="middle" font-style="italic" fill="{letter.colour}" {rim}>'
-        f"{letter.letter}{below}</text>"
+        f'<text x="{x:.1f}" y="{y + 5:.1f}" text-anchor="middle" font-style="italic" fill="{symbol.colour}" {rim}>'
+        f"{symbol.symbol}{below}</text>"
     )
 
 
-def _lettered(letters: list[SketchLetter], discs: list[Array], marks: list[str]) -> Iterator[str]:
-    """The letters, each as near to its usual place as possible, clear of other letters, discs and then lines."""
+def _placed_symbols(symbols: list[SketchSymbol], discs: list[Array], marks: list[str]) -> Iterator[str]:
+    """The symbols, each as near to its usual place as possible, clear of other symbols, discs and then lines."""
     lines = np.concatenate([_dots(found) for mark in marks for found in LINES.findall(mark)])
     turns = np.linspace(0.0, 2.0 * np.pi, 16, endpoint=False)
     around = np.stack([np.cos(turns), np.sin(turns)], axis=1)
     offsets = np.concatenate([away * around for away in AWAY])
     placed: list[Array] = []
-    for letter in letters:
-        places = letter.place + offsets
+    for symbol in symbols:
+        places = symbol.place + offsets
         cost = np.hypot(*offsets.T)
         for other in placed:
             cost += 1e3 * np.prod(np.maximum(2.0 * LETTER - abs(places - other), 0.0), axis=1)
@@ -283,7 +283,7 @@ def _lettered(letters: list[SketchLetter], discs: list[Array], marks: list[str])
         cost += 2.0 * (abs(lines - places[:, None]) < LETTER - 3.0).all(axis=2).sum(axis=1)
         best = places[int(np.argmin(cost))]
         placed.append(best)
-        yield _text(letter, best)
+        yield _text(symbol, best)
 
 
 def _dots(points: str) -> Array:
@@ -321,24 +321,24 @@ def _zero_direction(body: SketchedBody) -> Array:
     raise AssertionError("one of three axes is not parallel to the joint's")
 
 
-def _coordinates(robot: Robot, view: SketchView, bodies: list[SketchedBody]) -> Iterator[str | SketchLetter]:
+def _coordinates(robot: Robot, view: SketchView, bodies: list[SketchedBody]) -> Iterator[str | SketchSymbol]:
     """The joints' coordinates: arcs and arrows from their zeros."""
     radius = LENGTHS[view.flat] * _size(view)
     for body, placed in zip(robot.bodies, bodies, strict=True):
-        letter = ("q", body.coordinate + 1)
+        symbol = ("q", body.coordinate + 1)
         start, end = placed.zero.translation, placed.frame.translation
         if body.joint.is_prismatic:
             first, last = view.at(start), view.at(end)
             along = last - first
             if np.hypot(*along) < 1.0:
-                yield SketchLetter(first + np.array([-26.0, -14.0]), *letter, colour=ANGLE)
+                yield SketchSymbol(first + np.array([-26.0, -14.0]), *symbol, colour=ANGLE)
                 continue
             aside = 30.0 * np.array([along[1], -along[0]]) / np.hypot(*along)
             for point in (first, last):
                 yield _line(point, point + 1.15 * aside, colour=PALE, width=1.0)
             yield _line(first, last, colour=PALE, width=4.0)
             yield _line(first + aside, last + aside, colour=ANGLE, arrow=True)
-            yield SketchLetter((first + last) / 2 + 1.5 * aside, *letter, colour=ANGLE)
+            yield SketchSymbol((first + last) / 2 + 1.5 * aside, *symbol, colour=ANGLE)
             continue
         zero = _zero_direction(placed)
         turns = np.linspace(0.0, placed.value, 25)
@@ -351,7 +351,7 @@ def _coordinates(robot: Robot, view: SketchView, bodies: list[SketchedBody]) -> 
             )
         if abs(placed.value) > 0.02:
             yield _line(*(view.at(point) for point in arc), colour=ANGLE, arrow=True)
-        yield SketchLetter(view.at(middle), *letter, colour=ANGLE)
+        yield SketchSymbol(view.at(middle), *symbol, colour=ANGLE)
 
 
 def _joints(robot: Robot, view: SketchView, bodies: list[SketchedBody]) -> Iterator[str]:
@@ -365,7 +365,7 @@ def _joints(robot: Robot, view: SketchView, bodies: list[SketchedBody]) -> Itera
             yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{7 if view.flat else 5:g}" {style}/>'
 
 
-def _frames(view: SketchView, frames: list[Pose]) -> Iterator[str | SketchLetter]:
+def _frames(view: SketchView, frames: list[Pose]) -> Iterator[str | SketchSymbol]:
     """The axes of the root link's frame and of each joint's; an axis that points at the reader is not drawn."""
     length = 0.6 * LENGTHS[view.flat] * _size(view)
     for number, frame in enumerate(frames):
@@ -377,10 +377,10 @@ def _frames(view: SketchView, frames: list[Pose]) -> Iterator[str | SketchLetter
             tip = view.at(frame.translation + length * direction)
             yield _line(origin, tip, colour=colour, width=1.6, arrow=True)
             if view.flat or number == 0:
-                yield SketchLetter(tip + 0.28 * (tip - origin), name, number, colour=colour)
+                yield SketchSymbol(tip + 0.28 * (tip - origin), name, number, colour=colour)
 
 
-def _masses(view: SketchView, bodies: list[SketchedBody]) -> Iterator[str | SketchLetter]:
+def _masses(view: SketchView, bodies: list[SketchedBody]) -> Iterator[str | SketchSymbol]:
     """The centres of mass: a disc with two black quarters."""
     for number, body in enumerate(bodies, 1):
         if body.com is None:
@@ -390,4 +390,4 @@ def _masses(view: SketchView, bodies: list[SketchedBody]) -> Iterator[str | Sket
         yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{r}" fill="white" stroke="{INK}"/>'
         yield f'<path d="{quarter.strip()}" fill="{INK}"/>'
         if view.flat:
-            yield SketchLetter(np.array([x + 20, y + 12]), "m", number)
+            yield SketchSymbol(np.array([x + 20, y + 12]), "m", number)

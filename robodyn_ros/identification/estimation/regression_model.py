@@ -44,7 +44,7 @@ SMALL = 0.01
 IDENTIFIED_GAIN = 0.9
 """Fraction of the prior variance (of the URDF's numbers) that the data must remove from an identified parameter."""
 
-SURE = 3.0
+SIGNIFICANT = 3.0
 """Least ratio of a friction to its standard deviation."""
 
 RESOLUTION = 1e-3
@@ -216,8 +216,8 @@ class RegressionModel:
             rows = used[:, joint % n]
             caused = value * regressor[rows, joint % n, column]
             least = RESOLUTION * np.linalg.norm(samples.effort[rows, joint % n])
-            sure = value > SURE * spread[column] and solution.gain[place] >= IDENTIFIED_GAIN
-            if not (sure and np.linalg.norm(caused) > least):
+            is_significant = value > SIGNIFICANT * spread[column] and solution.gain[place] >= IDENTIFIED_GAIN
+            if not (is_significant and np.linalg.norm(caused) > least):
                 absent.append(place)
         return np.array(absent, dtype=np.intp)
 

@@ -192,16 +192,16 @@ class Periods:
                 self.loop.judge_rate()
         if self.locked.names:
             self._is_to_note = True
-            runner.ask_for_letter()
+            runner.request_message()
         for _ in range(runner.unpublished - self._unpublished):
             self._faults.count("message not published", "refused by the middleware")
             self._unpublished += 1
         self.last = runner.last_state
-        letter = runner.letter()
-        if letter is not None:
-            self._read_letter(runner, *letter)
+        forwarded = runner.forwarded()
+        if forwarded is not None:
+            self._read_forwarded(runner, *forwarded)
 
-    def _read_letter(self, runner: LoopRunner, kind: int, data: bytes) -> None:
+    def _read_forwarded(self, runner: LoopRunner, kind: int, data: bytes) -> None:
         """Remember the locked joints of a message; have the thread accept its layout from now on if that is new."""
         try:
             self.states.note_locked(data)
@@ -209,9 +209,9 @@ class Periods:
                 self.locked.check()
                 self._learn(runner, data)
             else:
-                runner.drop_letter()
+                runner.drop_forwarded()
         except RobodynError as problem:
-            runner.drop_letter()
+            runner.drop_forwarded()
             self._refuse(problem)
 
     def _learn(self, runner: LoopRunner, data: bytes) -> None:
@@ -228,7 +228,7 @@ class Periods:
             if layout is None:
                 raise NotReadyError("the encoding of joint states is not little-endian XCDR version 1")
             runner.set_layout(layout)
-            runner.answer_letter()
+            runner.process_forwarded()
         except NotReadyError as reason:
             self.end()
             self._on_end(str(reason))

@@ -96,12 +96,12 @@ typedef struct {
   Entry* ring;
   int64_t capacity, written, notable, restarts, unpublished; /* notable: count of entries to report at once */
   int64_t open, wake, done, ros_time_active, priority, scheduled, wants_message;
-  int64_t order[N], letter_full, letter_again, priority_error; /* letter_again: its layout is known now */
+  int64_t order[N], has_forwarded, forwarded_again, priority_error; /* forwarded_again: its layout is known now */
   double received, state_time, node_time, watch_period, watched;
-  double letter_since; /* received, when the letter was kept */
+  double forwarded_since; /* received, when a message was forwarded */
   double ratio[N], offset[N], effort_unit[N], mit_limits[2];
   double position[N]; /* of the latest state with a command of the law, with the drives' count of turns; NAN before it */
-  Bytes message, letter; /* the letter is a message that Python has to read */
+  Bytes message, forwarded; /* the latter is for Python to read */
   Template joint_commands, commands, mit_commands;
   int64_t thread; /* pthread_t */
 } Runner;
@@ -196,13 +196,13 @@ static const Layout* layout_of(Runner* r, const Bytes* message) {
 }
 
 /* Keeps a message for Python, which has requested one, or has to read its new layout. */
-static void keep_letter(Runner* r, const Bytes* message, int is_known) {
-  if (message != &r->message || LOAD(r->letter_full) || message->length > r->letter.capacity) return;
-  memcpy(r->letter.buffer, message->buffer, (size_t)message->length);
-  r->letter.length = message->length;
-  r->letter_since = r->received;
+static void forward(Runner* r, const Bytes* message, int is_known) {
+  if (message != &r->message || LOAD(r->has_forwarded) || message->length > r->forwarded.capacity) return;
+  memcpy(r->forwarded.buffer, message->buffer, (size_t)message->length);
+  r->forwarded.length = message->length;
+  r->forwarded_since = r->received;
   STORE(r->wants_message, 0);
-  STORE(r->letter_full, is_known ? 2 : 1);
+  STORE(r->has_forwarded, is_known ? 2 : 1);
 }
 
 /* Computes and publishes the command for a state of the motors, in the arm's order; `now` is the node's time [ns]. */
@@ -238,7 +238,7 @@ static void respond_to(Runner* r, const Bytes* message) {
   const double begun = steady();
   if (r->clock_now(r->clock, &now) != 0) return;
   const Layout* y = layout_of(r, message);
-  if (!y || LOAD(r->wants_message)) keep_letter(r, message, y != 0);
+  if (!y || LOAD(r->wants_message)) forward(r, message, y != 0);
   if (!y) return;
   memcpy(&sec, message->buffer + HEADER, sizeof sec);
   memcpy(&nanosec, message->buffer + HEADER + 4, sizeof nanosec);
@@ -291,10 +291,10 @@ static void* run(void* given) {
     const uint32_t seen = __atomic_load_n((uint32_t*)&r->wake, __ATOMIC_ACQUIRE);
     const struct timespec timeout = {.tv_nsec = (long)(1e9 * r->watch_due(r->core, r->watch_period))};
     serve(r);
-    if (LOAD(r->letter_again)) {
-      if (r->received == r->letter_since) respond_to(r, &r->letter); /* else newer states have been answered */
-      STORE(r->letter_again, 0);
-      STORE(r->letter_full, 0);
+    if (LOAD(r->forwarded_again)) {
+      if (r->received == r->forwarded_since) respond_to(r, &r->forwarded); /* else newer states have been answered */
+      STORE(r->forwarded_again, 0);
+      STORE(r->has_forwarded, 0);
     }
     while (LOAD(r->open) && take(r)) serve(r);
     if (steady() - r->watched >= r->watch_due(r->core, r->watch_period)) runner_watch(r);
@@ -327,9 +327,9 @@ void runner_stop(Runner* r) {
   pthread_join((pthread_t)r->thread, 0);
 }
 
-/* Has the thread process the letter, whose layout has been set. */
-void runner_answer_letter(Runner* r) {
-  STORE(r->letter_again, 1);
+/* Has the thread process the forwarded message, whose layout has been set. */
+void runner_process_forwarded(Runner* r) {
+  STORE(r->forwarded_again, 1);
   wake(r);
 }
 

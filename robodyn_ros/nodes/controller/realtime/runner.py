@@ -37,7 +37,7 @@ CODE = Path(__file__).with_name("runner.c")
 CAPACITY = 4096  #: Capacity of the ring, in periods: two seconds at 2 kHz.
 TOPICS = ("joint_commands", "commands", "mit_commands")  #: Members of the struct ``Runner`` for topics of commands.
 LARGEST = 1 << 16  #: Largest message that the thread takes without an allocation [bytes].
-KNOWN, UNKNOWN = 2, 1  #: Kinds of letters: a message with a layout that the thread has, or that it does not have.
+KNOWN, UNKNOWN = 2, 1  #: Kinds of forwarded messages: one with a layout that the thread has, or that it does not have.
 
 
 FUNCTIONS = {
@@ -165,9 +165,9 @@ class LoopRunner:
         ]
         fields.subscription[...] = handle_address(subscription, "subscription", rcl.library, self._name("joint_states"))
         fields.clock[...] = handle_address(self._clock, "clock", rcl.library)
-        letter = np.zeros(LARGEST, np.uint8)
-        self._buffers.append(letter)
-        fields.letter.buffer[...], fields.letter.capacity[...] = letter.ctypes.data, LARGEST
+        forwarded = np.zeros(LARGEST, np.uint8)
+        self._buffers.append(forwarded)
+        fields.forwarded.buffer[...], fields.forwarded.capacity[...] = forwarded.ctypes.data, LARGEST
         self._set_allocator(fields.message)
         for name, address in rcl.addresses.items():
             getattr(fields, name)[...] = address
@@ -266,26 +266,26 @@ class LoopRunner:
         self._layouts = [*self._layouts[-count:], (record, pattern)]  # the thread may still read the replaced one
         self._fields.layouts[index] = record.address
 
-    def letter(self) -> tuple[int, bytes] | None:
+    def forwarded(self) -> tuple[int, bytes] | None:
         """A message that Python has to read, and its kind; None if there is none.
 
-        Call :meth:`drop_letter` or :meth:`answer_letter` afterwards.
+        Call :meth:`drop_forwarded` or :meth:`process_forwarded` afterwards.
         """
-        kind = int(self._fields.letter_full)
-        if not kind or self._fields.letter_again:
+        kind = int(self._fields.has_forwarded)
+        if not kind or self._fields.forwarded_again:
             return None
-        return kind, self._buffers[-1][: int(self._fields.letter.length)].tobytes()
+        return kind, self._buffers[-1][: int(self._fields.forwarded.length)].tobytes()
 
-    def drop_letter(self) -> None:
-        """Drop the letter; the thread does not process it."""
-        self._fields.letter_full[...] = 0
+    def drop_forwarded(self) -> None:
+        """Drop the forwarded message; the thread does not process it."""
+        self._fields.has_forwarded[...] = 0
 
-    def answer_letter(self) -> None:
-        """Have the thread process the letter, whose layout has been set."""
-        self._library.runner_answer_letter(self._address)
+    def process_forwarded(self) -> None:
+        """Have the thread process the forwarded message, whose layout has been set."""
+        self._library.runner_process_forwarded(self._address)
 
-    def ask_for_letter(self) -> None:
-        """Request the next message as a letter."""
+    def request_message(self) -> None:
+        """Request the next message."""
         self._fields.wants_message[...] = 1
 
     def entries(self) -> Any:
