@@ -219,8 +219,5 @@ def to_text(found: PayloadEstimate, adopted: bool) -> str:
 
 def _com(found: PayloadEstimate) -> list[float]:
     """Centre of mass in the link's frame [m]; 0 along an axis where it is not identifiable from the motion."""
-    known = found.identified[1:4]
-    return [
-        value if is_known else 0.0
-        for value, is_known in zip(np.asarray(found.payload.com).tolist(), known, strict=True)
-    ]
+    com: list[float] = np.where(found.identified[1:4], found.payload.com, 0.0).tolist()
+    return com
