@@ -196,7 +196,11 @@ def _reaction_class(kind: str) -> type[FaultReaction]:
     duration = setting(fault.max_duration, f"how long that lasts {end}", "s", 0.0, 3600.0)
     members = [("reaction", str, reaction), ("max_duration", float, duration)]
     found: type[FaultReaction] = make_dataclass(
-        f"{kind.title()}Reaction", members, bases=(FaultReaction,), namespace={"kind": kind}, frozen=True
+        f"{kind.title()}Reaction",
+        members,
+        bases=(FaultReaction,),
+        namespace={"kind": kind, "__module__": __name__},
+        frozen=True,
     )
     return found
 
