@@ -22,6 +22,7 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
 import robodyn_ros as rd
+from robodyn_ros.control.faults.table import FAULTS
 from robodyn_ros.nodes.common.messages import NANO, seconds, stamp
 
 NAMES = ["elevator", "shoulder", "wrist"]
@@ -144,15 +145,20 @@ class Rig:
         self.graph.wait(lambda: self.count(kind) > before, f"{kind} to be counted")
         self.as_usual()
 
+    def _breaks(self) -> list[str]:
+        """How often the machine itself took a break, so that the states broke off or were too rare for the gains."""
+        said = self.graph.diagnostics("controller")
+        return [said.get(name, "0") for name in ("restarts", FAULTS["rate"].words)]
+
     @contextmanager
     def undisturbed(self) -> Iterator[float]:
         """Whatever happens inside, from the time given on, every command is the usual one."""
         self.as_usual()
-        before, begin = self.graph.diagnostics("controller")["restarts"], time.monotonic()
+        before, begin = self._breaks(), time.monotonic()
         yield begin
         self.graph.wait(lambda: len(self.stamps(begin)) > 5, "commands")
         efforts = np.array([message.effort for _, message in self.since(begin)])
-        if self.graph.diagnostics("controller")["restarts"] == before:  # else the machine itself took a break
+        if self._breaks() == before:
             np.testing.assert_allclose(efforts, np.tile(self.usual, (len(efforts), 1)), atol=1e-6)
 
     @contextmanager
