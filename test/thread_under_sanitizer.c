@@ -163,7 +163,7 @@ int main(void) {
   r.update = core_update; r.repeat = core_repeat; r.watch = core_watch; r.watch_due = core_watch_due;
   r.carry_out = carry_out; r.simulated_time = core_simulated_time; r.mit = core_mit;
   r.core = core; r.layouts[0] = &layout; r.ring = ring; r.capacity = 4096; r.watch_period = 0.02;
-  r.message.buffer = buffers[1]; r.message.capacity = r.letter.capacity = 256; r.letter.buffer = buffers[2];
+  r.message.buffer = buffers[1]; r.message.capacity = r.forwarded.capacity = 256; r.forwarded.buffer = buffers[2];
   r.commands.publisher = &r; r.commands.stamp = -1; r.commands.message.buffer = buffers[3]; r.commands.message.length = 8 * N;
   r.mit_commands = r.commands;
   r.mit_commands.publisher = &settings; r.mit_commands.message.buffer = buffers[4]; r.mit_commands.message.length = MIT * 8 * N;
