@@ -50,8 +50,8 @@ EQUIVALENT = Path(__file__).with_name("mutants_equivalent.yaml")
 
 ROOMS = {
     "loop": (
-        "control/core/*.c control/loop.c control/loop.py control/step.py control/limits.py control/faults/*.py "
-        "control/motion/goals.py control/motion/streams.py",
+        "control/core/*.c control/loop.py control/reference_manager.py control/running_core.py control/step.py "
+        "control/limits.py control/faults/*.py control/motion/goals.py control/motion/streams.py",
         "test_control_[!ct]*.py test_control_chunks.py test_control_con[st]*.py test_control_tool_*.py "
         "test_control_trajectory.py",
     ),

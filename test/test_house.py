@@ -33,7 +33,6 @@ APART = {
     "control.conformance.conftest": "pytest reads its fixtures from a file of this name",
     "dynamics.symbolic.closed_steps": "it needs SymPy; who imports it says so where that is missing",
     "dynamics.symbolic.general_steps": "it needs SymPy; who imports it says so where that is missing",
-    "dynamics.symbolic.latex": "it needs SymPy; who imports it says so where that is missing",
     "identification.recording.bag": "a format: one of several behind one interface",
 }
 """Modules that one sibling alone imports, and why they are no part of it."""

@@ -24,14 +24,13 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.checks import check_choice
+from robodyn_ros.checks import as_states, check_choice, refuse_non_finite
 from robodyn_ros.dynamics.base import Dynamics, Energy, ForwardDerivatives, InverseDerivatives, Momentum, Power, Terms
 from robodyn_ros.dynamics.equations import Equations
 from robodyn_ros.dynamics.parameters import Parameters, parameters_of
 from robodyn_ros.engine import Kernel, Program, digest
 from robodyn_ros.engine.c_interface import plain_function
 from robodyn_ros.engine.casadi import ca
-from robodyn_ros.engine.states import as_states, refuse_non_finite
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.kinematics.tree import Tree, build_tree, geometry

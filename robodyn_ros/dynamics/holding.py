@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robodyn_ros.checks import as_states
 from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.engine.states import as_states
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.forward import ORIGIN, Kinematics
 from robodyn_ros.kinematics.workspace import Cells, cells

@@ -13,7 +13,7 @@ The path from a program to a call, one file a step:
 5. :mod:`~robodyn_ros.engine.codegen`: the statements become a C file, for one state or for many at once.
 6. :mod:`~robodyn_ros.engine.library`: the C compiler makes a shared library of it, and the cache keeps it.
 7. The kernel binds the library's function to its arrays. Its ``call`` checks the arguments
-   (:mod:`~robodyn_ros.engine.states`), runs the function and copies the result.
+   (:mod:`~robodyn_ros.checks`), runs the function and copies the result.
 
 Without a compiler CasADi's virtual machine runs the expressions instead of the steps 3 to 7.
 """

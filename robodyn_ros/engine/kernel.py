@@ -30,12 +30,12 @@ from typing import Any
 
 import numpy as np
 
+from robodyn_ros.checks import as_states, refuse_non_finite
 from robodyn_ros.engine.c_interface import run_library
 from robodyn_ros.engine.casadi import has_casadi, missing
 from robodyn_ros.engine.codegen import batch_source
 from robodyn_ros.engine.library import loaded
 from robodyn_ros.engine.program import Program
-from robodyn_ros.engine.states import as_states, refuse_non_finite
 from robodyn_ros.engine.tracing import inlined, is_traced
 from robodyn_ros.errors import NotReadyError
 from robodyn_ros.robot.pose import Array

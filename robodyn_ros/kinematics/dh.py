@@ -29,8 +29,7 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.checks import check_choice
-from robodyn_ros.engine.states import finite_states
+from robodyn_ros.checks import check_choice, finite_states
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import se3
 from robodyn_ros.robot import Body, Inertial, Joint, Pose, Robot

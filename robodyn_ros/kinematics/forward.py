@@ -23,10 +23,9 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.checks import check_choice
+from robodyn_ros.checks import check_choice, finite_state
 from robodyn_ros.engine import Kernel, Program, digest
 from robodyn_ros.engine.casadi import ca
-from robodyn_ros.engine.states import finite_state
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.se3 import from_pose
 from robodyn_ros.kinematics.tree import Tree, TreeNode, build_tree, geometry

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.engine.states import finite_states
+from robodyn_ros.checks import finite_states
 from robodyn_ros.kinematics import se3
 from robodyn_ros.robot import Pose, Robot
 from robodyn_ros.robot.pose import Array, read_only

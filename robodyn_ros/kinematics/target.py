@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.engine.states import finite_states
+from robodyn_ros.checks import finite_states
 from robodyn_ros.errors import RobodynError, RobotDescriptionError
 from robodyn_ros.kinematics import se3
 from robodyn_ros.kinematics.forward import Kinematics

@@ -23,8 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.transform import Rotation
 
-from robodyn_ros.checks import as_real
-from robodyn_ros.engine.states import finite_states
+from robodyn_ros.checks import as_real, finite_states
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import se3
 from robodyn_ros.kinematics.forward import Kinematics

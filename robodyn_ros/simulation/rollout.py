@@ -18,10 +18,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robodyn_ros.checks import as_states, refuse_non_finite
 from robodyn_ros.control.laws.base import Controller, Reference
 from robodyn_ros.control.step import checked_total
 from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.engine.states import as_states, refuse_non_finite
 from robodyn_ros.errors import InputError, SimulationError
 from robodyn_ros.plugins import create
 from robodyn_ros.robot.pose import Array

@@ -54,7 +54,7 @@ def export(
         )
     if language == "latex":
         need("sympy", "LaTeX is written with SymPy", "robodyn_ros[symbolic]")
-        from robodyn_ros.dynamics.symbolic.latex import latex_files  # needs SymPy
+        from robodyn_ros.dynamics.symbolic.writer import latex_files  # needs SymPy
 
         return latex_files(dynamics, quantities, stem)
     made = routines(dynamics, quantities)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robodyn_ros.checks import as_states, refuse_non_finite
 from robodyn_ros.document.blocks import (
     Block,
     MatrixBlock,
@@ -31,7 +32,6 @@ from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.symbolic.symbols import inertials, labels
 from robodyn_ros.dynamics.symbolic.typeset import number
 from robodyn_ros.dynamics.symbolic.writer import AXES, joints
-from robodyn_ros.engine.states import as_states, refuse_non_finite
 from robodyn_ros.files import read_yaml
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.kinematics.tree import Tree, TreeNode, build_tree

@@ -30,9 +30,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robodyn_ros.checks import finite_state
 from robodyn_ros.engine import Kernel, Program, digest
 from robodyn_ros.engine.casadi import ca
-from robodyn_ros.engine.states import finite_state
 from robodyn_ros.engine.tracing import column, solve_symmetric, traced
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import so3

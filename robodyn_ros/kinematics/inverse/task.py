@@ -17,8 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.checks import as_real
-from robodyn_ros.engine.states import finite_states
+from robodyn_ros.checks import as_real, finite_states
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.configuration import ConfigurationSpace

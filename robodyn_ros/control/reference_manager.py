@@ -1,0 +1,263 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""References of the control loop: a hold, a trajectory, or a stream of references or of targets of the tool."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robodyn_ros.checks import finite_array
+from robodyn_ros.control.core_library import CODES
+from robodyn_ros.control.laws.base import Reference
+from robodyn_ros.control.limits import check_position_limits, overload
+from robodyn_ros.control.loop_settings import LoopSettings
+from robodyn_ros.control.motion.goals import (
+    MODES,
+    OUTCOMES,
+    Mode,
+    Outcome,
+    PreparedTrajectory,
+    Refused,
+    Tolerances,
+    TrajectoryGoal,
+    joint_columns,
+)
+from robodyn_ros.control.motion.trajectory import Trajectory
+from robodyn_ros.control.running_core import RunningCore
+from robodyn_ros.errors import InputError
+from robodyn_ros.robot.pose import Array
+
+OVERLOAD_SAMPLES = 21
+"""Samples of a trajectory at which gravity and friction are compared with the effort limits before it is followed."""
+
+ToolTarget = Literal["pose", "twist", "wrench"]  #: Kinds of targets that may be streamed to the tool.
+
+TOOL_STATES = ("follows", "unreachable", "detour")
+"""States of a streamed tool: it follows; it waits where its path ends; it moves to its target by a detour."""
+
+
+class ToolStream(NamedTuple):
+    """How the tool follows its stream."""
+
+    state: str  # one of :data:`TOOL_STATES`
+    distance: float  # from the tool's reference to its target [m]
+    angle: float  # likewise [rad]
+    delay: float  # after which a pose is due [s]
+    is_running: bool
+
+
+class ReferenceManager(RunningCore):
+    """The references of a control loop, which ``core/references.c`` and ``core/tool.c`` compute in each period."""
+
+    def _begin(self, settings: LoopSettings) -> None:
+        super()._begin(settings)
+        self._followed = 0
+
+    @property
+    def mode(self) -> Mode:
+        """``waiting`` (for the first state), ``hold``, ``follow`` or ``track``."""
+        return MODES[int(self.memory().references.source)]
+
+    @property
+    def requests(self) -> int:
+        """Number of new references and stops so far."""
+        return int(self.memory().references.requests)
+
+    def start(self, t: float, q: ArrayLike) -> None:
+        """Hold the arm's position, (n,) in [rad] or [m], at a time [s], and clear everything else; the first update
+        does this, too.
+
+        Raises:
+            InputError: q is not n finite numbers.
+        """
+        q = finite_array("q", q, (self.robot.n,))
+        self._ask("START", t=t, numbers=(q,))
+
+    def hold(self, t: float) -> None:
+        """Stop from a time [s] on with the deceleration of the settings (at once if there is none), and hold.
+
+        This acknowledges a latched fault, which then ends as soon as its cause does.
+
+        Raises:
+            NotReadyError: no state has come yet.
+        """
+        self._ask("HOLD_STILL", "hold", t=t)
+
+    def follow(
+        self,
+        trajectory: Trajectory,
+        t_start: float | None = None,
+        joints: Sequence[str] | None = None,
+        tolerances: Tolerances | None = None,
+    ) -> TrajectoryGoal:
+        """Follow a trajectory.
+
+        Args:
+            trajectory: of the joints named.
+            t_start: when its time is 0 [s], now unless given; if that is in the past, the rest is followed.
+            joints: names of its joints, in its order; all unless given. The others stay where their reference is.
+            tolerances: of this trajectory; those of the settings unless given.
+
+        Returns:
+            An object that has the outcome, and a check beforehand whether gravity and friction overload a joint.
+
+        Raises:
+            NotReadyError: no state has come yet, or a fault is active.
+            InputError: unknown, repeated or too few names; a trajectory that is over; a start that is not finite; an
+                end in motion.
+            LimitError: the trajectory leaves the position limits, or is too fast, at a point or between two; or it
+                has efforts beyond the limits.
+        """
+        memory = self.memory()
+        if memory.active:  # before the slow work
+            raise Refused(CODES["CORE_FAULT"], 0, float(memory.active_kind), 0.0).error("trajectory", self.robot)
+        return self.follow_prepared(self.prepare(trajectory, t_start, joints), tolerances)
+
+    def prepare(
+        self, trajectory: Trajectory, t_start: float | None = None, joints: Sequence[str] | None = None
+    ) -> PreparedTrajectory:
+        """Do the slow work of :meth:`follow` for a long trajectory, if need be in a thread; the loop does not change.
+
+        Arguments and errors are those of :meth:`follow`.
+        """
+        columns = joint_columns(self.robot, joints)
+        if trajectory.n != len(columns):
+            raise InputError("trajectory", f"has {trajectory.n} joints, not {len(columns)}", trajectory)
+        start = None if t_start is None else float(finite_array("t_start", t_start, ()))
+        check_position_limits("trajectory", self.robot, trajectory.positions, columns)
+        settings = self.core_settings
+        try:
+            now = float(self.memory().time)
+            return PreparedTrajectory(self.core, settings.record.address, trajectory, columns, start, now)
+        except Refused as refused:
+            raise refused.error("trajectory", self.robot) from None
+
+    def follow_prepared(self, prepared: PreparedTrajectory, tolerances: Tolerances | None = None) -> TrajectoryGoal:
+        """Follow a prepared trajectory; the time that this takes does not depend on its length.
+
+        Raises:
+            NotReadyError: no state has come yet, or a fault is active.
+            InputError: the trajectory is over, or the limits have changed since it was prepared.
+            LimitError: the path to its next point leaves the limits.
+        """
+        allowed, settings = tolerances or self.settings.tolerances, self.settings
+        numbers = np.concatenate([allowed.path, allowed.goal, [allowed.speed, allowed.time]])
+        address = prepared.hand_over()
+        if not address:
+            again = prepared.trajectory, prepared.start, [self.robot.joint_names[index] for index in prepared.columns]
+            address = self.prepare(*again).hand_over()
+        self._followed = number = self._followed + 1
+        present = self.memory().q.copy()
+        try:
+            self._ask("FOLLOW", "trajectory", object=address, number=number, numbers=(numbers,))
+        finally:  # frees the trajectories that the core no longer needs
+            while address := int(self._ask("RETURNED").fields.object):
+                self.core.library.core_trajectory_destroy(ctypes.c_void_p(address))
+        return TrajectoryGoal(lambda: self._outcome(number), lambda: _overload(settings, prepared, present))
+
+    def _outcome(self, number: int) -> Outcome | None:
+        """How a trajectory ended; None if it has not."""
+        references = self.memory().references
+        place = number % CODES["OUTCOMES"]
+        known = int(references.outcome_ids[place]) == number
+        outcome = int(references.outcomes[place]) if known else CODES["CORE_SWITCHED_OFF"]
+        return None if outcome == CODES["CORE_UNDER_WAY"] else OUTCOMES[outcome - 1]
+
+    def track(self, reference: Reference, t: float, joints: Sequence[str] | None = None) -> None:
+        """Use a streamed reference until the next one, for ``stream_timeout`` at most.
+
+        A reference that jumps by more than ``reference_jump`` is rate-limited: the reference follows within the
+        velocity limits.
+
+        Args:
+            reference: of the joints named, each (m,).
+            t: when it came [s].
+            joints: names of its joints, in its order; all unless given. The others stay where their reference is.
+
+        Raises:
+            NotReadyError: no state has come yet, or a fault is active.
+            InputError: unknown, repeated or too few names, wrong shapes, something not finite.
+            LimitError: its position, velocity or effort is outside the limits.
+        """
+        columns, n = joint_columns(self.robot, joints), self.robot.n
+        shape = (len(columns),)
+        given = [finite_array(f"reference.{key}", values, shape) for key, values in reference._asdict().items()]
+        whole, named = np.zeros((len(given), n)), np.zeros(n, dtype=np.int64)
+        whole[:, columns], named[columns] = given, 1
+        self._ask("TRACK", "reference", t=t, numbers=tuple(whole), joints=named)
+
+    def move_tool(self, what: ToolTarget, numbers: ArrayLike, t: float, stamp: float | None = None) -> None:
+        """Take over a streamed target of the tool; every period moves the reference by it (``core/tool.c``).
+
+        Args:
+            what: ``pose``, ``twist`` or ``wrench``.
+            numbers: in the root link's axes: a pose (4, 4); a twist (6,), the velocity of the tool's origin and its
+                angular velocity; a wrench (6,) that the tool exerts in addition, force and torque about its origin.
+            t: when it came [s].
+            stamp: of a pose [s]; t unless given.
+
+        Raises:
+            NotReadyError: no state has come yet, or a fault is active.
+            InputError: wrong shapes, something not finite, or the settings name no tool.
+        """
+        given = finite_array(what, numbers, (4, 4) if what == "pose" else (6,))
+        if what == "pose":
+            given = np.concatenate((given[:3, 3], given[:3, :3].ravel()))
+        when = np.nan if stamp is None else stamp
+        self._ask("MOVE_TOOL", what, t=t, number=CODES[f"CORE_{what.upper()}"], value=when, numbers=(given,))
+
+    @property
+    def tool_stream(self) -> ToolStream:
+        """How the tool follows its stream."""
+        memory = self.memory()
+        tool = memory.tool
+        state, runs = TOOL_STATES[int(tool.state)], int(memory.references.source) == CODES["TOOL"]
+        distance, angle = map(float, tool.away)
+        return ToolStream(state, distance, angle, float(tool.delay), runs)
+
+    def scale_speed(self, ratio: float) -> None:
+        """Follow trajectories at a ratio of their speed, multiplied by ``speed_scaling``, from now on.
+
+        Velocities and accelerations are those of the scaled motion. The ratio itself changes within half a second.
+
+        Raises:
+            InputError: it is not within 0 and 1.
+        """
+        if not 0.0 <= ratio <= 1.0:
+            raise InputError("speed_scaling", f"must be within 0 and 1, not {ratio!r}", ratio)
+        self._ask("SCALE_SPEED", value=ratio)
+
+    def expected(self, ahead: float) -> tuple[float, Reference]:
+        """The time ``ahead`` [s] after the latest state, and the reference then, if no other is given until then.
+
+        Raises:
+            NotReadyError: no state has come yet, or a fault is active.
+        """
+        t, found = float(self.memory().time) + ahead, np.zeros((4, self.robot.n))
+        self._ask("EXPECTED", "time", t=t, result=found)
+        return t, Reference(*found)
+
+    def _ahead(self, time: float) -> Reference:
+        if self.mode != "track":
+            return self.expected(time)[1]
+        now = self.expected(0.0)[1]
+        return now._replace(q=now.q + time * now.qd)
+
+
+def _overload(settings: LoopSettings, prepared: PreparedTrajectory, present: Array) -> str:
+    """Where along a trajectory gravity and friction alone exceed a joint's effort limit; "" if nowhere."""
+    if settings.safety.externally_supported:
+        return ""
+    dynamics, trajectory, columns = settings.controller.dynamics, prepared.trajectory, prepared.columns
+    q, qd = np.tile(present, (OVERLOAD_SAMPLES, 1)), np.zeros((OVERLOAD_SAMPLES, len(present)))
+    for row, t in enumerate(np.linspace(0.0, trajectory.duration, OVERLOAD_SAMPLES)):
+        found = trajectory.sample(t)
+        q[row, columns], qd[row, columns] = found.q, found.qd
+    friction = dynamics.robot.damping * qd + dynamics.robot.friction * np.sign(qd)
+    return overload(dynamics.robot, settings.limits.effort, friction + dynamics.gravity(q))
