@@ -16,8 +16,8 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import ArrayLike, NDArray
 
+from robodyn_ros.checks import as_states, refuse_non_finite
 from robodyn_ros.dynamics import Dynamics, Energy, Parameters
-from robodyn_ros.engine.states import as_states, refuse_non_finite
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Robot
 
