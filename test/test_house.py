@@ -181,6 +181,19 @@ def test_docstrings_say_it_themselves() -> None:
             assert reference.split(".")[0] in siblings, f"{path}: .{reference} is no sibling"
 
 
+MOST_METHODS = 30
+"""Most methods and properties of a class by its own definition."""
+
+
+def test_no_class_is_several() -> None:
+    classes = [
+        node for path in FILES for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ClassDef)
+    ]
+    counts = {node.name: sum(isinstance(each, ast.FunctionDef) for each in node.body) for node in classes}
+    assert max(counts.values()) > 20
+    assert {name: count for name, count in counts.items() if count > MOST_METHODS} == {}
+
+
 MOST_DECISIONS = 15
 """Most decisions in a function: branches, loops, conditions that are joined, errors that are caught."""
 
