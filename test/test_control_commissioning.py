@@ -120,7 +120,7 @@ def test_an_arm_that_is_right():
     [
         ("reversed lift", {"given": one(0, gear_ratio=-1.0)}, "joint1", "turns the other way"),
         ("effort reversed", {"effort_sign": (-1, 1, 1)}, "joint1", "opposite signs"),
-        ("gear", {"given": one(0, gear_ratio=0.5)}, "joint1", "gear ratio does that is 2 times"),
+        ("gear", {"given": one(0, gear_ratio=0.5)}, "joint1", "gear ratio of 2 times"),
         ("torque constant", {"given": one(1, torque_constant=0.5)}, "joint2", "holds its load with 0.5 times"),
         ("masses", {"scale": 1.3}, "joint1", "holds its load with 0.77 times"),
         ("no drive", {"effort_sign": (0, 1, 1)}, "joint1", "did not move"),

@@ -50,7 +50,7 @@ def test_what_cannot_be_is_refused():
     narrow = rd.create_dynamics("rnea", rd.load_robot(text))
     with pytest.raises(NotReadyError, match="no joint has room"):
         payload_motion(narrow, np.full(3, 0.055), effort, LIMITS, PayloadSettings())
-    with pytest.raises(NotReadyError, match=r"elevator would need about .* N on the way"):
+    with pytest.raises(NotReadyError, match=r"elevator would need about .* N on the path"):
         payload_motion(DYNAMICS, held, effort + [350.0, 0.0, 0.0], LIMITS, PayloadSettings())
 
 

@@ -94,7 +94,7 @@ CASES = {
     "at a wall": (FRICTION | WALL, SOFT),
 }
 FAULTS = {"too fast": "speed: ", "too late": "states: ", "gaps": "states: ", "a jump": "sensor: joint 'shoulder'"}
-FAULTS |= {"at a wall": "following: joint 'elevator' moves as if"}
+FAULTS |= {"at a wall": "following: joint 'elevator' moves as with"}
 
 
 def samples(rows, n, *names):

@@ -36,7 +36,7 @@ OBSERVED = ("nothing", "joints", "tool")
 """Observed quantities: none, the efforts on the joints, or these and the wrench and the energy of a link."""
 
 BEHIND = "measured_behind_gear"
-"""Source of efforts that the friction of the gears has no part in, as joints with torque sensors have them."""
+"""Source of efforts that are measured behind the gears, without their friction: joints with torque sensors."""
 
 SOURCES = ("commanded", "measured", BEHIND, "sensor")
 """Sources of the estimate: the efforts that were sent, those of the joint states, or a force-torque sensor."""

@@ -111,7 +111,7 @@ class JointFindings:
         if not misjudged:
             return [f"its inertia is {heavy:.2g} times the model's: are the masses beyond it right?"]
         if within(heavy / load**2, INERTIA_TOLERANCE) and not within(heavy / load, INERTIA_TOLERANCE):
-            text = f"acts as a gear ratio does that is {1.0 / load:.2g} times what is set"
+            text = f"acts as with a gear ratio of {1.0 / load:.2g} times the parameter"
             return [f"{text}: see transmission.{self.name}.gear_ratio"]
         return [f"holds its load with {load:.2g} times the effort: is its torque constant right, are the masses?"]
 

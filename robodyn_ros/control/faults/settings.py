@@ -95,8 +95,7 @@ class SafetySettings(CheckedSettings):
     )
     following_tolerance: float = setting(
         0.5,
-        "distance from the reference at which the arm does not follow; a soft law may be as far as its effort limit "
-        "stretches it (0: no limit)",
+        "greatest distance from the reference; a soft law may be as far as its effort limit stretches it (0: no limit)",
         "rad or m",
         0.0,
         1e3,

@@ -18,14 +18,14 @@ from robodyn_ros.errors import ConfigurationError, one_of
 from robodyn_ros.settings import CheckedSettings, choice, setting
 
 PHASES = ("retreat", "wait", "hold", "float", "damp", "ramp", "silent")
-"""Phases of a reaction; those from ramp on lead nowhere else while a fault lasts."""
+"""Phases of a reaction; ``ramp`` and ``silent`` last as long as the fault."""
 
 TO_CONTACT = PHASES[:-1]  #: Reactions to choose from where something touches the arm.
 WITH_STATES = ("hold", "damp", "ramp")  #: Reactions to choose from where states come, and how they escalate.
 WITHOUT_STATES = ("hold", "ramp")  #: Reactions that need no states.
 
 BLIND_ESCALATION = ("hold", "hold", "ramp")
-"""How these escalate: as those with states do, but that there is nothing to damp by."""
+"""How these escalate: without states there is no velocity to damp."""
 
 
 class Fault(NamedTuple):
@@ -139,7 +139,7 @@ PROBLEMS: Mapping[str, str] = {
     "{position}/s",
     "STANDS_DRIVEN": "{joint} stands although {size:.3g} {effort} drive it; {allowed} {effort}: it has struck "
     "something, is blocked, or its encoder is dead",
-    "DISOBEYS": "{joint} moves as if {size:.3g} {effort} less drove it than its drive gets; {allowed} {effort}: its "
+    "DISOBEYS": "{joint} moves as with {size:.3g} {effort} less than the commanded effort; {allowed} {effort}: its "
     "drive does not obey, or something holds or pushes it",
     "TOO_FAST": "{joint} moves at {value:.4g} {position}/s; {bound:.4g} {position}/s is the limit",
     "FAR_AWAY": "{joint} is {value:.3g} {position} from its reference; {bound:.3g} {position} is allowed",

@@ -169,7 +169,7 @@ def payload_motion(
         if len(too_much):
             joint = robot.joints[too_much[0]]
             raise NotReadyError(
-                f"{joint.name} would need about {needed[too_much[0]]:.3g} {joint.effort_unit} on the way, and "
+                f"{joint.name} would need about {needed[too_much[0]]:.3g} {joint.effort_unit} on the path, and "
                 f"{STRAIN:g} of its limit are {STRAIN * limits.effort[too_much[0]]:.3g}"
             )
     return trajectory
