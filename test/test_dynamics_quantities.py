@@ -16,6 +16,7 @@ from truth import Pinocchio
 
 import robodyn_ros as rd
 from robodyn_ros.dynamics import Dynamics, Payload
+from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.dynamics.sensitivity import LEVER, sensitivity_parameters, sensitivity_program, tools
 from robodyn_ros.engine import Kernel
 from robodyn_ros.kinematics import Kinematics
@@ -355,3 +356,8 @@ def test_large_angles_are_as_good(formulation: str) -> None:
     dynamics = make(formulation, "tilted")
     q = np.linspace(-1e5, 1e5, 40 * dynamics.robot.n).reshape(40, -1)
     assert_allclose(dynamics.gravity(q), [dynamics.gravity(row) for row in q], rtol=1e-9, atol=1e-9)
+
+
+def test_a_formulation_takes_the_path_of_a_urdf() -> None:
+    path = Path(__file__).parent.parent / "urdf" / "prr.urdf"
+    assert RNEA(path, compiled=False).robot.joint_names == ("elevator", "shoulder", "wrist")

@@ -93,8 +93,8 @@ class Dynamics(Summarised, ABC):
             InputError: a parameter is unknown or wrong.
             RobotDescriptionError: a motion of the joints moves no inertia, so that M cannot be inverted.
         """
-        check_moves_inertia(robot)
         self.robot = robot = as_robot(robot)
+        check_moves_inertia(robot)
         self.parameters = Parameters.of(robot, standard_parameters(robot)).changed(parameters)
 
     def summary(self) -> tuple[Block, ...]:
