@@ -89,6 +89,15 @@ def test_a_table_becomes_a_robot(convention: str) -> None:
         assert_allclose(read_dh(arm, "tool", back).table.pose(q), table.pose(q), atol=1e-12, rtol=0)
 
 
+def test_a_joint_without_limits_has_none_in_the_robots_own_urdf() -> None:
+    table = DHTable((DHRow(a=0.1, alpha=0.3, kind="prismatic"), DHRow(a=0.2, d=0.1)))
+    arm = robot_from_dh("free", table, [LinkData(1.5), LinkData(0.8, (0.1, 0, 0), lower=-1.0)])
+    again = rd.load_robot(arm.urdf)
+    for name in ("lower", "upper", "velocity_limit", "effort_limit"):
+        assert getattr(again, name).tolist() == getattr(arm, name).tolist()
+    assert again.upper.tolist() == [np.inf, np.inf]
+
+
 def test_frames_of_a_table() -> None:
     """Standard and modified by their definitions, written out with elementary matrices."""
 

@@ -8,7 +8,7 @@ axis (1, 0, 0), position limits 0 where ``<limit>`` leaves one out, multiplier 1
 Some values that the specification requires may be absent here:
 
 * no ``<limit>`` on a revolute or prismatic joint, or no effort or velocity in it, or 0 or -1: no limit is known,
-  infinity;
+  infinity; the greatest number of 64 bits, in any limit: likewise;
 * lower = upper = 0 on a joint that moves: likewise;
 * no ``acceleration``, ``deceleration`` or ``jerk`` in it (URDF 1.2; any version of the URDF may have them): no limit is
   known, infinity; no deceleration beside an acceleration: that holds for both;
@@ -26,6 +26,7 @@ from __future__ import annotations
 import math
 import os
 import re
+import sys
 import warnings
 import xml.etree.ElementTree as ET
 from collections import Counter
@@ -556,20 +557,25 @@ def _axis(title: str, xyz: list[float] | None) -> Array:
 
 def _limits(title: str, parsed: Any) -> dict[str, Any]:
     """The limits of position, velocity and effort that are known."""
-    limit = parsed.limit
-    if limit is None:
+    if parsed.limit is None:
         return {}
+    limit = {name: _limit(getattr(parsed.limit, name)) for name in ("lower", "upper", "velocity", "effort")}
     for name in ("velocity", "effort"):
-        if getattr(limit, name) < 0.0 and getattr(limit, name) not in NOT_KNOWN:
-            text = f"{name} limit {getattr(limit, name):g} is negative; leave it out, or give 0, if it is not known"
+        if limit[name] < 0.0 and limit[name] not in NOT_KNOWN:
+            text = f"{name} limit {limit[name]:g} is negative; leave it out, or give 0, if it is not known"
             raise RobotDescriptionError(title, text)
-    found = {name: getattr(limit, name) for name in ("velocity", "effort") if getattr(limit, name) not in NOT_KNOWN}
-    lower, upper = float(limit.lower), float(limit.upper)
+    found = {name: limit[name] for name in ("velocity", "effort") if limit[name] not in NOT_KNOWN}
+    lower, upper = limit["lower"], limit["upper"]
     if parsed.type == "continuous" or lower == upper == 0.0:
         return found
     if lower > upper:
         raise RobotDescriptionError(title, f"lower limit {lower:g} is above the upper limit {upper:g}")
     return found | {"lower": lower, "upper": upper}
+
+
+def _limit(value: float) -> float:
+    """A limit; infinity in place of the greatest number, which programs write because a URDF has no word for it."""
+    return float(value) if abs(value) < sys.float_info.max else math.copysign(math.inf, value)
 
 
 def _motion_limits(title: str, given: dict[str, float]) -> dict[str, Any]:
