@@ -175,6 +175,10 @@ HEAD = "time,elevator/position,shoulder/position,wrist/position\n"
         ("time,shoulder/position,wrist/position\n0,1,2\n", "has no column elevator/position"),
         ("time,a,b\n0,1,2\n", "has no columns elevator/position, shoulder/position, wrist/position; it has time, a, b"),
         ("time,elevator/position [mm]\n0,1\n", r"column 'elevator/position \[mm\]' is in mm, and must be in rad or m"),
+        *(
+            (f"{name} [ms],elevator/position\n0,1\n", rf"column '{name} \[ms\]' is in ms, and must be in s")
+            for name in ("time", "t", "timestamp", "stamp")
+        ),
         ("time,elevator/effort,elevator/effort\n0,1,1\n", "has two columns 'elevator/effort'"),
         (HEAD + "0,1,2,3\n1,1,", "line 3 has 3 cells .* truncated"),
         (HEAD + "0,1,2,x\n", "line 2, wrist/position: 'x' is not a number"),

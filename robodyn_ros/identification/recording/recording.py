@@ -133,6 +133,9 @@ TIME_COLUMNS = ("time", "t", "timestamp", "stamp")
 POSITIONS, MEASURED, COMMANDED = ("measured_position", "position"), ("measured_effort", "effort"), ("command",)
 """Names of the columns of each quantity; the first that exists counts."""
 
+QUANTITIES = dict.fromkeys(POSITIONS, "position") | dict.fromkeys((*MEASURED, *COMMANDED), "effort")
+"""Name of a joint's column → its quantity."""
+
 UNITS = {"position": ("rad", "m"), "effort": ("N·m", "Nm", "N m", "N*m", "N"), "time": ("s",)}
 """Accepted units of each quantity; all are SI."""
 
@@ -202,7 +205,7 @@ def _heading(path: Path, names: list[str]) -> dict[str, int]:
     for column, text in enumerate(names):
         key, unit = HEAD.fullmatch(text.strip()).groups("")  # type: ignore[union-attr]  # it matches every text
         key = key.lstrip("/")  # as PlotJuggler writes the names of topics
-        quantity = next((kind for kind in UNITS if key.endswith(kind)), "effort" if key.endswith("command") else "")
+        quantity = "time" if key in TIME_COLUMNS else QUANTITIES.get(key.rpartition("/")[2], "")
         if unit and quantity and unit not in UNITS[quantity]:
             raise unreadable(path, f"column {text!r} is in {unit}, and must be in {' or '.join(UNITS[quantity])}")
         if key in heading:
