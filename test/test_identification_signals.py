@@ -14,6 +14,7 @@ import robodyn_ros as rd
 from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.errors import InputError
 from robodyn_ros.identification import preparation as signals
+from robodyn_ros.identification.prepared_recording import prepare_recording
 from robodyn_ros.identification.recording import RecordedTrack, Recording
 from robodyn_ros.identification.segments import MeanPeriod, Segment
 from robodyn_ros.identification.settings import SignalSettings
@@ -152,6 +153,16 @@ def test_a_motion_that_repeats_is_averaged(period):
     single = prepare(recording(long, q, effort + noise), ROBOT, SignalSettings(average=False, cutoff=10.0))
     ratio = unexplained(found, **FRICTION) / unexplained(single, **FRICTION)
     assert (ratio < 0.7).all()  # 1/2 but for what is not noise
+
+
+def test_a_joint_that_stands_still_before_a_gap_hides_no_period():
+    t = np.arange(0.0, 18.0, 0.002)
+    q = fourier(t, N, seed=8, period=1.3)[0]
+    q[t < 9.0, 2] = q[0, 2]
+    kept = (t < 9.0) | (t > 9.2)
+    for period in (0.0, 1.3):
+        found = prepare_recording(recording(t[kept], q[kept], q[kept]), ROBOT, SignalSettings(period=period))
+        assert [one and one.period for one in found.repetitions] == pytest.approx([1.3, 1.3], abs=1e-3)
 
 
 def test_the_mean_of_the_periods_is_the_motion_itself():

@@ -158,7 +158,8 @@ def prepare_recording(recording: Recording, robot: Robot, settings: SignalSettin
     """
     kind, effort = _effort(recording, settings.effort)
     segments = _segments(recording.name, _unwrapped(recording, robot), effort, settings)
-    moving = np.any([np.ptp(segment.q, axis=0) > settings.least_motion for segment in segments], axis=0)
+    moves = [np.ptp(segment.q, axis=0) > settings.least_motion for segment in segments]
+    moving = np.any(moves, axis=0)
     if not moving.any():
         raise unreadable(
             recording.name,
@@ -166,7 +167,8 @@ def prepare_recording(recording: Recording, robot: Robot, settings: SignalSettin
             "no parameter: record a motion, such as that of `robodyn excite`",
         )
     repetitions = [
-        find_repetition(segment, moving, settings.period) if settings.average else None for segment in segments
+        find_repetition(segment, own, settings.period) if settings.average and own.any() else None
+        for segment, own in zip(segments, moves, strict=True)
     ]
     cutoff = settings.cutoff or noise_frequency(segments, moving)
     limit = FULL * robot.effort_limit if kind == "commanded" else np.full(robot.n, np.inf)
@@ -246,7 +248,7 @@ def find_repetition(segment: Segment, moving: Array, period: float = 0.0) -> Rep
 
     Args:
         segment: a segment as recorded.
-        moving: which joints move, (n,) of bool.
+        moving: which joints move in it, (n,) of bool; one at least.
         period: approximate period of the motion [s]; 0 to look for one.
     """
     every = max(1, round(1.0 / (RATE * segment.step)))
