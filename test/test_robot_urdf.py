@@ -284,6 +284,12 @@ def test_a_name_is_that_of_an_arm_of_the_package() -> None:
     assert load_robot("prr").urdf == (URDF / "prr.urdf").read_text(encoding="utf-8")
 
 
+def test_a_folder_does_not_hide_the_arm_of_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "prr").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert load_robot("prr").n == 3
+
+
 def test_a_robot_cannot_be_changed() -> None:
     arm = load_robot(URDF / "prr.urdf")
     with pytest.raises(AttributeError):

@@ -129,7 +129,7 @@ def read_document(source: str | os.PathLike[str]) -> UrdfDocument:
     file, arguments = xacro.split_arguments(os.fspath(source))
     if not file.strip(_BLANK):
         raise RobotDescriptionError(TEXT, "is empty")
-    if _NAME.fullmatch(file) and not Path(file).exists():
+    if _NAME.fullmatch(file) and not Path(file).is_file():
         file, arguments = _named(file, arguments)
     if file.endswith(".xacro"):
         return _Parser(file, None, is_made=True).read(xacro.expand(file, arguments))
