@@ -301,6 +301,16 @@ def test_numbers_at_a_pose(arm: str) -> None:
         np.testing.assert_allclose([row_of(cell)[0] for cell in place], centre, rtol=1e-3, atol=1e-8)
 
 
+def test_a_payload_is_in_the_centres_of_mass_at_a_pose() -> None:
+    robot = rd.load_robot(CLOSED["r"])
+    payload = rd.Payload(robot.bodies[0].name, 1.7, (0.2, 0.3, -0.4))
+    plugin = rd.create_dynamics("rnea", robot, gravity=GRAVITY, compiled=False, payload=payload)
+    (section,) = derive(plugin, ["pose"], q=[0.6]).sections
+    (table,) = (block for block in section.blocks if isinstance(block, TableBlock))
+    centre = [row_of(cell)[0] for cell in table.rows[0][1:]]
+    np.testing.assert_allclose(centre, plugin.center_of_mass([0.6]), rtol=1e-3, atol=1e-8)
+
+
 def test_rotors_and_friction_are_in_it() -> None:
     more = {"armature": [0.1, 0.2, 0.3], "viscous": [0.4, 0.5, 0.6], "coulomb": [0.7, 0.8, 0.9]}
     plugin = rd.create_dynamics("rnea", rd.load_robot(CLOSED["prr"]), gravity=GRAVITY, compiled=False, **more)
@@ -312,6 +322,9 @@ def test_rotors_and_friction_are_in_it() -> None:
     efforts = list(results(document, "equations", at).values())
     np.testing.assert_allclose(efforts, plugin.inverse(q, qd, qdd), rtol=1e-10)
     assert results(document, "kinetic", at)["K"] == pytest.approx(plugin.energy(q, qd).kinetic, rel=1e-10)
+    (step,) = (section for section in document.sections if section.name == "mass_matrix")
+    general = next(block for block in step.blocks if isinstance(block, EquationBlock)).equations[0]
+    assert (general.name, general.terms[1:]) == ("M", (r"+ \operatorname{diag}(J_i)",))
     said = [block.text for section in document.sections for block in section.blocks if isinstance(block, TextBlock)]
     assert any("rotors" in text for text in said)
     assert any("Coulomb" in text for text in said)

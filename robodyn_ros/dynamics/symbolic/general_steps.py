@@ -29,6 +29,7 @@ from robodyn_ros.document.blocks import (
     table,
 )
 from robodyn_ros.dynamics.compiled import CompiledDynamics
+from robodyn_ros.dynamics.parameters import to_inertial
 from robodyn_ros.dynamics.symbolic.symbols import inertials, labels
 from robodyn_ros.dynamics.symbolic.typeset import number
 from robodyn_ros.dynamics.symbolic.writer import AXES, joints
@@ -142,8 +143,9 @@ def pose_section(dynamics: CompiledDynamics, q: ArrayLike | None, qd: ArrayLike 
     refuse_non_finite(("q", "qd"), given)
     energy = dynamics.energy(q, qd)
     kinematics = Kinematics(robot, compiled=dynamics.compiled)
-    centres = [kinematics.pose(body.name, q, body.inertial.com)[:3, 3] for body in robot.bodies]
-    last, point = robot.bodies[-1].name, robot.bodies[-1].inertial.com
+    coms = [to_inertial(ten).com for ten in dynamics.theta()[: 10 * len(robot.bodies)].reshape(-1, 10)]
+    centres = [kinematics.pose(body.name, q, com)[:3, 3] for body, com in zip(robot.bodies, coms, strict=True)]
+    last, point = robot.bodies[-1].name, coms[-1]
     blocks: tuple[Block, ...] = (
         TextBlock(f"At $q = ({_listed(q)})$ and $\\dot{{q}} = ({_listed(qd)})$, in SI units; to {DIGITS} digits."),
         formulas(
