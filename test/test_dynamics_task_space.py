@@ -154,6 +154,9 @@ def test_the_geometric_mean() -> None:
         second = (roots[1] @ roots[1].T + np.eye(5)) * spread
         mean = geometric_mean(first, second)
         assert_allclose(mean @ np.linalg.solve(first, mean), second, rtol=1e-9, atol=1e-9 * spread)  # G A⁻¹ G = B
+    assert_allclose(geometric_mean(first, 0.0 * first), 0.0 * first, rtol=0.0, atol=0.0)
+    without = geometric_mean(np.diag([2.0, 3.0]), np.diag([10.0, 0.0]))
+    assert_allclose(without, np.diag([np.sqrt(20.0), 3.0 * np.sqrt(10.0 / 5.0) / 256.0]), rtol=1e-12)
 
 
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])

@@ -35,7 +35,7 @@ from typing import NamedTuple
 import numpy as np
 
 from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.engine.tracing import solve_positive, symmetric
+from robodyn_ros.engine.tracing import TINY, solve_positive, symmetric
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.robot.configuration import random_positions
@@ -225,10 +225,11 @@ def geometric_mean(first: Array, second: Array) -> Array:
 
     Args:
         first: A.
-        second: B; directions without stiffness have a damping that is a thousandth of what they would else have.
+        second: B, or zeros, whose mean with A is zero. In a direction where B alone is zero, the result is not: it is
+            A √r / 256 with r = tr(B) / tr(A).
     """
     ratio = np.trace(second) / np.trace(first)
-    upper, lower = first, second / ratio
+    upper, lower = first, second / (ratio + TINY)
     for _ in range(MEANS):
         total = upper + lower
         lower = symmetric(2.0 * upper @ solve_positive(total, lower))

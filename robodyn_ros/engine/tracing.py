@@ -39,7 +39,7 @@ SWEEPS = 6
 """Sweeps of Jacobi's method: it converges quadratically, and 5 reach the last bit of nearly every matrix of 4 rows."""
 
 TINY = 1e-300
-"""Keeps the tangent of a rotation by 0 from being 0 / 0."""
+"""Keeps the tangent of a rotation by 0, and a quotient of zeros, from being 0 / 0."""
 
 
 class TraceError(RobodynError):
