@@ -109,7 +109,11 @@ def test_no_compiler_is_said_once_and_works(
         for _ in range(3):
             assert_allclose(gravity(), expected, rtol=1e-12)
     assert [record.getMessage().count("\n") for record in caplog.records] == [0]
-    assert "no C compiler found" in caplog.text
+    assert "no C compiler found (cc, gcc, clang)" in caplog.text
+    monkeypatch.setenv("CC", "gcc-99")
+    with caplog.at_level(logging.WARNING, "robodyn_ros"):
+        gravity()
+    assert "no C compiler found (gcc-99)" in caplog.text
 
 
 def test_a_compiler_that_fails_is_named(

@@ -527,7 +527,8 @@ def _any_of_its_kind(folder: Path, stem: str) -> Path | None:
         found = _lookup(folder, path.stem)
         if found is not None:
             return found
-    _say_slow("no C compiler found (cc, gcc, clang)" if has_casadi() else f"{stem} is not in the cache")
+    sought = os.environ.get("CC") or "cc, gcc, clang"
+    _say_slow(f"no C compiler found ({sought})" if has_casadi() else f"{stem} is not in the cache")
     return None
 
 
