@@ -151,7 +151,7 @@ class Identification:
 
     @property
     def armature(self) -> Array:
-        """Reflected inertia of the rotors, (n,) in [kg m²] or [kg]; no URDF tag holds it."""
+        """Reflected inertia of the rotors, (n,) in [kg m²] or [kg]; ``urdf`` has it in ``<dynamics armature="…"/>``."""
         n = self.robot.n
         return self.theta[-3 * n : -2 * n]
 
