@@ -136,6 +136,12 @@ def test_a_floor_does_not_make_the_motion_small():
     assert rd.Kinematics(arm).pose("panda_hand_tcp", q)[:, 2, 3].min() > FLOOR
 
 
+@pytest.mark.parametrize("bound", ["low", (0.0, 1.0)])
+def test_a_bound_of_the_workspace_is_three_numbers(bound):
+    with pytest.raises(InputError, match="workspace: must be three numbers"):
+        Workspace(lower=bound).checked(RR)
+
+
 def test_a_start_of_ones_own_and_one_that_does_not_do():
     found = excite(RR, QUICK, start=[0.5, -0.3])
     assert_allclose(found.trajectory.positions[0], [0.5, -0.3])

@@ -187,13 +187,20 @@ def test_refusals() -> None:
     table = DHTable(ROWS)
     for call, message in (
         (lambda: DHRow(kind="helical"), "must be one of revolute, prismatic"),
-        (lambda: DHRow(a=np.inf), "must be a finite number"),
+        (lambda: DHRow(a=np.inf), "a: is not finite"),
+        (lambda: DHRow(alpha="90°"), "alpha: must be real numbers, not '90°'"),
         (lambda: DHTable(ROWS, "craig"), "must be one of standard, modified"),
         (lambda: DHTable(()), "one or more"),
         (lambda: table.pose([1, 2]), "q"),
         (lambda: table.pose([1, 2, 3, np.nan]), "must be finite"),
         (lambda: robot_from_dh("made", table, DATA[:2]), "one a row, 4, not 2"),
-        (lambda: robot_from_dh("made", table, [LinkData(1, (0, 0))] * 4), "com must be of shape"),
+        (lambda: LinkData(1, (0, 0)), r"com: has shape \(2,\), not \(3,\)"),
+        (lambda: LinkData(np.nan), "mass: is not finite"),
+        (lambda: LinkData(1, inertia=np.triu(np.ones((3, 3)))), "inertia: must be symmetric"),
+        (lambda: LinkData(1, lower=0.2, upper=0.1), "lower: must not be above the upper limit, 0.1"),
+        (lambda: LinkData(1, lower=np.nan), "lower: must not be above the upper limit, inf"),
+        (lambda: LinkData(1, effort=-5.0), "effort: must be a number from 0 up, not -5.0"),
+        (lambda: LinkData(1, damping=-0.1), "damping: must be a number from 0 up, not -0.1"),
     ):
         with pytest.raises(InputError, match=message):
             call()

@@ -151,6 +151,11 @@ def test_refusals(prr: str) -> None:
         inverse.solve([0, 0, 1])
     with pytest.raises(InputError, match="position"):
         inverse.solve([0, np.nan, 1], 0.1)
+    with pytest.raises(InputError, match="turn: is not finite"):
+        inverse.solve([0, 0, 1], np.nan)
+    for near in ([0.1], [0.1, np.nan, 0.2]):
+        with pytest.raises(InputError, match="near: must be"):
+            inverse.solve([0, 0, 1], 0.1, near)
     with pytest.raises(RobotDescriptionError, match="is moved by PR, not by RR or PRR"):
         PlanarInverse(rd.load_robot(mechanism("PR")), "tool")
     with pytest.raises(RobotDescriptionError, match="not by RR or PRR"):

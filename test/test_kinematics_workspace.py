@@ -49,6 +49,13 @@ def test_cells_keep_the_greatest_value() -> None:
     assert found.counts.tolist() == [1, 2, 1]
     with pytest.raises(InputError):
         cells(points, [1.0], 1.0)
+    with pytest.raises(InputError, match="points: must be finite"):
+        cells([[np.nan, 0.0, 0.0]], [1.0], 1.0)
+
+
+def test_rows_that_a_jacobian_does_not_have(prr: str) -> None:
+    with pytest.raises(InputError, match=r"rows: must be among 0 … 5, not \(0, 7\)"):
+        sample(Kinematics(rd.load_robot(prr), compiled=False), "tool", 10, rows=(0, 7))
 
 
 def test_rotations_are_even() -> None:
@@ -97,6 +104,8 @@ def test_what_two_links_can_hold() -> None:
     weight = np.column_stack([g * (l1 * first + l2 * both), g * l2 * both])
     most = greatest_payload(dynamics, kinematics, "tool", q, limits=limits)
     assert (np.isnan(most) == (np.abs(bare) > limits).any(axis=1)).all()
+    with pytest.raises(InputError, match="limits: must be real numbers"):
+        greatest_payload(dynamics, kinematics, "tool", q, limits="none")
     held = ~np.isnan(most)
     efforts = np.abs(bare + most[:, None] * weight)[held] / limits
     assert_allclose(efforts.max(axis=1), 1.0, rtol=1e-12)  # with it one joint is at its limit

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.checks import as_states
+from robodyn_ros.checks import as_real, as_states
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.forward import ORIGIN, Kinematics
@@ -57,7 +57,7 @@ def greatest_payload(
     Raises:
         InputError: no such link, an array is wrong, or limits are negative.
     """
-    bound = np.asarray(dynamics.robot.effort_limit if limits is None else limits, dtype=np.float64)
+    bound = as_real("limits", dynamics.robot.effort_limit if limits is None else limits, "real numbers")
     if bound.shape != (dynamics.robot.n,) or not (bound >= 0.0).all():
         raise InputError("limits", f"must be {dynamics.robot.n} numbers from 0 up, not {limits!r}", limits)
     (given,) = as_states(("q",), (q,), (dynamics.robot.n,))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robodyn_ros.checks import finite_array
+from robodyn_ros.checks import as_real
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
@@ -99,9 +99,9 @@ class Workspace:
         """
         bounds = []
         for given in (self.lower, self.upper):
-            finite = np.nan_to_num(np.asarray(given, dtype=np.float64), nan=np.nan, posinf=0.0, neginf=0.0)
-            finite_array("workspace", finite, (3,))
-            bounds.append(np.asarray(given, dtype=np.float64))
+            bounds.append(as_real("workspace", given, "three numbers"))
+            if bounds[-1].shape != (3,):
+                raise InputError("workspace", f"must be three numbers, not {given!r}", given)
         if not (bounds[0] < bounds[1]).all():
             raise InputError("workspace", f"has nothing between {bounds[0]} and {bounds[1]}", self)
         for link in self.links:

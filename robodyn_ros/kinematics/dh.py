@@ -22,14 +22,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from math import isfinite
 from typing import Literal, NamedTuple, get_args
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.checks import check_choice, finite_states
+from robodyn_ros.checks import as_real, check_choice, finite_array, finite_states
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import se3
 from robodyn_ros.robot import Body, Inertial, Joint, Pose, Robot
@@ -65,8 +64,7 @@ class DHRow:
     def __post_init__(self) -> None:
         check_choice("kind", self.kind, get_args(Kind))
         for name in ("a", "alpha", "d", "theta", "offset"):
-            if not isfinite(getattr(self, name)):
-                raise InputError(name, f"must be a finite number, not {getattr(self, name)!r}", getattr(self, name))
+            finite_array(name, getattr(self, name), ())
 
 
 @dataclass(frozen=True, eq=False)
@@ -303,6 +301,22 @@ class LinkData:
     damping: float = 0.0
     friction: float = 0.0
 
+    def __post_init__(self) -> None:
+        """
+        Raises:
+            InputError: a wrong shape, a mass or an inertia that is not finite, an inertia that is not symmetric, a
+                lower limit above the upper one, a speed, an effort or a friction below 0.
+        """
+        for name, shape in (("mass", ()), ("com", (3,)), ("inertia", (3, 3))):
+            finite_array(name, getattr(self, name), shape)
+        if not np.allclose(self.inertia, np.transpose(self.inertia), rtol=1e-9, atol=0.0):
+            raise InputError("inertia", f"must be symmetric, not {self.inertia!r}", self.inertia)
+        if not self.lower <= self.upper:
+            raise InputError("lower", f"must not be above the upper limit, {self.upper!r}", self.lower)
+        for name in ("velocity", "effort", "damping", "friction"):
+            if not (as_real(name, getattr(self, name), "a number") >= 0.0).all():
+                raise InputError(name, f"must be a number from 0 up, not {getattr(self, name)!r}", self)
+
 
 def robot_from_dh(name: str, table: DHTable, links: Sequence[LinkData], *, check: bool = True) -> Robot:
     """The robot that a table describes, with a URDF of its own: links ``base``, ``link1`` …, ``tool``; joints
@@ -320,7 +334,7 @@ def robot_from_dh(name: str, table: DHTable, links: Sequence[LinkData], *, check
             ``urdf`` of such a robot.
 
     Raises:
-        InputError: not as many links as rows, or a wrong shape.
+        InputError: not as many links as rows.
         RobotDescriptionError: an inertia is impossible, or a joint moves nothing.
     """
     if len(links) != table.n:
@@ -342,10 +356,7 @@ def robot_from_dh(name: str, table: DHTable, links: Sequence[LinkData], *, check
 
 
 def _inertial(title: str, data: LinkData, frame: Pose, check: bool) -> Inertial:
-    com, inertia = np.asarray(data.com, dtype=np.float64), np.asarray(data.inertia, dtype=np.float64)
-    if com.shape != (3,) or inertia.shape != (3, 3) or not np.allclose(inertia, inertia.T, rtol=1e-9, atol=0.0):
-        raise InputError(title, "com must be of shape (3,), inertia of shape (3, 3) and symmetric", data)
-    inertial = Inertial(float(data.mass), read_only(com), read_only(inertia))
+    inertial = Inertial(float(data.mass), read_only(data.com), read_only(data.inertia))
     if check:
         check_inertial(f"link {title!r}", inertial)
     return inertial.seen_from(frame)

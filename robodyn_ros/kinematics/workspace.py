@@ -79,10 +79,10 @@ def cells(points: ArrayLike, values: ArrayLike, size: float) -> Cells:
         size: edge of a cube [m].
 
     Raises:
-        InputError: shapes that do not fit, or a size not above zero.
+        InputError: shapes that do not fit, points that are not finite, or a size not above zero.
     """
-    where, value = np.asarray(points, dtype=np.float64), np.asarray(values, dtype=np.float64)
-    if where.ndim != 2 or where.shape[1] != 3 or value.shape != where.shape[:1] or not size > 0.0:
+    where, value = finite_states("points", points, 3), as_real("values", values, "real numbers")
+    if where.ndim != 2 or value.shape != where.shape[:1] or not 0.0 < size < np.inf:
         raise InputError("points", f"must be (N, 3) with N values and a size above 0, not {where.shape}, {value.shape}")
     known = np.flatnonzero(~np.isnan(value))
     index = np.floor(where[known] / size).astype(np.int64)
@@ -180,10 +180,7 @@ def analyse(
         raise InputError("jacobian", f"must be a matrix of finite numbers, not of shape {J.shape}", jacobian)
     if length != 1.0 and len(J) == 6:
         J = J * np.array([1.0, 1.0, 1.0, length, length, length])[:, None]
-    if rows is not None:
-        if not rows or not set(rows) <= set(range(len(J))):
-            raise InputError("rows", f"must be among 0 … {len(J) - 1}, not {rows!r}", rows)
-        J = J[list(rows)]
+    J = _chosen(J, rows)
     m = len(J)
     U, sigma, Vt = np.linalg.svd(J)
     rank = int(np.count_nonzero(sigma > tolerance * sigma[0])) if sigma[0] > 0.0 else 0
@@ -207,7 +204,20 @@ def analyse(
 
 
 def manipulability(jacobians: ArrayLike, rows: tuple[int, ...] | None = None) -> Array:
-    """Return Yoshikawa's measure of many Jacobians (N, m, n): the product of their singular values, (N,)."""
-    J = as_real("jacobians", jacobians, "matrices")
-    chosen = J if rows is None else J[..., list(rows), :]
+    """Return Yoshikawa's measure of many Jacobians (N, m, n): the product of their singular values, (N,).
+
+    Raises:
+        InputError: no such row.
+    """
+    chosen = _chosen(as_real("jacobians", jacobians, "matrices"), rows)
     return np.prod(np.linalg.svd(chosen, compute_uv=False), axis=-1)
+
+
+def _chosen(jacobians: Array, rows: tuple[int, ...] | None) -> Array:
+    """The rows of Jacobians (…, m, n) that count, all unless given."""
+    known = range(jacobians.shape[-2])
+    if rows is None:
+        return jacobians
+    if not rows or not set(rows) <= set(known):
+        raise InputError("rows", f"must be among 0 … {len(known) - 1}, not {rows!r}", rows)
+    return jacobians[..., list(rows), :]

@@ -29,7 +29,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.checks import as_states, finite_states
+from robodyn_ros.checks import as_states, finite_array, finite_state
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import so3
 from robodyn_ros.kinematics.screws import screws
@@ -199,9 +199,11 @@ class PlanarInverse:
         Raises:
             InputError: a wrong shape, a number that is not finite, or a turn that is missing or not allowed.
         """
-        given = finite_states("position", position, 3)
+        given = finite_state("position", position, 3)
+        near = None if near is None else finite_state("near", near, self.arm.robot.n)
         if (turn is None) == (self.arm.kind == "PRR"):
             raise InputError("turn", "must be given for a PRR arm only", turn)
+        turn = None if turn is None else float(finite_array("turn", turn, ()))
         off = float(np.linalg.norm(self.arm.beside(given)))
         if off > max(PLANAR_TOLERANCE, slack):
             return Branches((), False, -off, f"out of the plane of the arm by {off:.3g} m")
