@@ -4,6 +4,7 @@
 """robodyn check: every mistake that it knows is made on purpose, and an arm without mistakes stays without a remark."""
 
 import json
+import sys
 from pathlib import Path
 
 import arms
@@ -60,6 +61,8 @@ def test_the_arms_of_the_package_are_in_order(capsys, name, tmp_path, monkeypatc
     assert max(map(len, out.splitlines())) <= 80
 
 
+GREATEST = repr(sys.float_info.max)
+
 MISTAKES = {
     "mass in g": ([('<mass value="1"/>', '<mass value="1000"/>')], "warning", "link 'arm'", "is the mass in g"),
     "shapes in mm": (
@@ -98,6 +101,18 @@ MISTAKES = {
     "prismatic in mm": ([edited(LIFT, "2.1", "2100")], "warning", "joint 'elevator'", "in mm"),
     "no range": ([edited(LIFT, "2.1", "0")], "warning", "joint 'elevator'", "means none"),
     "no limit": ([(SHOULDER, "")], "warning", "joint 'shoulder'", "no position limits"),
+    "no limit but the greatest number": (
+        [edited(SHOULDER, '"-2"', f'"-{GREATEST}"', '"2"', f'"{GREATEST}"')],
+        "warning",
+        "joint 'shoulder'",
+        "no position limits",
+    ),
+    "no speed but the greatest number": (
+        [edited(SHOULDER, "12", GREATEST)],
+        "warning",
+        "joint 'shoulder'",
+        "has no velocity limit",
+    ),
     "distance in mm": (
         [('<origin xyz="0 0 0.5"/>\n    <axis', '<origin xyz="0 0 500"/>\n    <axis')],
         "warning",

@@ -559,7 +559,7 @@ def _limits(title: str, parsed: Any) -> dict[str, Any]:
     """The limits of position, velocity and effort that are known."""
     if parsed.limit is None:
         return {}
-    limit = {name: _limit(getattr(parsed.limit, name)) for name in ("lower", "upper", "velocity", "effort")}
+    limit = {name: limit_of(getattr(parsed.limit, name)) for name in ("lower", "upper", "velocity", "effort")}
     for name in ("velocity", "effort"):
         if limit[name] < 0.0 and limit[name] not in NOT_KNOWN:
             text = f"{name} limit {limit[name]:g} is negative; leave it out, or give 0, if it is not known"
@@ -573,7 +573,7 @@ def _limits(title: str, parsed: Any) -> dict[str, Any]:
     return found | {"lower": lower, "upper": upper}
 
 
-def _limit(value: float) -> float:
+def limit_of(value: float) -> float:
     """A limit; infinity in place of the greatest number, which programs write because a URDF has no word for it."""
     return float(value) if abs(value) < sys.float_info.max else math.copysign(math.inf, value)
 

@@ -97,7 +97,7 @@ def _position(joint: UrdfJoint) -> Iterator[Remark]:
         return
     limits = joint.limits or {}
     lower, upper = limits.get("lower", 0.0), limits.get("upper", 0.0)
-    if not {"lower", "upper"} & limits.keys():
+    if not {"lower", "upper"} & limits.keys() or np.isinf([lower, upper]).all():
         yield "warning", "has no position limits: nothing prevents a motion into its stops"
         return
     if lower == upper == 0.0:
@@ -108,9 +108,9 @@ def _position(joint: UrdfJoint) -> Iterator[Remark]:
     elif not lower <= 0.0 <= upper:
         yield "note", f"cannot be at 0; its limits are [{lower:g}, {upper:g}]"
     greatest = max(abs(lower), abs(upper))
-    if joint.type == "revolute" and greatest > FULL_TURNS:
+    if joint.type == "revolute" and FULL_TURNS < greatest < np.inf:
         yield "warning", f"its position limits [{lower:g}, {upper:g}] rad are more than two turns: are they in degrees?"
-    if joint.type == "prismatic" and greatest > LONG:
+    if joint.type == "prismatic" and LONG < greatest < np.inf:
         yield "warning", f"its position limits [{lower:g}, {upper:g}] m are long: are they in mm?"
 
 

@@ -24,7 +24,7 @@ from robodyn_ros.robot.pose import Array, Pose
 from robodyn_ros.robot.robot import Finding, Inertial
 from robodyn_ros.robot.shapes import read_solid
 from robodyn_ros.robot.tree import check_inertial
-from robodyn_ros.robot.urdf import own_inertial, pose_of, read_elements
+from robodyn_ros.robot.urdf import limit_of, own_inertial, pose_of, read_elements
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +94,8 @@ def _link(element: ET.Element, whole: ET.Element) -> UrdfLink:
 
 def _joint(element: ET.Element) -> UrdfJoint:
     parts = {part.tag: part for part in element}
-    limits = {name: float(value) for name, value in parts["limit"].items()} if "limit" in parts else None
+    given = {name: limit_of(float(value)) for name, value in parts["limit"].items()} if "limit" in parts else {}
+    limits = {name: value for name, value in given.items() if np.isfinite(value) or name in ("lower", "upper")}
     return UrdfJoint(
         element.get("name", ""),
         title_of(element),
@@ -104,7 +105,7 @@ def _joint(element: ET.Element) -> UrdfJoint:
         parts["child"].get("link", "") if "child" in parts else "",
         pose_of(element),
         np.array(parts["axis"].attrib["xyz"].split(), float) if "axis" in parts else None,
-        None if limits is None else {name: value for name, value in limits.items() if np.isfinite(value)},
+        limits if "limit" in parts else None,
         parts["mimic"].get("joint", "") if "mimic" in parts else None,
     )
 
