@@ -6,7 +6,9 @@
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -142,6 +144,24 @@ def test_a_replaced_method_is_not_traced() -> None:
     law = PD(rd.create_dynamics("rnea", PRR), 90.0, 18.0)
     law.compute = law.compute  # type: ignore[method-assign]
     assert "its compute is replaced" in trace_problem(law)
+
+
+def test_a_law_without_a_file_has_code_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As one of a notebook, where a cell is run again with another law of the same name."""
+    monkeypatch.setitem(sys.modules, "notebook", ModuleType("notebook"))
+    dynamics = rd.create_dynamics("rnea", PRR, compiled=False)
+    q, none, still = np.array([0.1, 0.2, 0.3]), np.zeros(3), Reference(*np.zeros((4, 3)))
+    for factor in (1.0, 2.0):
+
+        class Mine(PD):
+            __module__ = "notebook"
+
+            def compute(self, q, qd, reference, integral=None, factor=factor):
+                return super().compute(factor * q, qd, reference, integral)
+
+        law = Mine(dynamics, 90.0, 18.0)
+        found = CompiledLaw(law, compiled=False).period(0.01, q, none, still, none, none, none)
+        np.testing.assert_allclose(found, law.compute(q, none, still), rtol=1e-12)
 
 
 def test_a_law_of_ones_own_runs_compiled() -> None:

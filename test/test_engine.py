@@ -4,6 +4,7 @@
 """The cache of compiled arms, and what happens without a compiler."""
 
 import ctypes
+import importlib
 import logging
 import os
 import shutil
@@ -12,6 +13,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -19,10 +21,11 @@ from arms import random_robot
 from numpy.testing import assert_allclose
 
 import robodyn_ros as rd
+from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.engine import library
 from robodyn_ros.engine.kernel import FEW
 from robodyn_ros.engine.library import CacheError, cache_folder, load_library, make_library
-from robodyn_ros.engine.program import hash_sources
+from robodyn_ros.engine.program import class_key, hash_sources
 
 needs_compiler = pytest.mark.skipif(library.find_compiler() is None, reason="there is no C compiler on this machine")
 
@@ -151,6 +154,59 @@ def test_the_key_tells_arms_formulations_and_code_apart(cache: Path) -> None:
     # Masses and gravity are inputs, not code: changing them compiles nothing.
     rd.create_dynamics("rnea", robots[0], gravity=(1, 2, 3)).gravity(np.zeros(2))
     assert len([*cache.glob("*.so")]) == 4
+
+
+CELL = """
+from robodyn_ros.dynamics.rnea import RNEA, NewtonEuler
+
+class Scaled(NewtonEuler):
+    def efforts(self, q, qd, qdd, p):
+        return FACTOR * super().efforts(q, qd, qdd, p)
+
+class Model(RNEA):
+    def equations(self):
+        return Scaled(self._tree, self.inertial_map)
+"""
+
+
+def test_a_class_without_a_file_has_code_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cell of a notebook that is run again, a function that makes classes: names tell them not apart."""
+    robot = rd.load_robot(random_robot(1, joints=2))
+    notebook = ModuleType("notebook")
+    monkeypatch.setitem(sys.modules, "notebook", notebook)
+
+    def model(factor: str) -> type[RNEA]:
+        exec(CELL.replace("FACTOR", factor), notebook.__dict__)
+        return notebook.Model
+
+    def made(factor: str) -> type[RNEA]:
+        class Model(model(factor)):
+            pass
+
+        return Model
+
+    expected = RNEA(robot, compiled=False).gravity([0.3, -0.4])
+    for make in (model, made):
+        for factor in ("1.0", "2.0"):
+            found = make(factor)(robot, compiled=False).gravity([0.3, -0.4])
+            assert_allclose(found, float(factor) * expected, rtol=1e-12)
+
+
+def test_the_key_of_a_class_changes_with_its_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its equations may be in another file of it."""
+    package = tmp_path / "ones_own"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "model.py").write_text("from robodyn_ros.dynamics.rnea import RNEA\nclass Model(RNEA):\n    pass\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    keys = []
+    for equations in ("1", "2", "1"):
+        (package / "equations.py").write_text(equations)
+        for name in ("ones_own", "ones_own.model"):
+            sys.modules.pop(name, None)
+        keys.append(class_key(importlib.import_module("ones_own.model").Model))
+    assert keys[0] == keys[2] != keys[1]
+    assert class_key(RNEA) not in keys
 
 
 @needs_compiler

@@ -31,6 +31,7 @@ from robodyn_ros.dynamics.parameters import Parameters, parameters_of
 from robodyn_ros.engine import Kernel, Program, digest
 from robodyn_ros.engine.c_interface import plain_function
 from robodyn_ros.engine.casadi import ca
+from robodyn_ros.engine.program import class_key
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.kinematics.tree import Tree, build_tree, geometry
@@ -298,7 +299,7 @@ class CompiledDynamics(Dynamics):
     @cached_property
     def key(self) -> str:
         """The key of the code of this arm and formulation."""
-        return digest(*geometry(self._tree), type(self).__qualname__, source=type(self).__module__)
+        return digest(*geometry(self._tree), class_key(type(self)), source=__name__)
 
     @cached_property
     def _kinematics(self) -> Kinematics:

@@ -11,7 +11,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
+from operator import attrgetter
 from pathlib import Path
+from uuid import uuid4
+from weakref import WeakKeyDictionary
 
 from robodyn_ros.engine.casadi import ca
 
@@ -70,11 +73,48 @@ def digest(*facts: object, source: str) -> str:
 
     Args:
         *facts: objects whose ``repr`` identifies them.
-        source: name of the module that writes the expressions; it may be a plugin's outside this package.
+        source: name of the module that writes the expressions.
     """
-    origin = getattr(sys.modules[source], "__file__", None)
-    code = Path(origin).read_bytes() if origin else b""
+    code = Path(sys.modules[source].__file__ or "").read_bytes()
     return hashlib.sha256(repr(facts).encode() + code + _generator()).hexdigest()[:32]
+
+
+_class_keys: WeakKeyDictionary[type, str] = WeakKeyDictionary()
+
+OWN = __name__.partition(".")[0]
+"""Name of this package."""
+
+
+def class_key(kind: type) -> str:
+    """The key of a class that writes expressions, perhaps a plugin's: of its name, and of the code of its bases.
+
+    A class that no file has under its name, such as one of a notebook or of a function, has a key of its own in each
+    process, because nothing shows whether its code is the same.
+    """
+    if kind not in _class_keys:
+        bases = [base for base in kind.__mro__ if any(_package(each) == OWN for each in base.__mro__)]
+        known = list(map(_code_of, bases))
+        name = uuid4().hex if None in known else f"{kind.__module__}.{kind.__qualname__}"
+        _class_keys[kind] = hashlib.sha256(repr((name, known)).encode()).hexdigest()
+    return _class_keys[kind]
+
+
+def _package(kind: type) -> str:
+    """The name of the package of a class."""
+    return kind.__module__.partition(".")[0]
+
+
+def _code_of(kind: type) -> bytes | None:
+    """The file of a class, or a hash of its whole package if that is another's; None if no file has it by its name."""
+    module = sys.modules.get(kind.__module__)
+    file = Path(getattr(module, "__file__", None) or "")
+    try:
+        if attrgetter(kind.__qualname__)(module) is not kind or not file.is_file():
+            return None
+    except AttributeError:  # of a function, or of a cell that has been run again
+        return None
+    folders = getattr(sys.modules[_package(kind)], "__path__", ()) if _package(kind) != OWN else ()
+    return b"".join(hash_sources(Path(folder), ("",)) for folder in folders) or file.read_bytes()
 
 
 @lru_cache(maxsize=1)

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import copy
 import hashlib
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import is_dataclass
 from functools import lru_cache
@@ -30,7 +29,7 @@ from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.parameters import Parameters
 from robodyn_ros.engine import Kernel, Program, digest
 from robodyn_ros.engine.casadi import ca, has_casadi, missing
-from robodyn_ros.engine.program import hash_sources
+from robodyn_ros.engine.program import class_key, hash_sources
 from robodyn_ros.engine.tracing import Trace, TracedArray, TraceError, column, elements_of, symbols
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.robot import Robot
@@ -93,9 +92,7 @@ def law_key(law: Controller, numbers: LawNumbers) -> str:
 
 @lru_cache(maxsize=64)
 def _kind_key(kind: type[Controller]) -> bytes:
-    modules = [sys.modules[base.__module__] for base in kind.__mro__ if issubclass(base, Controller)]
-    files = [Path(module.__file__).read_bytes() for module in modules if module.__file__]
-    return digest(kind.__qualname__, files, _control_sources(), source=kind.__module__).encode()
+    return digest(class_key(kind), _control_sources(), source=__name__).encode()
 
 
 @lru_cache(maxsize=4)
