@@ -183,6 +183,7 @@ HEAD = "time,elevator/position,shoulder/position,wrist/position\n"
         (HEAD + "0,1,2,3\n1,1,", "line 3 has 3 cells .* truncated"),
         (HEAD + "0,1,2,x\n", "line 2, wrist/position: 'x' is not a number"),
         (HEAD + "0,1,2,3\n,1,2,3\n", "line 3 has no time"),
+        (HEAD + "0,1,2,3\n1e999,1,2,3\n", "line 3 has no time"),
         (HEAD + "0,1,2,3\n2,1,,3\n", "joint 'shoulder' is nan at 2.0"),
         (HEAD + "0,,,\n2,,,\n", "has no positions"),
         (HEAD + "0,1,2,3\n2,1,2,3\n1,1,2,3\n", "time goes back by 1 s"),

@@ -159,8 +159,8 @@ def read_csv(path: Path, joints: tuple[str, ...]) -> Recording:
     if not times:
         raise unreadable(name, f"has no column {' or '.join(TIME_COLUMNS)}; it has {', '.join(heading)}")
     t = cells[:, times[0]]
-    if np.isnan(t).any():
-        raise unreadable(name, f"line {2 + int(np.argmax(np.isnan(t)))} has no time")
+    if not np.isfinite(t).all():
+        raise unreadable(name, f"line {2 + int(np.argmin(np.isfinite(t)))} has no time")
     position = _columns(name, heading, joints, POSITIONS, required=True)
     found = [_columns(name, heading, joints, names, required=False) for names in (MEASURED, COMMANDED)]
     made = [
