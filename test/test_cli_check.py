@@ -330,7 +330,7 @@ def motors(found):
         (2e-4, 200.0, "", '<dynamics damping="10" friction="1" armature="0.1"/>'),
         (2e-4, 10.0, "", '<dynamics damping="2" friction="1" armature="0.1"/>'),
         (2e-4, 28.0, '<dynamics damping="0.4"/>', 'damping="0.4" friction="0" armature="0.1"/>'),
-        (2e-4, 9.9, "", '<dynamics armature="…"/> [kg m²]'),  # a drive that none of the similar arms has
+        (2e-4, 9.9, "", '<dynamics damping="0" armature="…"/> [kg m²]'),  # a drive that none of the similar arms has
         (2e-4, 28.0, '<dynamics armature="0.1"/>', None),
         (28.0 / 30.0**2 * 1.01, 28.0, "", None),  # an error of a radian calls up the effort limit
         (28.0 / 30.0**2 * 0.99, 28.0, "", 'friction="1"'),

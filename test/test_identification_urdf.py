@@ -81,6 +81,15 @@ def test_only_numbers_change():
     assert len(added.findall(found.urdf)) == 3
 
 
+def test_rotors_without_friction_are_read_by_ros():
+    """By urdfdom, which is Pinocchio's reader too."""
+    robot = rd.load_robot(re.sub("<dynamics.*?/>", "", PRR.urdf))
+    text = with_parameters(robot, np.concatenate([standard_parameters(robot), [0.1, 0.2, 0.3], np.zeros(6)]))
+    assert pinocchio.buildModelFromXML(text).nv == 3
+    found = rd.load_robot(text)
+    assert_allclose((found.armature, found.damping), ([0.1, 0.2, 0.3], np.zeros(3)))
+
+
 def test_odd_text_stays_as_it_is():
     robot = rd.load_robot(ODD)
     assert with_parameters(robot, theta_of(robot)) == ODD

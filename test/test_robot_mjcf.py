@@ -8,6 +8,7 @@ from pathlib import Path
 
 import mujoco
 import numpy as np
+import pinocchio
 import pytest
 from numpy.testing import assert_allclose
 
@@ -100,6 +101,14 @@ def test_the_urdf_of_it_is_the_same_robot() -> None:
     robot = load_robot(JOINTS)
     compare(load_robot(robot.urdf), mujoco.MjModel.from_xml_string(JOINTS))
     assert robot.name == "awkward arm"
+
+
+@pytest.mark.parametrize("damping", [0.31, 0.0])
+@pytest.mark.parametrize("text", [JOINTS, BRANCHES], ids=["joints", "branches"])
+def test_the_urdf_of_it_is_read_by_ros(text: str, damping: float) -> None:
+    """By urdfdom, which is Pinocchio's reader too: it wants all limits, and friction beside a rotor."""
+    robot = load_robot(text.replace('damping="0.31"', f'damping="{damping}"'))
+    assert pinocchio.buildModelFromXML(robot.urdf).njoints == len(robot.bodies) + 1
 
 
 def test_joints_keep_their_limits_friction_and_rotors() -> None:

@@ -32,6 +32,7 @@ from robodyn_ros.checks import as_real, check_choice, finite_array, finite_state
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import se3
 from robodyn_ros.robot import Body, Inertial, Joint, Pose, Robot
+from robodyn_ros.robot.mjcf import limit_text
 from robodyn_ros.robot.pose import MOMENTS, Array, read_only
 from robodyn_ros.robot.robot import JointType
 from robodyn_ros.robot.tree import build_robot, check_inertial
@@ -392,12 +393,10 @@ def _urdf(name: str, inertials: dict[str, Inertial | None], joints: Sequence[Joi
 
 
 def _limit(joint: Joint) -> str:
-    """Return the limits. urdfdom insists on all four and reads no ``inf``: an unknown one is the greatest float."""
     known = {"lower": joint.lower, "upper": joint.upper, "velocity": joint.velocity, "effort": joint.effort}
     if joint.type == "continuous":
         del known["lower"], known["upper"]
-    greatest = np.finfo(np.float64).max
-    written = (f'{key}="{float(np.clip(value, -greatest, greatest))!r}"' for key, value in known.items())
+    written = (f'{key}="{limit_text(value)}"' for key, value in known.items())
     return f"<limit {' '.join(written)}/>"
 
 

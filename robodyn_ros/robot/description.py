@@ -356,8 +356,14 @@ class UrdfEditor:
         self._removed.add(mimic)
 
     def set_dynamics(self, joint: str, name: str, value: float) -> None:
-        """Give a joint another ``armature``, ``damping`` or ``friction``."""
-        self.set(self.child(self._named["joint", joint], "dynamics"), name, repr(float(value)))
+        """Give a joint another ``armature``, ``damping`` or ``friction``.
+
+        urdfdom, which ROS uses, refuses a tag with neither of the last two.
+        """
+        dynamics = self.child(self._named["joint", joint], "dynamics")
+        self.set(dynamics, name, repr(float(value)))
+        if {"damping", "friction"}.isdisjoint(dynamics.keys()):
+            self.set(dynamics, "damping", "0.0")
 
     def document(self) -> UrdfDocument:
         """The URDF with all changes, as a document, so that the text need not be read again."""

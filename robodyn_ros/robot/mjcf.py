@@ -161,15 +161,12 @@ class _Writer:
         back = Pose(translation=read_only(-reference * axis)) if slides else _turn(axis, -reference)
         _between(joint, parent, child, place @ back)
         ET.SubElement(joint, "axis", {"xyz": _numbers(axis)})
-        limit = {}
-        if limited:
-            lower, upper = model.jnt_range[index].tolist()
-            limit = {"lower": repr(lower), "upper": repr(upper)}
-        effort = self._effort(index)
-        if np.isfinite(effort):
-            limit["effort"] = repr(effort)
-        if limit:
-            ET.SubElement(joint, "limit", limit)
+        limit = {"effort": self._effort(index), "velocity": np.inf}
+        if slides or limited:
+            lower, upper = model.jnt_range[index].tolist() if limited else (-np.inf, np.inf)
+            limit |= {"lower": lower, "upper": upper}
+        if len(limit) > 2 or np.isfinite(limit["effort"]):
+            ET.SubElement(joint, "limit", {key: limit_text(value) for key, value in limit.items()})
         dof = model.jnt_dofadr[index]
         values = {
             "damping": model.dof_damping[dof] + self._drives(index, "actuator_damping"),
@@ -177,7 +174,7 @@ class _Writer:
             "armature": model.dof_armature[dof] + self._drives(index, "actuator_armature"),
         }
         if any(values.values()):
-            ET.SubElement(joint, "dynamics", {key: repr(float(value)) for key, value in values.items() if value})
+            ET.SubElement(joint, "dynamics", {key: repr(float(value)) for key, value in values.items()})
         if index in self._leaders:
             ET.SubElement(joint, "mimic", self._leaders[index])
 
@@ -339,6 +336,12 @@ class _Writer:
             return ""
         name = self._model.paths[start : self._model.paths.index(b"\0", start)].decode(errors="replace")
         return str((self._folder or Path.cwd()) / name)
+
+
+def limit_text(value: float) -> str:
+    """A limit in a URDF. urdfdom insists on all of them and reads no ``inf``: an unknown one is the greatest float."""
+    greatest = np.finfo(np.float64).max
+    return repr(float(np.clip(value, -greatest, greatest)))
 
 
 def _free(name: str, taken: Collection[str]) -> str:

@@ -254,7 +254,7 @@ def _motor_line(joint: Joint) -> str:
     """The XML for a joint whose motor is missing, and the source of its numbers."""
     find = "`robodyn identify --armature` finds yours"
     if not GEARED[0] <= joint.effort <= GEARED[1]:
-        return f'Add its inertia to the joint, <dynamics armature="…"/> [kg m²]; {find}'
+        return f'Add its inertia to the joint, <dynamics damping="0" armature="…"/> [kg m²]; {find}'
     like = min(XARM7, key=lambda effort: abs(np.log(effort / joint.effort)))
     damping, friction = XARM7[like]
     source = "armature of the UR5e, the Panda and the xArm7 in MuJoCo Menagerie"
