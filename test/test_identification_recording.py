@@ -174,12 +174,15 @@ HEAD = "time,elevator/position,shoulder/position,wrist/position\n"
         ("when,x\n1,2\n", "has no column time or t or timestamp or stamp; it has when, x"),
         ("time,shoulder/position,wrist/position\n0,1,2\n", "has no column elevator/position"),
         ("time,a,b\n0,1,2\n", "has no columns elevator/position, shoulder/position, wrist/position; it has time, a, b"),
-        ("time,elevator/position [mm]\n0,1\n", r"column 'elevator/position \[mm\]' is in mm, and must be in rad or m"),
+        (
+            HEAD.replace(",sh", " [mm],sh") + "0,1,2,3\n",
+            r"column 'elevator/position \[mm\]' is in mm, and must be in rad or m",
+        ),
         *(
-            (f"{name} [ms],elevator/position\n0,1\n", rf"column '{name} \[ms\]' is in ms, and must be in s")
+            (HEAD.replace("time", f"{name} [ms]") + "0,1,2,3\n", rf"column '{name} \[ms\]' is in ms, and must be in s")
             for name in ("time", "t", "timestamp", "stamp")
         ),
-        ("time,elevator/effort,elevator/effort\n0,1,1\n", "has two columns 'elevator/effort'"),
+        (HEAD.replace("time", "time,wrist/position") + "0,1,2,3,4\n", "has two columns 'wrist/position'"),
         (HEAD + "0,1,2,3\n1,1,", "line 3 has 3 cells .* truncated"),
         (HEAD + "0,1,2,x\n", "line 2, wrist/position: 'x' is not a number"),
         (HEAD + "0,1,2,3\n,1,2,3\n", "line 3 has no time"),
@@ -194,6 +197,14 @@ def test_what_is_wrong_with_a_table_is_said(tmp_path, content, said):
     path.write_text(content)
     with pytest.raises(InputError, match=said):
         read_recording(path, JOINTS)
+
+
+def test_other_columns_of_a_table_are_ignored(tmp_path: Path) -> None:
+    others = "stamp [ns],gripper/position [mm],state/text,run_time [ms],,,wrist/desired_position [deg]"
+    (tmp_path / "run.csv").write_text(f"{others},{HEAD}9,x,ok,1,,,x,0,1,2,3\n9,x,ok,1,,,x,1,4,5,6\n")
+    recording = read_recording(tmp_path / "run.csv", JOINTS)
+    np.testing.assert_array_equal(recording.position.values, [[1, 2, 3], [4, 5, 6]])
+    np.testing.assert_array_equal(recording.position.t, [0, 1])
 
 
 @pytest.mark.parametrize("names", [("/arm/a", "b"), ("a [0]", "[1]"), ("a b", "ä: 'b'")])

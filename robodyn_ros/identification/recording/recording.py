@@ -133,9 +133,6 @@ TIME_COLUMNS = ("time", "t", "timestamp", "stamp")
 POSITIONS, MEASURED, COMMANDED = ("measured_position", "position"), ("measured_effort", "effort"), ("command",)
 """Names of the columns of each quantity; the first that exists counts."""
 
-QUANTITIES = dict.fromkeys(POSITIONS, "position") | dict.fromkeys((*MEASURED, *COMMANDED), "effort")
-"""Name of a joint's column → its quantity."""
-
 UNITS = {"position": ("rad", "m"), "effort": ("N·m", "Nm", "N m", "N*m", "N"), "time": ("s",)}
 """Accepted units of each quantity; all are SI."""
 
@@ -154,26 +151,34 @@ def read_csv(path: Path, joints: tuple[str, ...]) -> Recording:
         InputError: the table cannot be read, or lacks data; the message names them.
     """
     name = str(path)
-    heading, cells = _table(path)
-    times = [heading[key] for key in TIME_COLUMNS if key in heading]
+    heading, rows = _table(path)
+    times = [key for key in TIME_COLUMNS if key in heading][:1]
     if not times:
         raise unreadable(name, f"has no column {' or '.join(TIME_COLUMNS)}; it has {', '.join(heading)}")
-    t = cells[:, times[0]]
+    t = _numbers(name, heading, rows, times, "time")[:, 0]
     if not np.isfinite(t).all():
         raise unreadable(name, f"line {2 + int(np.argmin(np.isfinite(t)))} has no time")
     position = _columns(name, heading, joints, POSITIONS, required=True)
-    found = [_columns(name, heading, joints, names, required=False) for names in (MEASURED, COMMANDED)]
+    measured, commanded = (_columns(name, heading, joints, names, required=False) for names in (MEASURED, COMMANDED))
     made = [
-        None if columns is None else _track(name, what, joints, t, cells[:, columns])
-        for what, columns in zip(("position", "effort", "command"), (position, *found), strict=True)
+        None if keys is None else _track(name, what, joints, t, _numbers(name, heading, rows, keys, quantity))
+        for what, quantity, keys in (
+            ("position", "position", position),
+            ("effort", "effort", measured),
+            ("command", "effort", commanded),
+        )
     ]
     if made[0] is None:
         raise unreadable(name, "has no positions: their cells are empty")
     return Recording(name, joints, made[0], *made[1:])
 
 
-def _table(path: Path) -> tuple[dict[str, int], Array]:
-    """Name → column, and the cells (N, columns); NaN where a cell is empty or belongs to an ignored column."""
+Heading = dict[str, list[tuple[int, str]]]
+"""Name of a column, without its unit → its places and units; more than one where the name is there again."""
+
+
+def _table(path: Path) -> tuple[Heading, list[list[str]]]:
+    """The heading, and the rows below it."""
     try:
         with open(path, newline="", encoding="utf-8-sig") as file:
             first = file.readline()
@@ -183,49 +188,47 @@ def _table(path: Path) -> tuple[dict[str, int], Array]:
         raise unreadable(path, f"cannot be read as a table: {cause}") from cause
     if len(rows) < 2:
         raise unreadable(path, "is empty" if not rows else "has a heading and no rows")
-    heading = _heading(path, rows[0])
-    cells = np.full((len(rows) - 1, len(rows[0])), np.nan)
     for number, row in enumerate(rows[1:], 2):
         if len(row) != len(rows[0]):
             cut = ": the file may be truncated" if number == len(rows) else ""
             raise unreadable(path, f"line {number} has {len(row)} cells under a heading of {len(rows[0])}{cut}")
-        for key, column in heading.items():
+    heading: Heading = {}
+    for column, text in enumerate(rows[0]):
+        key, unit = HEAD.fullmatch(text.strip()).groups("")  # type: ignore[union-attr]  # it matches every text
+        heading.setdefault(key.lstrip("/"), []).append((column, unit))  # as PlotJuggler writes the names of topics
+    return heading, rows[1:]
+
+
+def _numbers(name: str, heading: Heading, rows: list[list[str]], keys: Sequence[str], quantity: str) -> Array:
+    """The cells (N, k) of k columns of one quantity; NaN where a cell is empty."""
+    cells = np.full((len(rows), len(keys)), np.nan)
+    for place, key in enumerate(keys):
+        (column, unit), *more = heading[key]
+        if more:
+            raise unreadable(name, f"has two columns {key!r}")
+        if unit and unit not in UNITS[quantity]:
+            wanted = " or ".join(UNITS[quantity])
+            raise unreadable(name, f"column {f'{key} [{unit}]'!r} is in {unit}, and must be in {wanted}")
+        for number, row in enumerate(rows):
             text = row[column].strip()
             try:
-                cells[number - 2, column] = float(text) if text else np.nan
+                cells[number, place] = float(text) if text else np.nan
             except ValueError as cause:
-                if key in TIME_COLUMNS or "/" in key:
-                    raise unreadable(path, f"line {number}, {key}: {text!r} is not a number") from cause
-    return heading, cells
-
-
-def _heading(path: Path, names: list[str]) -> dict[str, int]:
-    """Name without unit → column."""
-    heading: dict[str, int] = {}
-    for column, text in enumerate(names):
-        key, unit = HEAD.fullmatch(text.strip()).groups("")  # type: ignore[union-attr]  # it matches every text
-        key = key.lstrip("/")  # as PlotJuggler writes the names of topics
-        quantity = "time" if key in TIME_COLUMNS else QUANTITIES.get(key.rpartition("/")[2], "")
-        if unit and quantity and unit not in UNITS[quantity]:
-            raise unreadable(path, f"column {text!r} is in {unit}, and must be in {' or '.join(UNITS[quantity])}")
-        if key in heading:
-            raise unreadable(path, f"has two columns {key!r}")
-        heading[key] = column
-    return heading
+                raise unreadable(name, f"line {number + 2}, {key}: {text!r} is not a number") from cause
+    return cells
 
 
 def _columns(
-    name: str, heading: dict[str, int], joints: tuple[str, ...], names: tuple[str, ...], required: bool
-) -> list[int] | None:
+    name: str, heading: Heading, joints: tuple[str, ...], names: tuple[str, ...], required: bool
+) -> list[str] | None:
     """The columns of a quantity, one for each joint; None if it is not required and does not exist."""
     for quantity in names:
-        keys = {joint: f"{joint}/{quantity}".lstrip("/") for joint in joints}
-        found = {joint: heading[key] for joint, key in keys.items() if key in heading}
-        missing = [joint for joint in joints if joint not in found]
+        keys = [f"{joint}/{quantity}".lstrip("/") for joint in joints]
+        missing = [f"{joint}/{quantity}" for joint, key in zip(joints, keys, strict=True) if key not in heading]
         if not missing:
-            return list(found.values())
-        if found and quantity == names[-1]:
-            raise unreadable(name, f"has no column {', '.join(f'{joint}/{quantity}' for joint in missing)}")
+            return keys
+        if len(missing) < len(joints) and quantity == names[-1]:
+            raise unreadable(name, f"has no column {', '.join(missing)}")
     if required:
         wanted = ", ".join(f"{joint}/{names[-1]}" for joint in joints)
         raise unreadable(name, f"has no columns {wanted}; it has {', '.join(heading)}")
