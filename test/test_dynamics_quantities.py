@@ -3,6 +3,9 @@
 
 """Everything beyond M, C, g: runtime parameters, derivatives, the regressor, momentum, power, external wrenches."""
 
+import copy
+import pickle
+from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -361,3 +364,15 @@ def test_large_angles_are_as_good(formulation: str) -> None:
 def test_a_formulation_takes_the_path_of_a_urdf() -> None:
     path = Path(__file__).parent.parent / "urdf" / "prr.urdf"
     assert RNEA(path, compiled=False).robot.joint_names == ("elevator", "shoulder", "wrist")
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))])
+def test_a_copy_has_parameters_of_its_own(formulation: str, copied: Callable[[rd.Dynamics], rd.Dynamics]) -> None:
+    model = make(formulation, "prr")
+    q = state(3)[0]
+    before = model.gravity(q)
+    other = copied(model)
+    assert_allclose(other.gravity(q), before, rtol=1e-14)
+    other.configure(gravity=(0, 0, 0))
+    assert not other.gravity(q).any()
+    assert_allclose(model.gravity(q), before, rtol=0.0)

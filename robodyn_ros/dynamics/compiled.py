@@ -200,6 +200,12 @@ class CompiledDynamics(Dynamics):
             if getattr(type(self), name) is not quantity or vars(self).get(name) is not made.get(name)
         ]
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy or a pickle has: all but the compiled functions, which read the parameters of this object."""
+        compiled = {"_functions", "_kinematics", *self.quantities()} - {*self.replaced()}
+        kept = {name: value for name, value in vars(self).items() if name not in compiled}
+        return kept | {"symbols": self.symbols.copy()}
+
     def external(self, link: str, q: ArrayLike, force: ArrayLike, moment: ArrayLike = (0.0, 0.0, 0.0)) -> Array:
         """Return the joint efforts of a wrench on a link: Jᵀ w, (n,), to be added to τ in forward dynamics.
 
