@@ -376,3 +376,11 @@ def test_a_copy_has_parameters_of_its_own(formulation: str, copied: Callable[[rd
     other.configure(gravity=(0, 0, 0))
     assert not other.gravity(q).any()
     assert_allclose(model.gravity(q), before, rtol=0.0)
+
+
+def test_a_payload_stays_as_it_was_made() -> None:
+    com, inertia = np.array([0.1, 0.2, 0.3]), np.diag([0.3, 0.4, 0.5])
+    payload = Payload("tool", 2.0, com, inertia)
+    com[:] = inertia[:] = 7.0
+    assert payload.com.tolist() == [0.1, 0.2, 0.3]
+    assert np.diag(payload.inertia).tolist() == [0.3, 0.4, 0.5]

@@ -59,7 +59,9 @@ class Payload:
         link: object = self.link  # of a caller without a type checker
         if not isinstance(link, str):
             raise InputError("payload link", f"must be the name of a link, not {in_short(self.link)}", self.link)
-        self.inertial()
+        own = self.inertial()
+        for name, value in (("mass", own.mass), ("com", own.com), ("inertia", own.inertia)):
+            object.__setattr__(self, name, value)  # not the caller's array, which may change
 
     def inertial(self) -> Inertial:
         """Return the body's inertial parameters, checked.
