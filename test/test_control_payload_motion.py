@@ -93,3 +93,6 @@ def test_too_few_states_are_refused():
     rows = np.zeros((20, 3))
     with pytest.raises(rd.InputError, match="has 20 states"):
         estimate_online(DYNAMICS, "hand", np.arange(20.0), rows, rows, np.ones(20, dtype=bool))
+    rows = np.zeros((120, 3))
+    with pytest.raises(rd.InputError, match=r"takes 0.119 s; .* at least 0.2 s"):
+        estimate_online(DYNAMICS, "hand", 1e-3 * np.arange(120), rows, rows, np.ones(120, dtype=bool))

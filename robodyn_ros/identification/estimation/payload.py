@@ -47,6 +47,9 @@ STANDSTILL = 0.05
 MIN_STATES = 100
 """Least number of states of an estimate."""
 
+MIN_TIME = 2.0 * WINDOW
+"""Least time of these states [s]."""
+
 
 @dataclass(frozen=True, eq=False)
 class PayloadEstimate:
@@ -159,10 +162,12 @@ def estimate_online(
         usable: True where the drives gave the whole effort, (N,).
 
     Raises:
-        InputError: there are too few states, or as for :func:`estimate_payload`.
+        InputError: there are too few states, they take too little time, or as for :func:`estimate_payload`.
     """
     if len(t) < MIN_STATES:
         raise InputError("t", f"has {len(t)} states; the estimate of a payload needs at least {MIN_STATES}", t)
+    if t[-1] - t[0] < MIN_TIME:
+        raise InputError("t", f"takes {t[-1] - t[0]:.3g} s; the estimate of a payload needs at least {MIN_TIME:g} s", t)
     samples = _samples(t, q, effort, usable)
     moving = np.abs(samples.qd) > STANDSTILL * np.abs(samples.qd).max(axis=0)
     friction = np.zeros((2, dynamics.robot.n))
