@@ -12,7 +12,7 @@ from scipy.interpolate import CubicSpline
 
 import robodyn_ros as rd
 from robodyn_ros.dynamics.rnea import RNEA
-from robodyn_ros.errors import InputError
+from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.identification import preparation as signals
 from robodyn_ros.identification.prepared_recording import prepare_recording
 from robodyn_ros.identification.recording import RecordedTrack, Recording
@@ -262,3 +262,8 @@ def test_what_is_missing_is_said(made, config, said):
     (q, _, _), effort = moved(ROBOT, T, seed=16)
     with pytest.raises(InputError, match=f"run: .*{said}"):
         prepare(made(q, effort), ROBOT, SignalSettings(**config))
+
+
+def test_a_period_in_other_units_is_refused():
+    with pytest.raises(ConfigurationError, match=r"period: must be 0, or 0\.1 s at least"):
+        SignalSettings(period=0.006)

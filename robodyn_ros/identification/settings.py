@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robodyn_ros.checks import as_real
-from robodyn_ros.errors import InputError
+from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import CheckedSettings, choice, setting, switch, whole
@@ -42,6 +42,9 @@ class IdentificationSettings(CheckedSettings):
         return {name: getattr(self, name) for name in ("inertial", "armature", "viscous", "coulomb")}
 
 
+LEAST_PERIOD = 0.1
+"""Least period of a motion [s]."""
+
 EFFORTS = ("auto", "measured", "commanded")
 """Which effort is used: the measured one, else the commanded one (``auto``), or always the named one."""
 
@@ -60,12 +63,18 @@ class SignalSettings(CheckedSettings):
     period: float = setting(0.0, "period of the motion (0: look for one)", "s", 0.0, 1000.0)
     least_motion: float = setting(0.01, "range of positions below which a joint stands still", "rad or m", 1e-6, 1.0)
 
+    def __post_init__(self) -> None:
+        """Check the values."""
+        super().__post_init__()
+        if 0.0 < self.period < LEAST_PERIOD:
+            raise ConfigurationError(f"period: must be 0, or {LEAST_PERIOD:g} s at least, not {self.period:g} s")
+
 
 @dataclass(frozen=True)
 class ExcitationSettings(CheckedSettings):
     """Settings of :func:`excite`; each field's metadata describe it."""
 
-    period: float = setting(10.0, "period of the motion", "s", 0.1, 1000.0)
+    period: float = setting(10.0, "period of the motion", "s", LEAST_PERIOD, 1000.0)
     harmonics: int = whole(5, "frequencies in the motion, multiples of that of its period", 2, 50)
     periods: int = whole(3, "number of periods of the motion", 1, 1000)
     position_margin: float = setting(0.02, "ratio of a joint's range that is kept clear at each limit", "-", 0.0, 0.45)
