@@ -385,10 +385,15 @@ def test_a_fault_is_answered_as_by_the_node_to_the_last_bit(name: str) -> None:
     assert 0.05 < fastest < FAULTS[name]
 
 
+def array_at(address: Any, count: int, kind: type = np.float64) -> np.ndarray:
+    """Numbers of eight bytes in the memory of C."""
+    return np.ndarray((count,), kind, (ctypes.c_char * (8 * count)).from_address(int(address)))
+
+
 @needs_compiler
 @pytest.mark.parametrize("name", ARMS)
 def test_settings_are_those_of_the_node(name: str) -> None:
-    """For random parameters: every number of the core's settings."""
+    """For random parameters: every number of the core's settings, and of the control step's."""
     law = dict(CASES).get(name, "computed_torque")
     both = Twins(name, law)
     robot, rng, structs = both.robot, both.rng, both.loop.core.structs
@@ -416,12 +421,15 @@ def test_settings_are_those_of_the_node(name: str) -> None:
         for member in members.keys() - structs.pointers - {"uncertainty"}:
             np.testing.assert_allclose(found[member], members[member], rtol=1e-12, atol=1e-300, err_msg=member)
         parameters = sensitivity_parameters(both.dynamics)
-        own = np.ndarray(
-            parameters.shape,
-            np.float64,
-            (ctypes.c_char * parameters.nbytes).from_address(int(found["sensitivity_model"])),
-        )
+        own = array_at(found["sensitivity_model"], len(parameters))
         np.testing.assert_allclose(own, parameters, rtol=1e-12, atol=1e-13)
+        step = both.loop.compiled_step
+        assert step is not None
+        place = array_at(found["step_arrays"], len(step.program.inputs) + 1, np.uint64)[-1]
+        own = np.split(array_at(place, len(step.parameters)), np.cumsum([*step.setting_sizes.values()])[:-1])
+        wanted = np.split(step.parameters, np.cumsum([*step.setting_sizes.values()])[:-1])
+        for member, value, right in zip(step.setting_sizes, own, wanted, strict=True):
+            np.testing.assert_allclose(value, right, rtol=1e-12, atol=1e-13, err_msg=member)
         both.exported.code.arm_settings_destroy(prepared)
 
 
