@@ -182,7 +182,9 @@ int main(int count, char ** options)
       }
       node->subscription<trajectory_msgs::msg::JointTrajectory>().callback(message);
     } else if (what == 3) {
-      node->services["~/hold"]->callback(nullptr, std::make_shared<std_srvs::srv::Trigger::Response>());
+      const auto answer = std::make_shared<std_srvs::srv::Trigger::Response>();
+      node->services["~/hold"]->callback(nullptr, answer);
+      if (!answer->success) return 10;
     } else if (what == 4) {
       std::vector<rclcpp::Parameter> set;
       std::vector<rclcpp::Parameter::Value> values;
@@ -236,6 +238,12 @@ int main(int count, char ** options)
   }
   hardware_interface::LoanedInterface::refuses = false;
   if (controller->on_deactivate(state) != controller_interface::CallbackReturn::SUCCESS) return 8;
+  const auto held = std::make_shared<std_srvs::srv::Trigger::Response>();
+  node->services["~/hold"]->callback(nullptr, held);
+  if (held->success) return 10;  // nothing holds the arm
+  node->timer->callback();
+  std::cerr << "deactivated\n";
+  node->timer->callback();
   if (option("final") || !is_good) written.insert(written.end(), commands.begin(), commands.end());
   if (controller->on_cleanup(state) != controller_interface::CallbackReturn::SUCCESS) return 8;
   const auto most = [](const auto &... items) { return std::max({items.use_count()...}); };
@@ -243,6 +251,10 @@ int main(int count, char ** options)
     std::apply(most, node->subscriptions)});
   for (const auto & service : node->services) kept = std::max(kept, service.second.use_count());
   if (kept > 1) return 9;  // something stays after a cleanup
+  std::cerr << "cleaned up\n";
+  auto late = std::make_shared<geometry_msgs::msg::PoseStamped>();  // its callback has waited for the cleanup
+  late->header.frame_id = FRAMES[0];
+  node->subscription<geometry_msgs::msg::PoseStamped>().callback(late);
   std::cout.write(reinterpret_cast<const char *>(written.data()), static_cast<std::streamsize>(written.size() * sizeof(double)));
   std::cerr << "periods " << periods << "\n";
   std::cerr << "published " << realtime_tools::RealtimePublisher<JointState>::published << "\n";

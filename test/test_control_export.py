@@ -605,6 +605,26 @@ def test_commands_that_are_not_taken_are_an_error(prr: Exported) -> None:
     assert code == 0 and "command interfaces have not taken commands for" in said
     efforts, said, code = history_of(prr, standing(100), "refuse:20:100")
     assert code == 7 and 20 + round(0.03 / PERIOD) <= len(efforts) <= 25 + round(0.03 / PERIOD)
+    active, inactive = said.split("deactivated\n")
+    assert "command interfaces have not taken" in active and "command interfaces have not taken" not in inactive
+
+
+@needs_compiler
+def test_a_target_out_of_reach_is_reported_while_the_controller_is_active(prr: Exported) -> None:
+    asked = {k: [POSE, 0, 9.0, 9.0, 9.0, 0.0, 0.0, 0.0, 1.0] for k in range(50, 2500, 20)}
+    unfelt = {f"contact.joint{k}.{what}": "0.0" for k in (1, 2, 3) for what in ("touch", "collision")}
+    made = with_parameters(prr, following_tolerance="0.0", plausibility="false", **unfelt)
+    _, said, code = history_of(made, standing(2500, asked))
+    active, inactive = said.split("deactivated\n")
+    assert code == 0 and "the tool cannot reach its streamed target" in active, said
+    assert "the tool cannot reach its streamed target" not in inactive
+
+
+@needs_compiler
+def test_a_pose_that_waited_for_a_cleanup_is_refused(prr: Exported) -> None:
+    _, said, code = history_of(prr, standing(50))
+    assert code == 0, said
+    assert "the frame 'camera' is unknown, because the controller is not configured" in said.split("cleaned up\n")[1]
 
 
 @needs_compiler

@@ -309,6 +309,8 @@ CallbackReturn Controller::on_deactivate(const rclcpp_lifecycle::State &)
   }
   is_active_ = false;
   arm_stop(arm_.get());
+  is_unreachable_ = false;  // nothing is late or waits any more
+  unwritten_ = 0.0;
   return CallbackReturn::SUCCESS;
 }
 

@@ -50,6 +50,10 @@ public:
     const std::string & to, const std::string & name, double now, geometry_msgs::msg::Transform & found,
     std::string & problem) const
   {
+    if (!buffer_) {  // a message that was under way while the controller was cleaned up
+      problem = "the frame '" + name + "' is unknown, because the controller is not configured";
+      return false;
+    }
     try {
       const auto told = buffer_->lookupTransform(to, name, tf2::TimePointZero);
       const double stamp = static_cast<double>(told.header.stamp.sec) + static_cast<double>(told.header.stamp.nanosec) / 1e9;
