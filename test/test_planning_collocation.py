@@ -6,6 +6,7 @@
 import os
 import signal
 from itertools import pairwise
+from time import perf_counter
 
 import industrial
 import numpy as np
@@ -24,7 +25,7 @@ from robodyn_ros.planning.collocation.initial_guess import from_trajectory, init
 from robodyn_ros.planning.collocation.program import Mesh
 from robodyn_ros.planning.collocation.scheme import SCHEMES
 from robodyn_ros.planning.cost import Effort, MinimumTime, Tracking, read_cost
-from robodyn_ros.planning.obstacles import sphere
+from robodyn_ros.planning.obstacles import Capsule, sphere
 from robodyn_ros.planning.problem import JointGoal, MotionLimits, Problem, ToolGoal
 
 PATIENT = CollocationSettings(time_limit=300.0)  # of a loaded machine
@@ -195,6 +196,24 @@ def test_each_branch_of_a_search_is_short_and_free(arm, monkeypatch):
     path = initial_guess.rrt_connect(problem, HOME, PICK, 2, np.inf)
     assert_allclose([path[0], path[-1]], [HOME, PICK])
     assert np.linalg.norm(np.diff(path, axis=0), axis=1).max() <= initial_guess.STEP + 1e-12
+    assert all(initial_guess.is_free(problem, a, b) for a, b in pairwise(path))
+
+
+@pytest.mark.parametrize("ends", [((5.0, 6.0), (8.0, 6.5)), ((1.0, 4.5), (2.5, 4.2))])
+def test_a_detour_is_found_all_over_the_range_of_a_long_rail(ends):
+    """A gantry: 10 m along, and a range across that is nowhere near zero."""
+    along = joint("along", "prismatic", "base", "beam", axis=(1, 0, 0), limit=(0.0, 10.0, 1.0, 100.0))
+    across = joint("across", "prismatic", "beam", "tool", axis=(0, 1, 0), limit=(4.0, 9.0, 1.5, 80.0))
+    parts = link("base"), link("beam", 2.5, (0.1, 0, 0)), link("tool", 1.3, (0, 0, 0.05)), along, across
+    gantry = rd.create_dynamics("rnea", rd.load_robot(robot("gantry", *parts)))
+    start, goal = np.array(ends)
+    ball = sphere("ball", (*(start + goal) / 2.0, 0.0), 0.4)
+    tool = (Capsule("tool", np.zeros(3), np.array([0.0, 0.0, 0.1]), 0.05),)
+    problem = Problem(gantry, start, JointGoal(goal), obstacles=(ball,), bodies=tool)
+    path = initial_guess.rrt_connect(problem, start, goal, 0, perf_counter() + 60.0)
+    assert path is not None
+    assert_allclose([path[0], path[-1]], [start, goal])
+    assert (np.array(path) >= gantry.robot.lower).all() and (np.array(path) <= gantry.robot.upper).all()
     assert all(initial_guess.is_free(problem, a, b) for a, b in pairwise(path))
 
 

@@ -131,7 +131,10 @@ def rrt_connect(problem: Problem, start: Array, goal: Array, seed: int, until: f
     random = np.random.default_rng(seed)
     trees = [_Tree(start), _Tree(goal)]
     limits = problem.bounds
-    lower, upper = np.maximum(limits.lower, -np.pi), np.minimum(limits.upper, np.pi)
+    # Half a turn, or π m, beyond zero and both ends of the path: the whole range of most joints.
+    around = np.array([start, goal, np.zeros_like(start)])
+    lower = np.maximum(limits.lower, around.min(axis=0) - np.pi)
+    upper = np.minimum(limits.upper, around.max(axis=0) + np.pi)
     for attempt in range(MAX_BRANCHES):
         if perf_counter() > until:
             break
