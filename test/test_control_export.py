@@ -35,7 +35,7 @@ from robodyn_ros.about import COPYRIGHT, LICENCE
 from robodyn_ros.cli.main import main
 from robodyn_ros.control import ControlLoop, Reference, Trajectory
 from robodyn_ros.control.export.controller_parameters import known_defaults
-from robodyn_ros.control.export.ros2_control import ExportedFiles, export_package, write_package
+from robodyn_ros.control.export.ros2_control import ExportedFiles, export_package, with_mock_hardware, write_package
 from robodyn_ros.control.faults.table import REACTIONS
 from robodyn_ros.control.loop_settings import make_loop_settings, model_parameters, with_streams
 from robodyn_ros.control.motion.streams import StreamedTool
@@ -783,6 +783,22 @@ def test_an_export_keeps_what_was_changed_by_hand_or_refuses(tmp_path: Path) -> 
     (other / "package.xml").write_text("<package/>", encoding="utf-8")
     with pytest.raises(InputError, match=r"not written by an export.*package\.xml"):
         write_package(other, exported(PRR, {}, "pd"))
+
+
+@pytest.mark.parametrize(
+    "urdf",
+    [
+        PRR.replace("</robot>", "</robot >"),
+        f"{PRR}<!-- behind </robot> -->",
+        PRR.replace("<robot ", "<!-- <ros2_control> is elsewhere --><robot ", 1),
+    ],
+)
+def test_mock_hardware_is_added_whatever_the_comments_have(urdf: str) -> None:
+    robot = rd.load_robot(urdf)
+    made = with_mock_hardware(urdf, robot)
+    joints = ElementTree.fromstring(made).findall("ros2_control/joint")
+    assert [joint.get("name") for joint in joints] == ["joint1", "joint2", "joint3"]
+    assert with_mock_hardware(made, robot) == made
 
 
 @pytest.mark.parametrize("name", ["MyArm", "1arm", "my-arm", "my__arm", "arm_"])

@@ -369,7 +369,8 @@ def with_mock_hardware(urdf: str, robot: Robot) -> str:
 {states}
   </ros2_control>
 """
-    if "<ros2_control" in urdf:
+    shown = re.sub(r"<!--.*?-->", lambda comment: " " * len(comment[0]), urdf, flags=re.DOTALL)
+    if "<ros2_control" in shown:
         return urdf
-    place = urdf.rindex("</robot>")
+    place = shown.rindex("</robot")
     return urdf[:place] + system + urdf[place:]
