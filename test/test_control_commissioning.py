@@ -231,6 +231,20 @@ def test_an_arm_that_does_not_rest_is_not_begun_with():
     assert not np.array(bench.efforts).any()
 
 
+def test_an_arm_that_begins_to_move_at_the_last_moment_is_asked_nothing():
+    procedure = Commissioning(rd.create_dynamics("rnea", arm()), QUICK, guided=True)
+    q = np.array([0.1, 0.2, 0.3])
+    for t in (1.0, 1.2, 1.31):  # it is watched for 0.3 s
+        assert not procedure.update(t, q + 0.01 * (t > 1.3), np.zeros(3)).any()
+    assert "moves without effort" in procedure.outcome.stopped
+    for t in np.arange(1.32, 4.0, 0.01):
+        assert procedure.question is None and procedure.stage == "releasing the efforts"
+        procedure.update(t, q + 0.01, np.zeros(3))
+        if procedure.finished:
+            break
+    assert procedure.finished and not procedure.outcome.joints
+
+
 def test_guided_it_asks_and_takes_no_for_an_answer():
     bench = Bench(guided=True)
     bench.run(until=lambda b: b.procedure.question)

@@ -145,6 +145,7 @@ class Commissioning:
             if moved.max() > 2.0 * ONSET:
                 name = self._robot.joint_names[int(moved.argmax())]
                 self.stop(f"{name} moves without effort: begin where the arm lies, hangs or is supported")
+                yield arm.wait()
 
     def _joint(self, index: int) -> Script[None]:
         arm, joint = self._arm, self._robot.joints[index]
