@@ -245,6 +245,34 @@ def test_an_arm_that_begins_to_move_at_the_last_moment_is_asked_nothing():
     assert procedure.finished and not procedure.outcome.joints
 
 
+@pytest.mark.parametrize(("start", "end", "stop"), [(0.03, 0.04, 0.04), (0.02, 0.04, 0.04), (0.0, 0.15, 0.03)])
+def test_a_finger_is_not_pressed_against_its_stop(monkeypatch, start, end, stop):
+    """It ends at its limit, which is near, or at a stop that is not in the URDF."""
+    monkeypatch.setattr(moves, "STROKE", 0.1)
+
+    def finger(upper):
+        limit = (0.0, upper, 0.5, 20.0)
+        slide = arms.joint("finger", "prismatic", "hand", "tip", axis=(1, 0, 0), limit=limit)
+        tip = arms.link("tip", 0.3, (0, 0, 0.01), (1e-4, 0, 0, 2e-4, 0, 3e-4))
+        return rd.create_dynamics("rnea", rd.load_robot(arms.robot("gripper", arms.link("hand"), tip, slide)))
+
+    plant = Plant(finger(stop), q0=[start], friction=[FrictionSettings(0.5, 1.0)])
+    procedure, pressed = Commissioning(finger(end)), []
+    while not procedure.finished:
+        assert plant.time < 100.0, procedure.stage
+        effort = procedure.update(plant.time, plant.q, plant.qd)
+        pressed.append(abs(float(effort[0])))
+        plant.apply(effort)
+        plant.step(PERIOD)
+    outcome = procedure.outcome
+    assert max(pressed) < 9.0  # of 20; a push has 4
+    if end == stop:
+        assert outcome.good, markdown(report(outcome))
+        assert outcome.joints[0].friction == pytest.approx(1.0, rel=0.05)
+    else:
+        assert outcome.stopped == "finger does not follow its slow motion: something is in its way"
+
+
 def test_guided_it_asks_and_takes_no_for_an_answer():
     bench = Bench(guided=True)
     bench.run(until=lambda b: b.procedure.question)

@@ -43,10 +43,12 @@ SHAKE = 0.025  #: Greatest amplitude of the sine [rad] or [m].
 PATIENCE = 20.0  #: Longest wait for the arm to stand still [s].
 RETREAT_TIME = 1.0  #: Time in which efforts return to zero [s].
 GRAVITY_TIME = 2.0  #: Time of a step of gravity compensation [s].
+WAY = 0.99  #: Part of its way up to which a pushed joint is evaluated [-].
 LEAST_SAMPLES = 4  #: Least number of samples for the line of a push.
 LEAD_IN = 1.0  #: Time in which the effort grows to just below the break-away effort [s].
 BELOW = 0.8  #: Ratio of the effort then to the break-away effort [-].
 BREAK_LOOSE_ERROR = 0.02  #: Position error at which feedback reaches the break-away effort [rad] or [m].
+BLOCKED = 0.03  #: Position error beyond which a joint is blocked, and its stroke ends [rad] or [m].
 LATENESS = 0.02  #: Greatest delay of efforts [s]: the growth of a push within this time is no friction.
 
 FREQUENCY_RANGE = (12.0, 40.0)
@@ -152,9 +154,9 @@ class Moves:
         yield from self.release()
         return push
 
-    def stroke(self, index: int, push: Push, found: JointFindings) -> Script[None]:
+    def stroke(self, index: int, push: Push, found: JointFindings) -> Script[bool]:
         """Move a joint, after a push, slowly forth and back with a sine; ``found`` gets its friction, gravity and
-        inertia.
+        inertia. Returns False, with the present efforts, if the joint is blocked.
         """
         dynamics = self._dynamics
         # Efforts that act late let a joint without friction seem to need what the push had grown to by then; so much
@@ -163,9 +165,11 @@ class Moves:
         least = push._replace(loose=float(np.copysign(max(abs(push.loose) - late, 0.0), push.loose)))
         q, joint = float(self.q[index]), self._robot.joints[index]
         room = joint.upper - q if push.moved > 0.0 else q - joint.lower
-        # Outside of the position limits, or at one, the joint makes the whole stroke.
-        stroke = Stroke(least, self.t, q, float(min(STROKE, 0.8 * room)) if room > PUSH else STROKE)
+        # At a position limit, or outside, the joint goes about as far as it was pushed.
+        stroke = Stroke(least, self.t, q, float(min(STROKE, 0.8 * (room if room > ONSET else abs(push.moved)))))
         while not stroke.over:
+            if stroke.error > BLOCKED:
+                return False
             load = float(dynamics.gravity(self.q)[index])
             yield self._with(index, stroke.effort(self.t, self.q, self.qd, index, load))
         found.friction = stroke.friction
@@ -180,6 +184,7 @@ class Moves:
         found.inertia_ratio = found.inertia / modelled
         self.damped[index] = push.damper
         yield from self.release()
+        return True
 
     def compensate_gravity(self, before: float, after: float) -> Script[Array]:
         """Raise the ratio of gravity that is compensated, and hold it; returns the drift of each joint then, (n,)."""
@@ -252,9 +257,10 @@ def evaluate_push(direction: int, rate: float, times: Sequence[float], moves: Se
     t, moved = np.array(times), np.array(moves)
     still = np.flatnonzero(np.abs(moved) <= ONSET)
     first = int(still[-1]) + 1 if still.size else 0  # from this sample on it moves without a pause
-    if len(t) - first < LEAST_SAMPLES:
+    end = int(np.argmax(np.abs(moved) >= WAY * np.abs(moved).max())) + 1  # then it may be at a stop
+    if end - first < LEAST_SAMPLES:
         return Push(direction, 0.0, np.nan, np.nan)
-    slope, t_loose = np.polyfit(np.cbrt(np.abs(moved[first:])), t[first:], 1)
+    slope, t_loose = np.polyfit(np.cbrt(np.abs(moved[first:end])), t[first:end], 1)
     inertia = rate * max(float(slope), 1e-9) ** 3 / 6.0
     return Push(direction, float(moved[-1]), direction * rate * float(t_loose), inertia)
 
@@ -276,9 +282,10 @@ class Stroke:
         omega = float(np.clip(np.sqrt(stiff / inertia), *FREQUENCY_RANGE))
         self._kp = inertia * (omega**2 + 2.0 * omega * INTEGRAL_RATE)
         self._kd, self._ki = inertia * (2.0 * omega + INTEGRAL_RATE), inertia * omega**2 * INTEGRAL_RATE
-        self._start, self._length, self._speed = start, length, STROKE_SPEED
+        self._start, self._length, self._speed = start, length, STROKE_SPEED * min(1.0, length / STROKE)
         self._omega, self._amplitude = FREQUENCIES[0], 0.0
         self._begun, self._time, self._integral, self._friction = begun, begun, 0.0, 0.0
+        self.error = 0.0  # magnitude of the latest position error
         self._turn = begun + LEAD_IN + length / self._speed
         self._sine_begin = self._turn + (1.0 - SINE_AT) * length / self._speed
         self._sine_end = np.inf
@@ -331,6 +338,7 @@ class Stroke:
             self._prepare(t)
         along, velocity, acceleration = self._reference(t)
         error = self._start + self._direction * along - float(q[index])
+        self.error = abs(error)
         self._integral += error * dt
         rate = self._direction * velocity - float(qd[index])
         control = self._kp * error + self._kd * rate + self._ki * self._integral

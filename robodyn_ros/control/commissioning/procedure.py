@@ -171,7 +171,9 @@ class Commissioning:
         if not loose:
             return
         self.stage = f"{joint.name}: slowly there and back"
-        yield from arm.stroke(index, loose[0], found)
+        if not (yield from arm.stroke(index, loose[0], found)):
+            self.stop(f"{joint.name} does not follow its slow motion: something is in its way")
+            yield arm.wait()
         arm.damped[index] = arm.proven[index] = loose[0].damper
         yield from self._settled()
         if self._guided and found.follows:
