@@ -539,6 +539,15 @@ def test_an_update_neither_allocates_nor_locks(prr: Exported) -> None:
 
 
 @needs_compiler
+def test_a_reference_of_no_joint_changes_nothing(prr: Exported) -> None:
+    asked: dict[int, list[float]] = {60: [TRAJECTORY, 1, 3, 3, 0, np.nan, 0, 1, 2, 0.3, 0.15, 0.1, 0.1, 0.0, 0.0, 0.0]}
+    expected, *_ = history_of(prr, standing(400, asked))
+    efforts, said, code = history_of(prr, standing(400, asked | {200: [REFERENCE, 1, *np.zeros(12)]}))
+    assert code == 0 and "reference refused: it needs names" in said
+    np.testing.assert_array_equal(efforts, expected)
+
+
+@needs_compiler
 def test_drives_in_mit_mode_give_the_effort_at_the_state(prr: Exported) -> None:
     asked: dict[int, list[float]] = {60: [TRAJECTORY, 1, 3, 3, 0, np.nan, 0, 1, 2, 0.3, 0.15, 0.1, 0.1, 0.0, 0.0, 0.0]}
     rows = standing(500, asked)

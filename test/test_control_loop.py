@@ -352,6 +352,18 @@ def test_joints_that_do_not_fit(joints, count):
     np.testing.assert_array_equal(arm.state().reference.q, Q)
 
 
+def test_a_reference_of_no_joint_changes_nothing():
+    """An empty message, or one that names locked joints only, must not stop a motion."""
+    arm = Arm()
+    following = arm.loop.follow(rest_to_rest([Q + 0.3], [1.0]))
+    arm.until(arm.t + 0.5)
+    before = arm.state().reference
+    with pytest.raises(InputError, match="names none that is controlled; the arm has joint1, joint2, joint3"):
+        arm.loop.track(Reference(*np.zeros((4, 0))), arm.t, joints=[])
+    after = arm.state().reference
+    assert following.outcome is None and (after.q > before.q).all() and (after.qd > 0.0).all()
+
+
 LED_LIMIT = np.array([2.0, 3.0, 1.5])
 
 

@@ -94,11 +94,13 @@ def joint_columns(robot: Robot, joints: Sequence[str] | None) -> list[int]:
     """Index among the arm's joints of each joint named; all unless given.
 
     Raises:
-        InputError: a name is unknown or repeated.
+        InputError: a name is unknown or repeated, or there is none.
     """
     names = robot.joint_names
     if joints is None:
         return list(range(len(names)))
+    if not len(joints):
+        raise InputError("joints", f"names none that is controlled; the arm has {', '.join(names)}", joints)
     for joint in joints:
         if joint not in names or list(joints).count(joint) > 1:
             problem = f"{joint!r} is unknown or repeated; the arm has {', '.join(names)}"

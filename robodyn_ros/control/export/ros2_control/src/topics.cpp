@@ -165,8 +165,8 @@ void Controller::on_reference(const JointState & message)
   next = StreamedReference{};
   const auto is_given = [count](const std::vector<double> & values) { return values.size() == count; };
   const auto is_right = [&](const std::vector<double> & values) { return values.empty() || is_given(values); };
-  if (!is_given(message.position) || !is_right(message.velocity) || !is_right(message.effort)) {
-    return refuse("reference", "it needs a position for each name, and velocities and efforts for each or none");
+  if (count == 0 || !is_given(message.position) || !is_right(message.velocity) || !is_right(message.effort)) {
+    return refuse("reference", "it needs names, a position for each, and velocities and efforts for each or none");
   }
   for (std::size_t k = 0; k < count; ++k) {
     const int joint = joint_of(message.name[k]);
