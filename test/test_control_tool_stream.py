@@ -3,7 +3,10 @@
 
 """Streams for the tool in the core: limits, edges, targets that come back, sparse streams; judged by Pinocchio."""
 
+import ctypes
+from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +18,7 @@ from truth import Pinocchio, pinocchio
 import robodyn_ros as rd
 from robodyn_ros.control import ComputedTorque, ControlLoop, SafetySettings
 from robodyn_ros.control.motion.streams import StreamedTool, StreamSettings
+from robodyn_ros.engine.c_interface import address_of
 from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.kinematics import so3
 
@@ -215,6 +219,28 @@ def test_a_pose_that_only_other_turns_of_the_joints_reach_is_reached_by_a_detour
     assert arm.states == {"follows", "unreachable", "detour"}
     assert arm.loop.tool_stream.state == "follows"
     arm.check_limits()
+
+
+def test_the_search_for_a_detour_begins_all_over_the_range() -> None:
+    """For a tool that no joint moves, a search stays where it begins: each pair of joints is everywhere."""
+    arm, numbers = Streamed("prr"), ctypes.POINTER(ctypes.c_double)
+
+    @ctypes.CFUNCTYPE(None, numbers, numbers, numbers, numbers)
+    def tool(_q: Any, _parameters: Any, pose: Any, jacobian: Any) -> None:
+        np.ctypeslib.as_array(pose, (4, 4))[:] = np.eye(4)
+        np.ctypeslib.as_array(jacobian, (6, arm.robot.n))[:] = 0.0
+
+    arm.loop.core_settings.record.fields.tool[...] = address_of(tool)
+    far, seeds = np.eye(4), dict[int, np.ndarray]()
+    far[:3, 3] = 1.0
+    for _ in range(2500):
+        arm.loop.move_tool("pose", far, arm.t)
+        arm.step()
+        found = arm.loop.memory().tool
+        seeds[int(found.seeds)] = found.guess.copy()
+    at = (np.array([seeds[k] for k in range(3, 59)]) - arm.robot.lower) / (arm.robot.upper - arm.robot.lower)
+    for one, other in combinations((4.0 * at.T).astype(int), 2):
+        assert len(set(zip(one.tolist(), other.tolist(), strict=True))) >= 15  # of 4 x 4 parts
 
 
 @pytest.mark.parametrize(

@@ -495,12 +495,20 @@ static void limit_joints(const Settings* s, const Tool* y, double dt, const doub
 
 static double within_limits(const Settings* s, int i, double q) { return smaller(greater(q, s->lower[i] + MARGIN), s->upper[i] - MARGIN); }
 
+static int is_prime(int x) {
+  for (int k = 2; k * k <= x; ++k) if (x % k == 0) return 0;
+  return 1;
+}
+
 /* Joint positions at which a search begins: the present ones, those at the beginning of the stream, then ones all over
-   the range, by the fractional parts of multiples of irrational numbers. */
+   the range, by the fractional parts of multiples of the square roots of primes, none of which is a sum of ratios of the
+   others. */
 static void seed(const Settings* s, Tool* y) {
+  int prime = 1;
   EACH {
+    while (!is_prime(++prime)) {}
     const double lower = isfinite(s->lower[i]) ? s->lower[i] : -TURN / 2, upper = isfinite(s->upper[i]) ? s->upper[i] : TURN / 2;
-    const double fraction = fmod((double)y->seeds * sqrt(2 + 3 * i + (i % 2)), 1);
+    const double fraction = fmod((double)y->seeds * sqrt(prime), 1);
     y->guess[i] = y->seeds == 0 ? y->q[i] : y->seeds == 1 ? y->posture[i] : lower + fraction * (upper - lower);
   }
   y->tries = 0;
