@@ -199,6 +199,30 @@ def test_each_branch_of_a_search_is_short_and_free(arm, monkeypatch):
     assert all(initial_guess.is_free(problem, a, b) for a, b in pairwise(path))
 
 
+def test_joints_that_gravity_never_loads_reach_a_goal_of_the_tool():
+    """A horizontal arm: what holds it at rest is 0, whatever the positions are."""
+    inertia, parts = (0.01, 0.0, 0.0, 0.02, 0.0, 0.03), [link("base")]
+    lengths, limits = (0.0, 0.3, 0.25), ((-3.0, 3.1, 2.0, 20.0), (-2.8, 2.9, 2.5, 15.0), (-6.0, 6.2, 1.5, 5.0))
+    for index, (length, limit) in enumerate(zip(lengths, limits, strict=True)):
+        before = f"link{index}" if index else "base"
+        parts.append(link(f"link{index + 1}", 1.3 - 0.4 * index, (0.15 - 0.05 * index, 0.01, 0.0), inertia))
+        place = {"axis": (0, 0, 1), "xyz": (length, 0, 0), "limit": limit}
+        parts.append(joint(f"joint{index + 1}", "revolute", before, f"link{index + 1}", **place))
+    scara = rd.create_dynamics("rnea", rd.load_robot(robot("scara", *parts)))
+    goal = rd.Kinematics(scara.robot).pose("link3", np.array([0.5, 0.9, 1.3]))
+    found = solved(plan, Problem(scara, [0.2, 0.6, 0.3], ToolGoal(goal, "link3")), PATIENT)
+    assert_allclose(rd.Kinematics(scara.robot).pose("link3", found.q[-1]), goal, atol=1e-5)
+
+
+def test_a_goal_at_which_the_tool_always_is_is_reached_at_once():
+    """The position of a tool on the axis of the only joint."""
+    pivot = joint("pivot", "revolute", "base", "disc", axis=(0, 0, 1))
+    parts = link("base"), link("disc", 1.5, (0.02, 0.0, 0.1), (0.01, 0.0, 0.0, 0.02, 0.0, 0.03)), pivot
+    disc = rd.create_dynamics("rnea", rd.load_robot(robot("disc", *parts)))
+    found = solved(plan, Problem(disc, [0.4], ToolGoal.at((0.0, 0.0, 0.0), "disc")), PATIENT)
+    assert_allclose(found.q, 0.4, atol=1e-6)
+
+
 @pytest.mark.parametrize("ends", [((5.0, 6.0), (8.0, 6.5)), ((1.0, 4.5), (2.5, 4.2))])
 def test_a_detour_is_found_all_over_the_range_of_a_long_rail(ends):
     """A gantry: 10 m along, and a range across that is nowhere near zero."""

@@ -141,7 +141,7 @@ class NonlinearProgram:
 
     def _constrain(self, expression: ca.MX, least: float | Array = 0.0, most: float | Array = 0.0) -> None:
         size = expression.numel()
-        self._rows.append(ca.vec(expression))
+        self._rows.append(ca.vec(ca.densify(expression)))
         self._least.append(np.broadcast_to(np.asarray(least, dtype=np.float64), (size,)))
         self._most.append(np.broadcast_to(np.asarray(most, dtype=np.float64), (size,)))
 
