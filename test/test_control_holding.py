@@ -20,6 +20,7 @@ from robodyn_ros.control import ControlLoop, SafetySettings
 from robodyn_ros.control.faults.sampling import stable_ratio
 from robodyn_ros.control.limits import RISE, START
 from robodyn_ros.control.loop_settings import loop_default_values, make_loop_settings, model_parameters
+from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.errors import ConfigurationError, HoldingError, InputError, RobodynError
 from robodyn_ros.plugins import load
 
@@ -364,6 +365,18 @@ def growth(law, period, delay):
         if speeds[-1] > 100.0:
             return np.inf
     return max(speeds[-20:]) / max(speeds[:20])
+
+
+@pytest.mark.parametrize("law", ["free_drive", "computed_torque"])
+def test_a_joint_without_effort_and_without_a_spring_is_not_too_far_away(law):
+    """Its drive is off: a spring of 0 N·m/rad that would give 0 N·m says nothing about an error."""
+    given = {"externally_supported": True, "effort_limits.joint2": 0.0, "gains.joint2.natural_frequency": 0.0}
+    values = FileParameters(given, loop_default_values(PRR))
+    loop = ControlLoop.from_settings(make_loop_settings(values, rd.create_dynamics("rnea", PRR), law))
+    for t in (5.0, 5.001, 5.002):
+        command = loop.update(t, t, PRR.home + 0.1, np.zeros(3))
+        assert command is not None and command.fault is None
+        assert command.effort[1] == 0.0
 
 
 def test_free_drive_has_no_gains_that_a_rate_could_not_carry():

@@ -88,8 +88,10 @@ static int is_held(const Settings* s, State* m, const double* q) {
 }
 
 /* The greatest tracking error of a joint: the tolerance, or the error at which the spring of a soft law gives the whole
-   effort limit. */
-static double most_error(const Settings* s, int i) { return greater(s->tolerance[i], s->effort_limit[i] / s->law_stiffness[i]); }
+   effort limit; without a spring there is none. */
+static double most_error(const Settings* s, int i) {
+  return s->law_stiffness[i] > 0 ? greater(s->tolerance[i], s->effort_limit[i] / s->law_stiffness[i]) : INFINITY;
+}
 
 /* The joint that exceeds its greatest tracking error most; -1 if there is none. */
 static int joint_far_away(const Settings* s, const double* reference, const double* q) {
