@@ -18,7 +18,7 @@ from installed_package import install
 import robodyn_ros as rd
 from robodyn_ros.control.laws.base import Efforts, Reference
 from robodyn_ros.control.laws.pd import PD
-from robodyn_ros.control.laws.traced import CompiledLaw, trace_problem
+from robodyn_ros.control.laws.traced import CompiledLaw, law_key, law_numbers, trace_problem
 from robodyn_ros.dynamics.rnea import RNEA
 
 PRR = rd.load_robot(Path(__file__).parents[1] / "urdf/prr.urdf")
@@ -76,6 +76,18 @@ class Remembering(Forgetful):
     """The same law, as the contract asks for it."""
 
     remembers = ("seen",)
+
+
+class Tabled(PD):
+    """A table of whole numbers is a constant of its code."""
+
+    def __init__(self, *args):
+        super().__init__(*args)
+        self.table = np.ones(1500, dtype=int)
+
+    def compute(self, q, qd, reference, integral=None):
+        efforts, ratio = super().compute(q, qd, reference, integral), float(self.table[700])
+        return efforts._replace(feedback=ratio * efforts.feedback, total=ratio * efforts.total)
 
 
 class Growing(Remembering):
@@ -178,6 +190,15 @@ def test_a_law_of_ones_own_runs_compiled() -> None:
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(compiled.memory["seen"], twin.seen, rtol=1e-12)
     assert not law.seen.any(), "the law itself stays as it is"
+
+
+def test_a_table_of_whole_numbers_counts_to_its_last_one() -> None:
+    rest, laws = np.zeros(3), [Tabled(rd.create_dynamics("rnea", PRR), 3.0, 0.5) for _ in range(2)]
+    laws[1].table[700] = 2
+    for law, ratio in zip(laws, (1.0, 2.0), strict=True):
+        given = 0.01, rest + 0.2, rest, Reference(*np.zeros((4, 3))), rest, rest, rest
+        np.testing.assert_allclose(CompiledLaw(law, compiled=False).period(*given).total, -0.6 * ratio)
+    assert len({law_key(law, law_numbers(law)) for law in laws}) == 2
 
 
 def test_the_kit_compares_traced_laws_with_python(tmp_path: Path) -> None:

@@ -351,7 +351,8 @@ def _copied(
     if isinstance(value, (tuple, list, dict)):
         return _copied_container(value, path, copied, constants)
     if not (hasattr(value, "__dict__") or is_dataclass(value)) or isinstance(value, BaseException):
-        constants[path] = repr(value)[:1000]
+        whole = value.tolist() if isinstance(value, np.ndarray) else value  # the repr of a long array is shortened
+        constants[path] = repr(whole)
         return value
     if id(value) in made:
         return made[id(value)]
