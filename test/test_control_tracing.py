@@ -20,6 +20,7 @@ from robodyn_ros.control.laws.base import Efforts, Reference
 from robodyn_ros.control.laws.pd import PD
 from robodyn_ros.control.laws.traced import CompiledLaw, law_key, law_numbers, trace_problem
 from robodyn_ros.dynamics.rnea import RNEA
+from robodyn_ros.plugins import load
 
 PRR = rd.load_robot(Path(__file__).parents[1] / "urdf/prr.urdf")
 KIT = "robodyn_ros.control.conformance"
@@ -76,6 +77,15 @@ class Remembering(Forgetful):
     """The same law, as the contract asks for it."""
 
     remembers = ("seen",)
+
+
+class Reading(PD):
+    """It reads the arm's data in its equations."""
+
+    def compute(self, q, qd, reference, integral=None):
+        efforts, robot = super().compute(q, qd, reference, integral), self.dynamics.robot
+        friction = robot.damping * qd + 1e3 * robot.upper
+        return efforts._replace(friction=friction, total=efforts.total + friction)
 
 
 class Tabled(PD):
@@ -199,6 +209,26 @@ def test_a_table_of_whole_numbers_counts_to_its_last_one() -> None:
         given = 0.01, rest + 0.2, rest, Reference(*np.zeros((4, 3))), rest, rest, rest
         np.testing.assert_allclose(CompiledLaw(law, compiled=False).period(*given).total, -0.6 * ratio)
     assert len({law_key(law, law_numbers(law)) for law in laws}) == 2
+
+
+@pytest.mark.parametrize("name", [*TRACED, "Reading"])
+def test_the_code_is_that_of_the_arm_whatever_of_it_changes(name: str) -> None:
+    """Arms that differ in the frame of the tool, in damping, or in a limit by little, one after the other."""
+    tool = '<link name="tcp"/><joint name="fix" type="fixed"><parent link="{}"/><child link="tcp"/>{}</joint></robot>'
+    q, qd, none = np.array([0.6, 0.5, 0.7]), np.array([0.3, -0.4, 0.2]), np.zeros(3)
+    reference, keys = Reference(q + 0.05, none, none, none), set()
+    for place, damping, upper in ((0.1, 0.2, 2.5), (0.35, 0.2, 2.5), (0.1, 0.7, 2.5), (0.1, 0.2, 2.500001)):
+        origin = f'<origin xyz="0.05 0.01 {place}" rpy="0.1 0.2 0.3"/>'
+        text = PRR.urdf.replace("</joint>", f'<dynamics damping="{damping}" friction="0.1"/></joint>')
+        text = text.replace("</robot>", tool.format(PRR.links[-1].name, origin))
+        robot = rd.load_robot(re.sub('upper="[^"]*"', f'upper="{upper}"', text))
+        kind = Reading if name == "Reading" else load("controllers", name)
+        law = kind(rd.create_dynamics("rnea", robot), np.full(3, 50.0), np.full(3, 15.0))
+        keys.add(law_key(law, law_numbers(law)))
+        found = CompiledLaw(law, compiled=False).period(0.01, q, qd, reference, none, none, none)
+        law.advance(0.01, q, qd, reference, none, none)
+        np.testing.assert_allclose(found.total, law.compute(q, qd, reference, none).total, rtol=1e-9, atol=1e-9)
+    assert len(keys) == 4
 
 
 def test_the_kit_compares_traced_laws_with_python(tmp_path: Path) -> None:

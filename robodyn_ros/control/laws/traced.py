@@ -15,7 +15,7 @@ from __future__ import annotations
 import copy
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import is_dataclass
+from dataclasses import fields, is_dataclass
 from functools import lru_cache
 from pathlib import Path
 from types import FunctionType, MethodType, ModuleType
@@ -97,8 +97,17 @@ def _kind_key(kind: type[Controller]) -> bytes:
 
 @lru_cache(maxsize=4)
 def _robot_key(robot: Robot) -> bytes:
-    """Key of everything of the robot that may be a constant of the code: joints with their limits, and bodies."""
-    return hashlib.sha256(repr((robot.joints, robot.bodies)).encode()).digest()
+    """Key of everything of the robot that may be a constant of the code: joints with their limits, bodies, links."""
+    return hashlib.sha256(repr(_facts((robot.joints, robot.bodies, robot.links))).encode()).digest()
+
+
+def _facts(value: Any) -> Any:
+    """All numbers of an object, with all of their digits in its ``repr``."""
+    if isinstance(value, tuple):
+        return tuple(map(_facts, value))
+    if is_dataclass(value):
+        return tuple(_facts(getattr(value, item.name)) for item in fields(value))
+    return value.tolist() if isinstance(value, np.ndarray) else value
 
 
 @lru_cache(maxsize=1)
@@ -351,8 +360,7 @@ def _copied(
     if isinstance(value, (tuple, list, dict)):
         return _copied_container(value, path, copied, constants)
     if not (hasattr(value, "__dict__") or is_dataclass(value)) or isinstance(value, BaseException):
-        whole = value.tolist() if isinstance(value, np.ndarray) else value  # the repr of a long array is shortened
-        constants[path] = repr(whole)
+        constants[path] = repr(_facts(value))
         return value
     if id(value) in made:
         return made[id(value)]
