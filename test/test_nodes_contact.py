@@ -11,12 +11,14 @@ import pytest
 from geometry_msgs.msg import WrenchStamped
 from numpy.testing import assert_allclose
 from rclpy.parameter import Parameter
+from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
 import robodyn_ros as rd
 from robodyn_ros.nodes.common.watch import ToolWatch
+from robodyn_ros.nodes.controller.contact import ContactTopics
 
 START = {"elevator": 0.3, "shoulder": -0.9, "wrist": 0.4}
 
@@ -108,6 +110,21 @@ def test_tare_without_an_observer_is_refused(graph, prr):
     answer = graph.call(Trigger, "controller/tare")
     assert not answer.success
     assert "contact.observe" in answer.message
+
+
+def test_measured_efforts_that_are_missing_are_told(prr):
+    """A message about other joints is none of the observer's, and is not counted."""
+    counted = []
+    topics = ContactTopics.__new__(ContactTopics)
+    topics._robot = rd.load_robot(prr)
+    topics._observer, topics._loop = object(), SimpleNamespace(settings=SimpleNamespace(contact=object()))
+    topics._closed = SimpleNamespace(faults=SimpleNamespace(count=lambda *told: counted.append(" | ".join(told))))
+    whole = {field: [0.1, 0.2, 0.3] for field in ("position", "velocity", "effort")}
+    for missing in ("effort", "velocity"):
+        topics._on_state(serialize_message(JointState(name=list(START), **(whole | {missing: []}))))
+    topics._on_state(serialize_message(JointState(name=["finger"], position=[0.1])))
+    told = "contact not observed | contact.effort_source takes joint_states: "
+    assert counted == [f"{told}{missing}: has 0 values for 3 joints" for missing in ("effort", "velocity")]
 
 
 class Asked:

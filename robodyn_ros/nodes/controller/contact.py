@@ -30,7 +30,7 @@ from robodyn_ros.control.step import Command
 from robodyn_ros.errors import InputError, NotReadyError, RobodynError
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.nodes.common.client_library import NEWEST, RECORDED, steady_timer
-from robodyn_ros.nodes.common.messages import decode, seconds
+from robodyn_ros.nodes.common.messages import decode, seconds, values_of
 from robodyn_ros.nodes.common.parameters import NodeParameters
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
 from robodyn_ros.robot.pose import Array
@@ -126,12 +126,13 @@ class ContactTopics:
         if observer is None or self._loop.settings.contact is None:
             return
         try:
-            stamp, q, qd, efforts = self._measured(data)
-        except ValueError:  # a message about other joints
-            return
+            measured = self._measured(data)
         except RobodynError as problem:
-            self._closed.faults.count("contact not observed", problem)
+            self._closed.faults.count("contact not observed", f"contact.effort_source takes joint_states: {problem}")
             return
+        if measured is None:
+            return
+        stamp, q, qd, efforts = measured
         t = seconds(stamp)
         last, self._last = self._last, (t, efforts)
         if last is not None and t == last[0]:
@@ -142,19 +143,19 @@ class ContactTopics:
         self._loop.judge_contact(observer.efforts, observer.wrench)
         self._publish(stamp, q, found[: self._robot.n], observer.wrench)
 
-    def _measured(self, data: bytes) -> tuple[Any, Array, Array, Array]:
-        """Stamp, position, velocity and efforts of the joints, the last three (n,), of a serialized JointState.
+    def _measured(self, data: bytes) -> tuple[Any, Array, Array, Array] | None:
+        """Stamp, position, velocity and efforts of the joints, the last three (n,), of a serialized JointState; None if
+        it lacks a joint.
 
         Raises:
-            ValueError: it is about other joints.
-            RobodynError: it has no efforts, or numbers that are not finite.
+            RobodynError: it has no efforts or no velocities, or numbers that are not finite.
         """
         message = decode(data, JointState)
+        if not set(self._robot.joint_names) <= set(message.name):
+            return None
         columns = [message.name.index(name) for name in self._robot.joint_names]
-        if not len(message.name) == len(message.velocity) == len(message.effort) == len(message.position):
-            raise InputError("effort", "is missing in joint_states: contact.effort_source is measured")
         position, velocity, effort = (
-            np.array(values)[columns] for values in (message.position, message.velocity, message.effort)
+            values_of(message, field)[columns] for field in ("position", "velocity", "effort")
         )
         drives = self._transmission
         found = drives.joint_position(position), drives.joint_velocity(velocity), drives.joint_effort(effort)
