@@ -4,6 +4,7 @@
 """Two arms in one graph, each in a namespace with a clock of its own; and what is said of two clocks on one topic."""
 
 import numpy as np
+import yaml
 
 START = {"left": {"elevator": 0.3, "shoulder": -0.9, "wrist": 0.4}, "right": {"elevator": 1.1, "shoulder": 0.5}}
 
@@ -58,3 +59,21 @@ def test_parameter_files_of_an_arm_in_a_namespace_are_read_for_each_node():
     assert parameter_files("prr", "", share, "controller") == [str(share / "config/prr.yaml")]
     (found,) = parameter_files("prr", "", share, "controller", "left")
     assert found and found == dict(read_parameters(share / "config/prr.yaml", "controller"))
+
+
+def test_a_file_of_two_arms_has_their_namespaces(tmp_path):
+    """As ROS has it; the later section counts."""
+    from robodyn_ros.nodes.common.launching import parameter_files
+
+    sections = {
+        "/**": {"seed": 1, "state_rate": 100.0},
+        "controller": {"seed": 2},
+        "/cell/left/controller": {"state_rate": 200.0},
+        "/cell/right/controller": {"state_rate": 300.0},
+        "/left/controller": {"seed": 9},
+    }
+    file = tmp_path / "arms.yaml"
+    file.write_text(yaml.safe_dump({name: {"ros__parameters": of} for name, of in sections.items()}, sort_keys=False))
+    for namespace, rate in (("cell/left", 200.0), ("/cell/right", 300.0), ("cell", 100.0)):
+        (found,) = parameter_files("prr", str(file), tmp_path, "controller", namespace)
+        assert found == {"seed": 2, "state_rate": rate}

@@ -9,7 +9,7 @@ The reader keeps the place of each parameter, so that an error about a value has
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import Field, fields
 from functools import lru_cache
@@ -248,8 +248,8 @@ def take_joints(robot: Robot, *nodes: dict[str, Any]) -> Robot:
     return chosen_joints(robot, named[0], locked).robot
 
 
-def read_parameters(path: Path, node: str) -> LoadedParameters:
-    """The parameters of a node in a file.
+def read_parameters(path: Path, node: str, namespace: str = "") -> LoadedParameters:
+    """The parameters of a node in a file; sections may name a node in a namespace with it or without.
 
     Raises:
         InputError: the file cannot be read, or is no parameter file.
@@ -263,8 +263,9 @@ def read_parameters(path: Path, node: str) -> LoadedParameters:
         raise InputError("parameter file", f"{path} cannot be read: {cause}", path) from cause
     if not list(_sections(content, "")):
         raise InputError("parameter file", f"{path} has no {PARAMETERS!r}", path)
+    names = {node, f"{namespace.strip('/')}/{node}".strip("/")}
     own, lines = (
-        {name: value for key, part in _sections(file, "") if _matches(key, node) for name, value in _flat(part, "")}
+        {name: value for key, part in _sections(file, "") if _matches(key, names) for name, value in _flat(part, "")}
         for file in (content, _lines(tree))
     )
     return LoadedParameters(own, {name: Place(str(path), line) for name, line in lines.items() if name in own})
@@ -298,10 +299,10 @@ def _sections(content: Any, key: str) -> Iterator[tuple[str, Mapping[str, Any]]]
             yield from _sections(part, f"{key}/{str(name).strip('/')}")
 
 
-def _matches(key: str, node: str) -> bool:
-    """Return whether a section is for the node; ``*`` stands for one name, ``**`` for any number of names."""
+def _matches(key: str, nodes: Iterable[str]) -> bool:
+    """Return whether a section is for one of the nodes; ``*`` stands for one name, ``**`` for any number of names."""
     pattern = re.escape(key).replace(r"/\*\*", "(/[^/]+)*").replace(r"\*", "[^/]+")
-    return re.fullmatch(pattern, f"/{node}") is not None
+    return any(re.fullmatch(pattern, f"/{node}") for node in nodes)
 
 
 def _lines(tree: Any, line: int = 0) -> Any:

@@ -101,7 +101,7 @@ def parameter_files(
 ) -> list[str] | list[dict[str, Any]]:
     """The parameter files of an arm: the one given, else the one that comes with it, if any.
 
-    In a namespace a file would need the namespace before the names of its nodes, so its parameters are read here.
+    For ROS, a file needs the namespace before the names of nodes in one; here it may leave it out, and is read.
 
     Args:
         robot: name or path of the arm.
@@ -119,7 +119,7 @@ def parameter_files(
     path = Path(config) if config else share / "config" / f"{robot}.yaml"
     if not path.is_file():
         return []
-    return [dict(read_parameters(path, node))] if namespace else [str(path)]
+    return [dict(read_parameters(path, node, namespace))] if namespace else [str(path)]
 
 
 def in_namespace(namespace: str, nodes: list[Any]) -> list[Any]:
