@@ -59,6 +59,7 @@ def graph(context: LaunchContext) -> list[Any]:
     given = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
     simulated = given["simulated"].lower() in ("true", "1")
     file = str(share / "launch" / ("sim.launch.py" if simulated else "arm.launch.py"))
+    states = context.launch_configurations.get("joint_states", "joint_states")  # of arm.launch.py, not declared yet
     robots = {"leader": given["robot"], "follower": given["follower_robot"] or given["robot"]}
     found: list[Any] = []
     for role, other in (("leader", "follower"), ("follower", "leader")):
@@ -75,7 +76,7 @@ def graph(context: LaunchContext) -> list[Any]:
                     *parameter_files(robot, given["config"], share, node="teleoperator", namespace=name),
                     {"robot_description": ParameterValue(read_urdf(robot, share), value_type=str), **own},
                 ],
-                remappings=[("~/received", f"/{given[other]}/teleoperator/sent")],
+                remappings=[("joint_states", states), ("~/received", f"/{given[other]}/teleoperator/sent")],
                 output="screen",
             )
         )

@@ -198,14 +198,17 @@ def test_nothing_is_started_if_a_package_is_missing(monkeypatch, argument):
 @pytest.mark.parametrize("simulated", ["true", "false"])
 def test_two_coupled_arms(simulated):
     need("launch", "launch_ros")
-    nodes, context = launched("teleoperation.launch.py", simulated=simulated, leader="left", **ONLY_OURS)
+    given = {"simulated": simulated, "leader": "left", "joint_states": "driver/states"}
+    nodes, context = launched("teleoperation.launch.py", **given, **ONLY_OURS)
     each = ["controller", "simulator", "teleoperator"] if simulated == "true" else ["controller", "teleoperator"]
     assert [node.node_executable for node in nodes] == 2 * each
     ends = {}
     for node in nodes:
         if node.node_executable == "teleoperator":  # the others are in groups, which take their arguments back
             node._perform_substitutions(context)
-            ends[node.expanded_node_namespace] = dict(node.expanded_remapping_rules)["~/received"]
+            renamed = dict(node.expanded_remapping_rules)
+            assert renamed["joint_states"] == "driver/states"
+            ends[node.expanded_node_namespace] = renamed["~/received"]
     assert ends == {"/left": "/follower/teleoperator/sent", "/follower": "/left/teleoperator/sent"}
 
 

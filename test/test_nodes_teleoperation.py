@@ -3,9 +3,18 @@
 
 """A leader and a follower through the running nodes: the follower goes along, and the leader feels what holds it."""
 
+from time import monotonic
+from types import SimpleNamespace
+
+import numpy as np
 import pytest
 from geometry_msgs.msg import WrenchStamped
 from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+
+import robodyn_ros as rd
+from robodyn_ros.nodes.common.client_library import LATCHED
+from robodyn_ros.nodes.teleoperator import TeleoperatorNode
 
 START = {"elevator": 0.6, "shoulder": 0.5, "wrist": 0.9}
 SOFT = {name: {"natural_frequency": 6.0} for name in START}
@@ -64,3 +73,31 @@ def test_other_joints_are_none_of_the_tools(graph, prr):
     process = graph.start("teleoperator", robot_description=prr, coupling="tool", **names)
     assert process.ended() == 1
     assert "other_joints: must be empty if the tools are coupled" in process.output
+
+
+def test_a_description_that_comes_late_ends_it_as_one_that_is_given(graph, prr):
+    process = graph.start("teleoperator", role="leader", other_joints=["a", "b"])
+    graph.talk(String, "robot_description", LATCHED).publish(String(data=prr))
+    assert graph.ended(process) == 1
+    assert "other_joints: must be 3 names, not 2" in process.output
+    assert "Traceback" not in process.output
+
+
+def test_the_coupling_goes_on_beside_other_messages_on_joint_states(prr):
+    """Those of a gripper's driver, which may be older, states that come twice, and states in parts."""
+    periods = []
+
+    def lead(dt, *_):
+        periods.append((dt, end._end is not None))
+        end._end = object()
+
+    watch = SimpleNamespace(robot=rd.load_robot(prr), q=np.zeros(3), qd=np.zeros(3), error=np.zeros(3))
+    end = SimpleNamespace(_watch=watch, _time=0.0, _received=(monotonic(), object()), _timeout=60.0, _leads=True)
+    end._end, end._lead = None, lead
+    for count in range(4):
+        for names, late in ((["elevator"], 0), (["shoulder", "wrist"], 0), (["finger"], 1_000_000)):
+            message = JointState(name=names)
+            message.header.stamp.sec, message.header.stamp.nanosec = 1, 2_000_000 * (count + 1) - late
+            TeleoperatorNode._on_state(end, message)
+    assert [goes_on for _, goes_on in periods] == [False, True, True]  # the very first state begins no period
+    assert [dt for dt, _ in periods] == pytest.approx([0.002] * 3)

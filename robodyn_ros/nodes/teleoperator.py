@@ -39,7 +39,7 @@ from robodyn_ros.control.motion.teleoperation import (
     ToolCoupling,
 )
 from robodyn_ros.dynamics.task_space import DIRECTIONS
-from robodyn_ros.errors import ConfigurationError, InputError
+from robodyn_ros.errors import ConfigurationError, InputError, RobodynError
 from robodyn_ros.nodes.common.arm_parameters import ANY, DescriptionSource, declare_description, declare_tool
 from robodyn_ros.nodes.common.client_library import NEWEST, RELIABLE, say_awaited
 from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
@@ -113,12 +113,20 @@ class TeleoperatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         self._time = 0.0  # stamp of the latest state [s]
         self._feedback_effort: Array | None = None  # effort of the follower's law
         self._end: LeaderPort | FollowerPort | None = None
+        self._exit = end
         self._robot: Robot | None = None
         self._sent = self.create_publisher(JointState, "~/sent", NEWEST)
         self._references = self.create_publisher(JointState, f"{CONTROLLER}/reference", RELIABLE)
-        self._description = DescriptionSource(self, self._begin, ANY)
+        self._description = DescriptionSource(self, self._on_description, ANY)
         say_awaited(self, lambda: self._description.awaited)
         self._begin()
+
+    def _on_description(self) -> None:
+        try:
+            self._begin()
+        except RobodynError as problem:
+            self.get_logger().error(str(problem))
+            self._exit(1)
 
     def _begin(self) -> None:
         """Begin as soon as there is a description."""
@@ -165,8 +173,13 @@ class TeleoperatorNode(ExceptionGuard, Node):  # type: ignore[misc]
             return
 
     def _on_state(self, message: JointState) -> None:
-        """Stream a reference for a state, and send a message to the other end."""
+        """Stream a reference for a state, and send a message to the other end.
+
+        A state that was sent twice, the rest of one that comes in parts, and one of other joints begin no period.
+        """
         watch, when = self._watch, seconds(message.header.stamp)
+        if when == self._time or not set(message.name) & set(watch.robot.joint_names):
+            return
         dt, self._time = when - self._time, when
         q, qd = watch.q, watch.qd
         received = self._received[1] if monotonic() - self._received[0] < self._timeout else None
