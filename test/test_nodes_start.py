@@ -281,6 +281,12 @@ def test_a_middleware_that_hangs_with_the_lock_held_changes_nothing_but_the_time
         assert (process.returncode, out, err) == (code, "", "error: refused\n" if refused else "")
 
 
+def test_markers_say_that_they_wait_for_states(graph, prr):
+    node = graph.start("markers", robot_description=prr)
+    said = "waiting for joint states on the topic /joint_states, which no node publishes"
+    graph.wait(lambda: said in node.output, "a line in the log")
+
+
 @pytest.mark.parametrize("name", ["controller", "planner"])
 def test_a_node_says_what_it_waits_for_and_goes_on_saying_it(graph, prr, name):
     said = "waiting for a robot_description: the parameter is empty, and nothing has come on the topic"

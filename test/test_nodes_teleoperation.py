@@ -3,7 +3,6 @@
 
 """A leader and a follower through the running nodes: the follower goes along, and the leader feels what holds it."""
 
-from time import monotonic
 from types import SimpleNamespace
 
 import numpy as np
@@ -91,9 +90,8 @@ def test_the_coupling_goes_on_beside_other_messages_on_joint_states(prr):
         periods.append((dt, end._end is not None))
         end._end = object()
 
-    watch = SimpleNamespace(robot=rd.load_robot(prr), q=np.zeros(3), qd=np.zeros(3), error=np.zeros(3))
-    end = SimpleNamespace(_watch=watch, _time=0.0, _received=(monotonic(), object()), _timeout=60.0, _leads=True)
-    end._end, end._lead = None, lead
+    watch = SimpleNamespace(robot=rd.load_robot(prr), q=np.zeros(3), qd=np.zeros(3))
+    end = SimpleNamespace(_watch=watch, _time=0.0, _waits=False, _message=object(), _leads=True, _end=None, _lead=lead)
     for count in range(4):
         for names, late in ((["elevator"], 0), (["shoulder", "wrist"], 0), (["finger"], 1_000_000)):
             message = JointState(name=names)
@@ -101,3 +99,24 @@ def test_the_coupling_goes_on_beside_other_messages_on_joint_states(prr):
             TeleoperatorNode._on_state(end, message)
     assert [goes_on for _, goes_on in periods] == [False, True, True]  # the very first state begins no period
     assert [dt for dt, _ in periods] == pytest.approx([0.002] * 3)
+
+
+def test_what_it_waits_for(graph, prr):
+    """One after the other: states, the controller, and the other end, whose topic is easily named wrongly."""
+    end = graph.start("teleoperator", "-r", "~/received:=/right/sent", robot_description=prr)
+    message = JointState(name=list(START), position=[0.0] * 3, velocity=[0.0] * 3)
+    publishers = []
+    for topic, what in (
+        ("joint_states", "joint states on the topic /joint_states"),
+        ("controller/tracking_error", "commands of the controller on the topic /controller/tracking_error"),
+        ("", "the other end on the topic /right/sent"),
+    ):
+
+        def said(text=f"waiting for {what}, which no node publishes"):
+            for publisher in publishers:
+                publisher.publish(message)
+            return text in end.output
+
+        graph.wait(said, what)
+        if topic:
+            publishers.append(graph.talk(JointState, topic))

@@ -129,10 +129,13 @@ class MarkersNode(ExceptionGuard, Node):  # type: ignore[misc]
         self._picture: Picture | None = None
         self._publisher = self.create_publisher(MarkerArray, "~/markers", RELIABLE)
         self._description = DescriptionSource(self, self._on_description, ANY)
-        say_awaited(self, lambda: self._description.awaited)
+        say_awaited(self, self._awaited)
         if self._description.known:
             self._picture = self._make_picture()
         steady_timer(self, 1.0 / RATE, self._publish)
+
+    def _awaited(self) -> str:
+        return self._description.awaited if self._picture is None else self._picture.watch.awaited
 
     def _on_description(self) -> None:
         if self._picture is not None:

@@ -45,7 +45,7 @@ from robodyn_ros.nodes.common.arm_parameters import (
     declare_gravity,
     declare_tool,
 )
-from robodyn_ros.nodes.common.client_library import LATCHED, RELIABLE, on_topic, say_awaited, steady_timer
+from robodyn_ros.nodes.common.client_library import LATCHED, RELIABLE, say_awaited, steady_timer
 from robodyn_ros.nodes.common.diagnostics import Diagnostics, DiagnosticsSettings, ExceptionGuard, Report
 from robodyn_ros.nodes.common.executor import Exit
 from robodyn_ros.nodes.common.marker_messages import Preview
@@ -251,9 +251,7 @@ class PlannerNode(ExceptionGuard, Node):  # type: ignore[misc]
 
     def _awaited(self) -> str:
         """The missing input for a plan, in words; "" if there is none, or if there is a problem."""
-        if self._watch is None:
-            return self._description.awaited
-        return "" if self._watch.q is not None else f"joint states {on_topic(self, 'joint_states')}"
+        return self._description.awaited if self._watch is None else self._watch.awaited
 
     def _report(self) -> Report:
         name = "" if self._watch is None else self._watch.robot.name

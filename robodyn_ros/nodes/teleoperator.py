@@ -41,7 +41,7 @@ from robodyn_ros.control.motion.teleoperation import (
 from robodyn_ros.dynamics.task_space import DIRECTIONS
 from robodyn_ros.errors import ConfigurationError, InputError, RobodynError
 from robodyn_ros.nodes.common.arm_parameters import ANY, DescriptionSource, declare_description, declare_tool
-from robodyn_ros.nodes.common.client_library import NEWEST, RELIABLE, say_awaited
+from robodyn_ros.nodes.common.client_library import NEWEST, RELIABLE, on_topic, say_awaited
 from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
 from robodyn_ros.nodes.common.executor import Exit
 from robodyn_ros.nodes.common.messages import JointOrder, seconds
@@ -118,8 +118,26 @@ class TeleoperatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         self._sent = self.create_publisher(JointState, "~/sent", NEWEST)
         self._references = self.create_publisher(JointState, f"{CONTROLLER}/reference", RELIABLE)
         self._description = DescriptionSource(self, self._on_description, ANY)
-        say_awaited(self, lambda: self._description.awaited)
+        say_awaited(self, self._awaited)
         self._begin()
+
+    def _awaited(self) -> str:
+        """The missing input, in words; "" if there is none."""
+        if self._robot is None:
+            return self._description.awaited
+        commands = f"commands of the controller {on_topic(self, f'{CONTROLLER}/tracking_error')}"
+        other = f"the other end {on_topic(self, '~/received')}"
+        return self._watch.awaited or (commands if self._waits else "") or ("" if self._message else other)
+
+    @property
+    def _waits(self) -> bool:
+        """True before the controller's first command."""
+        return self._watch.error is None or (not self._leads and self._feedback_effort is None)
+
+    @property
+    def _message(self) -> PortMessage | None:
+        """The latest message of the other end; None if it is too old."""
+        return self._received[1] if monotonic() - self._received[0] < self._timeout else None
 
     def _on_description(self) -> None:
         try:
@@ -182,11 +200,8 @@ class TeleoperatorNode(ExceptionGuard, Node):  # type: ignore[misc]
             return
         dt, self._time = when - self._time, when
         q, qd = watch.q, watch.qd
-        received = self._received[1] if monotonic() - self._received[0] < self._timeout else None
-        waits = watch.error is None or (
-            not self._leads and self._feedback_effort is None
-        )  # for the controller's first command
-        if q is None or waits or not 0.0 < dt < LONGEST_PERIOD:
+        received = self._message
+        if q is None or self._waits or not 0.0 < dt < LONGEST_PERIOD:
             self._end = None
             return
         if received is None:

@@ -24,7 +24,7 @@ from robodyn_ros.control.laws.hand_guiding import FAR
 from robodyn_ros.dynamics.parameters import STANDARD_GRAVITY
 from robodyn_ros.errors import InputError, NotReadyError
 from robodyn_ros.kinematics import Kinematics
-from robodyn_ros.nodes.common.client_library import NEWEST, RELIABLE
+from robodyn_ros.nodes.common.client_library import NEWEST, RELIABLE, on_topic
 from robodyn_ros.nodes.common.messages import JointOrder, seconds, to_matrix
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
@@ -109,6 +109,11 @@ class Watch:
     def reference(self) -> Array | None:
         """Positions of the reference (n,); None as long as they are unknown."""
         return None if self.q is None or self.error is None else self.q + self.error
+
+    @property
+    def awaited(self) -> str:
+        """The missing joint states, in words; "" once every joint has a position."""
+        return "" if self.q is not None else f"joint states {on_topic(self._node, 'joint_states')}"
 
     def has_left(self, place: Array) -> bool:
         """True once the reference has left a position (n,): a motion has begun."""

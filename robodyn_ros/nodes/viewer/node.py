@@ -124,6 +124,7 @@ class View:
 
     Attributes:
         browser: the picture.
+        watch: the state of the arm.
     """
 
     def __init__(
@@ -148,12 +149,12 @@ class View:
         """
         self.browser = browser
         self._robot = robot
-        self._watch = Watch(node, robot, robot.home)
+        self.watch = Watch(node, robot, robot.home)
         self._posed = PosedArm(node, robot) if posed else None
-        self._target = ViewTarget(node, self._watch, browser)
-        self._push = ViewPush(node, self._watch, browser) if simulated else None
-        self._tool = ToolWatch(node, self._watch)
-        self._plan = ViewPlan(node, self._watch, browser)
+        self._target = ViewTarget(node, self.watch, browser)
+        self._push = ViewPush(node, self.watch, browser) if simulated else None
+        self._tool = ToolWatch(node, self.watch)
+        self._plan = ViewPlan(node, self.watch, browser)
         self._history = History(SPAN, robot.n)
         self._restarts, self._begun = -1, 0.0
         self._initialised = False
@@ -161,7 +162,7 @@ class View:
         for term in TERMS:
             listen = partial(self._on_term, term, JointOrder(robot.joint_names))
             node.create_subscription(JointState, f"{CONTROLLER}/efforts/{term}", listen, NEWEST)
-        self._arm = ArmRequests(node, self._watch, settings.speed)
+        self._arm = ArmRequests(node, self.watch, settings.speed)
         push = self._push.allow if self._push else None
         requests = self._arm.for_panel(simulated, posed, push, browser.send_picture)
         choices = {} if posed else {"controller": available("controllers"), "dynamics": available("dynamics")}
@@ -171,7 +172,7 @@ class View:
     def draw(self) -> None:
         """Send the requests of the panel, and draw the latest state."""
         self._arm.send()
-        watch = self._watch
+        watch = self.watch
         if watch.q is None:
             return
         if watch.restarts != self._restarts:
@@ -233,7 +234,7 @@ class ViewerNode(ExceptionGuard, Node):  # type: ignore[misc]
         self._settings = NodeParameters(self).settings(ViewerSettings)
         self._view: View | None = None
         self._description = DescriptionSource(self, self._on_description, ANY)
-        say_awaited(self, lambda: self._description.awaited)
+        say_awaited(self, lambda: self._description.awaited if self._view is None else self._view.watch.awaited)
         if self._description.known:
             self._view = self._make_view()
 
