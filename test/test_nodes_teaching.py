@@ -8,6 +8,7 @@ import signal
 import subprocess
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,8 +16,10 @@ from rcl_interfaces.srv import GetParameters
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+import robodyn_ros as rd
 from robodyn_ros.cli import teach as verb
 from robodyn_ros.errors import NotReadyError
+from robodyn_ros.nodes import replayer
 
 PRR = Path(__file__).parents[1] / "urdf/prr.urdf"
 MOTION = np.array([[0.0, 0.0, 0.0], [0.15, 0.4, -0.5], [0.05, -0.3, 0.4], [0.1, 0.1, 0.2]])
@@ -54,15 +57,53 @@ def test_ctrl_c_ends_it_while_there_is_no_controller(graph, tmp_path):
     assert command.said == ("", "  waiting for the controller\ninterrupted\n")
 
 
-def test_a_node_that_is_ended_from_outside_before_it_says_anything_is_an_error(monkeypatch):
+@pytest.mark.parametrize("said", ["", '{"stage": "playing"}'])
+def test_a_node_that_is_ended_from_outside_before_its_result_is_an_error(monkeypatch, said):
     @contextmanager
     def ended(*_):
-        with subprocess.Popen(["true"], stdout=subprocess.PIPE, text=True) as process:
+        with subprocess.Popen(["printf", said], stdout=subprocess.PIPE, text=True) as process:
             yield process
 
     monkeypatch.setattr(verb, "reporting_node", ended)
     with pytest.raises(NotReadyError, match="the replayer was ended from outside"):
         verb._follow("replayer", {})
+
+
+def test_an_arm_whose_description_was_accepted_is_recorded(graph, prr, tmp_path):
+    """The controller judges the description, and the command has; the recording needs its joints alone."""
+    description = prr.replace('iyy="0.020833333333333332"', 'iyy="5.0"')
+    teacher = graph.start("teacher", robot_description=description, record=str(tmp_path / "shown.csv"), law="")
+    publisher, message = graph.talk(JointState, "joint_states"), JointState(name=["elevator", "shoulder", "wrist"])
+
+    def recording():
+        message.header.stamp.sec += 1
+        message.position = [0.1] * 3
+        publisher.publish(message)
+        return "recording" in teacher.output
+
+    graph.wait(recording, "the recording")
+    begun = message.header.stamp.sec
+    graph.wait(lambda: recording() and message.header.stamp.sec > begun + 20, "some states")
+    teacher.type("\n")
+    assert graph.ended(teacher) == 0, teacher.output
+
+
+def test_a_plan_of_some_joints_is_sent_to_an_arm_with_more(prr, monkeypatch):
+    """As ``robodyn plan --joints`` makes it; a plan of other joints is none of the arm's."""
+    watched = []
+    monkeypatch.setattr(replayer, "Watch", lambda node, robot: watched.append(robot) or SimpleNamespace(q=None))
+    node = replayer.ReplayerNode.__new__(replayer.ReplayerNode)
+    node._description = SimpleNamespace(known=True, robot=lambda: rd.load_robot(prr))
+    for joints in (("shoulder", "wrist"), ("wrist", "shoulder"), ("shoulder", "finger")):
+        node._plan, node._planned = SimpleNamespace(joints=joints), object()
+        script = node._script()
+        assert next(script).what == "a robot_description"
+        if joints == ("shoulder", "wrist"):
+            assert next(script).what == "joint states"
+            assert watched[-1].joint_names == joints
+        else:
+            with pytest.raises(NotReadyError, match=f"the plan {', '.join(joints)}"):
+                next(script)
 
 
 def test_a_motion_is_shown_thinned_out_and_played_back(graph, prr, tmp_path):

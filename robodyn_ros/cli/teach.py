@@ -134,6 +134,6 @@ def _follow(node: str, parameters: dict[str, Any]) -> dict[str, Any]:
                 out.print(f"  {last['stage']}", style="cyan")
         if interrupted:
             raise KeyboardInterrupt
-    if not last:
+    if not last or "stage" in last:
         raise NotReadyError(f"the {node} was ended from outside")
     return last

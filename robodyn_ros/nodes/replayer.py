@@ -22,7 +22,7 @@ from robodyn_ros.control.motion.point_to_point import point_to_point
 from robodyn_ros.control.motion.trajectory import Trajectory, read_trajectory
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import ConfigurationError, NotReadyError
-from robodyn_ros.nodes.common.arm_parameters import DescriptionSource, declare_description
+from robodyn_ros.nodes.common.arm_parameters import ANY, DescriptionSource, declare_description
 from robodyn_ros.nodes.common.client_library import RELIABLE
 from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
 from robodyn_ros.nodes.common.executor import Exit, tell
@@ -31,6 +31,7 @@ from robodyn_ros.nodes.common.parameters import NodeParameters, declare
 from robodyn_ros.nodes.common.script import Script, ScriptRunner, ScriptStep
 from robodyn_ros.nodes.common.watch import CONTROLLER, Watch, check_start, rest_position
 from robodyn_ros.planning.plan import Plan
+from robodyn_ros.robot import LockedJoints
 from robodyn_ros.robot.pose import Array
 
 PERIOD = 0.02
@@ -59,7 +60,7 @@ class ReplayerNode(ExceptionGuard, Node):  # type: ignore[misc]
             RobodynError: the plan cannot be read, or has no motion.
         """
         super().__init__("replayer")
-        declare_description(self, read_only=True)
+        declare_description(self, read_only=True, judged=False)
         declare(self, "motion", "", "path of a JointTrajectory as JSON or YAML", read_only=True)
         declare(self, "speed", 1.0, "ratio of the motion's own speed", read_only=True)
         text = "path of a plan, as `robodyn plan --out` writes it, in place of a motion"
@@ -70,7 +71,7 @@ class ReplayerNode(ExceptionGuard, Node):  # type: ignore[misc]
             raise ConfigurationError(f"speed: must be above 0 and at most 10, not {self._speed:g}")
         self._plan = Plan.load(parameters["plan"]) if parameters["plan"] else None
         self._planned = None if self._plan is None else self._plan.to_trajectory()
-        self._description = DescriptionSource(self, lambda: None)
+        self._description = DescriptionSource(self, lambda: None, ANY)
         self._publisher = self.create_publisher(JointTrajectory, f"{CONTROLLER}/joint_trajectory", RELIABLE)
         ScriptRunner(self, end, self._script(), PATIENCE, PERIOD)
 
@@ -78,6 +79,9 @@ class ReplayerNode(ExceptionGuard, Node):  # type: ignore[misc]
         """All steps, in order."""
         yield ScriptStep("a robot_description", lambda: self._description.known)
         robot, plan, planned = self._description.robot(), self._plan, self._planned
+        if plan is not None and set(plan.joints) < set(robot.joint_names):  # the others rest, as they were locked in it
+            locked = LockedJoints(robot, plan.joints)
+            robot = locked.robot(locked.middle)
         if plan is not None and robot.joint_names != plan.joints:
             names = ", ".join(robot.joint_names), ", ".join(plan.joints)
             raise NotReadyError(f"the arm has the joints {names[0]}, the plan {names[1]}")
