@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from robodyn_ros.errors import pip_install
-from robodyn_ros.nodes.start import EXECUTABLES, help_parser
+from robodyn_ros.nodes.start import EXECUTABLES, NODES, help_parser, main
 
 ROOT = Path(__file__).parents[1]
 
@@ -65,6 +65,21 @@ def test_executables_have_help(name: str) -> None:
     assert EXECUTABLES[name].summary in " ".join(text.split())
     assert "--ros-args" in text
     assert max(map(len, text.splitlines())) <= 100
+
+
+def test_a_node_that_there_is_not_is_named_and_every_other_has_help(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for given, said in (([], "not ''"), (["conroller", "--ros-args"], "not 'conroller' (is it 'controller'?)")):
+        monkeypatch.setattr("sys.argv", ["start.py", *given])
+        assert main() == 1
+        error = capsys.readouterr().err
+        assert error.startswith("error: the node must be one of controller, simulator") and said in error
+    for name in NODES:
+        monkeypatch.setattr("sys.argv", ["start.py", name, "--help"])
+        with pytest.raises(SystemExit, match="0"):
+            main()
+        assert f"The {name} node" in capsys.readouterr().out
 
 
 def start(program: str) -> subprocess.CompletedProcess[str]:

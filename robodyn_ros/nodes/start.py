@@ -19,7 +19,7 @@ from importlib import import_module
 from types import FrameType
 from typing import NamedTuple
 
-from robodyn_ros.errors import RobodynError, need_ros
+from robodyn_ros.errors import RobodynError, need_ros, one_of
 
 PAGES = "docs/reference/nodes"
 """Pages with the topics, services and parameters."""
@@ -68,7 +68,11 @@ EXECUTABLES = {
 
 def main() -> int:
     """``python -m robodyn_ros.nodes.start NODE --ros-args …``: run a node."""
-    return _start(sys.argv.pop(1))
+    name = sys.argv.pop(1) if len(sys.argv) > 1 else ""
+    if name not in NODES:
+        print(f"error: the node must be {one_of(name, NODES)}", file=sys.stderr)
+        return 1
+    return _start(name)
 
 
 def help_parser(name: str, program: str) -> ArgumentParser:
@@ -78,7 +82,7 @@ def help_parser(name: str, program: str) -> ArgumentParser:
         name: of the node.
         program: the command, as it was called.
     """
-    node = EXECUTABLES[name]
+    node = EXECUTABLES.get(name, Executable("a verb of robodyn starts it", ""))
     return ArgumentParser(
         program,
         usage=f"{program} [-h] [--ros-args ARGUMENTS]",
@@ -92,7 +96,7 @@ def help_parser(name: str, program: str) -> ArgumentParser:
             "\n"
             "examples:\n"
             f"  {' '.join(f'{program} --ros-args {node.needs}'.split())}\n"
-            f"  ros2 param describe /{name} gravity\n"
+            f"  ros2 param list /{name}\n"
             "\n"
             f"Topics, services and parameters: {PAGES}/{name}.md"
         ),
