@@ -6,11 +6,14 @@
 import json
 import re
 import signal
+import subprocess
 
 import numpy as np
 import pytest
 from hasty_node import hasty
 from sensor_msgs.msg import JointState
+
+from robodyn_ros.cli.commission import _follow
 
 REST = {"elevator": 0.0, "shoulder": 2.0, "wrist": float(np.pi - 2.0)}
 """On its stops, with the hand hanging."""
@@ -46,6 +49,17 @@ def commission(graph, tmp_path, urdf, *arguments, **transmissions):
     settings = [word for setting in QUICK for word in ("-p", setting)]
     written = ["--params", parameters, "--report", tmp_path / "report.md"]
     return graph.command("commission", description, *settings, *written, *arguments)
+
+
+def test_an_answer_to_a_commissioner_that_has_ended_is_dropped(monkeypatch):
+    """States may be missing while the question is open: its verdict says so."""
+    said = '{"question": "Did it move?"}\n{"verdict": "Not ready: no joint states.", "good": false}\n'
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(["printf", "%s", said], **pipes) as process:
+        process.wait()
+        monkeypatch.setattr("builtins.input", lambda question: "y")
+        last, interrupted = _follow(process)
+    assert (last["verdict"], interrupted) == ("Not ready: no joint states.", False)
 
 
 def test_a_reversed_transmission_is_found(graph, arm, tmp_path):

@@ -19,9 +19,11 @@ Examples:
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 from argparse import ArgumentParser, Namespace
+from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -123,6 +125,6 @@ def _answer(process: subprocess.Popen[str], question: str) -> bool:
     except (EOFError, KeyboardInterrupt) as end:
         process.send_signal(signal.SIGINT)
         return isinstance(end, KeyboardInterrupt)
-    process.stdin.write(f"{answer}\n")
-    process.stdin.flush()
+    with suppress(BrokenPipeError):  # it has ended meanwhile, and its last messages say why
+        os.write(process.stdin.fileno(), f"{answer}\n".encode())
     return False
