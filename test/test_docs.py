@@ -277,6 +277,12 @@ NODE_SETTING = re.compile("|".join(re.sub(r"<\w+>", r"[\\w<>]+", name.replace(".
 GROUPED = re.compile("|".join(sorted({f"{name.partition('.')[0]}\\.[a-z]" for name in PARAMETERS if "." in name})))
 """A name that begins as a parameter of a node does."""
 
+WITH_VALUES = re.compile(r"`([a-z_]+(?:\.[a-z_]+)*): [^`\n]+`")
+"""A parameter that a page gives a value: ``command_delay: 0.002``."""
+
+OF_OTHERS = ("levels", "enforce_command_limits", "poses.reach")
+"""Names with values of a study, of ros2_control, and of the reader's own choice."""
+
 
 @pytest.mark.parametrize("page", [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *PAGES], ids=lambda page: page.stem)
 def test_what_a_page_names_exists(page: Path) -> None:
@@ -300,4 +306,6 @@ def test_what_a_page_names_exists(page: Path) -> None:
         elif GROUPED.match(name) and re.fullmatch(r"[\w.<>]+", name) and "<class>" not in name:
             stem = name.removesuffix("_x").removesuffix("_y").removesuffix("_z")
             wrong += [name] if not NODE_SETTING.fullmatch(name) and stem == name else []
+    given = WITH_VALUES.findall(text)
+    wrong += [name for name in given if not NODE_SETTING.fullmatch(name) and name not in OF_OTHERS]
     assert not wrong
