@@ -9,12 +9,15 @@ import shutil
 import subprocess
 import sys
 from argparse import ArgumentParser
+from collections.abc import Iterator
 from html.parser import HTMLParser
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import browser
 import pytest
+import yaml
 from test_readme import SCRIPTS, copy, environment
 
 import robodyn_ros as rd
@@ -284,6 +287,23 @@ OF_OTHERS = ("levels", "enforce_command_limits", "poses.reach")
 """Names with values of a study, of ros2_control, and of the reader's own choice."""
 
 
+def parameters_in(text: str) -> Iterator[str]:
+    """The parameters of nodes in the YAML of a page."""
+    for block in re.findall(r"```yaml\n(.*?)```", text, re.DOTALL):
+        for section in yaml.safe_load(block).values():
+            if isinstance(section, dict) and "ros__parameters" in section:
+                yield from flat_names(section["ros__parameters"])
+
+
+def flat_names(parameters: dict[str, Any], prefix: str = "") -> Iterator[str]:
+    """The names of parameters in groups, with dots."""
+    for name, value in parameters.items():
+        if isinstance(value, dict):
+            yield from flat_names(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}"
+
+
 @pytest.mark.parametrize("page", [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *PAGES], ids=lambda page: page.stem)
 def test_what_a_page_names_exists(page: Path) -> None:
     """Targets of make, verbs with their options, files, tests, topics and parameters."""
@@ -306,6 +326,6 @@ def test_what_a_page_names_exists(page: Path) -> None:
         elif GROUPED.match(name) and re.fullmatch(r"[\w.<>]+", name) and "<class>" not in name:
             stem = name.removesuffix("_x").removesuffix("_y").removesuffix("_z")
             wrong += [name] if not NODE_SETTING.fullmatch(name) and stem == name else []
-    given = WITH_VALUES.findall(text)
+    given = [*WITH_VALUES.findall(text), *parameters_in(text)]
     wrong += [name for name in given if not NODE_SETTING.fullmatch(name) and name not in OF_OTHERS]
     assert not wrong

@@ -40,6 +40,8 @@ BAD = {
         "'arm'",
     ),
     ("controller", "wrong type"): ({"state_timeout": "soon"}, "state_timeout"),
+    ("controller", "a former parameter"): ({"stream": {"jerk": [100.0, 400.0]}}, "use 'stream.acceleration'"),
+    ("viewer", "wrong type"): ({"port": "http"}, "port"),
     ("simulator", "no description"): ({"robot_description": ""}, "robot_description"),
     ("simulator", "gravity of two"): ({"gravity": [0.0, 9.81]}, "gravity"),
     ("simulator", "start outside the limits"): ({"initial_position": {"wrist": 3.0}}, "initial_position.wrist"),

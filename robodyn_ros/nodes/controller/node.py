@@ -94,14 +94,16 @@ COMPLAINT = "control law could not do its best"  #: Name under which complaints 
 class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
     """The lifecycle of the controller."""
 
+    _configured: ConfiguredController | None = None  # what the end of a node needs whose parameters are refused
+    _action: FollowJointTrajectory | None = None
+
     def __init__(self, end: Exit) -> None:
         """
         Raises:
+            InputError: a parameter of an earlier version was given.
             ParameterException: a parameter was given a value of the wrong type or out of range.
         """
         super().__init__("controller")
-        self._configured: ConfiguredController | None = None
-        self._action: FollowJointTrajectory | None = None
         self._lasting: set[Any] = set()  # entities of the node, configured or not
         declare_node_parameters(self)
         self._change: Callable[[], None] | None = None  # of parameters, once it has been checked

@@ -208,6 +208,8 @@ class View:
 class ViewerNode(ExceptionGuard, Node):  # type: ignore[misc]
     """Opens the page when the arm is known, and draws it at a fixed rate."""
 
+    _view: View | None = None  # what the end of a node needs whose parameters are refused
+
     def __init__(self, end: Exit) -> None:
         """
         Args:
@@ -232,7 +234,6 @@ class ViewerNode(ExceptionGuard, Node):  # type: ignore[misc]
             declare(self, f"{POSES}{name}", Parameter.Type.DOUBLE_ARRAY, text, read_only=True)
         mention_unknown(self)
         self._settings = NodeParameters(self).settings(ViewerSettings)
-        self._view: View | None = None
         self._description = DescriptionSource(self, self._on_description, ANY)
         say_awaited(self, lambda: self._description.awaited if self._view is None else self._view.watch.awaited)
         if self._description.known:
