@@ -22,11 +22,13 @@ from rcl_interfaces.msg import Log
 from rcl_interfaces.srv import GetParameters
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 import robodyn_ros as rd
 from robodyn_ros.control.limits import check_position_limits
 from robodyn_ros.nodes.common.messages import seconds
 from robodyn_ros.nodes.viewer.interaction import ArmRequests, demo_poses
+from robodyn_ros.nodes.viewer.node import PosedArm
 
 ROOT = Path(__file__).parents[1]
 PRR, GAINS = ROOT / "urdf" / "prr.urdf", ROOT / "config" / "prr.yaml"
@@ -232,3 +234,20 @@ def test_the_verb_says_what_it_needs(port):
     missing = fork_server.robodyn("view", "nowhere.urdf", "--port", port)
     assert missing.returncode == 2
     assert "error: nowhere.urdf: cannot be read" in missing.stderr
+
+
+@pytest.mark.parametrize("begin", [0, 1])
+def test_an_arm_that_is_posed_follows_motions_that_begin_at_once_and_joints_in_any_order(begin):
+    node, robot = Mock(), rd.load_robot(PRR)
+    posed = PosedArm(node, robot)
+    message = JointTrajectory(joint_names=["wrist", "elevator"])
+    for count, q in enumerate(([0.2, 0.1], [0.4, 0.3])):
+        message.points.append(JointTrajectoryPoint(positions=q))
+        message.points[-1].time_from_start.sec = begin + count
+    posed._follow(message)
+    message.joint_names = ["finger", "elevator"]
+    posed._follow(message)  # another arm's
+    posed._since -= 100.0
+    posed._publish()
+    (state,), _ = node.create_publisher.return_value.publish.call_args
+    assert (list(state.name), list(state.position)) == (["elevator", "shoulder", "wrist"], [0.3, 0.0, 0.4])

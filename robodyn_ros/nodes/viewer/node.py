@@ -27,7 +27,7 @@ from trajectory_msgs.msg import JointTrajectory
 from robodyn_ros.checks import finite_array
 from robodyn_ros.control.limits import check_position_limits
 from robodyn_ros.control.motion.trajectory import Trajectory
-from robodyn_ros.errors import InputError, RobodynError
+from robodyn_ros.errors import RobodynError
 from robodyn_ros.nodes.common.arm_parameters import (
     ANY,
     DESCRIPTION,
@@ -94,17 +94,16 @@ class PosedArm:
         steady_timer(node, 1.0 / POSED_RATE, self._publish)
 
     def _follow(self, message: JointTrajectory) -> None:
-        if tuple(message.joint_names) != self._names:
-            return
         try:
-            given = to_trajectory(message)[0]
-        except InputError:
+            columns = [self._names.index(name) for name in message.joint_names]
+            given = to_trajectory(message)[0].of_more_joints(columns, self._q)
+        except ValueError:  # another arm's, or none
             return
-        rest = np.zeros((1, len(self._q)))
-        positions, velocities = np.vstack([self._q, given.positions]), None
-        if given.velocities is not None:
-            velocities = np.vstack([rest, given.velocities])
-        self._trajectory = Trajectory(np.concatenate([[0.0], given.times]), positions, velocities)
+        times, positions, velocities = given.times, given.positions, given.velocities
+        if times[0] > 0.0:  # from where the arm is
+            times, positions = np.append(0.0, times), np.vstack([self._q, positions])
+            velocities = None if velocities is None else np.vstack([np.zeros(len(self._q)), velocities])
+        self._trajectory = Trajectory(times, positions, velocities)
         self._since = monotonic()
 
     def _publish(self) -> None:
