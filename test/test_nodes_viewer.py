@@ -251,3 +251,10 @@ def test_an_arm_that_is_posed_follows_motions_that_begin_at_once_and_joints_in_a
     posed._publish()
     (state,), _ = node.create_publisher.return_value.publish.call_args
     assert (list(state.name), list(state.position)) == (["elevator", "shoulder", "wrist"], [0.3, 0.0, 0.4])
+
+
+def test_an_arm_that_is_not_there_is_awaited(graph, port):
+    command = graph.command("view", "--attach", "--port", port)
+    graph.wait(lambda: "waiting for the topic robot_description" in command.output, "what it waits for")
+    command.send(signal.SIGINT)
+    assert command.ended() == 130

@@ -77,6 +77,8 @@ def run(args: Namespace) -> ExitCode:
         viewer = group.start("viewer", {**shown, "host": args.host, "port": args.port}, piped=True)
         if is_exposed(args.host):
             console(stderr=True).print(f"warning: {EXPOSED}")
+        if args.attach:
+            console(stderr=True).print("waiting for the topic robot_description", style="cyan")
         console().print(f"{url(group, viewer)}  (Ctrl-C ends)", soft_wrap=True)
         group.stay()
 
