@@ -26,6 +26,7 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
+from robodyn_ros.errors import ConfigurationError
 from robodyn_ros.nodes.common.launching import (
     ACCEPT,
     SWITCH,
@@ -117,6 +118,11 @@ def graph(context: LaunchContext) -> list[Any]:
     states = ("joint_states", given["joint_states"])
     commands, manager = given["commands"] or "controller/commands", []
     if given["ros2_control"]:
+        if given["namespace"]:
+            raise ConfigurationError(
+                "ros2_control: the file names nodes without a namespace; start a controller_manager in yours, and "
+                "give its topic, commands:=forward_effort_controller/commands"
+            )
         need_package("controller_manager", "ros2_control", "")
         file = given["ros2_control"]
         controllers, _, joints = found = read_controller_manager(Path(file))

@@ -195,6 +195,13 @@ def test_nothing_is_started_if_a_package_is_missing(monkeypatch, argument):
         launched("arm.launch.py", **(ONLY_OURS | {argument: "true"}))
 
 
+def test_a_controller_manager_is_not_started_where_it_would_read_nothing():
+    """Its file names nodes without a namespace, and ROS reads it; the efforts would go to a topic of nobody."""
+    need("launch", "launch_ros")
+    with pytest.raises(ConfigurationError, match=r"ros2_control: .*commands:=forward_effort_controller/commands"):
+        launched("arm.launch.py", ros2_control="controllers.yaml", namespace="left", **ONLY_OURS)
+
+
 @pytest.mark.parametrize("simulated", ["true", "false"])
 def test_two_coupled_arms(simulated):
     need("launch", "launch_ros")
