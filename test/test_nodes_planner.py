@@ -4,6 +4,7 @@
 """The planner node over real DDS: what it finds, the arm does, under computed torque and within its limits."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,8 +17,10 @@ from visualization_msgs.msg import MarkerArray
 
 import robodyn_ros as rd
 from robodyn_ros.control.motion.point_to_point import point_to_point
+from robodyn_ros.errors import InputError
 from robodyn_ros.nodes.common.client_library import LATCHED
 from robodyn_ros.nodes.common.messages import to_pose
+from robodyn_ros.nodes.planner import joint_goal
 
 PRR = Path(__file__).parents[1] / "urdf" / "prr.urdf"
 JOINTS = ["elevator", "shoulder", "wrist"]
@@ -141,3 +144,19 @@ def test_a_cost_that_is_none_is_told_at_once_and_refused_later(graph, prr):
     (refused,) = graph.set("planner", obstacles="nowhere.yaml")
     assert not refused.successful and "nowhere.yaml" in refused.reason
     assert graph.set("planner", cost="time")[0].successful
+
+
+@pytest.mark.parametrize(
+    ("names", "positions", "said"),
+    [
+        (["wrist", "elevator"], [0.1, float("nan")], "position: is not finite"),
+        (["wrist", "wrist"], [0.1, 0.2], "name: must name joints, each once"),
+        ([], [], "name: must name joints, each once"),
+        (["elbow"], [0.1], "there is no joint 'elbow'"),
+    ],
+)
+def test_a_target_that_is_none_is_refused(prr, names, positions, said):
+    """Not a number is no wish to be anywhere."""
+    settings = SimpleNamespace(dynamics=SimpleNamespace(robot=rd.load_robot(prr)))
+    with pytest.raises(InputError, match=said):
+        joint_goal(JointState(name=names, position=positions), settings, PICK)

@@ -33,6 +33,7 @@ from trajectory_msgs.msg import JointTrajectory
 from visualization_msgs.msg import MarkerArray
 
 from robodyn_ros import create_dynamics
+from robodyn_ros.checks import finite_array
 from robodyn_ros.control.faults.settings import SafetySettings
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.parameters import Payload
@@ -314,14 +315,15 @@ def joint_goal(message: JointState, settings: SearchSettings, q: Array) -> Goal:
     """The goal of joint positions: the named joints, the others at their present position, q (n,).
 
     Raises:
-        InputError: positions that are not one for each name, or an unknown name.
+        InputError: positions that are not a finite one for each name, or an unknown or repeated name.
     """
     names = settings.dynamics.robot.joint_names
-    if not message.name:
-        raise InputError("name", "names no joint", message.name)
+    if not message.name or len(set(message.name)) < len(message.name):
+        raise InputError("name", f"must name joints, each once, not {list(message.name)}", message.name)
     check_joints(message.name, names)
     goal = q.copy()
-    goal[[names.index(name) for name in message.name]] = values_of(message, "position")
+    given = finite_array("position", values_of(message, "position"), (len(message.name),))  # NaN would be anywhere
+    goal[[names.index(name) for name in message.name]] = given
     return JointGoal(goal)
 
 
