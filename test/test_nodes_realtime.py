@@ -55,6 +55,24 @@ def test_whoever_subscribes_to_the_terms_while_states_stream_gets_them(graph, pr
         assert np.diff(stamps).max() < 0.05, "every command is told of"
 
 
+def test_messages_of_a_gripper_leave_the_loop_in_its_thread(graph, prr):
+    """They come before the arm's first state, and between its states."""
+    controller = graph.start("controller", robot_description=prr, realtime="on")
+    publisher = graph.talk(JointState, "joint_states")
+
+    def send(*names):
+        message = JointState(name=list(names), position=[0.1] * len(names), velocity=[0.0] * len(names))
+        message.header.stamp = graph.node.get_clock().now().to_msg()
+        publisher.publish(message)
+
+    said = "waiting for usable joint states"
+    graph.wait(lambda: send("finger") or said in controller.output, "a controller that waits")
+    commands = graph.listen(JointState, "controller/joint_commands")
+    graph.wait(lambda: send(*NAMES) or send("finger") or len(commands) > 10, "commands")
+    assert graph.diagnostics("controller")["realtime"].startswith("on")
+    assert "realtime: off" not in controller.output
+
+
 @pytest.fixture
 def counted(tmp_path, monkeypatch):
     """What the thread of a controller allocates and locks: (2, functions), its own and the middleware's; takes."""

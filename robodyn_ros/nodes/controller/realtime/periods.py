@@ -220,11 +220,14 @@ class Periods:
         Raises:
             RobodynError: the message cannot be used.
         """
-        self.states.read(data, self.now(), self.loop.settings.safety.state_timeout)
+        state = self.states.read(data, self.now(), self.loop.settings.safety.state_timeout)
         layout = self.states.whole.layout
         try:
             if self.states.partial:
                 raise NotReadyError("joint states come in parts")
+            if state is None:  # of other joints, such as a gripper's
+                runner.drop_letter()
+                return
             if layout is None:
                 raise NotReadyError("the encoding of joint states is not little-endian XCDR version 1")
             runner.set_layout(layout)
