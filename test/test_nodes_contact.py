@@ -17,6 +17,7 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
 import robodyn_ros as rd
+from robodyn_ros.nodes.common.messages import JointOrder
 from robodyn_ros.nodes.common.watch import ToolWatch
 from robodyn_ros.nodes.controller.contact import ContactTopics
 
@@ -112,19 +113,22 @@ def test_tare_without_an_observer_is_refused(graph, prr):
     assert "contact.observe" in answer.message
 
 
-def test_measured_efforts_that_are_missing_are_told(prr):
+def test_measured_efforts_that_are_missing_are_told():
     """A message about other joints is none of the observer's, and is not counted."""
     counted = []
     topics = ContactTopics.__new__(ContactTopics)
-    topics._robot = rd.load_robot(prr)
-    topics._observer, topics._loop = object(), SimpleNamespace(settings=SimpleNamespace(contact=object()))
+    topics._order = JointOrder(tuple(START))
+    topics._transmission, topics._observer = None, object()
+    topics._loop = SimpleNamespace(settings=SimpleNamespace(contact=topics._observer))
     topics._closed = SimpleNamespace(faults=SimpleNamespace(count=lambda *told: counted.append(" | ".join(told))))
     whole = {field: [0.1, 0.2, 0.3] for field in ("position", "velocity", "effort")}
     for missing in ("effort", "velocity"):
         topics._on_state(serialize_message(JointState(name=list(START), **(whole | {missing: []}))))
     topics._on_state(serialize_message(JointState(name=["finger"], position=[0.1])))
+    topics._on_state(serialize_message(JointState(name=["elevator"], position=[0.1])))
     told = "contact not observed | contact.effort_source takes joint_states: "
-    assert counted == [f"{told}{missing}: has 0 values for 3 joints" for missing in ("effort", "velocity")]
+    assert counted[:-1] == [f"{told}{missing}: has 0 values for 3 joints" for missing in ("effort", "velocity")]
+    assert counted[-1].startswith(f"{told}name: joint 'shoulder' is missing among elevator")
 
 
 class Asked:

@@ -30,7 +30,7 @@ from robodyn_ros.control.step import Command
 from robodyn_ros.errors import InputError, NotReadyError, RobodynError
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.nodes.common.client_library import NEWEST, RECORDED, steady_timer
-from robodyn_ros.nodes.common.messages import decode, seconds, values_of
+from robodyn_ros.nodes.common.messages import JointOrder, decode, seconds, values_of
 from robodyn_ros.nodes.common.parameters import NodeParameters
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
 from robodyn_ros.robot.pose import Array
@@ -55,7 +55,7 @@ class ContactTopics:
         self._closed, self._transmission = closed, transmission
         self._loop = loop = closed.control
         self._settings = settings = NodeParameters(node).settings(ContactSettings, "contact.")
-        self._robot = loop.robot
+        self._robot, self._order = loop.robot, JointOrder(loop.robot.joint_names)
         self._link = settings.link or tip(loop.robot)
         self._source = settings.effort_source if settings.observe != "nothing" else ""
         self._kinematics = Kinematics(loop.robot)
@@ -145,20 +145,17 @@ class ContactTopics:
 
     def _measured(self, data: bytes) -> tuple[Any, Array, Array, Array] | None:
         """Stamp, position, velocity and efforts of the joints, the last three (n,), of a serialized JointState; None if
-        it lacks a joint.
+        it is about other joints.
 
         Raises:
-            RobodynError: it has no efforts or no velocities, or numbers that are not finite.
+            RobodynError: it lacks a joint, efforts or velocities, or has numbers that are not finite.
         """
         message = decode(data, JointState)
-        if not set(self._robot.joint_names) <= set(message.name):
+        state, columns = self._order.state(message), self._order.columns(message.name)
+        if state is None:
             return None
-        columns = [message.name.index(name) for name in self._robot.joint_names]
-        position, velocity, effort = (
-            values_of(message, field)[columns] for field in ("position", "velocity", "effort")
-        )
-        drives = self._transmission
-        found = drives.joint_position(position), drives.joint_velocity(velocity), drives.joint_effort(effort)
+        drives, effort = self._transmission, values_of(message, "effort")[columns]
+        found = drives.joint_position(state[0]), drives.joint_velocity(state[1]), drives.joint_effort(effort)
         if not all(np.isfinite(each).all() for each in found):
             raise InputError("joint_states", "is not finite")
         return message.header.stamp, *found
