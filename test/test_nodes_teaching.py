@@ -12,6 +12,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rcl_interfaces.srv import GetParameters
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -19,7 +20,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 import robodyn_ros as rd
 from robodyn_ros.cli import teach as verb
 from robodyn_ros.errors import NotReadyError
-from robodyn_ros.nodes import replayer
+from robodyn_ros.nodes import replayer, teacher
 
 PRR = Path(__file__).parents[1] / "urdf/prr.urdf"
 MOTION = np.array([[0.0, 0.0, 0.0], [0.15, 0.4, -0.5], [0.05, -0.3, 0.4], [0.1, 0.1, 0.2]])
@@ -67,6 +68,28 @@ def test_a_node_that_is_ended_from_outside_before_its_result_is_an_error(monkeyp
     monkeypatch.setattr(verb, "reporting_node", ended)
     with pytest.raises(NotReadyError, match="the replayer was ended from outside"):
         verb._follow("replayer", {})
+
+
+def test_the_arm_is_to_be_guided_once_the_law_runs(prr, monkeypatch):
+    """The controller agrees at once, and holds the arm by the former law until the other one is made."""
+    answer = SimpleNamespace(values=[SimpleNamespace(string_value="pd")], result=SimpleNamespace(successful=True))
+    request = SimpleNamespace(done=lambda: True, result=lambda: answer)
+    monkeypatch.setattr(teacher, "RepeatedRequest", lambda *_: request)
+    node = teacher.TeacherNode.__new__(teacher.TeacherNode)
+    node._description = SimpleNamespace(known=True, robot=lambda: rd.load_robot(prr))
+    node._get = node._set = SimpleNamespace(service_is_ready=lambda: True, call_async=lambda request: None)
+    node._law, node._running, node._controller, node._signalled, node._rows = "free_drive", "", "/controller", False, []
+
+    def told(law, name="/controller"):
+        values = [KeyValue(key="controller", value=law)]
+        node._on_diagnostics(DiagnosticArray(status=[DiagnosticStatus(name=name, values=values)]))
+        return step.is_met()
+
+    script = node._script()
+    while (step := next(script)).what != "the law free_drive":
+        assert step.is_met(), step.what
+    assert not told("pd") and not told("free_drive", "/other/controller") and told("free_drive")
+    assert next(script).what == "joint states"
 
 
 def test_an_arm_whose_description_was_accepted_is_recorded(graph, prr, tmp_path):

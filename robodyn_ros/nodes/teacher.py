@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from diagnostic_msgs.msg import DiagnosticArray
 from rcl_interfaces.srv import GetParameters, SetParametersAtomically
 from rclpy.node import Node
 from rclpy.parameter import Parameter
@@ -27,7 +28,7 @@ from sensor_msgs.msg import JointState
 
 from robodyn_ros.errors import ConfigurationError, InputError, NotReadyError
 from robodyn_ros.nodes.common.arm_parameters import ANY, DescriptionSource, declare_description
-from robodyn_ros.nodes.common.client_library import EVERY_STATE
+from robodyn_ros.nodes.common.client_library import EVERY_STATE, RELIABLE
 from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
 from robodyn_ros.nodes.common.executor import Exit, tell
 from robodyn_ros.nodes.common.messages import JointOrder, seconds
@@ -44,6 +45,9 @@ PATIENCE = 15.0
 
 LONGEST = 3600.0
 """Longest demonstration [s]."""
+
+SWITCH = 60.0
+"""Longest wait for a law, which may have to be compiled, beyond the patience [s]."""
 
 LAW = "controller"
 """Name of the controller's parameter that chooses the law."""
@@ -73,9 +77,12 @@ class TeacherNode(ExceptionGuard, Node):  # type: ignore[misc]
         self._rows: list[tuple[float, Array]] = []
         self._order: JointOrder | None = None
         self._told = self._signalled = False
+        self._running = ""  # law of the controller, by its diagnostics
+        self._controller = self.resolve_topic_name(CONTROLLER)
         self._get = self.create_client(GetParameters, f"{CONTROLLER}/get_parameters")
         self._set = self.create_client(SetParametersAtomically, f"{CONTROLLER}/set_parameters_atomically")
         self.create_subscription(JointState, "joint_states", self._on_state, EVERY_STATE)
+        self.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, RELIABLE)
         ScriptRunner(self, end, self._script(), PATIENCE, PERIOD)
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: self._stop())  # instead of an immediate end
@@ -103,6 +110,8 @@ class TeacherNode(ExceptionGuard, Node):  # type: ignore[misc]
             before = asked.result().values[0].string_value
             yield from self._choose(self._law)
         try:
+            if self._law:  # the controller has agreed, and makes the law while the former one goes on
+                yield from self._until(f"the law {self._law}", lambda: self._running == self._law, SWITCH)
             yield from self._until("joint states", lambda: self._rows)
             self._rows.clear()
             tell({"stage": "recording", "law": self._law})
@@ -115,13 +124,13 @@ class TeacherNode(ExceptionGuard, Node):  # type: ignore[misc]
             yield from self._choose(before)
         self._save(robot.joint_names, [joint.position_unit for joint in robot.joints])
 
-    def _until(self, what: str, come: Callable[[], object]) -> Script:
+    def _until(self, what: str, come: Callable[[], object], extra_time: float = 0.0) -> Script:
         """Wait for a condition before the recording.
 
         Raises:
             NotReadyError: a signal ends it.
         """
-        yield ScriptStep(what, lambda: self._signalled or come())
+        yield ScriptStep(what, lambda: self._signalled or come(), extra_time)
         if self._signalled:
             raise NotReadyError("interrupted")
 
@@ -136,6 +145,11 @@ class TeacherNode(ExceptionGuard, Node):  # type: ignore[misc]
         result = asked.result().result
         if not result.successful:
             raise ConfigurationError(f"law: the controller refuses {law}: {result.reason}")
+
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        for status in message.status:
+            if status.name == self._controller:
+                self._running = next((item.value for item in status.values if item.key == LAW), "")
 
     def _on_state(self, message: JointState) -> None:
         if self._order is None:
