@@ -11,6 +11,7 @@ import http.server
 import logging
 import socket
 import threading
+from contextlib import suppress
 from html import unescape
 from urllib.parse import urlsplit
 
@@ -27,7 +28,7 @@ from websockets.sync.client import connect
 
 import robodyn_ros as rd
 from robodyn_ros.errors import ConfigurationError
-from robodyn_ros.view.browser import Browser
+from robodyn_ros.view.browser import Browser, check_free
 from robodyn_ros.view.gate import EXPOSED, Gate, is_exposed
 from robodyn_ros.view.panel import Panel, Requests
 
@@ -199,6 +200,15 @@ def test_a_viewer_for_other_machines_takes_their_addresses_and_still_a_token():
     assert [is_exposed(host) for host in (*exposed, "127.0.0.1", "127.1.2.3", "::1", "localhost")] == 5 * [True] + 4 * [
         False
     ]
+
+
+def test_an_address_of_ipv6_is_listened_at():
+    with suppress(OSError), socket.create_server(("::1", 0), family=socket.AF_INET6) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(ConfigurationError, match=f"cannot listen at ::1:{port}: .*in use"):
+            check_free("::1", port)
+        taken.close()
+        check_free("::1", port)
 
 
 def test_each_start_has_a_token_of_its_own():
