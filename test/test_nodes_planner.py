@@ -5,6 +5,7 @@
 
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from robodyn_ros.control.motion.point_to_point import point_to_point
 from robodyn_ros.errors import InputError
 from robodyn_ros.nodes.common.client_library import LATCHED
 from robodyn_ros.nodes.common.messages import to_pose
-from robodyn_ros.nodes.planner import joint_goal
+from robodyn_ros.nodes.planner import PlannerNode, joint_goal
 
 PRR = Path(__file__).parents[1] / "urdf" / "prr.urdf"
 JOINTS = ["elevator", "shoulder", "wrist"]
@@ -160,3 +161,17 @@ def test_a_target_that_is_none_is_refused(prr, names, positions, said):
     settings = SimpleNamespace(dynamics=SimpleNamespace(robot=rd.load_robot(prr)))
     with pytest.raises(InputError, match=said):
         joint_goal(JointState(name=names, position=positions), settings, PICK)
+
+
+def test_a_plan_for_another_arm_is_dropped():
+    """One that was found, one that is shown, and one that is sought, once another description has come."""
+    node, problem = PlannerNode.__new__(PlannerNode), InputError("robot", "is none")
+    node._watch, node._preview, node._markers, node._description = Mock(), Mock(), Mock(), Mock()
+    node._plan, node._search, node._newest, node._refuse = Mock(), Mock(), Mock(), Mock()
+    node._description.robot.side_effect = problem
+    removal, watch = node._preview.removal(), node._watch
+    node._on_description()
+    watch.destroy.assert_called_once_with()
+    node._markers.publish.assert_called_once_with(removal)
+    node._refuse.assert_called_once_with(problem)
+    assert [node._watch, node._plan, node._preview, node._search, node._newest] == [None] * 5

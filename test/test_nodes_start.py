@@ -46,6 +46,8 @@ BAD = {
     ("simulator", "gravity of two"): ({"gravity": [0.0, 9.81]}, "gravity"),
     ("simulator", "start outside the limits"): ({"initial_position": {"wrist": 3.0}}, "initial_position.wrist"),
     ("simulator", "no whole number of steps"): ({"state_rate": 300.0}, "state_rate"),
+    ("planner", "no file"): ({"robot_description": "nope.urdf"}, "nope.urdf: cannot be read"),
+    ("planner", "no such joint"): ({"joints": ["elbow"]}, "elbow"),
     ("planner", "a former parameter"): ({"tip": "hand"}, "tip: there is no such parameter any more: use 'tool'"),
     ("commissioner", "a former parameter"): ({"overspeed": 0.5}, "use 'speed_limit'"),
     ("teleoperator", "a former parameter"): ({"passivity": False}, "passivity: there is no such parameter any more"),

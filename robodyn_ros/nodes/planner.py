@@ -124,7 +124,7 @@ class PlannerNode(ExceptionGuard, Node):  # type: ignore[misc]
         self._controller = self.create_publisher(JointTrajectory, f"{CONTROLLER}/joint_trajectory", RELIABLE)
         self._description = DescriptionSource(self, self._on_description, ANY)
         if self._description.known:
-            self._on_description()
+            self._begin()
         self.create_subscription(PoseStamped, "~/plan_to/pose", self._on_pose, RELIABLE)
         self.create_subscription(JointState, "~/plan_to/joints", self._on_joints, RELIABLE)
         serve(self, Trigger, "~/execute", lambda _: self._execute())
@@ -216,16 +216,30 @@ class PlannerNode(ExceptionGuard, Node):  # type: ignore[misc]
     # The arm, and the report
 
     def _on_description(self) -> None:
+        """Plan for the arm of a new description from now on; what was found or is sought for another one is dropped."""
         if self._watch is not None:
             self._watch.destroy()
-        self._watch = self._plan = None
+        if self._preview is not None:
+            self._markers.publish(self._preview.removal())
+        self._watch = self._plan = self._preview = self._search = self._newest = None
         try:
-            whole = self._description.robot()
-            joints = NodeParameters(self)["joints"]
-            self._locked = LockedJoints(whole, whole.joint_names if joints == [""] else joints)
-            self._watch = Watch(self, self._locked.robot(self._locked.middle) if self._locked.names else whole)
-            read_options(NodeParameters(self), self._watch.robot)
+            self._begin()
         except RobodynError as problem:
+            self._refuse(problem)
+
+    def _begin(self) -> None:
+        """Watch the arm of the description, and say whether the options fit it.
+
+        Raises:
+            RobodynError: it does not describe an arm, or one without the joints that the parameters name.
+        """
+        whole = self._description.robot()
+        joints = NodeParameters(self)["joints"]
+        self._locked = LockedJoints(whole, whole.joint_names if joints == [""] else joints)
+        self._watch = Watch(self, self._locked.robot(self._locked.middle) if self._locked.names else whole)
+        try:
+            read_options(NodeParameters(self), self._watch.robot)
+        except RobodynError as problem:  # they may change
             self._refuse(problem)
 
     def _check_change(self, changes: list[Parameter]) -> SetParametersResult:
