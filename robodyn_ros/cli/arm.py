@@ -252,6 +252,10 @@ def tour(speed: float = 1.0) -> Tour:
     return Tour(rest_to_rest(np.repeat(stops, 2, axis=0), times), tuple(arrivals))
 
 
+NAMED = re.compile(r"([^,=\s]+)\s*=\s*([^,=\s]+)")
+"""A joint and its position: ``shoulder=-1``."""
+
+
 def parse_pose(text: str, robot: Robot, before: Array, option: str = "--to") -> Array:
     """Return the joint positions (n,) in [rad] or [m] that a text names.
 
@@ -266,15 +270,16 @@ def parse_pose(text: str, robot: Robot, before: Array, option: str = "--to") -> 
     """
     if robot.joint_names == TOUR_JOINTS and text.upper() in POSES:
         return np.array(POSES[text.upper()])
-    named = dict(re.findall(r"([^,=\s]+)\s*=\s*([^,=\s]+)", text))
-    if named and set(named) <= set(robot.joint_names):
+    pairs = NAMED.findall(text)
+    named, rest = dict(pairs), NAMED.sub("", text).strip(" ,")
+    if named and not rest and len(named) == len(pairs) and set(named) <= set(robot.joint_names):
         joints = zip(robot.joint_names, before.tolist(), strict=True)
         return np.array([_position(named[name], option, name) if name in named else value for name, value in joints])
     parts = text.split(",")
     if not named and len(parts) == robot.n:
         return np.array([_position(part, option, name) for name, part in zip(robot.joint_names, parts, strict=True)])
     all_of_them = ", ".join(robot.joint_names)
-    problem = f"{text!r} is neither {robot.n} positions ({all_of_them}) nor joint=position of some of them"
+    problem = f"{text!r} is neither {robot.n} positions ({all_of_them}) nor joint=position of some of them, each once"
     if robot.joint_names == TOUR_JOINTS:
         problem += f", nor one of {', '.join(POSES)}{is_it(text, POSES)}"
     mistaken = [name for name in named if name not in robot.joint_names]
