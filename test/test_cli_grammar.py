@@ -54,6 +54,13 @@ def test_every_default_is_said(verb):
             assert "default" in text, f"{verb} {action.option_strings}: {text}"
 
 
+@pytest.mark.parametrize("verb", ["plan", "excite"])
+def test_the_start_of_a_motion_is_said_as_it_is(verb):
+    """Limits may exclude 0, as those of the Panda's fourth joint do."""
+    (action,) = (action for action in PARSERS[verb]._actions if "--from" in action.option_strings)
+    assert "default: the nearest to 0 within" in action.help
+
+
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize("columns", ["60", "80", "132"])
 def test_help_breaks_no_name(verb, columns, monkeypatch):

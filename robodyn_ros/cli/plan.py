@@ -81,7 +81,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     text = "end of the tool instead: x,y,z [m], or x,y,z,roll,pitch,yaw [m, rad] in the root link's frame"
     where.add_argument("--to-tool", metavar="PLACE", help=text)
     where.add_argument("--tool", metavar="LINK", help="the tool (default: the last link before a gripper's fingers)")
-    where.add_argument("--from", dest="start", metavar="POSE", help="start, as --to (default: all joints at 0)")
+    text = "start, as --to (default: the nearest to 0 within the limits)"
+    where.add_argument("--from", dest="start", metavar="POSE", help=text)
     text = "position to pass, as --to; repeatable"
     where.add_argument("--via", action="append", default=[], metavar="POSE", help=text)
     where.add_argument("--obstacles", type=Path, metavar="FILE", help="spheres and boxes to avoid (YAML)")
