@@ -3,6 +3,7 @@
 
 """A motion that is shown to the running nodes, recorded, thinned out and played back."""
 
+import io
 import json
 import signal
 import subprocess
@@ -90,6 +91,15 @@ def test_the_arm_is_to_be_guided_once_the_law_runs(prr, monkeypatch):
         assert step.is_met(), step.what
     assert not told("pd") and not told("free_drive", "/other/controller") and told("free_drive")
     assert next(script).what == "joint states"
+
+
+@pytest.mark.parametrize(("typed", "told"), [("\n", True), ("", False)])
+def test_enter_ends_it_and_not_the_end_of_stdin(monkeypatch, typed, told):
+    node = teacher.TeacherNode.__new__(teacher.TeacherNode)
+    node._told = False
+    monkeypatch.setattr("sys.stdin", io.StringIO(typed))
+    node._read_lines()
+    assert node._told is told
 
 
 def test_an_arm_whose_description_was_accepted_is_recorded(graph, prr, tmp_path):

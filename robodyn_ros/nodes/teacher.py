@@ -92,8 +92,8 @@ class TeacherNode(ExceptionGuard, Node):  # type: ignore[misc]
         self._told = self._signalled = True
 
     def _read_lines(self) -> None:
-        sys.stdin.readline()
-        self._told = True
+        if sys.stdin.readline():  # the end of stdin, as of /dev/null, is no line: Ctrl-C ends it then
+            self._told = True
 
     def _script(self) -> Script:
         """All steps, in order."""
