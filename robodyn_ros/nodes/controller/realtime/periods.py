@@ -226,7 +226,7 @@ class Periods:
             if self.states.partial:
                 raise NotReadyError("joint states come in parts")
             if state is None:  # of other joints, such as a gripper's
-                runner.drop_letter()
+                runner.drop_forwarded()
                 return
             if layout is None:
                 raise NotReadyError("the encoding of joint states is not little-endian XCDR version 1")
