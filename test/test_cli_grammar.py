@@ -166,7 +166,7 @@ def test_a_value_may_begin_with_a_minus(joined):
         (["simulate", PRR, "--to", "shoulder=-1,shoulder=0.5"], "nor joint=position of some of them, each once"),
         (["plan", PRR, "--to", "HOME", "--via", "CLIM"], "error: --via: 'CLIM' is neither"),
         (["excite", PRR, "--from", "HOEM"], "error: --from: 'HOEM' is neither"),
-        (["excite", PRR, "--floor", "nan"], "error: --floor: is not finite"),
+        (["excite", PRR, "--floor", "nan"], "error: --floor: has a bound that is no number"),
         (["excite", PRR, "--box", *"000111", "--floor", "2"], "error: --box and --floor: has nothing between"),
         (["excite", PRR, "--floor", "3"], "error: --floor: is beyond the limits: place of link 'carriage'"),
         (["plan", PRR, "--to", "HOME", "--tool", "hnd"], "error: --tool: 'hnd' is not in the robot"),

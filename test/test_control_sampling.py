@@ -14,7 +14,7 @@ from industrial import urdfs
 
 import robodyn_ros as rd
 from robodyn_ros.control import PD, ComputedTorque, ControlLoop, GravityCompensation, SafetySettings
-from robodyn_ros.control import loop as control_loop
+from robodyn_ros.control import running_core
 from robodyn_ros.control.faults.sampling import (
     GAIN_MARGIN,
     RETURN_MARGIN,
@@ -222,8 +222,8 @@ def test_the_answers_to_other_faults_have_gains_that_are_carried_too():
 
 def test_ages_that_vary_are_judged_anew_only_where_they_matter(monkeypatch):
     """Far below what the gains carry: every half a second. Near it: whenever the mean age has changed by a tenth."""
-    judged, judge = [], control_loop.judged
-    monkeypatch.setattr(control_loop, "judged", lambda *given: judged.append(given[1].delay) or judge(*given))
+    judged, judge = [], running_core.judged
+    monkeypatch.setattr(running_core, "judged", lambda *given: judged.append(given[1].delay) or judge(*given))
     counts = {}
     for frequency in (4.0, 300.0):
         arm = loop(ComputedTorque, frequency, safety=SafetySettings(command_delay=0.0))
@@ -289,7 +289,7 @@ def test_a_spring_at_the_tool_that_a_light_wrist_cannot_carry_is_a_fault_before_
     assert "cartesian_impedance.stiffness" in commands[-1].problem
     assert fastest < 0.5
     unjudged = spring_loop(LIGHT, turning, plausibility=False, following_tolerance=0.0, overspeed=100.0)
-    monkeypatch.setattr(control_loop, "judged", lambda settings, *_: Judgement(1.0, settings.feedback, 0.0))
+    monkeypatch.setattr(running_core, "judged", lambda settings, *_: Judgement(1.0, settings.feedback, 0.0))
     assert held_by_a_spring(unjudged, period, late, seen=late, duration=0.3)[1] > 3.0
 
 

@@ -111,6 +111,8 @@ class Workspace:
             bounds.append(as_real("workspace", given, "three numbers"))
             if bounds[-1].shape != (3,):
                 raise InputError("workspace", f"must be three numbers, not {given!r}", given)
+            if np.isnan(bounds[-1]).any():
+                raise InputError("workspace", "has a bound that is no number", given)
         if not (bounds[0] < bounds[1]).all():
             raise InputError("workspace", f"has nothing between {bounds[0]} and {bounds[1]}", self)
         for link in self.links:
