@@ -13,8 +13,7 @@ import pytest
 from industrial import urdfs
 
 import robodyn_ros as rd
-from robodyn_ros.control import PD, ComputedTorque, ControlLoop, GravityCompensation, SafetySettings
-from robodyn_ros.control import running_core
+from robodyn_ros.control import PD, ComputedTorque, ControlLoop, GravityCompensation, SafetySettings, running_core
 from robodyn_ros.control.faults.sampling import (
     GAIN_MARGIN,
     RETURN_MARGIN,
