@@ -55,6 +55,7 @@ class Shown:
         requests = Requests(self._move, *[lambda *given: self.asked.append(given)] * 5)
         choices = {"controller": ("one", "two")}
         self.panel = Panel(self.browser.server.gui, robot, requests, choices, simulated=True)
+        self.panel.set_sliders(np.zeros(1))
 
     def _move(self, q):
         self.asked.append(q)

@@ -418,3 +418,39 @@ def test_a_skeleton_stands_in_for_a_body_that_is_not_drawn_and_for_no_other(bare
                 assert_allclose(frame.position, there[link])
     finally:
         browser.stop()
+
+
+def test_a_slider_moves_its_own_joint_and_no_other(robot, monkeypatch):
+    """Though a goal of the tool or another node has moved the arm, or a joint has turned beyond its slider."""
+    asked, gui, now, callbacks = [], MagicMock(), [100.0], []
+    sliders = iter([SimpleNamespace(on_update=callbacks.append) for _ in range(3)])
+
+    def slider(name, least, greatest, step, start):
+        made = next(sliders)
+        made.min, made.max, made.value = least, greatest, start
+        return made
+
+    gui.add_slider.side_effect = slider
+    monkeypatch.setattr("robodyn_ros.view.panel.monotonic", lambda: now[0])
+    requests = Requests(lambda q: asked.append(q.tolist()), *[None] * 5)
+    panel = Panel(gui, robot, requests, {}, simulated=False)
+
+    def rests_at(*q):
+        for _ in range(30):
+            now[0] += 0.04
+            panel.follow(np.array(q), now[0])
+
+    def move(index, value):
+        panel._sliders[index].value = value
+        callbacks[index](None)
+
+    move(1, 0.5)
+    assert not asked  # no state has come
+    rests_at(0.123456789, 0.2, 0.3)
+    move(1, 0.5)
+    move(2, -0.5)  # before the arm is there
+    assert asked == [[0.123456789, 0.5, 0.3], [0.123456789, 0.5, -0.5]]
+    rests_at(0.6, 7.0, 0.4)  # elsewhere
+    assert [slider.value for slider in panel._sliders] == [0.6, 2.0, 0.4]
+    move(0, 0.8)
+    assert asked[-1] == [0.8, 7.0, 0.4]

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from html import escape
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -90,6 +92,9 @@ AT_FIRST = ("com", "gravity", "effort", "trace", "reference")
 NO_POSE = "…"
 """Text of the choice of a pose before and after a choice."""
 
+STILL, SAME = 0.5, 1e-4
+"""Time for which the reference has to rest until the sliders show it [s], and difference that is rest [rad] or [m]."""
+
 SOFTEST, STIFFEST = 0.1, 4.0
 """Range of the factor on the stiffness."""
 
@@ -144,6 +149,8 @@ class Panel:
         self._requests = requests
         self._poses = dict(poses or {})
         self._sliders: list[Any] = []
+        self._goal: Array | None = None  # positions (n,) that the sliders stand for, some of which they cannot show
+        self._seen, self._changed = np.full(robot.n, np.inf), 0.0  # the latest reference, and when it or they changed
         self._choices: dict[str, Any] = {}
         self._quiet = False
         self._status = gui.add_html("")
@@ -188,8 +195,22 @@ class Panel:
         if self._status.content != content:
             self._status.content = content
 
+    def follow(self, q: Array, now: float) -> None:
+        """Set the sliders to the reference positions (n,) once these rest: a slider that moves asks for all joints.
+
+        Args:
+            q: in [rad] or [m].
+            now: time of a clock that never goes back [s].
+        """
+        if (np.abs(q - self._seen) > SAME).any():
+            self._seen, self._changed = q, now
+        goal = self._goal
+        if goal is None or (now - self._changed > STILL and (np.abs(q - goal) > SAME).any()):
+            self.set_sliders(q)
+
     def set_sliders(self, q: Array) -> None:
         """Set the sliders to the reference positions (n,) without a request."""
+        self._goal = np.array(q)
         for slider, value in zip(self._sliders, q, strict=True):
             self._set(slider, round(float(np.clip(value, slider.min, slider.max)), 4) + 0.0)  # -0.0 becomes 0
 
@@ -235,12 +256,16 @@ class Panel:
         step = max((greatest - least) / 1000.0, 1e-6)
         start = float(np.clip(0.0, least, greatest))
         slider = self._gui.add_slider(name, float(least), float(greatest), step, start)
+        slider.on_update(partial(self._on_slider, len(self._sliders)))
         self._sliders.append(slider)
-        slider.on_update(lambda _: self._on_slider())
 
-    def _on_slider(self) -> None:
-        if not self._quiet:
-            self._requests.reference(np.array([slider.value for slider in self._sliders]))
+    def _on_slider(self, index: int, _: Any) -> None:
+        """Ask for the position of a slider; the other joints stay where they are, or go on to where they were sent."""
+        if self._quiet or self._goal is None:  # before the first state
+            return
+        self._goal = goal = self._goal.copy()
+        goal[index], self._changed = self._sliders[index].value, monotonic()
+        self._requests.reference(goal)
 
     def _add_motions(self) -> None:
         if self._poses:
@@ -250,6 +275,7 @@ class Panel:
                 if not self._quiet and goal.value in self._poses:
                     q = self._poses[goal.value]
                     self.set_sliders(q)
+                    self._changed = monotonic()
                     self._set(goal, NO_POSE)
                     self._requests.reference(q)
 

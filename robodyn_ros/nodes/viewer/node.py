@@ -156,7 +156,6 @@ class View:
         self._plan = ViewPlan(node, self.watch, browser)
         self._history = History(SPAN, robot.n)
         self._restarts, self._begun = -1, 0.0
-        self._initialised = False
         self._terms: dict[str, Array] = {}
         for term in TERMS:
             listen = partial(self._on_term, term, JointOrder(robot.joint_names))
@@ -179,9 +178,7 @@ class View:
             self.browser.overlay.forget()
             self._begun = watch.time if watch.time > CALENDAR else 0.0
         reference = watch.reference
-        if not self._initialised:
-            self._initialised = True
-            self._panel.set_sliders(watch.q if reference is None else reference)
+        self._panel.follow(watch.q if reference is None else reference, monotonic())
         if not self._posed:
             self._arm.ask_plugins(self._panel.set_choice)
         at_tool = self._tool.marks(self.browser.overlay.size)
