@@ -114,7 +114,8 @@ def graph(context: LaunchContext) -> list[Any]:
     time = {"use_sim_time": ParameterValue(LaunchConfiguration("use_sim_time"), value_type=bool)}
     description = {"robot_description": ParameterValue(urdf, value_type=str)}
     model = description | accepted(given)
-    chosen: dict[str, Any] = {**parameters_of(given, "dynamics", "controller"), **chosen_joints(given, urdf)}
+    chosen = parameters_of(given, "dynamics", "controller")
+    joints = chosen_joints(given, urdf)
     states = ("joint_states", given["joint_states"])
     commands, manager = given["commands"] or "controller/commands", []
     if given["ros2_control"]:
@@ -125,10 +126,10 @@ def graph(context: LaunchContext) -> list[Any]:
             )
         need_package("controller_manager", "ros2_control", "")
         file = given["ros2_control"]
-        controllers, _, joints = found = read_controller_manager(Path(file))
-        commands, chosen["joints"] = given["commands"] or found.commands, list(joints)
+        found = read_controller_manager(Path(file))
+        commands, joints = given["commands"] or found.commands, {"joints": list(found.joints)}
         renamed = [("~/robot_description", "robot_description")]
-        spawned = [*controllers, "--param-file", file]
+        spawned = [*found.controllers, "--param-file", file]
         manager = [
             Node(
                 package="controller_manager",
@@ -143,7 +144,7 @@ def graph(context: LaunchContext) -> list[Any]:
         Node(
             package="robodyn_ros",
             executable="controller",
-            parameters=[*files(node="controller"), model, chosen, time],
+            parameters=[*files(node="controller"), model, chosen, joints, time],
             remappings=[states, ("~/commands", commands)],
             output="screen",
         ),
@@ -171,7 +172,7 @@ def graph(context: LaunchContext) -> list[Any]:
         Node(
             package="robodyn_ros",
             executable="planner",
-            parameters=[*files(node="planner"), description, time],
+            parameters=[*files(node="planner"), description, joints, time],
             remappings=[states],
             condition=IfCondition(LaunchConfiguration("planner")),
             output="screen",

@@ -78,7 +78,7 @@ def opened(command):
     parameters, rest, words = {}, [], iter(command)
     for word in words:
         if word == "--params-file":
-            content = yaml.safe_load(Path(next(words)).read_text(encoding="utf-8"))
+            content = yaml.full_load(Path(next(words)).read_text(encoding="utf-8"))  # launch writes lists as tuples
             for section in content.values():
                 parameters |= section["ros__parameters"]
         else:
@@ -168,6 +168,15 @@ def test_a_parameter_file_chooses_unless_an_argument_does(tmp_path):
         found = processes("sim.launch.py", config=str(file), **arguments, **ONLY_OURS)
         assert found["robodyn_ros", "controller"][0]["controller"] == law
         assert [parameters["dynamics"] for parameters, _ in found.values()] == ["lagrangian"] * 2
+
+
+def test_the_planner_plans_the_joints_that_are_controlled():
+    need("launch", "launch_ros")
+    found = processes("sim.launch.py", tip="arm", planner="true", **ONLY_OURS)
+    for name in ("controller", "simulator", "planner"):
+        assert list(found["robodyn_ros", name][0]["joints"]) == ["elevator", "shoulder"]
+    found = processes("arm.launch.py", planner="true", **ONLY_OURS)
+    assert "joints" not in found["robodyn_ros", "planner"][0]  # all
 
 
 def test_what_is_not_of_this_package_is_started_unless_told_otherwise(monkeypatch):
