@@ -101,6 +101,26 @@ def test_the_coupling_goes_on_beside_other_messages_on_joint_states(prr):
     assert [dt for dt, _ in periods] == pytest.approx([0.002] * 3)
 
 
+def test_some_joints_are_coupled_and_the_others_are_the_grippers(graph, prr):
+    """The controller's terms and states name the joints that it controls alone."""
+    end = graph.start("teleoperator", robot_description=prr, role="follower", joints=["elevator", "shoulder"])
+    some = {"name": ["elevator", "shoulder"], "position": [0.1, 0.2], "velocity": [0.0] * 2, "effort": [0.0] * 2}
+    topics = ("joint_states", "controller/tracking_error", "controller/efforts/feedback", "teleoperator/received")
+    publishers = [graph.talk(JointState, topic) for topic in topics]
+    references, message, sent = graph.listen(JointState, "controller/reference"), JointState(**some), []
+
+    def streams():
+        sent.append(True)
+        message.header.stamp.sec, message.header.stamp.nanosec = divmod(20_000_000 * len(sent), 10**9)
+        for publisher in publishers:
+            publisher.publish(message)
+        return references
+
+    graph.wait(streams, "references", 10.0)
+    assert list(references[-1].name) == some["name"]
+    assert "received:" not in end.output
+
+
 def test_what_it_waits_for(graph, prr):
     """One after the other: states, the controller, and the other end, whose topic is easily named wrongly."""
     end = graph.start("teleoperator", "-r", "~/received:=/right/sent", robot_description=prr)

@@ -40,7 +40,14 @@ from robodyn_ros.control.motion.teleoperation import (
 )
 from robodyn_ros.dynamics.task_space import DIRECTIONS
 from robodyn_ros.errors import ConfigurationError, InputError, RobodynError
-from robodyn_ros.nodes.common.arm_parameters import ANY, DescriptionSource, declare_description, declare_tool
+from robodyn_ros.nodes.common.arm_parameters import (
+    ANY,
+    DescriptionSource,
+    declare_description,
+    declare_some_joints,
+    declare_tool,
+    some_joints,
+)
 from robodyn_ros.nodes.common.client_library import NEWEST, RELIABLE, on_topic, say_awaited
 from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
 from robodyn_ros.nodes.common.executor import Exit
@@ -82,6 +89,7 @@ def declare_parameters(node: Node) -> None:
     """
     declare_description(node, read_only=True, judged=False)
     declare_tool(node)
+    declare_some_joints(node, "coupled")
     described = "names of the other end's joints, in the order of this arm's; the same if empty"
     declare(node, "other_joints", [""], described, read_only=True)
     declare_settings(node, EndSettings, read_only=True)
@@ -150,7 +158,9 @@ class TeleoperatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         """Begin as soon as there is a description."""
         if self._robot is not None or not self._description.known:
             return
-        robot = self._robot = self._description.robot()
+        whole = self._description.robot()
+        locked = some_joints(self, whole)
+        robot = self._robot = locked.robot(locked.middle) if locked.names else whole
         dynamics = create_dynamics("rnea", robot)
         self._feedback_order = JointOrder(robot.joint_names)
         if self._own.coupling == "tool":
