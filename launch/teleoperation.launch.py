@@ -91,7 +91,7 @@ def graph(context: LaunchContext) -> list[Any]:
                 ],
                 remappings=[
                     ("joint_states", more["joint_states"]),
-                    ("~/received", f"/{given[other]}/teleoperator/sent"),
+                    ("~/received", f"/{given[other].strip('/')}/teleoperator/sent"),
                 ],
                 output="screen",
             )

@@ -211,10 +211,10 @@ def test_a_controller_manager_is_not_started_where_it_would_read_nothing():
         launched("arm.launch.py", ros2_control="controllers.yaml", namespace="left", **ONLY_OURS)
 
 
-@pytest.mark.parametrize("simulated", ["true", "false"])
-def test_two_coupled_arms(simulated):
+@pytest.mark.parametrize(("simulated", "leader"), [("true", "left"), ("false", "/left")])
+def test_two_coupled_arms(simulated, leader):
     need("launch", "launch_ros")
-    given = {"simulated": simulated, "leader": "left", "joint_states": "driver/states", "tip": "arm"}
+    given = {"simulated": simulated, "leader": leader, "joint_states": "driver/states", "tip": "arm"}
     nodes, context = launched("teleoperation.launch.py", **given, **ONLY_OURS)
     each = ["controller", "simulator", "teleoperator"] if simulated == "true" else ["controller", "teleoperator"]
     assert [node.node_executable for node in nodes] == 2 * each
