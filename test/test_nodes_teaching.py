@@ -10,6 +10,7 @@ import subprocess
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 import robodyn_ros as rd
 from robodyn_ros.cli import teach as verb
+from robodyn_ros.control.motion.point_to_point import rest_to_rest
 from robodyn_ros.errors import NotReadyError
 from robodyn_ros.nodes import replayer, teacher
 
@@ -91,6 +93,32 @@ def test_the_arm_is_to_be_guided_once_the_law_runs(prr, monkeypatch):
         assert step.is_met(), step.what
     assert not told("pd") and not told("free_drive", "/other/controller") and told("free_drive")
     assert next(script).what == "joint states"
+
+
+@pytest.mark.parametrize("end", [0.4, 0.1])
+def test_a_motion_that_did_not_come_to_its_end_is_an_error(prr, monkeypatch, end):
+    """As after a hold, a fault, or with speed_scaling below 1: the arm is elsewhere, or still under way."""
+    motion = rest_to_rest([[0.0] * 3, [0.4] * 3], [0.0, 1.0])
+    watch = SimpleNamespace(q=1, effort=1, error=np.zeros(3), time=0.0, has_left=lambda place: True)
+    watch.reference = np.zeros(3)
+    node = replayer.ReplayerNode.__new__(replayer.ReplayerNode)
+    node._description = SimpleNamespace(known=True, robot=lambda: rd.load_robot(prr))
+    node._plan = node._planned = None
+    node._path, node._speed, node._publisher = "", 1.0, MagicMock()
+    for name, result in (("read_trajectory", motion), ("Watch", watch), ("rest_position", None)):
+        monkeypatch.setattr(replayer, name, lambda *_, result=result: result)
+    monkeypatch.setattr(replayer, "approached", lambda dynamics, begin, motion: (motion, 0.0))
+    script = node._script()
+    while (step := next(script)).what != "the end of the motion":
+        watch.time += 0.1
+        assert step.is_met(), step.what
+    watch.time, watch.reference = 9.0, np.full(3, end)
+    assert step.is_met()
+    if end == 0.4:
+        assert next(script, None) is None
+    else:
+        with pytest.raises(NotReadyError, match="the motion is not over"):
+            next(script)
 
 
 @pytest.mark.parametrize(("typed", "told"), [("\n", True), ("", False)])

@@ -29,7 +29,7 @@ from robodyn_ros.nodes.common.executor import Exit, tell
 from robodyn_ros.nodes.common.messages import from_trajectory
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare
 from robodyn_ros.nodes.common.script import Script, ScriptRunner, ScriptStep
-from robodyn_ros.nodes.common.watch import CONTROLLER, Watch, check_start, rest_position
+from robodyn_ros.nodes.common.watch import CONTROLLER, START_TOLERANCE, Watch, check_start, rest_position
 from robodyn_ros.planning.plan import Plan
 from robodyn_ros.robot import LockedJoints
 from robodyn_ros.robot.pose import Array
@@ -114,6 +114,9 @@ class ReplayerNode(ExceptionGuard, Node):  # type: ignore[misc]
             return watch.time - begun > whole.duration
 
         yield ScriptStep("the end of the motion", is_over, extra_time=2.0 * motion.duration)
+        assert watch.reference is not None
+        if (np.abs(watch.reference - motion.positions[-1]) > START_TOLERANCE).any():
+            raise NotReadyError("the motion is not over: another reference, a fault or speed_scaling has kept it")
         error = dict(zip(robot.joint_names, greatest.tolist(), strict=True))
         tell({"error": error})
 
