@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from geometry_msgs.msg import WrenchStamped
 
 from robodyn_ros.control.core_library import core_structs
 from robodyn_ros.errors import ConfigurationError, RobotDescriptionError
@@ -17,6 +18,7 @@ from robodyn_ros.nodes.controller.realtime.periods import command_of
 from robodyn_ros.nodes.controller.realtime.runner import CODE as RUNNER
 from robodyn_ros.nodes.simulator import pace
 from robodyn_ros.nodes.simulator.pace import Pacer
+from robodyn_ros.nodes.simulator.topics import WrenchInput
 
 
 def beats(pacer, now, most=10**6):
@@ -192,3 +194,21 @@ def test_what_the_launch_files_read(tmp_path):
 )
 def test_the_launch_argument_accept_is_a_list_of_names(given, names):
     assert accepted({"accept": given}).get("accept", []) == names
+
+
+def test_a_push_ends_also_after_a_reset():
+    """One that comes between the reset and the first step of time after it, as while the simulation is paused."""
+    heard, done = [], []
+    node = SimpleNamespace(create_subscription=lambda kind, topic, call, qos: heard.append(call), faults=None)
+    outside = SimpleNamespace(release=lambda: done.append("release"), push=lambda link, *_: done.append(link))
+    wrenches = WrenchInput(node, outside, "tool", 0.2)
+    wrenches.expire(3.0)
+    assert not done
+    for now in (3.0, 0.0):  # a reset before the second
+        heard[0](WrenchStamped())
+        wrenches.expire(now)
+        wrenches.expire(now + 0.15)
+        assert done == ["release", "tool"], now
+        wrenches.expire(now + 0.25)
+        assert done.pop() == "release", now
+        done.clear()

@@ -129,7 +129,7 @@ class WrenchInput:
             period: time that a push lasts [s], by the simulator's clock.
         """
         self._outside, self._tip, self._period, self._faults = outside, tip, period, node.faults
-        self._now = self._until = 0.0
+        self._now, self._until = 0.0, np.inf
         node.create_subscription(WrenchStamped, "~/apply_wrench", self._on_wrench, RELIABLE)
 
     def expire(self, now: float) -> None:
@@ -138,11 +138,10 @@ class WrenchInput:
         Args:
             now: simulated time [s].
         """
-        if now < self._now:  # a reset
-            self._until = now
+        self._until += min(now - self._now, 0.0)  # after a reset
         self._now = now
-        if self._until and now >= self._until:
-            self._until = 0.0
+        if now >= self._until:
+            self._until = np.inf
             self._outside.release()
 
     def _on_wrench(self, message: WrenchStamped) -> None:
