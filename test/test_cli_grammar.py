@@ -172,6 +172,8 @@ def test_a_value_may_begin_with_a_minus(joined):
         (["plan", PRR, "--to", "HOME", "--tool", "hnd"], "error: --tool: 'hnd' is not in the robot"),
         (["identify", PRR, "none.csv", "--payload-link", "hnd"], "error: --payload-link: 'hnd' is not in the robot"),
         (["contact", PRR, "none.csv", "--tool", "hnd"], "error: --tool: 'hnd' is not in the robot"),
+        (["workspace", PRR, "--tool", "hnd"], "error: --tool: 'hnd' is not in the robot"),
+        (["compile", PRR, "--tool", "hnd"], "error: --tool: 'hnd' is not in the robot"),
         (["plan", PRR, "--to", "HOME", "--cost", "time+0.1*efort"], "(is it 'effort'?)"),
         (["export", PRR, "--language", "pyton"], "(is it 'python'?)"),
         (["compile", PRR, "--of", "gravty"], "(is it 'gravity'?)"),

@@ -127,7 +127,7 @@ def run(args: Namespace) -> ExitCode:
     """List the functions, compile those that the cache does not have, and report."""
     _check_tools()
     robot, folder = read_arm(args), cache_folder()
-    tools = names(args.tool or "") or [tip(robot)]
+    tools = [robot.link(name, "--tool").name for name in names(args.tool or "") or [tip(robot)]]
     plugins = [(name, _plugin(name, robot)) for name in names(args.dynamics)]
     if args.of != "all":
         names(args.of, "--of", (*(name for _, plugin in plugins for name in plugin.quantities()), *GROUPS, *OTHERS))

@@ -90,7 +90,7 @@ def run(args: Namespace) -> ExitCode:
     """Sample, write and report; with a mass, the answer is no if the arm can hold it nowhere."""
     _check(args)
     robot = read_arm(args)
-    link = args.tool or tip(robot)
+    link = robot.link(args.tool or tip(robot), "--tool").name
     of = "payload" if args.payload is not None else args.of
     kinematics = Kinematics(robot)
     if args.cell is None:
