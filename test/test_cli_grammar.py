@@ -61,6 +61,11 @@ def test_the_start_of_a_motion_is_said_as_it_is(verb):
     assert "default: the nearest to 0 within" in action.help
 
 
+def test_the_viewer_is_said_to_move_an_arm_that_runs_already():
+    (action,) = (action for action in PARSERS["view"]._actions if "--attach" in action.option_strings)
+    assert "and move, the arm" in action.help
+
+
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize("columns", ["60", "80", "132"])
 def test_help_breaks_no_name(verb, columns, monkeypatch):

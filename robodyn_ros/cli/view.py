@@ -55,7 +55,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--dynamics", default="rnea", metavar="NAME", help="dynamics plugin")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen at; 0.0.0.0 lets other machines in")
     parser.add_argument("--port", type=int, default=8080, help="port to listen at")
-    text = "only watch the running ROS 2 graph, by its topic robot_description"
+    text = "show, and move, the arm of the running ROS 2 graph, by its topic robot_description"
     parser.add_argument("--attach", action="store_true", help=text)
 
 
