@@ -77,12 +77,12 @@ def some_joints(node: Node, whole: Robot) -> LockedJoints:
     return LockedJoints(whole, whole.joint_names if joints == [""] else joints)
 
 
-def declare_locked(node: Node, robot: Robot, read_only: bool = False) -> None:
-    """Declare the position of each locked joint."""
+def declare_locked(node: Node, robot: Robot, otherwise: str, read_only: bool = False) -> None:
+    """Declare the position of each locked joint; ``otherwise`` is the one if none is given, in words."""
     for joint in robot.joints:
         text = (
-            f"position of joint {joint.name} if joints leaves it out [{joint.position_unit}]; the last that is known "
-            f"of it, or else the middle of its range, if {NOT_GIVEN:g}"
+            f"position of joint {joint.name} if joints leaves it out [{joint.position_unit}]; {otherwise}, if "
+            f"{NOT_GIVEN:g}"
         )
         name = f"locked_joints.{joint.name}"
         declare(node, name, NOT_GIVEN, text, bounds=(-NOT_GIVEN, NOT_GIVEN), read_only=read_only)
