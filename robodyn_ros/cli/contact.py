@@ -91,7 +91,7 @@ def _parameters(robot: Robot, proposed: ProposedThresholds, args: Namespace) -> 
     for name, touch, collision in zip(robot.joint_names, proposed.touch, proposed.collision, strict=True):
         contact[name] = {"touch": float(f"{touch:.3g}"), "collision": float(f"{collision:.3g}")}
     tool = {"tool": args.tool} if args.tool else {}  # an empty one would override that of another file
-    return {"controller": {"ros__parameters": {**tool, "contact": contact}}}
+    return {"/**/controller": {"ros__parameters": {**tool, "contact": contact}}}
 
 
 def _show(robot: Robot, proposed: ProposedThresholds, args: Namespace) -> None:
