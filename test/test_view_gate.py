@@ -212,6 +212,12 @@ def test_an_address_of_ipv6_is_listened_at():
         check_free("::1", port)
 
 
+@pytest.mark.parametrize("port", [0, -1, 65536])
+def test_a_port_that_is_none_is_refused(port):
+    with pytest.raises(ConfigurationError, match=f"cannot listen at 127.0.0.1:{port}: .* from 1 to 65535"):
+        check_free("127.0.0.1", port)
+
+
 def test_each_start_has_a_token_of_its_own():
     tokens = {Gate("127.0.0.1", 8080).token for _ in range(100)}
     assert len(tokens) == 100

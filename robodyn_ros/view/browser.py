@@ -325,6 +325,8 @@ def check_free(host: str, port: int) -> None:
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
+            if port == 0:
+                raise OSError("0 stands for any port, and the address is to be known")
             probe.bind((host, port))
         except (OSError, OverflowError) as cause:
             reason = str(cause).rstrip(".")
