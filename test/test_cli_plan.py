@@ -4,6 +4,7 @@
 """``robodyn plan``: what it answers, writes and draws."""
 
 import json
+import socket
 from pathlib import Path
 
 import numpy as np
@@ -110,3 +111,11 @@ def test_by_default_efforts_are_smooth_and_a_word_makes_the_motion_the_fastest(t
     (smooth, longer), (jumping, shortest) = (effort_rate(tmp_path / name) for name in ("smooth", "fastest"))
     assert smooth < 10.0 < 100.0 < jumping
     assert 1.2 * shortest < longer < 2.0 * shortest
+
+
+def test_a_port_that_is_taken_is_an_error_before_the_search(monkeypatch, capsys):
+    monkeypatch.setattr("robodyn_ros.cli.plan._solve", lambda *_: pytest.fail("the search has begun"))
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert main(["plan", PRR, "--to", "PICK", "--view", str(port)]) == 2
+    assert f"cannot listen at 127.0.0.1:{port}" in capsys.readouterr().err

@@ -57,7 +57,7 @@ from robodyn_ros.planning.problem import Goal, JointGoal, MotionLimits, Problem,
 from robodyn_ros.robot import Pose, Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.robot import tip
-from robodyn_ros.view.browser import Browser
+from robodyn_ros.view.browser import Browser, check_free
 
 FRAME_RATE = 25.0
 """Pictures a second in the browser."""
@@ -65,8 +65,8 @@ FRAME_RATE = 25.0
 PAUSE = 1.0
 """Time at the end of the motion, before it begins again [s]."""
 
-PORT = 8080
-"""Port of the page, unless one is given."""
+HOST, PORT = "127.0.0.1", 8080
+"""Address of the page, and its port unless one is given."""
 
 LAYERS = frozenset({"effort", "trace", "com"})
 """Layers of the marks that the browser shows."""
@@ -148,6 +148,8 @@ def _check_outputs(args: Namespace) -> None:
         raise InputError("--method", "time-scaling seeks the shortest time; leave out --cost and --duration", args.cost)
     if args.send:
         need_ros()
+    if args.view is not None:
+        check_free(HOST, args.view)
 
 
 def make_problem(args: Namespace) -> Problem:
@@ -290,7 +292,7 @@ def view(plan: Plan, problem: Problem, port: int) -> None:
     Raises:
         ConfigurationError: viser is not installed, or the port is in use.
     """
-    browser, trajectory = Browser(problem.dynamics.robot, "127.0.0.1", port), plan.to_trajectory()
+    browser, trajectory = Browser(problem.dynamics.robot, HOST, port), plan.to_trajectory()
     _show_obstacles(browser, problem)
     console().print(f"{browser.url}  (Ctrl-C ends)", soft_wrap=True)
     try:
