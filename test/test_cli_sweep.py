@@ -223,6 +223,20 @@ def test_a_law_is_tuned_if_the_section_names_it_or_else_if_the_study_does(study)
     assert read_task(study)[1].controllers == ("pd", "computed_torque")
 
 
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("gains.shoulder: {natural_frequency: 8.0}", "gains.elbow: {stiffness: 90.0}"),
+        ("vary:\n", "vary:\n  controller.gains.elbow.stiffness: {uniform: [50.0, 90.0]}\n"),
+    ],
+)
+def test_a_gain_that_another_one_replaces_is_not_searched_for(study, capsys, right, wrong):
+    study.write_text(STUDY.replace(right, wrong))
+    assert main(["tune", str(study)]) == 2
+    said = "natural_frequency: of joint 'elbow' has no effect, because gains.elbow.stiffness is used in place of it"
+    assert said in capsys.readouterr().err
+
+
 def test_a_study_without_a_section_tune(study, capsys):
     study.write_text(STUDY.partition("tune:")[0])
     assert main(["tune", str(study)]) == 2

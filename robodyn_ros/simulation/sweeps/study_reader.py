@@ -70,6 +70,9 @@ BOUNDS = (*GAINS, "controllers")
 TUNE = (*BOUNDS, *(item.name for item in fields(TuningSettings)))
 """Names of section tune."""
 
+REPLACED = {"natural_frequency": "stiffness", "damping_ratio": "damping"}
+"""Gain → the one that is used in place of it, unless that is 0."""
+
 SelectJoints = Callable[..., Robot]
 """Function such as :func:`~robodyn_ros.control.parameter_file.take_joints`."""
 
@@ -132,6 +135,10 @@ def read_task(
     if not names:
         raise section.error("tune", f"must name least and greatest values of one or more of {', '.join(GAINS)}")
     bounds = {(gain, joint): own for gain in names for joint, own in by_joint(section, gain, robot, pair).items()}
+    for gain, joint in bounds:
+        other = f"gains.{joint}.{REPLACED.get(gain, '')}"
+        if study.given["controller"].get(other) or f"controller.{other}" in study.vary:
+            raise section.error(gain, f"of joint {joint!r} has no effect, because {other} is used in place of it")
     controllers = _controllers(section) if "controllers" in section.values else study.controllers
     return study, TuningTask(bounds, controllers, search)
 
