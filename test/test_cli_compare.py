@@ -88,6 +88,16 @@ def test_an_integral_takes_away_what_lasts(capsys):
     assert (with_it < 0.05 * without).all()
 
 
+def test_gravity_and_effort_limits_are_the_parameters(capsys):
+    """Under half of the gravity PD sags by half; a limit below what that needs is met."""
+    given = ("--controller", "pd", "-p", "gravity:=[0.0, 0.0, -4.905]")
+    found = compared(capsys, *given)
+    np.testing.assert_allclose(figure(found, "step", "pd", "lasting_error")[0], 98.1 / (20 * 144), rtol=1e-4)
+    assert figure(found, "step", "pd", "peak_effort")[0] > 130.0
+    found = compared(capsys, *given, "-p", "effort_limits.elevator:=120.0")
+    assert figure(found, "step", "pd", "peak_effort")[0] == 120.0
+
+
 def test_tables_verdict_and_picture(capsys, tmp_path):
     picture = tmp_path / "laws.png"
     arguments = ["--controller", "gravity_compensation,impedance", "--plot", str(picture)]

@@ -15,7 +15,7 @@ import numpy as np
 
 from robodyn_ros.control.laws.base import Controller, Reference
 from robodyn_ros.control.laws.gains import JointGains, gains
-from robodyn_ros.control.loop_settings import loop_default_values, make_law, model_parameters
+from robodyn_ros.control.loop_settings import check_limits, loop_default_values, make_law, model_parameters
 from robodyn_ros.control.motion.point_to_point import durations, rest_to_rest
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.control.parameter_file import FileParameters
@@ -299,8 +299,8 @@ def compare(
         integral_rate: rate of the integral action [1/s].
         rate: of the control [Hz].
         mismatch: the differences between the arm and the model of the laws; none by default.
-        parameters: name → value, of the controller node: gains of each joint and settings of the laws. With them the
-            three numbers above do not count.
+        parameters: name → value, of the controller node: gains of each joint, settings of the laws, gravity and limits
+            of the efforts. With them the three numbers above do not count.
 
     A law that fails in a motion, for example because it is unstable, has no run, and the verdict gives the reason.
 
@@ -311,10 +311,14 @@ def compare(
     if not rate > 0.0:
         raise InputError("rate", f"must be above 0, not {rate:g}", rate)
     _check_laws(controllers)
-    named = (parameters or {}).get("dynamics", "rnea")
-    model, mismatch = create("dynamics", named, robot), mismatch or Mismatch()
+    values, mismatch = FileParameters(parameters or {}, loop_default_values(robot)), mismatch or Mismatch()
+    with values.located():
+        check_limits(parameters or {}, robot)
+        limit = np.array([values[f"effort_limits.{joint}"] for joint in robot.joint_names])
+        model = create("dynamics", values["dynamics"], robot, gravity=values["gravity"])
     drawn = mismatch.draw(robot, seed=0)
-    plant = Plant(create("dynamics", "rnea", robot, **drawn.parameters), friction=drawn.friction)
+    arm = create("dynamics", "rnea", robot, gravity=values["gravity"], **drawn.parameters)
+    plant = Plant(arm, effort_limit=limit, friction=drawn.friction)
     wanted = (natural_frequency, damping_ratio, integral_rate)
     motions, failures = compared_motions(robot), {}
     runs: dict[str, tuple[ComparedRun, ...]] = {}
