@@ -337,8 +337,9 @@ void Controller::forget_references()
   }
 }
 
-bool Controller::on_set_chained_mode(bool)
+bool Controller::on_set_chained_mode(bool chained_mode)
 {
+  is_chained_ = chained_mode;
   forget_references();
   core_velocity_reset(&chained_velocity_);
   core_trajectory_destroy(trajectory_.exchange(nullptr));

@@ -152,6 +152,7 @@ private:
   Newest<CoreRefusal> refusal_;
   Newest<ArmReport> fault_;
   std::atomic<bool> hold_{false}, tare_{false}, conflict_{false}, stand_still_{false}, is_active_{false}, is_unreachable_{false};
+  std::atomic<bool> is_chained_{false};  // as is_in_chained_mode, for other threads
   std::atomic<double> speed_{1.0};  // of trajectories, as requested
   std::atomic<double> time_{0.0};  // of the latest update
   std::atomic<bool> went_blind_{false};  // no usable state has come since the activation, and it is not logged yet

@@ -117,9 +117,9 @@ void Controller::listen()
   hold_service_ = node->create_service<Trigger>(
     "~/hold", [this](const std::shared_ptr<Trigger::Request>, std::shared_ptr<Trigger::Response> response) {
       response->success = is_active_;
-      response->message = !is_active_              ? "the controller is not active"
-                          : is_in_chained_mode() ? "a latched fault is acknowledged; the chained controller has to stop the arm"
-                                                 : "the arm stops";
+      response->message = !is_active_    ? "the controller is not active"
+                          : is_chained_ ? "a latched fault is acknowledged; the chained controller has to stop the arm"
+                                        : "the arm stops";
       hold_ = response->success;
     });
   tare_service_ = node->create_service<Trigger>(
