@@ -19,6 +19,7 @@ from robodyn_ros.control.laws import cartesian_impedance
 from robodyn_ros.control.laws.base import Reference
 from robodyn_ros.control.laws.cartesian_impedance import UNBRAKED, CartesianImpedance, CartesianImpedanceSettings
 from robodyn_ros.control.laws.operational_space import OperationalSpace, OperationalSpaceSettings
+from robodyn_ros.control.laws.traced import CompiledLaw
 from robodyn_ros.dynamics.parameters import Payload
 from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.kinematics import se3, so3
@@ -287,6 +288,19 @@ def test_errors_are_clipped_and_do_not_flip_at_a_half_turn() -> None:
     errors = [law.motion_error(q, 0 * q, still(q + [0.0, 0.0, turn]), jacobian).error[4] for turn in turns]
     assert np.abs(np.diff(errors)).max() < 0.04
     assert abs(errors[200]) < 1e-6
+
+
+@pytest.mark.parametrize("frame", ["base", "tool"])
+def test_without_stiffness_the_tool_is_free(frame: str) -> None:
+    """Its spring and its damper have no effort; the planar arm has no null space for a posture."""
+    dynamics = dynamics_of("prr")
+    law = CartesianImpedance(dynamics, 30.0, 9.0, config=CartesianImpedanceSettings(stiffness=(0.0,) * 6, frame=frame))
+    q, qd = np.array([0.6, 0.5, 0.9]), np.array([0.1, -0.2, 0.3])
+    efforts = law.compute(q, qd, still(q + 0.05))
+    assert_allclose(efforts.feedback, 0.0, atol=1e-9)
+    assert_allclose(
+        CompiledLaw(law, compiled=False).period(0.01, q, qd, still(q + 0.05), *np.zeros((3, 3))).total, efforts.total
+    )
 
 
 def test_settings_that_cannot_be() -> None:

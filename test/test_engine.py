@@ -192,19 +192,23 @@ def test_a_class_without_a_file_has_code_of_its_own(monkeypatch: pytest.MonkeyPa
             assert_allclose(found, float(factor) * expected, rtol=1e-12)
 
 
-def test_the_key_of_a_class_changes_with_its_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its equations may be in another file of it."""
-    package = tmp_path / "ones_own"
-    package.mkdir()
-    (package / "__init__.py").write_text("")
-    (package / "model.py").write_text("from robodyn_ros.dynamics.rnea import RNEA\nclass Model(RNEA):\n    pass\n")
+@pytest.mark.parametrize("package", ["ones_own.", ""], ids=["in a package", "beside a script"])
+def test_the_key_of_a_class_changes_with_the_files_around_it(
+    package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its equations may be in another one."""
+    folder = tmp_path / package.rstrip(".")
+    folder.mkdir(exist_ok=True)
+    if package:
+        (folder / "__init__.py").write_text("")
+    (folder / "one_model.py").write_text("from robodyn_ros.dynamics.rnea import RNEA\nclass Model(RNEA):\n    pass\n")
     monkeypatch.syspath_prepend(tmp_path)
     keys = []
     for equations in ("1", "2", "1"):
-        (package / "equations.py").write_text(equations)
-        for name in ("ones_own", "ones_own.model"):
+        (folder / "equations.py").write_text(equations)
+        for name in ("ones_own", f"{package}one_model"):
             sys.modules.pop(name, None)
-        keys.append(class_key(importlib.import_module("ones_own.model").Model))
+        keys.append(class_key(importlib.import_module(f"{package}one_model").Model))
     assert keys[0] == keys[2] != keys[1]
     assert class_key(RNEA) not in keys
 

@@ -86,7 +86,7 @@ OWN = __name__.partition(".")[0]
 
 
 def class_key(kind: type) -> str:
-    """The key of a class that writes expressions, perhaps a plugin's: of its name, and of the code of its bases.
+    """The key of a class that writes expressions, perhaps a plugin's: of its name, and of the code of it and its bases.
 
     A class that no file has under its name, such as one of a notebook or of a function, has a key of its own in each
     process, because nothing shows whether its code is the same.
@@ -105,7 +105,9 @@ def _package(kind: type) -> str:
 
 
 def _code_of(kind: type) -> bytes | None:
-    """The file of a class, or a hash of its whole package if that is another's; None if no file has it by its name."""
+    """The file of a class, and those beside it, or of its whole package, if they are another's; None if no file has it
+    by its name.
+    """
     module = sys.modules.get(kind.__module__)
     file = Path(getattr(module, "__file__", None) or "")
     try:
@@ -113,8 +115,11 @@ def _code_of(kind: type) -> bytes | None:
             return None
     except AttributeError:  # of a function, or of a cell that has been run again
         return None
-    folders = getattr(sys.modules[_package(kind)], "__path__", ()) if _package(kind) != OWN else ()
-    return b"".join(hash_sources(Path(folder), ("",)) for folder in folders) or file.read_bytes()
+    files = {file}
+    if _package(kind) != OWN:
+        folders = map(Path, getattr(sys.modules[_package(kind)], "__path__", ()))
+        files |= {each for folder in folders for each in folder.rglob("*.py")} or set(file.parent.glob("*.py"))
+    return b"".join(each.read_bytes() for each in sorted(files))
 
 
 @lru_cache(maxsize=1)
