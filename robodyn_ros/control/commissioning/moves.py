@@ -43,7 +43,7 @@ SHAKE = 0.025  #: Greatest amplitude of the sine [rad] or [m].
 PATIENCE = 20.0  #: Longest wait for the arm to stand still [s].
 RETREAT_TIME = 1.0  #: Time in which efforts return to zero [s].
 GRAVITY_TIME = 2.0  #: Time of a step of gravity compensation [s].
-WAY = 0.99  #: Part of its way up to which a pushed joint is evaluated [-].
+EVALUATED = 0.99  #: Ratio of the displacement of a pushed joint up to which its motion is evaluated [-].
 LEAST_SAMPLES = 4  #: Least number of samples for the line of a push.
 LEAD_IN = 1.0  #: Time in which the effort grows to just below the break-away effort [s].
 BELOW = 0.8  #: Ratio of the effort then to the break-away effort [-].
@@ -257,7 +257,7 @@ def evaluate_push(direction: int, rate: float, times: Sequence[float], moves: Se
     t, moved = np.array(times), np.array(moves)
     still = np.flatnonzero(np.abs(moved) <= ONSET)
     first = int(still[-1]) + 1 if still.size else 0  # from this sample on it moves without a pause
-    end = int(np.argmax(np.abs(moved) >= WAY * np.abs(moved).max())) + 1  # then it may be at a stop
+    end = int(np.argmax(np.abs(moved) >= EVALUATED * np.abs(moved).max())) + 1  # then it may be at a stop
     if end - first < LEAST_SAMPLES:
         return Push(direction, 0.0, np.nan, np.nan)
     slope, t_loose = np.polyfit(np.cbrt(np.abs(moved[first:end])), t[first:end], 1)
