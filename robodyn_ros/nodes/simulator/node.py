@@ -37,7 +37,7 @@ from robodyn_ros.nodes.common.arm_parameters import (
     joint_order,
     read_description,
 )
-from robodyn_ros.nodes.common.client_library import LATCHED, on_topic, say_awaited
+from robodyn_ros.nodes.common.client_library import LATCHED
 from robodyn_ros.nodes.common.diagnostics import Diagnostics, DiagnosticsSettings, ExceptionGuard, Report
 from robodyn_ros.nodes.common.executor import Exit
 from robodyn_ros.nodes.common.messages import serve
@@ -125,7 +125,6 @@ class SimulatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         self.add_post_set_parameters_callback(self._on_parameters)
         self._restart_report()
         self._diagnostics = Diagnostics(self, self._report)
-        say_awaited(self, self._awaited)
         self.get_logger().info(f"{robot.name}: {robot.n} joints, states at {parameters['state_rate']:g} Hz")
         self._begin()
 
@@ -213,11 +212,6 @@ class SimulatorNode(ExceptionGuard, Node):  # type: ignore[misc]
     def _restart_report(self) -> None:
         """Measure the rate of time from here on."""
         self._since = monotonic(), self._hardware.now, self._time.lost
-
-    def _awaited(self) -> str:
-        """The first command, in words; "" once it has come."""
-        topic = "joint_commands" if self._lockstep else "commands"
-        return "" if self._commands.accepted else f"commands {on_topic(self, topic)}"
 
     def _report(self) -> Report:
         """The report since the last one: above all the rate of time."""
