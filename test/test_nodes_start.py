@@ -300,6 +300,8 @@ def test_a_node_says_what_it_waits_for_and_goes_on_saying_it(graph, prr, name):
     found = graph.diagnostics(name)
     assert found["level"] == "1" and said in found["message"]
     graph.wait(lambda: node.output.count(said) >= 2, "the line again")
+    levels = [line.partition("]")[0] for line in node.output.splitlines() if said in line]
+    assert levels[:2] == ["[INFO", "[WARN"]  # at an orderly start the input comes soon
     publisher = graph.talk(String, "robot_description", LATCHED)
     publisher.publish(String(data=prr))
     graph.wait(lambda: then in node.output, "what it waits for next")

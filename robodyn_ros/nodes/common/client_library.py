@@ -100,7 +100,7 @@ def once_running(node: Node, call: Callable[[], object]) -> None:
 
 
 def say_awaited(node: Node, awaited: Callable[[], str], tell: Callable[[], None] = lambda: None) -> None:
-    """Log the input that a node waits for: after two checks without it, and then every few seconds until it comes.
+    """Log the input that a node waits for: after two checks without it, and as a warning every few seconds after that.
 
     Args:
         node: its log is used.
@@ -113,7 +113,10 @@ def say_awaited(node: Node, awaited: Callable[[], str], tell: Callable[[], None]
         nonlocal seen, said, when
         text, before = awaited(), seen
         if text and text == before and (text != said or monotonic() - when >= REPEAT):
-            node.get_logger().warning(f"waiting for {text}")
+            if text == said:  # rclpy allows one severity a line of code
+                node.get_logger().warning(f"waiting for {text}")
+            else:
+                node.get_logger().info(f"waiting for {text}")
             said, when = text, monotonic()
         seen = text
         if text != before:
