@@ -18,7 +18,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
 from time import monotonic
 
 import numpy as np
@@ -37,11 +36,10 @@ from robodyn_ros.nodes.common.client_library import RELIABLE
 from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
 from robodyn_ros.nodes.common.executor import Exit, tell
 from robodyn_ros.nodes.common.messages import NANO, JointOrder, from_trajectory, seconds, stamp
-from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings
+from robodyn_ros.nodes.common.parameters import NodeParameters, declare
 from robodyn_ros.nodes.common.script import RepeatedRequest, Script, ScriptRunner, ScriptStep
 from robodyn_ros.nodes.simulator.pace import FAULT
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.settings import CheckedSettings, switch
 
 EVERY_MESSAGE = QoSProfile(depth=20000, reliability=RELIABLE.reliability)
 """For subscriptions that are recorded without a gap."""
@@ -52,8 +50,9 @@ PERIOD = 0.1
 COUNT = "commands since start"
 """Name of the number of commands in the diagnostics of the controller and of the simulator."""
 
-TIME, GAP = "simulated time [s]", "longest time without a command [ms]"
-"""Names of the time, and of the longest time between two commands, in the diagnostics of the simulator."""
+TIME, GAP, LOCKSTEP = "simulated time [s]", "longest time without a command [ms]", "lockstep"
+"""Names of the time, of the longest time between two commands, and of whether it waits for them, in the diagnostics of
+the simulator."""
 
 NO_STATES = "no joint states"
 """Report of a controller that waits for a state, by its own clock, before that is a fault."""
@@ -76,21 +75,14 @@ TOLERANCE = 0.1
 PATIENCE = 120.0
 """Longest wait for each step on a machine that is busy otherwise [s]."""
 
-LOCKSTEP_PATIENCE = 600.0
-"""The same in lockstep, where the motion has no time limit [s]."""
+LOCKSTEP_TIME = 600.0
+"""Longest duration of the motion in lockstep, which has no limit of its own [s]."""
 
 NUMBER = re.compile(r"[\d.]+")
 """Part of a message."""
 
 Row = tuple[float, float, tuple[Array, ...]]
 """Stamp [s], time of receipt [s], and arrays (n,)."""
-
-
-@dataclass(frozen=True)
-class ConductorSettings(CheckedSettings):
-    """Settings of the conductor; each field's metadata describe it."""
-
-    lockstep: bool = switch(False, "whether the simulator runs in lockstep; goes into the record")
 
 
 class ConductorNode(ExceptionGuard, Node):  # type: ignore[misc]
@@ -108,8 +100,6 @@ class ConductorNode(ExceptionGuard, Node):  # type: ignore[misc]
         super().__init__("conductor")
         declare_parameters(self)
         parameters = NodeParameters(self)
-        self._settings = parameters.settings(ConductorSettings)
-        self._patience = LOCKSTEP_PATIENCE if self._settings.lockstep else PATIENCE
         self._path: str = parameters["record"]
         self._joints = list(parameters["joints"])
         self._trajectory = make_trajectory(parameters)
@@ -126,7 +116,7 @@ class ConductorNode(ExceptionGuard, Node):  # type: ignore[misc]
         self.create_subscription(JointState, "joint_states", self._on_state, EVERY_MESSAGE)
         self.create_subscription(JointState, "controller/joint_commands", self._on_command, EVERY_MESSAGE)
         self.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, EVERY_MESSAGE)
-        self._runner = ScriptRunner(self, end, self._script(), self._patience, PERIOD)
+        self._runner = ScriptRunner(self, end, self._script(), PATIENCE, PERIOD)
 
     def _script(self) -> Script:
         """All steps, in order."""
@@ -135,7 +125,7 @@ class ConductorNode(ExceptionGuard, Node):  # type: ignore[misc]
         yield ScriptStep("commands of the controller", lambda: recorder.commands)
         yield ScriptStep("a controller that takes trajectories", self._publisher.get_subscription_count)
         yield ScriptStep("a simulator that can be paused", self._pause.service_is_ready)
-        end = monotonic() + self._patience
+        end = monotonic() + PATIENCE
         while True:
             if monotonic() > end:
                 raise NotReadyError("no sign of a controller and a simulator that stay without a fault")
@@ -147,7 +137,7 @@ class ConductorNode(ExceptionGuard, Node):  # type: ignore[misc]
             yield from self._set_paused(False)
         now = float(self._value("simulator", TIME))
         yield ScriptStep("the last state before the pause", lambda: recorder.states[-1][0] > now - ROUNDING)
-        end = monotonic() + self._patience
+        end = monotonic() + PATIENCE
         taken = False
         while not taken:  # a subscriber that was just discovered may miss the first message
             if monotonic() > end:
@@ -158,7 +148,8 @@ class ConductorNode(ExceptionGuard, Node):  # type: ignore[misc]
         yield from self._set_paused(False)
         yield ScriptStep("the start of the trajectory", lambda: self._time() > 0.0)
         self._is_moving, self._gap = True, 0.0
-        yield ScriptStep("the end of the trajectory", lambda: self._time() > duration, extra_time=duration)
+        extra_time = LOCKSTEP_TIME if self._waits_for_commands else duration
+        yield ScriptStep("the end of the trajectory", lambda: self._time() > duration, extra_time)
         yield from self._next_report("simulator")
         self._is_moving = False
         yield from self._set_paused(True)
@@ -173,8 +164,13 @@ class ConductorNode(ExceptionGuard, Node):  # type: ignore[misc]
             commands_taken=accepted,
             command_gap=self._gap,
             faults=tuple(self._problems.values()),
-            lockstep=self._settings.lockstep,
+            lockstep=self._waits_for_commands,
         ).save(self._path)
+
+    @property
+    def _waits_for_commands(self) -> bool:
+        """True if the simulator runs in lockstep."""
+        return self._value("simulator", LOCKSTEP) == str(True)
 
     def _all_is_well(self, *, paused: bool = False) -> bool:
         found = [self._diagnostics.get(name) for name in ("controller", "simulator")]
@@ -250,7 +246,7 @@ class ConductorNode(ExceptionGuard, Node):  # type: ignore[misc]
             if not self._is_moving:
                 continue
             # In lockstep a busy machine only makes them wait: the controller for a state, the simulator for its answer.
-            waits = self._settings.lockstep and (status.message == NO_STATES or status.message.startswith(FAULT))
+            waits = self._waits_for_commands and (status.message == NO_STATES or status.message.startswith(FAULT))
             if status.level != DiagnosticStatus.OK and not waits:
                 problem = f"{name}: {status.message}"
                 self._problems.setdefault(NUMBER.sub("", problem), problem)  # once, even if its numbers change
@@ -328,7 +324,6 @@ def declare_parameters(node: Node) -> None:
     text = "positions at which the arm is at rest, one waypoint after the other [rad] or [m]"
     declare(node, "waypoints", kinds.DOUBLE_ARRAY, text, read_only=True)
     declare(node, "record", kinds.STRING, "path of the .npz file to write", read_only=True)
-    declare_settings(node, ConductorSettings, read_only=True)
 
 
 def make_trajectory(parameters: NodeParameters) -> Trajectory:

@@ -215,7 +215,6 @@ def run_controller(
         "times": trajectory.times.tolist(),
         "waypoints": trajectory.positions.ravel().tolist(),
         "record": str(record),
-        "lockstep": lockstep,
     }
     files, values = given or GivenParameters()
     with ProcessGroup(env, folder) as group:

@@ -218,6 +218,7 @@ class SimulatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         hardware, (then, steps, lost) = self._hardware, self._since
         self._restart_report()
         values: dict[str, object] = {
+            "lockstep": self._lockstep is not None,
             "real-time factor": (hardware.now - steps) * self._step / (self._since[0] - then),
             "simulated time [s]": hardware.time,
             "states since start": self._output.states,
