@@ -178,6 +178,7 @@ def test_a_node_that_dies_is_an_error_with_its_name(demo, node):
         (["--plot", "demo.gif"], "error: --plot: must end in .png, .svg or .pdf, not '.gif'"),
         (["--speed", "5"], "error: argument --speed: must be a number from 0.1 to 1.2, not '5'"),
         (["--speed", "nan"], "error: argument --speed: must be a number from 0.1 to 1.2, not 'nan'"),
+        (["--view", "0"], "error: cannot listen at 127.0.0.1:0: 0 stands for any port"),
         (["--speed", "fast"], "error: argument --speed: must be a number from 0.1 to 1.2, not 'fast'"),
     ],
 )

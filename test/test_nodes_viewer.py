@@ -231,6 +231,9 @@ def test_the_verb_says_what_it_needs(port):
     wrong = fork_server.robodyn("view", "--attach", "arm.urdf")
     assert wrong.returncode == 2
     assert "error: --attach: takes the arm from the topic robot_description" in wrong.stderr
+    vain = fork_server.robodyn("view", "--attach", "-p", "damping:=1.0", "--controller", "pd", "--joints", "a")
+    assert vain.returncode == 2
+    assert "error: --attach: shows an arm that runs already, with its parameters; leave out --joints, -p" in vain.stderr
     missing = fork_server.robodyn("view", "nowhere.urdf", "--port", port)
     assert missing.returncode == 2
     assert "error: nowhere.urdf: cannot be read" in missing.stderr

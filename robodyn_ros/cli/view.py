@@ -39,11 +39,15 @@ from robodyn_ros.errors import ConfigurationError, InputError, need_ros, pip_ins
 from robodyn_ros.files import find
 from robodyn_ros.plugins import find as find_plugin
 from robodyn_ros.robot.description import read_document
+from robodyn_ros.settings import NONE
 from robodyn_ros.view.browser import check_free
 from robodyn_ros.view.gate import EXPOSED, is_exposed
 
 OWN = "prr"
 """The arm that is shown unless one is given."""
+
+LAW, DYNAMICS = "computed_torque", "rnea"
+"""Control law and dynamics plugin unless others are given."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -51,8 +55,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_arm(parser, nargs="?", default=OWN)
     what = "the nodes simulator and controller; the PRR arm has its own unless one is given"
     add_parameters(parser, what, "command_delay:=0.004")
-    parser.add_argument("--controller", default="computed_torque", metavar="NAME", help="control law")
-    parser.add_argument("--dynamics", default="rnea", metavar="NAME", help="dynamics plugin")
+    parser.add_argument("--controller", default=LAW, metavar="NAME", help="control law")
+    parser.add_argument("--dynamics", default=DYNAMICS, metavar="NAME", help="dynamics plugin")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen at; 0.0.0.0 lets other machines in")
     parser.add_argument("--port", type=int, default=8080, help="port to listen at")
     text = "show, and move, the arm of the running ROS 2 graph, by its topic robot_description"
@@ -62,8 +66,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> ExitCode:
     """Start the nodes, and show the arm until Ctrl-C."""
     check_viewer()
-    if args.attach and args.urdf != OWN:
-        raise InputError("--attach", "takes the arm from the topic robot_description; leave the URDF out", args.urdf)
+    if args.attach:
+        _check_attached(args)
     arm = None if args.attach else _arm(args)
     check_free(args.host, args.port)
     with (
@@ -81,6 +85,23 @@ def run(args: Namespace) -> ExitCode:
             console(stderr=True).print("waiting for the topic robot_description", style="cyan")
         console().print(f"{url(group, viewer)}  (Ctrl-C ends)", soft_wrap=True)
         group.stay()
+
+
+def _check_attached(args: Namespace) -> None:
+    """Check that no argument is given that an arm which runs already cannot take."""
+    if args.urdf != OWN:
+        raise InputError("--attach", "takes the arm from the topic robot_description; leave the URDF out", args.urdf)
+    of_arm = {"--joints": args.joints, "--lock": args.locked, "--root": args.root, "--tip": args.tip}
+    of_nodes = {"--params": args.params, "-p": args.given}
+    chosen = {
+        "--accept": args.accept != NONE,
+        "--controller": args.controller != LAW,
+        "--dynamics": args.dynamics != DYNAMICS,
+    }
+    vain = ", ".join(option for option, value in (of_arm | of_nodes | chosen).items() if value)
+    if vain:
+        text = f"shows an arm that runs already, with its parameters; leave out {vain}"
+        raise InputError("--attach", text, vain)
 
 
 class _Arm(NamedTuple):

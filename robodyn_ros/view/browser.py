@@ -330,5 +330,5 @@ def check_free(host: str, port: int) -> None:
             probe.bind((host, port))
         except (OSError, OverflowError) as cause:
             reason = str(cause).rstrip(".")
-            problem = f"cannot listen at {host}:{port}: {reason}; choose another port (--port), from 1 to 65535"
+            problem = f"cannot listen at {host}:{port}: {reason}; choose another port, from 1 to 65535"
             raise ConfigurationError(problem) from cause

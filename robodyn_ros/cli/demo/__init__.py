@@ -60,6 +60,7 @@ from robodyn_ros.errors import need_ros
 from robodyn_ros.files import find
 from robodyn_ros.plugins import available
 from robodyn_ros.robot import Robot
+from robodyn_ros.view.browser import check_free
 
 CONTROLLERS = "pd,gravity_compensation,computed_torque"
 """Laws that are compared by default."""
@@ -100,12 +101,13 @@ def run(args: Namespace) -> ExitCode:
     controllers = list(dict.fromkeys(names(args.controller, "--controller", available("controllers"))))
     check_picture(args.plot)
     need_ros()
-    if args.view:
+    if args.view is not None:
         check_viewer()
+        check_free("127.0.0.1", args.view)
     robot, motion = load_robot(find(OWN_ARM)), tour(args.speed)
     given = node_parameters(args, robot)
     with isolated() as env, TemporaryDirectory(prefix="robodyn-") as folder, ProcessGroup(env, Path(folder)) as viewers:
-        if args.view:
+        if args.view is not None:
             viewer = viewers.start("viewer", {"robot_description": robot.urdf, "port": args.view}, piped=True)
             console(stderr=True).print(f"Watch it at {url(viewers, viewer)}", soft_wrap=True)
         records = _perform(controllers, motion, robot, env, Path(folder), viewers, args.lockstep, given)
@@ -115,7 +117,7 @@ def run(args: Namespace) -> ExitCode:
         motions = {name: cut(record, motion.trajectory) for name, record in records.items()}
         title = f"The {robot.name.upper()} arm through its named poses\n{verdict}"
         draw(with_folder(args.plot), motions, motion, robot, title)
-        if args.view:
+        if args.view is not None:
             files = (find(OWN_GAINS), *given.files)
             start_arm(viewers, {"robot_description": robot.urdf}, controllers[-1], files, given=given.values)
             text = f"The page stays open, with the arm under {controllers[-1]}: its sliders move it. Ctrl-C ends it."
