@@ -227,6 +227,23 @@ def test_a_motion_that_is_refused_is_said_in_the_page():
     assert requests.answer == f" — controller: {refusal.msg}"
 
 
+def test_the_payload_of_the_panel_leaves_that_of_the_model_alone_unless_it_is_told():
+    """The slider overwrote the payload that a parameter file gives the controller, by 0."""
+    node, clients = Mock(), {}
+    node.resolve_topic_name.return_value = "/controller"
+    node.create_client.side_effect = lambda _kind, name: clients.setdefault(name, Mock())
+    requests = ArmRequests(node, Mock(robot=rd.load_robot(PRR), q=np.zeros(3)), 0.3)
+    panel = requests.for_panel(simulated=True, posed=False, push=None, picture=Mock())
+    masses = []
+    for mass, told in [(1.0, False), (2.0, True), (2.0, False), (3.0, False)]:
+        panel.payload(mass, told)
+        requests.send()
+        calls = clients["controller/set_parameters"].call_async.call_args_list
+        masses.append([call.args[0].parameters[0].value.double_value for call in calls])
+    assert masses == [[], [2.0], [2.0, 0.0], [2.0, 0.0]]
+    assert clients["simulator/set_parameters"].call_async.call_count == 4
+
+
 def test_the_verb_says_what_it_needs(port):
     wrong = fork_server.robodyn("view", "--attach", "arm.urdf")
     assert wrong.returncode == 2

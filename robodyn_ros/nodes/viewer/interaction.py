@@ -253,6 +253,7 @@ class ArmRequests:
         self._asked = -np.inf
         self._frequencies: dict[str, float] = {}
         self._plugins_known = False
+        self._told = False  # True while the controller's model has the payload of the panel
         self._trajectories = node.create_publisher(JointTrajectory, f"{CONTROLLER}/joint_trajectory", RELIABLE)
         services: dict[str, type[Any]] = {
             f"{CONTROLLER}/hold": Trigger,
@@ -374,9 +375,14 @@ class ArmRequests:
         self._send(client, GetParameters.Request(names=names), answered)
 
     def _load(self, mass: float, told: bool) -> None:
-        """Give the simulated arm a payload, and if wanted the controller's model too."""
+        """Give the simulated arm a payload, and if wanted the controller's model too.
+
+        A payload that the model has otherwise, from a parameter file or an estimate, is left alone.
+        """
         self._set(SIMULATOR, {"mismatch.payload_mass": float(mass)})
-        self._set(CONTROLLER, {"payload.mass": float(mass) if told else 0.0})
+        if told or self._told:
+            self._set(CONTROLLER, {"payload.mass": float(mass) if told else 0.0})
+        self._told = told
 
     def _set(self, node: str, values: Mapping[str, str | float]) -> None:
         messages = [Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]
