@@ -18,8 +18,8 @@ from browser import page, picture
 from free_port import free_port
 from geometry_msgs.msg import PoseStamped
 from industrial import urdfs
-from rcl_interfaces.msg import Log
-from rcl_interfaces.srv import GetParameters
+from rcl_interfaces.msg import Log, Parameter, ParameterEvent
+from rcl_interfaces.srv import GetParameters, SetParameters
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -242,6 +242,37 @@ def test_the_payload_of_the_panel_leaves_that_of_the_model_alone_unless_it_is_to
         masses.append([call.args[0].parameters[0].value.double_value for call in calls])
     assert masses == [[], [2.0], [2.0, 0.0], [2.0, 0.0]]
     assert clients["simulator/set_parameters"].call_async.call_count == 4
+
+
+def test_the_panel_shows_the_plugins_that_are_in_use():
+    """It asked once: after a refused choice, another node's choice or a new controller it showed wrong ones."""
+    node, clients = Mock(), {}
+    node.resolve_topic_name.return_value = "/left/controller"
+    node.create_client.side_effect = lambda _kind, name: clients.setdefault(name, Mock())
+    node.guarded.side_effect = lambda call: call
+    requests = ArmRequests(node, Mock(robot=rd.load_robot(PRR), q=np.zeros(3)), 0.3)
+    (tell,) = (one.args[2] for one in node.create_subscription.call_args_list if one.args[0] is ParameterEvent)
+    panel = requests.for_panel(simulated=True, posed=False, push=None, picture=Mock())
+
+    def asked():
+        requests.ask_plugins(Mock())
+        return clients["controller/get_parameters"].call_async.call_count
+
+    assert (asked(), asked()) == (1, 1)
+    law = [Parameter(name="controller")]
+    tell(ParameterEvent(node="/right/controller", changed_parameters=law))
+    tell(ParameterEvent(node="/left/controller", changed_parameters=[Parameter(name="damping")]))
+    assert asked() == 1
+    tell(ParameterEvent(node="/left/controller", changed_parameters=law))
+    assert (asked(), asked()) == (2, 2)
+    tell(ParameterEvent(node="/left/controller", new_parameters=law))
+    assert (asked(), asked()) == (3, 3)
+    panel.choose("controller", "pd")
+    requests.send()
+    assert asked() == 3
+    (answered,) = clients["controller/set_parameters"].call_async.return_value.add_done_callback.call_args.args
+    answered(Mock(**{"result.return_value": SetParameters.Response()}))
+    assert (asked(), asked()) == (4, 4)
 
 
 def test_the_verb_says_what_it_needs(port):

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped, Vector3, WrenchStamped
-from rcl_interfaces.msg import Log, ParameterType
+from rcl_interfaces.msg import Log, ParameterEvent, ParameterType
 from rcl_interfaces.srv import GetParameters, SetParameters
 from rclpy.logging import LoggingSeverity
 from rclpy.node import Node
@@ -265,7 +265,9 @@ class ArmRequests:
             f"{SIMULATOR}/step": Trigger,
         }
         self._clients = {name: node.create_client(kind, name) for name, kind in services.items()}
-        self._logger = node.resolve_topic_name(CONTROLLER).strip("/").replace("/", ".")
+        self._controller = node.resolve_topic_name(CONTROLLER)
+        self._logger = self._controller.strip("/").replace("/", ".")
+        node.create_subscription(ParameterEvent, "/parameter_events", self._on_parameters, RELIABLE)
         node.create_subscription(Log, "/rosout", self._on_log, RELIABLE)
 
     def for_panel(
@@ -312,7 +314,7 @@ class ArmRequests:
             self._move([goal])
 
     def ask_plugins(self, show: Callable[[str, str], None]) -> None:
-        """Ask the controller once for its plugins, as soon as it runs.
+        """Ask the controller for its plugins, as soon as it runs, and again after others may have been chosen.
 
         Args:
             show: takes kind and name of each.
@@ -340,6 +342,12 @@ class ArmRequests:
             and monotonic() - self._asked < ANSWER_TIME
         ):
             self.answer = f" — {CONTROLLER}: {message.msg}"
+
+    def _on_parameters(self, message: ParameterEvent) -> None:
+        """Ask for the plugins again when the controller has others, or has been started again."""
+        given = {one.name for one in (*message.new_parameters, *message.changed_parameters)}
+        if message.node == self._controller and given.intersection(PLUGINS):
+            self._plugins_known = False
 
     def _request_reference(self, q: Array) -> None:
         self._reference = q
@@ -399,6 +407,8 @@ class ArmRequests:
         self._send(client, request, partial(self._show_answer, name))
 
     def _show_answer(self, name: str, future: Any) -> None:
+        if name == f"{CONTROLLER}/set_parameters":
+            self._plugins_known = False  # the panel shows the choice, which may be refused
         answer = future.result()
         results = getattr(answer, "results", [answer])
         reasons = [getattr(one, "reason", "") or getattr(one, "message", "") for one in results]
