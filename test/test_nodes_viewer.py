@@ -26,8 +26,10 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 import robodyn_ros as rd
 from robodyn_ros.control.limits import check_position_limits
-from robodyn_ros.nodes.common.messages import seconds
-from robodyn_ros.nodes.viewer.interaction import ArmRequests, demo_poses
+from robodyn_ros.control.motion.point_to_point import rest_to_rest
+from robodyn_ros.nodes.common.messages import from_trajectory, seconds
+from robodyn_ros.nodes.viewer import interaction
+from robodyn_ros.nodes.viewer.interaction import ArmRequests, ViewPlan, demo_poses
 from robodyn_ros.nodes.viewer.node import PosedArm
 
 ROOT = Path(__file__).parents[1]
@@ -273,6 +275,24 @@ def test_the_panel_shows_the_plugins_that_are_in_use():
     (answered,) = clients["controller/set_parameters"].call_async.return_value.add_done_callback.call_args.args
     answered(Mock(**{"result.return_value": SetParameters.Response()}))
     assert (asked(), asked()) == (4, 4)
+
+
+def test_a_plan_of_before_the_viewer_is_shown_though_it_comes_before_the_first_state(monkeypatch):
+    drawings = {"MarkDrawing": Mock(), "ArmDrawing": Mock()}
+    for name, drawing in drawings.items():
+        monkeypatch.setattr(interaction, name, drawing)
+    node, robot = Mock(), rd.load_robot(PRR)
+    watch = Mock(robot=robot, q=None)
+    plan = ViewPlan(node, watch, Mock(**{"overlay.tip": robot.bodies[-1].name}))
+    tell = node.create_subscription.call_args.args[2]
+    motion = rest_to_rest([np.zeros(3), np.full(3, 0.1)], np.array([0.0, 1.0]))
+    tell(from_trajectory(robot.joint_names, motion))
+    plan.draw()
+    watch.q = np.zeros(3)
+    plan.draw()
+    (line,) = drawings["MarkDrawing"].return_value.draw.call_args.args[0]
+    assert line.layer == "plan"
+    assert drawings["ArmDrawing"].return_value.move.called
 
 
 def test_the_verb_says_what_it_needs(port):

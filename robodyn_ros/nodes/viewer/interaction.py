@@ -186,11 +186,17 @@ class ViewPlan:
         self._trajectory: Trajectory | None = None
         self._line: list[Line] = []
         self._since = 0.0
+        self._received: JointTrajectory | None = None  # a plan of before the viewer comes at once, maybe before a state
         node.create_subscription(JointTrajectory, f"{PLANNER}/joint_trajectory", self._on_plan, LATCHED)
 
     def draw(self) -> None:
         """Draw the plan while the arm is at its start."""
-        if self._trajectory is None or self._watch.q is None:
+        if self._watch.q is None:
+            return
+        if self._received is not None:
+            self._take(self._received, self._watch.q)
+            self._received = None
+        if self._trajectory is None:
             return
         if (np.abs(self._watch.q - self._trajectory.positions[0]) > START_TOLERANCE).any():
             self._trajectory = None
@@ -207,8 +213,12 @@ class ViewPlan:
         self._ghost.show(True)
 
     def _on_plan(self, message: JointTrajectory) -> None:
-        names, q = self._watch.robot.joint_names, self._watch.q
-        if q is None or len(set(message.joint_names)) < len(message.joint_names):
+        self._received = message
+
+    def _take(self, message: JointTrajectory, q: Array) -> None:
+        """Make the picture of a plan; the joints that it leaves out are at their positions in ``q`` (n,)."""
+        names = self._watch.robot.joint_names
+        if len(set(message.joint_names)) < len(message.joint_names):
             return
         try:
             planned, _ = to_trajectory(message)
