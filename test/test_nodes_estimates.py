@@ -91,3 +91,14 @@ def test_a_full_disk_is_said(made, monkeypatch):
     part.save_if_named()
     assert len(made.said) == 1
     assert "cannot be written" in made.said[0]
+
+
+@pytest.mark.parametrize(
+    ("where", "said"), [("missing/learnt.yaml", "there is no folder"), ("~nobody_known/learnt.yaml", "home folder")]
+)
+def test_a_file_that_can_never_be_written_is_found_at_the_start(made, monkeypatch, tmp_path, where, said):
+    """It was found when the node ended, and all that was learnt was lost."""
+    path = where if where.startswith("~") else str(tmp_path / where)
+    monkeypatch.setattr(estimates, "NodeParameters", lambda node: {estimates.FILE: path})
+    with pytest.raises(ConfigurationError, match=f"^estimates_file: .*{said}"):
+        made.make()

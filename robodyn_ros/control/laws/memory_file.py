@@ -49,7 +49,8 @@ def restore_memory(path: str | os.PathLike[str], law: Controller) -> bool:
     """Give a law its memory from a file; True if the file has one. A missing file has none.
 
     Raises:
-        InputError: the file cannot be read, is no such file, or is of another arm; the law is unchanged then.
+        InputError: the file cannot be read, is no such file, or is of another arm, or it is missing and has no folder;
+            the law is unchanged then.
     """
     found = read_memory(path, law.dynamics.robot.name, type(law).__name__) if law.memory() else None
     if found is not None:
@@ -64,7 +65,7 @@ def write_memory(path: str | os.PathLike[str], memory: LawMemory) -> None:
     Raises:
         InputError: the file cannot be written, or an existing file is no such file.
     """
-    file = Path(path).expanduser()
+    file = _file(path)
     whole: dict[str, Any] = _read(file, memory.robot) if file.exists() else {"robot": memory.robot}
     whole[memory.law] = memory.values
     beside = file.with_name(f"{file.name}.{os.getpid()}")
@@ -79,15 +80,25 @@ def read_memory(path: str | os.PathLike[str], robot: str, law: str) -> LawMemory
     """The memory of a law, by the name of its class, from a file; None if the file has none, or is missing.
 
     Raises:
-        InputError: the file cannot be read, is no such file, or is of another arm.
+        InputError: the file cannot be read, is no such file, or is of another arm; or it is missing, and has no folder
+            in which it could be written.
     """
-    file = Path(path).expanduser()
+    file = _file(path)
+    if not file.parent.is_dir():
+        raise InputError("path", f"{file} can be neither read nor written: there is no folder {file.parent}", path)
     memory = _read(file, robot).get(law) if file.exists() else None
     if memory is None:
         return None
     if not isinstance(memory, dict):
         raise InputError("path", f"{file}: the memory of {law} must be a mapping, not {memory!r}", path)
     return LawMemory(robot, law, memory)
+
+
+def _file(path: str | os.PathLike[str]) -> Path:
+    try:
+        return Path(path).expanduser()
+    except RuntimeError as cause:  # ~name
+        raise InputError("path", f"{path} begins with the home folder of nobody known", path) from cause
 
 
 def _read(file: Path, robot: str) -> dict[str, Any]:
