@@ -221,6 +221,19 @@ def test_a_pose_that_only_other_turns_of_the_joints_reach_is_reached_by_a_detour
     arm.check_limits()
 
 
+def test_a_detour_takes_the_nearest_turn_of_each_joint_that_has_one(monkeypatch) -> None:
+    """The first joint goes the long way around, within its limits; the second goes on over half a turn."""
+    text = mechanism("RR").replace('lower="-2.5" upper="2.75"', 'lower="-3.0" upper="3.0"', 1)
+    text = text.replace('name="joint2" type="revolute"', 'name="joint2" type="continuous"')
+    monkeypatch.setitem(ARMS, "two joints", (text, [-2.8, 3.0]))
+    arm = Streamed("two joints", speed=(2.0, 2.0), acceleration=(10.0, 10.0))
+    goal = arm.pose(np.array([2.8, -2.9]))
+    arm.run(8.0, "pose", goal, 0.02)
+    assert "detour" in arm.states
+    assert_allclose(arm.pose(), goal, atol=1e-3)
+    assert np.ptp(np.array(arm.rows)[:, 1]) < 0.5
+
+
 def test_the_search_for_a_detour_begins_all_over_the_range() -> None:
     """For a tool that no joint moves, a search stays where it begins: each pair of joints is everywhere."""
     arm, numbers = Streamed("prr"), ctypes.POINTER(ctypes.c_double)

@@ -514,15 +514,18 @@ static void seed(const Settings* s, Tool* y) {
   y->tries = 0;
 }
 
-/* Begins a detour to the joint positions that were found, changed by whole turns to be nearer if the tool is there,
-   too. */
+/* Begins a detour to the joint positions that were found. Each is changed by whole turns to be nearer, if the tool is
+   there, too: it is not for a prismatic joint, or where a limit is in between. */
 static void begin_detour(const Settings* s, Tool* y, const ToolPose* target) {
-  double near[N], jacobian[6 * N], error[6];
-  ToolPose pose;
-  EACH near[i] = within_limits(s, i, y->guess[i] - TURN * nearbyint((y->guess[i] - y->q[i]) / TURN));
-  find_tool(s, near, &pose, jacobian);
-  between(&pose, target, error);
-  if (weighted(s, error) < 10 * FOUND) copy(y->guess, near);
+  EACH {
+    double jacobian[6 * N], error[6];
+    const double found = y->guess[i];
+    ToolPose pose;
+    y->guess[i] = within_limits(s, i, found - TURN * nearbyint((found - y->q[i]) / TURN));
+    find_tool(s, y->guess, &pose, jacobian);
+    between(&pose, target, error);
+    if (!(weighted(s, error) < 10 * FOUND)) y->guess[i] = found;
+  }
   y->state = TOOL_DETOUR; y->detour_target = *target;
 }
 
