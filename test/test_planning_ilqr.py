@@ -351,9 +351,12 @@ def test_cost_may_have_a_reference_of_its_own_and_moves_with_it():
             return np.cos(np.atleast_1d(times))[:, np.newaxis]
 
     dynamics = model(PENDULUM)
-    found = ILQR(dynamics, Bead(), 40).solve([1.0, 0.0], 1.0)
-    assert found.cost < 1e-6
-    np.testing.assert_allclose(found.states[:-1, 0], np.cos(found.times)[:-1], atol=2e-3)  # the end costs nothing
+    for cost in (Bead(), 2.0 * Bead() + 0.0 * Effort()):
+        found = ILQR(dynamics, cost, 40).solve([1.0, 0.0], 1.0)
+        assert found.cost < 1e-6
+        np.testing.assert_allclose(found.states[:-1, 0], np.cos(found.times)[:-1], atol=2e-3)  # the end costs nothing
+    with pytest.raises(rd.InputError, match="can track one reference"):
+        Bead() + Bead()
 
 
 @pytest.mark.parametrize(
@@ -363,7 +366,8 @@ def test_cost_may_have_a_reference_of_its_own_and_moves_with_it():
         ({"start": [0, 0, np.nan, 0]}, "start"),
         ({"duration": 0.0}, "duration"),
         ({"guess": np.zeros((3, 2))}, "guess"),
-        ({"effort_limit": [1.0, np.nan]}, "limit"),
+        ({"effort_limit": [1.0, np.nan]}, "effort_limit: "),
+        ({"effort_limit": [1.0, -1.0]}, "effort_limit: must be at least 0"),
     ],
 )
 def test_wrong_arguments_are_named(swing_up, change, named):

@@ -148,13 +148,13 @@ class CostSum(Cost):
     """A weighted sum of costs; ``+`` and ``*`` make it.
 
     Attributes:
-        terms: weight and cost of each term; at most one is a Tracking.
+        terms: weight and cost of each term; at most one has a reference.
     """
 
     terms: tuple[tuple[float, Cost], ...]
 
     def __post_init__(self) -> None:
-        if sum(isinstance(term, Tracking) for _, term in self.terms) > 1:
+        if len(self._tracking()) > 1:
             raise InputError("cost", "can track one reference, not several", self.terms)
 
     def running(self, at: Point) -> ca.SX:
@@ -166,14 +166,18 @@ class CostSum(Cost):
         return sum(weight * term.final(at) for weight, term in self.terms)
 
     def reference(self, times: ArrayLike, n: int) -> Array:
-        """The reference of the term that tracks one."""
-        tracked = [term for _, term in self.terms if isinstance(term, Tracking)]
-        return tracked[0].reference(times, n) if tracked else super().reference(times, n)
+        """The reference of the term that has one."""
+        tracking = self._tracking()
+        return tracking[0].reference(times, n) if tracking else super().reference(times, n)
 
     @property
     def moving(self) -> bool:
         """True if the reference of a term depends on time."""
         return any(term.moving for _, term in self.terms)
+
+    def _tracking(self) -> list[Cost]:
+        """The terms with a reference, those of :class:`Tracking` and of a user's costs."""
+        return [term for _, term in self.terms if type(term).reference is not Cost.reference]
 
 
 def time_alone(cost: Cost) -> bool:
