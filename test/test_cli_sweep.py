@@ -20,6 +20,7 @@ from robodyn_ros.control.parameter_file import FileParameters, read_parameters
 from robodyn_ros.simulation.sweeps.backends import in_process
 from robodyn_ros.simulation.sweeps.study_reader import read_task
 from robodyn_ros.simulation.sweeps.sweep import column
+from robodyn_ros.simulation.sweeps.tuning import with_gains
 
 ROOT = Path(__file__).parents[1]
 
@@ -221,6 +222,16 @@ def test_a_law_is_tuned_if_the_section_names_it_or_else_if_the_study_does(study)
     assert read_task(study)[1].controllers == ("computed_torque",)
     study.write_text(STUDY.replace("  controllers: [computed_torque]\n", ""))
     assert read_task(study)[1].controllers == ("pd", "computed_torque")
+
+
+def test_a_gain_that_varies_and_is_not_tuned_still_varies(study):
+    of_elbow = "{damping_ratio: {uniform: [0.5, 1.5]}, natural_frequency: {uniform: [9, 11]}}"
+    study.write_text(STUDY.replace("vary:\n", f"vary:\n  controller.gains.elbow: {of_elbow}\n"))
+    read, task = read_task(study)
+    gains = {"elbow": {"natural_frequency": 20.0, "damping_ratio": 1.0, "integral_rate": 0.0}}
+    case = with_gains(read, task, "computed_torque", gains).cases(0, 1)[0]
+    assert 0.5 <= case.inputs["controller.gains.elbow.damping_ratio"] <= 1.5
+    assert "controller.gains.elbow.natural_frequency" not in case.inputs
 
 
 @pytest.mark.parametrize(

@@ -110,12 +110,13 @@ def tune(
     return sorted(found, key=lambda each: each.score.cost)
 
 
-def with_gains(study: Study, controller: str, gains: Mapping[str, Mapping[str, float]]) -> Study:
-    """Return the study under one controller with these gains; they do not vary any more."""
+def with_gains(study: Study, task: TuningTask, controller: str, gains: Mapping[str, Mapping[str, float]]) -> Study:
+    """Return the study under one controller with these gains; those that the task tunes do not vary any more."""
     named = {f"gains.{joint}.{gain}": value for joint, own in gains.items() for gain, value in own.items()}
     given = {node: dict(values) for node, values in study.given.items()}
     given["controller"] = given.get("controller", {}) | named
-    vary = {name: each for name, each in study.vary.items() if name.removeprefix("controller.") not in named}
+    tuned = {f"controller.gains.{joint}.{gain}" for gain, joint in task.bounds}
+    vary = {name: each for name, each in study.vary.items() if name not in tuned}
     return replace(study, controllers=(controller,), given=given, vary=vary)
 
 
@@ -147,7 +148,7 @@ def _tune_one(
         return found
 
     def cost(point: Array) -> float:
-        candidate = replace(with_gains(study, controller, gains(point)), sampling=_sample(study, settings.cases))
+        candidate = replace(with_gains(study, task, controller, gains(point)), sampling=_sample(study, settings.cases))
         found = score(candidate, settings.cases, backend, settings.worst, robot, thorough=False)
         tried.append((found, point))
         progress(controller, len(tried), min(tried, key=lambda each: each[0].cost)[0])
