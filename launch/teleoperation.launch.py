@@ -26,18 +26,9 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
-from robodyn_ros.nodes.common.launching import (
-    SWITCH,
-    Argument,
-    chosen_joints,
-    declared,
-    parameter_files,
-    parameters_of,
-    read_urdf,
-)
+from robodyn_ros.nodes.common.launching import SWITCH, Argument, declared, parameter_files, parameters_of, read_urdf
 from robodyn_ros.nodes.teleoperator import COUPLED
 from robodyn_ros.plugins import available
-from robodyn_ros.settings import NONE
 
 ARGUMENTS: dict[str, Argument] = {
     "robot": ("prr", "both arms, as arm.launch.py takes one"),
@@ -56,9 +47,6 @@ ARGUMENTS: dict[str, Argument] = {
 }
 """Name → default, description, and the choices where there are some; those of arm.launch.py can be given too."""
 
-OF_ARMS = {"joint_states": "joint_states", "accept": NONE, "root": "", "tip": ""}
-"""Those of arm.launch.py that the teleoperators need → default."""
-
 
 def generate_launch_description() -> LaunchDescription:
     """Return the description that `ros2 launch` runs."""
@@ -71,14 +59,13 @@ def graph(context: LaunchContext) -> list[Any]:
     given = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
     simulated = given["simulated"].lower() in ("true", "1")
     file = str(share / "launch" / ("sim.launch.py" if simulated else "arm.launch.py"))
-    more = OF_ARMS | context.launch_configurations
+    states = context.launch_configurations.get("joint_states", "joint_states")  # of arm.launch.py, not declared yet
     robots = {"leader": given["robot"], "follower": given["follower_robot"] or given["robot"]}
     found: list[Any] = []
     for role, other in (("leader", "follower"), ("follower", "leader")):
         name, robot = given[role], robots[role]
         arm = {"namespace": name, "robot": robot, "controller": given[f"{role}_controller"]}
-        urdf = read_urdf(robot, share)
-        own = {"role": role, **parameters_of(given, "coupling"), **chosen_joints(more, urdf)}
+        own = {"role": role, **parameters_of(given, "coupling")}
         found.append(GroupAction([IncludeLaunchDescription(file, launch_arguments=arm.items())]))
         found.append(
             Node(
@@ -87,10 +74,10 @@ def graph(context: LaunchContext) -> list[Any]:
                 namespace=name,
                 parameters=[
                     *parameter_files(robot, given["config"], share, node="teleoperator", namespace=name),
-                    {"robot_description": ParameterValue(urdf, value_type=str), **own},
+                    {"robot_description": ParameterValue(read_urdf(robot, share), value_type=str), **own},
                 ],
                 remappings=[
-                    ("joint_states", more["joint_states"]),
+                    ("joint_states", states),
                     ("~/received", f"/{given[other].strip('/')}/teleoperator/sent"),
                 ],
                 output="screen",

@@ -103,7 +103,7 @@ def test_the_coupling_goes_on_beside_other_messages_on_joint_states(prr):
 
 def test_some_joints_are_coupled_and_the_others_are_the_grippers(graph, prr):
     """The controller's terms and states name the joints that it controls alone."""
-    end = graph.start("teleoperator", robot_description=prr, role="follower", joints=["elevator", "shoulder"])
+    end = graph.start("teleoperator", robot_description=prr, role="follower")
     some = {"name": ["elevator", "shoulder"], "position": [0.1, 0.2], "velocity": [0.0] * 2, "effort": [0.0] * 2}
     topics = ("joint_states", "controller/tracking_error", "controller/efforts/feedback", "teleoperator/received")
     publishers = [graph.talk(JointState, topic) for topic in topics]

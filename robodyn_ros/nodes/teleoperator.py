@@ -40,21 +40,14 @@ from robodyn_ros.control.motion.teleoperation import (
 )
 from robodyn_ros.dynamics.task_space import DIRECTIONS
 from robodyn_ros.errors import ConfigurationError, InputError, RobodynError
-from robodyn_ros.nodes.common.arm_parameters import (
-    ANY,
-    DescriptionSource,
-    declare_description,
-    declare_some_joints,
-    declare_tool,
-    some_joints,
-)
+from robodyn_ros.nodes.common.arm_parameters import ANY, DescriptionSource, declare_description, declare_tool
 from robodyn_ros.nodes.common.client_library import NEWEST, RELIABLE, on_topic, say_awaited
 from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
 from robodyn_ros.nodes.common.executor import Exit
 from robodyn_ros.nodes.common.messages import JointOrder, seconds
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings, mention_unknown
 from robodyn_ros.nodes.common.watch import CONTROLLER, Watch
-from robodyn_ros.robot import Robot
+from robodyn_ros.robot import LockedJoints, Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import CheckedSettings, choice, setting
 
@@ -89,7 +82,6 @@ def declare_parameters(node: Node) -> None:
     """
     declare_description(node, read_only=True, judged=False)
     declare_tool(node)
-    declare_some_joints(node, "coupled")
     described = "names of the other end's joints, in the order of this arm's; the same if empty"
     declare(node, "other_joints", [""], described, read_only=True)
     declare_settings(node, EndSettings, read_only=True)
@@ -123,6 +115,7 @@ class TeleoperatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         self._end: LeaderPort | FollowerPort | None = None
         self._exit = end
         self._robot: Robot | None = None
+        self._chosen = False  # True once the controller has named its joints
         self._sent = self.create_publisher(JointState, "~/sent", NEWEST)
         self._references = self.create_publisher(JointState, f"{CONTROLLER}/reference", RELIABLE)
         self._description = DescriptionSource(self, self._on_description, ANY)
@@ -140,7 +133,7 @@ class TeleoperatorNode(ExceptionGuard, Node):  # type: ignore[misc]
     @property
     def _waits(self) -> bool:
         """True before the controller's first command."""
-        return self._watch.error is None or (not self._leads and self._feedback_effort is None)
+        return not self._chosen or self._watch.error is None or (not self._leads and self._feedback_effort is None)
 
     @property
     def _message(self) -> PortMessage | None:
@@ -158,25 +151,48 @@ class TeleoperatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         """Begin as soon as there is a description."""
         if self._robot is not None or not self._description.known:
             return
-        whole = self._description.robot()
-        locked = some_joints(self, whole)
-        robot = self._robot = locked.robot(locked.middle) if locked.names else whole
-        dynamics = create_dynamics("rnea", robot)
-        self._feedback_order = JointOrder(robot.joint_names)
-        if self._own.coupling == "tool":
-            if self._others:
-                raise ConfigurationError("other_joints: must be empty if the tools are coupled")
-            self._coupling: Coupling = ToolCoupling(dynamics, NodeParameters(self)["tool"])
-            self._names, self._order = list(DIRECTIONS), JointOrder(DIRECTIONS)
-        else:
-            if self._others and len(self._others) != robot.n:
-                raise ConfigurationError(f"other_joints: must be {robot.n} names, not {len(self._others)}")
-            self._coupling = JointCoupling(np.diagonal(dynamics.mass_matrix(robot.home)))
-            self._names, self._order = list(robot.joint_names), JointOrder(self._others or robot.joint_names)
-        self._watch = Watch(self, robot)
+        whole = self._whole = self._description.robot()
+        if self._others and self._own.coupling == "tool":
+            raise ConfigurationError("other_joints: must be empty if the tools are coupled")
+        if self._others and len(self._others) != whole.n:
+            raise ConfigurationError(f"other_joints: must be {whole.n} names, not {len(self._others)}")
+        self._watch = Watch(self, whole)
+        self._couple(whole)
+        self.create_subscription(JointState, f"{CONTROLLER}/tracking_error", self._on_error, NEWEST)
         self.create_subscription(JointState, "~/received", self._on_received, NEWEST)
         self.create_subscription(JointState, f"{CONTROLLER}/efforts/feedback", self._on_feedback, NEWEST)
         self.create_subscription(JointState, "joint_states", self._on_state, NEWEST)
+
+    def _couple(self, robot: Robot) -> None:
+        """Make the coupling of an arm, which is the whole one or has locked joints."""
+        dynamics = create_dynamics("rnea", robot)
+        if self._own.coupling == "tool":
+            self._coupling: Coupling = ToolCoupling(dynamics, NodeParameters(self)["tool"])
+            self._names, self._order = list(DIRECTIONS), JointOrder(DIRECTIONS)
+        else:
+            other = dict(zip(self._whole.joint_names, self._others or self._whole.joint_names, strict=True))
+            self._coupling = JointCoupling(np.diagonal(dynamics.mass_matrix(robot.home)))
+            self._names, self._order = list(robot.joint_names), JointOrder([other[name] for name in robot.joint_names])
+        self._robot, self._feedback_order = robot, JointOrder(robot.joint_names)
+        self._end = self._feedback_effort = None
+
+    def _on_error(self, message: JointState) -> None:
+        """Couple the joints that the controller controls, which this message of it names."""
+        whole, given = self._whole, set(message.name)
+        names = [name for name in whole.joint_names if name in given]
+        self._chosen |= bool(names)
+        if not names or names == list(self._watch.robot.joint_names):
+            return
+        try:
+            locked = LockedJoints(whole, names)
+            robot = locked.robot(locked.middle) if locked.names else whole
+            self._couple(robot)
+        except RobodynError as problem:
+            self.get_logger().error(str(problem))
+            self._exit(1)
+            return
+        self._watch.destroy()
+        self._watch = Watch(self, robot)
 
     def _on_received(self, message: JointState) -> None:
         """Store a message of the other end, unless a newer one has come before."""
