@@ -55,6 +55,13 @@ def test_gravity_and_plugin_are_those_asked_for(capsys):
     assert f"{20 * 3.72}" in out
 
 
+def test_the_step_has_the_gravity_of_the_parameters(capsys):
+    arguments = (PRR, "--language", "c", "--of", "step", "--out", "-")
+    _, out, _ = run(capsys, *arguments, "-p", "gravity:=[1.5, 0.0, -3.72]")
+    assert "(1.5, 0, -3.72) m/s^2" in out
+    assert run(capsys, *arguments, "--gravity", "1.5", "0", "-3.72")[1] == out
+
+
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [

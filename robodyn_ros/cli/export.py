@@ -32,6 +32,7 @@ import hashlib
 import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
+from typing import Any
 
 import robodyn_ros
 from robodyn_ros import create_dynamics
@@ -143,8 +144,7 @@ def _package(args: Namespace, package: str, maintainer: Maintainer) -> dict[str,
     robot = read_arm(args, given)
     law = args.controller or given.get("controller", "computed_torque")
     known = loop_default_values(robot) | known_defaults(robot, given, law)
-    if tuple(args.gravity) != STANDARD_GRAVITY:
-        given |= {"gravity": list(args.gravity)}
+    given |= _gravity(args)
     with FileParameters(given, known).located():
         dynamics = create_dynamics(args.dynamics, robot)
         values = {
@@ -155,6 +155,11 @@ def _package(args: Namespace, package: str, maintainer: Maintainer) -> dict[str,
         files = export_package(dynamics, values, law, package, urdf, maintainer)
     check_used(set(given) - set(known), known, args.given, given.located_names())
     return files.texts
+
+
+def _gravity(args: Namespace) -> dict[str, Any]:
+    """The parameter ``gravity`` of the option, if it is given."""
+    return {"gravity": list(args.gravity)} if tuple(args.gravity) != STANDARD_GRAVITY else {}
 
 
 PLACES = {"urdf", "params", "out", "ros2_control", "maintainer_name", "maintainer_email", "verb", "own"}
@@ -179,9 +184,10 @@ def _step(
     if quantities != [STEP] or args.language != "c" or args.real != "double":
         raise InputError("--of", "step is written alone, in C, and with numbers of type double: it keeps the time")
     known = loop_default_values(dynamics.robot)
+    given |= _gravity(args)
     values = FileParameters(given, known)
     with values.located():
-        dynamics.configure(payload=model_parameters(values, dynamics.robot)["payload"])
+        dynamics.configure(**model_parameters(values, dynamics.robot))
         settings = make_loop_settings(values, dynamics, args.controller)
     check_used(set(given) - set(known), known, args.given, given.located_names())
     return export_step(settings, stem)
