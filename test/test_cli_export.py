@@ -55,10 +55,11 @@ def test_gravity_and_plugin_are_those_asked_for(capsys):
     assert f"{20 * 3.72}" in out
 
 
-def test_the_step_has_the_gravity_of_the_parameters(capsys):
+def test_the_step_has_the_model_of_the_parameters(capsys):
     arguments = (PRR, "--language", "c", "--of", "step", "--out", "-")
     _, out, _ = run(capsys, *arguments, "-p", "gravity:=[1.5, 0.0, -3.72]")
     assert "(1.5, 0, -3.72) m/s^2" in out
+    assert "dynamics plugin 'magic': unknown" in run(capsys, *arguments, "-p", "dynamics:=magic")[2]
     assert run(capsys, *arguments, "--gravity", "1.5", "0", "-3.72")[1] == out
 
 

@@ -43,7 +43,7 @@ from robodyn_ros.cli.verb import ExitCode, add_gravity, add_parameters, check_us
 from robodyn_ros.control.export.controller_parameters import known_defaults
 from robodyn_ros.control.export.ros2_control import ExportedFiles, Maintainer, export_package, write_package
 from robodyn_ros.control.export.step_export import export_step
-from robodyn_ros.control.loop_settings import loop_default_values, make_loop_settings, model_parameters
+from robodyn_ros.control.loop_settings import MODEL, loop_default_values, make_loop_settings, model_parameters
 from robodyn_ros.control.parameter_file import FileParameters, LoadedParameters
 from robodyn_ros.dynamics import STANDARD_GRAVITY
 from robodyn_ros.dynamics.base import Dynamics
@@ -71,8 +71,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--language", metavar="NAME", help=", ".join(LANGUAGES))
     text = "functions, separated by commas: methods of the dynamics, or step, the control step"
     parser.add_argument("--of", default=QUANTITIES, metavar="NAMES", help=text)
-    text = "dynamics plugin whose expressions are written in C and Python"
-    parser.add_argument("--dynamics", default="rnea", metavar="NAME", help=text)
+    text = "dynamics plugin whose expressions are written in C and Python (default: that of the parameters, or rnea)"
+    parser.add_argument("--dynamics", metavar="NAME", help=text)
     add_gravity(parser)
     text = "law of the control step or controller (default: that of the parameters)"
     parser.add_argument("--controller", metavar="NAME", help=text)
@@ -102,7 +102,7 @@ def run(args: Namespace) -> ExitCode:
         if value and not step:
             raise InputError(option, f"serves the control step alone: --of {STEP}", value)
     (given,) = gather(args.params, args.given, ("controller",)).values()
-    dynamics = create_dynamics(args.dynamics, read_arm(args, given), gravity=args.gravity)
+    dynamics = create_dynamics(_plugin(args, given), read_arm(args, given), gravity=args.gravity)
     known = dynamics.quantities() if isinstance(dynamics, CompiledDynamics) else ()
     quantities = names(args.of, "--of", (*known, STEP) if known else ())
 
@@ -146,15 +146,21 @@ def _package(args: Namespace, package: str, maintainer: Maintainer) -> dict[str,
     known = loop_default_values(robot) | known_defaults(robot, given, law)
     given |= _gravity(args)
     with FileParameters(given, known).located():
-        dynamics = create_dynamics(args.dynamics, robot)
+        plugin = _plugin(args, given)
+        dynamics = create_dynamics(plugin, robot)
         values = {
             name: value for name, value in given.items() if name in known and name not in ("controller", "dynamics")
         }
-        values["dynamics"] = args.dynamics
+        values["dynamics"] = plugin
         urdf = read_document(arm_source(args)).text
         files = export_package(dynamics, values, law, package, urdf, maintainer)
     check_used(set(given) - set(known), known, args.given, given.located_names())
     return files.texts
+
+
+def _plugin(args: Namespace, given: LoadedParameters) -> str:
+    """The dynamics plugin: that of the option, else that of the parameters."""
+    return args.dynamics or given.get("dynamics", MODEL["dynamics"])
 
 
 def _gravity(args: Namespace) -> dict[str, Any]:
