@@ -63,6 +63,15 @@ def test_the_step_has_the_model_of_the_parameters(capsys):
     assert run(capsys, *arguments, "--gravity", "1.5", "0", "-3.72")[1] == out
 
 
+@pytest.mark.parametrize("kind", [("--language", "c", "--of", "step", "--out", "-"), ("--ros2-control", "lift")])
+@pytest.mark.parametrize("value", ["1e6", "1.0e+6", "-3.0"])
+def test_limits_are_within_those_of_the_urdf(kind, value, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run(capsys, PRR, *kind, "-p", f"velocity_limits.elevator:={value}")
+    assert (code, out) == (2, "")
+    assert "velocity_limits.elevator: must be within [0" in err
+
+
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [

@@ -43,7 +43,13 @@ from robodyn_ros.cli.verb import ExitCode, add_gravity, add_parameters, check_us
 from robodyn_ros.control.export.controller_parameters import known_defaults
 from robodyn_ros.control.export.ros2_control import ExportedFiles, Maintainer, export_package, write_package
 from robodyn_ros.control.export.step_export import export_step
-from robodyn_ros.control.loop_settings import MODEL, loop_default_values, make_loop_settings, model_parameters
+from robodyn_ros.control.loop_settings import (
+    MODEL,
+    check_limits,
+    loop_default_values,
+    make_loop_settings,
+    model_parameters,
+)
 from robodyn_ros.control.parameter_file import FileParameters, LoadedParameters
 from robodyn_ros.dynamics import STANDARD_GRAVITY
 from robodyn_ros.dynamics.base import Dynamics
@@ -146,6 +152,7 @@ def _package(args: Namespace, package: str, maintainer: Maintainer) -> dict[str,
     known = loop_default_values(robot) | known_defaults(robot, given, law)
     given |= _gravity(args)
     with FileParameters(given, known).located():
+        check_limits(given, robot)
         plugin = _plugin(args, given)
         dynamics = create_dynamics(plugin, robot)
         values = {
@@ -193,6 +200,7 @@ def _step(
     given |= _gravity(args)
     values = FileParameters(given, known)
     with values.located():
+        check_limits(given, dynamics.robot)
         dynamics.configure(**model_parameters(values, dynamics.robot))
         settings = make_loop_settings(values, dynamics, args.controller)
     check_used(set(given) - set(known), known, args.given, given.located_names())
