@@ -123,6 +123,9 @@ def test_a_rate_says_how_long_it_takes_and_what_is_enough():
         ({"payload.mass": 1.0, "tool": "nowhere"}, "tool: 'nowhere' is not in the robot"),
         ({"gravity": [0.0, 0.0, np.nan]}, "gravity"),
         ({"gravity": [0.0, 0.0]}, "gravity"),
+        ({"gravity": 9.81}, "gravity"),
+        ({"payload.com": 0.1}, "payload com"),
+        ({"payload.inertia": 1.0}, "payload.inertia"),
     ],
 )
 def test_a_payload_and_the_tool_that_holds_it_are_checked(changes, said):

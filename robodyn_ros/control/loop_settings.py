@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, NamedTuple
 
@@ -161,15 +161,20 @@ def model_parameters(values: NamedValues, robot: Robot) -> dict[str, Any]:
     Raises:
         InputError: the payload is impossible, or the tool that holds it does not exist or cannot move.
     """
-    inertia = values["payload.inertia"]
+    gravity, com, inertia = (_row(values[name]) for name in ("gravity", "payload.com", "payload.inertia"))
     if len(inertia) != 6:
         raise InputError("payload.inertia", f"must be 6 finite numbers, not {len(inertia)}", inertia)
     link, mass = values[TOOL.name] or tip(robot), values["payload.mass"]
-    payload = Payload(link, mass, tuple(values["payload.com"]), inertia_of(inertia))
+    payload = Payload(link, mass, com, inertia_of(inertia))
     is_held = mass > 0.0 or any(inertia)
     if robot.link(link, TOOL.name).body < 0 and is_held:
         raise InputError(TOOL.name, f"{link!r} is fixed to the base and cannot hold the payload", link)
-    return {"gravity": tuple(values["gravity"]), "payload": payload if is_held else None}
+    return {"gravity": gravity, "payload": payload if is_held else None}
+
+
+def _row(value: Any) -> tuple[Any, ...]:
+    """A row of numbers; a single value is a row of one."""
+    return tuple(value) if isinstance(value, Iterable) else (value,)
 
 
 def inertia_of(moments: Any) -> list[list[Any]]:
