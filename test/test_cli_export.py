@@ -63,6 +63,19 @@ def test_the_step_has_the_model_of_the_parameters(capsys):
     assert run(capsys, *arguments, "--gravity", "1.5", "0", "-3.72")[1] == out
 
 
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        (["joints:=wrist"], "joints: must be a list of names, not 'wrist'"),
+        (["joints:=3"], "joints: must be a list of names, not 3"),
+        (["joints:=[wrist]", "locked_joints.shoulder:=up"], "locked_joints.shoulder: must be a number, not 'up'"),
+    ],
+)
+def test_joints_are_chosen_by_names_and_locked_at_numbers(given, problem, capsys):
+    options = [text for one in given for text in ("-p", one)]
+    assert problem in run(capsys, PRR, "--language", "c", "--of", "step", "--out", "-", *options)[2]
+
+
 @pytest.mark.parametrize("kind", [("--language", "c", "--of", "step", "--out", "-"), ("--ros2-control", "lift")])
 @pytest.mark.parametrize("value", ["1e6", "1.0e+6", "-3.0"])
 def test_limits_are_within_those_of_the_urdf(kind, value, tmp_path, monkeypatch, capsys):

@@ -231,11 +231,14 @@ def take_joints(robot: Robot, *nodes: dict[str, Any]) -> Robot:
     range. These parameters are removed from those of the nodes.
 
     Raises:
-        InputError: a joint does not exist, is named twice, or nodes name different joints.
+        InputError: a joint does not exist, is named twice, or nodes name different joints; a position is no number.
     """
     named = [parameters.pop("joints") for parameters in nodes if "joints" in parameters]
     if not named:
         return robot
+    for joints in named:
+        if not isinstance(joints, (list, tuple)):
+            raise InputError("joints", f"must be a list of names, not {joints!r}", joints)
     if any(set(joints) != set(named[0]) for joints in named):
         raise InputError("joints", f"differ between the nodes: {' and '.join(map(str, named))}", named)
     locked = {}
@@ -243,6 +246,8 @@ def take_joints(robot: Robot, *nodes: dict[str, Any]) -> Robot:
         for parameters in nodes if name not in named[0] else ():
             for prefix in ("initial_position.", "locked_joints."):
                 position = parameters.pop(prefix + name, nan)
+                if not isinstance(position, (int, float)):
+                    raise InputError(prefix + name, f"must be a number, not {position!r}", position)
                 if not isnan(position):
                     locked[name] = position
     return chosen_joints(robot, named[0], locked).robot
