@@ -34,6 +34,11 @@ def finite_array(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
     return array
 
 
+def as_row(value: Any) -> tuple[Any, ...]:
+    """The elements of a parameter; a single value is a row of one."""
+    return tuple(value) if isinstance(value, Iterable) else (value,)
+
+
 def as_real(name: str, value: object, expected: str) -> Array:
     """A contiguous, aligned float64 array of real numbers, of any shape.
 

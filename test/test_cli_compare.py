@@ -150,6 +150,7 @@ def test_figures_of_a_run():
         (("--natural-frequency", "-1"), "--natural-frequency: must not"),
         (("--mass-scale", "0"), "mass_scale"),
         (("--controller", "pd", "--plot", "laws.nothing"), "--plot"),
+        (("-p", "simulator:gravity:=[0.0, 0.0, -1.6]"), "is used here is named 'simulator:gravity'"),
     ],
 )
 def test_what_is_wrong_is_said(capsys, arguments, said):

@@ -165,6 +165,8 @@ def test_the_tour_and_the_figures(tmp_path):
         (["-p", "command_delay:=9.0"], "command_delay"),
         (["-p", "effort_limits.wrist:=500"], "effort_limits.wrist: must be within [0, 36], not 500"),
         (["-p", "velocity_limits.wrist:=fast"], "velocity_limits.wrist: must be within [0, 8], not 'fast'"),
+        (["-p", "simulator:gravity:=9.81"], "gravity: must be 3 finite numbers [m/s²], not (9.81,)"),
+        (["-p", "initial_position.wrist:=up"], "initial_position.wrist: must be real numbers"),
         (["--duration", "-1", "--to", "0.5,1,0"], "--duration: must be above 0 s"),
     ],
 )

@@ -102,9 +102,10 @@ def _arm_and_parameters(args: Namespace) -> tuple[Robot, Mismatch, dict[str, Any
         mismatch = values.settings(Mismatch, "mismatch.")
     if not (args.params or args.given):
         return robot, mismatch, None
-    known = {*loop_default_values(robot), *(f"mismatch.{item.name}" for item in fields(Mismatch))}
-    of_simulator = set(simulator) - set(simulator.places)
-    check_used((set(given) | of_simulator) - known, known, args.given, given.located_names())
+    mismatches = {f"mismatch.{item.name}" for item in fields(Mismatch)}
+    known = {*loop_default_values(robot), *mismatches}
+    of_simulator = set(simulator) - set(simulator.places) - set(given) - mismatches
+    check_used((set(given) - known) | of_simulator, known, args.given, given.located_names())
     for joint in robot.joint_names:
         for name in GAINS:
             given.setdefault(f"gains.{joint}.{name}", getattr(args, name))

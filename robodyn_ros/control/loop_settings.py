@@ -8,12 +8,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from robodyn_ros.checks import as_row
 from robodyn_ros.control.contact import Contact, ContactSettings, JointContactSettings, contact_of
 from robodyn_ros.control.drives import CompensationSettings, DriveCompensation
 from robodyn_ros.control.faults.settings import Feedback, SafetySettings
@@ -161,7 +162,7 @@ def model_parameters(values: NamedValues, robot: Robot) -> dict[str, Any]:
     Raises:
         InputError: the payload is impossible, or the tool that holds it does not exist or cannot move.
     """
-    gravity, com, inertia = (_row(values[name]) for name in ("gravity", "payload.com", "payload.inertia"))
+    gravity, com, inertia = (as_row(values[name]) for name in ("gravity", "payload.com", "payload.inertia"))
     if len(inertia) != 6:
         raise InputError("payload.inertia", f"must be 6 finite numbers, not {len(inertia)}", inertia)
     link, mass = values[TOOL.name] or tip(robot), values["payload.mass"]
@@ -170,11 +171,6 @@ def model_parameters(values: NamedValues, robot: Robot) -> dict[str, Any]:
     if robot.link(link, TOOL.name).body < 0 and is_held:
         raise InputError(TOOL.name, f"{link!r} is fixed to the base and cannot hold the payload", link)
     return {"gravity": gravity, "payload": payload if is_held else None}
-
-
-def _row(value: Any) -> tuple[Any, ...]:
-    """A row of numbers; a single value is a row of one."""
-    return tuple(value) if isinstance(value, Iterable) else (value,)
 
 
 def inertia_of(moments: Any) -> list[list[Any]]:

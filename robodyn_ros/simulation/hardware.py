@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 
 from numpy.typing import ArrayLike
 
+from robodyn_ros.checks import as_row, finite_array
 from robodyn_ros.control.drives import DriveCompensation
 from robodyn_ros.control.laws.base import FrictionCompensation
 from robodyn_ros.dynamics.base import Dynamics
@@ -218,7 +219,7 @@ def make_hardware_settings(values: NamedValues, robot: Robot) -> HardwareSetting
         own.setdefault(kind, []).append(values.settings(kind, group.prefix))
     chosen, states = values.settings(PlantPlugins), values.settings(StateSettings)
     friction = own[FrictionSettings]
-    parameters: dict[str, Any] = {"gravity": tuple(values["gravity"])}
+    parameters: dict[str, Any] = {"gravity": as_row(values["gravity"])}
     mismatch = values.settings(Mismatch, "mismatch.")
     if mismatch != Mismatch():
         sampled = mismatch.draw(robot, states.seed, friction)
@@ -237,7 +238,7 @@ def make_hardware_settings(values: NamedValues, robot: Robot) -> HardwareSetting
         tuple(own[StopSettings]),
         tuple(own[DriveSettings]),
         tuple(own[EncoderSettings]),
-        tuple(values[name] for name in initial_positions(robot)),
+        tuple(float(finite_array(name, values[name], ())) for name in initial_positions(robot)),
         values.settings(WallSettings, "wall.").contacts(),
     )
 
