@@ -229,7 +229,7 @@ def test_a_gain_that_varies_and_is_not_tuned_still_varies(study):
     study.write_text(STUDY.replace("vary:\n", f"vary:\n  controller.gains.elbow: {of_elbow}\n"))
     read, task = read_task(study)
     gains = {"elbow": {"natural_frequency": 20.0, "damping_ratio": 1.0, "integral_rate": 0.0}}
-    case = with_gains(read, task, "computed_torque", gains).cases(0, 1)[0]
+    case = with_gains(read, "computed_torque", task.tuned(gains)).cases(0, 1)[0]
     assert 0.5 <= case.inputs["controller.gains.elbow.damping_ratio"] <= 1.5
     assert "controller.gains.elbow.natural_frequency" not in case.inputs
 

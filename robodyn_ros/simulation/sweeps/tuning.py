@@ -85,6 +85,13 @@ class TuningTask:
     controllers: tuple[str, ...]
     settings: TuningSettings = field(default_factory=TuningSettings)
 
+    def tuned(self, gains: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
+        """Those of some gains, joint → gain → value, that are tuned."""
+        return {
+            joint: {gain: value for gain, value in own.items() if (gain, joint) in self.bounds}
+            for joint, own in gains.items()
+        }
+
 
 class Tuned(NamedTuple):
     """The result for one controller."""
@@ -110,13 +117,12 @@ def tune(
     return sorted(found, key=lambda each: each.score.cost)
 
 
-def with_gains(study: Study, task: TuningTask, controller: str, gains: Mapping[str, Mapping[str, float]]) -> Study:
-    """Return the study under one controller with these gains; those that the task tunes do not vary any more."""
+def with_gains(study: Study, controller: str, gains: Mapping[str, Mapping[str, float]]) -> Study:
+    """Return the study under one controller with these gains; they do not vary any more."""
     named = {f"gains.{joint}.{gain}": value for joint, own in gains.items() for gain, value in own.items()}
     given = {node: dict(values) for node, values in study.given.items()}
     given["controller"] = given.get("controller", {}) | named
-    tuned = {f"controller.gains.{joint}.{gain}" for gain, joint in task.bounds}
-    vary = {name: each for name, each in study.vary.items() if name not in tuned}
+    vary = {name: each for name, each in study.vary.items() if name.removeprefix("controller.") not in named}
     return replace(study, controllers=(controller,), given=given, vary=vary)
 
 
@@ -148,7 +154,9 @@ def _tune_one(
         return found
 
     def cost(point: Array) -> float:
-        candidate = replace(with_gains(study, task, controller, gains(point)), sampling=_sample(study, settings.cases))
+        candidate = replace(
+            with_gains(study, controller, task.tuned(gains(point))), sampling=_sample(study, settings.cases)
+        )
         found = score(candidate, settings.cases, backend, settings.worst, robot, thorough=False)
         tried.append((found, point))
         progress(controller, len(tried), min(tried, key=lambda each: each[0].cost)[0])
