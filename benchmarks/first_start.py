@@ -81,7 +81,7 @@ class Meter:
 def start(urdf: str, law: str) -> dict[str, float]:
     """Times of a start in this process [s]."""
     import robodyn_ros as rd
-    from robodyn_ros.cli.compile import THREAD
+    from robodyn_ros.cli.compile import RUNNER
     from robodyn_ros.control.core_library import caller_library, start_core
     from robodyn_ros.control.core_settings import start_model
     from robodyn_ros.control.faults.dry_run import check_model
@@ -102,14 +102,14 @@ def start(urdf: str, law: str) -> dict[str, float]:
     kernel.bound_function = python.wrapped("loading", kernel.bound_function)
     robot = rd.load_robot(urdf, accept=["movable_base", "repaired_inertia"])
     begin, used = time.perf_counter(), _processor()
-    start_core(robot.n, THREAD)
+    start_core(robot.n, RUNNER)
     dynamics = rd.create_dynamics("rnea", robot)
     check_model(dynamics)
     start_model(dynamics)
     values = FileParameters({}, loop_default_values(robot))
     ToolMotion(robot, tip(robot))
     ControlLoop.from_settings(make_loop_settings(values, dynamics, law))
-    caller_library(robot.n, THREAD)
+    caller_library(robot.n, RUNNER)
     whole = time.perf_counter() - begin
     seconds = python.seconds | compiler.seconds
     seconds |= {name: after - used[name] for name, after in _processor().items()}

@@ -7,6 +7,7 @@ import ast
 import re
 from collections import Counter, defaultdict
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -124,6 +125,16 @@ def test_every_room_is_known() -> None:
 
 def test_only_the_ros_room_would_fail_without_ros() -> None:
     assert any(name.split(".")[0] in ROS for path in FILES if room(path) == "nodes" for name in imports(path))
+
+
+def test_what_benchmarks_import_is_there() -> None:
+    """CI runs few of them."""
+    for path in (PACKAGE.parent / "benchmarks").glob("*.py"):
+        for node in statements(path):
+            if isinstance(node, ast.ImportFrom) and str(node.module).startswith(PACKAGE.name):
+                source = import_module(str(node.module))
+                missing = [each.name for each in node.names if not hasattr(source, each.name)]
+                assert not [name for name in missing if f"{node.module}.{name}" not in MODULES], path
 
 
 def test_no_circles() -> None:
