@@ -70,7 +70,7 @@ class Bench:
         noise = self.rng.normal(size=(2, n))
         q, qd = self.plant.q + POSITION_NOISE * noise[0], self.plant.qd + VELOCITY_NOISE * noise[1]
         command = self.loop.update(t, t, q, qd)
-        self.queue.append(command.effort)
+        self.queue.append(np.zeros(n) if command is None else command.effort)  # nothing is sent after a reaction
         self.plant.apply(self.queue.pop(0))
         self.plant.step()
         self.steps += 1
@@ -146,7 +146,7 @@ def collision(name: str, found: ProposedThresholds) -> dict[str, dict[str, float
             peak = max(peak, STIFFNESS * depth)
             if depth > 0.0 and touched is None:
                 touched = bench.steps
-            if command.fault is not None and np.isnan(latency):
+            if command is not None and command.fault is not None and np.isnan(latency):
                 if touched is None:
                     raise SystemExit(f"{name}: a false alarm before the collision: {command.problem}")
                 latency, force_then = (bench.steps - touched) * PERIOD * 1e3, STIFFNESS * max(depth, 0.0)
