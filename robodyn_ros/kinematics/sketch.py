@@ -41,7 +41,7 @@ LINES = re.compile(r'<polyline points="([^"]+)"')
 TURN, SLIDE = 0.7, 0.35
 """Position of a joint unless it is given: of one that turns [rad], of one that slides over its range [-]."""
 
-LETTER = np.array([10.0, 10.0])
+SYMBOL = np.array([10.0, 10.0])
 """Half of the width and of the height of a symbol with its index [px]."""
 
 DISC = 9.0
@@ -277,10 +277,10 @@ def _placed_symbols(symbols: list[SketchSymbol], discs: list[Array], marks: list
         places = symbol.place + offsets
         cost = np.hypot(*offsets.T)
         for other in placed:
-            cost += 1e3 * np.prod(np.maximum(2.0 * LETTER - abs(places - other), 0.0), axis=1)
+            cost += 1e3 * np.prod(np.maximum(2.0 * SYMBOL - abs(places - other), 0.0), axis=1)
         for disc in discs:
-            cost += 1e3 * np.prod(np.maximum(LETTER + DISC - abs(places - disc), 0.0), axis=1)
-        cost += 2.0 * (abs(lines - places[:, None]) < LETTER - 3.0).all(axis=2).sum(axis=1)
+            cost += 1e3 * np.prod(np.maximum(SYMBOL + DISC - abs(places - disc), 0.0), axis=1)
+        cost += 2.0 * (abs(lines - places[:, None]) < SYMBOL - 3.0).all(axis=2).sum(axis=1)
         best = places[int(np.argmin(cost))]
         placed.append(best)
         yield _text(symbol, best)

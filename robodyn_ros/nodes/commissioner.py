@@ -94,7 +94,7 @@ class CommissionerNode(ExceptionGuard, Node):  # type: ignore[misc]
         locked = LockedJoints(whole, parameters["joints"])
         positions = [locked_position(parameters, name) for name in locked.names]
         at = [mid if one is None else one for one, mid in zip(positions, locked.middle.tolist(), strict=True)]
-        robot = locked.robot(at) if locked.names else whole
+        robot = locked.robot(at)
         declare_transmissions(self, robot)
         mention_unknown(self)
         self._settings = parameters.settings(CommissionerSettings)

@@ -44,9 +44,7 @@ from robodyn_ros.nodes.common.arm_parameters import (
     DescriptionSource,
     declare_description,
     declare_gravity,
-    declare_some_joints,
     declare_tool,
-    some_joints,
 )
 from robodyn_ros.nodes.common.client_library import LATCHED, RELIABLE, say_awaited, steady_timer
 from robodyn_ros.nodes.common.diagnostics import Diagnostics, DiagnosticsSettings, ExceptionGuard, Report
@@ -60,7 +58,7 @@ from robodyn_ros.planning.cost import SMOOTH, Cost, read_cost
 from robodyn_ros.planning.obstacles import Obstacle, read_obstacles
 from robodyn_ros.planning.plan import METHODS, Plan
 from robodyn_ros.planning.problem import LIMIT_RATIO, Goal, JointGoal, MotionLimits, Problem, ToolGoal
-from robodyn_ros.robot import Robot
+from robodyn_ros.robot import LockedJoints, Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.robot import tip
 from robodyn_ros.settings import CheckedSettings, choice, setting, switch
@@ -236,8 +234,9 @@ class PlannerNode(ExceptionGuard, Node):  # type: ignore[misc]
             RobodynError: it does not describe an arm, or one without the joints that the parameters name.
         """
         whole = self._description.robot()
-        self._locked = some_joints(self, whole)
-        self._watch = Watch(self, self._locked.robot(self._locked.middle) if self._locked.names else whole)
+        joints = NodeParameters(self)["joints"]
+        self._locked = LockedJoints(whole, whole.joint_names if joints == [""] else joints)
+        self._watch = Watch(self, self._locked.robot(self._locked.middle))
         try:
             read_options(NodeParameters(self), self._watch.robot)
         except RobodynError as problem:  # they may change
@@ -255,8 +254,6 @@ class PlannerNode(ExceptionGuard, Node):  # type: ignore[misc]
     def _robot(self, watch: Watch) -> Robot:
         """The arm; joints that are not planned are locked at their present position."""
         locked = self._locked
-        if not locked.names:
-            return watch.robot
         return locked.robot([watch.known.get(name, mid) for name, mid in zip(locked.names, locked.middle, strict=True)])
 
     def _refuse(self, problem: Exception) -> None:
@@ -373,7 +370,8 @@ def declare_planner(node: Node) -> None:
         ParameterException: a value given has the wrong type or is out of range.
     """
     declare_settings(node, PlannerSettings)
-    declare_some_joints(node, "planned")
+    text = "names of the joints that are planned, all if it is one empty name; the others are locked where they are"
+    declare(node, "joints", [""], text, constraints="joints of the arm, each at most once", read_only=True)
     declare(node, "cost", SMOOTH, "cost to minimise: time, effort, smoothness, or a sum such as time+0.1*effort")
     declare(node, "obstacles", "", "path of a file of obstacles, as `robodyn plan` takes it; none if empty")
     declare_tool(node)

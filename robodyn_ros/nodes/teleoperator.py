@@ -185,7 +185,7 @@ class TeleoperatorNode(ExceptionGuard, Node):  # type: ignore[misc]
             return
         try:
             locked = LockedJoints(whole, names)
-            robot = locked.robot(locked.middle) if locked.names else whole
+            robot = locked.robot(locked.middle)
             self._couple(robot)
         except RobodynError as problem:
             self.get_logger().error(str(problem))

@@ -147,7 +147,7 @@ class LockedJoints:
         return read_only([self._joints[name].middle for name in self.names])
 
     def robot(self, positions: ArrayLike) -> Robot:
-        """Return the robot with the joints locked.
+        """Return the robot with the joints locked; the whole one if there are none.
 
         Args:
             positions: of the locked joints (k,) in [rad] or [m].
@@ -157,6 +157,8 @@ class LockedJoints:
             RobotDescriptionError: the rest cannot move, because masses are missing.
         """
         whole, fixed = self.whole, self._fixed(positions)
+        if not fixed:
+            return whole
         joints = [fixed.get(joint.name, joint) for joint in self._ordered]
         links = {link.name: link.inertial for link in whole.links}
         made = build_robot(whole.name, links, joints, _edited(whole.urdf, fixed.values()))

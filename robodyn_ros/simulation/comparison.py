@@ -311,9 +311,10 @@ def compare(
     if not rate > 0.0:
         raise InputError("rate", f"must be above 0, not {rate:g}", rate)
     _check_laws(controllers)
-    values, mismatch = FileParameters(parameters or {}, loop_default_values(robot)), mismatch or Mismatch()
+    given, mismatch = parameters or {}, mismatch or Mismatch()
+    values = FileParameters(given, loop_default_values(robot))
     with values.located():
-        check_limits(parameters or {}, robot)
+        check_limits(given, robot)
         limit = np.array([values[f"effort_limits.{joint}"] for joint in robot.joint_names])
         model = create("dynamics", values["dynamics"], robot, gravity=values["gravity"])
     drawn = mismatch.draw(robot, seed=0)
@@ -325,7 +326,7 @@ def compare(
     for name in controllers:
         law, motion = None, motions[0]
         try:
-            law = _law(name, model, wanted, parameters)
+            law = _law(name, model, wanted, None if parameters is None else values)
             runs[name] = tuple([run_motion(law, plant, motion := each, rate) for each in motions])
         except RobodynError as problem:
             if law is None and not isinstance(problem, EffortError):
@@ -351,11 +352,8 @@ def _check_laws(controllers: Sequence[str]) -> None:
             raise InputError("controllers", f"{name!r} follows no reference", name)
 
 
-def _law(
-    name: str, model: Dynamics, wanted: tuple[float, float, float], parameters: Mapping[str, Any] | None
-) -> Controller:
-    if parameters is not None:
-        values = FileParameters(parameters, loop_default_values(model.robot))
+def _law(name: str, model: Dynamics, wanted: tuple[float, float, float], values: FileParameters | None) -> Controller:
+    if values is not None:
         with values.located():
             model.configure(payload=model_parameters(values, model.robot)["payload"])
             joints = [values.settings(JointGains, f"gains.{joint}.") for joint in model.robot.joint_names]

@@ -94,8 +94,10 @@ def _link(element: ET.Element, whole: ET.Element) -> UrdfLink:
 
 def _joint(element: ET.Element) -> UrdfJoint:
     parts = {part.tag: part for part in element}
-    given = {name: limit_of(float(value)) for name, value in parts["limit"].items()} if "limit" in parts else {}
-    limits = {name: value for name, value in given.items() if np.isfinite(value) or name in ("lower", "upper")}
+    limits = None
+    if "limit" in parts:
+        given = {name: limit_of(float(value)) for name, value in parts["limit"].items()}
+        limits = {name: value for name, value in given.items() if np.isfinite(value) or name in ("lower", "upper")}
     return UrdfJoint(
         element.get("name", ""),
         title_of(element),
@@ -105,7 +107,7 @@ def _joint(element: ET.Element) -> UrdfJoint:
         parts["child"].get("link", "") if "child" in parts else "",
         pose_of(element),
         np.array(parts["axis"].attrib["xyz"].split(), float) if "axis" in parts else None,
-        limits if "limit" in parts else None,
+        limits,
         parts["mimic"].get("joint", "") if "mimic" in parts else None,
     )
 

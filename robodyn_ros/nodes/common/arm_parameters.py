@@ -21,7 +21,7 @@ from robodyn_ros.errors import ConfigurationError, NotReadyError
 from robodyn_ros.nodes.common.client_library import LATCHED, on_topic
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings
 from robodyn_ros.plugins import available
-from robodyn_ros.robot import DescriptionSettings, LockedJoints, Robot
+from robodyn_ros.robot import DescriptionSettings, Robot
 from robodyn_ros.robot.description import read_document
 from robodyn_ros.robot.mjcf import is_mjcf
 from robodyn_ros.robot.urdf import build
@@ -59,22 +59,6 @@ def declare_joints(node: Node, robot: Robot, topic: str, read_only: bool = False
     text = f"names of the joints that are controlled, in the order of {topic}; the others are locked"
     constraints = "joints of the arm, each at most once"
     declare(node, "joints", list(robot.joint_names), text, constraints=constraints, read_only=read_only)
-
-
-def declare_some_joints(node: Node, what: str) -> None:
-    """Declare which joints a node uses that starts before the arm is known; ``what`` is done with them."""
-    text = f"names of the joints that are {what}, all if it is one empty name; the others are locked where they are"
-    declare(node, "joints", [""], text, constraints="joints of the arm, each at most once", read_only=True)
-
-
-def some_joints(node: Node, whole: Robot) -> LockedJoints:
-    """The joints of an arm that are locked, by the parameter of :func:`declare_some_joints`.
-
-    Raises:
-        InputError: there is no such joint, or one is named twice.
-    """
-    joints = NodeParameters(node)["joints"]
-    return LockedJoints(whole, whole.joint_names if joints == [""] else joints)
 
 
 def declare_locked(node: Node, robot: Robot, otherwise: str, read_only: bool = False) -> None:

@@ -50,7 +50,7 @@ class LockedModel:
         parameters = NodeParameters(node)
         self._given = {name: locked_position(parameters, name) for name in joints.names}
         self._q = self._made = self._positions()
-        self.robot: Robot = joints.robot(self._q) if joints.names else joints.whole
+        self.robot: Robot = joints.robot(self._q)
         self._carrying = [joints.names.index(name) for name in joints.carrying]
         self._geometry = self._q[self._carrying]
         self._told: Dynamics | None = None

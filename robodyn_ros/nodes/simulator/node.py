@@ -97,7 +97,7 @@ class SimulatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         declare_choice_of_joints(self, whole)
         locked = LockedJoints(whole, parameters["joints"])
         start = np.array([parameters[f"initial_position.{name}"] for name in locked.names])
-        robot = locked.robot(start) if locked.names else whole
+        robot = locked.robot(start)
         declare_joint_parameters(self, robot)
         mention_unknown(self)
         settings, pace = parameters.settings(SimulatorSettings), parameters.settings(PaceSettings)
