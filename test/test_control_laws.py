@@ -14,6 +14,7 @@ from robodyn_ros.control import ComputedTorque, ControlLoop, FreeDrive, Impedanc
 from robodyn_ros.control.laws.base import FrictionCompensation
 from robodyn_ros.control.laws.free_drive import FRICTION_RATIO
 from robodyn_ros.control.laws.gains import joint_gains
+from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.simulation.plant.native import Plant
 
 PRR = arms.mechanism("PRR", (13, 1.5, 6), (1, 0.5, 0.34), (0.1, 0.2, 0.15), (1.0, 0.06, 0.09))
@@ -226,9 +227,15 @@ def test_free_drive_leaves_the_reference_to_whoever_moves_the_arm():
         t, q = index * step, np.array([0.5, 0.1, 0.2]) + index * step * hand
         command = loop.update(t, t, q, hand)
         np.testing.assert_array_equal(command.reference.q, q)
+    motion, still = Trajectory([0.5], [q + 0.01]), Reference(q, hand, hand, np.zeros(3))
+    for move in (lambda: loop.follow(motion), lambda: loop.track(still, t)):
+        with pytest.raises(rd.errors.NotReadyError, match="follows no reference"):
+            move()
     law = Impedance(dynamics, *gains(Impedance, dynamics, np.zeros(3), 10.0, 1.0))
     loop.apply(loop.settings._replace(controller=law))
     held = loop.update(t + step, t + step, q, np.zeros(3))
     np.testing.assert_array_equal(held.reference.q, q)
     assert np.abs(held.efforts.feedback).max() < 1e-9
     assert loop.mode == "hold"
+    loop.follow(motion)
+    assert loop.mode == "follow"

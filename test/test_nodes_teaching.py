@@ -54,8 +54,8 @@ def follow(graph, positions, step):
 
 
 def test_ctrl_c_ends_it_while_there_is_no_controller(graph, tmp_path):
-    command = graph.command("teach", PRR, "--out", tmp_path / "nothing.json")
-    graph.wait(lambda: graph.has("teacher"), "the teacher")
+    command = graph.command("teach", PRR, "--out", tmp_path / "nothing.json", "--namespace", "/left")
+    graph.wait(lambda: graph.has("left/teacher"), "the teacher")
     command.send(signal.SIGINT)
     assert command.ended() == 130
     assert command.said == ("", "  waiting for the controller\ninterrupted\n")
@@ -70,7 +70,7 @@ def test_a_node_that_is_ended_from_outside_before_its_result_is_an_error(monkeyp
 
     monkeypatch.setattr(verb, "reporting_node", ended)
     with pytest.raises(NotReadyError, match="the replayer was ended from outside"):
-        verb._follow("replayer", {})
+        verb._follow("replayer", {}, {})
 
 
 def test_the_arm_is_to_be_guided_once_the_law_runs(prr, monkeypatch):

@@ -299,6 +299,8 @@ def test_the_verb_says_what_it_needs(port):
     wrong = fork_server.robodyn("view", "--attach", "arm.urdf")
     assert wrong.returncode == 2
     assert "error: --attach: takes the arm from the topic robot_description" in wrong.stderr
+    unused = fork_server.robodyn("view", "--namespace", "left")
+    assert (unused.returncode, "--namespace: is of use with --attach only" in unused.stderr) == (2, True)
     vain = fork_server.robodyn("view", "--attach", "-p", "damping:=1.0", "--controller", "pd", "--joints", "a")
     assert vain.returncode == 2
     assert "error: --attach: shows an arm that runs already, with its parameters; leave out --joints, -p" in vain.stderr
@@ -325,7 +327,8 @@ def test_an_arm_that_is_posed_follows_motions_that_begin_at_once_and_joints_in_a
 
 
 def test_an_arm_that_is_not_there_is_awaited(graph, port):
-    command = graph.command("view", "--attach", "--port", port)
+    command = graph.command("view", "--attach", "--namespace", "left", "--port", port)
     graph.wait(lambda: "waiting for the topic robot_description" in command.output, "what it waits for")
+    graph.wait(lambda: graph.has("left/viewer"), "the viewer in the namespace")
     command.send(signal.SIGINT)
     assert command.ended() == 130

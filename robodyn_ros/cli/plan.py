@@ -45,7 +45,7 @@ from robodyn_ros.cli.console import (
     waiting,
     with_folder,
 )
-from robodyn_ros.cli.processes import node_command
+from robodyn_ros.cli.processes import add_namespace, namespace_of, node_command
 from robodyn_ros.cli.verb import ExitCode
 from robodyn_ros.dynamics.parameters import Payload
 from robodyn_ros.errors import InputError, NotReadyError, need_ros
@@ -111,12 +111,14 @@ def add_arguments(parser: ArgumentParser) -> None:
     text = "show it in a browser until Ctrl-C, by a server at this port (default: 8080; extra viewer)"
     out.add_argument("--view", type=int, nargs="?", const=PORT, metavar="PORT", help=text)
     out.add_argument("--send", action="store_true", help="send it to the controller of the running ROS 2 graph")
+    add_namespace(out)
     out.add_argument("--json", action="store_true", help="print the figures as JSON")
 
 
 def run(args: Namespace) -> ExitCode:
     """Plan, write, draw, send, show; the answer is no if there is no such motion."""
     _check_outputs(args)
+    namespace = namespace_of(args, args.send, "--send")
     problem = make_problem(args)
     plan = _solve(args, problem)
     _report(args, problem, plan)
@@ -129,7 +131,7 @@ def run(args: Namespace) -> ExitCode:
         plot_plan(plan, problem, with_folder(args.plot))
         _tell_written(args, args.plot)
     if args.send:
-        send(plan)
+        send(plan, namespace)
     if args.view is not None:
         view(plan, problem, args.view)
     return ExitCode.YES
@@ -264,11 +266,12 @@ def _rows(plan: Plan, problem: Problem) -> list[dict[str, float]]:
     return [dict(zip(names, row, strict=True)) for row in np.column_stack(columns).tolist()]
 
 
-def send(plan: Plan) -> None:
+def send(plan: Plan, namespace: dict[str, str]) -> None:
     """Send a plan to the controller of the running ROS 2 graph, by the replayer node.
 
     Args:
         plan: one that is solved.
+        namespace: remapping to that of the controller, as :func:`.namespace_of` gives it.
 
     Raises:
         NotReadyError: there is no controller, or the arm is not at the start of the plan; the node has reported it.
@@ -276,7 +279,7 @@ def send(plan: Plan) -> None:
     with TemporaryDirectory(prefix="robodyn-") as folder:
         path = Path(folder) / "plan.json"
         plan.save(path)
-        command = node_command("replayer", {"plan": str(path)}, Path(folder))
+        command = node_command("replayer", {"plan": str(path)}, Path(folder), remappings=namespace)
         if subprocess.run(command, check=False).returncode != 0:
             raise NotReadyError("the plan was not sent")
 

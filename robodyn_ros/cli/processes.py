@@ -20,6 +20,7 @@ import subprocess
 import sys
 import threading
 import time
+from argparse import Namespace, _ActionsContainer
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -29,7 +30,7 @@ from tempfile import TemporaryDirectory
 from typing import IO, Any, NoReturn
 
 from robodyn_ros.die_with_parent import dying_with_parent
-from robodyn_ros.errors import ConfigurationError, NotReadyError, RobodynError
+from robodyn_ros.errors import ConfigurationError, InputError, NotReadyError, RobodynError
 
 DOMAINS = range(1, 101)
 """Domains whose ports (7400 + 250 domain, and a few more) stay below the ephemeral ports of Linux (from 32768)."""
@@ -97,6 +98,28 @@ def node_command(
     ros = [argument for file in (*files, own) for argument in ("--params-file", str(file))]
     ros += [argument for name, new in (remappings or {}).items() for argument in ("-r", f"{name}:={new}")]
     return [sys.executable, "-m", "robodyn_ros.nodes.start", node, "--ros-args", *ros]
+
+
+def add_namespace(parser: _ActionsContainer) -> None:
+    """Add the option ``--namespace`` to a parser or a group of options."""
+    text = "ROS namespace of the running controller, such as left (default: none)"
+    parser.add_argument("--namespace", default="", metavar="NAME", help=text)
+
+
+def namespace_of(args: Namespace, needed: bool, use: str) -> dict[str, str]:
+    """The remapping by which a node works in the namespace that ``--namespace`` names.
+
+    Args:
+        args: of a verb, with the option.
+        needed: True if the verb starts a node in the running graph.
+        use: what that takes, for the message.
+
+    Raises:
+        InputError: the option does nothing here.
+    """
+    if args.namespace and not needed:
+        raise InputError("--namespace", f"is of use with {use} only", args.namespace)
+    return {"__ns": f"/{args.namespace.strip('/')}"} if args.namespace else {}
 
 
 def _start(command: Sequence[str], log: IO[str], **options: Any) -> subprocess.Popen[str]:

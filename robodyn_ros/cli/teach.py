@@ -26,7 +26,7 @@ from typing import Any
 from robodyn_ros import create_dynamics
 from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import check_file, console, picked, print_json, with_folder
-from robodyn_ros.cli.processes import messages_of, reporting_node
+from robodyn_ros.cli.processes import add_namespace, messages_of, namespace_of, reporting_node
 from robodyn_ros.cli.verb import ExitCode, add_parameters, read_values
 from robodyn_ros.control.motion.trajectory import read_trajectory, write_trajectory
 from robodyn_ros.errors import NotReadyError
@@ -48,23 +48,25 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--speed", type=float, default=1.0, metavar="FACTOR", help=text)
     text = "law of the controller while the arm is guided by hand"
     parser.add_argument("--controller", default="hand_guiding", metavar="NAME", help=text)
+    add_namespace(parser)
     add_parameters(parser, "the thinning", "tolerance:=0.005")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
 
 
 def run(args: Namespace) -> ExitCode:
     """Record or read a motion and write it, or play one back."""
-    robot = read_arm(args)
+    robot, shown = read_arm(args), args.recording is None
+    namespace = namespace_of(args, shown or args.play is not None, "a running controller")
     if args.play is not None:
-        return _play(args, robot)
+        return _play(args, robot, namespace)
     check_file("--out", args.out)
     settings = _settings(args)
-    if args.recording is not None:
+    if not shown:
         return _write(args, robot, args.recording, settings)
     with TemporaryDirectory(prefix="robodyn-") as folder:
         recording = Path(folder) / "shown.csv"
         parameters = {"robot_description": robot.urdf, "record": str(recording), "law": args.controller}
-        _follow("teacher", parameters)
+        _follow("teacher", parameters, namespace)
         return _write(args, robot, str(recording), settings)
 
 
@@ -99,11 +101,11 @@ def _write(args: Namespace, robot: Robot, recording: str, settings: Demonstratio
     return ExitCode.YES
 
 
-def _play(args: Namespace, robot: Robot) -> ExitCode:
+def _play(args: Namespace, robot: Robot, namespace: dict[str, str]) -> ExitCode:
     """Play a motion back, and print the greatest distance of the arm from it."""
     read_trajectory(args.play, robot)
     parameters = {"robot_description": robot.urdf, "motion": str(args.play.resolve()), "speed": args.speed}
-    last = _follow("replayer", parameters)
+    last = _follow("replayer", parameters, namespace)
     if args.json:
         print_json(last)
         return ExitCode.YES
@@ -113,7 +115,7 @@ def _play(args: Namespace, robot: Robot) -> ExitCode:
     return ExitCode.YES
 
 
-def _follow(node: str, parameters: dict[str, Any]) -> dict[str, Any]:
+def _follow(node: str, parameters: dict[str, Any], namespace: dict[str, str]) -> dict[str, Any]:
     """Run the teacher or the replayer, show its stages, and return its last message; Enter and Ctrl-C go to the node.
 
     Raises:
@@ -122,7 +124,7 @@ def _follow(node: str, parameters: dict[str, Any]) -> dict[str, Any]:
     """
     last, out, interrupted = dict[str, Any](), console(stderr=True), False
     out.print("  waiting for the controller", style="cyan")
-    with reporting_node(node, parameters) as process:
+    with reporting_node(node, parameters, namespace) as process:
         for message in messages_of(process):
             if message is None:
                 interrupted = interrupted or last.get("stage") != "recording"

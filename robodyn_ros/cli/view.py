@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 
 from robodyn_ros.cli.arm import OWN_GAINS, POSES, add_arm, arm_of, arm_settings, arm_source
 from robodyn_ros.cli.console import console
-from robodyn_ros.cli.processes import GroupProcess, ProcessGroup, isolated, start_arm
+from robodyn_ros.cli.processes import GroupProcess, ProcessGroup, add_namespace, isolated, namespace_of, start_arm
 from robodyn_ros.cli.verb import ExitCode, add_parameters, node_parameters
 from robodyn_ros.errors import ConfigurationError, InputError, need_ros, pip_install
 from robodyn_ros.files import find
@@ -61,6 +61,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--port", type=int, default=8080, help="port to listen at")
     text = "show, and move, the arm of the running ROS 2 graph, by its topic robot_description"
     parser.add_argument("--attach", action="store_true", help=text)
+    add_namespace(parser)
 
 
 def run(args: Namespace) -> ExitCode:
@@ -68,6 +69,7 @@ def run(args: Namespace) -> ExitCode:
     check_viewer()
     if args.attach:
         _check_attached(args)
+    namespace = namespace_of(args, args.attach, "--attach")
     arm = None if args.attach else _arm(args)
     check_free(args.host, args.port)
     with (
@@ -78,7 +80,8 @@ def run(args: Namespace) -> ExitCode:
         if arm and arm.start:
             arm.start(group)
         shown = {} if arm is None else arm.shown
-        viewer = group.start("viewer", {**shown, "host": args.host, "port": args.port}, piped=True)
+        parameters = {**shown, "host": args.host, "port": args.port}
+        viewer = group.start("viewer", parameters, remappings=namespace, piped=True)
         if is_exposed(args.host):
             console(stderr=True).print(f"warning: {EXPOSED}")
         if args.attach:

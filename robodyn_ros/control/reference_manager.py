@@ -108,7 +108,7 @@ class ReferenceManager(RunningCore):
             An object that has the outcome, and a check beforehand whether gravity and friction overload a joint.
 
         Raises:
-            NotReadyError: no state has come yet, or a fault is active.
+            NotReadyError: no state has come yet, a fault is active, or the law follows no reference.
             InputError: unknown, repeated or too few names; a trajectory that is over; a start that is not finite; an
                 end in motion.
             LimitError: the trajectory leaves the position limits, or is too fast, at a point or between two; or it
@@ -142,7 +142,7 @@ class ReferenceManager(RunningCore):
         """Follow a prepared trajectory; the time that this takes does not depend on its length.
 
         Raises:
-            NotReadyError: no state has come yet, or a fault is active.
+            NotReadyError: no state has come yet, a fault is active, or the law follows no reference.
             InputError: the trajectory is over, or the limits have changed since it was prepared.
             LimitError: the path to its next point leaves the limits.
         """
@@ -181,7 +181,7 @@ class ReferenceManager(RunningCore):
             joints: names of its joints, in its order; all unless given. The others stay where their reference is.
 
         Raises:
-            NotReadyError: no state has come yet, or a fault is active.
+            NotReadyError: no state has come yet, a fault is active, or the law follows no reference.
             InputError: unknown, repeated or too few names, wrong shapes, something not finite.
             LimitError: its position, velocity or effort is outside the limits.
         """
@@ -203,7 +203,7 @@ class ReferenceManager(RunningCore):
             stamp: of a pose [s]; t unless given.
 
         Raises:
-            NotReadyError: no state has come yet, or a fault is active.
+            NotReadyError: no state has come yet, a fault is active, or the law follows no reference.
             InputError: wrong shapes, something not finite, or the settings name no tool.
         """
         given = finite_array(what, numbers, (4, 4) if what == "pose" else (6,))

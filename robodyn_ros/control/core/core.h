@@ -33,6 +33,7 @@ enum {
   CORE_OK,
   CORE_NOT_STARTED, /* no state has come yet */
   CORE_FAULT,       /* there is a fault: value is its kind */
+  CORE_BY_HAND,     /* the law follows no reference: the arm is moved by hand */
   CORE_OUTSIDE,     /* position of a joint: value and limit */
   CORE_TOO_FAST,    /* velocity of a joint, likewise */
   CORE_TOO_STRONG,  /* effort of a joint, likewise */

@@ -175,15 +175,20 @@ CORE_SHARED int judge(const References* y, double t, const double* error, const 
   return there ? CORE_SUCCEEDED : t > y->goal_end + y->goal_time ? CORE_OFF_GOAL : 0;
 }
 
-static CoreRefusal may_follow(const State* m) {
+static CoreRefusal has_reference(const State* m) {
   if (m->references.source == WAITING) return refusal(CORE_NOT_STARTED, 0, 0, 0);
   return m->active ? refusal(CORE_FAULT, 0, (double)m->active_kind, 0) : refusal(CORE_OK, 0, 0, 0);
+}
+
+static CoreRefusal may_follow(const Core* c) {
+  const CoreRefusal found = has_reference(&c->state);
+  return found.why || c->settings->loop.follows ? found : refusal(CORE_BY_HAND, 0, 0, 0);
 }
 
 CoreRefusal core_expected(Core* c, double t, double* reference) {
   References later = c->state.references;
   double q[REFERENCES * N];
-  const CoreRefusal may = may_follow(&c->state);
+  const CoreRefusal may = has_reference(&c->state);
   if (may.why) return may;
   sample(&later, c->state.time, q);
   proceed(&later, t, q);
@@ -244,7 +249,7 @@ CoreRefusal core_track(Core* c, double t, const int64_t* joints, const double* q
   const double* const given[REFERENCES] = {q, qd, qdd, effort};
   const double now = c->state.time;
   double present[REFERENCES * N], whole[REFERENCES * N] = {0};
-  CoreRefusal found = may_follow(&c->state);
+  CoreRefusal found = may_follow(c);
   if (!found.why) found = check_target(s, joints, given);
   if (found.why) return found;
   sample(y, now, present);
@@ -384,7 +389,7 @@ CoreRefusal core_follow(Core* c, CoreTrajectory* y, const CoreTolerances* tolera
   const double now = c->state.time;
   double before[REFERENCES * N];
   int moves = 0;
-  CoreRefusal found = may_follow(&c->state);
+  CoreRefusal found = may_follow(c);
   keep_trajectory(c, y);
   if (found.why) return found;
   EACH if (y->speed_limit[i] != s->velocity_limit[i]) return refusal(CORE_CHANGED, i, 0, 0);

@@ -718,7 +718,7 @@ static void follow_tool(Core* c) {
 CoreRefusal core_tool(Core* c, int what, double t, double stamp, const double* numbers) {
   const Settings* s = &c->settings->loop;
   Tool* y = &c->state.tool;
-  CoreRefusal found = may_follow(&c->state);
+  CoreRefusal found = may_follow(c);
   if (found.why) return found;
   if (!s->tool) return refusal(CORE_NO_TOOL, 0, 0, 0);
   for (int k = 0; k < (what == CORE_POSE ? 12 : 6); ++k) if (!isfinite(numbers[k])) return refusal(CORE_NOT_NUMBERS, 0, numbers[k], 0);

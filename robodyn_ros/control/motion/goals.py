@@ -177,6 +177,8 @@ class Refused(Exception):
             return NotReadyError("no valid joint state has come yet: there is no reference to start from")
         if why == CODES["CORE_FAULT"]:
             return NotReadyError(f"the {KINDS[int(value)]} fault is active: references are refused until it ends")
+        if why == CODES["CORE_BY_HAND"]:
+            return NotReadyError("the control law follows no reference: under it the arm is moved by hand")
         texts: dict[int, str] = {
             CODES["CORE_UNREACHABLE"]: f"joint {joint.name!r} jumps from {limit:.6g} to {value:.6g}, and has no "
             "velocity limit with which the jump could be rate-limited",
