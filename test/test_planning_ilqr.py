@@ -335,7 +335,9 @@ def test_what_cannot_be_solved_is_said(swing_up):
     found = few.solve(-goal, duration)
     assert (found.solved, found.iterations) == (False, 2)
     assert "within 2 iterations" in found.reason
+    few.solve(-goal, duration)
     wild = few.solve(-goal, duration, guess=[1e200, -1e200])
+    assert np.isnan(wild.states).all()
     assert not wild.solved
     assert "beyond the range" in wild.reason
 

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 
 import robodyn_ros as rd
 from robodyn_ros.errors import InputError
-from robodyn_ros.robot.configuration import ConfigurationSpace
+from robodyn_ros.robot.configuration import ConfigurationSpace, position_ranges
 
 INERTIA = (0.01, 0, 0, 0.02, 0, 0.03)
 MIMIC = '<mimic joint="turret" multiplier="{}" offset="0.1"/>'
@@ -91,6 +91,28 @@ def test_the_nearest_turn_within_limits() -> None:
     assert_allclose(SPACE.nearest_turn([0, -40, 0], [0, 1, 0]), [0, 1 - 2 * np.pi, 0])
     beyond = np.array([0.0, 20.0, 30.0])
     assert_allclose(SPACE.nearest_turn([0, 8.0, 0], beyond), [0, 20 - 4 * np.pi, 30])
+
+
+def test_ranges_are_finite_and_contain_more_than_the_limit_that_there_is() -> None:
+    limits = [(0, 0), (-7, 9), (-1e308, 2), (-1e308, -5), (5, 1e308), (1, 1e308), (6, 6)]
+    parts = [
+        joint(
+            f"j{k}",
+            "revolute" if k else "continuous",
+            "base" if k == 0 else f"l{k - 1}",
+            f"l{k}",
+            (0, 0, 1),
+            limit=(*at, 3, 40),
+        )
+        for k, at in enumerate(limits)
+    ]
+    unbounded = [(f'"{sign}1e+308"', f'"{sign}1.7976931348623157e308"') for sign in ("", "-")]
+    urdf = robot("ranges", link("base"), *(link(f"l{k}", 1.0, (0.1, 0.2, 0), INERTIA) for k in range(7)), *parts)
+    for one, other in unbounded:
+        urdf = urdf.replace(one, other)
+    lower, upper = position_ranges(rd.load_robot(urdf), 3.0)
+    assert_allclose(lower, [-3, -7, -3, -11, 5, 1, 6])
+    assert_allclose(upper, [3, 9, 2, -5, 11, 3, 6])
 
 
 def test_an_arm_of_lines_is_plain_arithmetic(prr: str) -> None:

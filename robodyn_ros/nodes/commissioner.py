@@ -92,7 +92,7 @@ class CommissionerNode(ExceptionGuard, Node):  # type: ignore[misc]
         declare_joints(self, whole, "~/commands", read_only=True)
         declare_locked(self, whole, "the middle of its range", read_only=True)
         locked = LockedJoints(whole, parameters["joints"])
-        positions = [locked_position(parameters, name) for name in locked.names]
+        positions = [locked_position(parameters, whole, name) for name in locked.names]
         at = [mid if one is None else one for one, mid in zip(positions, locked.middle.tolist(), strict=True)]
         robot = locked.robot(at)
         declare_transmissions(self, robot)

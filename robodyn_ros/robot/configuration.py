@@ -131,9 +131,16 @@ class ConfigurationSpace:
 
 
 def position_ranges(robot: Robot, span: ArrayLike = SPAN) -> tuple[Array, Array]:
-    """Return the position limits (n,) and (n,), ± ``span`` [rad] or [m] in place of those that a joint lacks."""
-    lower = np.where(np.isfinite(robot.lower), robot.lower, -np.asarray(span))
-    return lower, np.maximum(lower, np.where(np.isfinite(robot.upper), robot.upper, span))
+    """Return finite position limits (n,) and (n,) [rad] or [m].
+
+    In place of both limits are ± ``span``; in place of one, that, or twice as far from the other limit if it is beyond.
+    """
+    span, (has_lower, has_upper) = np.asarray(span), np.isfinite((robot.lower, robot.upper))
+    lower = np.where(has_lower, robot.lower, -span)
+    upper = np.where(has_upper, robot.upper, span)
+    beyond = lower >= upper  # where there is one limit alone
+    upper = np.where(beyond & ~has_upper, lower + 2.0 * span, upper)
+    return np.where(beyond & ~has_lower, upper - 2.0 * span, lower), upper
 
 
 def random_positions(robot: Robot, count: int, seed: int = 1, span: ArrayLike = SPAN) -> Array:

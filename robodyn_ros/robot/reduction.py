@@ -68,9 +68,9 @@ def chosen_joints(robot: Robot, free: Sequence[str] | None, locked: Mapping[str,
     joints = LockedJoints(robot, chosen)
     if not joints.names:
         return ChosenJoints(robot, {}, ())
-    at = {name: float(locked.get(name, mid)) for name, mid in zip(joints.names, joints.middle, strict=True)}
+    at = dict(zip(joints.names, joints.middle.tolist(), strict=True)) | dict(locked)
     assumed = tuple(name for name in joints.names if name not in locked)
-    return ChosenJoints(joints.robot(list(at.values())), at, assumed)
+    return ChosenJoints(joints.robot(list(at.values())), {name: float(q) for name, q in at.items()}, assumed)
 
 
 def joints_between(robot: Robot, root: str = "", tip: str = "") -> tuple[str, ...]:
@@ -198,7 +198,10 @@ class LockedJoints:
 
     def _fixed(self, positions: ArrayLike) -> dict[str, Joint]:
         """The locked joints and those that mimic them, as fixed joints, by their names."""
-        values = np.asarray(positions, dtype=np.float64)
+        try:
+            values = np.asarray(positions, dtype=np.float64)
+        except (TypeError, ValueError):
+            values = np.array(np.nan)
         if values.shape != (len(self.names),) or not np.isfinite(values).all():
             names = ", ".join(self.names)
             raise InputError("locked", f"must be a finite position for each of {names}, not {positions!r}", positions)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from robodyn_ros.robot import Robot
+from robodyn_ros.robot.configuration import position_ranges
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.robot import Joint
 from robodyn_ros.view.overlay import LAYERS
@@ -158,8 +159,8 @@ class Panel:
         for note in notes:
             gui.add_html(NOTE.format(text=escape(note)))
         with gui.add_folder("Move"):
-            for joint in robot.joints:
-                self._add_slider(joint)
+            for joint, lower, upper in zip(robot.joints, *position_ranges(robot), strict=True):
+                self._add_slider(joint, float(lower), float(upper))
             hint = "while you drag the handle at the tool; otherwise a motion to it is planned when you let go"
             self._follows_handle = gui.add_checkbox("follow handle", False, hint=hint)
             self._add_motions()
@@ -244,12 +245,10 @@ class Panel:
             handle.scales = plot_scales(float(columns[0][0]), low, high)
             handle.data = columns
 
-    def _add_slider(self, joint: Joint) -> None:
-        least, greatest = max(joint.lower, -np.pi), min(joint.upper, np.pi)
-        if joint.is_prismatic and np.isfinite(joint.upper - joint.lower):
-            least, greatest = joint.lower, joint.upper
-        if least > greatest:  # limits beyond a turn on one side only
-            least, greatest = joint.lower, joint.upper
+    def _add_slider(self, joint: Joint, least: float, greatest: float) -> None:
+        """Add a slider between two positions; that of a rotation stays within half a turn of 0, if it can."""
+        if not joint.is_prismatic and max(least, -np.pi) < min(greatest, np.pi):
+            least, greatest = max(least, -np.pi), min(greatest, np.pi)
         if greatest - least > 0.1:  # shorter numbers at the ends of the slider
             least, greatest = np.ceil(1e3 * least) / 1e3, np.floor(1e3 * greatest) / 1e3
         name = f"{joint.name} [{joint.position_unit}]"

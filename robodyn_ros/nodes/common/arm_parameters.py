@@ -17,7 +17,7 @@ from std_msgs.msg import String
 
 from robodyn_ros.control.drives import Transmission, TransmissionSettings
 from robodyn_ros.dynamics import STANDARD_GRAVITY
-from robodyn_ros.errors import ConfigurationError, NotReadyError
+from robodyn_ros.errors import ConfigurationError, LimitError, NotReadyError
 from robodyn_ros.nodes.common.client_library import LATCHED, on_topic
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings
 from robodyn_ros.plugins import available
@@ -72,10 +72,19 @@ def declare_locked(node: Node, robot: Robot, otherwise: str, read_only: bool = F
         declare(node, name, NOT_GIVEN, text, bounds=(-NOT_GIVEN, NOT_GIVEN), read_only=read_only)
 
 
-def locked_position(parameters: NodeParameters, name: str) -> float | None:
-    """Position of a locked joint [rad] or [m]; None if no parameter gives it."""
-    given: float = parameters[f"locked_joints.{name}"]
-    return None if given == NOT_GIVEN else given
+def locked_position(parameters: NodeParameters, whole: Robot, name: str) -> float | None:
+    """Position of a locked joint of the whole robot [rad] or [m]; None if no parameter gives it.
+
+    Raises:
+        LimitError: it is outside the joint's limits.
+    """
+    parameter, joint = f"locked_joints.{name}", whole.joints[whole.joint_names.index(name)]
+    given: float = parameters[parameter]
+    if given == NOT_GIVEN:
+        return None
+    if not joint.lower <= given <= joint.upper:
+        raise LimitError(parameter, name, given, joint.lower, joint.upper)
+    return given
 
 
 def declare_transmissions(node: Node, robot: Robot) -> None:

@@ -43,12 +43,12 @@ class LockedModel:
     def __init__(self, node: Node, joints: LockedJoints, known: dict[str, float], faults: Faults) -> None:
         """
         Raises:
-            RobodynError: these joints cannot be locked, or a position is no finite number.
+            RobodynError: these joints cannot be locked, or a position is no finite number or outside the limits.
         """
         self.names, self.known = joints.names, known
         self._joints, self._faults, self._node = joints, faults, node
         parameters = NodeParameters(node)
-        self._given = {name: locked_position(parameters, name) for name in joints.names}
+        self._given = {name: locked_position(parameters, joints.whole, name) for name in joints.names}
         self._q = self._made = self._positions()
         self.robot: Robot = joints.robot(self._q)
         self._carrying = [joints.names.index(name) for name in joints.carrying]

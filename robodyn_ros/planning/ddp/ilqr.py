@@ -87,7 +87,7 @@ class ILQRSolution:
     Attributes:
         joints: names, in the order of every array of n.
         times: (N + 1,) [s].
-        states: q and q̇, (N + 1, 2n).
+        states: q and q̇, (N + 1, 2n); NaN if the first guess leads beyond the range of numbers.
         efforts: efforts, held over each step, (N, n) in [N·m] or [N].
         change: change of the efforts that the next iteration would make, (N, n); close to 0 when solved.
         feedback: K (N, n, 2n), with δu = K δx, the optimal feedback on deviations; rows at effort limits are 0.
@@ -172,11 +172,12 @@ class ILQR:
         m.h[:, 0], m.r[:] = np.diff(times), self._cost.reference(times, n)
         m.lower[:], m.upper[:] = -limit, limit
         m.u[:] = np.clip(_as_rows(guess, m.u.shape, "guess"), m.lower, m.upper)
-        termination = ddp.search(start, deadline=begun + time_limit) if ddp.begin(start) else ""
+        is_finite = ddp.begin(start)
+        termination = ddp.search(start, deadline=begun + time_limit) if is_finite else ""
         return ILQRSolution(
             self._dynamics.robot.joint_names,
             times,
-            m.x.copy(),
+            m.x.copy() if is_finite else np.full_like(m.x, np.nan),
             m.u.copy(),
             m.k.copy(),
             m.K.copy(),
