@@ -3,6 +3,8 @@
 
 """What the laws promise of a whole arm: poles, passivity, compliance, and an arm that can be led by hand."""
 
+import copy
+
 import arms
 import numpy as np
 import pinocchio as pin
@@ -215,6 +217,31 @@ def test_free_drive_never_feeds_a_motion(velocity):
     given = FreeDrive(dynamics, 0.0, 0.0).compute(q, qd, Reference(q, qd, qd, np.zeros(3))).friction
     there = FRICTION_RATIO * (robot.damping * qd + robot.friction * np.sign(qd))
     assert (qd * (given - there) <= 0.0).all()
+
+
+@pytest.mark.parametrize("name", rd.available("controllers"))
+def test_a_copy_of_a_law_has_memory_and_model_of_its_own(name):
+    robot = rough()
+    law = rd.create_controller(name, rd.create_dynamics("rnea", robot), 9.0, 6.0)
+    q, qd, zero = np.array([0.5, 0.1, 0.2]), np.array([0.1, -0.2, 0.3]), np.zeros(3)
+    reference = Reference(q + 0.1, zero, zero, zero)
+
+    def used(one, change):
+        for _ in range(3):
+            one.advance(0.01, q + change, qd, reference, zero + change, zero + change)
+        one.dynamics.configure(gravity=(0.0, 0.0, -9.0 + change))
+        return one.compute(q, qd, reference).total
+
+    used(law, 0.1)
+    other = copy.deepcopy(law)
+    before = other.compute(q, qd, reference).total
+    np.testing.assert_allclose(law.compute(q, qd, reference).total, before, rtol=1e-12)
+    moved = np.abs(used(law, 0.3) - before).max()
+    assert moved > 1e-3 or name == "pd"  # which has neither
+    np.testing.assert_allclose(other.compute(q, qd, reference).total, before, rtol=1e-12)
+    mine = law.compute(q, qd, reference).total
+    used(other, -0.4)
+    np.testing.assert_allclose(law.compute(q, qd, reference).total, mine, rtol=1e-12)
 
 
 def test_free_drive_leaves_the_reference_to_whoever_moves_the_arm():

@@ -3,6 +3,8 @@
 
 """Inverse kinematics by damped least squares: industrial arms, tasks, limits, null-space objectives, refusals."""
 
+import copy
+import pickle
 import re
 
 import numpy as np
@@ -294,3 +296,18 @@ def test_refusals(prr: str) -> None:
             InverseSettings(**wrong)
     with pytest.raises(ConfigurationError, match="clamp, avoid, ignore"):
         InverseSettings(limits="hard")
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
+def test_a_copy_has_memory_of_its_own(prr, copied):
+    kinematics = Kinematics(prr, compiled=False)
+    inverse = InverseKinematics(kinematics, "tool", InverseSettings(seed=7))
+    places = random_positions(kinematics.robot, 4, seed=4)
+    for q in places:
+        kinematics.pose("tool", q)
+        other, another = copied(inverse), copied(kinematics)
+        inverse.solve(kinematics.pose("tool", -q))
+        assert (other.settings, another.compiled) == (inverse.settings, False)
+        target = another.pose("tool", q)
+        assert_allclose(target, kinematics.pose("tool", q), atol=1e-15)
+        assert_allclose(another.pose("tool", other.solve(target).q), target, atol=1e-5)

@@ -23,6 +23,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
 from functools import cached_property, lru_cache, partial
 from math import isfinite
 from types import CodeType
@@ -80,6 +81,10 @@ class Kernel:
         self._arrays = (*self.inputs, parameters, *self._flat)
         self._names = [name for name, _ in program.inputs]
         self.evaluate: Callable[[], object] = self._evaluator()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Kernel:
+        """A kernel with memory of its own, and with the copy of the parameters that whoever is copied has, too."""
+        return Kernel(self._program, deepcopy(self.parameters, memo), compiled=self._compiled, threads=self._threads)
 
     def _evaluator(self) -> Callable[[], object]:
         """The program as a function without arguments that works on this kernel's arrays."""

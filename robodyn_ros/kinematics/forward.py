@@ -18,7 +18,8 @@ point of the link with the link's axes.
 from __future__ import annotations
 
 import os
-from typing import Literal, NamedTuple, get_args
+from functools import partial
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -57,6 +58,10 @@ class Kinematics:
         self.compiled = compiled
         self.tree = build_tree(self.robot)
         self._kernels: dict[tuple[str, str], Kernel] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy or a pickle is made anew, because kernels own memory."""
+        return partial(type(self), compiled=self.compiled), (self.robot,)
 
     def pose(self, link: str, q: ArrayLike, point: ArrayLike = ORIGIN) -> Array:
         """Pose of a link's frame in the root link's, (4, 4) or (N, 4, 4).

@@ -93,8 +93,8 @@ class Adaptive(Controller):
         self._inertial = slice(3 + 3 * robot.n, None)
         self._model = self._symbols[self._inertial].copy()  # the model's own values of these
 
-        def kernel(quantity: str) -> Any:
-            return Kernel(dynamics.program(quantity), self._symbols, compiled=dynamics.compiled).call
+        def kernel(quantity: str) -> Kernel:
+            return Kernel(dynamics.program(quantity), self._symbols, compiled=dynamics.compiled)
 
         self._mass_matrix, self._coriolis = kernel("mass_matrix"), kernel("coriolis_matrix")
         self._gravity, self._regressor = kernel("gravity"), kernel("slotine_li_regressor")
@@ -116,7 +116,8 @@ class Adaptive(Controller):
         self._refresh()
         e, ed = reference.q - q, reference.qd - qd
         offset = self._slope * e
-        mass_matrix, coriolis_matrix, gravity = self._mass_matrix(q), self._coriolis(q, qd), self._gravity(q)
+        mass_matrix, coriolis_matrix = self._mass_matrix.call(q), self._coriolis.call(q, qd)
+        gravity = self._gravity.call(q)
         inertia, coriolis = mass_matrix @ reference.qdd, coriolis_matrix @ reference.qd
         viscous, coulomb = self.friction * _shape(reference.qd)
         friction = viscous + coulomb
@@ -135,9 +136,9 @@ class Adaptive(Controller):
         s = ed + offset
         s = np.where(s * cut > 0.0, 0.0, s)
         hidden = self.friction[1] * (1.0 - np.abs(shape[1]))
-        s = self._adaptation.lag(s, self._slope, hidden, self._mass_matrix(q).diagonal())
+        s = self._adaptation.lag(s, self._slope, hidden, self._mass_matrix.call(q).diagonal())
         if self._adaptation.bodies:
-            regressor = self._regressor(q, qd, reference.qd + offset, reference.qdd + self._slope * ed)
+            regressor = self._regressor.call(q, qd, reference.qd + offset, reference.qdd + self._slope * ed)
             self._adaptation.learn_bodies(self.bodies, s @ regressor, dt)
         self._adaptation.learn_friction(self.friction, shape, s, dt)
         self._update_symbols()

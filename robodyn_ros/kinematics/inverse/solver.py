@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -161,10 +161,14 @@ class InverseKinematics:
         self._step = build_step(kinematics.tree, found, kinematics.compiled)
         self._space = ConfigurationSpace(self.robot)
         self._reach = reach(self.robot, kinematics.tree, found)
-        self._pose = kinematics.tree, found
+        self._kinematics, self._link = kinematics, found
         self._lower, self._upper = self.robot.lower, self.robot.upper
         self._middle = np.clip([joint.middle for joint in self.robot.joints], self._lower, self._upper)
         self._whole = Task.pose()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy or a pickle is made anew, because the step owns memory."""
+        return type(self), (self._kinematics, self._link.name, self.settings)
 
     def solve(
         self,
