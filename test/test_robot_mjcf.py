@@ -125,6 +125,15 @@ def test_joints_keep_their_limits_friction_and_rotors() -> None:
     assert rd.create_dynamics("rnea", robot, compiled=False).parameters.armature.tolist() == robot.armature.tolist()
 
 
+def test_a_name_that_is_made_up_is_none_that_there_is() -> None:
+    inner = '<body name="body1" pos="0 0 0.3"><joint type="hinge" axis="1 0 0"/>{}</body>'
+    geom = '<geom type="capsule" size="0.02" fromto="0 0 0 0 0 0.3" mass="1"/>'
+    outer = f'<body><joint name="joint1" type="hinge" axis="0 1 0"/>{geom}{inner.format(geom)}</body>'
+    made = rd.load_robot(f"<mujoco><worldbody>{outer}</worldbody></mujoco>")
+    assert made.joint_names == ("joint1", "joint1_2")
+    assert [link.name for link in made.links] == ["world", "body1_2", "body1"]
+
+
 def test_an_equality_of_two_joints_is_a_mimic_joint() -> None:
     robot = load_robot(BRANCHES)
     assert robot.joint_names == ("swing", "one", "bend")

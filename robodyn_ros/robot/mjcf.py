@@ -89,8 +89,8 @@ class _Writer:
         name = model.names[: model.names.index(b"\0")].decode(errors="replace")
         self._root = ET.Element("robot", {"name": name or "mjcf"})
         self._links: dict[str, ET.Element] = {}
-        self._bodies = [self._name("BODY", body, WORLD if body == 0 else "") for body in range(model.nbody)]
-        self._joints = [self._name("JOINT", joint) for joint in range(model.njnt)]
+        self._bodies = [WORLD, *self._names("BODY", model.nbody)[1:]]
+        self._joints = self._names("JOINT", model.njnt)
         self._leaders = dict(self._couplings())
 
     def text(self) -> str:
@@ -117,9 +117,10 @@ class _Writer:
     def _named(self, kind: str, index: int) -> str:
         return self._mj.mj_id2name(self._model, getattr(self._mj.mjtObj, f"mjOBJ_{kind}"), index) or ""
 
-    def _name(self, kind: str, index: int, without: str = "") -> str:
-        """The name of an object, or one made of its number."""
-        return self._named(kind, index) or without or f"{kind.lower()}{index}"
+    def _names(self, kind: str, count: int) -> list[str]:
+        """The names of all objects of a kind; a name made of its number where there is none."""
+        given = [self._named(kind, index) for index in range(count)]
+        return [name or _free(f"{kind.lower()}{index}", given) for index, name in enumerate(given)]
 
     def _link(self, name: str) -> None:
         self._links[name] = ET.SubElement(self._root, "link", {"name": name})
@@ -249,12 +250,12 @@ class _Writer:
                 mimics.add(model.eq_obj1id[index])
                 continue
             kind = kinds(model.eq_type[index]).name.removeprefix("mjEQ_").lower()
-            yield f"equality {self._name('EQUALITY', index)!r}", f"is a constraint of type {kind}"
+            yield f"equality {self._names('EQUALITY', model.neq)[index]!r}", f"is a constraint of type {kind}"
         for tendon in range(model.ntendon):
             forces = ("stiffness", "damping", "frictionloss", "limited", "armature")
             found = [name for name in forces if self._has(f"tendon_{name}", tendon)]
             if found:
-                yield f"tendon {self._name('TENDON', tendon)!r}", f"pulls at its joints ({', '.join(found)})"
+                yield f"tendon {self._names('TENDON', model.ntendon)[tendon]!r}", f"pulls at its joints ({', '.join(found)})"
         for joint, name in enumerate(self._joints):
             if self._has("jnt_stiffness", joint) or self._has("jnt_stiffnesspoly", joint):
                 yield f"joint {name!r}", "has a spring (stiffness)"
