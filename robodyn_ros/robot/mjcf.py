@@ -255,7 +255,8 @@ class _Writer:
             forces = ("stiffness", "damping", "frictionloss", "limited", "armature")
             found = [name for name in forces if self._has(f"tendon_{name}", tendon)]
             if found:
-                yield f"tendon {self._names('TENDON', model.ntendon)[tendon]!r}", f"pulls at its joints ({', '.join(found)})"
+                name = self._names("TENDON", model.ntendon)[tendon]
+                yield f"tendon {name!r}", f"pulls at its joints ({', '.join(found)})"
         for joint, name in enumerate(self._joints):
             if self._has("jnt_stiffness", joint) or self._has("jnt_stiffnesspoly", joint):
                 yield f"joint {name!r}", "has a spring (stiffness)"
