@@ -5,7 +5,7 @@
 
     make faults                                  both, on eight arms: a quarter of an hour
     make faults BENCH="--seed 7 --legitimate 200 --injections 0"
-    make faults BENCH="--arms prr ur3_robot chain11"     other arms: names, or paths of URDFs
+    make faults BENCH="--arms prr ur3_robot chain12"     other arms: names, or paths of URDFs
     make faults BENCH="--case L17"               one case of the first campaign, in full; I230 is one of the second
     make faults BENCH=--json
 

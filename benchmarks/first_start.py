@@ -87,7 +87,7 @@ def start(urdf: str, law: str) -> dict[str, float]:
     from robodyn_ros.control.faults.dry_run import check_model
     from robodyn_ros.control.loop import ControlLoop
     from robodyn_ros.control.loop_settings import loop_default_values, make_loop_settings
-    from robodyn_ros.control.motion.own_motions import ToolMotion
+    from robodyn_ros.control.motion.own_motions import ToolMotion, start_tool_motion
     from robodyn_ros.control.parameter_file import FileParameters
     from robodyn_ros.engine import codegen, kernel, library
     from robodyn_ros.engine.program import Program
@@ -104,11 +104,12 @@ def start(urdf: str, law: str) -> dict[str, float]:
     begin, used = time.perf_counter(), _processor()
     start_core(robot.n, RUNNER)
     dynamics = rd.create_dynamics("rnea", robot)
-    check_model(dynamics)
     start_model(dynamics)
+    check_model(dynamics)
+    start_tool_motion(robot, tip(robot))
     values = FileParameters({}, loop_default_values(robot))
-    ToolMotion(robot, tip(robot))
     ControlLoop.from_settings(make_loop_settings(values, dynamics, law))
+    ToolMotion(robot, tip(robot))
     caller_library(robot.n, RUNNER)
     whole = time.perf_counter() - begin
     seconds = python.seconds | compiler.seconds

@@ -25,8 +25,10 @@ from robodyn_ros.control.motion.trajectory import Sample, Trajectory
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.parameters import Parameters
 from robodyn_ros.dynamics.rnea import RNEA
+from robodyn_ros.engine.c_interface import start_library_of
 from robodyn_ros.errors import NotReadyError
 from robodyn_ros.kinematics import Kinematics
+from robodyn_ros.kinematics.inverse.solver import step_program
 from robodyn_ros.kinematics.target import ToolTarget
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
@@ -53,6 +55,14 @@ class PoseGoal(NamedTuple):
     limits: Limits
     parameters: Parameters  # of its dynamics
     settings: ToolSettings = ToolSettings()
+
+
+def start_tool_motion(robot: Robot, link: str) -> None:
+    """Begin to compile what :class:`ToolMotion` needs, in the background."""
+    kinematics, tool = Kinematics(robot), robot.link(link)
+    if tool.body >= 0:  # else it raises an error
+        for program in (step_program(kinematics.tree, tool), kinematics.program(link)):
+            start_library_of(program)
 
 
 class ToolMotion:

@@ -311,15 +311,20 @@ class DampedStep(NamedTuple):
     measure: Array  # out: weighted lengths of its linear part [m] and its angular part [rad], and E (3,)
 
 
-def build_step(tree: Tree, link: Link, compiled: bool) -> DampedStep:
-    """Return the step for one link of an arm."""
+def step_program(tree: Tree, link: Link) -> Program:
+    """The function to compile for the step for one link of an arm."""
     n = tree.n
     key = digest(*geometry(tree), link.body, from_pose(link.pose).tolist(), source=__name__)
     inputs, outputs = (("q", n), ("secondary", n)), ((n,), (6,), (3,))
-    program = Program("inverse_step", key, inputs, outputs, lambda: _step_expressions(tree, link))
+    return Program("inverse_step", key, inputs, outputs, lambda: _step_expressions(tree, link))
+
+
+def build_step(tree: Tree, link: Link, compiled: bool) -> DampedStep:
+    """Return the step for one link of an arm."""
+    n = tree.n
     parameters = np.zeros(38 + 2 * n)
     cuts = np.split(parameters, np.cumsum([3, 9, 18, 6, 2, n]))
-    kernel = Kernel(program, parameters, compiled=compiled)
+    kernel = Kernel(step_program(tree, link), parameters, compiled=compiled)
     position, rotation, directions, weights, damping, lower, upper = cuts
     turned = rotation.reshape(3, 3), directions.reshape(2, 3, 3)
     (q, secondary), (stepped, residual, measure) = kernel.inputs, kernel.results

@@ -32,11 +32,10 @@ from rclpy.parameter import Parameter
 from std_srvs.srv import SetBool, Trigger
 
 from robodyn_ros.control.core_library import start_core
-from robodyn_ros.control.core_settings import start_model
 from robodyn_ros.control.laws.base import checked_result
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.loop_settings import make_loop_settings, with_streams
-from robodyn_ros.control.motion.own_motions import ToolMotion
+from robodyn_ros.control.motion.own_motions import ToolMotion, start_tool_motion
 from robodyn_ros.errors import NotReadyError, RobodynError
 from robodyn_ros.nodes.common.arm_parameters import DescriptionSource, joint_order, make_transmission
 from robodyn_ros.nodes.common.client_library import on_topic, once_running, say_awaited
@@ -340,13 +339,13 @@ class ConfiguredController:
         with library_log(node):
             start_core(robot.n, RUNNER)
             dynamics = make_dynamics(parameters, robot)
-            start_model(dynamics)
+            start_tool_motion(robot, tool)
+            loop = ControlLoop.from_settings(with_streams(make_loop_settings(parameters, dynamics), parameters))
             motion: ToolMotion | None = None
-            try:  # before the loop, which waits for the core
+            try:
                 motion = ToolMotion(robot, tool)
             except NotReadyError as problem:  # there is no CasADi, and it was not compiled ahead for the arm
                 node.get_logger().warning(f"no ~/goal_pose: {problem}")
-            loop = ControlLoop.from_settings(with_streams(make_loop_settings(parameters, dynamics), parameters))
             prepare_runner(robot.n)  # now, because compiling it later would delay commands
         made = f"{parameters['controller']} on {parameters['dynamics']} dynamics"
         node.get_logger().info(f"{robot.name}: {robot.n} joints, {made}")

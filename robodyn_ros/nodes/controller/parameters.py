@@ -22,6 +22,7 @@ from rclpy.parameter import Parameter
 
 from robodyn_ros import create_dynamics
 from robodyn_ros.control.contact import FIXED
+from robodyn_ros.control.core_settings import start_model
 from robodyn_ros.control.drives import MitSettings
 from robodyn_ros.control.faults.dry_run import check_model, dry_run
 from robodyn_ros.control.loop import ControlLoop
@@ -151,6 +152,7 @@ def make_dynamics(parameters: NodeParameters, robot: Robot) -> Dynamics:
         ModelError: the model contradicts itself.
     """
     dynamics = create_dynamics(parameters["dynamics"], robot, **model_parameters(parameters, robot))
+    start_model(dynamics)
     check_model(dynamics)
     return dynamics
 
