@@ -211,6 +211,21 @@ def test_a_controller_manager_is_not_started_where_it_would_read_nothing():
         launched("arm.launch.py", ros2_control="controllers.yaml", namespace="left", **ONLY_OURS)
 
 
+def test_two_arms_share_neither_clock_nor_frames():
+    need("launch", "launch_ros")
+    from launch import LaunchContext
+    from launch_ros.actions import SetRemap
+
+    from robodyn_ros.nodes.common.launching import in_namespace
+
+    context, (group,) = LaunchContext(), in_namespace("left", [])
+    for action in group.get_sub_entities():
+        if isinstance(action, SetRemap):
+            action.visit(context)
+    own = {f"/{topic}": topic for topic in ("clock", "tf", "tf_static")}
+    assert dict(context.launch_configurations["ros_remaps"]) == own
+
+
 @pytest.mark.parametrize(("simulated", "leader"), [("true", "left"), ("false", "/left")])
 def test_two_coupled_arms(simulated, leader):
     need("launch", "launch_ros")

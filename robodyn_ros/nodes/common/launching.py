@@ -123,7 +123,7 @@ def parameter_files(
 
 
 def in_namespace(namespace: str, nodes: list[Any]) -> list[Any]:
-    """The actions for ``ros2 launch``: the nodes as they are, or in a namespace, with a clock of its own.
+    """The actions for ``ros2 launch``: the nodes as they are, or in a namespace, with a clock and a tf of its own.
 
     Args:
         namespace: empty for none.
@@ -134,7 +134,8 @@ def in_namespace(namespace: str, nodes: list[Any]) -> list[Any]:
     from launch.actions import GroupAction
     from launch_ros.actions import PushRosNamespace, SetRemap
 
-    return [GroupAction([PushRosNamespace(namespace), SetRemap("/clock", "clock"), *nodes])]
+    own = [SetRemap(f"/{topic}", topic) for topic in ("clock", "tf", "tf_static")]
+    return [GroupAction([PushRosNamespace(namespace), *own, *nodes])]
 
 
 def need_package(package: str, argument: str, without: str = "false") -> None:
