@@ -36,6 +36,7 @@ import stat
 import subprocess
 import tempfile
 import threading
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -523,13 +524,20 @@ def processor() -> str:
 
 
 def _any_of_its_kind(folder: Path, stem: str) -> Path | None:
-    for path in sorted(folder.glob(f"{stem}-*.so")):
-        found = _lookup(folder, path.stem)
+    names, first = _libraries(folder, folder.stat().st_mtime_ns), f"{stem}-"
+    for name in itertools.takewhile(lambda name: name.startswith(first), names[bisect_left(names, first) :]):
+        found = _lookup(folder, name)
         if found is not None:
             return found
     sought = os.environ.get("CC") or "cc, gcc, clang"
     _say_slow(f"no C compiler found ({sought})" if has_casadi() else f"{stem} is not in the cache")
     return None
+
+
+@lru_cache(maxsize=1)
+def _libraries(folder: Path, changed: int) -> list[str]:
+    """Names of the libraries in a folder that was last ``changed`` then [ns], sorted."""
+    return sorted(name.removesuffix(".so") for name in os.listdir(folder) if name.endswith(".so"))
 
 
 def _say_slow(reason: str) -> None:
