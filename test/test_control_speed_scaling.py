@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import robodyn_ros as rd
-from robodyn_ros.control import ControlLoop, GravityCompensation, SafetySettings, rest_to_rest
+from robodyn_ros.control import ControlLoop, GravityCompensation, Reference, SafetySettings, rest_to_rest
 from robodyn_ros.errors import InputError
 
 ROBOT = rd.load_robot(arms.PRR)
@@ -114,6 +114,45 @@ def test_a_trajectory_that_replaces_a_scaled_motion_goes_on_from_it():
     rows = np.concatenate((rows, arm.go(4.0)))
     assert np.abs(np.diff(rows[:, 4:7], axis=0)).max() < 20.0 * STEP
     np.testing.assert_allclose(rows[-1, 1:4], Q, atol=1e-12)
+
+
+HALFWAY = Q + 0.5 * (GOAL - Q)
+
+
+def test_a_trajectory_accepted_for_later_begins_at_the_reference_of_that_time():
+    arm = Arm()
+    arm.loop.follow(rest_to_rest([Q, GOAL], [0.0, DURATION]))
+    arm.go(0.5)
+    goal = arm.loop.follow(rest_to_rest([HALFWAY, Q], [0.0, DURATION]), arm.t + 0.5)
+    arm.loop.scale_speed(0.2)  # so that the arm is not halfway then
+    rows = arm.go(1.0)
+    arm.loop.scale_speed(1.0)
+    rows = np.concatenate((rows, arm.go(3.0)))
+    assert np.abs(np.diff(rows[:, 1:4], axis=0)).max() < 2.0 * STEP
+    assert np.abs(np.diff(rows[:, 4:7], axis=0)).max() < 20.0 * STEP
+    np.testing.assert_allclose(rows[-1, 1:4], Q, atol=1e-12)
+    assert goal.outcome == "succeeded"
+
+
+def test_a_trajectory_accepted_for_later_begins_where_a_stream_has_led_the_reference():
+    arm, still = Arm(), np.zeros(3)
+    arm.loop.track(Reference(Q + 1.0, still, still, still), arm.t)
+    arm.loop.follow(rest_to_rest([Q, Q + 0.3], [0.0, 1.0]), arm.t + 0.1)
+    rows = arm.go(1.5)
+    assert np.abs(np.diff(rows[:, 1:4], axis=0)).max() < 2.0 * STEP
+    np.testing.assert_allclose(rows[-1, 1:4], Q + 0.3, atol=1e-12)
+
+
+def test_a_trajectory_that_can_no_longer_be_joined_is_interrupted_and_the_motion_before_it_goes_on():
+    arm = Arm()
+    arm.loop.follow(rest_to_rest([Q, GOAL], [0.0, DURATION]))
+    arm.go(0.5)
+    goal = arm.loop.follow(rest_to_rest([HALFWAY, HALFWAY], [0.0, 0.004]), arm.t + 0.5 - STEP)
+    arm.loop.scale_speed(0.5)
+    rows = arm.go(4.0)
+    assert goal.outcome == "interrupted"
+    assert np.abs(np.diff(rows[:, 1:4], axis=0)).max() < 2.0 * STEP
+    np.testing.assert_allclose(rows[-1, 1:4], GOAL, atol=1e-12)
 
 
 def test_at_full_speed_nothing_changes():

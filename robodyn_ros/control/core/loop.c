@@ -111,7 +111,7 @@ static void find_reference(const Settings* s, State* m, double t, double dt, con
   if (m->memory.lagging != 0) wait(y, dt);
   if (!s->follows) start(m, t, q); /* the user moves the arm; the next law begins at its position */
   m->time = t;
-  proceed(y, t, q);
+  proceed(s, y, t, q);
   if (y->source == STREAM) advance_limiter(y, t);
   if (y->source == TOOL) advance_tool(s, m, t);
   sample(y, t, reference);
@@ -148,7 +148,7 @@ void core_stop(Core* c) {
   m->good = m->refused = m->estimate_known = 0; clear(m->estimate_v);
   reset_limiter(&m->memory);
   end_goal(&m->references, CORE_SWITCHED_OFF);
-  m->time = -INFINITY; m->references.source = WAITING; m->references.has_next = 0;
+  m->time = -INFINITY; m->references.source = WAITING; m->references.next = 0;
   reset_step(&m->memory);
   m->active = 0;
   m->count = 0; m->period = m->delay = m->mean = m->before = 0; m->carried = 1; m->sampling_last = -INFINITY;

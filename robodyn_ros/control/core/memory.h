@@ -168,10 +168,10 @@ typedef struct {
 typedef struct {
   int64_t source, requests; /* requests: number of changes of the goal */
   double end, start, hold_time, hold_q[N];
-  Motion *motion, *next_motion;
-  PathTime time, next_time;
-  int64_t has_next;
-  double next_begin, next_start, next_end, next_hold_time;
+  Motion* motion;
+  PathTime time;
+  CoreTrajectory* next; /* the trajectory that begins at the time next_begin; 0 if there is none */
+  double next_begin;
   double speed, asked_speed; /* speed ratio of trajectories; the requested one, a factor on the setting */
   /* the reference limiter, for a stream that jumps */
   int64_t has_target, is_limited[N];
@@ -344,7 +344,7 @@ CORE_SHARED void end_goal(References* y, int outcome);
 CORE_SHARED void advance_limiter(References* y, double t);
 CORE_SHARED void sample(References* y, double t, double* r);
 CORE_SHARED int planned_at(const References* y, double t, double* effort);
-CORE_SHARED void proceed(References* y, double t, const double* q);
+CORE_SHARED void proceed(const Settings* s, References* y, double t, const double* q);
 CORE_SHARED void wait(References* y, double dt);
 CORE_SHARED int judge(const References* y, double t, const double* error, const double* qd);
 CORE_SHARED void advance_tool(const Settings* s, State* m, double t); /* tool.c */

@@ -45,7 +45,7 @@ CORE_SHARED void start(State* m, double t, const double* q) {
   end_goal(&m->references, CORE_INTERRUPTED);
   m->time = t;
   hold_at(&m->references, q, INFINITY);
-  m->references.has_next = 0;
+  m->references.next = 0;
 }
 
 /* The stopping distance of a joint from a velocity v and an acceleration a, with a jerk of ∓j and a deceleration of at
@@ -115,6 +115,17 @@ static void path_time(const PathTime* y, double t, double* path, double* speed, 
   else { *path = ramped_of(y) + y->target * (u - ramp); *speed = y->target; }
 }
 
+/* The time at which the path time is `path` [s]; INFINITY if it does not get there. */
+static double reaches(const PathTime* y, double path) {
+  const double ramp = ramp_of(y), away = path - y->s, left = path - ramped_of(y);
+  if (ramp > 0 && away >= 0 && left < 0) {
+    const double slope = copysign(PATH_ACCELERATION, y->target - y->speed);
+    return y->t + 2 * away / (y->speed + sqrt(greater(y->speed * y->speed + 2 * slope * away, 0)));
+  }
+  if (ramp == 0 || away < 0) return y->speed > 0 ? y->t + away / y->speed : away > 0 ? INFINITY : y->t;
+  return y->target > 0 ? y->t + ramp + left / y->target : left > 0 ? INFINITY : y->t;
+}
+
 /* The reference of the present source at a time: r (REFERENCES, N). */
 CORE_SHARED void sample(References* y, double t, double* r) {
   double path, speed, change;
@@ -143,14 +154,28 @@ CORE_SHARED int planned_at(const References* y, double t, double* effort) {
   return 1;
 }
 
+/* Begins the next trajectory, spliced to the reference of this moment: since it was accepted, the motion before it may
+   have been slowed down, or delayed. If the limits do not allow the splice, the present source goes on. */
+static void begin_next(const Settings* s, References* y) {
+  CoreTrajectory* next = y->next;
+  const double begin = y->next_begin, path = begin - next->start;
+  double before[REFERENCES * N];
+  int moves = 0;
+  y->next = 0;
+  sample(y, begin, before);
+  if (splice(s, next, path, before, 1).why) { end_goal(y, CORE_INTERRUPTED); return; }
+  EACH moves |= before[N + i] != 0;
+  /* a moving arm begins at full speed, because its velocity must not jump; else the scaled speed counts at once */
+  const PathTime time = {y->speed != 1, begin, path, moves ? 1 : y->speed, y->speed};
+  y->source = TRAJECTORY; y->motion = &next->motion; y->time = time; y->start = next->start;
+  y->end = time.is_scaled ? reaches(&time, next->motion.duration) : next->start + next->motion.duration;
+  y->hold_time = s->cmd_timeout > 0 ? s->cmd_timeout : INFINITY;
+  y->judged = 1; y->goal_end = y->end;
+}
+
 /* Starts the next source at its start time, and ends the present one at its end time. */
-CORE_SHARED void proceed(References* y, double t, const double* q) {
-  if (y->has_next && t >= y->next_begin) {
-    y->source = TRAJECTORY; y->motion = y->next_motion; y->time = y->next_time;
-    y->start = y->next_start; y->end = y->next_end; y->hold_time = y->next_hold_time;
-    y->has_next = 0;
-    if (y->judged == 2) y->judged = 1;
-  }
+CORE_SHARED void proceed(const Settings* s, References* y, double t, const double* q) {
+  if (y->next && t >= y->next_begin) begin_next(s, y);
   if (!(t >= y->end)) return;
   if (y->source == TRAJECTORY || y->source == STOPPING) hold_at(y, y->motion->goal, y->end + y->hold_time);
   else hold_at(y, q, INFINITY);
@@ -191,7 +216,7 @@ CoreRefusal core_expected(Core* c, double t, double* reference) {
   const CoreRefusal may = has_reference(&c->state);
   if (may.why) return may;
   sample(&later, c->state.time, q);
-  proceed(&later, t, q);
+  proceed(&c->settings->loop, &later, t, q);
   sample(&later, t, reference);
   return may;
 }
@@ -264,7 +289,7 @@ CoreRefusal core_track(Core* c, double t, const int64_t* joints, const double* q
   aim_limiter(y, now, whole);
   advance_limiter(y, now);
   y->source = STREAM; y->end = t + s->stream_timeout;
-  y->has_next = 0;
+  y->next = 0;
   end_goal(y, CORE_REPLACED);
   return found;
 }
@@ -310,17 +335,6 @@ int core_velocity_is_silent(const CoreVelocity* y, double elapsed) {
 
 /* --- speed scaling */
 
-/* The time at which the path time is `path` [s]; INFINITY if it does not get there. */
-static double reaches(const PathTime* y, double path) {
-  const double ramp = ramp_of(y), away = path - y->s, left = path - ramped_of(y);
-  if (ramp > 0 && away >= 0 && left < 0) {
-    const double slope = copysign(PATH_ACCELERATION, y->target - y->speed);
-    return y->t + 2 * away / (y->speed + sqrt(greater(y->speed * y->speed + 2 * slope * away, 0)));
-  }
-  if (ramp == 0 || away < 0) return y->speed > 0 ? y->t + away / y->speed : away > 0 ? INFINITY : y->t;
-  return y->target > 0 ? y->t + ramp + left / y->target : left > 0 ? INFINITY : y->t;
-}
-
 /* Changes the speed of a trajectory from the time t [s] on, or from its start if that is later. Returns its new end. */
 static double change_speed(PathTime* y, double start, double t, double ratio, double duration) {
   PathTime after = {1, 0, 0, 1, ratio};
@@ -342,10 +356,6 @@ void core_scale_speed(Core* c, double ratio) {
     r->end = change_speed(&r->time, r->start, now, speed, r->motion->duration);
     if (r->judged == 1) r->goal_end = r->end;
   }
-  if (r->has_next) {
-    r->next_end = change_speed(&r->next_time, r->next_start, now, speed, r->next_motion->duration);
-    if (r->judged == 2) r->goal_end = r->next_end;
-  }
 }
 
 /* --- trajectories and stops */
@@ -353,7 +363,7 @@ void core_scale_speed(Core* c, double ratio) {
 static int is_used(const Core* c, const CoreTrajectory* y) {
   const References* x = &c->state.references;
   return ((x->source == TRAJECTORY || x->source == STOPPING) && x->motion == &y->motion)
-         || (x->has_next && x->next_motion == &y->motion);
+         || x->next == y;
 }
 
 CoreTrajectory* core_returned(Core* c) {
@@ -374,11 +384,11 @@ static void keep_trajectory(Core* c, CoreTrajectory* y) {
   c->held[place] = y;
 }
 
-static void set_goal(References* r, const CoreTolerances* allowed, int64_t id, double start, double end) {
+static void set_goal(References* r, const CoreTolerances* allowed, int64_t id, double start) {
   end_goal(r, CORE_REPLACED);
   r->judged = 2; r->outcome = 0; r->goal_id = id;
   r->outcomes[id % OUTCOMES] = CORE_UNDER_WAY; r->outcome_ids[id % OUTCOMES] = id;
-  r->goal_start = start; r->goal_end = end;
+  r->goal_start = start;
   copy(r->path_tolerance, allowed->path); copy(r->goal_tolerance, allowed->goal);
   r->goal_speed = allowed->speed; r->goal_time = allowed->time;
 }
@@ -388,7 +398,6 @@ CoreRefusal core_follow(Core* c, CoreTrajectory* y, const CoreTolerances* tolera
   References* r = &c->state.references;
   const double now = c->state.time;
   double before[REFERENCES * N];
-  int moves = 0;
   CoreRefusal found = may_follow(c);
   keep_trajectory(c, y);
   if (found.why) return found;
@@ -401,15 +410,10 @@ CoreRefusal core_follow(Core* c, CoreTrajectory* y, const CoreTolerances* tolera
   found = splice(s, y, begin - first, before, 1);
   if (found.why) return found;
   if (dries_up) hold_at(r, before, INFINITY);
-  r->has_next = 1; r->next_motion = &y->motion; r->next_begin = begin; r->next_start = first;
-  r->next_end = first + y->motion.duration; r->next_hold_time = s->cmd_timeout > 0 ? s->cmd_timeout : INFINITY;
-  EACH moves |= before[N + i] != 0;
-  /* a moving arm begins at full speed, because its velocity must not jump; else the scaled speed counts at once */
-  const PathTime time = {r->speed != 1, begin, begin - first, moves ? 1 : r->speed, r->speed};
-  r->next_time = time;
-  if (time.is_scaled) r->next_end = reaches(&time, y->motion.duration);
-  set_goal(r, tolerances, id, first, r->next_end);
-  proceed(r, now, before);
+  y->start = first;
+  r->next = y; r->next_begin = begin;
+  set_goal(r, tolerances, id, first);
+  proceed(s, r, now, before);
   return found;
 }
 
@@ -476,7 +480,7 @@ CoreRefusal core_hold(Core* c, double t) {
   const double begin = greater(t, c->state.time);
   sample(r, begin, now);
   if (begin_stop(c, begin, now)) hold_at(r, now, INFINITY);
-  r->has_next = 0;
+  r->next = 0;
   end_goal(r, CORE_HELD);
   core_acknowledge(c);
   return refusal(CORE_OK, 0, 0, 0);

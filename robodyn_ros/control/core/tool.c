@@ -711,7 +711,7 @@ static void follow_tool(Core* c) {
   sample(r, c->state.time, present);
   begin_tool(&c->settings->loop, &c->state.tool, c->state.time, present);
   memcpy(r->present, present, sizeof present);
-  r->source = TOOL; r->end = INFINITY; r->has_next = 0;
+  r->source = TOOL; r->end = INFINITY; r->next = 0;
   end_goal(r, CORE_REPLACED);
 }
 
