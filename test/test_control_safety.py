@@ -555,6 +555,18 @@ def test_velocities_that_are_missing_are_refused_or_estimated():
     np.testing.assert_array_equal(late.efforts.feedback, ZERO)
 
 
+def test_a_refused_state_does_not_change_the_estimated_velocity():
+    config = SafetySettings(missing_velocity="estimate", plausibility=False)
+    loop = ControlLoop(GravityCompensation(DYNAMICS, 0.0, 1.0), np.full(3, 1e4), config)
+    for step in range(100):
+        t = step * PERIOD
+        before = loop.update(t, t, Q + QD * t, None).efforts.feedback
+    with pytest.raises(OrderError, match="older than the one before it"):
+        loop.update(t - 0.003, t, Q + QD * (t - 0.003), None)
+    t += PERIOD
+    np.testing.assert_allclose(loop.update(t, t, Q + QD * t, None).efforts.feedback, before, rtol=1e-9)
+
+
 def test_what_was_before_a_stop_does_not_count_after_it():
     """Somebody moves the arm while it is off: that is no velocity; and states may come by another clock."""
     config = SafetySettings(missing_velocity="estimate", plausibility=False)

@@ -50,11 +50,10 @@ static int validate(const Settings* s, State* m, Period* p) {
   if (!(fabs(p->age) <= s->state_timeout)) { say(m, NO_PROBLEM, 0, p->age, s->state_timeout); return CORE_STALE; }
   if (!is_finite(p->q) || (p->has_velocity && !is_finite(p->qd))) return CORE_STATE_NOT_FINITE;
   EACH p->q[i] = near_turn(s, i, m->last_q[i], p->q[i]);
-  if (!p->has_velocity) {
-    if (!s->estimates_velocity) return CORE_NO_VELOCITY;
-    estimate_velocity(s, m, p->t, p->q, p->qd);
-  }
-  return check_order(s, m, p->t, p->now);
+  if (!p->has_velocity && !s->estimates_velocity) return CORE_NO_VELOCITY;
+  const int code = check_order(s, m, p->t, p->now);
+  if (!code && !p->has_velocity) estimate_velocity(s, m, p->t, p->q, p->qd);
+  return code;
 }
 
 /* Measures period and delay of the states. Nonzero if the gains have to be checked again for them. */
