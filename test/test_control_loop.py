@@ -420,6 +420,16 @@ def test_a_reference_does_not_jump_where_there_is_no_velocity_limit():
     np.testing.assert_array_equal(arm.state().reference.q, Q + 0.04)
 
 
+@pytest.mark.parametrize("limit", [0.5, 2.0])
+def test_a_stream_under_way_keeps_to_velocity_limits_that_change(limit):
+    arm = Arm(config=SafetySettings(stream_timeout=10.0), velocity_limit=np.ones(3))
+    arm.loop.track(Reference(Q + [0.0, 2.5, 0.0], ZERO, ZERO, ZERO), arm.t)
+    arm.until(arm.t + 1.0)
+    settings = arm.loop.settings
+    arm.loop.apply(settings._replace(limits=replace(settings.limits, velocity=np.full(3, limit))))
+    assert arm.until(arm.t + 0.5)[-1].reference.qd[1] == pytest.approx(0.9 * limit, rel=0.2)
+
+
 @pytest.mark.parametrize("effort", [1e308, 20.1, -20.1])
 def test_a_feed_forward_effort_beyond_the_limit_is_refused(effort):
     arm = Arm(limit=[500.0, 500.0, 20.0])

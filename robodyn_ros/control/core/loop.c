@@ -112,7 +112,7 @@ static void find_reference(const Settings* s, State* m, double t, double dt, con
   if (!s->follows) start(m, t, q); /* the user moves the arm; the next law begins at its position */
   m->time = t;
   proceed(s, y, t, q);
-  if (y->source == STREAM) advance_limiter(y, t);
+  if (y->source == STREAM) advance_limiter(s, y, t);
   if (y->source == TOOL) advance_tool(s, m, t);
   sample(y, t, reference);
   for (int k = 0; k < REFERENCES * N; ++k) given[k] = reference[k];

@@ -175,8 +175,7 @@ typedef struct {
   double speed, asked_speed; /* speed ratio of trajectories; the requested one, a factor on the setting */
   /* the reference limiter, for a stream that jumps */
   int64_t has_target, is_limited[N];
-  double limiter_t, limiter_jump, target[REFERENCES * N], target_time; /* of a stream: its latest message */
-  double limiter_speed[N], limiter_acceleration[N], limiter_braking[N], limiter_jerk[N];
+  double limiter_t, target[REFERENCES * N], target_time; /* of a stream: its latest message */
   double target_velocity[N], arrived[N], present[REFERENCES * N];
   /* the goal whose outcome is monitored: 0 none, 1 that of the present or last trajectory, 2 that of the next */
   int64_t judged, goal_id, outcome, outcomes[OUTCOMES], outcome_ids[OUTCOMES];
@@ -341,7 +340,7 @@ static inline double near_turn(const Settings* s, int joint, double reference, d
 #endif
 CORE_SHARED void start(State* m, double t, const double* q); /* references.c */
 CORE_SHARED void end_goal(References* y, int outcome);
-CORE_SHARED void advance_limiter(References* y, double t);
+CORE_SHARED void advance_limiter(const Settings* s, References* y, double t);
 CORE_SHARED void sample(References* y, double t, double* r);
 CORE_SHARED int planned_at(const References* y, double t, double* effort);
 CORE_SHARED void proceed(const Settings* s, References* y, double t, const double* q);

@@ -60,13 +60,16 @@ static double stopping_distance(double v, double a, double b, double j) {
   return (v + (0.5 * a - j * t / 6) * t) * t + (c > 0 ? 0.5 * (then * then - last * last) / c + last * c / (3 * j) : 0);
 }
 
+static double limiter_jerk(const Settings* s, int i) { return smaller(s->jerk[i], LIMITER_JERK); }
+
 /* The greatest acceleration of a joint towards its target with which it keeps to its limits in this period, and can
    still reach zero velocity, or that of the target, before it passes the target. It is found by bisection, because the
    stopping distance increases with the acceleration. */
-static double limited_acceleration(const References* y, int i, double away, double dt) {
-  const double side = away < 0 ? -1 : 1, v = side * y->present[N + i], jerk = y->limiter_jerk[i], now = side * y->present[2 * N + i];
-  const double moving = side * y->target_velocity[i], most = LIMITER_SPEED * y->limiter_speed[i], b = y->limiter_braking[i];
-  const double up = v < 0 ? b : y->limiter_acceleration[i], down = v > 0 ? b : y->limiter_acceleration[i];
+static double limited_acceleration(const Settings* s, const References* y, int i, double away, double dt) {
+  const double side = away < 0 ? -1 : 1, v = side * y->present[N + i], now = side * y->present[2 * N + i];
+  const double moving = side * y->target_velocity[i], most = LIMITER_SPEED * s->velocity_limit[i], jerk = limiter_jerk(s, i);
+  const double a0 = usual_acceleration(s, i, s->acceleration[i]), b = usual_acceleration(s, i, s->braking[i]);
+  const double up = v < 0 ? b : a0, down = v > 0 ? b : a0;
   double low = now + within(-down - now, jerk * dt), high = now + within(up - now, jerk * dt);
   for (int k = 0; k <= LIMITER_HALVINGS; ++k) {
     const double a = k == 0 ? high : 0.5 * (low + high), after = v + a * dt, rise = a > 0 ? 0.5 * a * a / jerk : 0;
@@ -79,22 +82,22 @@ static double limited_acceleration(const References* y, int i, double away, doub
 
 /* The reference limiter: each joint that is far from its target moves there, and arrives with the velocity of the
    target. */
-CORE_SHARED void advance_limiter(References* y, double t) {
-  const double dt = greater(t - y->limiter_t, 0);
+CORE_SHARED void advance_limiter(const Settings* s, References* y, double t) {
+  const double dt = greater(t - y->limiter_t, 0), jump = s->reference_jump;
   double away[N];
   int far = 0;
   y->limiter_t = t;
-  EACH { away[i] = y->target[i] - y->present[i]; far |= y->is_limited[i] != 0 || fabs(away[i]) > y->limiter_jump; }
+  EACH { away[i] = y->target[i] - y->present[i]; far |= y->is_limited[i] != 0 || fabs(away[i]) > jump; }
   EACH {
     const double distance = fabs(away[i]);
-    const double arrived = smaller(greater(y->arrived[i], 0.1 * y->limiter_jump), y->limiter_jump);
+    const double arrived = smaller(greater(y->arrived[i], 0.1 * jump), jump);
     /* at a target that rests, the joint comes to rest first */
-    const double least = smaller(y->limiter_braking[i], y->limiter_jerk[i] * dt) * dt;
+    const double least = smaller(usual_acceleration(s, i, s->braking[i]), limiter_jerk(s, i) * dt) * dt;
     const int moves = y->target_velocity[i] == 0 && fabs(y->present[N + i]) > least;
-    y->is_limited[i] = far && (distance > (y->is_limited[i] ? arrived : y->limiter_jump) || (y->is_limited[i] && moves));
+    y->is_limited[i] = far && (distance > (y->is_limited[i] ? arrived : jump) || (y->is_limited[i] && moves));
     for (int k = y->is_limited[i] ? 3 : 0; k < REFERENCES; ++k) y->present[k * N + i] = y->target[k * N + i];
     if (!y->is_limited[i]) continue;
-    if (dt > 0) y->present[2 * N + i] = limited_acceleration(y, i, away[i], dt);
+    if (dt > 0) y->present[2 * N + i] = limited_acceleration(s, y, i, away[i], dt);
     y->present[N + i] += y->present[2 * N + i] * dt;
     y->present[i] += y->present[N + i] * dt;
   }
@@ -239,27 +242,19 @@ static CoreRefusal check_target(const Settings* s, const int64_t* joints, const 
 }
 
 /* Begins a new stream at the present reference. */
-static void begin_limiter(const Settings* s, References* y, double now, const double* present) {
+static void begin_limiter(References* y, double now, const double* present) {
   y->limiter_t = y->target_time = now;
-  y->limiter_jump = s->reference_jump;
   y->has_target = 0;
   for (int k = 0; k < REFERENCES * N; ++k) y->present[k] = present[k];
-  EACH {
-    y->limiter_speed[i] = s->velocity_limit[i];
-    y->limiter_acceleration[i] = usual_acceleration(s, i, s->acceleration[i]);
-    y->limiter_braking[i] = usual_acceleration(s, i, s->braking[i]);
-    y->limiter_jerk[i] = smaller(s->jerk[i], LIMITER_JERK);
-    y->is_limited[i] = 0;
-    y->target_velocity[i] = y->arrived[i] = 0;
-  }
+  EACH { y->is_limited[i] = 0; y->target_velocity[i] = y->arrived[i] = 0; }
 }
 
 /* Sets the target. The velocity of a target that moves steadily is the difference quotient of its positions. */
-static void aim_limiter(References* y, double now, const double* target) {
+static void aim_limiter(const Settings* s, References* y, double now, const double* target) {
   if (y->has_target && now > y->target_time)
     EACH {
       const double moved = target[i] - y->target[i];
-      const int steady = fabs(moved) <= y->limiter_jump;
+      const int steady = fabs(moved) <= s->reference_jump;
       y->target_velocity[i] = steady ? moved / (now - y->target_time) : 0;
       y->arrived[i] = steady ? fabs(moved) : 0;
     }
@@ -285,9 +280,9 @@ CoreRefusal core_track(Core* c, double t, const int64_t* joints, const double* q
   }
   EACH if (fabs(whole[i] - present[i]) > s->reference_jump && isinf(s->velocity_limit[i]))
     return refusal(CORE_UNREACHABLE, i, whole[i], present[i]);
-  if (y->source != STREAM) begin_limiter(s, y, now, present);
-  aim_limiter(y, now, whole);
-  advance_limiter(y, now);
+  if (y->source != STREAM) begin_limiter(y, now, present);
+  aim_limiter(s, y, now, whole);
+  advance_limiter(s, y, now);
   y->source = STREAM; y->end = t + s->stream_timeout;
   y->next = 0;
   end_goal(y, CORE_REPLACED);
