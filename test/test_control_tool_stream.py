@@ -356,6 +356,15 @@ def test_a_wrench_is_an_effort_of_the_joints_and_fades_when_the_stream_ends() ->
     assert arm.loop.mode == "hold"
 
 
+def test_settings_without_the_tool_that_a_stream_moves_end_the_stream() -> None:
+    arm = Streamed("prr")
+    arm.run(0.2, "twist", arm.direction())
+    arm.loop.apply(arm.loop.settings._replace(tool=None))
+    arm.step()
+    assert arm.loop.mode == "hold"
+    assert not arm.loop.tool_stream.is_running
+
+
 def test_what_is_no_twist_is_refused() -> None:
     arm = Streamed("prr")
     for what, numbers in (("twist", [0.0, np.nan]), ("wrench", np.full(6, np.nan)), ("pose", np.zeros(6))):

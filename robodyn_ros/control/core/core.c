@@ -81,6 +81,7 @@ void core_apply(Core* c, CoreSettings* next, int how) {
   next->loop.step_arrays[MEMORY] = (double*)&m->memory;
   c->settings = next;
   if (!before) core_stop(c);
+  if (before && before->loop.tool != s->tool && m->references.source == TOOL) core_hold(c, m->time); /* another tool, or none */
   if (how == CORE_REFRESH && before) return;
   if (how == CORE_REPLACE) reset_step(&m->memory);
   if (how == CORE_CONTINUE) {
