@@ -21,12 +21,12 @@ FEW = 64
 
 
 def finite_array(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
-    """``value`` as a float64 array, not copied if it is one already.
+    """``value`` as a contiguous float64 array, not copied if it is one already.
 
     Raises:
         InputError: it is no array of real numbers, has another shape, or is not finite.
     """
-    array = np.asarray(_real(name, value, "real numbers"), dtype=np.float64)
+    array = np.asarray(_real(name, value, "real numbers"), dtype=np.float64, order="C")
     if array.shape != shape:
         raise InputError(name, f"has shape {array.shape}, not {shape}", value)
     if not is_finite(array):

@@ -420,6 +420,12 @@ def test_a_reference_does_not_jump_where_there_is_no_velocity_limit():
     np.testing.assert_array_equal(arm.state().reference.q, Q + 0.04)
 
 
+def test_a_loop_starts_at_a_column_of_a_matrix():
+    arm = Arm(start=False)
+    arm.loop.start(arm.t, np.column_stack((Q, GOAL))[:, 0])
+    np.testing.assert_array_equal(arm.loop.expected(0.0)[1].q, Q)
+
+
 @pytest.mark.parametrize("limit", [0.5, 2.0])
 def test_a_stream_under_way_keeps_to_velocity_limits_that_change(limit):
     arm = Arm(config=SafetySettings(stream_timeout=10.0), velocity_limit=np.ones(3))

@@ -356,6 +356,14 @@ def test_a_wrench_is_an_effort_of_the_joints_and_fades_when_the_stream_ends() ->
     assert arm.loop.mode == "hold"
 
 
+def test_a_column_of_a_matrix_is_a_twist() -> None:
+    arms = [Streamed("prr") for _ in range(2)]
+    twist = arms[0].direction()
+    for arm, given in zip(arms, (twist, np.column_stack((twist, -twist))[:, 0]), strict=True):
+        arm.run(0.2, "twist", given)
+    assert_allclose(arms[1].qd, arms[0].qd)
+
+
 def test_settings_without_the_tool_that_a_stream_moves_end_the_stream() -> None:
     arm = Streamed("prr")
     arm.run(0.2, "twist", arm.direction())

@@ -208,7 +208,7 @@ class Drives:
         Raises:
             InputError: it is not n finite numbers that a drive can give; then nothing has changed.
         """
-        given = np.ascontiguousarray(finite_array("effort", effort, self.effort.shape))
+        given = finite_array("effort", effort, self.effort.shape)
         if self._library.drives_command(self.record.address, now, given.ctypes.data):
             raise InputError("effort", f"is beyond {self._greatest:g}, which no drive can give: {given}", effort)
 
