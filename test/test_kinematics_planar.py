@@ -14,6 +14,7 @@ import robodyn_ros as rd
 from robodyn_ros.errors import InputError, RobotDescriptionError
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.kinematics.inverse.planar import PlanarInverse, dexterity, postures, reachable
+from robodyn_ros.kinematics.target import ToolTarget
 from robodyn_ros.robot import Pose
 
 INERTIA = (0.01, 0, 0, 0.02, 0, 0.03)
@@ -169,6 +170,27 @@ def test_refusals(prr: str) -> None:
     assert slanted != prr
     with pytest.raises(RobotDescriptionError, match=r"'elevator'.*does not slide in the plane"):
         PlanarInverse(rd.load_robot(slanted), "tool")
+
+
+def test_an_arm_that_is_moved_by_a_mimic_joint_has_no_closed_form() -> None:
+    """The coordinates that move the tool are those of a planar arm, but one of them moves its joint twice as far."""
+    limit, follows = (-2.0, 2.0, 1.0, 1.0), '<mimic joint="leader" multiplier="2.0" offset="0.3"/>'
+    text = robot(
+        "geared",
+        link("base"),
+        *(link(name, 1.0, (0.1, 0.2, 0), INERTIA) for name in ("upper", "lower", "wheel")),
+        link("tool"),
+        joint("first", "revolute", "base", "upper", (0, 0, 1), limit=limit),
+        joint("leader", "revolute", "base", "wheel", (0, 0, 1), limit=limit),
+        joint("second", "revolute", "upper", "lower", (0, 0, 1), (1.0, 0, 0), limit=limit, extra=follows),
+        joint("weld", "fixed", "lower", "tool", None, (0.7, 0, 0)),
+    )
+    arm = rd.load_robot(text)
+    with pytest.raises(RobotDescriptionError, match="moved by a joint that mimics another"):
+        PlanarInverse(arm, "tool")
+    kinematics, q = Kinematics(arm), np.array([0.4, 0.3])
+    goal = ToolTarget(kinematics, "tool").goal(kinematics.pose("tool", q), np.zeros(2))
+    assert_allclose(goal.q, q, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", ARMS)

@@ -107,6 +107,8 @@ def planar_arm(robot: Robot, link: str) -> PlanarArm:
     kind = "".join("R" if axis[3:].any() else "P" for axis in found.axes)
     if kind not in ("RR", "PRR") or found.coordinates != tuple(range(robot.n)):
         raise robot.description_error(f"link {link!r}", f"is moved by {kind or 'no joint'}, not by RR or PRR alone")
+    if (found.ratios != 1.0).any() or found.offsets.any():
+        raise robot.description_error(f"link {link!r}", "is moved by a joint that mimics another")
     (first, second), normal, tool = found.axes[-2:], found.axes[-2, 3:], found.home[:3, 3]
     points = [np.cross(axis[3:], axis[:3]) for axis in (first, second)]  # of an axis, the one nearest to the origin
     slide = found.axes[0, :3] if kind == "PRR" else points[1] - points[0]
