@@ -59,7 +59,10 @@ def in_place(a, m):
     m = m + 0.0
     m[0], m[:, 1] = a, -a
     m[2, 2] = 5.0
-    return m
+    np.clip(m[2], -0.5, 0.5, out=m[2])
+    m[1].clip(max=0.2, out=m[1])
+    np.sum(np.outer(a, a), axis=0, out=a)
+    return m + a
 
 
 def evaluated(function, *values):

@@ -106,14 +106,14 @@ class TracedArray(NDArrayOperatorsMixin):
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *values: Any, **options: Any) -> Any:
         out = options.pop("out", None)
         if method == "reduce" and ufunc in _ELEMENTWISE:
-            return _reduced(ufunc, *values, **options)
-        if method != "__call__" or set(options) - {"dtype", "casting"}:
+            found = elements_of(_reduced(ufunc, *values, **options))
+        elif method != "__call__" or set(options) - {"dtype", "casting"}:
             raise TraceError(f"numpy.{ufunc.__name__} with {method} or {', '.join(options)} cannot be traced")
-        operands = [elements_of(value) for value in values]
-        if ufunc is np.matmul:
+        elif ufunc is np.matmul:
+            operands = [elements_of(value) for value in values]
             found = np.matmul(*operands) if all(item.size for item in operands) else np.zeros(0, object)
         elif ufunc in _ELEMENTWISE:
-            found = _apply(_ELEMENTWISE[ufunc], *operands)
+            found = _apply(_ELEMENTWISE[ufunc], *map(elements_of, values))
         else:
             raise TraceError(f"numpy.{ufunc.__name__} cannot be traced")
         if out is None:
@@ -382,7 +382,8 @@ def _where(condition: Any, *values: Any) -> Any:
 def _clip(value: Any, low: Any = None, high: Any = None, **options: Any) -> Any:
     low, high = options.pop("min", low), options.pop("max", high)
     value = value if low is None else np.maximum(value, low)
-    return value if high is None else np.minimum(value, high)
+    value = value if high is None else np.minimum(value, high)
+    return np.positive(value, **options) if options else value
 
 
 def _mean(value: Any, axis: Any = None) -> Any:
