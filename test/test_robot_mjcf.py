@@ -263,6 +263,19 @@ def test_gravity_and_air_of_the_file_are_told() -> None:
         load_robot(free('<option density="1.2"/>', joint=""))
 
 
+def test_what_the_flags_of_the_file_disable_has_no_effect() -> None:
+    joint = '<joint name="lift" type="slide" damping="2" frictionloss="3" stiffness="4"/>'
+    flags = ("gravity", "spring", "damper", "frictionloss", "equality")
+    more = '<equality><joint joint1="hinge" joint2="lift"/></equality><option><flag {}/></option>'
+    with pytest.warns(RobotDescriptionWarning, match="option 'gravity': is 0 0 0 m/s²"):
+        robot = load_robot(free(more.format(" ".join(f'{flag}="disable"' for flag in flags)), joint))
+    assert robot.joint_names == ("lift", "hinge")
+    assert not robot.damping.any()
+    assert not robot.friction.any()
+    with pytest.raises(RobotDescriptionError, match=r"has a spring \(stiffness\)"):
+        load_robot(free(more.format('gravity="enable"'), joint))
+
+
 def test_lines_that_mujoco_made_are_not_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "arm.xml"
     path.write_text(free(joint=""), encoding="utf-8")

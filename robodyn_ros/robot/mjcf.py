@@ -36,6 +36,23 @@ REMARK = "remark"
 
 WORLD = "world"
 
+_SPRINGS = ("jnt_stiffness", "jnt_stiffnesspoly", "tendon_stiffness", "tendon_stiffnesspoly")
+
+_DAMPERS = ("dof_damping", "dof_dampingpoly", "tendon_damping", "tendon_dampingpoly")
+
+_FRICTION = ("dof_frictionloss", "tendon_frictionloss")
+
+SWITCHED_OFF = {
+    "GRAVITY": ("gravity",),
+    "SPRING": _SPRINGS,
+    "DAMPER": _DAMPERS,
+    "PASSIVE": (*_SPRINGS, *_DAMPERS),  # before MuJoCo 3.4
+    "FRICTIONLOSS": _FRICTION,
+    "EQUALITY": ("eq_active0",),
+    "CONSTRAINT": (*_FRICTION, "eq_active0"),
+}
+"""Flag of ``<option>`` that is disabled → arrays of the model, or of its options, that have no effect then."""
+
 HIDDEN = 3
 """Groups of geoms from this one on are not drawn, as in MuJoCo's viewer."""
 
@@ -78,7 +95,16 @@ def to_urdf(label: str, text: str, file: str | None) -> str:
         read = mujoco.MjModel.from_xml_string(text) if file is None else mujoco.MjModel.from_xml_path(file)
     except (ValueError, RuntimeError) as cause:  # FatalError, of the package, is a RuntimeError
         raise RobotDescriptionError(label, f"MuJoCo refuses it: {' '.join(str(cause).split())}") from cause
+    _switch_off(mujoco, read)
     return _Writer(mujoco, read, None if file is None else Path(file).resolve().parent).text()
+
+
+def _switch_off(mujoco: Any, model: Any) -> None:
+    """Set to zero what the flags of the model's options have disabled."""
+    for flag, names in SWITCHED_OFF.items():
+        if model.opt.disableflags & int(getattr(mujoco.mjtDisableBit, f"mjDSBL_{flag}", 0)):
+            for name in names:
+                getattr(model, name, getattr(model.opt, name, np.zeros(1)))[:] = 0.0
 
 
 class _Writer:
