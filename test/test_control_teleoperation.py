@@ -13,6 +13,7 @@ from robodyn_ros.control.motion.teleoperation import (
     FollowerPort,
     JointCoupling,
     LeaderPort,
+    PortMessage,
     TeleoperationSettings,
     ToolCoupling,
 )
@@ -128,6 +129,12 @@ def test_efforts_and_speeds_are_limited() -> None:
     assert (np.abs(speed) <= [0.5, 0.7]).all() and np.abs(speed).max() > 0.1
     effort = leader.update(PERIOD, np.zeros(2), np.zeros(2), follower.message([1e4, -1e4]))
     np.testing.assert_allclose(np.abs(effort), [2.0, 0.3])
+
+
+def test_without_a_greatest_effort_nothing_is_felt_also_at_joints_without_an_effort_limit() -> None:
+    port = LeaderPort(JointCoupling(np.ones(2)), [np.inf, 5.0], TeleoperationSettings(greatest_effort=0.0))
+    felt = PortMessage(np.ones(2), np.ones(2), np.zeros(2))
+    np.testing.assert_array_equal(port.update(0.01, np.zeros(2), np.ones(2), felt), np.zeros(2))
 
 
 def test_what_is_not_finite_is_refused() -> None:

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 import robodyn_ros as rd
 from robodyn_ros.control.limits import Limits
 from robodyn_ros.control.motion.own_motions import PoseGoal, ToolMotion, ToolSettings
-from robodyn_ros.control.motion.point_to_point import braking
+from robodyn_ros.control.motion.point_to_point import braking, point_to_point
 from robodyn_ros.control.motion.trajectory import Sample
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import se3
@@ -60,6 +60,17 @@ def test_from_rest_it_goes_there_within_the_limits(rig):
     # The joint that has the furthest way to go, by its limit, is the one that decides.
     assert (rig.efforts(slow)[1] / rig.robot.velocity_limit).max() == pytest.approx(0.1, rel=1e-3)
     assert fast.duration < slow.duration
+
+
+def test_friction_of_the_model_counts_once(prr):
+    rig = Rig(prr.replace('effort="96"/>', 'effort="96"/><dynamics damping="0" friction="20"/>'))
+    rig.dynamics.configure(coulomb=rig.robot.friction)
+    assert rig.robot.friction.any()
+    start = np.array([0.4, -0.6, 0.5])
+    planned = rig.plan(rig.pose(GOAL), Sample(start, STILL, STILL), speed=1.0)
+    speed = rig.limits.velocity / 0.8
+    wanted = point_to_point(rig.dynamics, start, GOAL, velocity_limit=speed)
+    assert planned.duration == pytest.approx(wanted.duration, rel=1e-3)
 
 
 def test_an_arm_that_moves_is_brought_to_rest_first(rig):

@@ -94,6 +94,7 @@ class ToolMotion:
         """
         limits, now, dynamics = goal.limits, goal.motion, self._dynamics
         dynamics.apply(goal.parameters)
+        dynamics.parameters = goal.parameters
         brake = braking(dynamics, now, limits.velocity, BRAKING_RATIO * limits.effort) if now.qd.any() else None
         start = now.q if brake is None else brake.positions[-1]
         end = self._target.goal(goal.target, start).q

@@ -187,7 +187,8 @@ class LeaderPort:
             passive: False to let out more energy than has entered, as a coupling without the account does.
         """
         self._coupling, self._settings, self._is_passive = coupling, settings, passive
-        self._limit = settings.greatest_effort * np.asarray(effort_limit, dtype=np.float64)
+        limit, ratio = np.asarray(effort_limit, dtype=np.float64), settings.greatest_effort
+        self._limit = ratio * np.where(ratio > 0.0, limit, 0.0)  # a limit may be infinite
         self.port = _Port(coupling.size)
         self._force, self._qd = np.zeros(coupling.size), np.zeros(len(self._limit))
         self._rates = np.zeros((coupling.size, len(self._limit)))  # ẋ of the joints that are not at their limit
