@@ -130,11 +130,15 @@ class Commissioning:
         for index in reversed(range(self._robot.n)):
             yield from self._joint(index)
         if any(joint.problems for joint in self.outcome.joints):
-            self.stop("gravity was not compensated, because not every joint is right")
-            yield self._arm.wait()
+            yield from self._end("gravity was not compensated, because not every joint is right")
         yield from self._gravity()
         self.stage = "releasing the efforts"
         yield from self._arm.release()
+
+    def _end(self, why: str) -> Script[None]:
+        """Stop: the efforts return to zero from the present ones, which stay until the next state."""
+        self.stop(why)
+        yield self._arm.effort
 
     def _rest(self) -> Script[None]:
         arm = self._arm
@@ -144,8 +148,7 @@ class Commissioning:
             moved = np.abs(arm.q - start)
             if moved.max() > 2.0 * ONSET:
                 name = self._robot.joint_names[int(moved.argmax())]
-                self.stop(f"{name} moves without effort: begin where the arm lies, hangs or is supported")
-                yield arm.wait()
+                yield from self._end(f"{name} moves without effort: begin where the arm lies, hangs or is supported")
 
     def _joint(self, index: int) -> Script[None]:
         arm, joint = self._arm, self._robot.joints[index]
@@ -155,8 +158,7 @@ class Commissioning:
             found.friction_model = float(self._robot.friction[index] + self._robot.damping[index] * STROKE_SPEED)
         task = f"pushing with up to {arm.greatest(index):.3g} {joint.effort_unit}"
         if self._guided and not (yield from self._ask(f"{joint.name}: {task}. Is everybody clear?")):
-            self.stop("stopped by the user")
-            yield arm.wait()
+            yield from self._end("stopped by the user")
         self.stage = f"{joint.name}: {task}"
         self.outcome.joints.append(found)
         pushes = []
@@ -172,8 +174,7 @@ class Commissioning:
             return
         self.stage = f"{joint.name}: slowly there and back"
         if not (yield from arm.stroke(index, loose[0], found)):
-            self.stop(f"{joint.name} does not follow its slow motion: something is in its way")
-            yield arm.wait()
+            yield from self._end(f"{joint.name} does not follow its slow motion: something is in its way")
         arm.damped[index] = arm.proven[index] = loose[0].damper
         yield from self._settled()
         if self._guided and found.follows:
@@ -193,8 +194,7 @@ class Commissioning:
 
     def _settled(self) -> Script[None]:
         if not (yield from self._arm.settle()):
-            self.stop("the arm does not come to rest")
-            yield self._arm.wait()
+            yield from self._end("the arm does not come to rest")
 
     def _gravity(self) -> Script[None]:
         before = 0.0
@@ -206,5 +206,4 @@ class Commissioning:
             name = self._robot.joint_names[worst]
             self.outcome.gravity.append(GravityStep(ratio, float(drift[worst]), name))
             if drift[worst] > DRIFT:
-                self.stop(f"{name} moves at {ratio:.0%} of gravity: masses or scales are wrong")
-                yield ratio * self._arm.wait()
+                yield from self._end(f"{name} moves at {ratio:.0%} of gravity: masses or scales are wrong")
