@@ -134,6 +134,18 @@ def test_a_shape_is_within_the_least_capsule_along_its_longest_axis(shape):
     assert found.radius == pytest.approx(radius)
 
 
+def test_a_mesh_is_a_capsule_to_the_next_joint_also_beside_a_shape():
+    """As of a link with a camera on it."""
+    shapes = ('<mesh filename="a.stl"/>', '<sphere radius="0.15"/>')
+    tags = "".join(f"<collision><geometry>{shape}</geometry></collision>" for shape in shapes)
+    bare, arm = (
+        [one for one in capsules(rd.load_robot(text)) if one.link == "link1"]
+        for text in (lesson_arm(), lesson_arm().replace('<link name="link1">', f'<link name="link1">{tags}', 1))
+    )
+    assert [one.radius for one in arm] == [0.15, bare[0].radius]
+    assert_allclose(arm[1].end, bare[0].end)
+
+
 def test_distances_against_points_on_the_capsules(prr):
     """No greater than that of any of them, which is what keeps them apart, and less by the cover's growth at most."""
     robot = rd.load_robot(prr)

@@ -154,12 +154,13 @@ def capsules(robot: Robot, radius: float = RADIUS) -> tuple[Capsule, ...]:
     found: list[Capsule] = []
     for index, body in enumerate(robot.bodies):
         shapes = [
-            made
+            _enclosing(link, tag)
             for link in body.links
             for tag in elements[link].findall("collision") or elements[link].findall("visual")
-            if (made := _enclosing(link, tag)) is not None
         ]
-        found += shapes or _link_capsules(robot, index, body.name, radius)
+        found += [shape for shape in shapes if shape is not None]
+        if None in shapes or not shapes:
+            found += _link_capsules(robot, index, body.name, radius)
     return tuple(found)
 
 
