@@ -77,6 +77,8 @@ def test_what_cannot_be_is_refused_by_name(arm):
     heavy = rd.create_dynamics("rnea", arm.robot, payload=rd.Payload("tool", 9.5))
     found = plan(Problem(heavy, [0.5, -0.5, 0.2], JointGoal([0.5, 0.0, 0.0]), via=passing([0.5, -1.6, 0.1])))
     assert not found.solved and "'shoulder'" in found.reason and "effort limit" in found.violation.constraint
+    found = plan(Problem(arm, HOME, JointGoal(PICK), limits=whole(arm, acceleration=1e-9)))
+    assert not found.solved and "limit" in found.reason  # rounding exceeds it by more than all of it
     for wrong in ({"duration": 2.0}, {"start_velocity": [0.1, 0.0, 0.0]}):
         with pytest.raises(InputError):
             plan(Problem(arm, HOME, JointGoal(PICK), **wrong))

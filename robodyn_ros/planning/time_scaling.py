@@ -100,7 +100,7 @@ def plan(problem: Problem, settings: TimeScalingSettings | None = None) -> Plan:
         if found.ratio <= 1.0:
             break
         if found.worst.constraint.partition(" of ")[0] in SLOWED:
-            profile, ratio = None, ratio * (1.0 - 2.0 * LIMIT_TOLERANCE * found.ratio)
+            profile, ratio = None, ratio / (1.0 + 2.0 * LIMIT_TOLERANCE * found.ratio)
         else:  # more points where the efforts are not linear between two points
             times = refined(trajectory.times, found.errors > settings.tolerance)
     worst, solved, reason = found.worst, found.ratio <= 1.0, f"solved on {len(trajectory.times) - 1} pieces"
