@@ -4,6 +4,7 @@
 """Exciting motions: better than chance, within every limit, at rest at both ends, and as a file."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -158,6 +159,16 @@ def test_a_start_of_ones_own_and_one_that_does_not_do():
     unlimited = RR.urdf.replace('type="revolute"', 'type="prismatic"', 1).replace("<limit", "<nolimit", 1)
     with pytest.raises(InputError, match="'joint1' slides without limits"):
         excite(rd.load_robot(unlimited), QUICK)
+    with pytest.raises(InputError, match="nothing to identify"):
+        excite(RR, QUICK, identified=IdentificationSettings(inertial=False, viscous=False, coulomb=False))
+
+
+def test_a_joint_with_one_limit_beyond_a_turn_moves_beside_it():
+    limit = 'lower="4" upper="1.7976931348623157e308" '
+    robot = rd.load_robot(re.sub('lower=".*?" upper=".*?" ', limit, RR.urdf, count=1))
+    limits = ExcitationLimits(RNEA(robot), ExcitationSettings(position_margin=0.0), None)
+    assert limits.middle[0] - limits.half[0] == pytest.approx(4.0)
+    assert limits.half[0] == pytest.approx(np.pi)
 
 
 def test_files_of_trajectories(tmp_path):

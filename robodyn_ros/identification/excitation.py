@@ -147,8 +147,8 @@ def excite(
         progress: called after each try of the search.
 
     Raises:
-        InputError: a joint cannot move, the workspace is wrong, or no motion is within the limits, neither around the
-            middle of the joints' ranges nor around the start.
+        InputError: a joint cannot move, the workspace is wrong, nothing is to be identified, or no motion is within the
+            limits, neither around the middle of the joints' ranges nor around the start.
     """
     settings, wanted = settings or ExcitationSettings(), identified or IdentificationSettings()
     dynamics = RNEA(robot, gravity=gravity, viscous=robot.damping, coulomb=robot.friction)

@@ -26,6 +26,7 @@ from robodyn_ros.identification.estimation.base_parameters import BaseParameters
 from robodyn_ros.identification.settings import ExcitationSettings, Workspace
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.kinematics.tree import build_tree, geometry
+from robodyn_ros.robot.configuration import position_ranges
 from robodyn_ros.robot.pose import Array
 
 PENALTY_START = 0.975
@@ -117,12 +118,10 @@ class ExcitationLimits:
                 wrong.
         """
         robot = dynamics.robot
-        lower, upper = robot.lower.copy(), robot.upper.copy()
+        lower, upper = position_ranges(robot)
         for k, joint in enumerate(robot.joints):
-            if not np.isfinite([lower[k], upper[k]]).all():
-                if joint.is_prismatic:
-                    raise InputError("robot", f"joint {joint.name!r} slides without limits; the URDF must have them")
-                lower[k], upper[k] = max(lower[k], -np.pi), min(upper[k], np.pi)
+            if joint.is_prismatic and not np.isfinite([robot.lower[k], robot.upper[k]]).all():
+                raise InputError("robot", f"joint {joint.name!r} slides without limits; the URDF must have them")
             if not upper[k] > lower[k]:
                 raise InputError(
                     "robot", f"joint {joint.name!r} cannot move: its limits are {lower[k]:g}, {upper[k]:g}"

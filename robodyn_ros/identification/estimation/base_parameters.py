@@ -29,6 +29,7 @@ from scipy.linalg import qr, solve_triangular
 
 from robodyn_ros.dynamics.parameters import STANDARD_GRAVITY
 from robodyn_ros.dynamics.rnea import RNEA
+from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 
@@ -132,9 +133,14 @@ def base_parameters(
         coulomb: include Coulomb friction.
         gravity: acceleration of free fall in the root link's frame, (3,) in [m/s²].
         compiled: compile the regressor where there is a compiler; False is quicker for an arm that is used once.
+
+    Raises:
+        InputError: no parameters are included.
     """
     n, bodies = robot.n, len(robot.bodies)
     kinds = np.repeat([inertial, armature, viscous, coulomb], [10 * bodies, n, n, n])
+    if not kinds.any():
+        raise InputError("settings", "leave nothing to identify", kinds)
     rng = np.random.default_rng(0)
     count = OVERSAMPLING * (len(kinds) // n + 1)
     low, high = np.maximum(robot.lower, -np.pi), np.minimum(robot.upper, np.pi)

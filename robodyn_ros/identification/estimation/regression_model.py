@@ -25,7 +25,6 @@ from scipy.optimize import least_squares
 from robodyn_ros.checks import non_negative
 from robodyn_ros.dynamics.parameters import made_possible, standard_parameters
 from robodyn_ros.dynamics.rnea import RNEA
-from robodyn_ros.errors import InputError
 from robodyn_ros.identification.estimation.base_parameters import BaseParameters, base_parameters
 from robodyn_ros.identification.estimation.physical import fit_physical
 from robodyn_ros.identification.estimation.regression import Estimate, Regression, estimate
@@ -106,8 +105,6 @@ class RegressionModel:
         rotors = non_negative("armature", armature, robot.n)
         self.robot, self.settings = robot, settings
         self.nominal = np.concatenate([standard_parameters(robot), rotors, robot.damping, robot.friction])
-        if not any(settings.kinds.values()):
-            raise InputError("settings", "leaves nothing to identify", settings)
         self.base: BaseParameters = base_parameters(robot, **settings.kinds, gravity=gravity)
         self._dynamics = RNEA(robot, gravity=gravity)
 
