@@ -80,7 +80,8 @@ def _settings(args: Namespace) -> DemonstrationSettings:
 def _write(args: Namespace, robot: Robot, recording: str, settings: DemonstrationSettings) -> ExitCode:
     """Make a trajectory of a recording, write it, and report."""
     track = read_recording(recording, robot.joint_names).position
-    made = demonstration(create_dynamics("rnea", robot), track.t, track.values, settings)
+    dynamics = create_dynamics("rnea", robot, viscous=robot.damping, coulomb=robot.friction)
+    made = demonstration(dynamics, track.t, track.values, settings)
     motion = made.trajectory
     write_trajectory(with_folder(args.out), motion, robot.joint_names)
     if args.json:
