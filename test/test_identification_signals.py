@@ -3,6 +3,7 @@
 
 """Samples of a recording: every quantity of the same moment, whatever clocks, filters and delays were in between."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -205,6 +206,20 @@ def test_commands_at_the_limit_count_nothing():
     assert (found.samples.weights[over] == 0.0).all()
     measured = prepare(recording(T, q, wanted), ROBOT, SignalSettings(average=False, align=False))
     assert (measured.samples.weights == 1.0).all()
+
+
+def test_commands_at_the_limit_in_one_period_count_nothing_in_the_mean_of_several():
+    """They go on from the end of a period to the beginning of the next."""
+    q = fourier(T, N, seed=8, period=1.5)[0]
+    effort = np.zeros_like(q)
+    effort[2240:2260] = ROBOT.effort_limit  # from the second to the third of four periods of 750
+    recorded = prepare_recording(commanded(T, q, effort), ROBOT, SignalSettings(average=False, cutoff=10.0))
+    mean = MeanPeriod.of(recorded.segments[0], 1.5, 1.5, 4)
+    (samples,) = replace(recorded, segments=(mean,)).segment_samples(0.0)
+    near = (samples.rows < 10 + 50) | (samples.rows >= 740 - 50)  # a period of the cutoff frequency around
+    assert np.array_equal(recorded.weights(samples) == 0.0, near)
+    slow = replace(samples, cutoff=0.1)  # whose filter reaches beyond the period
+    assert not slow.moving(np.full(N, 0.1)).any() and not recorded.weights(slow).any()
 
 
 def test_which_effort_counts():

@@ -144,9 +144,8 @@ class PreparedRecording:
     def weights(self, samples: SegmentSamples) -> Array:
         """The weight of each row of a segment's samples (k,); 0 near a command at the effort limit."""
         segment = samples.segment
-        clamped = (np.abs(segment.effort) >= self.limit).any(axis=1).astype(float)
         reach = max(1, round(1.0 / (samples.cutoff * segment.step)))
-        near = np.convolve(clamped, np.ones(2 * reach + 1), "same") > 0.5
+        near = segment.near(segment.at_limit(self.limit)[:, None], reach)[:, 0]
         return np.where(near, 0.0, float(max(1, segment.periods)))[samples.rows]
 
 

@@ -213,13 +213,7 @@ class SegmentSamples:
             speed: speed above which a joint moves (n,) in [rad/s] or [m/s].
         """
         reach = max(1, round(REACH / (self.cutoff * self.segment.step)))
-        slow = (np.abs(self.motion[1]) <= speed).astype(float)
-        if self.segment.periods:
-            slow = np.concatenate([slow[-reach:], slow, slow[:reach]])
-        near = np.column_stack([np.convolve(column, np.ones(2 * reach + 1), "same") for column in slow.T])
-        if self.segment.periods:
-            near = near[reach:-reach]
-        return near[self.rows] < 0.5
+        return ~self.segment.near(np.abs(self.motion[1]) <= speed, reach)[self.rows]
 
 
 @dataclass(frozen=True, eq=False)

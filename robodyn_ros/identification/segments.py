@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline, make_interp_spline
 from scipy.signal import butter, sosfiltfilt
 
@@ -81,6 +82,15 @@ class Segment:
         acting = np.clip((grid if at is None else at) - delay, 0.0, grid[-1])
         return spline(acting), spline(acting, 1)
 
+    def at_limit(self, limit: Array) -> NDArray[np.bool_]:
+        """The samples with an effort at its limit (n,) or beyond, (N,)."""
+        return (np.abs(self.effort) >= limit).any(axis=1)
+
+    def near(self, marked: NDArray[np.bool_], reach: int) -> NDArray[np.bool_]:
+        """Which samples are marked or within a number of samples from a marked one, (N, k) as ``marked``."""
+        padded = np.pad(marked.astype(float), ((reach, reach), (0, 0)), mode="wrap" if self.periods else "constant")
+        return np.column_stack([np.convolve(column, np.ones(2 * reach + 1), "valid") for column in padded.T]) > 0.5
+
     def settled(self, cutoff: float, delay: float) -> slice:
         """The samples that lie so far from the edges that the filter has settled."""
         edge = int(np.ceil((SETTLING / cutoff + abs(delay)) / self.step))
@@ -134,6 +144,11 @@ class MeanPeriod(Segment):
         """The mean of :meth:`Segment.delayed_effort` over the periods, (N, n) each."""
         effort, rate = (self._mean(values) for values in self.whole.delayed_effort(delay, cutoff, self.at))
         return effort, rate
+
+    def at_limit(self, limit: Array) -> NDArray[np.bool_]:
+        """The samples with an effort at its limit (n,) or beyond in any of the periods, (N,)."""
+        rows = np.round(self.at / self.whole.step).astype(int)
+        return self.whole.at_limit(limit)[rows].reshape(self.periods, -1).any(axis=0)
 
     def settled(self, cutoff: float, delay: float) -> slice:
         """All samples: the periods begin and end where the filter has settled."""
