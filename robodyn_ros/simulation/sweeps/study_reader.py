@@ -17,6 +17,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from robodyn_ros.control.laws.gains import JointGains
 from robodyn_ros.control.parameter_file import LoadedParameters, read_parameters, take_joints
 from robodyn_ros.errors import RobodynError, RobotDescriptionWarning, is_it
 from robodyn_ros.plugins import available, load
@@ -135,7 +136,13 @@ def read_task(
     if not names:
         raise section.error("tune", f"must name least and greatest values of one or more of {', '.join(GAINS)}")
     bounds = {(gain, joint): own for gain in names for joint, own in by_joint(section, gain, robot, pair).items()}
-    for gain, joint in bounds:
+    for (gain, joint), ends in bounds.items():
+        for end in ends:
+            try:
+                JointGains(**{gain: end})
+            except RobodynError as problem:
+                said = str(problem).removeprefix(f"{gain}: ")
+                raise section.error(gain, f"of joint {joint!r} {said}") from problem
         other = f"gains.{joint}.{REPLACED.get(gain, '')}"
         if study.given["controller"].get(other) or f"controller.{other}" in study.vary:
             raise section.error(gain, f"of joint {joint!r} has no effect, because {other} is used in place of it")
