@@ -170,6 +170,7 @@ def test_finds_a_payload(recorded, capsys):
         ([URDF, "train.mcap", "--payload-link", "foot"], "'foot' is not in the robot"),
         ([URDF, "train.mcap", "--payload-link", "hand", "--out", "x.urdf"], "--payload-link prints its result"),
         ([URDF, "train.mcap", "--gap", "0"], "gap: must be within"),
+        ([URDF, "train.mcap", "--command-joints", "lift,wrist"], "--command-joints: has no joint elevator, shoulder"),
         ([URDF, "train.mcap", "--effort", "commanded"], "there are no commands"),
     ],
 )

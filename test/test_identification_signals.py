@@ -264,6 +264,8 @@ def test_samples_of_recordings_are_joined_and_chosen():
     [
         (lambda q, e: recording(T, 0.0 * q + 0.3, e), {}, "no joint moves by more than 0.01 rad or m"),
         (lambda q, e: Recording("run", JOINTS, RecordedTrack(T, q)), {}, "neither efforts in the states nor commands"),
+        (lambda q, e: Recording("run", JOINTS[::-1], RecordedTrack(T, q), RecordedTrack(T, e)), {},
+         "must be of the joints elevator, shoulder, wrist, in this order, not of wrist, shoulder, elevator"),
         (lambda q, e: recording(T, q, e), {"effort": "commanded"}, "there are no commands"),
         (lambda q, e: commanded(T, q, e), {"effort": "measured"}, "states without efforts"),
         (lambda q, e: recording(T[:1], q[:1], e[:1]), {}, "only one state"),
@@ -272,7 +274,7 @@ def test_samples_of_recordings_are_joined_and_chosen():
         (lambda q, e: recording(T, q, e, T + 100.0), {}, "no 1 s of states and efforts without a gap"),
         (lambda q, e: recording(T[:600], q[:600], e[:600]), {"cutoff": 2.0}, "too short: nothing is left between"),
     ],
-)
+)  # fmt: skip
 def test_what_is_missing_is_said(made, config, said):
     (q, _, _), effort = moved(ROBOT, T, seed=16)
     with pytest.raises(InputError, match=f"run: .*{said}"):

@@ -178,6 +178,8 @@ def _prepare(
 ) -> tuple[list[PreparedSamples], list[PreparedSamples]]:
     """Read and prepare the recordings to identify from, and those to predict (``--validate``)."""
     order, locked = tuple(names(args.command_joints)), locked_joints(args, robot)
+    if order and (missing := [name for name in robot.joint_names if name not in order]):
+        raise InputError("--command-joints", f"has no joint {', '.join(missing)}", args.command_joints)
     source = RecordingSource(args.states, args.commands, order, args.times)
     given = picked(args, *OPTIONS)
     if args.delay is not None:

@@ -129,13 +129,14 @@ def prepare(
     Samples with a command at the effort limit get weight 0, because the drive may have given less.
 
     Args:
-        recordings: recordings of the arm's joints.
+        recordings: recordings of the arm's joints, in its order.
         robot: the arm; its axes matter, its inertial parameters do not.
         settings: settings of the preparation.
         gravity: acceleration of free fall in the root link's frame, (3,) in [m/s²].
 
     Raises:
-        InputError: there are no efforts, too little was recorded, or no joint moves; the message names it.
+        InputError: a recording is of other joints, there are no efforts, too little was recorded, or no joint moves;
+            the message names it.
     """
     settings = settings or SignalSettings()
     dynamics = RNEA(robot, gravity=gravity)

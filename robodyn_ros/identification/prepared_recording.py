@@ -153,8 +153,12 @@ def prepare_recording(recording: Recording, robot: Robot, settings: SignalSettin
     """Prepare a recording.
 
     Raises:
-        InputError: there are no efforts, too little was recorded, or no joint moves; the message names it.
+        InputError: it is of other joints, there are no efforts, too little was recorded, or no joint moves; the message
+            names it.
     """
+    if tuple(recording.joints) != robot.joint_names:
+        joints, own = (", ".join(names) for names in (recording.joints, robot.joint_names))
+        raise unreadable(recording.name, f"must be of the joints {own}, in this order, not of {joints}")
     kind, effort = _effort(recording, settings.effort)
     segments = _segments(recording.name, _unwrapped(recording, robot), effort, settings)
     moves = [np.ptp(segment.q, axis=0) > settings.least_motion for segment in segments]
