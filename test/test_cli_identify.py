@@ -15,7 +15,9 @@ from recordings import Bag, moved, table
 
 import robodyn_ros as rd
 from robodyn_ros.cli.main import main
+from robodyn_ros.dynamics.parameters import standard_parameters
 from robodyn_ros.dynamics.rnea import RNEA
+from robodyn_ros.identification.estimation.base_parameters import parameter_names
 from robodyn_ros.identification.report import improved, verdict
 from robodyn_ros.simulation import Mismatch
 
@@ -117,6 +119,17 @@ def test_the_report_as_a_browser_shows_it(recorded, tmp_path):
         assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
         page.locator("summary").click()
         assert page.locator("details tr").count() == 14  # 13 combinations and the heading
+
+
+def test_joints_that_are_locked_stay_joints_of_the_new_urdf(recorded, tmp_path, capsys):
+    new, chosen = tmp_path / "new.urdf", ["--joints", "elevator,shoulder", "--lock", "wrist=0.2"]
+    main(["identify", str(URDF), str(recorded / "train.mcap"), *chosen, "--out", str(new), "--json"])
+    numbers = {one["name"]: one["value"] for one in json.loads(capsys.readouterr().out)["parameters"]}
+    robot = rd.load_robot(new)
+    assert robot.joint_names == ROBOT.joint_names
+    found = standard_parameters(robot.reduced(locked={"wrist": 0.2}))
+    names = parameter_names(ROBOT.reduced(locked={"wrist": 0.2}))
+    np.testing.assert_allclose(found, [numbers[name] for name in names[: len(found)]], rtol=1e-9, atol=1e-12)
 
 
 def test_json_says_everything(recorded, capsys):

@@ -149,8 +149,16 @@ def locked_joints(args: Namespace, robot: Robot) -> list[Joint]:
     """
     if not (args.joints or args.locked or args.root or args.tip):
         return []
-    whole = build(read_document(arm_source(args)), arm_settings(args))
-    return [joint for joint in whole.joints if joint.name not in robot.joint_names]
+    return [joint for joint in whole_arm(args).joints if joint.name not in robot.joint_names]
+
+
+def whole_arm(args: Namespace) -> Robot:
+    """The robot with the joints that the verb has locked.
+
+    Args:
+        args: of the verb, with those of :func:`add_arm`.
+    """
+    return build(read_document(arm_source(args)), arm_settings(args))
 
 
 POSITIONS = ("initial_position", "locked_joints")

@@ -37,12 +37,13 @@ from rich.progress import BarColumn, TextColumn
 from rich.text import Text
 
 from robodyn_ros import create_dynamics
-from robodyn_ros.cli.arm import add_arm, arm_source, locked_joints, read_arm
+from robodyn_ros.cli.arm import add_arm, arm_source, locked_joints, read_arm, whole_arm
 from robodyn_ros.cli.console import check_file, console, picked, print_json, progress_bar, simple_table, write_file
 from robodyn_ros.cli.verb import ExitCode, add_gravity, add_settings, names
 from robodyn_ros.document.html import html
 from robodyn_ros.errors import InputError, need
 from robodyn_ros.identification import Identification, IdentificationSettings, identify
+from robodyn_ros.identification.estimation.identify import with_parameters
 from robodyn_ros.identification.estimation.payload import PayloadEstimate, estimate_payload
 from robodyn_ros.identification.preparation import PreparedSamples, prepare
 from robodyn_ros.identification.recording import RecordingSource, read_recording
@@ -140,7 +141,7 @@ def identify_arm(args: Namespace) -> ExitCode:
         wanted = IdentificationSettings(**picked(args, "stribeck", "armature"))
         result = identify(robot, samples, wanted, validation=validation, gravity=args.gravity)
         if args.out is not None:
-            write_file("--out", args.out, result.urdf)
+            write_file("--out", args.out, with_parameters(robot, result.theta, whole_arm(args).urdf))
             write_file("--out", _numbers(args.out), everything(result))
         if args.report is not None:
             tell("drawing")

@@ -214,12 +214,13 @@ UNCHANGED = 1e-14
 """Greatest relative change of a parameter that is not written."""
 
 
-def with_parameters(robot: Robot, theta: Array) -> str:
+def with_parameters(robot: Robot, theta: Array, urdf: str = "") -> str:
     """The URDF of an arm with other inertial and friction parameters, and with other rotors where they have inertia.
 
     Args:
         robot: the arm.
         theta: all parameters in the order of ``CompiledDynamics.theta``, (p,).
+        urdf: the URDF to change, in which joints may move that are locked in the arm; the arm's own unless given.
 
     Raises:
         InputError: the shape is wrong, a value is not finite, friction is negative, or a changed body is not physically
@@ -228,7 +229,7 @@ def with_parameters(robot: Robot, theta: Array) -> str:
     n, bodies = robot.n, len(robot.bodies)
     if np.shape(theta) != (10 * bodies + 3 * n,) or not np.isfinite(theta).all():
         raise InputError("theta", f"must be {10 * bodies + 3 * n} finite numbers", theta)
-    text = UrdfEditor(robot.urdf)
+    text = UrdfEditor(urdf or robot.urdf)
     before, after = (t[: 10 * bodies].reshape(-1, 10) for t in (standard_parameters(robot), theta))
     for body, old, new in zip(robot.bodies, before, after, strict=True):
         if (np.abs(new - old) > UNCHANGED * np.abs(old).max()).any():
