@@ -15,6 +15,7 @@ import errno
 import json
 import math
 import os
+import re
 import stat
 import sys
 from collections.abc import Iterator, Mapping
@@ -246,6 +247,9 @@ _Loader.yaml_implicit_resolvers = {
     first: [(tag, pattern) for tag, pattern in found if tag != f"{PREFIX}timestamp"]
     for first, found in _Loader.yaml_implicit_resolvers.items()
 }
+# As in JSON and ROS 2; to YAML 1.1 it is a text unless it has a point and a sign.
+EXPONENT = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$")
+_Loader.add_implicit_resolver(f"{PREFIX}float", EXPONENT, list("-+.0123456789"))
 
 
 def _measure(node: yaml.Node, measured: dict[int, tuple[int, int]], above: list[yaml.Node]) -> tuple[int, int]:

@@ -5,10 +5,13 @@
 
 import re
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
+from robodyn_ros.cli import view
 from robodyn_ros.cli.main import main
+from robodyn_ros.cli.verb import VerbParser
 from robodyn_ros.control.laws.cartesian_impedance import CartesianImpedanceSettings
 from robodyn_ros.control.parameter_file import FileParameters, parse_parameter, read_parameters, refuse_replaced
 from robodyn_ros.errors import ConfigurationError, InputError
@@ -53,6 +56,14 @@ def test_a_node_reads_the_same(file, graph, prr):
     values = graph.call(GetParameters, "simulator/get_parameters", names=names).values
     found = [value.integer_value if value.type == 2 else value.double_value for value in values]
     assert dict(zip(names, found, strict=True)) == read_parameters(file, "simulator")
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("1e-3", 1e-3), ("-2.5e3", -2500.0), ("1.e5", 1e5), ("+.5E2", 50.0), ("'1e3'", "1e3")]
+)
+def test_numbers_with_an_exponent_are_those_of_ros(text, value):
+    """YAML 1.1 takes those without a point and a sign for texts, and Python's JSON has them."""
+    assert parse_parameter(f"step:={text}") == ("step", value)
 
 
 @pytest.mark.parametrize("text", ["", "just: text", "a: [", "\tb: 1", "ros__parameters: 3"])
@@ -185,3 +196,21 @@ STIFFNESSES = [[1.0] * 5, [1.0] * 5 + [-1.0], [float("nan")] * 6, [True] * 6, 30
 def test_another_vector_is_refused_by_name(name, given, said):
     with pytest.raises(ConfigurationError, match=said):
         FileParameters({name: given}, {}).settings(CartesianImpedanceSettings, "cartesian_impedance.")
+
+
+@pytest.mark.parametrize(
+    ("options", "law"), [([], "impedance"), (["--controller", "pd"], "pd"), (["-p", "controller:=mpc"], "mpc")]
+)
+def test_the_law_of_a_file_counts_in_the_viewer(options, law, tmp_path):
+    """Its default was a parameter of its own, which overrode the file."""
+    file = tmp_path / "arm.yaml"
+    file.write_text("/**/controller: {ros__parameters: {controller: impedance, dynamics: lagrangian}}")
+    parser = VerbParser()
+    view.add_arguments(parser)
+    group = Mock()
+    start = view._arm(parser.parse_args([str(ROOT / "urdf/prr.urdf"), "--params", str(file), *options])).start
+    start(group)
+    (node, values, files, *_), _ = group.start.call_args
+    given = {path: read_parameters(path, node) for path in files}
+    assert node == "controller"
+    assert ({**given[file], **values}["controller"], {**given[file], **values}["dynamics"]) == (law, "lagrangian")

@@ -1,8 +1,9 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Isolated graphs: no two share a domain, wherever their files lie."""
+"""Isolated graphs: no two share a domain, wherever their files lie. The parameters of their nodes."""
 
+import json
 import subprocess
 import sys
 from contextlib import ExitStack
@@ -10,7 +11,7 @@ from contextlib import ExitStack
 import pytest
 
 from robodyn_ros.cli import processes
-from robodyn_ros.cli.processes import isolated
+from robodyn_ros.cli.processes import isolated, node_command
 from robodyn_ros.errors import ConfigurationError
 
 PROGRAM = """
@@ -40,3 +41,23 @@ def test_more_graphs_than_domains_are_refused_in_words(monkeypatch):
             pass
     with isolated() as again:
         assert again["ROS_DOMAIN_ID"] in ("105", "106")
+
+
+GIVEN = """
+import rclpy
+from rclpy.node import Node
+
+rclpy.init()
+print({name: one.value for name, one in Node("controller")._parameter_overrides.items()})
+"""
+
+
+def test_parameters_override_a_file_with_sections_for_any_node_and_for_one(tmp_path):
+    """ROS has the section for one node override that for any in later files too, if the first file has both."""
+    file = tmp_path / "arm.yaml"
+    sections = {"/**": {"seed": 1}, "/**/controller": {"controller": "impedance", "step": 1e-5}}
+    file.write_text(json.dumps({name: {"ros__parameters": values} for name, values in sections.items()}))
+    command = node_command("controller", {"controller": "pd"}, tmp_path, [file])
+    arguments = command[command.index("--ros-args") :]
+    found = subprocess.run([sys.executable, "-c", GIVEN, *arguments], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == str({"seed": 1, "controller": "pd", "step": 1e-5})

@@ -49,20 +49,25 @@ def test_two_clocks_on_one_topic_are_named(graph, prr):
 
 
 def test_parameter_files_of_an_arm_in_a_namespace_are_read_for_each_node():
-    """A file names nodes without a namespace, so it would have no effect on nodes in one."""
+    """A file names nodes without a namespace, so it would have no effect on nodes in one; and what it has for a node
+    would override the launch arguments, which are for any."""
     from pathlib import Path
 
     from robodyn_ros.control.parameter_file import read_parameters
     from robodyn_ros.nodes.common.launching import parameter_files
 
     share = Path(__file__).parents[1]
-    assert parameter_files("prr", "", share, "controller") == [str(share / "config/prr.yaml")]
-    (found,) = parameter_files("prr", "", share, "controller", "left")
-    assert found and found == dict(read_parameters(share / "config/prr.yaml", "controller"))
+    for namespace in ("", "left"):
+        (made,) = parameter_files("prr", "", share, "controller", namespace)
+        found = read_parameters(Path(made), "any")
+        assert found and found == read_parameters(share / "config/prr.yaml", "controller")
 
 
 def test_a_file_of_two_arms_has_their_namespaces(tmp_path):
     """As ROS has it; the later section counts."""
+    from pathlib import Path
+
+    from robodyn_ros.control.parameter_file import read_parameters
     from robodyn_ros.nodes.common.launching import parameter_files
 
     sections = {
@@ -75,5 +80,5 @@ def test_a_file_of_two_arms_has_their_namespaces(tmp_path):
     file = tmp_path / "arms.yaml"
     file.write_text(yaml.safe_dump({name: {"ros__parameters": of} for name, of in sections.items()}, sort_keys=False))
     for namespace, rate in (("cell/left", 200.0), ("/cell/right", 300.0), ("cell", 100.0)):
-        (found,) = parameter_files("prr", str(file), tmp_path, "controller", namespace)
-        assert found == {"seed": 2, "state_rate": rate}
+        (made,) = parameter_files("prr", str(file), tmp_path, "controller", namespace)
+        assert read_parameters(Path(made), "any") == {"seed": 2, "state_rate": rate}

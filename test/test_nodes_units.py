@@ -3,6 +3,7 @@
 
 """The parts of the nodes that need no graph."""
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from geometry_msgs.msg import WrenchStamped
 
 from robodyn_ros.control.core_library import core_structs
+from robodyn_ros.control.parameter_file import read_parameters
 from robodyn_ros.errors import ConfigurationError, RobotDescriptionError
 from robodyn_ros.nodes.common.diagnostics import MOST_DIFFERENT, PAUSE, Faults
 from robodyn_ros.nodes.common.launching import accepted, parameter_files, read_urdf, root_link
@@ -172,19 +174,20 @@ def test_what_the_launch_files_read(tmp_path):
     own = tmp_path / "urdf" / "arm.urdf"
     own.write_text('<robot name="a"><joint><child link="tip"/></joint><link name="tip"/><link name="root"/></robot>')
     config = tmp_path / "config" / "arm.yaml"
-    config.write_text("")
+    config.write_text("/**: {ros__parameters: {seed: 1}}\n/**/simulator: {ros__parameters: {seed: 2}}")
     urdf = own.read_text()
     assert read_urdf("arm", tmp_path) == read_urdf(str(own), tmp_path) == urdf
     assert root_link(urdf) == "root"
-    assert parameter_files("arm", "", tmp_path) == [str(config)]
-    assert parameter_files(str(own), "", tmp_path) == []
-    assert parameter_files("arm", str(own), tmp_path) == [str(own)]
+    assert parameter_files(str(own), "", tmp_path, "simulator") == []
+    for given in ("", str(config)):
+        (made,) = parameter_files("arm", given, tmp_path, "simulator")
+        assert read_parameters(Path(made), "any") == {"seed": 2}
     with pytest.raises(ConfigurationError, match=r"robot: leg: cannot be read.*; the arms of this package are arm$"):
         read_urdf("leg", tmp_path)
     with pytest.raises(ConfigurationError, match=r"robot: no/such.urdf: .*; the arms of this package are arm$"):
         read_urdf("no/such.urdf", tmp_path)
     with pytest.raises(ConfigurationError, match="no file"):
-        parameter_files("arm", "nowhere.yaml", tmp_path)
+        parameter_files("arm", "nowhere.yaml", tmp_path, "simulator")
     with pytest.raises(RobotDescriptionError, match="malformed XML"):
         root_link("<robot")
 

@@ -29,6 +29,7 @@ from select import select
 from tempfile import TemporaryDirectory
 from typing import IO, Any, NoReturn
 
+from robodyn_ros.control.parameter_file import LoadedParameters, parameters_text, read_parameters
 from robodyn_ros.die_with_parent import dying_with_parent
 from robodyn_ros.errors import ConfigurationError, InputError, NotReadyError, RobodynError
 
@@ -89,13 +90,15 @@ def node_command(
     Args:
         node: its name, as in ``robodyn_ros.nodes.start``.
         parameters: name → value; these override the files.
-        folder: place of a file with these parameters.
+        folder: place of the file that the node gets.
         files: parameter files.
         remappings: topic → its new name.
     """
-    own = folder / f"{node}.json"  # JSON is YAML
-    own.write_text(json.dumps({"/**": {"ros__parameters": parameters}}), encoding="utf-8")
-    ros = [argument for file in (*files, own) for argument in ("--params-file", str(file))]
+    own, values = folder / f"{node}.json", LoadedParameters()
+    for file in files:
+        values |= read_parameters(file, node)
+    own.write_text(parameters_text(values | parameters), encoding="utf-8")
+    ros = ["--params-file", str(own)]
     ros += [argument for name, new in (remappings or {}).items() for argument in ("-r", f"{name}:={new}")]
     return [sys.executable, "-m", "robodyn_ros.nodes.start", node, "--ros-args", *ros]
 
@@ -351,7 +354,7 @@ class ProcessGroup:
 def start_arm(
     group: ProcessGroup,
     parameters: Mapping[str, Any],
-    controller: str,
+    controller: str | None,
     files: Sequence[Path],
     simulator: Mapping[str, Any] | None = None,
     given: Mapping[str, Mapping[str, Any]] | None = None,
@@ -361,7 +364,7 @@ def start_arm(
     Args:
         group: the group that they join.
         parameters: name → value, for both.
-        controller: name of the control law.
+        controller: name of the control law; that of the files unless given.
         files: parameter files, for both.
         simulator: parameters of the simulator alone; in lockstep it takes the commands that have stamps.
         given: node → name → value of the user's parameters, which override the others.
@@ -369,5 +372,6 @@ def start_arm(
     own, given = simulator or {}, given or {}
     topic = "joint_commands" if own.get("lockstep") else "commands"
     group.start("simulator", {**parameters, **own, **given.get("simulator", {})}, files, {topic: f"controller/{topic}"})
-    loop = {**parameters, "controller": controller, "use_sim_time": True}
+    law = {"controller": controller} if controller else {}
+    loop = {**parameters, **law, "use_sim_time": True}
     group.start("controller", {**loop, **given.get("controller", {})}, files)

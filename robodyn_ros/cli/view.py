@@ -46,17 +46,16 @@ from robodyn_ros.view.gate import EXPOSED, is_exposed
 OWN = "prr"
 """The arm that is shown unless one is given."""
 
-LAW, DYNAMICS = "computed_torque", "rnea"
-"""Control law and dynamics plugin unless others are given."""
-
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
     add_arm(parser, nargs="?", default=OWN)
     what = "the nodes simulator and controller; the PRR arm has its own unless one is given"
     add_parameters(parser, what, "command_delay:=0.004")
-    parser.add_argument("--controller", default=LAW, metavar="NAME", help="control law")
-    parser.add_argument("--dynamics", default=DYNAMICS, metavar="NAME", help="dynamics plugin")
+    text = "control law (default: that of the parameters, or computed_torque)"
+    parser.add_argument("--controller", metavar="NAME", help=text)
+    text = "dynamics plugin (default: that of the parameters, or rnea)"
+    parser.add_argument("--dynamics", metavar="NAME", help=text)
     parser.add_argument("--host", default="127.0.0.1", help="address to listen at; 0.0.0.0 lets other machines in")
     parser.add_argument("--port", type=int, default=8080, help="port to listen at")
     text = "show, and move, the arm of the running ROS 2 graph, by its topic robot_description"
@@ -95,13 +94,9 @@ def _check_attached(args: Namespace) -> None:
     if args.urdf != OWN:
         raise InputError("--attach", "takes the arm from the topic robot_description; leave the URDF out", args.urdf)
     of_arm = {"--joints": args.joints, "--lock": args.locked, "--root": args.root, "--tip": args.tip}
-    of_nodes = {"--params": args.params, "-p": args.given}
-    chosen = {
-        "--accept": args.accept != NONE,
-        "--controller": args.controller != LAW,
-        "--dynamics": args.dynamics != DYNAMICS,
-    }
-    vain = ", ".join(option for option, value in (of_arm | of_nodes | chosen).items() if value)
+    of_nodes = {"--params": args.params, "-p": args.given, "--controller": args.controller, "--dynamics": args.dynamics}
+    given = of_arm | of_nodes | {"--accept": args.accept != NONE}
+    vain = ", ".join(option for option, value in given.items() if value)
     if vain:
         text = f"shows an arm that runs already, with its parameters; leave out {vain}"
         raise InputError("--attach", text, vain)
@@ -120,17 +115,19 @@ def _arm(args: Namespace) -> _Arm:
     robot = arm_of(document, args)
     given = node_parameters(args, robot)
     files = given.files or ([find(OWN_GAINS)] if args.urdf == OWN else [])
-    find_plugin("controllers", args.controller)
-    find_plugin("dynamics", args.dynamics)
     model = {"robot_description": robot.urdf, "accept": list(arm_settings(args).accept)}
+    for kind, name in (("controllers", args.controller), ("dynamics", args.dynamics)):
+        if name:
+            find_plugin(kind, name)
+    if args.dynamics:
+        model["dynamics"] = args.dynamics
     pictured: dict[str, Any] = {"robot_description": robot.urdf, "urdf_file": str(Path(document.label).absolute())}
     if args.urdf == OWN:
         pictured |= {f"poses.{name}": list(q) for name, q in POSES.items()}
     if not any(body.inertial.mass for body in robot.bodies):
         print(f"{robot.name} has no masses: the viewer poses it, without simulator and controller", file=sys.stderr)
         return _Arm({**pictured, "posed": True}, None)
-    nodes = {**model, "dynamics": args.dynamics}
-    start = partial(start_arm, parameters=nodes, controller=args.controller, files=files, given=given.values)
+    start = partial(start_arm, parameters=model, controller=args.controller, files=files, given=given.values)
     return _Arm({**pictured, "use_sim_time": True}, start)
 
 

@@ -8,6 +8,7 @@ The reader keeps the place of each parameter, so that an error about a value has
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -274,6 +275,15 @@ def read_parameters(path: Path, node: str, namespace: str = "") -> LoadedParamet
         for file in (content, _lines(tree))
     )
     return LoadedParameters(own, {name: Place(str(path), line) for name, line in lines.items() if name in own})
+
+
+def parameters_text(values: Mapping[str, Any]) -> str:
+    """A parameter file for any node, from name → value.
+
+    ROS merges the sections of one name in all files, at the place of the first. So a second file for any node overrides
+    this one, but not one that has a section of a node's name after a section for any.
+    """
+    return json.dumps({"/**": {PARAMETERS: dict(values)}})  # JSON is YAML
 
 
 def parse_parameter(text: str) -> tuple[str, Any]:

@@ -8,11 +8,12 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any, NamedTuple
 
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 
-from robodyn_ros.control.parameter_file import read_parameters
+from robodyn_ros.control.parameter_file import parameters_text, read_parameters
 from robodyn_ros.errors import ConfigurationError, RobotDescriptionError
 from robodyn_ros.robot import DescriptionSettings
 from robodyn_ros.robot.description import read_document
@@ -96,19 +97,17 @@ def chosen_joints(given: Mapping[str, str], urdf: str) -> dict[str, list[str]]:
     return {"joints": list(joints_between(build(read_document(urdf), settings), given["root"], given["tip"]))}
 
 
-def parameter_files(
-    robot: str, config: str, share: Path, node: str = "", namespace: str = ""
-) -> list[str] | list[dict[str, Any]]:
-    """The parameter files of an arm: the one given, else the one that comes with it, if any.
+def parameter_files(robot: str, config: str, share: Path, node: str, namespace: str = "") -> list[str]:
+    """The parameters of a node in the file of an arm, as a file for any node: the launch arguments override it.
 
-    For ROS, a file needs the namespace before the names of nodes in one; here it may leave it out, and is read.
+    The file is the one given, else the one that comes with the arm, if any. It may leave the namespace of the node out.
 
     Args:
         robot: name or path of the arm.
         config: path of the file; empty for the one that comes with the arm.
         share: the package's share folder.
         node: name of the node that the parameters are for.
-        namespace: of the nodes; empty for none.
+        namespace: of the node; empty for none.
 
     Raises:
         ConfigurationError: the one given does not exist.
@@ -119,7 +118,9 @@ def parameter_files(
     path = Path(config) if config else share / "config" / f"{robot}.yaml"
     if not path.is_file():
         return []
-    return [dict(read_parameters(path, node, namespace))] if namespace else [str(path)]
+    with NamedTemporaryFile("w", encoding="utf-8", prefix="robodyn-", suffix=".json", delete=False) as file:
+        file.write(parameters_text(read_parameters(path, node, namespace)))
+    return [file.name]
 
 
 def in_namespace(namespace: str, nodes: list[Any]) -> list[Any]:
