@@ -72,6 +72,16 @@ def test_a_service_that_saves_waits_for_the_disk_and_nobody_else_does(made, disk
     assert made.path.exists()
 
 
+def test_two_calls_that_save_between_two_checks_of_the_disk_are_both_answered(made):
+    part = made.make()
+    answers = []
+    for _ in range(2):
+        answers.append(part.begin_to_save())
+        assert part._writing.wait(60.0)
+    part._answer_if_saved()
+    assert [answer.result() for answer in answers] == [(True, f"saved to {made.path}")] * 2
+
+
 def test_the_end_of_a_node_does_not_wait_for_ever(made, disk):
     disk.answers.set()
     part = made.make()

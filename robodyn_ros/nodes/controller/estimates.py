@@ -92,6 +92,9 @@ class Estimates:
         """
         if not self._path:
             raise NotReadyError(f"the parameter {FILE} names no file")
+        self._answer_if_saved()  # the call before may still wait for the next check
+        if self._saved is not None:
+            raise NotReadyError(f"{self._path} is being written")
         self._begin_to_write()
         self._saved = Future(executor=self._node.executor)
         self._poll.reset()

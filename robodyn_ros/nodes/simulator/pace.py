@@ -218,6 +218,8 @@ class Lockstep:
     def start(self) -> None:
         """Start time; it passes whenever no answer is due."""
         self._running, self._since = True, monotonic()
+        if self._pacer is not None:
+            self._pacer.restart()  # a pause is not made up for
         self._proceed()
 
     def stop(self) -> None:
