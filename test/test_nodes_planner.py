@@ -17,8 +17,8 @@ from trajectory_msgs.msg import JointTrajectory
 from visualization_msgs.msg import MarkerArray
 
 import robodyn_ros as rd
-from robodyn_ros.control.motion.point_to_point import point_to_point
-from robodyn_ros.errors import InputError
+from robodyn_ros.control.motion.point_to_point import point_to_point, rest_to_rest
+from robodyn_ros.errors import InputError, NotReadyError
 from robodyn_ros.nodes.common.client_library import LATCHED
 from robodyn_ros.nodes.common.messages import to_pose
 from robodyn_ros.nodes.planner import PlannerNode, joint_goal
@@ -175,3 +175,33 @@ def test_a_plan_for_another_arm_is_dropped():
     node._markers.publish.assert_called_once_with(removal)
     node._refuse.assert_called_once_with(problem)
     assert [node._watch, node._plan, node._preview, node._search, node._newest] == [None] * 5
+    assert node._state == node._problem == ""
+
+
+def test_the_next_target_drops_the_plan_before_it():
+    """After one that is refused, ~/execute sent the plan for the one before."""
+    node = PlannerNode.__new__(PlannerNode)
+    node._plan, node._preview, node._markers, node._refuse = Mock(), Mock(), Mock(), Mock()
+    node._search = node._watch = None
+    removal = node._preview.removal()
+    node._plan_to(Mock())
+    assert "no robot_description" in str(node._refuse.call_args.args[0])
+    node._markers.publish.assert_called_once_with(removal)
+    with pytest.raises(NotReadyError, match="there is no plan"):
+        node._execute()
+
+
+@pytest.mark.parametrize("newest", [None, Mock()])
+def test_a_plan_is_not_sent_by_itself_while_another_target_waits(newest):
+    """The arm would have left the start of the next one."""
+    node = PlannerNode.__new__(PlannerNode)
+    motion = rest_to_rest(np.array([[0.0] * 3, PICK]), [0.0, 1.0])
+    plan = Mock(solved=True, duration=1.0, solve_time=0.1, joints=JOINTS, to_trajectory=lambda: motion)
+    robot = rd.load_robot(PRR)
+    node._settings = SimpleNamespace(
+        dynamics=SimpleNamespace(robot=robot), link="tool", planner=SimpleNamespace(execute=True)
+    )
+    node.get_logger, node._trajectories, node._diagnostics, node._execute = Mock(), Mock(), Mock(), Mock()
+    node._newest, node._solved = newest, 0
+    node._publish_plan(plan)
+    assert node._execute.called == (newest is None)

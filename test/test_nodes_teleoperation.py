@@ -12,6 +12,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 import robodyn_ros as rd
+from robodyn_ros.nodes import teleoperator
 from robodyn_ros.nodes.common.client_library import LATCHED
 from robodyn_ros.nodes.teleoperator import TeleoperatorNode
 
@@ -59,6 +60,34 @@ def test_the_follower_goes_along_and_what_holds_it_is_felt(graph, prr, coupling)
     graph.wait(pushed(0.1), "the follower to go along", 120.0)
     assert states["leader"][-1].position[0] - begin > 0.05
     assert any(abs(message.effort[0]) > 1.0 for message in references["leader"] if len(message.effort))
+
+
+@pytest.mark.parametrize("leads", [True, False])
+def test_an_end_whose_controller_has_stopped_sends_nothing(monkeypatch, leads):
+    """A leader felt the last effort of a follower whose controller had stopped, or had a fault, for ever."""
+    end, now = TeleoperatorNode.__new__(TeleoperatorNode), 10.0
+    monkeypatch.setattr(teleoperator, "monotonic", lambda: now)
+    arm = SimpleNamespace(joint_names=("a",))
+    watch = SimpleNamespace(robot=arm, q=np.zeros(1), qd=np.zeros(1), error=np.zeros(1), reference=None)
+    end._watch, end._whole, end._leads, end._timeout = watch, arm, leads, 0.2
+    end._feedback_effort, end._received, end._time, end._end = np.ones(1), (now, None), 0.0, None
+    streamed, end._heard = [], -np.inf
+    end._lead = end._follow = lambda *given: streamed.append(given)
+
+    def states_come():
+        for _ in range(2):
+            state = JointState(name=["a"])
+            state.header.stamp.nanosec = round(1e9 * end._time) + 10_000_000
+            end._on_state(state)
+        return len(streamed)
+
+    assert states_come() == 0
+    end._on_error(JointState(name=["a"]))
+    assert states_come() == 2
+    now += 1.0
+    assert states_come() == 2
+    end._on_error(JointState(name=["a"]))
+    assert states_come() == 4
 
 
 def test_wrong_names_of_the_other_end(graph, prr):

@@ -10,7 +10,7 @@ The path of the data, in :class:`PlannerNode`:
 2. The search runs in a thread, so that the node answers meanwhile. Of the targets that come meanwhile, the newest is
    next.
 3. The plan is published on ``~/joint_trajectory``, efforts included, and shown by markers.
-4. ``~/execute`` sends it to the controller, if the arm is still at its start.
+4. ``~/execute`` sends it to the controller, if the arm is still at its start. The next target drops it.
 
 If there is no motion, the log and the diagnostics name the constraint that prevents it.
 """
@@ -146,6 +146,7 @@ class PlannerNode(ExceptionGuard, Node):  # type: ignore[misc]
         if self._search is not None:
             self._newest = target
             return
+        self._drop_plan()
         try:
             if self._watch is None:
                 raise NotReadyError("no robot_description has come yet")
@@ -188,7 +189,7 @@ class PlannerNode(ExceptionGuard, Node):  # type: ignore[misc]
         self._trajectories.publish(from_trajectory(plan.joints, trajectory))
         self._preview = Preview(self._settings.dynamics.robot, self._settings.link, trajectory)
         self._preview_start = monotonic()
-        if self._settings.planner.execute:
+        if self._settings.planner.execute and self._newest is None:
             self._execute()
         self._diagnostics.publish()
 
@@ -206,12 +207,15 @@ class PlannerNode(ExceptionGuard, Node):  # type: ignore[misc]
         if not self._controller.get_subscription_count():
             raise NotReadyError(f"{self._controller.topic_name} has no subscriber")
         self._controller.publish(from_trajectory(self._plan.joints, self._plan.to_trajectory()))
-        self._plan = None
-        if self._preview is not None:
-            self._markers.publish(self._preview.removal())
-            self._preview = None
+        self._drop_plan()
         self._state = "sent to the controller"
         return self._state
+
+    def _drop_plan(self) -> None:
+        """Forget the plan, and remove its picture."""
+        if self._preview is not None:
+            self._markers.publish(self._preview.removal())
+        self._plan = self._preview = None
 
     # The arm, and the report
 
@@ -219,9 +223,9 @@ class PlannerNode(ExceptionGuard, Node):  # type: ignore[misc]
         """Plan for the arm of a new description from now on; what was found or is sought for another one is dropped."""
         if self._watch is not None:
             self._watch.destroy()
-        if self._preview is not None:
-            self._markers.publish(self._preview.removal())
-        self._watch = self._plan = self._preview = self._search = self._newest = None
+        self._drop_plan()
+        self._watch = self._search = self._newest = None
+        self._state = self._problem = ""
         try:
             self._begin()
         except RobodynError as problem:

@@ -6,7 +6,8 @@
 :meth:`TeleoperatorNode._on_state` handles a state of the arm. At the leader it becomes a message to the other end, and
 the received message becomes a reflected effort. At the follower the received message becomes a reference. Both arms'
 controllers take it as a streamed reference, so all of their limits and faults apply. After ``timeout`` without a
-message of the other end, nothing is streamed, and both controllers hold their arm; the coupling restarts after it.
+message of the other end, nothing is streamed, and both controllers hold their arm; the coupling restarts after it. An
+end whose controller has stopped, or reacts to a fault, sends nothing.
 
 Between the ends go JointStates, on the topics ``~/sent`` and ``~/received``, with the joints' names; or, tool by tool,
 with the names x, y, z, rx, ry, rz, where rx to rz are a rotation vector, and the velocities and forces are those of the
@@ -59,6 +60,9 @@ COUPLED = ("joints", "tool")
 
 LONGEST_PERIOD = 0.1
 """Time between two states above which the coupling restarts [s]."""
+
+SILENCE = 0.5
+"""Least time without a command of the controller after which it counts as stopped [s]; they come every 0.02 s."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +119,7 @@ class TeleoperatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         self._end: LeaderPort | FollowerPort | None = None
         self._exit = end
         self._robot: Robot | None = None
-        self._chosen = False  # True once the controller has named its joints
+        self._heard = -math.inf  # when the controller last named its joints [s]
         self._sent = self.create_publisher(JointState, "~/sent", NEWEST)
         self._references = self.create_publisher(JointState, f"{CONTROLLER}/reference", RELIABLE)
         self._description = DescriptionSource(self, self._on_description, ANY)
@@ -132,8 +136,9 @@ class TeleoperatorNode(ExceptionGuard, Node):  # type: ignore[misc]
 
     @property
     def _waits(self) -> bool:
-        """True before the controller's first command."""
-        return not self._chosen or self._watch.error is None or (not self._leads and self._feedback_effort is None)
+        """True before the controller's first command, and while none come."""
+        silent = monotonic() - self._heard > max(self._timeout, SILENCE)
+        return silent or self._watch.error is None or (not self._leads and self._feedback_effort is None)
 
     @property
     def _message(self) -> PortMessage | None:
@@ -180,7 +185,8 @@ class TeleoperatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         """Couple the joints that the controller controls, which this message of it names."""
         whole, given = self._whole, set(message.name)
         names = [name for name in whole.joint_names if name in given]
-        self._chosen |= bool(names)
+        if names:
+            self._heard = monotonic()
         if not names or names == list(self._watch.robot.joint_names):
             return
         try:
