@@ -4,6 +4,7 @@
 """The markers node beside a simulator and a controller."""
 
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -14,7 +15,8 @@ from sensor_msgs.msg import JointState
 from visualization_msgs.msg import Marker, MarkerArray
 
 import robodyn_ros as rd
-from robodyn_ros.nodes.markers import GHOST, TARGET, TOOL
+from robodyn_ros.errors import InputError
+from robodyn_ros.nodes.markers import GHOST, TARGET, TOOL, MarkersNode
 from robodyn_ros.view import LAYERS
 from robodyn_ros.view.marks import TOOL_LAYERS
 
@@ -97,6 +99,17 @@ def test_markers_show_the_arm_that_is_there(graph):
 
     graph.wait(gone, "the end of the velocity's arrow once the arm stands")
     node.stop()
+
+
+def test_the_marks_of_another_arm_are_removed():
+    """Those that the next arm has not, as one with fewer links, stayed in RViz for ever."""
+    node, picture = MarkersNode.__new__(MarkersNode), Mock()
+    node._picture, node._publisher, node._description, node.get_logger = picture, Mock(), Mock(), Mock()
+    node._description.robot.side_effect = InputError("robot", "is none")
+    node._on_description()
+    picture.destroy.assert_called_once_with()
+    (message,) = node._publisher.publish.call_args.args
+    assert [marker.action for marker in message.markers] == [Marker.DELETEALL]
 
 
 @pytest.mark.parametrize(

@@ -141,6 +141,7 @@ class MarkersNode(ExceptionGuard, Node):  # type: ignore[misc]
         if self._picture is not None:
             self._picture.destroy()
             self._picture = None
+            self._publisher.publish(MarkerArray(markers=[Marker(action=Marker.DELETEALL)]))  # of another arm
         try:
             self._picture = self._make_picture()
         except RobodynError as problem:
