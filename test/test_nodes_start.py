@@ -91,6 +91,14 @@ def test_an_effort_limit_makes_up_for_one_that_the_urdf_lacks(graph):
     graph.wait(lambda: graph.call(GetState, "controller/get_state").current_state.label == "active", "it to be active")
 
 
+def test_a_description_that_is_set_as_a_parameter_starts_it(graph):
+    """It waits for one; the parameter ended that, and nothing else happened."""
+    controller = graph.start("controller")
+    graph.wait(lambda: "waiting for a robot_description" in controller.output, "what it waits for")
+    assert graph.set("controller", robot_description=str(ONE_JOINT))[0].successful
+    graph.wait(lambda: "waiting for usable joint states" in controller.output, "what it waits for then", 30.0)
+
+
 def test_integers_are_taken_where_floats_are_meant(graph, prr):
     """YAML and the command line make integers of 10 and [0, 0, -10]; so does ``ros2 param set``."""
     given = {"payload": {"mass": 1, "com": [0, 0, 1]}}

@@ -273,6 +273,8 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
         change, self._change = self._change, None
         undo, self._undo = self._undo, None
         if change is None:
+            if self._starts_itself and not self._has_started:  # one of them may be the description
+                once_running(self, self._start_if_ready)
             return
         try:
             change()
