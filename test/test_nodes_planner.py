@@ -3,6 +3,7 @@
 
 """The planner node over real DDS: what it finds, the arm does, under computed torque and within its limits."""
 
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from unittest.mock import Mock
@@ -191,17 +192,28 @@ def test_the_next_target_drops_the_plan_before_it():
         node._execute()
 
 
-@pytest.mark.parametrize("newest", [None, Mock()])
-def test_a_plan_is_not_sent_by_itself_while_another_target_waits(newest):
-    """The arm would have left the start of the next one."""
+def found(urdf, newest=None):
+    """A planner after a search that has found a motion, which is to be sent at once."""
     node = PlannerNode.__new__(PlannerNode)
     motion = rest_to_rest(np.array([[0.0] * 3, PICK]), [0.0, 1.0])
     plan = Mock(solved=True, duration=1.0, solve_time=0.1, joints=JOINTS, to_trajectory=lambda: motion)
-    robot = rd.load_robot(PRR)
-    node._settings = SimpleNamespace(
-        dynamics=SimpleNamespace(robot=robot), link="tool", planner=SimpleNamespace(execute=True)
-    )
+    dynamics, planner = SimpleNamespace(robot=rd.load_robot(urdf)), SimpleNamespace(execute=True)
+    node._settings = SimpleNamespace(dynamics=dynamics, link="tool", planner=planner)
     node.get_logger, node._trajectories, node._diagnostics, node._execute = Mock(), Mock(), Mock(), Mock()
-    node._newest, node._solved = newest, 0
+    node._newest, node._solved, node._preview = newest, 0, None
     node._publish_plan(plan)
-    assert node._execute.called == (newest is None)
+    return node
+
+
+@pytest.mark.parametrize("newest", [None, Mock()])
+def test_a_plan_is_not_sent_by_itself_while_another_target_waits(newest):
+    """The arm would have left the start of the next one."""
+    assert found(PRR, newest)._execute.called == (newest is None)
+
+
+def test_a_motion_is_sent_also_if_its_picture_cannot_be_made(prr):
+    """There was "no motion" for an arm with a shape of another kind."""
+    assert "<sphere" in prr or "<box" in prr
+    node = found(re.sub(r"<(sphere|box|cylinder)\b", "<capsule", prr))
+    assert node._execute.called
+    assert "capsule" in node.get_logger().warning.call_args.args[0]

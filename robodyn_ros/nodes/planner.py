@@ -187,7 +187,10 @@ class PlannerNode(ExceptionGuard, Node):  # type: ignore[misc]
         self.get_logger().info(f"a motion of {self._state}")
         trajectory = plan.to_trajectory()
         self._trajectories.publish(from_trajectory(plan.joints, trajectory))
-        self._preview = Preview(self._settings.dynamics.robot, self._settings.link, trajectory)
+        try:
+            self._preview = Preview(self._settings.dynamics.robot, self._settings.link, trajectory)
+        except RobodynError as problem:  # of the pictures of the links: the motion is what it is
+            self.get_logger().warning(f"the motion is not shown: {problem}")
         self._preview_start = monotonic()
         if self._settings.planner.execute and self._newest is None:
             self._execute()
