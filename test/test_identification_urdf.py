@@ -165,6 +165,7 @@ def test_numbers_that_no_arm_has_are_refused():
         (np.where(np.arange(39) == 36, -1.0, theta), "friction: must not be negative"),
         (np.where(np.arange(39) == 20, -1.0, theta), "'hand' are those of no body"),
         (np.where(np.arange(39) == 23, 9.0, theta), "'hand' are those of no body"),
+        *((np.where(np.arange(39) // 10 == 2, by * theta, theta), "'hand' are those of no body") for by in (0.0, -1.0)),
     ):
         with pytest.raises(InputError, match=message):
             with_parameters(PRR, change)

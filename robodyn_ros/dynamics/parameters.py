@@ -266,15 +266,13 @@ def to_inertial(parameters: Array) -> Inertial:
 
 
 def least_eigenvalues(parameters: Array) -> Array:
-    """Return the least eigenvalue of each body's pseudo-inertia over its greatest, (b,) of (b, 10).
+    """Return the least eigenvalue of each body's pseudo-inertia with a diagonal scaled to 1, (b,) of (b, 10).
 
-    Lengths are scaled so that they are about 1. It is above 0 where such a body exists, with mass and extent in all
-    directions.
+    It is above 0 where such a body exists, with mass and extent in all directions.
     """
     pseudo = to_pseudo(parameters)
     scale = np.sqrt(np.maximum(np.abs(np.diagonal(pseudo, axis1=-2, axis2=-1)), np.finfo(float).tiny))
-    values = np.linalg.eigvalsh(pseudo / (scale[:, :, None] * scale[:, None, :]))
-    return values[:, 0] / values[:, -1]
+    return np.linalg.eigvalsh(pseudo / (scale[:, :, None] * scale[:, None, :]))[:, 0]
 
 
 def made_possible(parameters: Array, length: float, floor: float) -> Array:

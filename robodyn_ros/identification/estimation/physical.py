@@ -42,8 +42,7 @@ SHORTEST = 1e-9
 """Least ratio of a Newton step that the line search tries."""
 
 EDGE = 1e-12
-"""Least eigenvalue of a pseudo-inertia, relative to the greatest; below it rounding decides whether a body is
-possible."""
+"""Least eigenvalue of a pseudo-inertia with a diagonal of 1; below it rounding decides whether a body is possible."""
 
 INWARDS = 0.95
 """Greatest ratio of a step to the distance to the boundary of the possible parameters."""
