@@ -47,7 +47,7 @@ specification:
   settled: true
   settle_band: 0.05
 tune:
-  natural_frequency: {{shoulder: [5, 40], elbow: [5, 60]}}
+  natural_frequency: {{shoulder: [5, 40], elbow: [0, 60]}}
   controllers: [computed_torque]
   cases: 6
   unseen: 12
@@ -115,6 +115,8 @@ def test_a_sweep_its_report_and_one_of_its_cases(study, tmp_path, capsys):
         ("settled: true", "settled: 3", 20, "must be true or false"),
         ("settled: true", "settled: true\n  settled: true", 21, "is given twice, first in line 20"),
         ("peak_error: {shoulder", "peak_error: {shuolder", 19, "specification.peak_error.shuolder: is unknown"),
+        ("shoulder: 0.05", "shoulder: .inf", 19, "must be a number above 0, not inf"),
+        ("shoulder: 0.05", "shoulder: 0", 19, "must be a number above 0, not 0"),
         ("{cases: 8, seed: 2}", "{cases: 8, seed: 2", 18, "YAML"),
     ],
 )
@@ -254,6 +256,13 @@ def test_gains_that_the_controller_refuses_are_not_searched_for(study, capsys, g
     assert main(["tune", str(study)]) == 2
     said = f"of joint 'elbow' must be within [0, 1000] rad/s, not {float(greatest.strip('.'))}"
     assert f"error: {study}:23: tune.natural_frequency: {said}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("wrong", ["[5, 40, 60]", "[5, high]", "[40, 5]", "7"])
+def test_bounds_of_a_gain_are_two_numbers(study, capsys, wrong):
+    study.write_text(STUDY.replace("[5, 40]", wrong))
+    assert main(["tune", str(study)]) == 2
+    assert "must be [least, greatest], from 0 up, not" in capsys.readouterr().err
 
 
 def test_a_study_without_a_section_tune(study, capsys):

@@ -243,10 +243,10 @@ def test_stribeck_friction():
         assert_allclose(found.stribeck_velocity, velocity, rtol=tolerance)
         errors = np.array([found.parameter(f"stribeck_velocity({name})").standard_error for name in PRR.joint_names])
         assert (np.abs(found.stribeck_velocity - velocity) < 4.0 * errors + 1e-12).all()
-        for name in PRR.joint_names:
-            for quantity in ("excess", "stribeck_velocity"):
-                parameter = found.parameter(f"{quantity}({name})")
-                assert (parameter.identified, parameter.reason) == (True, "")
+        for joint, units in zip(PRR.joints, (("N", "m/s"), ("N·m", "rad/s"), ("N·m", "rad/s")), strict=True):
+            for quantity, unit in zip(("excess", "stribeck_velocity"), units, strict=True):
+                parameter = found.parameter(f"{quantity}({joint.name})")
+                assert (parameter.identified, parameter.reason, parameter.unit) == (True, "", unit)
     without = identify(PRR, replace(samples, effort=samples.effort + more))
     assert (found.fit.rms < without.fit.rms).all()
     assert not without.stribeck_amplitude.any()

@@ -49,6 +49,7 @@ def test_few_points_stay_within_the_tolerance_of_what_was_shown() -> None:
             apart += [np.abs(samples - truth).max()]
         assert min(apart) < 1.5 * tolerance + 1e-3
         assert made.distance <= tolerance
+        assert made.slowed == 1.0
     assert len(made.trajectory.times) < 0.1 * made.shown
     assert made.clipped == ()
 

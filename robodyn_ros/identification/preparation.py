@@ -261,7 +261,7 @@ class _Judge:
             return np.inf
         gram = np.einsum("kir,ki,kis->irs", Y, weight, Y, optimize=True)
         right = np.einsum("kir,ki,ki->ir", Y, weight, tau, optimize=True)
-        power = np.sum(weight * tau**2, axis=0)
+        power = np.sum(tau**2, axis=0)
         variance = np.where(power > 0.0, power, 1.0)
         for _ in range(3):  # each joint's noise is known from the solution before
             information = np.einsum("irs,i->rs", gram, 1.0 / variance)

@@ -174,8 +174,8 @@ class LawComparison:
 
     robot: Robot
     arm: str
-    motions: tuple[ComparedMotion, ...]
-    runs: tuple[Mapping[str, ComparedRun], ...]
+    motions: tuple[ComparedMotion, ComparedMotion]
+    runs: tuple[Mapping[str, ComparedRun], Mapping[str, ComparedRun]]
     failures: Mapping[str, str] = field(default_factory=dict)
 
     def scores(self) -> dict[str, float]:
@@ -183,7 +183,7 @@ class LawComparison:
 
         A score is the RMS error over the distance that a joint moves, the root mean square over the joints [-].
         """
-        motion, runs = self.motions[-1], self.runs[-1]
+        (_, motion), (_, runs) = self.motions, self.runs
         found = {
             name: float(np.sqrt(np.mean((run.figures(motion)["rms_error"] / motion.size) ** 2)))
             for name, run in runs.items()
@@ -192,7 +192,7 @@ class LawComparison:
 
     def settling(self) -> dict[str, float]:
         """Return when the last joint of each law has settled after the step [s]; inf if one never does."""
-        motion, runs = self.motions[0], self.runs[0]
+        (motion, _), (runs, _) = self.motions, self.runs
         found = {name: run.figures(motion)["settling_time"] for name, run in runs.items()}
         return {name: float(np.nan_to_num(times, nan=np.inf).max()) for name, times in found.items()}
 
@@ -202,7 +202,7 @@ class LawComparison:
         Laws are equal if none makes more than :data:`EQUAL` times the least error, or more than :data:`NEGLIGIBLE`.
         """
         failed = "".join(f" No verdict on {name}: {why}." for name, why in self.failures.items())
-        motion, runs = self.motions[-1], self.runs[-1]
+        (_, motion), (_, runs) = self.motions, self.runs
         if not runs:
             return failed.strip()
         scores, times = self.scores(), self.settling()
@@ -235,7 +235,8 @@ class LawComparison:
         band = f"within {SETTLED:.0%} of the step"
         soonest, never = min(times, key=times.__getitem__), [name for name in times if np.isinf(times[name])]
         if np.isinf(times[best]):
-            figures = self.runs[0][best].figures(self.motions[0])
+            (motion, _), (runs, _) = self.motions, self.runs
+            figures = runs[best].figures(motion)
             unsettled = np.array(self.robot.joint_names)[np.isnan(figures["settling_time"])]
             # The best of equals settles soonest: none of them does.
             who, of = ("it never settles", "") if called == "it" else ("they never settle", f"{best}: ")
@@ -322,12 +323,13 @@ def compare(
     plant = Plant(arm, effort_limit=limit, friction=drawn.friction)
     wanted = (natural_frequency, damping_ratio, integral_rate)
     motions, failures = compared_motions(robot), {}
-    runs: dict[str, tuple[ComparedRun, ...]] = {}
+    steps: dict[str, ComparedRun] = {}
+    ways: dict[str, ComparedRun] = {}
     for name in controllers:
         law, motion = None, motions[0]
         try:
             law = _law(name, model, wanted, None if parameters is None else values)
-            runs[name] = tuple([run_motion(law, plant, motion := each, rate) for each in motions])
+            steps[name], ways[name] = [run_motion(law, plant, motion := each, rate) for each in motions]
         except RobodynError as problem:
             if law is None and not isinstance(problem, EffortError):
                 raise  # of the settings
@@ -337,8 +339,7 @@ def compare(
             if origin(problem) is None:
                 raise
             failures[name] = raised(problem)  # a law of another package; the others are judged
-    by_motion = tuple({name: each[index] for name, each in runs.items()} for index in range(len(motions)))
-    return LawComparison(robot, _difference(mismatch), motions, by_motion, failures)
+    return LawComparison(robot, _difference(mismatch), motions, (steps, ways), failures)
 
 
 def _check_laws(controllers: Sequence[str]) -> None:

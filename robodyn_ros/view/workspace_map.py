@@ -213,7 +213,7 @@ def colours(values: ArrayLike) -> NDArray[np.uint8]:
     place = np.nan_to_num((given - least) / (greatest - least or 1.0), nan=0.0, posinf=1.0, neginf=0.0)
     place = np.clip(place, 0.0, 1.0) * (len(VIRIDIS) - 1)
     channels = [np.interp(place, np.arange(len(VIRIDIS)), channel) for channel in VIRIDIS.T]
-    return np.round(np.stack(channels, -1)).astype(np.uint8)
+    return np.round(np.transpose(channels)).astype(np.uint8)
 
 
 def write_ply(path: str | os.PathLike[str], points: ArrayLike, values: ArrayLike) -> None:

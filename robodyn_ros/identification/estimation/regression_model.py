@@ -271,7 +271,7 @@ def stribeck_velocities(problem: Regression, samples: Samples, weight: Array, be
         turned = -slope * np.linalg.lstsq(shape, tau, rcond=None)[0]
         return turned - shape @ np.linalg.lstsq(shape, turned, rcond=None)[0]
 
-    start = np.log(speed[joints] * 0.1 if begin is None else begin[joints])
+    start = np.log(speed[joints] if begin is None else begin[joints])
     for k in (*range(len(joints)), *range(len(joints))) if begin is None else ():  # one joint after the other, twice
         tried = [np.where(np.arange(len(joints)) == k, np.log(speed[joints] * ratio), start) for ratio in START_RATIOS]
         start = min(tried, key=lambda at: float(np.sum(residual(at) ** 2)))
