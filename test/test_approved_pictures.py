@@ -132,9 +132,9 @@ def drawn():
     ArmDrawing(scene, PRR, "/arm", Meshes("")).move(Q)
     ArmDrawing(scene, PRR, "/ghost", Meshes(""), GHOST)  # at home
     marks_there = MarkDrawing(scene, "/marks")
-    for place in (0.5, 1.0):
+    for place, hidden in ((0.5, ""), (0.7, "skeleton"), (1.0, "gravity")):
         found = overlay.marks(place * Q, QD, place * EFFORT)
-        marks_there.draw(mark for mark in found if mark.layer != "inertia")
+        marks_there.draw(mark for mark in found if mark.layer not in ("inertia", hidden))
     return "".join(sorted(f"{line} -> {written(vars(handle))}\n" for line, handle in scene.drawn))
 
 

@@ -110,6 +110,8 @@ def test_what_two_links_can_hold() -> None:
     efforts = np.abs(bare + most[:, None] * weight)[held] / limits
     assert_allclose(efforts.max(axis=1), 1.0, rtol=1e-12)  # with it one joint is at its limit
     assert (np.abs(bare + 0.99 * most[:, None] * weight)[held] < limits).all()
+    weightless = rd.create_dynamics("rnea", arm, gravity=(0.0, 0.0, 0.0), compiled=False)
+    assert (greatest_payload(weightless, kinematics, "tool", q, limits=(0.0, 1.0)) == np.inf).all()
 
 
 def test_the_dynamics_with_the_greatest_payload_are_at_a_limit(prr: str) -> None:

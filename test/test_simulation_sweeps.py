@@ -173,6 +173,9 @@ def test_chance_alone_is_taken_for_chance():
     found = [sensitivity(rng.uniform(size=200), rng.normal(size=200)) for _ in range(300)]
     assert abs(np.mean([each.first_order for each in found])) < 0.005
     assert np.mean([each.first_order > each.noise for each in found]) < 0.03
+    ramp, same, few = np.arange(20.0), np.ones(20), np.arange(3.0)
+    for x, y in ((ramp, same), (same, ramp), (few, few), (few[:0], few[:0])):  # nothing varies, or each case is a bin
+        assert np.isnan(sensitivity(x, y)).all()
 
 
 def test_confidence_of_a_probability():

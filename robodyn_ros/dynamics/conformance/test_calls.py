@@ -156,12 +156,12 @@ def test_friction_opposes_motion(simple: Subject) -> None:
     q, qd, qdd = simple.state()
     viscous, coulomb = np.linspace(0.3, 0.9, simple.n), np.linspace(2.1, 1.1, simple.n)
     tau, acceleration = simple.dynamics.inverse(q, qd, qdd), simple.dynamics.forward(q, qd, qdd)
-    still = simple.dynamics.inverse(q, 0 * qd, qdd)
+    still = simple.dynamics.inverse(q, np.zeros_like(qd), qdd)
     simple.dynamics.configure(viscous=viscous, coulomb=coulomb)
     friction = viscous * qd + coulomb * np.sign(qd)
     same(simple.dynamics.inverse(q, qd, qdd), tau + friction, "inverse: friction opposes the motion")
     same(simple.dynamics.forward(q, qd, qdd + friction), acceleration, "forward: friction opposes the motion", 1e-9)
-    same(simple.dynamics.inverse(q, 0 * qd, qdd), still, "inverse: no friction at rest")
+    same(simple.dynamics.inverse(q, np.zeros_like(qd), qdd), still, "inverse: no friction at rest")
 
 
 def test_objects_do_not_share_parameters(name: str) -> None:
