@@ -252,7 +252,7 @@ def test_a_gain_that_another_one_replaces_is_not_searched_for(study, capsys, rig
 
 @pytest.mark.parametrize("greatest", ["2000", ".inf"])
 def test_gains_that_the_controller_refuses_are_not_searched_for(study, capsys, greatest):
-    study.write_text(STUDY.replace("elbow: [5, 60]", f"elbow: [5, {greatest}]"))
+    study.write_text(STUDY.replace("elbow: [0, 60]", f"elbow: [0, {greatest}]"))
     assert main(["tune", str(study)]) == 2
     said = f"of joint 'elbow' must be within [0, 1000] rad/s, not {float(greatest.strip('.'))}"
     assert f"error: {study}:23: tune.natural_frequency: {said}" in capsys.readouterr().err

@@ -84,7 +84,7 @@ class Segment:
 
     def at_limit(self, limit: Array) -> NDArray[np.bool_]:
         """The samples with an effort at its limit (n,) or beyond, (N,)."""
-        return (np.abs(self.effort) >= limit).any(axis=1)
+        return np.asarray((np.abs(self.effort) >= limit).any(axis=1))
 
     def near(self, marked: NDArray[np.bool_], reach: int) -> NDArray[np.bool_]:
         """Which samples are marked or within a number of samples from a marked one, (N, k) as ``marked``."""
