@@ -256,6 +256,7 @@ def test_a_case_whose_gains_cannot_be_carried_and_one_that_is_impossible(tmp_pat
     summary = summarise(wanted, file)[0]
     assert summary.cases == 4 and sum(summary.failed.values()) == 3
     assert [number for number, _, _ in summary.worst[:3]] == [1, 2, 3]
+    assert (summary.compiled == summary.cases) == (rd.engine.find_compiler() is not None)
 
 
 @pytest.fixture

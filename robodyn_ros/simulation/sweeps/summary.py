@@ -126,8 +126,10 @@ def _of_one(study: Study, file: Path, controller: str, own: Array) -> Summary:
     worst = tuple((int(cases[i]), float(margin[i]), simulated(str(failed[i]))) for i in order)
     low, high = confidence(kept, count)
     ranked, margins = dict(reasons.most_common()), margin[good]
-    compiled = int(values("compiled").sum())
-    stop = first_stop(cases.tolist(), failed.tolist(), values("failed_at").tolist())
+    failed_at = values("failed_at")
+    ran = good | np.isfinite(failed_at)  # an impossible case runs nothing
+    compiled = count - int(np.count_nonzero(ran & ~values("compiled")))
+    stop = first_stop(cases.tolist(), failed.tolist(), failed_at.tolist())
     return Summary(controller, count, kept, low, high, ranked, margins, tuple(bounds), worst, outputs, compiled, stop)
 
 
