@@ -54,6 +54,14 @@ class RobodynError(ValueError):
         """The message with file and line in front, if they are known: ``arm.urdf:12: joint 'shoulder': …``."""
         return str(self) if self.place is None else f"{self.place}: {self}"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A pickle or a copy is made of the message and the attributes, without the arguments of the original."""
+        return _again, (type(self), self.args), vars(self)
+
+
+def _again(kind: type[RobodynError], args: tuple[Any, ...]) -> RobodynError:
+    return kind.__new__(kind, *args)
+
 
 class RobotDescriptionError(RobodynError):
     """A URDF that does not describe a robot.

@@ -4,14 +4,27 @@
 """Every URDF that does not describe an arm is answered with one error that names the culprit."""
 
 import contextlib
+import copy
+import pickle
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from arms import joint, link, random_robot, robot
 
 from robodyn_ros import create_dynamics
-from robodyn_ros.errors import InputError, RobodynError, RobotDescriptionError, RobotDescriptionWarning
+from robodyn_ros.errors import (
+    FutureStateError,
+    InputError,
+    LimitError,
+    OrderError,
+    Place,
+    PluginError,
+    RobodynError,
+    RobotDescriptionError,
+    RobotDescriptionWarning,
+)
 from robodyn_ros.robot import load_robot
 
 BODY = (0.013, 0.001, 0.002, 0.017, 0.003, 0.021)
@@ -378,3 +391,20 @@ def test_a_file_without_a_name_gives_the_robot_its_own(tmp_path: Path) -> None:
     path.write_text(one().replace('name="one"', 'name=""'))
     with pytest.warns(RobotDescriptionWarning):
         assert load_robot(path).name == "my_arm"
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda error: pickle.loads(pickle.dumps(error))])
+def test_an_error_is_copied_and_pickled_whole(copied: Callable[[RobodynError], RobodynError]) -> None:
+    """As from a worker process to the one that started it."""
+    made = (
+        InputError("q", "must be finite", [1.0]),
+        RobotDescriptionError("joint 'a'", "has no parent", Place("arm.urdf", 3)),
+        PluginError("dynamics", "rnae", "is unknown", ("rnea", "lagrangian")),
+        LimitError("q", "a", 3.0, -1.0, 2.0),
+        FutureStateError(-1.0, 0.1),
+        OrderError("came twice"),
+    )
+    for error in made:
+        again = copied(error)
+        assert type(again) is type(error) and str(again) == str(error) and again.located == error.located
+        assert vars(again) == vars(error)
