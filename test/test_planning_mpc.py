@@ -3,6 +3,8 @@
 
 """The law ``mpc``: computed torque where no limit is near, better where one is, computed torque where it fails."""
 
+import copy
+import pickle
 from functools import partial
 
 import numpy as np
@@ -175,6 +177,19 @@ def test_another_takes_over_what_it_goes_by(law):
     second.resume(first)
     np.testing.assert_array_equal(second.compute(q, ZERO, reference).total, first.compute(q, ZERO, reference).total)
     assert second.solved == 1
+
+
+def test_a_copy_plans_with_a_solver_of_its_own(law, dynamics):
+    q = np.array([0.5, 0.4, -0.3])
+    reference = Reference(q + 0.2, ZERO, ZERO, ZERO)
+    first = law()
+    told(second := copy.deepcopy(first), q + 0.1, ZERO, reference)
+    mine = told(first, q, ZERO, reference).compute(q, ZERO, reference).total
+    np.testing.assert_allclose(told(law(), q, ZERO, reference).compute(q, ZERO, reference).total, mine, rtol=1e-9)
+    other = told(law(), q + 0.1, ZERO, reference).compute(q + 0.1, ZERO, reference).total
+    np.testing.assert_allclose(second.compute(q + 0.1, ZERO, reference).total, other, rtol=1e-9)
+    again = pickle.loads(pickle.dumps(dynamics))  # which the law has a solver with
+    np.testing.assert_array_equal(again.gravity(q), dynamics.gravity(q))
 
 
 def test_the_control_loop_tells_it_what_is_to_come(law, dynamics):

@@ -201,8 +201,8 @@ class CompiledDynamics(Dynamics):
         ]
 
     def __getstate__(self) -> dict[str, Any]:
-        """What a copy or a pickle has: all but the compiled functions, which read the parameters of this object."""
-        compiled = {"_functions", "_kinematics", *self.quantities()} - {*self.replaced()}
+        """What a copy or a pickle has: all but the compiled functions and solvers, which are bound to other arrays."""
+        compiled = {"_functions", "_kinematics", "_mpc_solvers", *self.quantities()} - {*self.replaced()}
         kept = {name: value for name, value in vars(self).items() if name not in compiled}
         return kept | {"symbols": self.symbols.copy()}
 

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Literal
@@ -242,7 +243,7 @@ class DDP:
         Raises:
             NotReadyError: as :class:`.passes.Passes`.
         """
-        self._settings, self.parameters = settings, parameters
+        self._dynamics, self._cost, self._settings, self.parameters = dynamics, cost, settings, parameters
         programs = DDPPrograms(dynamics, cost)
         m = self.memory = DDPMemory(dynamics.robot.n, steps, programs.width)
 
@@ -259,6 +260,18 @@ class DDP:
         self._final_derivatives = batched(final_derivatives, parameters, (m.x[-1:], m.r[-1:]), (m.vx, m.vxx))
         self.cost, self.iterations, self.history = np.inf, 0, [np.inf]
         self._mu, self._factor = 0.0, 1.0
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> DDP:
+        """A solver whose compiled functions work on memory of its own, with the same trajectory in it."""
+        dynamics = deepcopy(self._dynamics, memo)
+        parameters = dynamics.symbols if self.parameters is self._dynamics.symbols else self.parameters.copy()
+        made = DDP(dynamics, deepcopy(self._cost, memo), self.memory.steps, self._settings, parameters)
+        for name, values in vars(made.memory).items():
+            if isinstance(values, np.ndarray):
+                values[:] = getattr(self.memory, name)
+        made.cost, made.iterations, made.history = self.cost, self.iterations, list(self.history)
+        made._mu, made._factor = self._mu, self._factor
+        return made
 
     def begin(self, start: Array) -> bool:
         """Simulate the efforts in the memory from a state (2n,); False if a state or the cost is not finite."""
