@@ -18,6 +18,7 @@ from robodyn_ros.cli.main import main
 from robodyn_ros.dynamics.parameters import standard_parameters
 from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.identification.estimation.base_parameters import parameter_names
+from robodyn_ros.identification.recording import read_recording
 from robodyn_ros.identification.report import improved, verdict
 from robodyn_ros.simulation import Mismatch
 
@@ -130,6 +131,14 @@ def test_joints_that_are_locked_stay_joints_of_the_new_urdf(recorded, tmp_path, 
     found = standard_parameters(robot.reduced(locked={"wrist": 0.2}))
     names = parameter_names(ROBOT.reduced(locked={"wrist": 0.2}))
     np.testing.assert_allclose(found, [numbers[name] for name in names[: len(found)]], rtol=1e-9, atol=1e-12)
+
+
+def test_a_locked_joint_that_moves_is_named_also_where_commands_have_no_names(recorded, tmp_path, capsys):
+    found = read_recording(recorded / "train.mcap", ROBOT.joint_names)
+    bag = Bag().states("/joint_states", ROBOT.joint_names, T, position=found.position.values)
+    path = bag.arrays("/commands", T, found.measured.values[:, :2]).write(tmp_path / "run")
+    main(["identify", str(URDF), str(path), "--joints", "elevator,shoulder", "--lock", "wrist=0.2"])
+    assert "joint wrist moves by" in capsys.readouterr().err
 
 
 def test_json_says_everything(recorded, capsys):

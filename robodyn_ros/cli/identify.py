@@ -178,8 +178,8 @@ def _prepare(
     args: Namespace, robot: Robot, tell: Callable[[str], None]
 ) -> tuple[list[PreparedSamples], list[PreparedSamples]]:
     """Read and prepare the recordings to identify from, and those to predict (``--validate``)."""
-    order, locked = tuple(names(args.command_joints)), locked_joints(args, robot)
-    if order and (missing := [name for name in robot.joint_names if name not in order]):
+    order, locked = tuple(names(args.command_joints)) or robot.joint_names, locked_joints(args, robot)
+    if missing := [name for name in robot.joint_names if name not in order]:
         raise InputError("--command-joints", f"has no joint {', '.join(missing)}", args.command_joints)
     source = RecordingSource(args.states, args.commands, order, args.times)
     given = picked(args, *OPTIONS)
