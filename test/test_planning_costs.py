@@ -192,6 +192,7 @@ def test_obstacles_from_a_file(tmp_path):
         "- 1",
         "x: 3",
         "x: {center: [0, 0, 0]}",
+        "x: {center: [0, 0, 0], 1: 2}",
         "x: {center: [0, 0], radius: 1}",
         "x: {center: [0, 0, 0], radius: -1}",
     ):

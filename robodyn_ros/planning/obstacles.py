@@ -118,7 +118,8 @@ def read_obstacles(path: str | os.PathLike[str]) -> tuple[Obstacle, ...]:
 def _read(name: str, entry: dict[str, object]) -> Obstacle:
     make = {frozenset(("center", "radius")): sphere, frozenset(("center", "size")): box}.get(frozenset(entry) - {"rpy"})
     if make is None or (make is sphere and "rpy" in entry):
-        problem = f"obstacle {name!r} has {', '.join(entry)}; it must have center and radius, or center, size (and rpy)"
+        has = ", ".join(map(str, entry))
+        problem = f"obstacle {name!r} has {has}; it must have center and radius, or center, size (and rpy)"
         raise InputError("obstacles", problem, entry)
     return make(name, **entry)  # type: ignore[operator]
 
