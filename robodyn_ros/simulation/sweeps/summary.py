@@ -128,7 +128,7 @@ def _of_one(study: Study, file: Path, controller: str, own: Array) -> Summary:
     ranked, margins = dict(reasons.most_common()), margin[good]
     failed_at = values("failed_at")
     ran = good | np.isfinite(failed_at)  # an impossible case runs nothing
-    compiled = count - int(np.count_nonzero(ran & ~values("compiled")))
+    compiled = count - int(np.count_nonzero(ran & (values("compiled") == 0)))
     stop = first_stop(cases.tolist(), failed.tolist(), failed_at.tolist())
     return Summary(controller, count, kept, low, high, ranked, margins, tuple(bounds), worst, outputs, compiled, stop)
 
