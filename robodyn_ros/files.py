@@ -256,7 +256,7 @@ def _measure(node: yaml.Node, measured: dict[int, tuple[int, int]], above: list[
     """How many values a node stands for, and how many levels of them.
 
     Raises:
-        YamlError: too many, one of a type that is not among :data:`TAGS`, or it contains itself.
+        YamlError: too many, one of a type that is not among :data:`TAGS`, a key twice, or it contains itself.
     """
     if id(node) in measured:
         return measured[id(node)]
@@ -269,6 +269,12 @@ def _measure(node: yaml.Node, measured: dict[int, tuple[int, int]], above: list[
     if isinstance(node, yaml.MappingNode):
         if not all(isinstance(key, yaml.ScalarNode) for key, _ in node.value):
             raise YamlError("has a key that is no text", line)
+        lines: dict[str, int] = {}
+        for key, _ in node.value:
+            here = key.start_mark.line + 1
+            if key.value in lines:
+                raise YamlError(f"{key.value[:40]!r} is given twice, first in line {lines[key.value]}", here)
+            lines[key.value] = here
         parts = [value for _, value in node.value]
     elif isinstance(node, yaml.SequenceNode):
         parts = node.value

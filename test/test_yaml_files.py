@@ -48,6 +48,8 @@ BAD = {
     "a tag that does not fit": ("a: !!int one", "'one' is no number"),
     "the same for a float": ("a: !!float one", "'one' is no number"),
     "a list as a key": ("? [a, b]\n: 1", "has a key that is no text"),
+    "a key twice": ("a: {b: 1,\n  c: 2,\n  b: 3}", "line 3: 'b' is given twice, first in line 1"),
+    "a key twice in a line": ("a: {b: 1, b: 2}", "line 1: 'b' is given twice, first in line 1"),
     "a control character": ("a: \x07", "special characters are not allowed"),
     "no YAML": ("a: [1, 2", "expected ',' or ']'"),
     "two documents": ("a: 1\n---\na: 2", "expected a single document"),

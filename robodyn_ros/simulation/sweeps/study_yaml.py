@@ -60,8 +60,6 @@ def _value(file: str, key: str, node: Any, lines: dict[str, int]) -> Any:
     for name_node, value_node in node.value:
         name, line = str(name_node.value), name_node.start_mark.line + 1
         inner = f"{key}.{name}".strip(".")
-        if name in values:
-            raise StudyError(file, line, inner, f"is given twice, first in line {lines[inner]}")
         lines[inner] = line
         values[name] = _value(file, inner, value_node, lines)
     return values
