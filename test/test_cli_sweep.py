@@ -226,6 +226,14 @@ def test_a_law_is_tuned_if_the_section_names_it_or_else_if_the_study_does(study)
     assert read_task(study)[1].controllers == ("pd", "computed_torque")
 
 
+def test_a_gain_that_the_study_gives_and_that_is_not_tuned_is_written_too(study, tmp_path):
+    study.write_text(STUDY.replace("{natural_frequency: 8.0}", "{stiffness: 90.0}").replace("shoulder: [5, 40], ", ""))
+    file = tmp_path / "tuned.yaml"
+    main(["tune", str(study), "--out", str(file), "--workers", "0", "--json"])
+    written = read_parameters(file, "controller")
+    assert [written[f"gains.{joint}.stiffness"] for joint in ("shoulder", "elbow")] == [90.0, 0.0]
+
+
 def test_a_gain_that_varies_and_is_not_tuned_still_varies(study):
     of_elbow = "{damping_ratio: {uniform: [0.5, 1.5]}, natural_frequency: {uniform: [9, 11]}}"
     study.write_text(STUDY.replace("vary:\n", f"vary:\n  controller.gains.elbow: {of_elbow}\n"))

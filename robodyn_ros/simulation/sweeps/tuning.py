@@ -13,7 +13,7 @@ evolution (Storn and Price, 1997), because violations are neither smooth nor con
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from math import ceil, exp, log
 from typing import Any, NamedTuple
 
@@ -127,10 +127,15 @@ def with_gains(study: Study, controller: str, gains: Mapping[str, Mapping[str, f
 
 
 def own_gains(study: Study, robot: Robot) -> dict[str, dict[str, float]]:
-    """Return the gains that the study gives, or the defaults."""
-    given, defaults = study.given.get("controller", {}), JointGains()
+    """Return the gains that the study gives, or the defaults; of those that cannot be tuned, those that it gives."""
+    given = study.given.get("controller", {})
+    defaults = {
+        item.name: item.default
+        for item in fields(JointGains)
+        if item.name in GAINS or any(f"gains.{joint}.{item.name}" in given for joint in robot.joint_names)
+    }
     return {
-        joint: {gain: float(given.get(f"gains.{joint}.{gain}", getattr(defaults, gain))) for gain in GAINS}
+        joint: {gain: float(given.get(f"gains.{joint}.{gain}", default)) for gain, default in defaults.items()}
         for joint in robot.joint_names
     }
 
