@@ -17,6 +17,9 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
 import robodyn_ros as rd
+from robodyn_ros.control.contact import contact_of
+from robodyn_ros.control.loop_settings import loop_default_values
+from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.nodes.common.messages import JointOrder
 from robodyn_ros.nodes.common.watch import ToolWatch
 from robodyn_ros.nodes.controller.contact import ContactTopics
@@ -119,7 +122,8 @@ def test_measured_efforts_that_are_missing_are_told():
     topics = ContactTopics.__new__(ContactTopics)
     topics._order = JointOrder(tuple(START))
     topics._transmission, topics._observer = None, object()
-    topics._loop = SimpleNamespace(settings=SimpleNamespace(contact=topics._observer))
+    topics._contact = topics._observer
+    topics._loop = SimpleNamespace(settings=SimpleNamespace(contact=topics._contact))
     topics._closed = SimpleNamespace(faults=SimpleNamespace(count=lambda *told: counted.append(" | ".join(told))))
     whole = {field: [0.1, 0.2, 0.3] for field in ("position", "velocity", "effort")}
     for missing in ("effort", "velocity"):
@@ -204,3 +208,26 @@ def test_walls_are_drawn_where_the_tool_meets_them(prr):
     assert_allclose(np.cross(away, [-0.6, 0.0, 0.8]), 0.0, atol=1e-12)
     assert_allclose(edges["upper_x.edge"][:4].mean(axis=0), [0.6, tool[1], 0.7])
     assert_allclose(edges["lower_z.edge"][:4].mean(axis=0), [*tool[:2], 0.2])
+
+
+def test_measured_efforts_are_observed_with_the_present_model(prr):
+    """Another law comes with a model of its own; a payload that was given after it was felt as a push."""
+    robot = rd.load_robot(prr)
+    chosen = {"contact.observe": "joints", "contact.effort_source": "measured", "contact.gain": 200.0}
+    values = FileParameters(chosen, loop_default_values(robot))
+    before, after = (rd.create_dynamics("rnea", robot) for _ in range(2))
+    after.configure(payload=rd.Payload("tool", 2.0))
+    topics = ContactTopics.__new__(ContactTopics)
+    topics._order, topics._robot, topics._last, topics._parameters = JointOrder(tuple(START)), robot, None, values
+    same = {f"joint_{what}": lambda numbers: numbers for what in ("position", "velocity", "effort")}
+    topics._transmission, topics._publish = SimpleNamespace(**same), lambda *_: None
+    topics._contact, topics._observer = contact_of(values, before), contact_of(values, before).observer
+    topics._observer.bias[:] = 0.5
+    settings = SimpleNamespace(contact=contact_of(values, after))
+    topics._loop = SimpleNamespace(settings=settings, dynamics=after, judge_contact=lambda *_: None)
+    q = list(START.values())
+    state = JointState(name=list(START), position=q, velocity=[0.0] * 3, effort=after.gravity(np.array(q)).tolist())
+    for k in range(1, 200):
+        state.header.stamp.nanosec = k * 1_000_000
+        topics._on_state(serialize_message(state))
+    assert_allclose(topics._observer.efforts, -0.5, atol=1e-6)  # ~/tare goes on

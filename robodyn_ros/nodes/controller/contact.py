@@ -67,8 +67,9 @@ class ContactTopics:
         self._sensor = ForceTorqueSensor(settings.sensor_load[0], settings.sensor_load[1:])
         self._sensed = False
         self._last: tuple[float, Array] | None = None  # time and efforts of the last measured state
+        self._parameters, self._contact = NodeParameters(node), loop.settings.contact
         if self._source in ("measured", BEHIND):
-            contact = contact_of(NodeParameters(node), loop.dynamics)
+            contact = contact_of(self._parameters, loop.dynamics)
             self._observer = None if contact is None else contact.observer
             node.create_subscription(JointState, "joint_states", self._on_state, NEWEST, raw=True)
         self._listens = False
@@ -122,8 +123,8 @@ class ContactTopics:
 
     def _on_state(self, data: bytes) -> None:
         """Update the observer by the efforts that the drives have measured."""
-        observer = self._observer
-        if observer is None or self._loop.settings.contact is None:
+        observer = self._present_observer()
+        if observer is None:
             return
         try:
             measured = self._measured(data)
@@ -142,6 +143,19 @@ class ContactTopics:
         found = observer.update(-1.0 if begins or last is None else t - last[0], q, qd, mean)
         self._loop.judge_contact(observer.efforts, observer.wrench)
         self._publish(stamp, q, found[: self._robot.n], observer.wrench)
+
+    def _present_observer(self) -> MomentumObserver | None:
+        """The observer of measured efforts; other settings or another model get another one, which goes on from it."""
+        observer, contact = self._observer, self._loop.settings.contact
+        if observer is None or contact is None:
+            return None
+        if contact is not self._contact:
+            self._contact, made = contact, contact_of(self._parameters, self._loop.dynamics)
+            assert made is not None  # what is observed is fixed
+            self._observer = made.observer
+            for name in ("memory", "bias", "found"):
+                getattr(made.observer, name)[:] = getattr(observer, name)
+        return self._observer
 
     def _measured(self, data: bytes) -> tuple[Any, Array, Array, Array] | None:
         """Stamp, position, velocity and efforts of the joints, the last three (n,), of a serialized JointState; None if
