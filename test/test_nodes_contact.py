@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from builtin_interfaces.msg import Time
 from geometry_msgs.msg import WrenchStamped
 from numpy.testing import assert_allclose
 from rclpy.parameter import Parameter
@@ -208,6 +209,27 @@ def test_walls_are_drawn_where_the_tool_meets_them(prr):
     assert_allclose(np.cross(away, [-0.6, 0.0, 0.8]), 0.0, atol=1e-12)
     assert_allclose(edges["upper_x.edge"][:4].mean(axis=0), [0.6, tool[1], 0.7])
     assert_allclose(edges["lower_z.edge"][:4].mean(axis=0), [*tool[:2], 0.2])
+
+
+def test_a_sensor_that_is_silent_is_told():
+    """No contact is found without it. While a simulation is paused, no states come either."""
+    counted, topics = [], ContactTopics.__new__(ContactTopics)
+    closed = SimpleNamespace(latest=None, faults=SimpleNamespace(count=lambda *told: counted.append(told)))
+    topics._closed, topics._silent, topics._seen = closed, 0, 0.0
+
+    def checks(count, step):
+        for _ in range(count):
+            if step:
+                closed.latest = (Time(sec=int(topics._seen) + step), None)
+            topics._watch_sensor()
+        return len(counted)
+
+    assert checks(3, 0) == 0  # no states either
+    assert checks(1, 1) == 0  # the sensor may be found a moment later
+    assert checks(2, 1) == 2 and "~/force_torque" in counted[0][1]
+    assert checks(3, 0) == 2
+    topics._silent = 0  # a message has come
+    assert checks(1, 1) == 2
 
 
 def test_measured_efforts_are_observed_with_the_present_model(prr):

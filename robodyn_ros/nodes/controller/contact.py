@@ -37,6 +37,7 @@ from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.robot import tip
 
 REFRESH_PERIOD = 0.1  #: Time between two checks of which topics have subscribers [s].
+SENSOR_PERIOD = 1.0  #: Time between two checks that the force-torque sensor is not silent [s].
 
 ENERGY = MultiArrayLayout(dim=[MultiArrayDimension(label="energy [J], effective mass [kg]", size=2, stride=2)])
 """Layout of ``~/tool_energy``, with the meaning of its numbers."""
@@ -66,6 +67,12 @@ class ContactTopics:
         self._observer: MomentumObserver | None = None
         self._sensor = ForceTorqueSensor(settings.sensor_load[0], settings.sensor_load[1:])
         self._sensed = False
+        self._silent, self._seen = (
+            0,
+            0.0,
+        )  # checks without a message of the sensor, and the latest state at the last one
+        if self._source == "sensor":
+            steady_timer(node, SENSOR_PERIOD, self._watch_sensor)
         self._last: tuple[float, Array] | None = None  # time and efforts of the last measured state
         self._parameters, self._contact = NodeParameters(node), loop.settings.contact
         if self._source in ("measured", BEHIND):
@@ -174,6 +181,14 @@ class ContactTopics:
             raise InputError("joint_states", "is not finite")
         return message.header.stamp, *found
 
+    def _watch_sensor(self) -> None:
+        """Count a sensor that is silent while states come: no contact is found then."""
+        latest = self._closed.latest
+        now = 0.0 if latest is None else seconds(latest[0])
+        self._silent, self._seen = (0 if now == self._seen else self._silent + 1), now
+        if self._silent > 1:
+            self._closed.faults.count("contact not observed", "no usable message comes on ~/force_torque")
+
     def _on_sensor(self, data: bytes) -> None:
         """Use the wrench of a force-torque sensor in place of the observed one."""
         latest, is_observed = self._closed.latest, self._loop.settings.contact is not None
@@ -190,7 +205,7 @@ class ContactTopics:
         except RobodynError as problem:
             self._closed.faults.count("force-torque refused", problem)
             return
-        self._sensed = True
+        self._sensed, self._silent = True, 0
         link = self._kinematics.pose(self._link, q)
         at_link = link.copy()
         at_link[:3, :3] = np.eye(3)  # the link's origin with the root link's axes
