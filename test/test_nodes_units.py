@@ -9,12 +9,15 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from geometry_msgs.msg import WrenchStamped
+from sensor_msgs.msg import JointState
 
+from robodyn_ros import load_robot
 from robodyn_ros.control.core_library import core_structs
 from robodyn_ros.control.parameter_file import read_parameters
 from robodyn_ros.errors import ConfigurationError, RobotDescriptionError
 from robodyn_ros.nodes.common.diagnostics import MOST_DIFFERENT, PAUSE, Faults
 from robodyn_ros.nodes.common.launching import accepted, parameter_files, read_urdf, root_link
+from robodyn_ros.nodes.common.watch import Watch
 from robodyn_ros.nodes.controller.output import LoopStatistics
 from robodyn_ros.nodes.controller.realtime.periods import command_of
 from robodyn_ros.nodes.controller.realtime.runner import CODE as RUNNER
@@ -102,6 +105,29 @@ def test_lockstep_waits_for_the_answer_and_is_no_faster_than_its_factor(monkeypa
         timer()
     lockstep.stop()
     assert len(made) <= begun + 1  # without an answer it stands still
+
+
+def test_a_reference_at_rest_stays_where_it_is_for_all_the_noise_of_the_states(prr):
+    """An error is of an earlier state than the latest; with that one, a sensor's last digit was the begin of a motion,
+    and a plan that the controller had refused was reported as followed."""
+    heard = {}
+    node = SimpleNamespace(create_subscription=lambda kind, topic, receive, qos: heard.setdefault(topic, receive))
+    names = ("elevator", "shoulder", "wrist")
+    watch, rest, random = Watch(node, load_robot(prr)), np.array([0.3, -0.9, 0.4]), np.random.default_rng(1)
+    errors = []
+    for k in range(1, 200):
+        q = rest + random.choice([0.0, 1.5e-3], 3)  # an encoder of 4096 counts
+        state, error = JointState(name=names, position=q), JointState(name=names, position=rest - q)
+        for message in (state, error):
+            message.header.stamp.nanosec = k * 2_000_000
+        heard["joint_states"](state)
+        errors.append(error)
+        if k > 10:
+            heard["controller/tracking_error"](errors[-10])
+            assert not watch.has_left(rest)
+    errors[-1].position = rest + 0.1 - q
+    heard["controller/tracking_error"](errors[-1])
+    assert watch.has_left(rest)
 
 
 def test_faults_are_all_counted_but_not_all_said():

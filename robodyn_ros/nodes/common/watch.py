@@ -8,6 +8,7 @@ Messages that do not fit the arm are ignored: the controller reports them.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from functools import partial
 from time import monotonic
@@ -53,6 +54,9 @@ ASKED = {
 }
 """Node → its parameters that can be seen."""
 
+STATES = 200
+"""Number of states among which that of an error is found; errors come every 0.02 s."""
+
 MOVED = 1e-4
 """Displacement of the reference that shows that a motion has begun [rad] or [m]."""
 
@@ -73,6 +77,7 @@ class Watch:
         qd: its velocities (n,); 0 if the drivers give none.
         effort: the effort that the controller last commanded (n,) in [N·m] or [N]; None before the first command.
         error: reference minus position (n,); None before the first.
+        reference: positions of the reference (n,): the latest error, and the state that it belongs to; None before.
         restarts: number of times that time went back, as when a simulator starts again.
         known: name → latest position of joints that are not the arm's [rad] or [m].
     """
@@ -93,22 +98,19 @@ class Watch:
         self.qd: Array = np.zeros(robot.n)
         self.effort: Array | None = None
         self.error: Array | None = None
+        self.reference: Array | None = None
+        self._states: deque[tuple[float, Array]] = deque(maxlen=STATES)  # time and positions, the newest first
         self.restarts = 0
         self._node = node
         topics: dict[str, Callable[[JointState, JointOrder], None]] = {
             "joint_states": self._on_state,
-            f"{CONTROLLER}/joint_commands": partial(self._merge, "effort", "effort"),
-            f"{CONTROLLER}/tracking_error": partial(self._merge, "error", "position"),
+            f"{CONTROLLER}/joint_commands": self._on_command,
+            f"{CONTROLLER}/tracking_error": self._on_error,
         }
         self._subscriptions = [
             node.create_subscription(JointState, topic, self._ignoring_misfits(handler), NEWEST)
             for topic, handler in topics.items()
         ]
-
-    @property
-    def reference(self) -> Array | None:
-        """Positions of the reference (n,); None as long as they are unknown."""
-        return None if self.q is None or self.error is None else self.q + self.error
 
     @property
     def awaited(self) -> str:
@@ -153,9 +155,18 @@ class Watch:
         self.qd[here] = velocity[there] if moving else 0.0
         q = np.where(np.isnan(self._latest), self._rest, self._latest)
         self.q = q if np.isfinite(q).all() else None
+        if self.q is not None:
+            self._states.appendleft((time, self.q))
 
-    def _merge(self, name: str, field: str, message: JointState, order: JointOrder) -> None:
-        setattr(self, name, merged_values(message, getattr(message, field), order, getattr(self, name)))
+    def _on_command(self, message: JointState, order: JointOrder) -> None:
+        self.effort = merged_values(message, message.effort, order, self.effort)
+
+    def _on_error(self, message: JointState, order: JointOrder) -> None:
+        error, when = merged_values(message, message.position, order, None), seconds(message.header.stamp)
+        if error is not None:
+            self.error = error
+            q = next((q for time, q in self._states if time == when), self.q)  # with others noise would be a motion
+            self.reference = None if q is None else q + error
 
 
 def merged_values(message: JointState, values: Any, order: JointOrder, before: Array | None) -> Array | None:
