@@ -13,7 +13,13 @@ from robodyn_ros.cli import view
 from robodyn_ros.cli.main import main
 from robodyn_ros.cli.verb import VerbParser
 from robodyn_ros.control.laws.cartesian_impedance import CartesianImpedanceSettings
-from robodyn_ros.control.parameter_file import FileParameters, parse_parameter, read_parameters, refuse_replaced
+from robodyn_ros.control.parameter_file import (
+    FileParameters,
+    LoadedParameters,
+    parse_parameter,
+    read_parameters,
+    refuse_replaced,
+)
 from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.simulation.devices import StateSettings
 
@@ -214,3 +220,17 @@ def test_the_law_of_a_file_counts_in_the_viewer(options, law, tmp_path):
     given = {path: read_parameters(path, node) for path in files}
     assert node == "controller"
     assert ({**given[file], **values}["controller"], {**given[file], **values}["dynamics"]) == (law, "lagrangian")
+
+
+@pytest.mark.parametrize(("options", "joints"), [([], ["wrist"]), (["--joints", "shoulder"], ["shoulder"])])
+def test_the_joints_of_the_command_line_override_those_of_a_file_in_the_viewer(options, joints, tmp_path):
+    file = tmp_path / "arm.yaml"
+    file.write_text("/**: {ros__parameters: {joints: [wrist]}}")
+    parser, group = VerbParser(), Mock()
+    view.add_arguments(parser)
+    view._arm(parser.parse_args([str(ROOT / "urdf/prr.urdf"), "--params", str(file), *options])).start(group)
+    for (_, values, files, *_), _ in group.start.call_args_list:
+        given = LoadedParameters()
+        for path in files:
+            given |= read_parameters(path, "controller")
+        assert {**given, **values}["joints"] == joints

@@ -115,12 +115,14 @@ def _arm(args: Namespace) -> _Arm:
     robot = arm_of(document, args)
     given = node_parameters(args, robot)
     files = given.files or ([find(OWN_GAINS)] if args.urdf == OWN else [])
-    model = {"robot_description": robot.urdf, "accept": list(arm_settings(args).accept)}
+    model: dict[str, Any] = {"robot_description": robot.urdf, "accept": list(arm_settings(args).accept)}
     for kind, name in (("controllers", args.controller), ("dynamics", args.dynamics)):
         if name:
             find_plugin(kind, name)
     if args.dynamics:
         model["dynamics"] = args.dynamics
+    if args.joints or args.locked or args.root or args.tip:
+        model["joints"] = list(robot.joint_names)  # in place of those of a file
     pictured: dict[str, Any] = {"robot_description": robot.urdf, "urdf_file": str(Path(document.label).absolute())}
     if args.urdf == OWN:
         pictured |= {f"poses.{name}": list(q) for name, q in POSES.items()}
