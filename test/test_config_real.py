@@ -8,6 +8,7 @@ from pathlib import Path
 
 import fork_server
 import pytest
+import yaml
 
 ROOT = Path(__file__).parents[1]
 POSE = {"elevator": 1.0, "shoulder": 0.6, "wrist": 0.4}
@@ -26,3 +27,10 @@ def lowest(tmp_path: Path) -> float:
 def test_the_first_command_carries_the_arm(tmp_path: Path) -> None:
     """As docs/safety.md says under "Switching on"."""
     assert lowest(tmp_path) == pytest.approx(1.0, abs=1e-3)
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / "config").rglob("*.yaml")), ids=lambda file: file.stem)
+def test_a_section_for_any_node_is_the_last(file: Path) -> None:
+    """ROS puts ``-p`` into it, and a later section overrides it: ``-p controller:=free_drive`` had no effect."""
+    sections = list(yaml.safe_load(file.read_text(encoding="utf-8")))
+    assert "/**" not in sections[:-1]
