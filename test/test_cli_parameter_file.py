@@ -9,7 +9,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from robodyn_ros.cli import view
+from robodyn_ros.cli import commission, view
 from robodyn_ros.cli.main import main
 from robodyn_ros.cli.verb import VerbParser
 from robodyn_ros.control.laws.cartesian_impedance import CartesianImpedanceSettings
@@ -234,3 +234,21 @@ def test_the_joints_of_the_command_line_override_those_of_a_file_in_the_viewer(o
         for path in files:
             given |= read_parameters(path, "controller")
         assert {**given, **values}["joints"] == joints
+
+
+@pytest.mark.parametrize(
+    ("options", "joints"),
+    [
+        ([], ["wrist", "elevator", "shoulder"]),
+        (["--lock", "elevator=1"], ["wrist", "shoulder"]),
+        (["--joints", "shoulder,wrist"], ["shoulder", "wrist"]),
+    ],
+)
+def test_the_joints_of_the_command_line_override_those_of_a_file_in_a_commissioning(options, joints, tmp_path):
+    """The order of the drives stays."""
+    file = tmp_path / "arm.yaml"
+    file.write_text("/**: {ros__parameters: {joints: [wrist, elevator, shoulder]}}")
+    parser = VerbParser()
+    commission.add_arguments(parser)
+    args = parser.parse_args([str(ROOT / "urdf/prr.urdf"), "--params", str(file), *options])
+    assert commission._parameters(args)["joints"] == joints

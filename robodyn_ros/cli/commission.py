@@ -36,6 +36,7 @@ from robodyn_ros.control.commissioning.findings import CommissionerSettings, Com
 from robodyn_ros.control.drives import CompensationSettings, TransmissionSettings
 from robodyn_ros.dynamics import STANDARD_GRAVITY
 from robodyn_ros.errors import NotReadyError
+from robodyn_ros.settings import split_names
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -91,6 +92,10 @@ def _parameters(args: Namespace) -> dict[str, Any]:
     for name, value in values.given.items():
         whole = isinstance(value, int) and not isinstance(value, bool)
         parameters[name] = float(value) if isinstance(defaults.get(name), float) and whole else value
+    joints = parameters.get("joints")
+    if (args.joints or args.locked or args.root or args.tip) and isinstance(joints, list):  # in the order of the drives
+        left = [name for name in joints if name in robot.joint_names]
+        parameters["joints"] = split_names(args.joints or "") or left
     return parameters
 
 
