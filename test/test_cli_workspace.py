@@ -13,6 +13,7 @@ from arms import joint, link, robot
 
 from robodyn_ros.cli import main as command
 from robodyn_ros.cli.workspace import _cell
+from robodyn_ros.view.workspace_map import _contours, _figure
 
 PRR = str(Path(__file__).parents[1] / "urdf" / "prr.urdf")
 FEW = ("--samples", "5000", "--cell", "0.1")
@@ -142,3 +143,13 @@ def test_cells_are_as_large_as_the_arm(scale: float) -> None:
     flat = points * [1.0, 0.0, 1.0]
     assert _cell(flat, 10_000) < _cell(points, 10_000)
     assert _cell(0.0 * points, 10_000) > 0.0
+
+
+def test_a_contour_is_where_its_level_is_in_the_cells() -> None:
+    """It was up to half a cell beside it."""
+    pytest.importorskip("matplotlib", reason="the extra plot is not installed")
+    axes = _figure((4.0, 3.0)).add_subplot()
+    _contours(axes, np.tile(np.arange(10.0), (8, 1)), (6.5,), (0.0, 10.0, 0.0, 8.0))  # k is in the middle of [k, k + 1]
+    (drawn,) = axes.collections
+    (path,) = drawn.get_paths()
+    np.testing.assert_allclose(path.vertices[:, 0], 7.0)

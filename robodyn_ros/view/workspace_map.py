@@ -160,7 +160,8 @@ def _contours(axes: Any, picture: Array, levels: Sequence[float], extent: tuple[
     smooth[~binary_closing(known, iterations=2)] = np.nan
     inside = [level for level in levels if (smooth < level).any() and (smooth > level).any()]
     if inside:
-        axes.contour(smooth, inside, colors="white", linewidths=1.4, extent=extent)
+        # With an origin the extent is that of the cells, as for the image; without one, that of their centres.
+        axes.contour(smooth, inside, colors="white", linewidths=1.4, origin="lower", extent=extent)
 
 
 def _ends(values: Array) -> tuple[float, float]:
