@@ -22,6 +22,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 import robodyn_ros as rd
 from robodyn_ros.cli import teach as verb
 from robodyn_ros.control.motion.point_to_point import rest_to_rest
+from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.errors import NotReadyError
 from robodyn_ros.nodes import replayer, teacher
 
@@ -119,6 +120,21 @@ def test_a_motion_that_did_not_come_to_its_end_is_an_error(prr, monkeypatch, end
     else:
         with pytest.raises(NotReadyError, match="the motion is not over"):
             next(script)
+
+
+@pytest.mark.parametrize("fields", [(), ("velocities",), ("velocities", "accelerations")])
+def test_a_motion_keeps_its_path_at_any_speed_and_after_the_approach(prr, fields):
+    """Lines and cubics became quintics with the derivatives at their points, and left their path by a tenth of it."""
+    given = {"velocities": 0.3 * MOTION, "accelerations": 0.8 * MOTION}
+    motion, times = Trajectory(range(4), MOTION, **{name: given[name] for name in fields}), np.linspace(0.0, 3.0, 61)
+    start = np.array([0.2, -0.1, 0.3])
+    whole, begin = replayer.approached(
+        rd.create_dynamics("rnea", rd.load_robot(prr)), start, replayer.slower(motion, 0.5)
+    )
+    np.testing.assert_allclose(whole.samples(begin + 2.0 * times).q, motion.samples(times).q, atol=1e-12)
+    np.testing.assert_allclose(whole.sample(0.0).q, start)
+    late = np.linspace(begin - replayer.PAUSE, begin, 5)
+    np.testing.assert_allclose(whole.samples(late).q, np.tile(MOTION[0], (5, 1)), atol=1e-12)  # it rests there
 
 
 @pytest.mark.parametrize(("typed", "told"), [("\n", True), ("", False)])

@@ -43,6 +43,9 @@ PATIENCE = 15.0
 PAUSE = 0.5
 """Time of rest at the start of the motion [s]."""
 
+STEP = 0.01
+"""Time between two points of the approach to a motion of lines or cubics [s]."""
+
 APPROACH = 0.3
 """Ratio of the velocity limits for the approach to the start."""
 
@@ -122,10 +125,14 @@ class ReplayerNode(ExceptionGuard, Node):  # type: ignore[misc]
 
 
 def slower(motion: Trajectory, speed: float) -> Trajectory:
-    """The same path at a ratio of its speed, with velocities and accelerations at every point."""
-    samples = [motion.sample(time) for time in motion.times.tolist()]
-    q, qd, qdd = (np.array([getattr(sample, name) for sample in samples]) for name in ("q", "qd", "qdd"))
-    return Trajectory(motion.times / speed, q, speed * qd, speed**2 * qdd)
+    """The same path at a ratio of its speed; lines, cubics and quintics between the points stay what they are."""
+    velocities, accelerations = motion.velocities, motion.accelerations
+    return Trajectory(
+        motion.times / speed,
+        motion.positions,
+        None if velocities is None else speed * velocities,
+        None if accelerations is None else speed**2 * accelerations,
+    )
 
 
 def approached(dynamics: Dynamics, start: Array, motion: Trajectory) -> tuple[Trajectory, float]:
@@ -137,9 +144,14 @@ def approached(dynamics: Dynamics, start: Array, motion: Trajectory) -> tuple[Tr
     approach = point_to_point(
         dynamics, start, motion.positions[0], velocity_limit=APPROACH * dynamics.robot.velocity_limit
     )
+    if motion.accelerations is None:  # all points of a trajectory have the same: many lines or cubics then
+        times = np.linspace(0.0, approach.duration, 2 + int(approach.duration / STEP))
+        samples = approach.samples(times)
+        approach = Trajectory(times, samples.q, None if motion.velocities is None else samples.qd)
     begin = approach.duration + PAUSE
     parts = [
         np.concatenate((getattr(approach, name), getattr(motion, name)))
         for name in ("positions", "velocities", "accelerations")
+        if getattr(motion, name) is not None
     ]
     return Trajectory(np.concatenate((approach.times, begin + motion.times)), *parts), begin
