@@ -326,6 +326,15 @@ def test_an_arm_that_is_posed_follows_motions_that_begin_at_once_and_joints_in_a
     assert (list(state.name), list(state.position)) == (["elevator", "shoulder", "wrist"], [0.3, 0.0, 0.4])
 
 
+def test_an_arm_without_masses_follows_a_trajectory_exactly():
+    """Quintics too: its points' accelerations were dropped."""
+    posed = PosedArm(Mock(), rd.load_robot(PRR))
+    motion = rest_to_rest([[0.2, 0.3, -0.4], [0.4, -0.1, 0.2]], [1.0, 3.0])
+    posed._follow(from_trajectory(["elevator", "shoulder", "wrist"], motion))
+    times = np.linspace(1.0, 3.0, 21)
+    np.testing.assert_allclose(posed._trajectory.samples(times).q, motion.samples(times).q, atol=1e-12)
+
+
 def test_an_arm_that_is_not_there_is_awaited(graph, port):
     command = graph.command("view", "--attach", "--namespace", "left", "--port", port)
     graph.wait(lambda: "waiting for the topic robot_description" in command.output, "what it waits for")

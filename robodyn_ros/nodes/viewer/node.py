@@ -99,11 +99,11 @@ class PosedArm:
             given = to_trajectory(message)[0].of_more_joints(columns, self._q)
         except ValueError:  # another arm's, or none
             return
-        times, positions, velocities = given.times, given.positions, given.velocities
+        times, positions, more = given.times, given.positions, [given.velocities, given.accelerations]
         if times[0] > 0.0:  # from where the arm is
             times, positions = np.append(0.0, times), np.vstack([self._q, positions])
-            velocities = None if velocities is None else np.vstack([np.zeros(len(self._q)), velocities])
-        self._trajectory = Trajectory(times, positions, velocities)
+            more = [None if rows is None else np.vstack([np.zeros(len(self._q)), rows]) for rows in more]
+        self._trajectory = Trajectory(times, positions, *more)
         self._since = monotonic()
 
     def _publish(self) -> None:
