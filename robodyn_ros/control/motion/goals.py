@@ -85,7 +85,8 @@ MODES: dict[int, Mode] = {
 Outcome = Literal[
     "succeeded", "path tolerance violated", "goal tolerance violated", "replaced", "held", "interrupted", "stopped"
 ]
-"""Ends of a trajectory; ``interrupted``: by a fault or by a gap in the states; ``stopped``: with the whole loop."""
+"""Ends of a trajectory; ``interrupted``: by a fault, by a gap in the states, or because the limits did not let it begin
+at the reference of its start time; ``stopped``: with the whole loop."""
 
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)  #: Outcomes in the order of ``core.h``, whose codes begin with 1.
 
@@ -240,7 +241,9 @@ RESULTS: dict[Outcome, GoalResult] = {
         "canceled", -1, "Current goal cancelled due to new incoming action, trajectory or reference."
     ),
     "held": GoalResult("aborted", -1, "replaced by a hold"),
-    "interrupted": GoalResult("aborted", -1, "interrupted by a fault, or by a gap in the joint states"),
+    "interrupted": GoalResult(
+        "aborted", -1, "interrupted by a fault, by a gap in the joint states, or by limits that did not let it begin"
+    ),
     "stopped": GoalResult(
         "canceled", -1, "Current goal cancelled during deactivate transition: the controller sends no commands now."
     ),
