@@ -416,6 +416,17 @@ def test_what_somebody_else_feels_is_a_contact_too() -> None:
     assert bench.loop.fault is None
 
 
+def test_what_was_estimated_elsewhere_may_be_of_any_numbers() -> None:
+    bench = Bench(PRR, thresholds=thresholds(3, collision=5.0))
+    for efforts in ([0, 9, 0], np.array([0.0, 9.0, 0.0], np.float32)):
+        bench.loop.judge_contact(efforts, [0] * 6)
+        assert bench.loop.contact == "collision"
+        bench.loop.judge_contact(np.zeros(3), np.zeros(6))
+        assert bench.loop.contact == ""
+    with pytest.raises(InputError, match="must be 3 and 6 numbers"):
+        bench.loop.judge_contact(np.zeros(3), np.zeros(5))
+
+
 def test_a_state_that_the_observer_cannot_bear_leaves_nothing_behind() -> None:
     """The squares of such a velocity are no numbers; the next push is threshold all the same."""
     bench, spared = (Bench(PRR, safety=replace(SAFETY, overspeed=100.0)) for _ in range(2))

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.checks import finite_array
+from robodyn_ros.checks import as_real, finite_array
 from robodyn_ros.control.compiled_step import REST
 from robodyn_ros.control.contact import Contact
 from robodyn_ros.control.core_library import CODES, REACTION
@@ -336,8 +336,14 @@ class ControlLoop(ReferenceManager):
     def judge_contact(self, efforts: Array, wrench: Array) -> None:
         """:meth:`set_contact` by external efforts (n,) and a wrench (6,) that were estimated outside the core, if these
         change the kind of the contact.
+
+        Raises:
+            InputError: they are not n and 6 real numbers.
         """
-        external, found = np.concatenate((efforts, wrench)), self.core.structs.make("CoreRefusal")
+        external = as_real("efforts, wrench", [*efforts, *wrench], "real numbers")
+        if external.shape != (self.robot.n + 6,):
+            raise InputError("efforts, wrench", f"must be {self.robot.n} and 6 numbers", external)
+        found = self.core.structs.make("CoreRefusal")
         places = (self.core_settings.record.address, external.ctypes.data, found.address)
         kind = CONTACTS[self.core.library.core_judge_contact(*map(ctypes.c_void_p, places))]
         if kind != self.contact:
