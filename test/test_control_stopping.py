@@ -63,6 +63,12 @@ def test_a_hold_decelerates_each_joint_as_it_may() -> None:
     assert not found[-1].qdd.any()
 
 
+@pytest.mark.parametrize("deceleration", [[-1.0, 1.0, 1.0], [0.0, 1.0, 1.0], [np.nan, 1.0, 1.0], [1.0]])
+def test_a_deceleration_that_is_none_is_refused(deceleration: list[float]) -> None:
+    with pytest.raises(InputError, match="deceleration: must be 3 numbers above 0"):
+        moving(deceleration)
+
+
 def test_without_a_deceleration_it_stops_at_once() -> None:
     for deceleration in (None, np.full(3, np.inf)):
         loop = moving(deceleration)

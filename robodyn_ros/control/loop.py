@@ -101,10 +101,14 @@ class ControlLoop(ReferenceManager):
                 Where neither has one, the reference stops at once.
 
         Raises:
-            InputError: a limit of the wrong shape, negative or NaN.
+            InputError: a limit of the wrong shape, negative or NaN, or a deceleration that is not above 0.
             NotReadyError: there is no C compiler; the message says how to get one.
         """
         robot = controller.dynamics.robot
+        if deceleration is not None:
+            given, deceleration = deceleration, as_real("deceleration", deceleration, f"{robot.n} numbers above 0")
+            if deceleration.shape != (robot.n,) or not (deceleration > 0.0).all():
+                raise InputError("deceleration", f"must be {robot.n} numbers above 0, not {given!r}", given)
         self._begin(
             LoopSettings(
                 controller,
@@ -113,7 +117,7 @@ class ControlLoop(ReferenceManager):
                 tolerances or Tolerances.none(robot.n),
                 safety or SafetySettings(),
                 reactions or FaultReactions(),
-                None if deceleration is None else np.asarray(deceleration, dtype=np.float64),
+                deceleration,
                 drives,
                 contact,
                 tool,
