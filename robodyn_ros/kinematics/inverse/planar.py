@@ -107,15 +107,15 @@ def planar_arm(robot: Robot, link: str) -> PlanarArm:
     kind = "".join("R" if axis[3:].any() else "P" for axis in found.axes)
     if kind not in ("RR", "PRR") or found.coordinates != tuple(range(robot.n)):
         raise robot.description_error(f"link {link!r}", f"is moved by {kind or 'no joint'}, not by RR or PRR alone")
-    if (found.ratios != 1.0).any() or found.offsets.any():
-        raise robot.description_error(f"link {link!r}", "is moved by a joint that mimics another")
     (first, second), normal, tool = found.axes[-2:], found.axes[-2, 3:], found.home[:3, 3]
     points = [np.cross(axis[3:], axis[:3]) for axis in (first, second)]  # of an axis, the one nearest to the origin
     slide = found.axes[0, :3] if kind == "PRR" else points[1] - points[0]
     one: Array = slide - (slide @ normal) * normal
     tilt, slant = np.linalg.norm(np.cross(normal, second[3:])), abs(slide @ normal) if kind == "PRR" else 0.0
+    mimicked = (found.ratios != 1.0) | (found.offsets != 0.0)
     apart = min(np.linalg.norm(one), np.linalg.norm(points[1] - points[0]))
     for is_wrong, at_fault, problem in (
+        (mimicked.any(), names[int(np.argmax(mimicked))], "moves the link by a joint that mimics it"),
         (tilt > PLANAR_TOLERANCE, names[-1], "does not turn in the plane of the one before"),
         (slant > PLANAR_TOLERANCE, names[0], "does not slide in the plane of the others"),
         (apart < PLANAR_TOLERANCE, names[-1], "lies on the axis of the one before"),
