@@ -555,6 +555,20 @@ def test_velocities_that_are_missing_are_refused_or_estimated():
     np.testing.assert_array_equal(late.efforts.feedback, ZERO)
 
 
+def test_without_plausibility_a_joint_that_stood_although_driven_is_no_fault_any_more():
+    loop = ControlLoop(
+        ComputedTorque(DYNAMICS, 400.0, 40.0), np.full(3, 300.0), SafetySettings(following_tolerance=0.0)
+    )
+    loop.update(0.0, 0.0, Q, ZERO)
+    loop.follow(rest_to_rest([Q, Q + [0.0, 0.8, 0.0]], [0.0, 1.0]))
+    for step in range(1, 700):
+        loop.update(0.002 * step, 0.002 * step, Q, ZERO)
+    assert loop.fault.kind == "sensor"
+    loop.apply(loop.settings._replace(safety=replace(loop.settings.safety, plausibility=False)))
+    loop.update(1.4, 1.4, Q, ZERO)
+    assert loop.fault is None
+
+
 def test_a_refused_state_does_not_change_the_estimated_velocity():
     config = SafetySettings(missing_velocity="estimate", plausibility=False)
     loop = ControlLoop(GravityCompensation(DYNAMICS, 0.0, 1.0), np.full(3, 1e4), config)

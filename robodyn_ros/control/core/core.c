@@ -93,7 +93,7 @@ void core_apply(Core* c, CoreSettings* next, int how) {
     m->carried_damping[i] = (m->carried < 1 ? m->carried : 1) * s->damping[i];
   }
   m->judged_t = -INFINITY;
-  if (!s->plausibility) reset_consistency(&m->consistency);
+  if (!s->plausibility) { reset_consistency(&m->consistency); m->is_suspect = 0; }
   m->consistency.effort_known = m->consistency.model_known = 0;
   if (!s->observer_run || !before || before->loop.observer_run != s->observer_run) reset_observer(m);
   core_scale_speed(c, m->references.asked_speed);
