@@ -111,6 +111,21 @@ def test_a_dropped_state_is_answered_by_the_effort_before_it():
     assert arm.loop.repeat(arm.t, arm.t) is None
 
 
+def test_a_state_that_is_dropped_during_a_reaction_keeps_its_gains():
+    arm = Arm(ComputedTorque(DYNAMICS, 100.0, 20.0), reactions=FaultReactions(publisher=("damp", 10.0)))
+    arm.run(0.3)
+    arm.loop.set_publisher_conflict("two of them")
+    command = arm.loop.update(arm.t, arm.t, arm.plant.q, arm.plant.qd)
+    assert arm.loop.fault.phase == "damp"
+    before = arm.drive(command)
+    with pytest.raises(JumpError):
+        arm.loop.update(arm.t, arm.t, arm.plant.q + [0.0, 0.0, 0.4], arm.plant.qd)
+    sent = arm.loop.in_mit_mode(arm.loop.repeat(arm.t, arm.t), arm.t, WIDE)
+    np.testing.assert_array_equal(before.stiffness, 0.0)
+    np.testing.assert_array_equal(sent.stiffness, before.stiffness)
+    np.testing.assert_array_equal(sent.damping, before.damping)
+
+
 def test_gains_are_bounded_by_what_a_drive_takes():
     arm = Arm(PD(DYNAMICS, [300.0, 200.0, 100.0], [40.0, 4.0, 2.0]), mit=MitSettings((150.0, 3.0)))
     sent = arm.drive(arm.loop.update(arm.t, arm.t, HOME, np.array([0.1, -0.2, 0.3])))

@@ -148,12 +148,12 @@ int core_final_command(Core* c, double t, double* effort) {
 }
 
 /* Goal and gains of a joint's drive in MIT mode: those of the law, or of a reaction that holds the arm at `held`. */
-static void find_spring(const Settings* s, const State* m, const Period* p, int i, double held, double* goal, double* velocity,
-                        double* stiffness, double* damping) {
-  const int gives_way = p->kind >= 0 && (m->phase == DAMP || m->phase == FLOAT);
+static void find_spring(const Settings* s, const State* m, const Period* p, int i, int reacts, double held, double* goal,
+                        double* velocity, double* stiffness, double* damping) {
+  const int gives_way = reacts && (m->phase == DAMP || m->phase == FLOAT);
   *goal = gives_way ? m->q[i] : held; *velocity = 0;
   *stiffness = gives_way ? 0 : s->stiffness[i]; *damping = s->damping[i];
-  if (p->kind != NO_FAULT) return;
+  if (reacts || p->kind != NO_FAULT) return;
   *goal = p->reference[i]; *velocity = p->reference[N + i];
   *stiffness = s->law_stiffness[i]; *damping = s->law_damping[i];
 }
@@ -163,7 +163,9 @@ void core_mit(const Core* c, double t, const double* q, const double* effort, co
   const Settings* s = &c->settings->loop;
   const State* m = &c->state;
   const Period* p = &c->period;
-  const int reacts = p->kind >= 0, has_state = p->kind == NO_FAULT || (reacts && p->kind != FAULT_STATES);
+  /* a dropped state has no kind, and is answered by the command before it, which may be that of a reaction */
+  const int reacts = p->kind >= 0 || (p->kind == NO_FAULT && m->active);
+  const int has_state = p->kind >= NO_FAULT && p->kind != FAULT_STATES;
   const double left = !reacts ? 1 : m->active_kind == FAULT_SENSOR ? 0 : m->left;
   double held[N];
   if (reacts) target(m, t, held); else copy(held, m->q);
@@ -171,7 +173,7 @@ void core_mit(const Core* c, double t, const double* q, const double* effort, co
     const int is_cut = p->rows[SATURATED * N + i] != 0 || p->rows[RATE_LIMITED * N + i] != 0;
     const double at = m->q[i], speed = has_state ? m->qd[i] : 0, ratio = is_cut ? 0 : left;
     double goal, k, d;
-    find_spring(s, m, p, i, held[i], &goal, velocity + i, &k, &d);
+    find_spring(s, m, p, i, reacts, held[i], &goal, velocity + i, &k, &d);
     stiffness[i] = ratio * smaller(k, greatest[0]);
     damping[i] = ratio * smaller(d, greatest[1]);
     feed_forward[i] = effort[i] - (stiffness[i] * (goal - at) + damping[i] * (velocity[i] - speed));
