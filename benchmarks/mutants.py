@@ -78,7 +78,7 @@ ROOMS = {
     "simulation": (
         "simulation/**/*.py simulation/**/*.c",
         "test_simulation_*.py test_cli_compare.py test_cli_validate.py test_cli_sweep.py test_cli_simulate.py "
-        "test_planning_mpc.py",
+        "test_planning_mpc.py test_plugin_contract.py",
     ),
     "checks": (
         "cli/check/**/*.py cli/check*.py",

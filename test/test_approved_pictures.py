@@ -168,6 +168,7 @@ def told(draw):
                 each.get_linewidth(),
                 each.get_linestyle(),
                 each.get_drawstyle(),
+                *([each.get_marker(), each.get_markersize()] if each.get_marker() != "None" else []),
                 each.get_zorder(),
             )
             lines.append(("line", *style, *(np.array(part, float) for part in each.get_data())))

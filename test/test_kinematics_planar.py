@@ -213,6 +213,8 @@ def test_workspace_by_the_closed_form_holds_every_sample(name: str) -> None:
     assert_allclose(ways, expected)
     assert_allclose(dexterity(inverse.arm, around, headings=40), np.mean(expected, axis=1))
     assert 0.0 < np.mean(expected) < 1.0
+    by_default = 720 * dexterity(inverse.arm, around)  # half a degree apart
+    assert_allclose(by_default, np.round(by_default), atol=1e-9)
 
 
 def test_without_limits_of_the_joints_only_the_lift_bounds() -> None:

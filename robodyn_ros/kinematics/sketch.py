@@ -90,8 +90,8 @@ class SketchView(NamedTuple):
     right: Array
     up: Array
     flat: bool  # the arm moves in the plane of the picture
-    scale: float = 1.0
-    offset: tuple[float, float] = (0.0, 0.0)
+    scale: float = np.nan
+    offset: tuple[float, float] = (np.nan, np.nan)
 
     def direction(self, vector: Array) -> Array:
         """A vector in the picture, not scaled, (2,); y points down."""

@@ -270,7 +270,11 @@ def _wrapped(angle: float) -> float:
 TURN = 2.0 * np.pi
 
 
-def reachable(arm: PlanarArm, points: ArrayLike, headings: int = 720) -> NDArray[np.bool_]:
+HEADINGS = 720
+"""Number of turns of the tool that are tried, half a degree apart."""
+
+
+def reachable(arm: PlanarArm, points: ArrayLike, headings: int = HEADINGS) -> NDArray[np.bool_]:
     """Return whether the arm reaches points of its plane within its limits, (N,); PRR: with any of the headings.
 
     Args:
@@ -284,7 +288,7 @@ def reachable(arm: PlanarArm, points: ArrayLike, headings: int = 720) -> NDArray
     return np.asarray(postures(arm, points, headings).any(axis=-1))
 
 
-def dexterity(arm: PlanarArm, points: ArrayLike, headings: int = 720) -> Array:
+def dexterity(arm: PlanarArm, points: ArrayLike, headings: int = HEADINGS) -> Array:
     """The ratio of headings with which a PRR arm reaches points, (N,) from 0 to 1; 0 for RR, which has at most two.
 
     Args:
@@ -297,7 +301,7 @@ def dexterity(arm: PlanarArm, points: ArrayLike, headings: int = 720) -> Array:
     return postures(arm, points, headings).mean(axis=-1)
 
 
-def postures(arm: PlanarArm, points: ArrayLike, headings: int = 720) -> NDArray[np.bool_]:
+def postures(arm: PlanarArm, points: ArrayLike, headings: int) -> NDArray[np.bool_]:
     """The branches (RR: (N, 2)) or headings (PRR: (N, headings)) that lead to points within the limits."""
     (given,) = as_states(("points",), (points,), (3,))
     w = arm.in_plane(np.atleast_2d(given))
