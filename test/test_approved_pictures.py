@@ -153,6 +153,7 @@ def told(draw):
         draw(Path("figure.png"))
     (figure,) = saved.call_args.args[:1]
     lines = [("figure", figure.get_size_inches(), figure.get_suptitle(), saved.call_args.kwargs.get("dpi"))]
+    lines += [("layout", *figure.get_layout_engine().get().values())] if figure.get_layout_engine() else []
     lines += [("legend", *(text.get_text() for text in each.get_texts())) for each in figure.legends]
     for axes in figure.axes:
         if axes.name == "3d":

@@ -4,6 +4,7 @@
 """robodyn compare: the ranking that theory says, figures that can be checked, and the published table's command."""
 
 import json
+import re
 from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
@@ -113,6 +114,19 @@ def test_tables_verdict_and_picture(capsys, tmp_path):
     assert {(0xE6, 0x9F, 0x00), (0x00, 0x9E, 0x73)} <= drawn  # each law in its own colour
 
 
+def test_the_motions_are_within_their_limits():
+    """Half of each range, up to 35 % of a velocity limit, or one velocity limit a second; a step of 3 %."""
+    text = Path(PRR).read_text()
+    quick = re.sub(r'velocity="[\d.]+"', 'velocity="50"', text)
+    for urdf, of, greatest in ((text, "qd", 0.35), (quick, "qdd", 1.0)):
+        robot = rd.load_robot(urdf)
+        step, way = compared_motions(robot)
+        along = np.abs([getattr(way.reference(t), of) for t in np.linspace(0.0, way.duration, 4001)])
+        assert (along / robot.velocity_limit).max() == pytest.approx(greatest, rel=1e-3)
+        np.testing.assert_allclose([step.size, way.size], np.outer([0.03, 0.5], robot.upper - robot.lower))
+        np.testing.assert_allclose(step.reference(0.0).q, step.start + step.size)
+
+
 def test_each_effort_acts_for_a_period_of_the_control_rate():
     arm = rd.create_dynamics("rnea", rd.load_robot("prr"))
     motion = compared_motions(arm.robot)[1]
@@ -213,7 +227,7 @@ def test_no_law_wins_among_equals():
 
     said = verdict(slow=1e-3, quick=1.04e-3)
     assert "slow and quick follow equally well, with RMS errors of up to 0.10% of the distance" in said
-    assert "After a step quick settles within 2% of the step in 0.98 s" in said
+    assert "After a step quick settles within 2% of the step in 0.98 s." in said
     assert "best" not in said and "times as much" not in said
     said = verdict(slow=1e-3, quick=1.2e-3)
     assert "slow follows best" in said and "quick makes 1.20 times as much" in said

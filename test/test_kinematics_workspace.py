@@ -166,9 +166,10 @@ def test_clouds(tmp_path: Path, prr: str) -> None:
 
 
 def test_colours_go_from_the_least_to_the_greatest_finite_value() -> None:
-    """Viridis begins with (68, 1, 84) and ends with (253, 231, 37); NaN has the first colour, infinity the last."""
-    first, last = [68, 1, 84], [253, 231, 37]
-    found = colours([20.0, 30.0, 40.0, np.nan, np.inf]).tolist()
-    assert [found[0], found[2], found[3], found[4]] == [first, last, first, last]
-    assert first[1] < found[1][1] < last[1]
+    """At the quarters those of Matplotlib's viridis; NaN has the first colour, infinity the last."""
+    viridis = pytest.importorskip("matplotlib").colormaps["viridis"](np.linspace(0.0, 1.0, 5))[:, :3]
+    found = colours([20.0, 25.0, 30.0, 35.0, 40.0, np.nan, np.inf])
+    assert_allclose(found, np.round(255.0 * viridis)[[0, 1, 2, 3, 4, 0, 4]])
+    first, second, *_ = found.tolist()
+    assert first[1] < colours([20.0, 21.0, 40.0])[1, 1] < second[1]
     assert colours([7.0, 7.0]).tolist() == [first, first]

@@ -275,15 +275,13 @@ def check_moves_inertia(robot: Robot) -> None:
     """
     if not any(body.inertial.mass or body.inertial.inertia.any() for body in robot.bodies):
         raise robot.description_error(f"robot {robot.name!r}", PICTURES)
-    found = []
     for seed in _POSES:
         with np.errstate(all="ignore"):  # an overflow gives inf or nan
-            found.append(_least_inertia(robot, np.sin(seed * np.arange(1, robot.n + 1))))
-        if np.isnan(found[-1][0]):
+            least, joints = _least_inertia(robot, np.sin(seed * np.arange(1, robot.n + 1)))
+        if np.isnan(least):
             raise RobotDescriptionError(f"robot {robot.name!r}", _OVERFLOW)
-        if found[-1][0] > SINGULAR:
+        if least > SINGULAR:
             return
-    _, joints = max(found, key=lambda pair: pair[0])
     names = [robot.joint_names[i] for i in joints]
     if len(names) == 1:
         raise robot.description_error(

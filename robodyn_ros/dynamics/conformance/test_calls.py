@@ -319,7 +319,7 @@ def _wrong(n: int) -> dict[str, Any]:
         "one number too few": np.zeros(n - 1),
         "one number too many": np.zeros(n + 1),
         "no numbers": np.zeros(0),
-        "a column": np.zeros((3, 1 if n > 1 else 2)),
+        "a column": np.zeros((n, 1)),
         "three axes": np.zeros((2, 2, n)),
         "ragged": [1, [2, 3]],
         "text": "abc",
