@@ -17,7 +17,7 @@ from robodyn_ros.planning.collocation.scheme import SCHEMES, Columns, make_schem
 from robodyn_ros.planning.cost import Effort, MinimumTime, Point, Smoothness, Tracking, read_cost
 from robodyn_ros.planning.obstacles import Clearance, box, capsules, read_obstacles, sphere
 from robodyn_ros.planning.plan import Plan, Violation
-from robodyn_ros.planning.problem import REVERSAL, JointGoal, MotionLimits, Problem, SmoothModel
+from robodyn_ros.planning.problem import REVERSAL, JointGoal, MotionLimits, Problem, SmoothModel, ToolGoal
 
 Q, QD, QDD, TAU = (np.array(x) for x in ((0.3, -1.1), (0.7, 0.4), (-2.0, 5.0), (3.0, -0.5)))
 
@@ -179,6 +179,18 @@ def test_the_capsules_hold_the_shapes_of_the_urdf(prr):
     assert set(found) == {"arm"}
     bare = capsules(rd.load_robot(lesson_arm()))
     assert [capsule.radius for capsule in bare] == [0.05] * len(bare) and len(bare) >= 2
+
+
+def test_a_tool_that_is_turned_by_half_a_turn_is_not_at_its_goal(prr):
+    """The sine of the angle, which the solver has, is 0 there too."""
+    robot, q = rd.load_robot(prr), np.array([0.5, 0.3, -1.2])
+    model = SmoothModel(rd.create_dynamics("rnea", robot, compiled=False))
+    goal = ToolGoal(rd.Kinematics(robot).pose("hand", q), "hand")
+    turned = q + [0.0, 0.0, np.pi]  # about the origin of the hand
+    assert_allclose(goal.residual(model)(turned), 0.0, atol=1e-12)
+    assert [goal.error(model, at) for at in (q, turned)] == pytest.approx([0.0, np.pi])
+    near = q + [1e-3, 2e-3, -1e-3]
+    assert goal.error(model, near) == pytest.approx(np.abs(goal.residual(model)(near)).max(), rel=1e-5)
 
 
 def test_obstacles_from_a_file(tmp_path):

@@ -16,7 +16,7 @@ from robodyn_ros.checks import finite_array
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.engine.casadi import ca
 from robodyn_ros.errors import InputError
-from robodyn_ros.kinematics import Kinematics, se3
+from robodyn_ros.kinematics import Kinematics, se3, so3
 from robodyn_ros.kinematics.forward import placed
 from robodyn_ros.kinematics.inverse.task import Task
 from robodyn_ros.kinematics.target import ToolTarget
@@ -205,6 +205,20 @@ class ToolGoal:
 
     def residual(self, model: SmoothModel) -> ca.Function:
         """The residual of q that is 0 at the goal, in [m] and the sine of [rad]: the task's rows that depend on q."""
+        q, rows, counted, _, _ = self._rows(model)
+        return ca.Function("residual", [q], [rows[counted]])
+
+    def error(self, model: SmoothModel, q: Array) -> float:
+        """Greatest component of the residual at q (n,), with angles in place of their sines, which are 0 at half a turn
+        too.
+        """
+        symbols, rows, counted, axes, turn = self._rows(model)
+        found, turned = map(np.array, ca.Function("error", [symbols], [rows, turn])(q))
+        found[3:, 0] = axes @ so3.log(turned)
+        return float(np.abs(found[counted]).max(initial=0.0))
+
+    def _rows(self, model: SmoothModel) -> tuple[ca.SX, ca.SX, list[int], Array, ca.SX]:
+        """q, all rows of the residual, those that count, the task's directions, and the turn from the goal."""
         robot = model.dynamics.robot
         target = ToolTarget(Kinematics(robot), self.link, task=self.task)
         task, wanted = target.task, se3.as_pose(self.pose)
@@ -217,7 +231,7 @@ class ToolGoal:
         slopes = ca.Function("slopes", [q], [ca.jacobian(rows, q)])
         seen = np.array([np.abs(np.array(slopes(at))).max(axis=1) for at in random_positions(robot, 5)]).max(axis=0)
         counted = [int(row) for row in np.flatnonzero((task.weights > 0.0) & (seen > 1e-9))]
-        return ca.Function("residual", [q], [rows[counted]])
+        return q, rows, counted, axes, turn
 
 
 Goal = JointGoal | ToolGoal

@@ -249,7 +249,7 @@ def _missed(problem: Problem, goal: Goal, title: str, q: Array, qd: Array) -> li
         missing = np.abs(np.where(np.isnan(wanted), 0.0, turned - q))[None]
         found = _beyond(problem, f"{title}: position of {{!r}}", missing, GOAL_TOLERANCE, _units(problem))
     else:
-        amount = float(np.abs(np.array(goal.residual(problem.model)(q))).max(initial=0.0))
+        amount = goal.error(problem.model, q)
         found = [(Violation(f"{title}: pose of {goal.link!r}", amount, "m or rad"), amount / GOAL_TOLERANCE)]
     slow = np.nan_to_num(np.abs(qd - speed(goal, len(q))), nan=0.0)[None]
     return found + _beyond(problem, f"{title}: velocity of {{!r}}", slow, GOAL_TOLERANCE, _units(problem, "/s"))
