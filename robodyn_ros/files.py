@@ -267,14 +267,7 @@ def _measure(node: yaml.Node, measured: dict[int, tuple[int, int]], above: list[
         raise YamlError("contains itself, by an alias", line)
     parts: list[yaml.Node] = []
     if isinstance(node, yaml.MappingNode):
-        if not all(isinstance(key, yaml.ScalarNode) for key, _ in node.value):
-            raise YamlError("has a key that is no text", line)
-        lines: dict[str, int] = {}
-        for key, _ in node.value:
-            here = key.start_mark.line + 1
-            if key.value in lines:
-                raise YamlError(f"{key.value[:40]!r} is given twice, first in line {lines[key.value]}", here)
-            lines[key.value] = here
+        _check_keys(node)
         parts = [value for _, value in node.value]
     elif isinstance(node, yaml.SequenceNode):
         parts = node.value
@@ -288,3 +281,14 @@ def _measure(node: yaml.Node, measured: dict[int, tuple[int, int]], above: list[
         raise YamlError(f"is nested deeper than {DEEPEST}, by aliases", line)
     measured[id(node)] = total, levels
     return total, levels
+
+
+def _check_keys(node: yaml.MappingNode) -> None:
+    lines: dict[str, int] = {}
+    for key, _ in node.value:
+        if not isinstance(key, yaml.ScalarNode):
+            raise YamlError("has a key that is no text", node.start_mark.line + 1)
+        line = key.start_mark.line + 1
+        if key.value in lines:
+            raise YamlError(f"{key.value[:40]!r} is given twice, first in line {lines[key.value]}", line)
+        lines[key.value] = line
