@@ -174,6 +174,16 @@ def test_distances_against_points_on_the_capsules(prr):
             assert found < max(true, 0.0) + 1e-6  # how deep it is inside does not matter
 
 
+@pytest.mark.parametrize("radius", [0.0, 0.0005])
+def test_a_line_and_a_wire_are_covered_by_few_balls(radius):
+    tag = f'<visual><geometry><cylinder radius="{radius}" length="0.5"/></geometry></visual>'
+    arm = rd.load_robot(lesson_arm().replace('<link name="link1">', f'<link name="link1">{tag}', 1))
+    (wire,) = [one for one in capsules(arm) if one.link == "link1"]
+    clearance = Clearance(arm, [wire], [box("wall", (0.5, 0.0, 0.0), (0.2, 2.0, 2.0))])
+    assert len(clearance.pairs) < 60
+    assert 0.4 - 0.006 < clearance.nearest(np.zeros(arm.n))[0] <= 0.4 - radius + 1e-9
+
+
 def test_the_capsules_hold_the_shapes_of_the_urdf(prr):
     found = {capsule.link: capsule for capsule in capsules(rd.load_robot(prr)) if capsule.link == "arm"}
     assert set(found) == {"arm"}

@@ -5,8 +5,8 @@
 
 For the distances the arm is made of capsules. Between a capsule and a sphere: the distance of the centre from the
 capsule's segment, less both radii (Ericson, Real-Time Collision Detection (2005), section 5.1.2). Between a capsule and
-a box: balls along its segment cover the capsule, so close that their common radius exceeds the capsule's by no more
-than ``COVER``; the distance is the least signed distance of a ball from the box.
+a box: balls along its segment cover the capsule, so close that their common radius exceeds the capsule's, or
+``THINNEST``, by no more than ``COVER``; the distance is the least signed distance of a ball from the box.
 
 Each ``<collision>`` of a link, or each ``<visual>`` if it has none, becomes one capsule along its longest axis, which
 encloses it. A mesh, or a body without any shape, becomes a capsule from its joint to the next one, or to a frame that
@@ -40,6 +40,9 @@ RADIUS = 0.05
 
 COVER = 0.15
 """Ratio by which the radius of the balls that cover a capsule exceeds the capsule's."""
+
+THINNEST = 0.005
+"""Radius as of which a thinner capsule is covered [m]."""
 
 SMOOTHING = 1e-4
 """Radius with which distances are smoothed, so that they are differentiable everywhere [m]."""
@@ -245,7 +248,7 @@ def _sphere(start: ca.SX, end: ca.SX, capsule: Capsule, obstacle: Sphere) -> lis
 def _cover(capsule: Capsule) -> tuple[list[float], float]:
     """Ratios of the segment at which the balls' centres lie, and their radius [m]."""
     length = float(np.linalg.norm(capsule.end - capsule.start))
-    radius = (1.0 + COVER) * capsule.radius
+    radius = (1.0 + COVER) * max(capsule.radius, THINNEST)
     gap = 2.0 * np.sqrt(radius**2 - capsule.radius**2)
     count = int(np.ceil(length / gap)) + 1 if length > 0.0 else 1
     return np.linspace(0.0, 1.0, count).tolist(), radius
