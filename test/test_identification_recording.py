@@ -5,15 +5,18 @@
 
 import shutil
 from pathlib import Path
+from threading import Thread
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from recordings import Bag, fourier, table
+from rosbags.rosbag2 import storage_mcap
 
 import robodyn_ros as rd
 from robodyn_ros.errors import InputError
 from robodyn_ros.identification.recording import RecordingSource, read_recording
+from robodyn_ros.identification.recording.bag import within_limit
 
 ROBOT = rd.load_robot(Path(__file__).parents[1] / "urdf" / "prr.urdf")
 JOINTS = ROBOT.joint_names
@@ -284,6 +287,22 @@ def test_a_compressed_recording_is_unpacked_within_a_limit(tmp_path, monkeypatch
     with pytest.raises(InputError, match=r"recording: .*run.*: unpacks to more than .* GB, the most that is read"):
         read_recording(packed, JOINTS)
     assert not list(temporary.iterdir())
+
+
+def test_threads_unpack_one_after_the_other():
+    """Each puts functions into rosbags, and then those back that were there."""
+
+    def unpack():
+        with within_limit():
+            pass
+
+    before, thread = storage_mcap.zstd, Thread(target=unpack)
+    with within_limit():
+        thread.start()
+        thread.join(0.05)
+        assert thread.is_alive()
+    thread.join(10.0)
+    assert storage_mcap.zstd is before
 
 
 def test_the_metadata_of_a_bag_is_plain_yaml(tmp_path, good):

@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from functools import partial
 from io import BytesIO
 from pathlib import Path
+from threading import Lock
 from types import SimpleNamespace
 from typing import IO, Any, NamedTuple
 
@@ -338,9 +339,15 @@ class UnpackingError(RobodynError):
     """A recording unpacks to more than the limit."""
 
 
+_changed = Lock()
+"""Held while rosbags uses the functions of this module."""
+
+
 @contextmanager
 def within_limit() -> Iterator[None]:
-    """Within this context rosbags raises UnpackingError if it unpacks more than :data:`LARGEST`."""
+    """Within this context, of one thread at a time, rosbags raises UnpackingError if it unpacks more than
+    :data:`LARGEST`.
+    """
     from lz4 import frame  # type: ignore[import-untyped]
     from rosbags.rosbag2 import reader, storage_mcap
 
@@ -365,11 +372,12 @@ def within_limit() -> Iterator[None]:
         with zstd.open(file, mode) as packed:
             yield SimpleNamespace(read=partial(read, packed))
 
-    zstd, lz4_decompress = reader.zstd, storage_mcap.lz4_decompress
-    reader.zstd = storage_mcap.zstd = SimpleNamespace(open=opened, decompress=partial(whole, zstd))
-    storage_mcap.lz4_decompress = partial(whole, frame)
-    try:
-        yield
-    finally:
-        reader.zstd = storage_mcap.zstd = zstd
-        storage_mcap.lz4_decompress = lz4_decompress
+    with _changed:
+        zstd, lz4_decompress = reader.zstd, storage_mcap.lz4_decompress
+        reader.zstd = storage_mcap.zstd = SimpleNamespace(open=opened, decompress=partial(whole, zstd))
+        storage_mcap.lz4_decompress = partial(whole, frame)
+        try:
+            yield
+        finally:
+            reader.zstd = storage_mcap.zstd = zstd
+            storage_mcap.lz4_decompress = lz4_decompress
