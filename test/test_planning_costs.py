@@ -51,6 +51,11 @@ def test_the_smooth_model_has_all_of_the_friction_beyond_a_reversal():
     assert_allclose(found, 0.7616 * coulomb * [1.0, -1.0], rtol=1e-4)  # three quarters
 
 
+def test_a_trajectory_to_follow_is_of_the_arms_joints():
+    with pytest.raises(InputError, match=r"target: has shape \(2, 3\), not \(2, 2\)"):
+        Tracking(Trajectory([0.0, 1.0], np.zeros((2, 3))), np.ones(4)).reference([0.0], 2)
+
+
 def test_costs_are_read_from_text():
     assert value(read_cost("time+1e-2*effort+1e+1*smoothness"))[0] == pytest.approx(1 + 0.0925 + 290)
     for text in ("speed", "time+", "x*time", "-1*time", ""):

@@ -133,6 +133,7 @@ class Tracking(Cost):
         """The state (K, 2n) of the target at times (K,) [s]."""
         moments = np.atleast_1d(np.asarray(times, dtype=np.float64))
         if isinstance(self.target, Trajectory):
+            finite_array("target", self.target.positions, (len(self.target.times), n))
             samples = [self.target.sample(float(t)) for t in moments]
             return np.array([np.concatenate((sample.q, sample.qd)) for sample in samples])
         return np.tile(finite_array("target", self.target, (2 * n,)), (len(moments), 1))
