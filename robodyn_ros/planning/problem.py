@@ -271,7 +271,7 @@ class Problem:
         margin: least distance from them [m].
         bodies: the arm's capsules; those of the URDF's shapes unless given.
         limit_margin: distance from position limits, but near the ends of the motion [rad] or [m]. It keeps tracking
-            errors, and a controller's soft limits, from interfering.
+            errors, and a controller's soft limits, from interfering. A path that is given (time scaling) may be nearer.
         longest: greatest duration of a leg [s].
     """
 
