@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import fork_server
@@ -17,10 +18,14 @@ import pytest
 from numpy.testing import assert_allclose
 
 import robodyn_ros as rd
-from robodyn_ros.cli.compile import CONTRACT, LOOPS, STEP, TRIALS
+from robodyn_ros.cli.compile import CONTRACT, LOOPS, STEP, TRIALS, find_jobs
+from robodyn_ros.control.contact import contact_of
+from robodyn_ros.control.loop_settings import loop_default_values
+from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.engine import find_compiler
-from robodyn_ros.engine.library import cache_folder
+from robodyn_ros.engine.library import cache_folder, only_listed
+from robodyn_ros.errors import NotReadyError
 
 PRR = Path(__file__).parent.parent / "urdf" / "prr.urdf"
 STATES = np.random.default_rng(4).uniform(-2, 2, (3, 11, 3))  # q, q̇, q̈ or τ of eleven states
@@ -289,6 +294,18 @@ def test_the_law_mpc_is_compiled_ahead(tmp_path: Path) -> None:
     assert ran.returncode == 0, ran.stderr
     assert ran.stderr == ""
     assert sorted(path.name for path in (tmp_path / "robodyn_ros").iterdir()) == listed
+
+
+@pytest.mark.parametrize("observe", ["joints", "tool"])
+def test_what_observes_contacts_is_compiled_ahead(observe: str) -> None:
+    """Without a compiler and CasADi, a controller with ``contact.observe`` could not be configured."""
+    arm = rd.create_dynamics("rnea", rd.load_robot(PRR))
+    jobs = {job.wanted.key for job in find_jobs(arm.robot, [("rnea", arm)], "contact", False, ["hand"])}
+    values = FileParameters({"contact.observe": observe, "tool": "hand"}, loop_default_values(arm.robot))
+    with only_listed() as found, suppress(NotReadyError):
+        contact_of(values, arm)
+    assert "contact" in {wanted.name for wanted in found}
+    assert {wanted.key for wanted in found} <= jobs
 
 
 def test_without_a_compiler_an_empty_cache_is_no_error(tmp_path: Path, expected: dict[str, list[object]]) -> None:

@@ -35,6 +35,7 @@ from robodyn_ros.control.core_library import start_core
 from robodyn_ros.control.core_settings import make_step, start_model
 from robodyn_ros.control.laws.base import Reference
 from robodyn_ros.control.loop_settings import loop_default_values, make_loop_settings
+from robodyn_ros.control.momentum_observer import MomentumObserver
 from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.rnea import RNEA
@@ -77,6 +78,9 @@ PREDICTION = "mpc"
 TRIALS = "trial"
 """Name of the group with the loop of a sweep's trials, and what it asks of the model."""
 
+CONTACT = "contact"
+"""Name of the group with the observers of contacts, of the joints and of the tools."""
+
 STEP = "step"
 """Name of the group with the control steps of the laws."""
 
@@ -86,7 +90,7 @@ LAWS = ("computed_torque",)
 GROUPS = (LOOPS, KINEMATICS, TOOL, STEP)
 """Groups that are compiled by default."""
 
-OTHERS = (PREDICTION, TRIALS)
+OTHERS = (PREDICTION, TRIALS, CONTACT)
 """Groups that are compiled on demand."""
 
 PLANNER = "rnea"
@@ -111,13 +115,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     text = (
         f"functions of the dynamics, {LOOPS} (the simulator's loops), {KINEMATICS} (of every link) and {TOOL} (inverse "
         f"kinematics, and the planning of motions to a pose), {PREDICTION} (of the law of that name), {TRIALS} "
-        f"(of sweeps), {STEP} (control steps), separated by commas, or all (default: all that the node and the "
-        "simulator call)"
+        f"(of sweeps), {CONTACT} (what observes contacts), {STEP} (control steps), separated by commas, or all "
+        "(default: all that the node and the simulator call by default)"
     )
     parser.add_argument("--of", default=",".join((*CONTRACT, *GROUPS)), metavar="NAMES", help=text)
     text = f"control law whose step is compiled, or several separated by commas (default: {', '.join(LAWS)})"
     parser.add_argument("--controller", default=",".join(LAWS), metavar="NAME", help=text)
-    text = "tool of the inverse kinematics, or several separated by commas (default: the last link that moves)"
+    text = f"tool of {TOOL} and {CONTACT}, or several separated by commas (default: the last link that moves)"
     parser.add_argument("--tool", metavar="LINK", help=text)
     parser.add_argument("--batch", action="store_true", help="the functions for many states at once as well")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
@@ -237,7 +241,7 @@ def find_jobs(
         plugins: name and object of the dynamics.
         names: functions and groups, separated by commas, or ``all``.
         batch: list the functions for many states at once too.
-        tools: links whose inverse kinematics are needed.
+        tools: links whose inverse kinematics, or observers of contacts, are needed.
         laws: control laws whose control steps are needed.
 
     Raises:
@@ -262,6 +266,8 @@ def find_jobs(
                 add(dynamics, partial(make, plugin))
         for law in laws if STEP in chosen else ():
             add(dynamics, partial(_make_step, plugin, law), f" {law}")
+        for tool in (*tools, "") if CONTACT in chosen else ():
+            add(dynamics, partial(MomentumObserver, plugin, tool, tool=bool(tool)), f" {tool or 'joints'}")
     for link in robot.links if KINEMATICS in chosen else ():
         add(None, partial(_call_kinematics, robot, link.name, batch), f" {link.name}")
     if TOOL in chosen:
