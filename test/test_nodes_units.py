@@ -130,6 +130,16 @@ def test_a_reference_at_rest_stays_where_it_is_for_all_the_noise_of_the_states(p
     assert watch.has_left(rest)
 
 
+def test_a_position_that_is_no_number_is_not_known(prr):
+    """As of a gripper that has not found its zero: no motion of the arm was planned beside it."""
+    heard = {}
+    node = SimpleNamespace(create_subscription=lambda kind, topic, receive, qos: heard.setdefault(topic, receive))
+    watch = Watch(node, load_robot(prr))
+    for finger in (0.02, float("nan")):
+        heard["joint_states"](JointState(name=["finger", "thumb"], position=[finger, 0.1]))
+    assert watch.known == {"finger": 0.02, "thumb": 0.1}
+
+
 def test_faults_are_all_counted_but_not_all_said():
     said, now = [], [0.0]
     faults = Faults(said.append, lambda: now[0])

@@ -144,7 +144,7 @@ class Watch:
         position = np.array(message.position)
         if len(here) < len(message.name):
             others = zip(message.name, message.position, strict=True)
-            self.known |= {name: value for name, value in others if name not in order.names}
+            self.known |= {name: value for name, value in others if name not in order.names and np.isfinite(value)}
         if not len(here) or not np.isfinite(position[there]).all():
             return
         time, velocity = seconds(message.header.stamp), np.array(message.velocity)
