@@ -4,17 +4,24 @@
 """A controller that estimates what its arm holds, and one that learns it: over real DDS, the simulator in lockstep."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import yaml
+from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import InertiaStamped
 from rcl_interfaces.srv import GetParameters
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 
+import robodyn_ros as rd
+from robodyn_ros.control.motion.own_motions import PayloadSettings
 from robodyn_ros.nodes.common.client_library import LATCHED
+from robodyn_ros.nodes.controller import payload
+from robodyn_ros.nodes.controller.payload import PayloadEstimation
+from robodyn_ros.tasks import make_loop
 
 JOINTS = ("elevator", "shoulder", "wrist")
 START = {"elevator": 0.9, "shoulder": 0.5, "wrist": -0.4}
@@ -86,6 +93,25 @@ def test_the_payload_is_found_and_adopted_and_a_hold_ends_the_motion(graph, arm)
     after, left = rest()
     assert (np.abs(left) < little).all()
     np.testing.assert_allclose(after, before + sag, atol=0.05 * np.abs(sag).max())
+
+
+@pytest.mark.parametrize("terms", ["none", "gravity"])
+def test_the_effort_of_an_estimation_has_what_the_drives_add(monkeypatch, prr, terms):
+    """With drives that carry the arm, the estimation was refused, or the load was far too light."""
+    loop, _ = make_loop({"drive_compensates": [terms]}, rd.load_robot(prr))
+    q, asked = np.array([0.3, 0.4, -0.2]), []
+    loop.start(0.0, q)
+    command = [loop.update(0.002 * k, 0.002 * k, q, np.zeros(3)) for k in (1, 2, 3)][-1]
+    part, weight = PayloadEstimation.__new__(PayloadEstimation), loop.dynamics.gravity(q)
+    part._rows, part._loop, part._node = [], SimpleNamespace(control=loop, robot=loop.robot), None
+    part._keep(Time(sec=1), command)
+    np.testing.assert_allclose(part._rows[0][2], weight, atol=1e-9)
+    part._held = lambda: command
+    monkeypatch.setattr(payload, "NodeParameters", lambda node: SimpleNamespace(settings=lambda *_: PayloadSettings()))
+    monkeypatch.setattr(payload, "payload_motion", lambda *given: asked.append(given[2]) or 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        part._start_motion()
+    np.testing.assert_allclose(asked[0], weight, atol=1e-9)
 
 
 def test_what_the_adaptive_law_learns_is_read_published_frozen_and_saved(graph, arm, tmp_path):

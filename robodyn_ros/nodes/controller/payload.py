@@ -48,7 +48,8 @@ MOMENTS = {"xx": (0, 0), "xy": (0, 1), "xz": (0, 2), "yy": (1, 1), "yz": (1, 2),
 """Matrix elements of the moments and products of inertia, in the order of the parameter ``payload.inertia``."""
 
 Row = tuple[float, Array, Array, bool]
-"""Time of a state [s], its position (n,), the effort sent for it (n,), and True if nothing limited that effort."""
+"""Time of a state [s], its position (n,), the effort at the joints for it, with what the drives add by themselves (n,),
+and True if nothing limited that effort."""
 
 
 class PayloadEstimation:
@@ -88,9 +89,11 @@ class PayloadEstimation:
         command = self._held()
         assert command.reference is not None
         assert command.error is not None
+        assert command.efforts is not None
         settings = NodeParameters(self._node).settings(PayloadSettings, PREFIX)
         loop = self._loop.control
-        trajectory = payload_motion(loop.dynamics, command.reference.q, command.effort, loop.settings.limits, settings)
+        total, limits = command.efforts.total, loop.settings.limits
+        trajectory = payload_motion(loop.dynamics, command.reference.q, total, limits, settings)
         anything = Tolerances.none(self._loop.robot.n)
         path = DEVIATION * settings.distances(self._loop.robot) + 2.0 * np.abs(command.error)
         tolerances = Tolerances(path, anything.goal, anything.speed, anything.time)
@@ -117,10 +120,10 @@ class PayloadEstimation:
         return command
 
     def _keep(self, when: Time, command: Command) -> None:
-        """Keep a state and the effort that was sent for it."""
-        if command.state is not None:
+        """Keep a state and the effort for it."""
+        if command.state is not None and command.efforts is not None:
             limited = any(command.saturated.tolist()) or any(command.rate_limited.tolist())
-            self._rows.append((seconds(when), command.state[0], command.effort, not limited))
+            self._rows.append((seconds(when), command.state[0], command.efforts.total, not limited))
 
     def _poll(self) -> None:
         """Estimate when the motion has ended; respond when the estimate is there."""
