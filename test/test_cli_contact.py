@@ -89,3 +89,15 @@ def test_a_simulation_heeds_the_thresholds(tmp_path: Path, capsys) -> None:
     arguments = ["simulate", PRR, "--tour", "-p", "friction.shoulder.coulomb:=2.0", "--json"]
     assert main([*arguments, *low]) == ExitCode.NO
     assert "touch" in str(json.loads(capsys.readouterr().out)["faults"])
+
+
+def test_drives_that_carry_the_arm_are_no_contact(tmp_path: Path, capsys) -> None:
+    """Their gravity was seen as a push, and thresholds above it find no contact."""
+    free, carried, seen = tmp_path / "free.csv", ["-p", "drive_compensates:=[gravity]"], []
+    simulated = ["simulate", PRR, "--tour", "-p", "drive_adds:=[gravity]", *carried, "--out", str(free)]
+    assert main(simulated) in (ExitCode.YES, ExitCode.NO)
+    capsys.readouterr()
+    for given in (carried, []):
+        assert main(["contact", PRR, str(free), *given, "--json"]) == ExitCode.YES
+        seen.append(json.loads(capsys.readouterr().out)["seen"])
+    assert seen[0][0] < 20.0 < 150.0 < seen[1][0]  # [N] at the elevator, which carries 196 N

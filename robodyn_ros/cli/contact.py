@@ -9,9 +9,10 @@ motion hardly ever exceeds. Record the planned motions of the arm, over ten
 seconds and more. This is not a safety function in the sense of a standard.
 
 Examples:
-    robodyn contact arm.urdf free.csv            thresholds from a table
-    robodyn contact arm.urdf bag/ --out c.yaml   and a parameter file
-    robodyn contact arm.urdf free.csv --hours 8  for a shift
+    robodyn contact arm.urdf free.csv                  thresholds from a table
+    robodyn contact arm.urdf bag/ --out c.yaml         and a parameter file
+    robodyn contact arm.urdf free.csv --hours 8        for a shift
+    robodyn contact arm.urdf free.csv --params a.yaml  for drives that add gravity
 """
 
 from __future__ import annotations
@@ -26,13 +27,20 @@ import yaml
 from robodyn_ros import create_dynamics
 from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import check_file, console, print_json, simple_table, write_file
-from robodyn_ros.cli.verb import ExitCode
+from robodyn_ros.cli.verb import ExitCode, add_parameters, check_used, gather
 from robodyn_ros.control.contact import ProposedThresholds, observe_motion, propose_thresholds
+from robodyn_ros.control.drives import CompensationSettings, DriveCompensation
+from robodyn_ros.control.laws.base import FrictionCompensation
+from robodyn_ros.control.laws.computed_torque import SMOOTHING
+from robodyn_ros.control.loop_settings import loop_default_values, model_parameters
 from robodyn_ros.control.momentum_observer import MomentumObserver
+from robodyn_ros.control.parameter_file import FileParameters
+from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import InputError
 from robodyn_ros.identification.recording import Recording, read_recording
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
+from robodyn_ros.settings import TOOL
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -47,6 +55,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     text = "time of motion for the probability of a false alarm [h]"
     parser.add_argument("--hours", type=float, default=1.0, metavar="H", help=text)
     parser.add_argument("--chance", type=float, default=0.01, metavar="P", help="its probability")
+    add_parameters(parser, "the controller: its model, and what the drives add", "drive_compensates:=[gravity]")
     text = "parameter file of the controller to write (default: none is written)"
     parser.add_argument("--out", type=Path, metavar="FILE", help=text)
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
@@ -57,13 +66,23 @@ def run(args: Namespace) -> ExitCode:
     check_file("--out", args.out)
     if not 0.1 <= args.gain <= 1000.0:
         raise InputError("--gain", f"must be within 0.1 and 1000, not {args.gain!r}", args.gain)
-    robot = read_arm(args)
+    (given,) = gather(args.params, args.given, ("controller",)).values()
+    robot = read_arm(args, given)
+    known = loop_default_values(robot)
+    check_used(set(given) - set(known), known, args.given, given.located_names())
+    values = FileParameters(given, known)
+    with values.located():
+        dynamics = create_dynamics("rnea", robot, **model_parameters(values, robot))
+        drives = DriveCompensation.of(robot, values.settings(CompensationSettings).drive_compensates)
     if args.tool:
         robot.link(args.tool, "--tool")
     recording = read_recording(args.recording, robot.joint_names)
     t, q = recording.position
-    observer = MomentumObserver(create_dynamics("rnea", robot), args.tool, args.gain)
-    found = observe_motion(observer, t, q, np.gradient(q, t, axis=0), _efforts(recording, t))
+    qd, efforts = np.gradient(q, t, axis=0), _efforts(recording, t)
+    if recording.commanded is not None:
+        efforts = efforts + _added(dynamics, drives, q, qd)
+    observer = MomentumObserver(dynamics, args.tool or values[TOOL.name], args.gain)
+    found = observe_motion(observer, t, q, qd, efforts)
     proposed = propose_thresholds(t, found, args.hours, args.chance)
     parameters = _parameters(robot, proposed, args)
     if args.out is not None:
@@ -81,6 +100,14 @@ def _efforts(recording: Recording, t: Array) -> Array:
     if track is None:
         raise InputError("recording", f"{recording.name} has no efforts", recording.name)
     return track.values[np.clip(np.searchsorted(track.t, t, side="right") - 1, 0, None)]
+
+
+def _added(dynamics: Dynamics, drives: DriveCompensation, q: Array, qd: Array) -> Array:
+    """The efforts that the drives add to those commanded, (N, n)."""
+    coriolis = np.einsum("kij,kj->ki", dynamics.coriolis_matrix(q, qd), qd)
+    friction = FrictionCompensation(dynamics).against(qd, SMOOTHING)
+    added: Array = drives.gravity * dynamics.gravity(q) + drives.coriolis * coriolis + drives.friction * friction
+    return added
 
 
 def _parameters(robot: Robot, proposed: ProposedThresholds, args: Namespace) -> dict[str, Any]:
