@@ -555,6 +555,18 @@ def test_velocities_that_are_missing_are_refused_or_estimated():
     np.testing.assert_array_equal(late.efforts.feedback, ZERO)
 
 
+@pytest.mark.parametrize("ratio", [0.7, 0.6])
+def test_an_arm_that_something_else_carries_gets_no_more_than_its_effort_limit(ratio):
+    """The model needs more than that, and the joints stand without it, so that less and less counts as explained."""
+    there, safety = np.array([0.3, 0.9, 0.5]), SafetySettings(following_tolerance=0.0, externally_supported=True)
+    limit = ratio * np.abs(DYNAMICS.gravity(there)) + 1.0
+    loop = ControlLoop(ComputedTorque(DYNAMICS, 400.0, 40.0), limit, safety, velocity_limit=np.full(3, 1.0))
+    for step in range(1500):
+        command = loop.update(0.002 * step, 0.002 * step, there, ZERO)
+        assert command.fault is None
+        assert (np.abs(command.effort) <= limit).all()
+
+
 def test_without_plausibility_a_joint_that_stood_although_driven_is_no_fault_any_more():
     loop = ControlLoop(
         ComputedTorque(DYNAMICS, 400.0, 40.0), np.full(3, 300.0), SafetySettings(following_tolerance=0.0)

@@ -457,13 +457,15 @@ static int check_state_consistency(const Settings* s, State* m, Period* p) {
   return CORE_SEND;
 }
 
-/* Limits the effort beyond the model's for joints that may move without being detected. */
+/* Limits the effort beyond the model's for joints that may move without being detected. The effort limits hold all the
+   same: an effort that the model needs may be beyond them. */
 static void limit_unexplained(const Settings* s, State* m, double* rows) {
   const Consistency* c = &m->consistency;
   if (!s->plausibility || !c->model_known || !m->applies) return;
   EACH {
-    const double needed = c->bias[i] - m->memory.added[i], effort = rows[EFFORT * N + i];
-    const double limited = needed + within(effort - needed, c->unexplained[i]);
+    const double added = m->memory.added[i], needed = c->bias[i] - added, effort = rows[EFFORT * N + i];
+    const double least = smaller(least_effort(s, i, added), effort), most = greater(most_effort(s, i, added), effort);
+    const double limited = smaller(greater(needed + within(effort - needed, c->unexplained[i]), least), most);
     if (!differ(effort, limited)) continue; /* equal but for rounding */
     rows[EFFORT * N + i] = m->memory.sent[i] = limited;
     rows[SATURATED * N + i] = 1;

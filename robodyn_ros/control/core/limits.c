@@ -34,13 +34,16 @@ static int differ(double before, double after) {
   return fabs(before - after) > EFFORT_ROUNDING * (1 + fabs(after));
 }
 
+/* The least and the greatest effort that may be sent to a joint whose drive adds an effort by itself. */
+static double least_effort(const Settings* s, int i, double added) { return greater(-added, 0) - s->effort_limit[i]; }
+static double most_effort(const Settings* s, int i, double added) { return s->effort_limit[i] - greater(added, 0); }
+
 /* The effort limit and the rate limit, for the reaction to a fault. */
 static void limit(const Settings* s, StepMemory* m, double t, const double* wanted, const double* added, double* rows) {
   const int sends = m->is_sending > 0, fell_silent = m->sent_at > NEVER;
   const double dt = sends ? smaller(greater(t - m->sent_at, INSTANT), s->state_timeout) : INSTANT;
   EACH {
-    const double least = greater(-added[i], 0) - s->effort_limit[i], most = s->effort_limit[i] - greater(added[i], 0);
-    const double clamped = smaller(greater(wanted[i], least), most);
+    const double clamped = smaller(greater(wanted[i], least_effort(s, i, added[i])), most_effort(s, i, added[i]));
     const double change = sends || fell_silent ? s->rate_limit[i] * dt : INFINITY;
     const double effort = smaller(greater(clamped, m->sent[i] - change), m->sent[i] + change);
     rows[EFFORT * N + i] = effort;
