@@ -4,6 +4,7 @@
 """What the laws promise of a whole arm: poles, passivity, compliance, and an arm that can be led by hand."""
 
 import copy
+import pickle
 
 import arms
 import numpy as np
@@ -13,6 +14,7 @@ from scipy.linalg import expm
 
 import robodyn_ros as rd
 from robodyn_ros.control import ComputedTorque, ControlLoop, FreeDrive, Impedance, JointGains, Reference, gains
+from robodyn_ros.control.compiled_step import LawStep
 from robodyn_ros.control.laws.base import FrictionCompensation
 from robodyn_ros.control.laws.free_drive import FRICTION_RATIO
 from robodyn_ros.control.laws.gains import joint_gains
@@ -242,6 +244,23 @@ def test_a_copy_of_a_law_has_memory_and_model_of_its_own(name):
     mine = law.compute(q, qd, reference).total
     used(other, -0.4)
     np.testing.assert_allclose(law.compute(q, qd, reference).total, mine, rtol=1e-12)
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda step: pickle.loads(pickle.dumps(step))])
+def test_a_copy_of_a_control_step_has_memory_of_its_own_and_goes_on_alike(copied):
+    step = LawStep(rd.create_controller("disturbance_observer", rd.create_dynamics("rnea", rough()), 9.0, 6.0))
+
+    def made(one, q):
+        one.q[:], one.qd[:] = q, 0.1
+        one.evaluate(0.001)
+        return one.effort.copy()
+
+    made(step, 0.2)
+    other = copied(step)
+    np.testing.assert_array_equal(other.effort, step.effort)
+    expected = made(copy.deepcopy(step), 0.3)
+    assert np.abs(made(other, 0.5) - expected).max() > 0.1
+    np.testing.assert_array_equal(made(step, 0.3), expected)
 
 
 def test_free_drive_leaves_the_reference_to_whoever_moves_the_arm():

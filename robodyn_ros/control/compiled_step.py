@@ -14,6 +14,7 @@ settings are its runtime parameters: limits, gains, and the parameters of the mo
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -211,7 +212,7 @@ class LawStep:
             TraceError: the law cannot be traced; the message says why.
             InputError: a limit of the wrong shape, negative or NaN.
         """
-        robot = controller.dynamics.robot
+        robot, self._given = controller.dynamics.robot, (controller, effort_limit, rate_limit, safety, drives)
         limits = Limits.of(robot, robot.effort_limit if effort_limit is None else effort_limit, rate_limit)
         given = controller, limits, law_feedback(controller), Tolerances.none(robot.n), safety or SafetySettings()
         self._step = CompiledStep(LoopSettings(*given, drives=drives))
@@ -221,6 +222,14 @@ class LawStep:
         self.reference, self.effort, self.efforts = Reference(*reference), rows[0], Efforts(*rows[REST:])
         self._kernel, self._first = kernel, first_memory(robot.n)
         self.reset()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy or a pickle is made anew, because the step owns memory, and goes on with the same numbers."""
+        return type(self), self._given, tuple(array.copy() for array in (*self._kernel.inputs, *self._kernel.results))
+
+    def __setstate__(self, numbers: tuple[Array, ...]) -> None:
+        for array, values in zip((*self._kernel.inputs, *self._kernel.results), numbers, strict=True):
+            array[...] = values
 
     def reset(self) -> None:
         """Make the next step the first one; the law's memory becomes that of the law object."""
