@@ -567,6 +567,20 @@ def test_an_arm_that_something_else_carries_gets_no_more_than_its_effort_limit(r
         assert (np.abs(command.effort) <= limit).all()
 
 
+def test_the_effort_on_a_joint_that_stands_changes_no_faster_than_its_rate_limit():
+    rate, safety = np.array([3000.0, 600.0, 150.0]), SafetySettings(following_tolerance=0.0)
+    law, limit = ComputedTorque(DYNAMICS, 400.0, 40.0), np.array([600.0, 200.0, 36.0])
+    loop = ControlLoop(law, limit, safety, velocity_limit=np.full(3, 1.0), rate_limit=rate)
+    efforts, limited = [loop.update(0.0, 0.0, Q, ZERO).effort], False
+    loop.follow(rest_to_rest([Q, Q + [0.0, 0.12, 0.0]], [0.3, 1.3]))
+    for step in range(1, 500):
+        command = loop.update(0.002 * step, 0.002 * step, Q, ZERO)
+        efforts.append(command.effort)
+        limited |= command.fault is None and command.saturated.any()
+    assert limited
+    assert (np.abs(np.diff(efforts, axis=0)) <= 0.002 * rate * (1.0 + 1e-9)).all()
+
+
 def test_without_plausibility_a_joint_that_stood_although_driven_is_no_fault_any_more():
     loop = ControlLoop(
         ComputedTorque(DYNAMICS, 400.0, 40.0), np.full(3, 300.0), SafetySettings(following_tolerance=0.0)

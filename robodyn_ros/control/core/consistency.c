@@ -457,15 +457,18 @@ static int check_state_consistency(const Settings* s, State* m, Period* p) {
   return CORE_SEND;
 }
 
-/* Limits the effort beyond the model's for joints that may move without being detected. The effort limits hold all the
-   same: an effort that the model needs may be beyond them. */
-static void limit_unexplained(const Settings* s, State* m, double* rows) {
+/* Limits the effort beyond the model's for joints that may move without being detected; `before`: the memory before this
+   step. The limits of effort and rate hold all the same: what the model needs may be beyond them. */
+static void limit_unexplained(const Settings* s, State* m, const StepMemory* before, double* rows) {
   const Consistency* c = &m->consistency;
   if (!s->plausibility || !c->model_known || !m->applies) return;
   EACH {
     const double added = m->memory.added[i], needed = c->bias[i] - added, effort = rows[EFFORT * N + i];
-    const double least = smaller(least_effort(s, i, added), effort), most = greater(most_effort(s, i, added), effort);
-    const double limited = smaller(greater(needed + within(effort - needed, c->unexplained[i]), least), most);
+    const double change = most_change(s, before, m->memory.sent_at, i);
+    const double least = greater(least_effort(s, i, added), before->sent[i] - change);
+    const double most = smaller(most_effort(s, i, added), before->sent[i] + change);
+    const double wanted = needed + within(effort - needed, c->unexplained[i]);
+    const double limited = smaller(greater(wanted, smaller(least, effort)), greater(most, effort));
     if (!differ(effort, limited)) continue; /* equal but for rounding */
     rows[EFFORT * N + i] = m->memory.sent[i] = limited;
     rows[SATURATED * N + i] = 1;

@@ -38,13 +38,18 @@ static int differ(double before, double after) {
 static double least_effort(const Settings* s, int i, double added) { return greater(-added, 0) - s->effort_limit[i]; }
 static double most_effort(const Settings* s, int i, double added) { return s->effort_limit[i] - greater(added, 0); }
 
-/* The effort limit and the rate limit, for the reaction to a fault. */
-static void limit(const Settings* s, StepMemory* m, double t, const double* wanted, const double* added, double* rows) {
+/* The greatest change of a joint's effort from the latest one that was sent to one at the time t [s]. */
+static double most_change(const Settings* s, const StepMemory* m, double t, int i) {
   const int sends = m->is_sending > 0, fell_silent = m->sent_at > NEVER;
   const double dt = sends ? smaller(greater(t - m->sent_at, INSTANT), s->state_timeout) : INSTANT;
+  return sends || fell_silent ? s->rate_limit[i] * dt : INFINITY;
+}
+
+/* The effort limit and the rate limit, for the reaction to a fault. */
+static void limit(const Settings* s, StepMemory* m, double t, const double* wanted, const double* added, double* rows) {
   EACH {
     const double clamped = smaller(greater(wanted[i], least_effort(s, i, added[i])), most_effort(s, i, added[i]));
-    const double change = sends || fell_silent ? s->rate_limit[i] * dt : INFINITY;
+    const double change = most_change(s, m, t, i);
     const double effort = smaller(greater(clamped, m->sent[i] - change), m->sent[i] + change);
     rows[EFFORT * N + i] = effort;
     rows[SATURATED * N + i] = differ(wanted[i], clamped);
