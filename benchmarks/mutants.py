@@ -66,11 +66,11 @@ ROOMS = {
     "dynamics": (
         "dynamics/**/*.py",
         "test_dynamics_*.py test_derivation.py test_mechanisms.py test_engine_code.py test_fuzz_dynamics.py "
-        "test_export*.py test_conformance.py",
+        "test_export*.py test_plugin_contract.py test_conformance.py",
     ),
     "identification": (
         "identification/**/*.py",
-        "test_identification_*.py test_stated_uncertainty.py test_cli_identify.py",
+        "test_identification_*.py test_stated_uncertainty.py test_cli_identify.py test_control_payload_motion.py",
     ),
     "planning": ("planning/**/*.py planning/**/*.c", "test_planning_*.py test_cli_plan.py"),
     "view": ("view/**/*.py", "test_view_*.py test_kinematics_workspace.py"),

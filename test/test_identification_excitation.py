@@ -5,6 +5,7 @@
 
 import json
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.identification import IdentificationSettings, Samples, identify
 from robodyn_ros.identification.estimation.base_parameters import base_parameters
-from robodyn_ros.identification.excitation import FourierSeries, excite
+from robodyn_ros.identification.excitation import FourierSeries, _approach, excite
 from robodyn_ros.identification.excitation_criteria import DOptimality, ExcitationLimits
 from robodyn_ros.identification.settings import ExcitationSettings, Workspace
 
@@ -71,6 +72,22 @@ def test_begins_and_ends_at_rest_and_repeats(found):
     q, qd, _ = found.series.sample(np.array([0.3, 4.1, 9.9]))
     assert_allclose([trajectory.sample(found.approach + t).q for t in (0.3, 4.1, 9.9)], q, atol=1e-5)
     assert_allclose([trajectory.sample(found.approach + t).qd for t in (0.3, 4.1, 9.9)], qd, atol=1e-3)
+
+
+def test_the_approach_is_slowed_down_until_it_is_within_the_limits(found):
+    """By half at a time: of 150 % of an acceleration a quarter is left."""
+    ways = []
+
+    def worst(way):
+        ways.append(np.abs(way[2]).max())
+        return 1.5 * ways[-1] / ways[0], "acceleration"
+
+    limits = SimpleNamespace(jerk=np.full(3, np.inf), worst=worst)
+    slow = _approach(PRR.home, found.series, limits)
+    assert_allclose(ways, [ways[0], ways[0] / 4.0])
+    assert_allclose(
+        slow, 2.0 * _approach(PRR.home, found.series, SimpleNamespace(jerk=limits.jerk, worst=lambda _: (1.0, "")))
+    )
 
 
 def test_the_series_is_what_its_derivatives_say():

@@ -107,6 +107,8 @@ def test_reachability_is_decided_without_rounding() -> None:
         assert inverse.solve([x, 0, z]).reachable == truth
         verdicts.append(truth)
     assert 0.2 < np.mean(verdicts) < 0.8
+    folded = PlanarInverse(rd.load_robot(mechanism("RR", lengths=(0.5, 0.5))), "tool").solve([0, 0, 0])
+    assert [branch.q[0] for branch in folded.solutions] == [0.0]  # at the shoulder itself any will do
 
 
 def test_prr_reachability_is_decided_without_rounding() -> None:

@@ -116,6 +116,7 @@ def test_joints_with_strong_motors_do_not_chatter():
     assert found.reason.startswith("optimal"), found.reason
     # The last joint turns about an axis through the tool, and the finger is the gripper's: they stay where they are.
     assert_allclose(found.q[:, 6:], np.broadcast_to(problem.start[6:], found.q[:, 6:].shape), atol=1e-3)
+    assert_allclose(problem.goal.fixes(problem.model), np.arange(robot.n) >= 6)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

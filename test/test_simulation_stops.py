@@ -47,6 +47,7 @@ def test_bounces_end():
     assert (ball.q[0], ball.qd[0]) == (0.0, 0.0)
     ball.reset()
     ball.advance(0.99 * end)
+    assert 0.0 <= ball.q[0] < 0.01
     assert ball.q[0] > 0.0 or ball.qd[0] > 0.0
 
 

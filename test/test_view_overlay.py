@@ -146,6 +146,10 @@ def test_the_shapes_of_the_prr_arm(robot):
     assert (beam.kind, beam.size, beam.mesh) == ("box", (0.05, 0.04, 0.5), "")
     assert beam.color == (0.95, 0.55, 0.13, 1.0)  # of the material that is named elsewhere
     assert_allclose(beam.pose.translation, [0.0, 0.0, 0.25])
+    bare = re.sub(r'<material name="\w+"/>', "", (URDF / "prr.urdf").read_text())
+    assert {(shape.color, shape.painted) for shape in read_shapes(rd.load_robot(bare))} == {
+        ((0.6, 0.6, 0.62, 1.0), False)
+    }
 
 
 @pytest.mark.skipif(not urdfs(), reason="example-robot-data is not installed")

@@ -126,7 +126,7 @@ class _Objective:
 
     def _acceptable(self, x: Array, data_weight: float, value: float) -> bool:
         """True if x is inside the boundary, and its objective is not above a value."""
-        if least_eigenvalues(x[: 10 * self.bodies].reshape(-1, 10)).min(initial=1.0) < EDGE:
+        if (least_eigenvalues(x[: 10 * self.bodies].reshape(-1, 10)) < EDGE).any():
             return False
         return self.value(x, data_weight) <= value
 
