@@ -12,6 +12,7 @@ from robodyn_ros.cli.main import main
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot import load_robot
 from robodyn_ros.robot.reduction import joints_between
+from robodyn_ros.robot.robot import tip as tip_of
 
 BODY = (1.7, (0.1, 0.02, 0.3), (0.013, 0.001, 0.002, 0.017, 0.003, 0.021))
 
@@ -65,6 +66,14 @@ def test_the_joints_between(root: str, tip: str, expected: tuple[str, ...]) -> N
 def test_what_there_is_not(root: str, tip: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
         joints_between(load_robot(TWO), root, tip)
+
+
+def test_a_robot_of_several_arms_ends_with_the_last_link_that_moves() -> None:
+    bodies = (joint(f"{name}_joint", "revolute", "base", name) for name in ("a", "b"))
+    links = (link("base"), link("a", *BODY), link("b", *BODY), link("hand"), link("stand"))
+    welds = (joint("weld", "fixed", "a", "hand"), joint("foot", "fixed", "base", "stand"))
+    assert tip_of(load_robot(robot("spread", *links, *bodies, *welds))) == "hand"
+    assert tip_of(load_robot(TWO)) == "r_mount"
 
 
 def test_a_verb_takes_one_arm_of_two(tmp_path, capsys) -> None:

@@ -204,7 +204,6 @@ class Browser:
         scene, size = self.server.scene, self.overlay.size
         # The button shares the scene by a server elsewhere.
         self.server.gui.configure_theme(show_logo=False, show_share_button=False)
-        scene.set_up_direction("+z")
         # Drawn in software (no graphics card), 25 frames a second; with shadows it would be 0.4.
         scene.configure_default_lights(cast_shadow=False)
         self.meshes = Meshes(near)

@@ -238,8 +238,10 @@ def _possible(link: UrdfLink) -> Iterator[Remark]:
 
 
 def _mass(link: UrdfLink, size: Size | None) -> Iterator[Remark]:
-    mass = link.inertial.mass if link.inertial else 0.0
-    if mass == 0.0 and link.inertial is not None:
+    if link.inertial is None:
+        return
+    mass = link.inertial.mass
+    if mass == 0.0:
         yield "note", "has an <inertial> with mass 0"
     volume = float(np.prod(size.extent)) if size is not None and size.by_shapes else 0.0
     if volume > 0.0 and mass / volume > DENSE:

@@ -179,7 +179,6 @@ class _MeshRefinement:
             begin = finer.pack(self._resampled(motion, program.mesh, mesh))
             better = solve(finer, begin, self._until, self._progress, near=True)
             self._keep(finer.unpack(better.x), mesh)
-            self._converged |= better.optimal
             if not better.optimal:
                 mesh = program.mesh  # the previous solution still solves the program on its own mesh
                 break

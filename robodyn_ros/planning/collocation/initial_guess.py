@@ -201,7 +201,7 @@ class _Tree:
 def _shortened(problem: Problem, path: list[Array], random: np.random.Generator, until: float) -> list[Array]:
     """The path with random shortcuts."""
     for _ in range(SHORTCUTS):
-        if len(path) < 3 or perf_counter() > until:
+        if perf_counter() > until:
             break
         first, last = sorted(random.choice(len(path), 2, replace=False).tolist())
         if last - first > 1 and is_free(problem, path[first], path[last]):
