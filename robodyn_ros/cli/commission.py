@@ -89,14 +89,17 @@ def _parameters(args: Namespace) -> dict[str, Any]:
         "guided": not args.yes,
         "report": str(args.report.resolve()),
     }
-    for name, value in values.given.items():
-        whole = isinstance(value, int) and not isinstance(value, bool)
-        parameters[name] = float(value) if isinstance(defaults.get(name), float) and whole else value
-    joints = parameters.get("joints")
-    if (args.joints or args.locked or args.root or args.tip) and isinstance(joints, list):  # in the order of the drives
-        left = [name for name in joints if name in robot.joint_names]
+    parameters |= {name: _of_type(defaults.get(name), value) for name, value in values.given.items()}
+    if isinstance(parameters.get("joints"), list) and any((args.joints, args.locked, args.root, args.tip)):
+        left = [name for name in parameters["joints"] if name in robot.joint_names]  # in the order of the drives
         parameters["joints"] = split_names(args.joints or "") or left
     return parameters
+
+
+def _of_type(default: object, value: Any) -> Any:
+    """A value as ROS takes it: a whole number is no float there."""
+    is_whole = isinstance(value, int) and not isinstance(value, bool)
+    return float(value) if isinstance(default, float) and is_whole else value
 
 
 def _follow(process: subprocess.Popen[str]) -> tuple[dict[str, Any], bool]:

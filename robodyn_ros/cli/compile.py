@@ -261,13 +261,8 @@ def find_jobs(
     for dynamics, plugin in plugins:
         for quantity in plugin.quantities() if functions is None else functions:
             add(dynamics, partial(_call_function, plugin, quantity, batch))
-        for group, make in USERS:
-            if group in chosen:
-                add(dynamics, partial(make, plugin))
-        for law in laws if STEP in chosen else ():
-            add(dynamics, partial(_make_step, plugin, law), f" {law}")
-        for tool in (*tools, "") if CONTACT in chosen else ():
-            add(dynamics, partial(MomentumObserver, plugin, tool, tool=bool(tool)), f" {tool or 'joints'}")
+        for make, suffix in _makers(chosen, tools, laws):
+            add(dynamics, partial(make, plugin), suffix)
     for link in robot.links if KINEMATICS in chosen else ():
         add(None, partial(_call_kinematics, robot, link.name, batch), f" {link.name}")
     if TOOL in chosen:
@@ -275,6 +270,18 @@ def find_jobs(
             add(None, partial(_make_inverse_kinematics, robot, tool), f" {tool}")
         add(PLANNER, lambda: _call_function(RNEA(robot), "inverse", True))  # efforts at many states
     return list(jobs.values())
+
+
+def _makers(
+    chosen: Sequence[str], tools: Sequence[str], laws: Sequence[str]
+) -> Iterator[tuple[Callable[[CompiledDynamics], object], str]]:
+    """What the chosen groups make with a model, each with the end of its name in the list."""
+    yield from ((make, "") for group, make in USERS if group in chosen)
+    if STEP in chosen:
+        yield from ((partial(_make_step, law=law), f" {law}") for law in laws)
+    if CONTACT in chosen:
+        for tool in (*tools, ""):
+            yield partial(MomentumObserver, link=tool, tool=bool(tool)), f" {tool or 'joints'}"
 
 
 def _call_function(dynamics: CompiledDynamics, quantity: str, batch: bool) -> None:
