@@ -191,6 +191,7 @@ def test_finds_a_payload(recorded, capsys):
         (["pqr", "train.mcap", "--out", "known.urdf"], "no arm of this package"),
         ([URDF, "train.mcap", "--payload-link", "foot"], "'foot' is not in the robot"),
         ([URDF, "train.mcap", "--payload-link", "hand", "--out", "x.urdf"], "--payload-link prints its result"),
+        ([URDF, "train.mcap", "--payload-link", "hand", "--armature"], "--armature: is for the arm's numbers"),
         ([URDF, "train.mcap", "--gap", "0"], "gap: must be within"),
         ([URDF, "train.mcap", "--command-joints", "lift,wrist"], "--command-joints: has no joint elevator, shoulder"),
         ([URDF, "train.mcap", "--effort", "commanded"], "there are no commands"),

@@ -159,10 +159,11 @@ def identify_payload(args: Namespace) -> ExitCode:
     """Estimate the payload of a link; the answer is no if its mass is not identified.
 
     Raises:
-        InputError: the link does not exist, or --validate is given.
+        InputError: the link does not exist, or an option is given that is for the arm's numbers.
     """
-    if args.validate:
-        raise InputError("--validate", "is for the arm's numbers, not for a payload", args.validate)
+    for option in ("validate", "stribeck", "armature"):
+        if given := getattr(args, option):
+            raise InputError(f"--{option}", "is for the arm's numbers, not for a payload", given)
     robot = read_arm(args)
     robot.link(args.payload_link, "--payload-link")
     with _progress(args) as tell:
