@@ -27,8 +27,10 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 import robodyn_ros as rd
 from robodyn_ros.control.limits import check_position_limits
 from robodyn_ros.control.motion.point_to_point import rest_to_rest
+from robodyn_ros.errors import LimitError
 from robodyn_ros.nodes.common.messages import from_trajectory, seconds
 from robodyn_ros.nodes.viewer import interaction
+from robodyn_ros.nodes.viewer import node as viewer
 from robodyn_ros.nodes.viewer.interaction import ArmRequests, ViewPlan, demo_poses
 from robodyn_ros.nodes.viewer.node import PosedArm
 
@@ -333,6 +335,20 @@ def test_an_arm_without_masses_follows_a_trajectory_exactly():
     posed._follow(from_trajectory(["elevator", "shoulder", "wrist"], motion))
     times = np.linspace(1.0, 3.0, 21)
     np.testing.assert_allclose(posed._trajectory.samples(times).q, motion.samples(times).q, atol=1e-12)
+
+
+def test_a_pose_that_does_not_fit_the_arm_leaves_the_port_free(monkeypatch):
+    """The page of that arm stayed open without anything in it, and kept the next arm from being shown."""
+    values = dict.fromkeys(("robot_description", "urdf_file", "host", "port", "tool"), "")
+    values |= {"poses.reach": [0.1, 9.0, 0.0], "use_sim_time": False, "posed": False}
+    opened = Mock()
+    monkeypatch.setattr(viewer, "NodeParameters", lambda node: values)
+    monkeypatch.setattr(viewer, "Browser", opened)
+    node = viewer.ViewerNode.__new__(viewer.ViewerNode)
+    node._description, node._pose_names = Mock(**{"robot.return_value": rd.load_robot(PRR)}), lambda: ["reach"]
+    with pytest.raises(LimitError, match="reach"):
+        node._make_view()
+    assert not opened.called
 
 
 def test_an_arm_that_is_not_there_is_awaited(graph, port):

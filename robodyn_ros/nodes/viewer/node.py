@@ -253,7 +253,7 @@ class ViewerNode(ExceptionGuard, Node):  # type: ignore[misc]
     def _make_view(self) -> View:
         parameters = NodeParameters(self)
         robot = self._description.robot()
-        given = parameters[DESCRIPTION]
+        poses, given = self._poses(robot), parameters[DESCRIPTION]  # the port stays free if a pose does not fit the arm
         near = parameters["urdf_file"] or ("" if given.lstrip().startswith("<") else split_arguments(given)[0])
         browser = Browser(robot, parameters["host"], parameters["port"], parameters["tool"], near)
         for missing in browser.meshes.missing:
@@ -262,7 +262,7 @@ class ViewerNode(ExceptionGuard, Node):  # type: ignore[misc]
             self.get_logger().warning(EXPOSED)
         print(browser.url, flush=True)  # and not in the log, which others may read
         simulated, posed = parameters["use_sim_time"], parameters["posed"]
-        view = View(self, robot, browser, self._settings, simulated, posed, self._poses(robot))
+        view = View(self, robot, browser, self._settings, simulated, posed, poses)
         steady_timer(self, 1.0 / RATE, view.draw)
         steady_timer(self, 1.0 / PLOT_RATE, view.plot)
         return view
