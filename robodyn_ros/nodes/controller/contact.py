@@ -67,10 +67,8 @@ class ContactTopics:
         self._observer: MomentumObserver | None = None
         self._sensor = ForceTorqueSensor(settings.sensor_load[0], settings.sensor_load[1:])
         self._sensed = False
-        self._silent, self._seen = (
-            0,
-            0.0,
-        )  # checks without a message of the sensor, and the latest state at the last one
+        self._silent = 0  # checks in succession without a message of the sensor
+        self._seen = 0.0  # stamp of the latest state at the last of them [s]
         if self._source == "sensor":
             steady_timer(node, SENSOR_PERIOD, self._watch_sensor)
         self._last: tuple[float, Array] | None = None  # time and efforts of the last measured state
