@@ -168,6 +168,7 @@ class MomentumObserver:
     def tare(self, efforts: Array) -> None:
         """Zero the estimate: add observed efforts (n,) to the bias."""
         self.bias += efforts
+        self.efforts[:] -= efforts  # so that once more, before the next state, adds nothing
 
     def update(self, dt: float, q: Array, qd: Array, efforts: Array) -> Array:
         """The estimates after a period, :attr:`found`.

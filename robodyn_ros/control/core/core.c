@@ -130,7 +130,7 @@ void core_set_contact(Core* c, int kind) { c->state.given_contact = kind; }
 
 void core_tare(Core* c) {
   State* m = &c->state;
-  EACH m->bias[i] += m->external[i];
+  EACH { m->bias[i] += m->external[i]; m->external[i] = 0; }
 }
 
 int core_final_command(Core* c, double t, double* effort) {
