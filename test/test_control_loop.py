@@ -420,6 +420,16 @@ def test_a_reference_does_not_jump_where_there_is_no_velocity_limit():
     np.testing.assert_array_equal(arm.state().reference.q, Q + 0.04)
 
 
+def test_a_speed_before_the_clock_went_back_is_not_recent():
+    """Else an arm that stands is predicted to move, and is let go without states."""
+    arm = Arm()
+    arm.until(arm.t + 1.0)
+    set_clock_back(arm.loop)
+    arm.t = 0.0
+    arm.state()
+    np.testing.assert_array_equal(arm.loop.memory().recent_speed, np.abs(QD))
+
+
 def test_a_loop_starts_at_a_column_of_a_matrix():
     arm = Arm(start=False)
     arm.loop.start(arm.t, np.column_stack((Q, GOAL))[:, 0])

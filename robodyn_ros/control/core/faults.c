@@ -209,10 +209,10 @@ static void find_gravity_error(const Settings* s, State* m, const double* q) {
 
 /* For a state to which the law responds: records since when the arm stands, and its recent speed. */
 static void note_motion(State* m, double t, const double* q, const double* qd, const Uncertainty* u) {
-  const double left = greater(1 - (t - m->stepped_t) / LATELY, 0);
+  const double since = t - m->stepped_t, left = since >= 0 ? greater(1 - since / LATELY, 0) : 0; /* time may go back */
   const int proved = !m->consistency.unconfirmed;
   EACH m->recent_speed[i] = greater(proved ? fabs(qd[i]) : 0, left * m->recent_speed[i]);
-  int moved = !(0 <= t - m->stepped_t && t - m->stepped_t < STOOD);
+  int moved = !(0 <= since && since < STOOD);
   EACH moved |= !(fabs(q[i] - m->stood_q[i]) <= STANDS * u->scale[i]);
   if (moved) { copy(m->stood_q, q); m->stood_since = t; }
   m->stepped_t = t;
