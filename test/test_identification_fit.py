@@ -26,8 +26,9 @@ from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.identification import IdentificationSettings, Samples, identify
 from robodyn_ros.identification.estimation.base_parameters import parameter_names
+from robodyn_ros.identification.estimation.identify import _listed
 from robodyn_ros.identification.estimation.physical import fit_physical
-from robodyn_ros.identification.estimation.regression import estimate, matvec, tsqr
+from robodyn_ros.identification.estimation.regression import _LeastSquares, estimate, matvec, tsqr
 from robodyn_ros.identification.estimation.regression_model import RegressionModel
 from robodyn_ros.identification.segments import lowpass
 from robodyn_ros.robot.tree import check_inertial
@@ -195,6 +196,7 @@ def test_what_is_not_shown_stays():
     reason = {p.name: p.reason for p in found.parameters}
     assert reason["Izz(carriage)"] == "no motion of this arm excites it"
     assert reason["m(hand)"] == "seen only together with m(carriage), m(arm), mz(arm), Iyy(arm)"
+    assert _listed("abcdef") == "a, b, c, d and 2 more"
     assert reason["armature(wrist)"] == "taken as known"
     assert found.parameter("armature(wrist)").standard_error == 0.0
     assert reason["mz(hand)"] == reason["viscous(wrist)"] == ""
@@ -229,6 +231,16 @@ def test_data_that_want_an_impossible_body_leave_it_clear_of_the_boundary(seed, 
     wanted[4:10] *= -np.random.default_rng(seed).uniform(0.5, 2.0, 6)  # second moments of the first
     fit = fit_physical(np.diag(np.full(22, precision)), np.eye(22), precision * wanted, nominal, 2, 0.7)
     assert least_eigenvalues(fit.x[:20].reshape(-1, 10)).min() >= 1e-12
+
+
+def test_only_what_the_rows_do_not_tell_apart_has_an_infinite_error():
+    """Two columns that are alike share their sum; the third has its own error of ordinary least squares."""
+    a, b, right = np.random.default_rng(3).normal(size=(3, 50))
+    found = _LeastSquares(np.column_stack([a, a, b]), right)
+    apart = np.column_stack([a, b])
+    assert found.rank == 2
+    assert_allclose(found.change, np.linalg.lstsq(apart, right, rcond=None)[0][[0, 0, 1]] * [0.5, 0.5, 1.0])
+    assert_allclose(found.errors, [np.inf, np.inf, np.sqrt(np.linalg.inv(apart.T @ apart)[1, 1])])
 
 
 def test_stribeck_friction():

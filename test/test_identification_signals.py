@@ -204,6 +204,9 @@ def test_commands_at_the_limit_count_nothing():
     assert "at its limit" in found.notes[-1]
     over = (np.abs(np.column_stack([np.interp(found.samples.t, T, w) for w in wanted.T])) > limit).any(axis=1)
     assert (found.samples.weights[over] == 0.0).all()
+    away = np.abs(found.samples.t[:, None] - T[(np.abs(wanted) >= limit).any(axis=1)]).min(axis=1) * found.cutoff
+    near, far = found.samples.weights[away < 0.9], found.samples.weights[away > 1.1]  # periods of the cutoff frequency
+    assert len(near) and len(far) and not near.any() and far.all()
     measured = prepare(recording(T, q, wanted), ROBOT, SignalSettings(average=False, align=False))
     assert (measured.samples.weights == 1.0).all()
 

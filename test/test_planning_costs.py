@@ -120,6 +120,21 @@ def test_derivatives_of_the_program_against_finite_differences(name, prr):
         assert (np.abs(jacobian @ direction - difference) / scale).max() < 1e-6
 
 
+def test_where_time_alone_counts_efforts_and_accelerations_break_ties(prr):
+    """With every effort at its limit for 0.7 s, 1e-3 · 0.7 s for each joint; little for accelerations too."""
+    problem = Problem(rd.create_dynamics("rnea", rd.load_robot(prr)), [0.1, 0.2, 0.3], JointGoal([0.5, -0.4, 0.8]))
+    for scheme in SCHEMES.values():
+        program = NonlinearProgram(problem, Mesh.uniform(1, 3), scheme())
+        objective = ca.Function("objective", [program.x], [program.objective])
+        x = np.append(np.zeros(program.x.numel() - 3), [0.7, 0.7, 0.7])
+        unknowns = x[:-3].reshape(4, -1)  # q, qd, qdd, efforts
+        assert float(objective(x)) == pytest.approx(0.7)
+        unknowns[3] = 1.0
+        assert float(objective(x)) == pytest.approx(0.7 * (1.0 + 3 * 1e-3))
+        unknowns[2] = 1.0
+        assert float(objective(x)) / (0.7 * (1.0 + 3 * 1e-3)) - 1.0 > 1e-4
+
+
 SHAPES = {
     '<box size="0.6 0.2 0.4"/>': ([[-0.3, 0.0, 0.0], [0.3, 0.0, 0.0]], np.hypot(0.1, 0.2)),
     '<cylinder radius="0.1" length="0.5"/>': ([[0.0, 0.0, -0.25], [0.0, 0.0, 0.25]], 0.1),

@@ -77,7 +77,7 @@ class Payload:
         moments = np.linalg.eigvalsh(inertia / 2 + inertia.T / 2)
         tolerance = 1e-9 * max(1e-9, abs(moments).max())
         skew = abs(inertia / 2 - inertia.T / 2).max()
-        if skew > tolerance / 2 or moments[0] < -tolerance or moments[2] - moments[1] > moments[0] + tolerance:
+        if skew > tolerance / 2 or moments[2] - moments[1] > moments[0] + tolerance:  # so that none is negative
             raise InputError(
                 "payload inertia",
                 f"must be symmetric, positive, and no principal moment greater than the sum of the others: {moments}",
