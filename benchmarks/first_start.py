@@ -107,8 +107,7 @@ def start(urdf: str, law: str) -> dict[str, float]:
     start_model(dynamics)
     check_model(dynamics)
     start_tool_motion(robot, tip(robot))
-    values = FileParameters({}, loop_default_values(robot))
-    ControlLoop.from_settings(make_loop_settings(values, dynamics, law))
+    ControlLoop.from_settings(make_loop_settings(FileParameters({}, loop_default_values(robot)), dynamics, law))
     ToolMotion(robot, tip(robot))
     caller_library(robot.n, RUNNER)
     whole = time.perf_counter() - begin
