@@ -224,6 +224,8 @@ def test_a_law_is_tuned_if_the_section_names_it_or_else_if_the_study_does(study)
     assert read_task(study)[1].controllers == ("computed_torque",)
     study.write_text(STUDY.replace("  controllers: [computed_torque]\n", ""))
     assert read_task(study)[1].controllers == ("pd", "computed_torque")
+    study.write_text(STUDY.replace("{uniform: [0.0, 0.004]}", "{normal: [0.002, 0.0003]}"))  # whose end is infinite
+    assert read_task(study)[1].controllers == ("computed_torque",)
 
 
 def test_a_gain_that_the_study_gives_and_that_is_not_tuned_is_written_too(study, tmp_path):

@@ -5,6 +5,7 @@
 
 import itertools
 from dataclasses import replace
+from types import SimpleNamespace
 
 import arms
 import numpy as np
@@ -17,6 +18,7 @@ from robodyn_ros.errors import NotReadyError
 from robodyn_ros.planning.collocation.collocation import CollocationSettings, plan
 from robodyn_ros.planning.cost import Cost, Effort, MinimumTime, Smoothness, Tracking
 from robodyn_ros.planning.ddp.ilqr import ILQR, ILQRSettings
+from robodyn_ros.planning.ddp.passes import _identity
 from robodyn_ros.planning.problem import JointGoal, MotionLimits, Problem
 from robodyn_ros.simulation.rollout import rollout
 
@@ -385,3 +387,7 @@ def test_dynamics_without_expressions_are_refused():
         ILQR(Other(), MinimumTime(), 3)
     with pytest.raises(rd.InputError, match="steps"):
         ILQR(model(PENDULUM), MinimumTime(), 0)
+
+
+def test_costs_are_told_apart_by_their_identity():
+    assert [_identity(SimpleNamespace(identity=one), 2, 4) for one in (7, "seven")] == ["7", "seven"]

@@ -101,6 +101,7 @@ def test_it_follows_what_no_effort_can_follow_far_more_closely(law, dynamics):
     assert (planner.late, planner.failed) == (0, 0)
     assert planner.solved == 1 + 140
     assert len(planner.solve_times) == 141
+    assert planner.report()["mpc solve time median [ms]"] == pytest.approx(1e3 * np.median(planner.solve_times))
 
 
 def test_within_limits_it_follows_as_computed_torque_does(law, dynamics):

@@ -21,7 +21,7 @@ import robodyn_ros as rd
 from robodyn_ros import plugins
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot.urdf import load_robot
-from robodyn_ros.simulation.sweeps import backends
+from robodyn_ros.simulation.sweeps import backends, tuning
 from robodyn_ros.simulation.sweeps.backends import Workers, in_process
 from robodyn_ros.simulation.sweeps.runner import CaseRunner, Chunk, arm_quantities, chunks, varied_arm
 from robodyn_ros.simulation.sweeps.study import CaseLimits, Distribution, MotionSettings, Sampling, Specification, Study
@@ -166,6 +166,16 @@ def test_sensitivities_of_the_ishigami_function():
     found = [sensitivity(x[:, i], y) for i in range(3)]
     assert_allclose([each.first_order for each in found], exact, atol=0.01)
     assert [each.first_order > each.noise for each in found] == [True, True, False]
+
+
+def test_a_score_is_that_of_the_worst_cases(monkeypatch):
+    """Of seven cases 30 % are three, and the least ratio is one case."""
+    for name in ("_violation", "_effort"):
+        monkeypatch.setattr(tuning, name, lambda *given, name=name: next(x for x in given if isinstance(x, dict))[name])
+    rest = {"failed": "", "failed_at": np.nan}
+    rows = [{"_violation": x, "_effort": 0.1 * x, "met": x < 3, "case": x, **rest} for x in range(7)]
+    assert [tuning._scored(None, rows, worst, None).violation for worst in (0.3, 1e-6)] == [5.0, 6.0]
+    assert tuning._scored(None, rows, 1.0, None)[:4] == (3.0, pytest.approx(0.3), 3, 7)
 
 
 def test_chance_alone_is_taken_for_chance():

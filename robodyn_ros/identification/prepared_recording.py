@@ -288,8 +288,7 @@ def _candidates(x: Array, least: int) -> list[int]:
 def _refined(x: Array, lag: int) -> float:
     """A lag to a small fraction of a sample, by Gauss and Newton's method."""
     spline, length = CubicSpline(np.arange(len(x)), x), float(lag)
-    first, last = int(EARLY[0] * len(x)), min(int(EARLY[1] * len(x)), len(x) - lag - 2)
-    here = np.arange(first, max(last, first + 2))
+    here = np.arange(int(EARLY[0] * len(x)), int(EARLY[1] * len(x)))  # one lag later, at most half of it, ends x
     for _ in range(5):
         slope = spline(here + length, 1)
         length -= float(np.sum((spline(here + length) - x[here]) * slope) / np.sum(slope**2))
