@@ -210,3 +210,25 @@ def test_a_motion_shows_what_is_wrong_of_the_native_plant():
     motion = validate(dynamics, config)[-1]
     assert not motion.agrees
     assert 1e-6 < motion.error < 1e-3  # computed torque at 10 rad/s leaves 1e-2 / 10² at most
+
+
+def test_parameters_that_change_while_the_arm_moves():
+    """As those of a held joint whose load moves with it: both plants follow a new load, gravity and friction alike."""
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(URDF / "prr.urdf"), gravity=(0.3, -0.2, 9.81))
+    q0, free = np.array([1.0, 1.1, -0.9]), np.full(3, np.inf)
+    plants = both(dynamics, q0=q0, velocity_limit=free, friction=(FrictionSettings(viscous=0.3),) * 3)
+    first = dynamics.parameters.inertial
+    changes = (
+        {"inertial": first * np.repeat([1.3, 0.8, 1.9], 10)},
+        {"gravity": (0.0, 1.0, 8.0), "viscous": (0.4, 0.2, 0.1), "armature": (0.5, 0.3, 0.1)},
+        {"inertial": first},
+    )
+    for change in changes:
+        dynamics.configure(**change)
+        for plant in plants:
+            plant.carry(0.7 if "gravity" in change else 0.0)
+            plant.advance(0.05)
+            assert plant.carries
+        np.testing.assert_allclose(plants[1].q, plants[0].q, rtol=0, atol=1e-8)
+        np.testing.assert_allclose(plants[1].qd, plants[0].qd, rtol=0, atol=1e-6)
+    assert np.abs(plants[0].qd).max() > 0.3

@@ -77,6 +77,8 @@ class MuJoCoPlant(PlantBase):
     MuJoCo's stops and dry friction are not quite rigid: a joint creeps where it rests in the native plant.
     """
 
+    carries = True
+
     def __init__(
         self,
         dynamics: Dynamics,
@@ -115,8 +117,6 @@ class MuJoCoPlant(PlantBase):
             problem = f"joint {self.arm.mimics[0]!r} mimics another, for which MuJoCo has no exact counterpart"
             raise ConfigurationError(problem)
         model, mujoco = self.arm.model, self.arm.module
-        model.dof_damping[self.arm.index] += effects.viscous
-        model.dof_frictionloss[self.arm.index] += effects.coulomb
         model.opt.timestep = self.settings.step
         stiff = is_stiff(dynamics, effects.viscous + dynamics.parameters.viscous, self.settings.step)
         integrators = mujoco.mjtIntegrator
@@ -128,6 +128,8 @@ class MuJoCoPlant(PlantBase):
 
     def step(self, count: int = 1) -> None:
         """Make steps; see :meth:`PlantBase.step`."""
+        if self.dynamics.parameters is not self._seen:
+            self._place(self._q, self._qd)
         model, data, index, step = self.arm.model, self.arm.data, self.arm.index, self.arm.module.mj_step
         limited = bool(np.isfinite(self.velocity_limit).any() and self._effort.any())
         # With velocity limits, the drives are checked before every step; external forces turn with the arm.
@@ -148,6 +150,8 @@ class MuJoCoPlant(PlantBase):
             self._steps += at_once
 
     def _place(self, q: Array, qd: Array) -> None:
+        self.arm.read_parameters(self.effects.viscous, self.effects.coulomb)
+        self._seen = self.dynamics.parameters
         self.arm.place(q, qd)
         self._keep(q.copy(), qd)
 
@@ -174,7 +178,7 @@ class MuJoCoModel:
             ConfigurationError: MuJoCo is not installed, or cannot model this arm.
         """
         self.module = mujoco = need("mujoco", "MuJoCo is not installed", "mujoco")
-        robot, parameters = dynamics.robot, dynamics.parameters
+        self._dynamics, robot = dynamics, dynamics.robot
         self.model, altered = self._compiled(robot, contact)
         self.data = mujoco.MjData(self.model)
         self.index = np.array([self.model.joint(name).dofadr[0] for name in robot.joint_names])
@@ -185,12 +189,24 @@ class MuJoCoModel:
         self.mimics = mimics(robot)
         if self.mimics:  # the limits of the joints that they follow hold, not their own
             self.model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_LIMIT
+        self._inertial = standard_parameters(robot).reshape(-1, 10).copy()  # as the bodies of MuJoCo have it
+        self._inertial[[bool(altered.intersection(body.links)) for body in robot.bodies]] = np.nan
+        self.read_parameters()
+
+    def read_parameters(self, viscous: ArrayLike = 0.0, coulomb: ArrayLike = 0.0) -> None:
+        """Use the present parameters of the dynamics.
+
+        Args:
+            viscous: friction in addition to theirs, (n,) in [N·m·s/rad] or [N·s/m].
+            coulomb: likewise, (n,) in [N·m] or [N].
+        """
+        parameters = self._dynamics.parameters
         self.model.opt.gravity[:] = parameters.gravity
         self.model.dof_armature[self.index] = parameters.armature
-        self.model.dof_damping[self.index] = parameters.viscous
-        self.model.dof_frictionloss[self.index] = parameters.coulomb
-        self._set_inertias(dynamics, altered)
-        mujoco.mj_setConst(self.model, self.data)
+        self.model.dof_damping[self.index] = parameters.viscous + viscous
+        self.model.dof_frictionloss[self.index] = parameters.coulomb + coulomb
+        self._set_inertias()
+        self.module.mj_setConst(self.model, self.data)
 
     def _compiled(self, robot: Robot, contact: bool) -> tuple[Any, set[str]]:
         """Return the mjModel, and the names of the links that had to be altered for MuJoCo to accept the arm."""
@@ -206,17 +222,16 @@ class MuJoCoModel:
         except ValueError as cause:
             raise ConfigurationError(f"MuJoCo cannot take this arm: {cause}") from cause
 
-    def _set_inertias(self, dynamics: Dynamics, altered: set[str]) -> None:
-        """Set the inertial parameters of the bodies with altered links, or that differ from the URDF's."""
-        robot, theta = dynamics.robot, dynamics.parameters.inertial.reshape(-1, 10).copy()
-        payload = dynamics.parameters.payload
+    def _set_inertias(self) -> None:
+        """Set the inertial parameters of the bodies that have others."""
+        robot, parameters = self._dynamics.robot, self._dynamics.parameters
+        theta, payload = parameters.inertial.reshape(-1, 10).copy(), parameters.payload
         if payload is not None:
             link = robot.link(payload.link)
             theta[link.body] += parameters_of(payload.inertial().seen_from(link.pose))
-        changed = (theta != standard_parameters(robot).reshape(-1, 10)).any(axis=1)
-        for index, body in enumerate(robot.bodies):
-            if changed[index] or altered.intersection(body.links):
-                self._set_inertia(self.model.body(body.name).id, theta[index])
+        for index in np.flatnonzero((theta != self._inertial).any(axis=1)):
+            self._set_inertia(self.model.body(robot.bodies[index].name).id, theta[index])
+        self._inertial = theta
 
     def _set_inertia(self, index: int, theta: Array) -> None:
         inertial = to_inertial(theta)
