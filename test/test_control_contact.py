@@ -3,6 +3,8 @@
 
 """What touches the arm: the momentum observer beside Pinocchio, contacts as faults, and the ways back."""
 
+import copy
+import pickle
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -503,3 +505,25 @@ def test_arms_that_differ_in_their_tool_alone_have_code_of_their_own() -> None:
         found.append(1.0 / (u @ mobility @ u))
         assert observer.found[-1] == pytest.approx(found[-1])
     assert found[0] != pytest.approx(found[1], rel=0.01)
+
+
+@pytest.mark.parametrize("tool", [True, False])
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
+def test_a_copy_of_an_observer_has_memory_of_its_own_and_goes_on_alike(copied, tool):
+    dynamics, n = rd.create_dynamics("rnea", rd.load_robot(ARMS["prr"])), 3
+    observer, straight = (MomentumObserver(dynamics, gain=17.0, tool=tool, friction=False) for _ in range(2))
+    states = np.random.default_rng(3).uniform(-0.5, 0.5, (4, 3, n))
+
+    def made(one, *indices):
+        return [one.update(PERIOD, *states[index]).copy() for index in indices]
+
+    expected = made(straight, 0, 1, 2)[1:]
+    made(observer, 0)
+    observer.tare(np.array([0.1, -0.2, 0.3]))
+    other = copied(observer)
+    assert_allclose(other.found, observer.found, rtol=0.0)
+    made(other, 3, 0, 3)
+    other.bias[:] = 7.0
+    observer.bias[:] = 0.0
+    assert_allclose(made(observer, 1, 2), expected, rtol=0.0)
+    assert other.link == observer.link

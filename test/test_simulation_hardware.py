@@ -3,6 +3,8 @@
 
 """The hardware as a whole: what comes out of it for what goes in, to the last bit."""
 
+import copy
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +13,7 @@ from truth import Pinocchio
 
 import robodyn_ros as rd
 from robodyn_ros.control.parameter_file import FileParameters
-from robodyn_ros.errors import ConfigurationError, InputError
+from robodyn_ros.errors import ConfigurationError, InputError, RobodynError
 from robodyn_ros.simulation.hardware import DriveModel, default_values, make_hardware
 
 ROBOT = rd.load_robot(Path(__file__).parents[1] / "urdf" / "prr.urdf")
@@ -248,3 +250,11 @@ def test_what_drives_add_by_themselves():
     added = DriveModel(model, ["gravity.elevator", "coriolis.shoulder", "friction.wrist"]).effort(q, qd)
     np.testing.assert_allclose(added, [gravity[0], coriolis[1], -0.02 - 4.0 * np.tanh(1.0)], rtol=1e-9)
     assert abs(coriolis[1]) > 1e-3
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_what_c_code_works_on_is_not_copied(copied):
+    made = hardware()
+    for part in (made.plant, made.plant.outside, made.drives, made.sensors):
+        with pytest.raises(RobodynError, match=f"^{type(part).__name__} can be neither copied nor pickled"):
+            copied(part)

@@ -40,6 +40,7 @@ Source: Siciliano, Khatib (ed.), Springer Handbook of Robotics (2016), section 2
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -130,6 +131,12 @@ class MomentumObserver:
         can_be_compiled = isinstance(dynamics, CompiledDynamics) and not dynamics.replaced()
         self.program = self._program() if can_be_compiled else None
         self._kernel = None if self.program is None else Kernel(self.program, self.parameters)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy or a pickle is made anew, because the kernel owns memory, and goes on with the same numbers."""
+        made = partial(type(self), tool=self._task is not None, friction=self._knows_friction)
+        state = {name: getattr(self, name).copy() for name in ("memory", "bias", "found")}
+        return made, (self._dynamics, self.link, self._gain), state
 
     def _numbers(self) -> Array:
         friction, task = self._friction, self._task

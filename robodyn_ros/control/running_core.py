@@ -25,14 +25,14 @@ from robodyn_ros.control.loop_settings import LoopSettings
 from robodyn_ros.control.motion.goals import Refused
 from robodyn_ros.control.step import checked_total
 from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.engine.c_interface import Record, address_of
+from robodyn_ros.engine.c_interface import Record, Uncopied, address_of
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 
 Running = TypeVar("Running", bound="RunningCore")
 
 
-class RunningCore:
+class RunningCore(Uncopied):
     """The core, its settings, and the access to it while it runs.
 
     Attributes:

@@ -28,7 +28,7 @@ from robodyn_ros.engine.library import (
     start_library,
 )
 from robodyn_ros.engine.program import Program
-from robodyn_ros.errors import NotReadyError
+from robodyn_ros.errors import NotReadyError, RobodynError
 from robodyn_ros.robot.pose import Array
 
 
@@ -173,6 +173,18 @@ class Record:
         self.array: Any = np.zeros((), kind)
         self.address: int = self.array.ctypes.data
         self.fields = _views(self.array)
+
+
+class Uncopied:
+    """An object with memory at a fixed place, on which C code works: it can be neither copied nor pickled."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """
+        Raises:
+            RobodynError: always.
+        """
+        problem = "can be neither copied nor pickled, because C code works on it; make another from the same settings"
+        raise RobodynError(f"{type(self).__name__} {problem}")
 
 
 def memory_at(address: int, size: int) -> Any:

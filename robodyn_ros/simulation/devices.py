@@ -41,7 +41,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import finite_array
-from robodyn_ros.engine.c_interface import CStructs, required, text_key
+from robodyn_ros.engine.c_interface import CStructs, Uncopied, required, text_key
 from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import NONE, CheckedSettings, choice, names, setting, switch, whole
@@ -147,7 +147,7 @@ def hardware_library(n: int) -> Any:
     return library
 
 
-class Drives:
+class Drives(Uncopied):
     """The drives of all joints, the commands on their way to them, and the brakes.
 
     Attributes:
@@ -230,7 +230,7 @@ class SensorReading(NamedTuple):
     effort: Array  # mean effort over the step before [N·m] or [N]
 
 
-class Sensors:
+class Sensors(Uncopied):
     """The sensors of all joints, and the transport of their readings. All is the same after every reset, by the seed.
 
     Attributes:

@@ -20,6 +20,7 @@ from robodyn_ros.checks import as_real, finite_array, in_short
 from robodyn_ros.control.limits import check_position_limits, saturate
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.parameters import Payload
+from robodyn_ros.engine.c_interface import Uncopied
 from robodyn_ros.errors import InputError, SimulationError
 from robodyn_ros.plugins import create, require
 from robodyn_ros.robot import Robot
@@ -37,7 +38,7 @@ class PlantSettings(CheckedSettings):
     step: float = setting(0.001, "step of the integration", "s", 1e-6, 0.1)
 
 
-class PlantBase(ABC):
+class PlantBase(Uncopied, ABC):
     """An arm that efforts move. Everything is deterministic; time is a count of steps.
 
     Attributes:

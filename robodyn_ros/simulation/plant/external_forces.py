@@ -34,7 +34,7 @@ from numpy.typing import ArrayLike
 from robodyn_ros.checks import finite_array
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.engine import Kernel, Program, digest
-from robodyn_ros.engine.c_interface import required
+from robodyn_ros.engine.c_interface import Uncopied, required
 from robodyn_ros.engine.casadi import ca
 from robodyn_ros.engine.codegen import kernel_source
 from robodyn_ros.errors import InputError, NotReadyError
@@ -144,7 +144,7 @@ class Spring:
 Contact = Wall | Spring
 
 
-class ExternalForces:
+class ExternalForces(Uncopied):
     """The external forces on one arm.
 
     Attributes:
