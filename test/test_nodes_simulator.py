@@ -8,6 +8,7 @@ from collections import deque
 
 import numpy as np
 import pytest
+from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import Vector3, WrenchStamped
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
@@ -136,6 +137,16 @@ def test_the_description_is_there_for_late_comers_unless_another_publishes_it(gr
     graph.start("simulator", *names, robot_description=prr, publish_robot_description=False)
     graph.wait(lambda: graph.node.count_publishers("others"), "the other simulator")
     assert graph.node.count_publishers("robot_description") == 1
+
+
+def test_time_does_not_go_backwards_in_the_report_after_a_reset(graph, simulator):
+    said = graph.listen(DiagnosticArray, "/diagnostics", 1000)
+    graph.wait(lambda: float(graph.diagnostics("simulator")["simulated time [s]"]) > 0.3, "time")
+    assert graph.call(SetBool, "simulator/pause", data=True).success
+    assert graph.call(Trigger, "simulator/reset").success
+    graph.wait(lambda: float(graph.diagnostics("simulator")["simulated time [s]"]) == 0.0, "the reset")
+    reports = [{item.key: item.value for item in message.status[0].values} for message in said]
+    assert min(float(report["real-time factor"]) for report in reports) == 0.0
 
 
 def test_an_explosion_is_an_error_until_the_reset(graph, prr):

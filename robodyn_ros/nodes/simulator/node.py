@@ -177,10 +177,11 @@ class SimulatorNode(ExceptionGuard, Node):  # type: ignore[misc]
     # The pace of time
 
     def _begin(self) -> None:
-        """Publish the state at time 0, and start time from there."""
+        """Publish the state at time 0, and start time from there, unless it is paused."""
         self._publish(clock=True)
+        self._restart_report()
         if not self._paused:
-            self._resume()
+            self._time.start()
 
     def _resume(self) -> None:
         """Let time pass, and measure its rate from here on."""
