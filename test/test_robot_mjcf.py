@@ -153,6 +153,13 @@ def test_actuators_bring_their_rotors() -> None:
     compare(robot, model)
 
 
+def test_an_actuator_with_gear_0_does_not_move_its_joint() -> None:
+    idle, drives = '<motor joint="hinge" gear="0"/>', '<motor joint="hinge" gear="2" ctrlrange="-3 3"/>'
+    for motors, effort in ((idle, np.inf), (idle + drives, 6.0)):
+        robot = load_robot(free(joint="", more=f"<actuator>{motors}</actuator>"))
+        assert robot.effort_limit.tolist() == [effort]
+
+
 @pytest.mark.parametrize("joint", ["<freejoint name='float'/>", "<joint type='ball' name='float'/>"])
 def test_a_base_that_floats_is_refused_or_welded(joint: str) -> None:
     with pytest.raises(RobotDescriptionError, match="accept 'movable_base'") as error:

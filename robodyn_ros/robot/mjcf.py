@@ -206,9 +206,9 @@ class _Writer:
             ET.SubElement(joint, "mimic", self._leaders[index])
 
     def _actuators(self, joint: int) -> Iterator[int]:
-        """The actuators of a joint."""
+        """The actuators that move a joint."""
         model, kinds = self._model, self._mj.mjtTrn
-        for actuator in range(model.nu):
+        for actuator in np.flatnonzero(model.actuator_gear[:, 0]):
             moves = kinds(model.actuator_trntype[actuator]) in (kinds.mjTRN_JOINT, kinds.mjTRN_JOINTINPARENT)
             if moves and model.actuator_trnid[actuator, 0] == joint:
                 yield actuator
