@@ -199,7 +199,9 @@ def test_refusals() -> None:
         (lambda: LinkData(1, inertia=np.triu(np.ones((3, 3)))), "inertia: must be symmetric"),
         (lambda: LinkData(1, lower=0.2, upper=0.1), "lower: must not be above the upper limit, 0.1"),
         (lambda: LinkData(1, lower=np.nan), "lower: must not be above the upper limit, inf"),
-        (lambda: LinkData(1, effort=-5.0), "effort: must be a number from 0 up, not -5.0"),
+        (lambda: LinkData(1, effort=-5.0), "effort: must be a number above 0, not -5.0"),
+        (lambda: LinkData(1, velocity=0), "velocity: must be a number above 0, not 0"),
+        (lambda: LinkData(1, lower=0, upper=0.0), "lower: and upper must not both be 0"),
         (lambda: LinkData(1, damping=-0.1), "damping: must be a number from 0 up, not -0.1"),
     ):
         with pytest.raises(InputError, match=message):

@@ -306,7 +306,7 @@ class LinkData:
         """
         Raises:
             InputError: a wrong shape, a mass or an inertia that is not finite, an inertia that is not symmetric, a
-                lower limit above the upper one, a speed, an effort or a friction below 0.
+                lower limit above the upper one or both 0, a friction below 0, a speed or an effort that is not above 0.
         """
         for name, shape in (("mass", ()), ("com", (3,)), ("inertia", (3, 3))):
             finite_array(name, getattr(self, name), shape)
@@ -314,9 +314,14 @@ class LinkData:
             raise InputError("inertia", f"must be symmetric, not {self.inertia!r}", self.inertia)
         if not self.lower <= self.upper:
             raise InputError("lower", f"must not be above the upper limit, {self.upper!r}", self.lower)
-        for name in ("velocity", "effort", "damping", "friction"):
+        if self.lower == self.upper == 0.0:
+            raise InputError("lower", "and upper must not both be 0, which means no limit in a URDF", self.lower)
+        for name in ("damping", "friction"):
             if not (as_real(name, getattr(self, name), "a number") >= 0.0).all():
                 raise InputError(name, f"must be a number from 0 up, not {getattr(self, name)!r}", self)
+        for name in ("velocity", "effort"):  # 0 means in a URDF that no limit is known
+            if not (as_real(name, getattr(self, name), "a number") > 0.0).all():
+                raise InputError(name, f"must be a number above 0, not {getattr(self, name)!r}", self)
 
 
 def robot_from_dh(name: str, table: DHTable, links: Sequence[LinkData], *, check: bool = True) -> Robot:
