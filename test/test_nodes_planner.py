@@ -214,6 +214,6 @@ def test_a_plan_is_not_sent_by_itself_while_another_target_waits(newest):
 def test_a_motion_is_sent_also_if_its_picture_cannot_be_made(prr):
     """There was "no motion" for an arm with a shape of another kind."""
     assert "<sphere" in prr or "<box" in prr
-    node = found(re.sub(r"<(sphere|box|cylinder)\b", "<capsule", prr))
+    node = found(re.sub(r"<(sphere|box|cylinder)\b", "<cone", prr))
     assert node._execute.called
-    assert "capsule" in node.get_logger().warning.call_args.args[0]
+    assert "<visual>" in node.get_logger().warning.call_args.args[0]

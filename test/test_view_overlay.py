@@ -152,6 +152,16 @@ def test_the_shapes_of_the_prr_arm(robot):
     }
 
 
+def test_a_capsule_is_drawn_as_a_cylinder_with_two_round_ends():
+    origin = '<origin xyz="0.1 0.2 0.3" rpy="1.5707963267948966 0 0"/>'
+    capsule = f'<visual>{origin}<geometry><capsule radius="0.04" length="0.5"/></geometry></visual>'
+    arm = re.sub(r"<visual\b.*?</visual>", capsule, (URDF / "prr.urdf").read_text(), count=1, flags=re.DOTALL)
+    middle, *ends = read_shapes(rd.load_robot(arm))[:3]
+    assert (middle.kind, middle.size, [end.kind for end in ends]) == ("cylinder", (0.04, 0.5), ["sphere"] * 2)
+    assert [end.size for end in ends] == [(0.04,), (0.04,)]
+    assert_allclose([end.pose.translation for end in ends], [[0.1, 0.45, 0.3], [0.1, -0.05, 0.3]], atol=1e-15)
+
+
 @pytest.mark.skipif(not urdfs(), reason="example-robot-data is not installed")
 def test_public_robots_have_shapes_that_can_be_read():
     read = 0

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ET
 from collections import Counter
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -24,7 +25,7 @@ from urdf_parser_py import urdf
 from robodyn_ros.errors import RobotDescriptionError, pip_install
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.description import read_document
-from robodyn_ros.robot.pose import Array, Pose
+from robodyn_ros.robot.pose import Array, Pose, read_only
 from robodyn_ros.robot.shapes import box_corners
 from robodyn_ros.robot.urdf import pose_of
 from robodyn_ros.robot.xacro import find_package
@@ -197,7 +198,7 @@ GREY: Color = (0.6, 0.6, 0.62, 1.0)
 
 
 class Shape(NamedTuple):
-    """One ``<visual>``."""
+    """One ``<visual>``, or a part of it."""
 
     link: str
     pose: Pose  # of the shape in the link's frame
@@ -228,7 +229,7 @@ class Shape(NamedTuple):
 
 
 def read_shapes(robot: Robot) -> tuple[Shape, ...]:
-    """The shapes of a robot, in the order of its URDF.
+    """The shapes of a robot, in the order of its URDF. A capsule is a cylinder and two spheres.
 
     Raises:
         RobotDescriptionError: a ``<visual>`` does not follow the specification.
@@ -236,9 +237,10 @@ def read_shapes(robot: Robot) -> tuple[Shape, ...]:
     root = read_document(robot.urdf).root
     palette = {str(m.get("name")): m for m in root.findall("material")}
     return tuple(
-        _shape(robot, str(link.get("name")), visual, palette)
+        shape
         for link in root.findall("link")
         for visual in link.findall("visual")
+        for shape in _shapes(robot, str(link.get("name")), visual, palette)
     )
 
 
@@ -246,6 +248,19 @@ def moving_shapes(robot: Robot) -> tuple[Shape, ...]:
     """As :func:`read_shapes`, those of the links that move."""
     moving = {link.name for link in robot.links if link.body >= 0}
     return tuple(shape for shape in read_shapes(robot) if shape.link in moving)
+
+
+def _shapes(robot: Robot, link: str, visual: ET.Element, palette: dict[str, ET.Element]) -> Iterator[Shape]:
+    """The shape of a ``<visual>``, or those that a capsule is made of."""
+    plain = _plain(visual, 3)
+    capsule = plain.find("geometry/capsule")
+    if capsule is not None:
+        capsule.tag = "cylinder"  # urdf_parser_py knows no capsule; the attributes are the same
+    shape = _shape(robot, link, plain, palette)
+    yield shape
+    for side in () if capsule is None else (-0.5, 0.5):
+        end = shape.pose @ Pose(translation=read_only([0.0, 0.0, side * shape.size[1]]))
+        yield shape._replace(pose=end, kind="sphere", size=shape.size[:1])
 
 
 def _shape(robot: Robot, link: str, visual: ET.Element, palette: dict[str, ET.Element]) -> Shape:
