@@ -208,7 +208,7 @@ class _Writer:
     def _actuators(self, joint: int) -> Iterator[int]:
         """The actuators that move a joint."""
         model, kinds = self._model, self._mj.mjtTrn
-        for actuator in np.flatnonzero(model.actuator_gear[:, 0]):
+        for actuator in np.flatnonzero(model.actuator_gear[:, 0]).tolist():
             moves = kinds(model.actuator_trntype[actuator]) in (kinds.mjTRN_JOINT, kinds.mjTRN_JOINTINPARENT)
             if moves and model.actuator_trnid[actuator, 0] == joint:
                 yield actuator

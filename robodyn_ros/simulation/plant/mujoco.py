@@ -193,7 +193,7 @@ class MuJoCoModel:
         self._inertial[[bool(altered.intersection(body.links)) for body in robot.bodies]] = np.nan
         self.read_parameters()
 
-    def read_parameters(self, viscous: ArrayLike = 0.0, coulomb: ArrayLike = 0.0) -> None:
+    def read_parameters(self, viscous: Array | float = 0.0, coulomb: Array | float = 0.0) -> None:
         """Use the present parameters of the dynamics.
 
         Args:
