@@ -125,6 +125,18 @@ def test_an_arm_with_other_numbers():
     assert "hand.mass" in arm_quantities(before) and "base.mass" not in arm_quantities(before)
 
 
+def test_each_case_has_limits_of_its_own(prr):
+    limits = {f"arm.shoulder.{name}": Distribution("uniform", (3.0, 9.0)) for name in ("effort", "velocity")}
+    study = Study("limits", prr, poses=((1.0, 1.2, -0.9),), vary=limits, sampling=Sampling(cases=2))
+    runner = CaseRunner(study)
+    for case in study.cases(0, 2):
+        setup = runner.setup(case)
+        plant = setup.hardware.assemble(setup.dynamics).plant
+        assert plant.effort_limit.tolist() == [600.0, case.inputs["arm.shoulder.effort"], 36.0]
+        assert plant.velocity_limit.tolist() == [2.0, case.inputs["arm.shoulder.velocity"], 8.0]
+        assert runner.row(case)["peak_effort/shoulder"] <= case.inputs["arm.shoulder.effort"]
+
+
 def test_an_impossible_inertia_that_was_taken_as_it_is_stays_while_others_are_varied(prr):
     flat = prr.replace(
         "</robot>",

@@ -272,6 +272,8 @@ class HardwareSettings(NamedTuple):
         """
         dynamics = dynamics or create("dynamics", self.dynamics, self.robot, **self.parameters)
         options: dict[str, Any] = {"q0": self.start, "friction": list(self.friction), "stops": list(self.stops)}
+        # Those of the described arm; the dynamics may be of an arm with other limits, because they do not use them.
+        options |= {"effort_limit": self.robot.effort_limit, "velocity_limit": self.robot.velocity_limit}
         if "integrator" in signature(load("plants", self.plant)).parameters:
             options["integrator"] = self.integrator
         elif self.integrator != INTEGRATOR:
