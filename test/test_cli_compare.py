@@ -268,3 +268,13 @@ def test_gains_come_from_a_parameter_file(tmp_path, capsys):
     )
     found = compared(capsys, *pd, "-p", "gains.elevator.natural_frequency:=30")
     np.testing.assert_allclose(figure(found, "step", "pd", "lasting_error")[0], 9.81 / 900.0, rtol=1e-3)
+
+
+def test_a_payload_of_the_model_is_none_of_the_arm(capsys):
+    """The arm was called one like its model, and the error one of its masses."""
+    known = ["-p", "payload.mass:=0.8"]
+    laws = ["--controller", "computed_torque"]
+    assert compared(capsys, *laws, *known)["arm"] == "a payload of 0 kg, of 0.8 kg in the model"
+    found = compared(capsys, *laws, *known, "--payload", "0.8")
+    assert found["arm"] == "a payload of 0.8 kg, of 0.8 kg in the model"
+    assert found["scores"]["computed_torque"] < 1e-4

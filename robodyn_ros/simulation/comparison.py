@@ -299,7 +299,8 @@ def compare(
         damping_ratio: of the errors [-].
         integral_rate: rate of the integral action [1/s].
         rate: of the control [Hz].
-        mismatch: the differences between the arm and the model of the laws; none by default.
+        mismatch: the differences between the arm and the model of the laws; none by default. A payload of the model,
+            in ``parameters``, is not one of the arm.
         parameters: name → value, of the controller node: gains of each joint, settings of the laws, gravity and limits
             of the efforts. With them the three numbers above do not count.
 
@@ -339,7 +340,9 @@ def compare(
             if origin(problem) is None:
                 raise
             failures[name] = raised(problem)  # a law of another package; the others are judged
-    return LawComparison(robot, _difference(mismatch), motions, (steps, ways), failures)
+    payload = model.parameters.payload
+    different = _difference(mismatch, 0.0 if payload is None else payload.mass)
+    return LawComparison(robot, different, motions, (steps, ways), failures)
 
 
 def _check_laws(controllers: Sequence[str]) -> None:
@@ -362,12 +365,14 @@ def _law(name: str, model: Dynamics, wanted: tuple[float, float, float], values:
     return create("controllers", name, model, *gains(load_whole("controllers", name), model, model.robot.home, *wanted))
 
 
-def _difference(mismatch: Mismatch) -> str:
-    """Describe the differences between the arm and the model."""
+def _difference(mismatch: Mismatch, known: float) -> str:
+    """Describe the differences between the arm and the model, which has a payload of the mass ``known`` [kg]."""
     said = []
     if mismatch.mass_scale != 1.0:
         said.append(f"masses {mismatch.mass_scale:g} times the model's")
-    if mismatch.payload_mass > 0.0:
+    if known > 0.0:
+        said.append(f"a payload of {mismatch.payload_mass:g} kg, of {known:g} kg in the model")
+    elif mismatch.payload_mass > 0.0:
         said.append(f"{mismatch.payload_mass:g} kg that the model lacks")
     if mismatch.friction_scale != 1.0:
         said.append(f"friction {mismatch.friction_scale:g} times the model's")
