@@ -245,7 +245,8 @@ def test_a_force_that_cannot_be_compiled_is_refused(tmp_path: Path, monkeypatch:
         (lambda: Wall("mass", (0, 0, 0), (0, 0, 1), slip_velocity=0.0), "wall slip_velocity"),
         (lambda: Spring("mass", (0, 0, float("nan")), 5.0), "spring anchor"),
         (lambda: plant(cart("1 0 0"), Spring("nothing", (0, 0, 0), 5.0)), "nothing"),
-        (lambda: plant(cart("1 0 0")).outside.push("l0", (1, 0, 0)), "does not move"),
+        (lambda: plant(cart("1 0 0")).outside.push("l0", (1, 0, 0)), "link: 'l0' does not move"),
+        (lambda: plant(cart("1 0 0"), Wall("l0", (0, 0, 0), (0, 0, 1))), "wall.link: 'l0' does not move"),
         (lambda: plant(cart("1 0 0")).outside.push("mass", (1, 0)), "force"),
     ],
 )

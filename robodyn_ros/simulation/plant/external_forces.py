@@ -40,7 +40,7 @@ from robodyn_ros.engine.codegen import kernel_source
 from robodyn_ros.errors import InputError, NotReadyError
 from robodyn_ros.kinematics.forward import ORIGIN, Kinematics
 from robodyn_ros.kinematics.tree import build_tree, geometry
-from robodyn_ros.robot import Robot
+from robodyn_ros.robot import Link, Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import CheckedSettings, setting, text
 from robodyn_ros.simulation.plant.joint_effects import sample_inverse_masses
@@ -158,10 +158,10 @@ class ExternalForces(Uncopied):
             contacts: walls and springs that its links may touch.
 
         Raises:
-            InputError: a contact names no link of the arm.
+            InputError: a contact names no link of the arm, or one that does not move.
         """
         for contact in contacts:
-            robot.link(contact.link, f"{type(contact).__name__.lower()}.link")
+            _moving_link(robot, contact.link, f"{type(contact).__name__.lower()}.link")
         self._robot, self._contacts = robot, tuple(contacts)
         self._links = [
             (link.name, link.body, link.pose.rotation.tolist(), link.pose.translation.tolist()) for link in robot.links
@@ -184,9 +184,7 @@ class ExternalForces(Uncopied):
             InputError: no such link, or one that does not move; something is not 3 finite numbers.
             NotReadyError: the function of the forces is not compiled yet, and cannot be.
         """
-        found = self._robot.link(link)
-        if found.body < 0:
-            raise InputError("link", f"{link!r} does not move, so a wrench has no effect on it", link)
+        found = _moving_link(self._robot, link, "link")
         f, m, r = (finite_array(n, v, (3,)) for n, v in (("force", force), ("torque", torque), ("point", point)))
         turn, place = found.pose.rotation, found.pose.rotation @ r + found.pose.translation
         _ = self._compiled  # else the plant could not apply it
@@ -276,6 +274,18 @@ class ExternalForces(Uncopied):
 
         renew()
         return structure, (library, constants), renew
+
+
+def _moving_link(robot: Robot, name: str, argument: str) -> Link:
+    """The link of a name, which must be one that moves.
+
+    Raises:
+        InputError: it is none; the message has the name of the argument.
+    """
+    found = robot.link(name, argument)
+    if found.body < 0:
+        raise InputError(argument, f"{name!r} does not move, so a force has no effect on it", name)
+    return found
 
 
 class _Forces(ctypes.Structure):
