@@ -630,6 +630,21 @@ def test_a_target_out_of_reach_is_reported_while_the_controller_is_active(prr: E
 
 
 @needs_compiler
+def test_a_trajectory_that_cannot_begin_at_its_start_time_is_reported(prr: Exported) -> None:
+    """It was accepted where the motion before it was to be by then; that motion is slowed down since."""
+    asked: dict[int, list[float]] = {
+        20: [TRAJECTORY, 1, 1, 3, 0, np.nan, 2, 1.0, STANDS[2] + 0.2, 0.0],
+        30: [TRAJECTORY, 2, 1, 1, 0, 0.49, 2, 0.0, STANDS[2] + 0.1, 0.004, STANDS[2] + 0.1],
+        40: [SPEED, 0.5],
+    }
+    free = {f"constraints.joint{k}.trajectory": "0.0" for k in (1, 2, 3)} | {"following_tolerance": "0.0"}
+    made = with_parameters(prr, plausibility="false", **free)
+    for periods, count in ((500, 0), (600, 1)):
+        _, said, code = history_of(made, standing(periods, asked))
+        assert code == 0 and said.count("request refused: speed: joint 'joint3'") == count, said
+
+
+@needs_compiler
 def test_a_pose_that_waited_for_a_cleanup_is_refused(prr: Exported) -> None:
     _, said, code = history_of(prr, standing(50))
     assert code == 0, said

@@ -5,6 +5,7 @@
 
 import re
 import struct
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,8 +19,10 @@ from test_nodes_wire import mutated
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robodyn_ros.errors import InputError
+from robodyn_ros.nodes.common.diagnostics import Faults
 from robodyn_ros.nodes.common.messages import NANO, decode, to_duration, to_trajectory
 from robodyn_ros.nodes.controller.cdr import FIELDS, read_trajectory_message
+from robodyn_ros.nodes.controller.references import ReferenceInput
 from robodyn_ros.nodes.controller.states import StateMerger
 
 ARM = ("elevator", "shoulder", "wrist")
@@ -183,6 +186,16 @@ def long_trajectory(points, start, period=0.01):
         point.time_from_start = to_duration(k * period)
         message.points.append(point)
     return bytes(serialize_message(message))
+
+
+def test_a_trajectory_that_does_not_begin_at_its_start_time_is_counted_as_refused():
+    said = []
+    told = ReferenceInput.__new__(ReferenceInput)
+    told._loop = SimpleNamespace(dropped=0, drop_reason=lambda: InputError("trajectory", "its last point has passed"))
+    told._dropped, told._positions, told._faults = 0, None, Faults(said.append)
+    for told._loop.dropped in (0, 1, 1):
+        told.watch()
+    assert said == ["trajectory refused: at its start time: trajectory: its last point has passed (seen 1 times)"]
 
 
 def test_long_trajectories_and_messages_cost_no_command(graph, prr):

@@ -30,7 +30,7 @@ from robodyn_ros.control.motion.goals import (
 )
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.control.running_core import RunningCore
-from robodyn_ros.errors import InputError
+from robodyn_ros.errors import InputError, RobodynError
 from robodyn_ros.robot.pose import Array
 
 OVERLOAD_SAMPLES = 21
@@ -168,6 +168,17 @@ class ReferenceManager(RunningCore):
         known = int(references.outcome_ids[place]) == number
         outcome = int(references.outcomes[place]) if known else CODES["CORE_SWITCHED_OFF"]
         return None if outcome == CODES["CORE_UNDER_WAY"] else OUTCOMES[outcome - 1]
+
+    @property
+    def dropped(self) -> int:
+        """Number of trajectories that the limits did not let begin at their start time."""
+        return int(self.core.state.references.dropped)
+
+    def drop_reason(self) -> RobodynError:
+        """Why the latest of them did not begin."""
+        found = self.memory().references.refused
+        refused = Refused(int(found.why), int(found.joint), float(found.value), float(found.limit))
+        return refused.error("trajectory", self.robot)
 
     def track(self, reference: Reference, t: float, joints: Sequence[str] | None = None) -> None:
         """Use a streamed reference until the next one, for ``stream_timeout`` at most.

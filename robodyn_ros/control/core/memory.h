@@ -172,6 +172,8 @@ typedef struct {
   PathTime time;
   CoreTrajectory* next; /* the trajectory that begins at the time next_begin; 0 if there is none */
   double next_begin;
+  int64_t dropped; /* number of trajectories that the limits did not let begin, and why the latest did not */
+  CoreRefusal refused;
   double speed, asked_speed; /* speed ratio of trajectories; the requested one, a factor on the setting */
   /* the reference limiter, for a stream that jumps */
   int64_t has_target, is_limited[N];

@@ -166,7 +166,8 @@ static void begin_next(const Settings* s, References* y) {
   int moves = 0;
   y->next = 0;
   sample(y, begin, before);
-  if (splice(s, next, path, before, 1).why) { end_goal(y, CORE_INTERRUPTED); return; }
+  const CoreRefusal found = splice(s, next, path, before, 1);
+  if (found.why) { y->dropped++; y->refused = found; end_goal(y, CORE_INTERRUPTED); return; }
   EACH moves |= before[N + i] != 0;
   /* a moving arm begins at full speed, because its velocity must not jump; else the scaled speed counts at once */
   const PathTime time = {y->speed != 1, begin, path, moves ? 1 : y->speed, y->speed};

@@ -70,6 +70,7 @@ class ReferenceInput:
         self._clock: Clock = node.get_clock()
         self._velocity = StreamVelocity(loop.core)
         self._positions: tuple[float, list[str], Reference] | None = None  # the last of a stream without velocities
+        self._dropped = loop.dropped  # that have been counted
         self._requests = -1  # the loop's count of requests after the last trajectory
         for topic in ("~/reference", "~/target_joints"):
             node.create_subscription(JointState, topic, self._on_reference, NEWEST, raw=True)
@@ -221,7 +222,12 @@ class ReferenceInput:
         return self._velocity.update(self._loop.core_settings.record.address, t, q, columns)
 
     def watch(self) -> None:
-        """Set the velocity of a stream of positions to zero once no more messages come; to be called periodically."""
+        """Count a trajectory that did not begin at its start time, and set the velocity of a stream of positions to
+        zero once no more messages come; to be called periodically.
+        """
+        if self._loop.dropped != self._dropped:
+            self._dropped = self._loop.dropped
+            self._faults.count("trajectory refused", f"at its start time: {self._loop.drop_reason()}")
         if self._positions is None:
             return
         begun, names, last = self._positions

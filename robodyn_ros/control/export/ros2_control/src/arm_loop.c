@@ -23,6 +23,7 @@
 struct Arm {
   Core* core;
   int64_t followed; /* count of trajectories */
+  int64_t dropped;  /* count of those that did not begin and have been reported */
   double since;     /* time of the first update [s]; NAN before it */
 };
 
@@ -58,6 +59,13 @@ void arm_stop(Arm* a) {
 
 CoreRefusal arm_follow(Arm* a, CoreTrajectory* trajectory) {
   return core_follow(a->core, trajectory, &arm_settings(a)->tolerances, ++a->followed);
+}
+
+CoreRefusal arm_dropped(Arm* a) {
+  const References* r = &a->core->state.references;
+  const CoreRefusal found = r->dropped == a->dropped ? refusal(CORE_OK, 0, 0, 0) : r->refused;
+  a->dropped = r->dropped;
+  return found;
 }
 
 void arm_to_root(int what, const double* pose, double* numbers) {

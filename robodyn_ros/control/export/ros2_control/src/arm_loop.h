@@ -82,6 +82,9 @@ void arm_stop(Arm* arm);
 /* Follow a trajectory, with the tolerances of the settings. The loop owns it until core_returned returns it. */
 CoreRefusal arm_follow(Arm* arm, CoreTrajectory* trajectory);
 
+/* Why a trajectory has not begun at its start time since the last call; CORE_OK if none was dropped. */
+CoreRefusal arm_dropped(Arm* arm);
+
 /* Use of the efforts of an update. */
 enum {
   ARM_SEND,   /* send them */

@@ -649,6 +649,7 @@ controller_interface::return_type Controller::update_and_write_commands(
   const bool is_finite = read_states();
   const int what = arm_update(arm_.get(), t, q_.data(), has_velocity_ ? qd_.data() : nullptr, &report_);
   has_position_ = has_position_ || is_finite;
+  note(arm_dropped(arm_.get()));
   if (report_.code == CORE_STATE_NOT_HELD) {
     note(report_.refusal);
   }
