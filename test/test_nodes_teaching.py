@@ -21,9 +21,10 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 import robodyn_ros as rd
 from robodyn_ros.cli import teach as verb
+from robodyn_ros.cli.verb import VerbParser
 from robodyn_ros.control.motion.point_to_point import rest_to_rest
 from robodyn_ros.control.motion.trajectory import Trajectory
-from robodyn_ros.errors import NotReadyError
+from robodyn_ros.errors import ConfigurationError, NotReadyError
 from robodyn_ros.nodes import replayer, teacher
 
 PRR = Path(__file__).parents[1] / "urdf/prr.urdf"
@@ -94,6 +95,32 @@ def test_the_arm_is_to_be_guided_once_the_law_runs(prr, monkeypatch):
         assert step.is_met(), step.what
     assert not told("pd") and not told("free_drive", "/other/controller") and told("free_drive")
     assert next(script).what == "joint states"
+
+
+def test_a_motion_is_kept_where_the_controller_refuses_its_former_law(prr, monkeypatch, tmp_path):
+    answer = SimpleNamespace(values=[SimpleNamespace(string_value="pd")], result=SimpleNamespace(successful=True))
+    request = SimpleNamespace(done=lambda: True, result=lambda: answer)
+    monkeypatch.setattr(teacher, "RepeatedRequest", lambda *_: request)
+    node = teacher.TeacherNode.__new__(teacher.TeacherNode)
+    node._description = SimpleNamespace(known=True, robot=lambda: rd.load_robot(prr))
+    node._get = node._set = SimpleNamespace(service_is_ready=lambda: True, call_async=lambda request: None)
+    node._law = node._running = "free_drive"
+    node._signalled, node._told, node._rows = False, True, []
+
+    def show(name, parameters, namespace):  # the node's part of the command
+        node._path = Path(parameters["record"])
+        for step in node._script():
+            node._rows = [(0.1 * k, (1.0 - np.cos(0.2 * k)) * np.array([0.1, 0.2, 0.3])) for k in range(30)]
+            answer.result = SimpleNamespace(successful="to pd" not in step.what, reason="too weak")
+            assert step.is_met(), step.what
+
+    monkeypatch.setattr(verb, "namespace_of", lambda *_: {})
+    monkeypatch.setattr(verb, "_follow", show)
+    parser = VerbParser()
+    verb.add_arguments(parser)
+    with pytest.raises(ConfigurationError, match="refuses pd: too weak"):
+        verb.run(parser.parse_args([str(PRR), "--out", str(tmp_path / "wave.json")]))
+    assert (tmp_path / "wave.json").exists()
 
 
 @pytest.mark.parametrize("end", [0.4, 0.1])

@@ -18,6 +18,7 @@ Examples:
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -29,7 +30,7 @@ from robodyn_ros.cli.console import check_file, console, picked, print_json, wit
 from robodyn_ros.cli.processes import add_namespace, messages_of, namespace_of, reporting_node
 from robodyn_ros.cli.verb import ExitCode, add_parameters, read_values
 from robodyn_ros.control.motion.trajectory import read_trajectory, write_trajectory
-from robodyn_ros.errors import NotReadyError
+from robodyn_ros.errors import NotReadyError, RobodynError
 from robodyn_ros.identification.recording import read_recording
 from robodyn_ros.planning.demonstration import DemonstrationSettings, demonstration
 from robodyn_ros.robot import Robot
@@ -66,7 +67,13 @@ def run(args: Namespace) -> ExitCode:
     with TemporaryDirectory(prefix="robodyn-") as folder:
         recording = Path(folder) / "shown.csv"
         parameters = {"robot_description": robot.urdf, "record": str(recording), "law": args.controller}
-        _follow("teacher", parameters, namespace)
+        try:
+            _follow("teacher", parameters, namespace)
+        except RobodynError:  # such as a controller that refuses its former law, after the demonstration
+            if recording.exists():
+                with suppress(RobodynError):
+                    _write(args, robot, str(recording), settings)
+            raise
         return _write(args, robot, str(recording), settings)
 
 

@@ -120,9 +120,11 @@ class TeacherNode(ExceptionGuard, Node):  # type: ignore[misc]
         finally:
             if before and before != self._law:
                 self._set.call_async(_request(before))  # sent even if the script no longer waits for the answer
-        if before:
-            yield from self._choose(before)
-        self._save(robot.joint_names, [joint.position_unit for joint in robot.joints])
+        try:
+            if before:
+                yield from self._choose(before)
+        finally:  # the demonstration is kept also if the controller refuses its former law, or does not answer
+            self._save(robot.joint_names, [joint.position_unit for joint in robot.joints])
 
     def _until(self, what: str, come: Callable[[], object], extra_time: float = 0.0) -> Script:
         """Wait for a condition before the recording.
