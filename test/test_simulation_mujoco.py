@@ -165,6 +165,19 @@ def test_it_keeps_the_contract_of_a_plant():
     np.testing.assert_array_equal(wild.q, [1.0, 0.2, 0.1])
 
 
+def test_the_state_before_a_step_that_fails_stays():
+    """Of many steps too, and the message is about this one."""
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(arms.slider((-1e9, 1e9, 1.0, 1.0))))
+    free = {"effort_limit": [np.inf], "velocity_limit": [np.inf], "q0": [0.0]}
+    for plant in both(dynamics, step=1e-3, **free):
+        acceleration = dynamics.forward([0.0], [0.0], [1e9])[0]
+        plant.apply([1e9])
+        with pytest.raises(SimulationError, match=r"from 1e\+06 m/s to"):
+            plant.step(10_000)
+        assert plant.time == pytest.approx(int(1e6 / acceleration / 1e-3) * 1e-3)
+        assert plant.qd[0] == pytest.approx(acceleration * plant.time, rel=1e-6)
+
+
 def test_without_mujoco(monkeypatch):
     monkeypatch.setitem(sys.modules, "mujoco", None)
     dynamics = rd.create_dynamics("rnea", rd.load_robot(URDF / "r.urdf"))

@@ -132,22 +132,20 @@ class MuJoCoPlant(PlantBase):
             self._place(self._q, self._qd)
         model, data, index, step = self.arm.model, self.arm.data, self.arm.index, self.arm.module.mj_step
         limited = bool(np.isfinite(self.velocity_limit).any() and self._effort.any())
-        # With velocity limits, the drives are checked before every step; external forces turn with the arm.
-        at_once = 1 if limited or self.outside.active else count
-        for _ in range(0, count, max(at_once, 1)):
+        for _ in range(count):
             effort = self._effort
             if limited:
                 over = np.sign(effort) * self._qd >= self.velocity_limit
                 effort = np.where(over, 0.0, effort)
             outside = self.outside.efforts(self._q, self._qd) if self.outside.active else 0.0
             data.qfrc_applied[index] = effort + outside
-            step(model, data, at_once)
+            step(model, data)
             q, qd = data.qpos[index], data.qvel[index]
             if not (is_finite(q) and (np.abs(qd) <= FASTEST).all()):
                 self.arm.place(self._q, self._qd)
                 raise unstable(self.dynamics.robot, self.settings.step, self._qd, qd, effort)
             self._keep(q, qd)
-            self._steps += at_once
+            self._steps += 1
 
     def _place(self, q: Array, qd: Array) -> None:
         self.arm.read_parameters(self.effects.viscous, self.effects.coulomb)
