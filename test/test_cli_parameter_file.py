@@ -9,9 +9,11 @@ from unittest.mock import Mock
 
 import pytest
 
+import robodyn_ros as rd
 from robodyn_ros.cli import commission, view
+from robodyn_ros.cli.arm import read_arm
 from robodyn_ros.cli.main import main
-from robodyn_ros.cli.verb import VerbParser
+from robodyn_ros.cli.verb import VerbParser, gather
 from robodyn_ros.control.laws.cartesian_impedance import CartesianImpedanceSettings
 from robodyn_ros.control.parameter_file import (
     FileParameters,
@@ -252,3 +254,24 @@ def test_the_joints_of_the_command_line_override_those_of_a_file_in_a_commission
     commission.add_arguments(parser)
     args = parser.parse_args([str(ROOT / "urdf/prr.urdf"), "--params", str(file), *options])
     assert commission._parameters(args)["joints"] == joints
+
+
+@pytest.mark.parametrize(("written", "height"), [("0.3", 0.3), ("1.0e+6", 1.05)])
+@pytest.mark.parametrize("options", [["--joints", "shoulder,wrist"], []])
+def test_a_locked_joint_is_where_the_file_has_it(options, written, height, tmp_path, capsys):
+    """Where the value is the default of the nodes, which stands for none, it is at the middle of its range."""
+    file, joints = tmp_path / "arm.yaml", "" if options else "joints: [shoulder, wrist], "
+    file.write_text(f"/**: {{ros__parameters: {{{joints}locked_joints: {{elevator: {written}}}}}}}")
+    parser = VerbParser()
+    commission.add_arguments(parser)
+    args = parser.parse_args([str(ROOT / "urdf/prr.urdf"), "--params", str(file), *options])
+    given = commission._parameters(args)
+    if options:
+        carriage = rd.load_robot(given["robot_description"]).fixed_joints[0]
+        assert (carriage.name, carriage.origin.translation[2]) == ("elevator", height)
+    else:
+        assert given["locked_joints.elevator"] == float(written)  # of the whole arm, which the node locks
+    assert "not used" not in capsys.readouterr().err
+    (read,) = gather([file], [], ("controller",)).values()
+    robot = read_arm(args, read)
+    assert (robot.joint_names, robot.fixed_joints[0].origin.translation[2]) == (("shoulder", "wrist"), height)

@@ -20,7 +20,7 @@ import numpy as np
 from robodyn_ros.control.limits import check_position_limits
 from robodyn_ros.control.motion.point_to_point import durations, rest_to_rest
 from robodyn_ros.control.motion.trajectory import Trajectory
-from robodyn_ros.control.parameter_file import take_joints
+from robodyn_ros.control.parameter_file import position_given, take_joints
 from robodyn_ros.errors import InputError, LimitError, is_it
 from robodyn_ros.robot import DescriptionSettings, Joint, Robot
 from robodyn_ros.robot.description import UrdfDocument, read_document
@@ -167,14 +167,14 @@ POSITIONS = ("initial_position", "locked_joints")
 
 def _locked_by(nodes: Sequence[Mapping[str, Any]], robot: Robot, free: Sequence[str] | None) -> dict[str, float]:
     """Positions of the locked joints by the parameters of nodes; only parameters with a joint's name count."""
-    given = {
-        name: node[f"{part}.{name}"]
+    return {
+        name: position
         for part in POSITIONS
         for node in nodes
         for name in robot.joint_names
         if free is not None and name not in free and f"{part}.{name}" in node
+        if (position := position_given(f"{part}.{name}", node[f"{part}.{name}"])) is not None
     }
-    return {name: position for name, position in given.items() if position == position}
 
 
 def _joints_given(robot: Robot, args: Namespace) -> tuple[list[str] | None, dict[str, float]]:

@@ -31,12 +31,15 @@ from typing import Any
 from robodyn_ros.cli.arm import add_arm, arm_settings, read_arm
 from robodyn_ros.cli.console import check_file, console
 from robodyn_ros.cli.processes import messages_of, reporting_node
-from robodyn_ros.cli.verb import ExitCode, add_parameters, read_values
+from robodyn_ros.cli.verb import ExitCode, add_parameters, gather, read_values
 from robodyn_ros.control.commissioning.findings import CommissionerSettings, CommissioningSettings
 from robodyn_ros.control.drives import CompensationSettings, TransmissionSettings
 from robodyn_ros.dynamics import STANDARD_GRAVITY
 from robodyn_ros.errors import NotReadyError
 from robodyn_ros.settings import split_names
+
+LOCKED = "locked_joints."
+"""Beginning of the names of parameters with the position of a locked joint."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -72,13 +75,17 @@ def run(args: Namespace) -> ExitCode:
 
 def _parameters(args: Namespace) -> dict[str, Any]:
     """The parameters of the node, whose settings are checked."""
-    robot, settings = read_arm(args), (CommissioningSettings, CommissionerSettings, CompensationSettings)
+    settings = (CommissioningSettings, CommissionerSettings, CompensationSettings)
+    (given,) = gather(args.params, args.given, ("commissioner",)).values()
+    positions = {name: given[name] for name in given if name.startswith(LOCKED)}
+    robot = read_arm(args, positions)  # which takes out those of joints that it locks
+    taken = {name for name in given if name.startswith(LOCKED)} - set(positions)
     defaults: dict[str, Any] = {"joints": [], "gravity": list(STANDARD_GRAVITY)}
     groups: list[tuple[str, Any]] = [("", kind) for kind in settings]
     groups += [(f"transmission.{name}.", TransmissionSettings) for name in robot.joint_names]
     for prefix, kind in groups:
         defaults |= {prefix + item.name: item.default for item in fields(kind)}
-    defaults |= {f"locked_joints.{name}": 0.0 for name in robot.joint_names}
+    defaults |= {LOCKED + name: 0.0 for name in robot.joint_names} | dict.fromkeys(taken, 0.0)
     values = read_values(args, "commissioner", defaults)
     with values.located():
         for kind in settings:
@@ -89,7 +96,7 @@ def _parameters(args: Namespace) -> dict[str, Any]:
         "guided": not args.yes,
         "report": str(args.report.resolve()),
     }
-    parameters |= {name: _of_type(defaults.get(name), value) for name, value in values.given.items()}
+    parameters |= {name: _of_type(defaults.get(name), values.given[name]) for name in values.given if name not in taken}
     if isinstance(parameters.get("joints"), list) and any((args.joints, args.locked, args.root, args.tip)):
         left = [name for name in parameters["joints"] if name in robot.joint_names]  # in the order of the drives
         parameters["joints"] = split_names(args.joints or "") or left

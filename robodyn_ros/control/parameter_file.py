@@ -225,6 +225,22 @@ def refuse_replaced(name: str, place: str = "", node: str = "") -> None:
             raise InputError(name, f"{place} there is no such parameter any more: {told}".strip(), name)
 
 
+NOT_GIVEN = 1e6
+"""Position of a locked joint, in ``locked_joints.<joint>``, that stands for none, and bound of the others
+[rad] or [m]."""
+
+
+def position_given(name: str, value: Any) -> float | None:
+    """The position of a locked joint in the value of a parameter of that name; None if it stands for none.
+
+    Raises:
+        InputError: it is no number.
+    """
+    if not isinstance(value, (int, float)):
+        raise InputError(name, f"must be a number, not {value!r}", value)
+    return None if isnan(value) or value == NOT_GIVEN else value
+
+
 def take_joints(robot: Robot, *nodes: dict[str, Any]) -> Robot:
     """Return the robot with the joints in the parameter ``joints`` of the nodes, and with the others locked.
 
@@ -246,10 +262,8 @@ def take_joints(robot: Robot, *nodes: dict[str, Any]) -> Robot:
     for name in robot.joint_names:
         for parameters in nodes if name not in named[0] else ():
             for prefix in ("initial_position.", "locked_joints."):
-                position = parameters.pop(prefix + name, nan)
-                if not isinstance(position, (int, float)):
-                    raise InputError(prefix + name, f"must be a number, not {position!r}", position)
-                if not isnan(position):
+                position = position_given(prefix + name, parameters.pop(prefix + name, nan))
+                if position is not None:
                     locked[name] = position
     return chosen_joints(robot, named[0], locked).robot
 

@@ -16,6 +16,7 @@ from rclpy.node import Node
 from std_msgs.msg import String
 
 from robodyn_ros.control.drives import Transmission, TransmissionSettings
+from robodyn_ros.control.parameter_file import NOT_GIVEN
 from robodyn_ros.dynamics import STANDARD_GRAVITY
 from robodyn_ros.errors import ConfigurationError, LimitError, NotReadyError
 from robodyn_ros.nodes.common.client_library import LATCHED, on_topic
@@ -25,10 +26,6 @@ from robodyn_ros.robot import DescriptionSettings, Robot
 from robodyn_ros.robot.description import read_document
 from robodyn_ros.robot.mjcf import is_mjcf
 from robodyn_ros.robot.urdf import build
-
-NOT_GIVEN = 1e6
-"""Position of a locked joint that means "not given", and bound of the others [rad] or [m]."""
-
 
 DESCRIPTION = "robot_description"
 
