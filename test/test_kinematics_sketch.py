@@ -50,6 +50,19 @@ def test_a_planar_arm_is_drawn_to_scale_in_its_plane() -> None:
     assert not any(word.startswith("y") for word in words(picture))  # it points at the reader
 
 
+def test_an_arm_in_a_tilted_plane_is_not_squeezed() -> None:
+    """Three links of equal length, bent by a right angle, are of equal length in the picture."""
+    link = """<link name="l{i}"><inertial><origin xyz="0.15 0 0"/><mass value="1"/>
+      <inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+    <joint name="j{i}" type="continuous"><parent link="l{before}"/><child link="l{i}"/>
+      <origin xyz="0.3 0 0"/><axis xyz="0 -0.6 0.8"/></joint>"""
+    links = "".join(link.format(i=i, before=i - 1) for i in (1, 2, 3))
+    robot = rd.load_robot(f'<robot name="tilted"><link name="l0"/>{links}</robot>')
+    joints = circles(drawn(robot, [0.0, np.pi / 2, 0.0]), "7")[:3]
+    along, up = np.linalg.norm(np.diff(joints, axis=0), axis=1)
+    np.testing.assert_allclose(along, up, rtol=1e-3)
+
+
 def test_a_drawing_is_as_large_as_its_frame_lets_it_be() -> None:
     """A stretched arm reaches from one margin to the other."""
     robot = rd.load_robot(URDF / "two_link.urdf")

@@ -212,8 +212,9 @@ def _view(bodies: list[SketchedBody]) -> SketchView:
     if normal is not None:
         upward = next(each for each in np.eye(3)[[2, 1]] if np.linalg.norm(np.cross(each, normal)) > 0.5)
         up = upward - (upward @ normal) * normal
+        up = up / np.linalg.norm(up)
         right = np.cross(up, normal)
-        return SketchView(right if right[int(np.argmax(abs(right)))] > 0.0 else -right, up / np.linalg.norm(up), True)
+        return SketchView(right if right[int(np.argmax(abs(right)))] > 0.0 else -right, up, True)
     (ca, sa), (ce, se) = ((np.cos(angle), np.sin(angle)) for angle in (AZIMUTH, ELEVATION))
     return SketchView(np.array([-sa, ca, 0.0]), np.array([-se * ca, -se * sa, ce]), False)
 
