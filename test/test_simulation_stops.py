@@ -100,6 +100,16 @@ def test_restitution_of_a_compliant_stop(dissipation, speed, side):
     assert returned == pytest.approx(expected, rel=1e-6)
 
 
+@pytest.mark.parametrize(("stiffness", "dissipation"), [(1e8, 0.5), (1e10, 0.5), (1e6, 4.0)])
+def test_a_stop_that_is_stiff_for_the_step_takes_its_energy_too(stiffness, dissipation):
+    """By the same law. RK4 gave all of the speed back."""
+    mass = mass_on_a_rail(limit=(-5, 1, 100, 50), stops=StopSettings(stiffness=stiffness, dissipation=dissipation))
+    mass.reset([0.9], [1.0])
+    mass.advance(0.2)
+    x, e = dissipation, -mass.qd[0]
+    assert (1 + e) * x == pytest.approx(np.log((1 + x) / (1 - e * x)), rel=1e-3)
+
+
 def test_a_compliant_stop_holds_a_load_at_the_depth_of_a_spring():
     mass = mass_on_a_rail(stops=StopSettings(stiffness=5e3, dissipation=1.0))
     mass.reset([0.99], [0.5])

@@ -43,17 +43,10 @@ from robodyn_ros.kinematics.tree import build_tree, geometry
 from robodyn_ros.robot import Link, Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import CheckedSettings, setting, text
-from robodyn_ros.simulation.plant.joint_effects import sample_inverse_masses
+from robodyn_ros.simulation.plant.joint_effects import STIFF, impact_rate, sample_inverse_masses
 
 NAME = "external_forces"
 """Name of the compiled function."""
-
-IMPACT_SPEED = 1.0
-"""Speed of an impact for which the step of the integration is judged [m/s]."""
-
-
-STIFF = 0.3
-"""Angle of a contact's oscillation in a step from which on an implicit method is used [rad]."""
 
 
 @dataclass(frozen=True)
@@ -341,11 +334,10 @@ def _rate(contact: Contact, mobility: float) -> float:
         contact: the contact.
         mobility: acceleration of the point by force [1/kg].
     """
-    frequency = float(np.sqrt(contact.stiffness * mobility))
     if isinstance(contact, Spring):
-        return max(frequency, contact.damping * mobility)
-    speed = IMPACT_SPEED * (contact.dissipation + contact.friction / contact.slip_velocity)
-    return frequency * max(1.0, speed)  # an impact at that speed reaches the depth of speed / frequency
+        return max(float(np.sqrt(contact.stiffness * mobility)), contact.damping * mobility)
+    loss = contact.dissipation + contact.friction / contact.slip_velocity
+    return float(impact_rate(contact.stiffness, loss, mobility))
 
 
 def _check(contact: Contact, vectors: Sequence[str], positive: Sequence[str]) -> None:

@@ -29,7 +29,8 @@ with exponent 1). A mass that hits it at speed v leaves it at e v, with (1 + e) 
 friction has a rate far above 1/h, and then every explicit method with step h explodes, RK4 from h λ = 2.79 on (Hairer,
 Wanner, Solving Ordinary Differential Equations II (1996), section IV.2). :func:`stable_integrator` then replaces the
 integrator by :class:`.sdirk4.SDIRK4`, which takes any rate. An arm whose friction decays in no less than a step keeps
-its integrator.
+its integrator. The same holds for a compliant stop that a joint may leave within a few steps (:func:`stops_are_stiff`):
+an explicit method would miss its dissipation.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ from dataclasses import astuple, dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import InputError
@@ -57,6 +59,12 @@ GREATEST = 1e9
 
 POSES = 16
 """Poses at which the rates are found, besides the nearest one to zero; between them, M changes by less than 2.79."""
+
+IMPACT_SPEED = 1.0
+"""Speed of an impact for which the step of the integration is judged [rad/s] or [m/s]."""
+
+STIFF = 0.3
+"""Angle of a contact's oscillation in a step from which on an implicit method is used [rad]."""
 
 
 @dataclass(frozen=True)
@@ -167,6 +175,34 @@ def is_stiff(dynamics: Dynamics, viscous: Array, step: float) -> bool:
         step: [s].
     """
     return bool(viscous.any()) and step * fastest_rate(dynamics, viscous) > 1.0
+
+
+def impact_rate(stiffness: ArrayLike, loss: ArrayLike, mobility: ArrayLike) -> Array:
+    """Return the greatest rate at which an impact at :data:`IMPACT_SPEED` changes a motion [1/s].
+
+    It reaches a depth of that speed by the frequency of the oscillation.
+
+    Args:
+        stiffness: of the surface [N/m] or [N·m/rad].
+        loss: part of the force that a unit of speed adds [s/m] or [s/rad].
+        mobility: acceleration by force [1/kg] or [1/(kg·m²)].
+    """
+    frequency = np.sqrt(np.asarray(stiffness) * mobility)
+    return np.asarray(frequency * np.maximum(1.0, IMPACT_SPEED * np.asarray(loss)))
+
+
+def stops_are_stiff(dynamics: Dynamics, effects: JointEffects, step: float) -> bool:
+    """Return whether the force of a compliant stop changes much within a step.
+
+    Args:
+        dynamics: of the arm.
+        effects: with the stops.
+        step: [s].
+    """
+    if not effects.stiffness.any():
+        return False
+    mobility = np.diagonal(sample_inverse_masses(dynamics)[1], axis1=1, axis2=2).max(axis=0)
+    return bool(step * impact_rate(effects.stiffness, effects.dissipation, mobility).max() > STIFF)
 
 
 def stable_integrator(integrator: Integrator, dynamics: Dynamics, viscous: Array, step: float) -> Integrator:

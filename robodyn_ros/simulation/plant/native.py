@@ -38,6 +38,7 @@ from robodyn_ros.simulation.plant.joint_effects import (
     JointEffects,
     StopSettings,
     stable_integrator,
+    stops_are_stiff,
 )
 
 FOLDER = Path(__file__).parent
@@ -160,7 +161,7 @@ class Plant(PlantBase):
             stops: one for every joint, or one for each; rigid and inelastic if None.
             velocity_limit: (n,) in [rad/s] or [m/s], inf where there is none; the URDF's if None.
             integrator: an integrator, or the name of its plugin. It integrates the smooth parts of the motion, unless
-                friction or a contact is too stiff for it (:mod:`.joint_effects`, :mod:`.external_forces`).
+                friction, a stop or a contact is too stiff for it (:mod:`.joint_effects`, :mod:`.external_forces`).
             contacts: walls and springs that the arm may touch.
 
         Raises:
@@ -174,7 +175,7 @@ class Plant(PlantBase):
         n, dt = dynamics.robot.n, self.settings.step
         rule = create("integrators", integrator) if isinstance(integrator, str) else integrator
         rule = stable_integrator(rule, dynamics, self.effects.viscous, dt)
-        if not rule.adaptive and self.outside.is_stiff(dynamics, dt):
+        if not rule.adaptive and (stops_are_stiff(dynamics, self.effects, dt) or self.outside.is_stiff(dynamics, dt)):
             rule = SDIRK4()
         self.integrator = rule
         self.library = motion_library(dynamics, rule, NEEDED)
