@@ -78,6 +78,17 @@ def test_the_integral_acts():
     np.testing.assert_allclose(run.effort[-1], heavy.gravity(q), rtol=1e-4)
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [((-1.0,), "duration: must not be"), ((np.nan,), "duration: is not finite"), ((1.0, 0), "held: must be 1 or more")],
+)
+def test_a_time_that_is_none_is_refused(given, said):
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(PRR))
+    law, zero = rd.create_controller("pd", dynamics, 9.0, 6.0), np.zeros(3)
+    with pytest.raises(rd.InputError, match=said):
+        simulate(Plant(dynamics), law, lambda t: Reference(zero, zero, zero, zero), *given)
+
+
 def test_nothing_is_summed_up_at_the_effort_limit():
     class Watched(ComputedTorque):
         def compute(self, q, qd, reference, integral=None):

@@ -26,6 +26,7 @@ from robodyn_ros.errors import InputError, SimulationError
 from robodyn_ros.plugins import create
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.integrators.base import Integrator, checked_step
+from robodyn_ros.simulation.plant.base import steps_of
 from robodyn_ros.simulation.plant.joint_effects import stable_integrator
 from robodyn_ros.simulation.plant.native import Plant, compiled_model, motion_library
 
@@ -138,9 +139,14 @@ def simulate(
         reference: the reference at a time [s] of the plant.
         duration: duration [s], rounded to whole periods of the control.
         held: number of the plant's steps in a period of the control, over which an effort is held.
+
+    Raises:
+        InputError: the duration is negative or not finite, or a period has no step.
     """
+    if held < 1:
+        raise InputError("held", f"must be 1 or more, not {held!r}", held)
     step, n = held * plant.settings.step, plant.dynamics.robot.n
-    count = round(duration / step) + 1
+    count = steps_of(duration, step) + 1
     t, (q, qd, asked, effort) = np.empty(count), np.empty((4, count, n))
     integral, total, period = np.zeros(n), np.zeros(n), 0.0
     for index in range(count):

@@ -34,6 +34,7 @@ from robodyn_ros.errors import InputError, RobodynError, SimulationError
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.devices import CODE, hardware_structs
 from robodyn_ros.simulation.hardware import Hardware, HardwareSettings
+from robodyn_ros.simulation.plant.base import steps_of
 from robodyn_ros.simulation.plant.native import ROWS, Plant, compiled_model
 from robodyn_ros.simulation.trial import REFUSED, STEP_FAILED, Trial, TrialSamples
 
@@ -76,7 +77,8 @@ def run_trial(
         judged: whether the rate of the states is judged; it need not be if it is far above the need of all gains.
 
     Raises:
-        InputError: the hardware has moved, or a command is beyond what a drive can give.
+        InputError: the hardware has moved, the duration is negative or not finite, or a command is beyond what a drive
+            can give.
     """
     if hardware.now:
         raise InputError("hardware", f"has run for {hardware.time:.9g} s: reset it first")
@@ -165,7 +167,7 @@ class TrialRun:
         self._record, self._codes = structs.make("Trial"), structs.constants
         self._fields = self._record.fields
         self._arrays: dict[str, Any] = {}
-        end = round(duration / self._step)
+        end = steps_of(duration, self._step)
         self._fields.end[...], self._fields.period[...] = end, period
         self._fields.effort[:] = hardware.plant.effort
         self._point_to_parts()

@@ -174,9 +174,7 @@ class PlantBase(Uncopied, ABC):
             InputError: it is negative or not finite.
             SimulationError: as in :meth:`step`.
         """
-        if float(finite_array("duration", duration, ())) < 0.0:
-            raise InputError("duration", f"must not be negative: {duration!r}", duration)
-        self.step(round(duration / self.settings.step))
+        self.step(steps_of(duration, self.settings.step))
 
     @abstractmethod
     def _place(self, q: Array, qd: Array) -> None:
@@ -196,6 +194,17 @@ class PlantBase(Uncopied, ABC):
         q.setflags(write=False)
         qd.setflags(write=False)
         self._q, self._qd = q, qd
+
+
+def steps_of(duration: float, step: float) -> int:
+    """Return the number of steps [s] in a duration [s], rounded.
+
+    Raises:
+        InputError: the duration is negative or not finite.
+    """
+    if float(finite_array("duration", duration, ())) < 0.0:
+        raise InputError("duration", f"must not be negative: {duration!r}", duration)
+    return round(duration / step)
 
 
 def unstable(robot: Robot, step: float, before: Array, after: Array, effort: Array) -> SimulationError:
