@@ -138,6 +138,7 @@ def test_where_time_alone_counts_efforts_and_accelerations_break_ties(prr):
 SHAPES = {
     '<box size="0.6 0.2 0.4"/>': ([[-0.3, 0.0, 0.0], [0.3, 0.0, 0.0]], np.hypot(0.1, 0.2)),
     '<cylinder radius="0.1" length="0.5"/>': ([[0.0, 0.0, -0.25], [0.0, 0.0, 0.25]], 0.1),
+    '<capsule radius="0.1" length="0.5"/>': ([[0.0, 0.0, -0.25], [0.0, 0.0, 0.25]], 0.1),
     '<sphere radius="0.15"/>': (np.zeros((2, 3)), 0.15),
 }
 

@@ -73,11 +73,14 @@ def test_limits_and_friction_as_far_as_mujoco_has_them():
     assert plants[0].time == plants[1].time
 
 
-def test_contact():
+@pytest.mark.parametrize(
+    ("shape", "height"), [('<sphere radius="0.1"/>', 0.2), ('<capsule radius="0.1" length="0.3"/>', 0.35)]
+)
+def test_contact(shape, height):
     """A ball on a rail comes to rest on the floor, where the native plant, which knows no contact, goes on falling."""
     ball = arms.link("ball", 1.0, None, (0.01, 0, 0, 0.01, 0, 0.01))
     mesh = '<collision><geometry><mesh filename="nowhere.stl"/></geometry></collision>'  # it is left out
-    shape = f'{mesh}<collision><geometry><sphere radius="0.1"/></geometry></collision></link>'
+    shape = f"{mesh}<collision><geometry>{shape}</geometry></collision></link>"
     floor = '<link name="base"><collision><geometry><box size="2 2 0.2"/></geometry></collision></link>'
     urdf = arms.robot(
         "ball",
@@ -93,7 +96,7 @@ def test_contact():
     apart = MuJoCoPlant(dynamics, PlantSettings(step=1e-3), q0=[1.0], contact=False)
     for plant in (native, mujoco, apart):
         plant.advance(1.0)
-    assert mujoco.q[0] == pytest.approx(0.2, abs=5e-3)
+    assert mujoco.q[0] == pytest.approx(height, abs=5e-3)
     assert native.q[0] == pytest.approx(1.0 - 0.5 * 9.81, abs=1e-9)
     assert apart.q[0] == pytest.approx(native.q[0], abs=1e-9)
 

@@ -174,8 +174,9 @@ def _enclosing(link: str, tag: ET.Element) -> Capsule | None:
     if solid is None:
         return None
     axis = int(np.argmax(solid.half)) if solid.kind == "box" else 2
-    across, length = np.delete(solid.half, axis), 0.0 if solid.kind == "sphere" else solid.half[axis]
+    across = np.delete(solid.half, axis)
     radius = float(np.linalg.norm(across)) if solid.kind == "box" else across[0]
+    length = solid.half[axis] - (radius if solid.kind in ("sphere", "capsule") else 0.0)
     middle, along = solid.pose.translation, length * solid.pose.rotation[:, axis]
     return Capsule(link, middle - along, middle + along, radius)
 

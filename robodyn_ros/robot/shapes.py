@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The shapes of a link that have no file: boxes, cylinders and spheres."""
+"""The shapes of a link that have no file: boxes, cylinders, capsules and spheres."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from robodyn_ros.robot.urdf import pose_of
 
 
 class Solid(NamedTuple):
-    """A box, a cylinder along z, or a sphere."""
+    """A box, a cylinder or a capsule along z, or a sphere."""
 
     kind: str
     pose: Pose  # in the link's frame
@@ -33,16 +33,16 @@ def box_corners(pose: Pose, low: Array, high: Array) -> Array:
 
 
 def read_solid(shape: ET.Element) -> Solid | None:
-    """The box, cylinder or sphere of a ``<visual>`` or ``<collision>``; None for a mesh and what cannot be read."""
+    """The box, cylinder, capsule or sphere of a ``<visual>`` or ``<collision>``; None for all else."""
     tag = shape.find("geometry/*")
     if tag is None:
         return None
     try:
         if tag.tag == "box":
             half = [float(word) / 2.0 for word in tag.attrib["size"].split()]
-        elif tag.tag == "cylinder":
+        elif tag.tag in ("cylinder", "capsule"):  # the length of a capsule is that of its cylinder
             radius = float(tag.attrib["radius"])
-            half = [radius, radius, float(tag.attrib["length"]) / 2.0]
+            half = [radius, radius, float(tag.attrib["length"]) / 2.0 + (radius if tag.tag == "capsule" else 0.0)]
         elif tag.tag == "sphere":
             half = [float(tag.attrib["radius"])] * 3
         else:

@@ -45,7 +45,7 @@ from robodyn_ros.simulation.plant.native import Plant
 KEPT = {"link": {"inertial", "collision"}, "joint": {"origin", "parent", "child", "axis", "limit"}}
 """Elements of the URDF that MuJoCo reads. Friction and mimicking joints have another meaning there."""
 
-SOLID = {"box", "cylinder", "sphere"}
+SOLID = {"box", "capsule", "cylinder", "sphere"}
 """Shapes of collision bodies that need no mesh file."""
 
 LEAST = {"boundmass": 1e-6, "boundinertia": 1e-9}
