@@ -122,6 +122,9 @@ def test_an_arm_with_other_numbers():
     assert_allclose(hand.inertia, 1.5 * old.inertia)
     assert_allclose(arm.link("arm").inertial.inertia, 3.0 * before.link("arm").inertial.inertia)
     assert arm.effort_limit.tolist() == [600.0, 96.0, 7.0]
+    for name in ("wrist.effort", "wrist.velocity"):
+        with pytest.raises(rd.RobodynError, match="must be above 0, not 0: in a URDF"):
+            varied_arm(prr, {name: 0.0})
     assert "hand.mass" in arm_quantities(before) and "base.mass" not in arm_quantities(before)
 
 

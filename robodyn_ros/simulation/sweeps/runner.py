@@ -316,6 +316,8 @@ def _split(name: str) -> tuple[str, str]:
 
 
 def _change_joint(editor: UrdfEditor, joint: ElementTree.Element, quantity: str, value: float) -> None:
+    if JOINT[quantity] == "limit" and not value > 0.0:
+        raise InputError(quantity, f"must be above 0, not {value:g}: in a URDF that would be no limit", value)
     editor.set(editor.child(joint, JOINT[quantity]), quantity, repr(value))
 
 
