@@ -13,6 +13,7 @@ import runpy
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from unittest.mock import MagicMock
 
 import pytest
@@ -168,6 +169,30 @@ def test_a_parameter_file_chooses_unless_an_argument_does(tmp_path):
         found = processes("sim.launch.py", config=str(file), **arguments, **ONLY_OURS)
         assert found["robodyn_ros", "controller"][0]["controller"] == law
         assert [parameters["dynamics"] for parameters, _ in found.values()] == ["lagrangian"] * 2
+
+
+def test_every_node_of_this_package_gets_its_section_of_the_parameter_file(tmp_path, monkeypatch):
+    """Launch need not be installed."""
+    module = MagicMock()
+    for name in ("launch", "launch_ros"):
+        for part in ("", ".actions", ".conditions", ".substitutions", ".parameter_descriptions"):
+            monkeypatch.setitem(sys.modules, name + part, module)
+    monkeypatch.setattr("ament_index_python.packages.get_package_share_directory", lambda package: HERE.parent)
+    monkeypatch.setattr("robodyn_ros.nodes.common.launching.get_package_prefix", lambda package: "/")
+    file, told = tmp_path / "arm.yaml", {}
+    nodes = ("controller", "simulator", "markers", "planner", "viewer")
+    file.write_text(yaml.safe_dump({name: {"ros__parameters": {"tool": name}} for name in nodes}), encoding="utf-8")
+    for name, made in (("arm.launch.py", "graph"), ("sim.launch.py", "simulator")):
+        given = {key: default for key, (default, *_) in runpy.run_path(str(LAUNCH / FILES[0]))["ARGUMENTS"].items()}
+        given["config"] = str(file)
+        module.LaunchConfiguration = lambda key, given=given: SimpleNamespace(perform=lambda _: given[key])
+        runpy.run_path(str(LAUNCH / name))[made](None)
+    for call in module.Node.call_args_list:
+        if call.kwargs["package"] == "robodyn_ros":
+            path = next(item for item in call.kwargs["parameters"] if isinstance(item, str))
+            (section,) = yaml.full_load(Path(path).read_text(encoding="utf-8")).values()
+            told[call.kwargs["executable"]] = section["ros__parameters"]["tool"]
+    assert told == dict(zip(nodes, nodes, strict=True))
 
 
 def test_the_planner_plans_the_joints_that_are_controlled():
