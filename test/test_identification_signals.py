@@ -202,6 +202,8 @@ def test_commands_at_the_limit_count_nothing():
     found = prepare(commanded(T, q, wanted), ROBOT, SignalSettings(average=False, align=False))
     assert 0.0 < np.mean(found.samples.weights == 0.0) < 0.9
     assert "at its limit" in found.notes[-1]
+    assert "what the drives add" in found.notes[0]
+    assert not prepare(recording(T, q, effort), ROBOT, SignalSettings(average=False, align=False)).notes
     over = (np.abs(np.column_stack([np.interp(found.samples.t, T, w) for w in wanted.T])) > limit).any(axis=1)
     assert (found.samples.weights[over] == 0.0).all()
     away = np.abs(found.samples.t[:, None] - T[(np.abs(wanted) >= limit).any(axis=1)]).min(axis=1) * found.cutoff

@@ -306,15 +306,17 @@ def _samples(
         float(sum(len(segment.t) * segment.step * max(1, segment.periods) for segment in prepared.segments)),
         recording.duration,
         tuple(name for name, moves in zip(robot.joint_names, prepared.moving.tolist(), strict=True) if not moves),
-        _notes(samples, len(prepared.segments)),
+        _notes(samples, prepared),
         position_noise(recording.position.t, recording.position.values),
     )
 
 
-def _notes(samples: RecordedSamples, segments: int) -> tuple[str, ...]:
+def _notes(samples: RecordedSamples, prepared: PreparedRecording) -> tuple[str, ...]:
     notes = []
-    if segments > 1:
-        notes.append(f"there are gaps in it; {segments} stretches without one are used")
+    if len(prepared.segments) > 1:
+        notes.append(f"there are gaps in it; {len(prepared.segments)} stretches without one are used")
+    if prepared.effort_kind == "commanded":
+        notes.append("commands lack what the drives add by themselves: with gravity or friction, use measured efforts")
     left_out = float(np.mean(samples.weights == 0.0))
     if left_out > 0.0:
         notes.append(f"{left_out:.0%} of the samples have weight 0, because a command is at its limit")
