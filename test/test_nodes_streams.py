@@ -3,15 +3,23 @@
 
 """Streams for the tool over real DDS: a pose, a twist, a wrench and a stiffness, and what is refused."""
 
+from types import SimpleNamespace
+from unittest.mock import MagicMock
+
 import numpy as np
 from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
 from rcl_interfaces.srv import GetParameters
+from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import Trigger
+from test_control_tool_stream import Streamed
 
 import robodyn_ros as rd
+from robodyn_ros.nodes.common.diagnostics import Faults
 from robodyn_ros.nodes.common.messages import to_pose
+from robodyn_ros.nodes.controller import references
+from robodyn_ros.nodes.controller.references import ReferenceInput
 
 START = {"elevator": 0.3, "shoulder": -0.9, "wrist": 0.4}
 
@@ -107,3 +115,28 @@ def test_a_pose_out_of_reach_is_said_to_be_and_the_tool_comes_back_with_its_targ
     speeds = [np.abs(state.velocity).max() for state in states[back:]]
     assert max(speeds) < 2.0
     graph.wait(lambda: said[-1].data == "ended", "the end of the stream")
+
+
+def test_a_stream_to_the_tool_goes_on_where_a_stream_of_positions_ended_just_before(monkeypatch):
+    """Once the joints' stream was silent, its last position was sent again, and the tool's stream ended."""
+    monkeypatch.setattr(references, "LargeMessages", MagicMock())
+    arm, now, node = Streamed("prr"), SimpleNamespace(nanoseconds=0), MagicMock()
+    node.get_clock.return_value.now.return_value = now
+    given = ReferenceInput(node, arm.loop, lambda: "", Faults(lambda text: None))
+    begin = arm.q.copy()
+    for k in range(10):
+        now.nanoseconds = round(arm.t * 1e9)
+        message = JointState(name=arm.robot.joint_names, position=(begin + 0.001 * k).tolist())
+        given._on_reference(serialize_message(message))
+        arm.step()
+    goal = arm.pose()
+    goal[2, 3] += 0.1
+    heights = []
+    for _ in range(100):
+        arm.loop.move_tool("pose", goal, arm.t)
+        arm.step()
+        now.nanoseconds = round(arm.t * 1e9)
+        given.watch()
+        heights.append((arm.loop.tool_stream.is_running, arm.pose()[2, 3]))
+    assert all(running for running, _ in heights)
+    assert np.diff([height for _, height in heights]).min() > -1e-6

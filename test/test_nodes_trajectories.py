@@ -192,7 +192,7 @@ def test_a_trajectory_that_does_not_begin_at_its_start_time_is_counted_as_refuse
     said = []
     told = ReferenceInput.__new__(ReferenceInput)
     told._loop = SimpleNamespace(dropped=0, drop_reason=lambda: InputError("trajectory", "its last point has passed"))
-    told._dropped, told._positions, told._faults = 0, None, Faults(said.append)
+    told._dropped, told._positions_came, told._faults = 0, None, Faults(said.append)
     for told._loop.dropped in (0, 1, 1):
         told.watch()
     assert said == ["trajectory refused: at its start time: trajectory: its last point has passed (seen 1 times)"]

@@ -203,6 +203,10 @@ class ReferenceManager(RunningCore):
         whole[:, columns], named[columns] = given, 1
         self._ask("TRACK", "reference", t=t, numbers=tuple(whole), joints=named)
 
+    def stand_still(self) -> None:
+        """Keep the reference at the last position of a stream of :meth:`track`, if there is one, until it times out."""
+        self._ask("STAND_STILL")
+
     def move_tool(self, what: ToolTarget, numbers: ArrayLike, t: float, stamp: float | None = None) -> None:
         """Take over a streamed target of the tool; every period moves the reference by it (``core/tool.c``).
 

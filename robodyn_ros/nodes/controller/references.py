@@ -16,7 +16,6 @@ has none. With zero velocities instead, the arm would lag behind by k_d / k_p ti
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from time import perf_counter
 
 import numpy as np
@@ -69,7 +68,7 @@ class ReferenceInput:
         self._node, self._loop, self._closed, self._faults = node, loop, closed, faults
         self._clock: Clock = node.get_clock()
         self._velocity = StreamVelocity(loop.core)
-        self._positions: tuple[float, list[str], Reference] | None = None  # the last of a stream without velocities
+        self._positions_came: float | None = None  # time of the last reference of a stream without velocities [s]
         self._dropped = loop.dropped  # that have been counted
         self._requests = -1  # the loop's count of requests after the last trajectory
         for topic in ("~/reference", "~/target_joints"):
@@ -208,7 +207,7 @@ class ReferenceInput:
                 sent = stamp.sec + stamp.nanosec / NANO or now
                 part = part._replace(qd=self._estimated(sent, names, part.q))
             self._loop.track(part, now, names)
-            self._positions = (now, names, part) if is_estimated else None
+            self._positions_came = now if is_estimated else None
             self.latest = perf_counter()
         except RobodynError as problem:
             self._faults.count("reference refused", problem)
@@ -228,13 +227,8 @@ class ReferenceInput:
         if self._loop.dropped != self._dropped:
             self._dropped = self._loop.dropped
             self._faults.count("trajectory refused", f"at its start time: {self._loop.drop_reason()}")
-        if self._positions is None:
-            return
-        begun, names, last = self._positions
-        if not self._velocity.is_silent(self._clock.now().nanoseconds / NANO - begun):
-            return
-        self._positions = None
-        self._velocity.stop()
-        if self._loop.mode == "track":
-            with suppress(RobodynError):  # a fault has ended the stream
-                self._loop.track(last._replace(qd=np.zeros(len(last.qd))), begun, names)
+        since = self._positions_came
+        if since is not None and self._velocity.is_silent(self._clock.now().nanoseconds / NANO - since):
+            self._positions_came = None
+            self._velocity.stop()
+            self._loop.stand_still()
