@@ -56,7 +56,9 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 PERIOD = 0.001
 PACKAGE = "some_arm_controllers"
 
-NOTHING, REFERENCE, TRAJECTORY, HOLD, CHANGE, PUBLISHERS, CHAINED, CYCLE, POSE, TWIST, WRENCH, TARE, SPEED = range(13)
+NOTHING, REFERENCE, TRAJECTORY, HOLD, CHANGE, PUBLISHERS, CHAINED, CYCLE, POSE, TWIST, WRENCH, TARE, SPEED, STOPPED = (
+    range(14)
+)
 """What is asked of the arm before an update, as in exported_controller.cpp."""
 
 PRR = re.sub('effort="[^"]*"', 'effort="300"', arms.PRR)
@@ -642,6 +644,19 @@ def test_a_trajectory_that_cannot_begin_at_its_start_time_is_reported(prr: Expor
     for periods, count in ((500, 0), (600, 1)):
         _, said, code = history_of(made, standing(periods, asked))
         assert code == 0 and said.count("request refused: speed: joint 'joint3'") == count, said
+
+
+@needs_compiler
+def test_a_hold_counts_for_a_trajectory_that_came_just_before(prr: Exported) -> None:
+    """Both come before the next update, which stops first what it was following."""
+    motion: list[float] = [1, 3, 3, 0, np.nan, 0, 1, 2, 0.3, *(STANDS + 0.05), 0.0, 0.0, 0.0]
+    free = {f"constraints.joint{k}.trajectory": "0.0" for k in (1, 2, 3)} | {"following_tolerance": "0.0"}
+    made = with_parameters(prr, plausibility="false", **free)
+    still, moved, stopped = (
+        history_of(made, standing(300, {50: asked}))[0] for asked in ([HOLD], [TRAJECTORY, *motion], [STOPPED, *motion])
+    )
+    assert np.abs(moved - still).max() > 1.0
+    np.testing.assert_array_equal(stopped, still)
 
 
 @needs_compiler

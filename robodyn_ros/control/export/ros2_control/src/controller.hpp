@@ -110,6 +110,7 @@ private:
   void listen();
   void stop_listening();
   void on_reference(const JointState & message);
+  void request_hold();
   void on_trajectory(const JointTrajectory & message);
   void on_pose(const PoseStamped & message);
   void on_tool(int what, const char * name, const Header & header, const ToolNumbers & numbers);

@@ -120,7 +120,9 @@ void Controller::listen()
       response->message = !is_active_    ? "the controller is not active"
                           : is_chained_ ? "a latched fault is acknowledged; the chained controller has to stop the arm"
                                         : "the arm stops";
-      hold_ = response->success;
+      if (is_active_) {
+        request_hold();
+      }
     });
   tare_service_ = node->create_service<Trigger>(
     "~/tare", [this](const std::shared_ptr<Trigger::Request>, std::shared_ptr<Trigger::Response> response) {
@@ -155,6 +157,13 @@ void Controller::refuse(const char * what, const std::string & problem)
 {
   RCLCPP_WARN_THROTTLE(
     get_node()->get_logger(), *get_node()->get_clock(), PAUSE, "%s refused: %s", what, problem.c_str());
+}
+
+/// Stop in the next update; a trajectory that waits for it came before, and is dropped.
+void Controller::request_hold()
+{
+  core_trajectory_destroy(trajectory_.exchange(nullptr));
+  hold_ = true;
 }
 
 void Controller::on_reference(const JointState & message)
@@ -195,8 +204,7 @@ void Controller::on_trajectory(const JointTrajectory & message)
   const std::lock_guard<std::mutex> lock(preparation_);
   const std::size_t points = message.points.size();
   if (points == 0) {
-    hold_ = true;
-    return;
+    return request_hold();
   }
   if (points > MOST_POINTS) {
     return refuse("trajectory", "it has more than " + std::to_string(MOST_POINTS) + " points");
