@@ -308,6 +308,15 @@ def test_the_state_of_the_controller_and_the_reference_at_a_time(monkeypatch):
         assert answer.name == list(robot.joint_names)
         for given, wanted in zip((answer.position, answer.velocity), expected, strict=False):
             np.testing.assert_allclose(given, wanted, atol=1e-6)
+
+    def asked_meanwhile(request):
+        inner.core.request(request)
+        inner.core.state.time[...] += 0.05  # the thread has taken a state
+
+    inner.requester, request = asked_meanwhile, SimpleNamespace(time=SimpleNamespace(sec=11, nanosec=0))
+    answer = query._on_query(request, SimpleNamespace())
+    np.testing.assert_allclose(answer.position, trajectory.sample(1.0).q, atol=1e-6)
+    inner.requester = None
     closed[0] = "the controller is inactive"
     answer = query._on_query(request, SimpleNamespace())
     assert (answer.success, answer.message) == (False, "the controller is inactive")

@@ -254,9 +254,14 @@ class ReferenceManager(RunningCore):
         Raises:
             NotReadyError: no state has come yet, or a fault is active.
         """
-        t, found = float(self.memory().time) + ahead, np.zeros((4, self.robot.n))
+        t = float(self.memory().time) + ahead
+        return t, self.planned(t)
+
+    def planned(self, t: float) -> Reference:
+        """The reference at a time [s], if no other is given until then; errors are those of :meth:`expected`."""
+        found = np.zeros((4, self.robot.n))
         self._ask("EXPECTED", "time", t=t, result=found)
-        return t, Reference(*found)
+        return Reference(*found)
 
     def _ahead(self, time: float) -> Reference:
         if self.mode != "track":

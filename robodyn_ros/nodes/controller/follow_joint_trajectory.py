@@ -161,8 +161,7 @@ class QueryState:
     def _on_query(self, request: Any, response: Any) -> Any:
         try:
             self._loop.references.check_open()
-            now, _ = self._loop.control.expected(0.0)
-            _, reference = self._loop.control.expected(seconds(request.time) - now)
+            reference = self._loop.control.planned(seconds(request.time))
         except RobodynError as problem:
             response.success, response.message = False, str(problem)
             return response
