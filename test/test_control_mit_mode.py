@@ -126,6 +126,21 @@ def test_a_state_that_is_dropped_during_a_reaction_keeps_its_gains():
     np.testing.assert_array_equal(sent.damping, before.damping)
 
 
+def test_a_state_that_is_dropped_after_others_were_missing_changes_no_command():
+    """Its speed is not known, and that of the latest valid state counted again: the drives got efforts that sped it up."""
+    arm = Arm(ComputedTorque(DYNAMICS, 100.0, 20.0))
+    arm.run(0.3)
+    arm.loop.follow(rest_to_rest([arm.plant.q, GOAL], [0.0, 0.5]))
+    arm.run(0.25)
+    arm.run(0.15, states=False)
+    before = arm.drive(arm.loop.watch(arm.t))
+    with pytest.raises(JumpError):
+        arm.loop.update(arm.t, arm.t, arm.plant.q + [0.0, 0.0, 2.5], arm.plant.qd)
+    sent = arm.loop.in_mit_mode(arm.loop.repeat(arm.t, arm.t), arm.t, WIDE)
+    np.testing.assert_allclose(sent.effort, before.effort)
+    np.testing.assert_array_equal(sent.damping, before.damping)
+
+
 def test_gains_are_bounded_by_what_a_drive_takes():
     arm = Arm(PD(DYNAMICS, [300.0, 200.0, 100.0], [40.0, 4.0, 2.0]), mit=MitSettings((150.0, 3.0)))
     sent = arm.drive(arm.loop.update(arm.t, arm.t, HOME, np.array([0.1, -0.2, 0.3])))

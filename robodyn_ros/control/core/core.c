@@ -165,7 +165,7 @@ void core_mit(const Core* c, double t, const double* q, const double* effort, co
   const Period* p = &c->period;
   /* a dropped state has no kind, and is answered by the command before it, which may be that of a reaction */
   const int reacts = p->kind >= 0 || (p->kind == NO_FAULT && m->active);
-  const int has_state = p->kind >= NO_FAULT && p->kind != FAULT_STATES;
+  const int has_state = reacts ? m->active_kind != FAULT_STATES : p->kind == NO_FAULT;
   const double left = !reacts ? 1 : m->active_kind == FAULT_SENSOR ? 0 : m->left;
   double held[N];
   if (reacts) target(m, t, held); else copy(held, m->q);
