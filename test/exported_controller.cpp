@@ -246,6 +246,12 @@ int main(int count, char ** options)
   std::cerr << "deactivated\n";
   node->timer->callback();
   if (option("final") || !is_good) written.insert(written.end(), commands.begin(), commands.end());
+  auto unfollowed = std::make_shared<trajectory_msgs::msg::JointTrajectory>();
+  unfollowed->joint_names = {arm_joints[0]};
+  unfollowed->points.resize(1);
+  unfollowed->points[0].positions = {states[0]};
+  unfollowed->points[0].time_from_start.sec = 1;
+  node->subscription<trajectory_msgs::msg::JointTrajectory>().callback(unfollowed);
   if (controller->on_cleanup(state) != controller_interface::CallbackReturn::SUCCESS) return 8;
   const auto most = [](const auto &... items) { return std::max({items.use_count()...}); };
   long kept = std::max({node->timer.use_count(), node->on_set.use_count(), node->post_set.use_count(),

@@ -660,10 +660,11 @@ def test_a_hold_counts_for_a_trajectory_that_came_just_before(prr: Exported) -> 
 
 
 @needs_compiler
-def test_a_pose_that_waited_for_a_cleanup_is_refused(prr: Exported) -> None:
+def test_what_comes_while_the_controller_is_not_active_is_refused(prr: Exported) -> None:
     _, said, code = history_of(prr, standing(50))
     assert code == 0, said
     assert "the frame 'camera' is unknown, because the controller is not configured" in said.split("cleaned up\n")[1]
+    assert "trajectory refused: the controller is not active" in said.split("deactivated\n")[1]
 
 
 @needs_compiler

@@ -127,7 +127,7 @@ def test_a_state_that_is_dropped_during_a_reaction_keeps_its_gains():
 
 
 def test_a_state_that_is_dropped_after_others_were_missing_changes_no_command():
-    """Its speed is not known, and that of the latest valid state counted again: the drives got efforts that sped it up."""
+    """Its speed is not known, and that of the latest valid state counted again: the drives sped the arm up."""
     arm = Arm(ComputedTorque(DYNAMICS, 100.0, 20.0))
     arm.run(0.3)
     arm.loop.follow(rest_to_rest([arm.plant.q, GOAL], [0.0, 0.5]))

@@ -206,6 +206,9 @@ void Controller::on_trajectory(const JointTrajectory & message)
   if (points == 0) {
     return request_hold();
   }
+  if (!is_active_ || is_chained_) {
+    return refuse("trajectory", is_active_ ? "the chained controller sets the reference" : "the controller is not active");
+  }
   if (points > MOST_POINTS) {
     return refuse("trajectory", "it has more than " + std::to_string(MOST_POINTS) + " points");
   }
