@@ -36,6 +36,7 @@ from robodyn_ros.control.commissioning.findings import CommissionerSettings, Com
 from robodyn_ros.control.drives import CompensationSettings, TransmissionSettings
 from robodyn_ros.dynamics import STANDARD_GRAVITY
 from robodyn_ros.errors import NotReadyError
+from robodyn_ros.robot import Robot
 from robodyn_ros.settings import split_names
 
 LOCKED = "locked_joints."
@@ -73,22 +74,30 @@ def run(args: Namespace) -> ExitCode:
     return ExitCode.YES if outcome["good"] else ExitCode.NO
 
 
+SETTINGS = (CommissioningSettings, CommissionerSettings, CompensationSettings)
+"""The settings of the node whose names have no prefix."""
+
+
+def _default_values(robot: Robot) -> dict[str, Any]:
+    """Name → default of the node's parameters that a file may give."""
+    defaults: dict[str, Any] = {"joints": [], "gravity": list(STANDARD_GRAVITY)}
+    groups: list[tuple[str, Any]] = [("", kind) for kind in SETTINGS]
+    groups += [(f"transmission.{name}.", TransmissionSettings) for name in robot.joint_names]
+    for prefix, kind in groups:
+        defaults |= {prefix + item.name: item.default for item in fields(kind)}
+    return defaults | {LOCKED + name: 0.0 for name in robot.joint_names}
+
+
 def _parameters(args: Namespace) -> dict[str, Any]:
     """The parameters of the node, whose settings are checked."""
-    settings = (CommissioningSettings, CommissionerSettings, CompensationSettings)
     (given,) = gather(args.params, args.given, ("commissioner",)).values()
     positions = {name: given[name] for name in given if name.startswith(LOCKED)}
     robot = read_arm(args, positions)  # which takes out those of joints that it locks
     taken = {name for name in given if name.startswith(LOCKED)} - set(positions)
-    defaults: dict[str, Any] = {"joints": [], "gravity": list(STANDARD_GRAVITY)}
-    groups: list[tuple[str, Any]] = [("", kind) for kind in settings]
-    groups += [(f"transmission.{name}.", TransmissionSettings) for name in robot.joint_names]
-    for prefix, kind in groups:
-        defaults |= {prefix + item.name: item.default for item in fields(kind)}
-    defaults |= {LOCKED + name: 0.0 for name in robot.joint_names} | dict.fromkeys(taken, 0.0)
+    defaults = _default_values(robot) | dict.fromkeys(taken, 0.0)
     values = read_values(args, "commissioner", defaults)
     with values.located():
-        for kind in settings:
+        for kind in SETTINGS:
             values.settings(kind)
     parameters: dict[str, Any] = {
         "robot_description": robot.urdf,
