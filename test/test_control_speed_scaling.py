@@ -156,6 +156,14 @@ def test_a_trajectory_that_can_no_longer_be_joined_is_interrupted_and_the_motion
     np.testing.assert_allclose(rows[-1, 1:4], GOAL, atol=1e-12)
 
 
+def test_a_thread_prepares_a_trajectory_beside_the_loop_without_its_snapshot():
+    """That, and the memory of the law which comes with it, is read and written by the thread of the node."""
+    arm, asked = Arm(), []
+    arm.loop.requester = asked.append
+    prepared = arm.loop.prepare(rest_to_rest([Q, GOAL], [0.0, DURATION]), arm.t)
+    assert (prepared.columns, arm.loop.requests >= 0, asked) == ([0, 1, 2], True, [])
+
+
 def test_at_full_speed_nothing_changes():
     arm, plain = Arm(), Arm()
     for one in (arm, plain):

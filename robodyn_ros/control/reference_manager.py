@@ -66,8 +66,8 @@ class ReferenceManager(RunningCore):
 
     @property
     def requests(self) -> int:
-        """Number of new references and stops so far."""
-        return int(self.memory().references.requests)
+        """Number of new references and stops so far; any thread may ask for it."""
+        return int(self.core.state.references.requests)
 
     def start(self, t: float, q: ArrayLike) -> None:
         """Hold the arm's position, (n,) in [rad] or [m], at a time [s], and clear everything else; the first update
@@ -133,7 +133,7 @@ class ReferenceManager(RunningCore):
         check_position_limits("trajectory", self.robot, trajectory.positions, columns)
         settings = self.core_settings
         try:
-            now = float(self.memory().time)
+            now = float(self.core.state.time)  # without a snapshot, which the thread of the node reads
             return PreparedTrajectory(self.core, settings.record.address, trajectory, columns, start, now)
         except Refused as refused:
             raise refused.error("trajectory", self.robot) from None
@@ -171,7 +171,7 @@ class ReferenceManager(RunningCore):
 
     @property
     def dropped(self) -> int:
-        """Number of trajectories that the limits did not let begin at their start time."""
+        """Number of trajectories that the limits did not let begin at their start time; any thread may ask for it."""
         return int(self.core.state.references.dropped)
 
     def drop_reason(self) -> RobodynError:
