@@ -48,6 +48,10 @@ WORKS = {
     "is finite": (lambda a: np.where(np.isfinite(a) & ~np.isnan(a), a, 0.0), np.array([1.0, np.inf, np.nan])),
     "unpacked": (lambda w: w[0] * 2 + sum(list(w[1]), 0.0), W),
     "copy": (lambda a: a.copy() + a.astype(float), A),
+    "any and all of one number": (lambda a: np.stack([np.any(a[:1]), np.all(a[1])]) * S, A),
+    "a number as a truth": (lambda a: a.astype(bool) * S, A),
+    "truths that are counted": (lambda a, b: (a > 0).astype(float) + (b > 0).astype(float) + np.sum(a > 0), A, B),
+    "truths and numbers": (lambda a, b: (a > 0) * a + (b > 0) - np.cumsum(a > 0) / 2, A, B),
 }  # fmt: skip
 
 
@@ -116,6 +120,10 @@ def test_eigenvalues_of_any_symmetric_matrix() -> None:
         (lambda a: a[a > 0], "chooses elements by a value"),
         (lambda a: np.add(np.ones(3), a, out=np.zeros(3)), "put into an array of numbers"),
         (lambda a: a.astype(int), "a conversion to int64"),
+        (lambda a: (a > 0) + (a < 1), "numpy.add treats truths otherwise"),
+        (lambda a: (a > 0)[::-1].reshape(3, 1).T @ np.where(a > 0, a < 1, a < 2), "numpy.matmul treats truths"),
+        (lambda a: np.diff(np.concatenate([a > 0, [True]])), "numpy.diff treats truths otherwise"),
+        (lambda a: (a > 0) * (a < 1) + np.any(a > 0), "numpy.add treats truths otherwise"),
     ],
 )
 def test_what_has_no_expression_says_so(function, said: str) -> None:

@@ -111,6 +111,15 @@ def test_reachability_is_decided_without_rounding() -> None:
     assert [branch.q[0] for branch in folded.solutions] == [0.0]  # at the shoulder itself any will do
 
 
+def test_a_tool_that_is_folded_onto_the_shoulder_points_in_any_direction() -> None:
+    robot = rd.load_robot(mechanism("RR", lengths=(0.5, 0.5)))
+    kinematics, inverse = rd.Kinematics(robot), PlanarInverse(robot, "tool")
+    for first in (-2.9, 0.3, 1.7):
+        pose = kinematics.pose("tool", [first, np.pi])
+        (found,) = inverse.solve_pose(pose, slack=1e-15).solutions
+        np.testing.assert_allclose(kinematics.pose("tool", found.q), pose, atol=1e-14)
+
+
 def test_prr_reachability_is_decided_without_rounding() -> None:
     arm = rd.load_robot(mechanism("PRR", lengths=(0, 0.5, 0.25)))
     inverse = PlanarInverse(arm, "tool")

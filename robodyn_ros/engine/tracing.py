@@ -41,6 +41,8 @@ SWEEPS = 6
 TINY = 1e-300
 """Keeps the tangent of a rotation by 0, and a quotient of zeros, from being 0 / 0."""
 
+_OTHERWISE = "numpy.{} treats truths otherwise than the numbers 0 and 1; astype(float) makes numbers of them"
+
 
 class TraceError(RobodynError):
     """A function cannot be traced; the message names the operation."""
@@ -90,21 +92,25 @@ class TracedArray(NDArrayOperatorsMixin):
 
     Attributes:
         elements: CasADi scalars in an array of objects; a view shares them, as with arrays of numbers.
+        truth: NumPy would have an array of truths, which it adds by "or" and does not subtract.
     """
 
     dtype = np.dtype(np.float64)
 
-    def __init__(self, elements: Elements) -> None:
+    def __init__(self, elements: Elements, truth: bool = False) -> None:
         """
         Args:
             elements: CasADi scalars, or numbers, in an array of objects.
+            truth: they are 0 or 1, of a comparison.
         """
-        self.elements = elements
+        self.elements, self.truth = elements, truth
 
     # What NumPy calls
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *values: Any, **options: Any) -> Any:
-        out = options.pop("out", None)
+        out, truths = options.pop("out", None), all(map(_is_truth, values))
+        if truths and method == "__call__" and ufunc in _SUMS:
+            raise TraceError(_OTHERWISE.format(ufunc.__name__))
         if method == "reduce" and ufunc in _ELEMENTWISE:
             found = elements_of(_reduced(ufunc, *values, **options))
         elif method != "__call__" or set(options) - {"dtype", "casting"}:
@@ -117,7 +123,7 @@ class TracedArray(NDArrayOperatorsMixin):
         else:
             raise TraceError(f"numpy.{ufunc.__name__} cannot be traced")
         if out is None:
-            return _wrapped(found)
+            return _wrapped(found, ufunc in _TRUTHS or (truths and ufunc in _OF_TRUTHS))
         target = out[0]
         if not isinstance(target, TracedArray):
             raise TraceError(f"the result of numpy.{ufunc.__name__} is put into an array of numbers")
@@ -128,7 +134,11 @@ class TracedArray(NDArrayOperatorsMixin):
         if function in _FUNCTIONS:
             return _FUNCTIONS[function](*values, **options)
         if function in _STRUCTURAL:
-            return _wrapped(function(*_unwrapped(values), **_unwrapped(options)))
+            truths = _are_truths(values)
+            if truths and function in _SUMMING:
+                raise TraceError(_OTHERWISE.format(function.__name__))
+            found = function(*_unwrapped(values), **_unwrapped(options))
+            return _wrapped(found, truths and function not in (np.trace, np.cumsum))
         raise TraceError(f"numpy.{function.__name__} cannot be traced")
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Elements:
@@ -137,7 +147,7 @@ class TracedArray(NDArrayOperatorsMixin):
             raise TraceError("a conversion to an array of numbers cannot be traced")
         found = np.empty(self.shape, object)
         for index in np.ndindex(self.shape):
-            found[index] = TracedArray(_scalar(self.elements[index]))
+            found[index] = TracedArray(_scalar(self.elements[index]), self.truth)
         return found
 
     # What functions do with arrays
@@ -145,7 +155,7 @@ class TracedArray(NDArrayOperatorsMixin):
     shape = property(lambda self: self.elements.shape)
     ndim = property(lambda self: self.elements.ndim)
     size = property(lambda self: self.elements.size)
-    T = property(lambda self: TracedArray(self.elements.T))
+    T = property(lambda self: TracedArray(self.elements.T, self.truth))
 
     def __len__(self) -> int:
         return len(self.elements)
@@ -154,14 +164,14 @@ class TracedArray(NDArrayOperatorsMixin):
         return (self[index] for index in range(len(self)))
 
     def __getitem__(self, index: Any) -> TracedArray:
-        return TracedArray(_scalar(self.elements[_position(index)]))
+        return TracedArray(_scalar(self.elements[_position(index)]), self.truth)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         self.elements[_position(index)] = elements_of(value)[()]
 
     def copy(self) -> TracedArray:
         """As of an array."""
-        return TracedArray(self.elements.copy())
+        return TracedArray(self.elements.copy(), self.truth)
 
     def __copy__(self) -> TracedArray:
         return self.copy()
@@ -174,7 +184,8 @@ class TracedArray(NDArrayOperatorsMixin):
         """Expressions have one type only: that of real numbers, with 0 and 1 for truth."""
         if np.dtype(dtype).kind not in "fb":
             raise TraceError(f"a conversion to {np.dtype(dtype)}")
-        return self.copy()
+        numbers = TracedArray(self.elements.copy())
+        return numbers if np.dtype(dtype).kind == "f" else numbers != 0.0
 
     def __getattr__(self, name: str) -> Any:
         """The methods of arrays that are functions of NumPy as well, such as ``sum`` and ``reshape``."""
@@ -287,10 +298,21 @@ def _position(index: Any) -> Any:
     return index
 
 
-def _wrapped(found: Any) -> Any:
+def _wrapped(found: Any, truth: bool = False) -> Any:
     if isinstance(found, (list, tuple)):
-        return type(found)(_wrapped(item) for item in found)
-    return TracedArray(_scalar(found))
+        return type(found)(_wrapped(item, truth) for item in found)
+    return TracedArray(_scalar(found), truth)
+
+
+def _is_truth(value: Any) -> bool:
+    return value.truth if isinstance(value, TracedArray) else np.asarray(value).dtype == bool
+
+
+def _are_truths(values: Any) -> bool:
+    """Return whether all arrays and fractions among the arguments of a function, also in lists, are truths."""
+    if isinstance(values, (list, tuple)):
+        return all(map(_are_truths, values))
+    return not isinstance(values, (TracedArray, np.ndarray, float)) or _is_truth(values)
 
 
 def _unwrapped(value: Any) -> Any:
@@ -310,6 +332,8 @@ def _reduced(ufunc: np.ufunc, value: Any, axis: Any = 0, keepdims: bool = False,
     if given.keys() - {"initial"}:
         raise TraceError(f"numpy.{ufunc.__name__}.reduce with {', '.join(given)}")
     operation = np.frompyfunc(_ELEMENTWISE[ufunc], 2, 1, identity=ufunc.identity)
+    if ufunc in _TRUTHS and not _is_truth(value):
+        value = np.not_equal(value, 0.0)  # a single one would stay a number
     return _wrapped(operation.reduce(elements_of(value), axis=axis, keepdims=keepdims, **given))
 
 
@@ -362,6 +386,18 @@ _ELEMENTWISE: dict[Any, Callable[..., Any]] = {
 }
 """NumPy's universal functions → the operation on scalars."""
 
+_TRUTHS = {
+    *(np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal, np.isfinite, np.isnan),
+    *(np.logical_and, np.logical_or, np.logical_not, np.bitwise_and, np.bitwise_or, np.invert),
+}
+"""Universal functions that give truths."""
+
+_OF_TRUTHS = {np.multiply, np.minimum, np.maximum, np.fmin, np.fmax}
+"""Universal functions that give truths if they get truths."""
+
+_SUMS = {np.add, np.subtract, np.negative, np.matmul}
+"""Universal functions that NumPy has otherwise, or not at all, for truths."""
+
 _STRUCTURAL = {
     *(np.concatenate, np.stack, np.hstack, np.vstack, np.column_stack, np.reshape, np.ravel, np.transpose, np.squeeze),
     *(np.diagonal, np.diag, np.trace, np.outer, np.dot, np.inner, np.einsum, np.tensordot, np.kron, np.flip),
@@ -371,12 +407,15 @@ _STRUCTURAL = {
 }
 """NumPy's functions that only move elements, add and multiply them: they work on arrays of objects as they are."""
 
+_SUMMING = {np.dot, np.inner, np.einsum, np.tensordot, np.diff}
+"""Those that NumPy has otherwise for truths."""
+
 
 def _where(condition: Any, *values: Any) -> Any:
     if len(values) != 2:
         raise TraceError("numpy.where with a condition only")
     chosen = _casadi("if_else")
-    return _wrapped(_apply(chosen, *map(elements_of, (condition, *values))))
+    return _wrapped(_apply(chosen, *map(elements_of, (condition, *values))), all(map(_is_truth, values)))
 
 
 def _clip(value: Any, low: Any = None, high: Any = None, **options: Any) -> Any:
@@ -515,8 +554,8 @@ _METHODS: dict[str, Callable[..., Any]] = {
     **{name: getattr(np, name) for name in ("sum", "prod", "min", "max", "any", "all", "mean", "dot", "ravel")},
     "clip": _clip,
     **{name: getattr(np, name) for name in ("diagonal", "trace", "repeat", "squeeze", "swapaxes", "cumsum", "take")},
-    "flatten": lambda array: TracedArray(array.elements.flatten()),
-    "reshape": lambda array, *shape: TracedArray(array.elements.reshape(*shape)),
-    "transpose": lambda array, *axes: TracedArray(array.elements.transpose(*axes)),
+    "flatten": lambda array: TracedArray(array.elements.flatten(), array.truth),
+    "reshape": lambda array, *shape: TracedArray(array.elements.reshape(*shape), array.truth),
+    "transpose": lambda array, *axes: TracedArray(array.elements.transpose(*axes), array.truth),
 }
 """Names of methods of arrays → the functions."""

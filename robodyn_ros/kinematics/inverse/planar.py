@@ -236,8 +236,12 @@ class PlanarInverse:
         if self.arm.kind == "PRR":
             return self.solve(position, turn, near, slack)
         found = self.solve(position, None, near, slack)
+        solutions = found.solutions
+        if abs(self.arm.in_plane(position)) <= PLANAR_TOLERANCE:  # folded, with the tool on the axis: any turn will do
+            bent = (np.array([turn - self.arm.sense * b.q[1], b.q[1]]) for b in solutions)
+            solutions = tuple(self._branch(q, b.elbow, near) for q, b in zip(bent, solutions, strict=True))
         fitting = tuple(
-            b for b in found.solutions if abs(_wrapped(b.q[0] + self.arm.sense * b.q[1] - turn)) <= PLANAR_TOLERANCE
+            b for b in solutions if abs(_wrapped(b.q[0] + self.arm.sense * b.q[1] - turn)) <= PLANAR_TOLERANCE
         )
         if found.reachable and not fitting:
             return Branches((), False, found.margin, "the position is reachable, but not with this orientation")
