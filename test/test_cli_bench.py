@@ -96,6 +96,11 @@ def test_single_late_periods_do_not_judge_and_lost_states_do():
     assert found.lost == 5 and not allowance(found, 500.0).keeps
 
 
+def test_the_verdict_rounds_a_safe_frequency_down(monkeypatch):
+    monkeypatch.setattr(computer, "allowance", lambda timing, rate: computer.Allowance(rate, True, 29.7))
+    assert "natural frequencies of up to 29 rad/s" in verdict(timing())
+
+
 @pytest.mark.parametrize(
     ("found", "enough", "said"),
     [
@@ -119,7 +124,7 @@ def test_the_verdict_names_gains_that_are_safe_and_the_wait_that_the_arm_would_n
     rare = timing(20.0, scheduling="SCHED_FIFO 50")
     frequency = allowance(rare, 20.0).frequency
     assert 0.0 < frequency < JointGains().natural_frequency
-    assert f"natural_frequency to {frequency:.0f} or less" in verdict(rare) and "limits.conf" not in verdict(rare)
+    assert f"natural_frequency to {int(frequency)} or less" in verdict(rare) and "limits.conf" not in verdict(rare)
     once = timing()
     once.late[7] = 0.2
     assert "The longest wait was 0.2 s: with a state_timeout of 0.1 s the arm would have been held" in verdict(once)

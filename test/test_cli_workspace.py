@@ -58,6 +58,18 @@ def test_a_mass_in_a_picture_of_any_size(tmp_path: Path, capsys: pytest.CaptureF
     assert "can be held" in out
 
 
+def test_an_arm_without_limits_of_effort_holds_any_mass_everywhere(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    matplotlib = pytest.importorskip("matplotlib.image", reason="the extra plot is not installed")
+    arm, picture = tmp_path / "arm.urdf", tmp_path / "map.png"
+    arm.write_text(re.sub(r' effort="[^"]*"', "", Path(PRR).read_text("utf-8")))
+    code, _, err = run(capsys, str(arm), *FEW, "--payload", "2", "--plot", str(picture))
+    assert (code, err) == (0, "")
+    found = matplotlib.imread(picture)[..., :3]
+    assert (np.abs(found - [0.992, 0.906, 0.145]) < 0.01).all(axis=-1).mean() > 0.2  # the top of the scale
+
+
 def test_the_tool_is_no_link_that_does_not_move(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = (
         Path(PRR)
@@ -81,11 +93,12 @@ def test_the_tool_is_no_link_that_does_not_move(tmp_path: Path, capsys: pytest.C
         (("--plot", "map.txt"), "must end in .png, .svg or .pdf"),
         (("--of", "beauty"), "must be one of manipulability, payload"),
         (("--samples", "0"), "--samples: must be 1 or more, not 0"),
-        (("--cell", "0"), "--cell: must be above 0 m, not 0"),
+        (("--cell", "0"), "--cell: must be a length above 0 m, not 0"),
+        (("--cell", "inf"), "--cell: must be a length above 0 m, not inf"),
         (("--payload", "-1"), "--payload: must be 0 kg or more, not -1"),
         (("--tool", "finger"), "is not in the robot"),
         (("--plane", "xx"), "two of x, y, z"),
-        (("--plane", "xz", "--slice", "-1"), "nowhere within"),
+        (("--plane", "xz", "--slice", "-1"), "--slice: must be a length above 0 m, not -1"),
         (("--plot", f"{PRR}/map.png"), "cannot be written"),
         (("--out", f"{PRR}/map.ply"), "cannot be written"),
     ],

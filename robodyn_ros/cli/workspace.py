@@ -120,8 +120,9 @@ def _check(args: Namespace) -> None:
     names(args.of, "--of", OF)
     if args.samples < 1:
         raise InputError("--samples", f"must be 1 or more, not {args.samples}", args.samples)
-    if args.cell is not None and not args.cell > 0.0:
-        raise InputError("--cell", f"must be above 0 m, not {args.cell:g}", args.cell)
+    for option, length in (("--cell", args.cell), ("--slice", args.slice)):
+        if length is not None and not 0.0 < length < np.inf:
+            raise InputError(option, f"must be a length above 0 m, not {length:g}", length)
     if args.payload is not None and not args.payload >= 0.0:
         raise InputError("--payload", f"must be 0 kg or more, not {args.payload:g}", args.payload)
     if args.plane is not None and (len(args.plane) != 2 or len(set(args.plane) & set(AXES)) != 2):

@@ -132,8 +132,9 @@ def _squares(
     picture[index[:, 1], index[:, 0]] = value
     (left, low), (right, high) = where.min(axis=0) - edge / 2, where.max(axis=0) + edge / 2
     extent = (left, right, low, high)
+    shown = np.minimum(picture, ends[1])  # Matplotlib leaves out what is infinite
     image = axes.imshow(
-        picture, origin="lower", extent=extent, cmap="viridis", interpolation="nearest", vmin=ends[0], vmax=ends[1]
+        shown, origin="lower", extent=extent, cmap="viridis", interpolation="nearest", vmin=ends[0], vmax=ends[1]
     )
     _contours(axes, picture, levels, extent)
     lines = [line[:, columns] for line in _arm(robot)]
@@ -165,8 +166,11 @@ def _contours(axes: Any, picture: Array, levels: Sequence[float], extent: tuple[
 
 
 def _ends(values: Array) -> tuple[float, float]:
-    """The ends of the scale of colours: a few cells with far greater values than the others do not stretch it."""
-    return float(values.min()), max(float(np.percentile(values, 98.0)), float(values.min()) + 1e-9)
+    """The ends of the scale of colours: a few cells with far greater or infinite values do not stretch it."""
+    known = values[np.isfinite(values)]
+    if not len(known):
+        return 0.0, 1.0
+    return float(known.min()), max(float(np.percentile(known, 98.0)), float(known.min()) + 1e-9)
 
 
 def _cloud(axes: Any, robot: Robot, found: Cells, ends: tuple[float, float]) -> None:
@@ -176,7 +180,7 @@ def _cloud(axes: Any, robot: Robot, found: Cells, ends: tuple[float, float]) -> 
     some = np.random.default_rng(0).permutation(len(centers))[:MOST]
     size = 90.0 * found.size / float(np.ptp(found.centers, axis=0).max())
     axes.scatter(
-        *centers[some].T, c=values[some], s=size**2, cmap="viridis", vmin=ends[0], vmax=ends[1], marker="s",
+        *centers[some].T, c=np.minimum(values[some], ends[1]), s=size**2, cmap="viridis", vmin=ends[0], vmax=ends[1], marker="s",
         linewidths=0, alpha=0.5,
     )  # fmt: skip
     for line in _arm(robot):

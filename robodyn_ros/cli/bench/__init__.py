@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
+from math import floor
 from typing import Any
 
 import numpy as np
@@ -155,7 +156,7 @@ def _allowance_table(allowed: Sequence[Allowance]) -> Table:
     default = JointGains().natural_frequency
     rows = []
     for one in allowed:
-        frequency = f"{one.frequency:.0f} rad/s" if one.keeps else "the rate is not kept"
+        frequency = f"{floor(one.frequency)} rad/s" if one.keeps else "the rate is not kept"
         rows.append((f"{one.rate:g} Hz", frequency, "yes" if one.frequency >= default else "no"))
     heads = ("rate of the states", "natural frequency up to", f"default gains, {default:g} rad/s")
     return simple_table(heads, rows, title="Safe gains")

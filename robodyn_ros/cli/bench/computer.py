@@ -23,6 +23,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import floor
 from time import monotonic
 from typing import Any, NamedTuple
 
@@ -136,13 +137,13 @@ def verdict(timing: Timing) -> str:
     """
     default, timeout = JointGains().natural_frequency, SafetySettings().state_timeout
     here = allowance(timing, timing.rate)
-    safe = f"natural frequencies of up to {here.frequency:.0f} rad/s are safe for it"
+    safe = f"natural frequencies of up to {floor(here.frequency)} rad/s are safe for it"
     if here.keeps and here.frequency >= default:
         said = f"Good enough for {timing.rate:g} Hz: {safe}, including the default gains ({default:g} rad/s)."
     elif here.keeps:
         said = (
             f"Good enough for {timing.rate:g} Hz with lower gains: {safe}, the default gains ({default:g} rad/s) are "
-            f"not. Set gains.<joint>.natural_frequency to {here.frequency:.0f} or less, or raise the rate."
+            f"not. Set gains.<joint>.natural_frequency to {floor(here.frequency)} or less, or raise the rate."
         )
     else:
         why = f"{timing.lost:,} of {len(timing.latency):,} states had no effort" if timing.lost else "efforts come late"
