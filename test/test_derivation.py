@@ -22,6 +22,7 @@ import robodyn_ros as rd
 from robodyn_ros.document.blocks import Document, EquationBlock, MatrixBlock, TableBlock, TextBlock
 from robodyn_ros.document.text import text_lines, width
 from robodyn_ros.dynamics.symbolic.derivation import STEPS, derive
+from robodyn_ros.dynamics.symbolic.general_steps import general_sections
 
 URDF = Path(__file__).parent.parent / "urdf"
 GRAVITY = (0.4, -1.3, -9.6)  # [m/s²], along no axis
@@ -272,6 +273,13 @@ def test_the_constants_of_a_long_arm_are_enough(arm: str) -> None:
         np.testing.assert_allclose(moving, expected[1], atol=2e-3)
     M = truth.pinocchio.mass_matrix(q)
     np.testing.assert_allclose(found, M, rtol=0, atol=2e-3 * np.abs(M).max())
+
+
+def test_the_jacobians_of_a_long_arm_tell_of_joints_that_mimic_another() -> None:
+    """Column j has a part for each joint that moves with qⱼ, times its ratio."""
+    for arm, said in (("mimic", True), ("branched", False)):
+        (step,) = (each for each in general_sections(dynamics(arm)) if each.name == "jacobians")
+        assert any("added to column $j$" in block.text for block in step.blocks if isinstance(block, TextBlock)) == said
 
 
 @pytest.mark.parametrize("arm", ["prr", "branched"])

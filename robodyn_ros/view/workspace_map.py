@@ -176,11 +176,11 @@ def _ends(values: Array) -> tuple[float, float]:
 def _cloud(axes: Any, robot: Robot, found: Cells, ends: tuple[float, float]) -> None:
     """Draw all cells but those of the quarter before the arm, and the arm."""
     kept = ~((found.centers[:, 0] > 0.0) & (found.centers[:, 1] < 0.0))
-    centers, values = found.centers[kept], found.values[kept]
+    centers, values = found.centers[kept], np.minimum(found.values[kept], ends[1])
     some = np.random.default_rng(0).permutation(len(centers))[:MOST]
     size = 90.0 * found.size / float(np.ptp(found.centers, axis=0).max())
     axes.scatter(
-        *centers[some].T, c=np.minimum(values[some], ends[1]), s=size**2, cmap="viridis", vmin=ends[0], vmax=ends[1], marker="s",
+        *centers[some].T, c=values[some], s=size**2, cmap="viridis", vmin=ends[0], vmax=ends[1], marker="s",
         linewidths=0, alpha=0.5,
     )  # fmt: skip
     for line in _arm(robot):

@@ -50,6 +50,8 @@ DUST = 1e-9
 ROUNDING = 1e-12
 """A number smaller than this is the rounding of a zero [m] or [rad]."""
 
+MIMICS = r" A joint that moves with $c\, q_j$ has such a column too, which is added to column $j$, times $c$."
+
 ZERO = r". The column is zero if the joint does not carry body $i$, and in $J_{\omega i}$ if joint $j$ slides."
 
 
@@ -60,7 +62,7 @@ def general_sections(dynamics: CompiledDynamics) -> list[Section]:
     own: dict[str, tuple[Block, ...]] = {
         "frames": _frames(tree),
         "com": (_bodies(dynamics, tree), TextBlock(AXES)),
-        "jacobians": _jacobians(),
+        "jacobians": _jacobians(tree),
     }
     steps = principles("in the root link's axes", rotors=bool(p.armature.any()), friction=friction)
     return [
@@ -106,9 +108,12 @@ def _bodies(dynamics: CompiledDynamics, tree: Tree) -> TableBlock:
     return table(heads, rows)
 
 
-def _jacobians() -> tuple[Block, ...]:
+def _jacobians(tree: Tree) -> tuple[Block, ...]:
+    mimics = any(node.body.joint.mimic is not None for node in tree.nodes)
     return (
-        TextBlock(r"Column $j$ belongs to joint $j$. Its axis is $z_j$, the third column of $R_j$" + ZERO),
+        TextBlock(
+            r"Column $j$ belongs to joint $j$. Its axis is $z_j$, the third column of $R_j$" + ZERO + MIMICS * mimics
+        ),
         formulas(
             equation(r"(J_{vi})_j", r"z_j \times (p_{ci} - p_j)"),
             equation(r"(J_{vi})_j", "z_j"),
