@@ -49,6 +49,14 @@ def report(capsys, tmp_path, text, *arguments):
     return code, json.loads(capsys.readouterr().out)
 
 
+def test_a_robot_without_a_name_has_that_of_its_file_and_a_warning(capsys, tmp_path):
+    path = tmp_path / "nameless.urdf"
+    path.write_text(changed(('<robot name="prr">', "<robot>")), encoding="utf-8")
+    assert main(["check", str(path)]) == 1
+    out = capsys.readouterr().out
+    assert out.startswith("nameless: ") and "0 errors, 1 warning" in out
+
+
 @pytest.mark.parametrize("name", ["prr", "pr", "rr", "r"])
 def test_the_arms_of_the_package_are_in_order(capsys, name, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))

@@ -24,6 +24,7 @@ from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -75,9 +76,12 @@ def run(args: Namespace) -> ExitCode:
     if args.repair is not None:
         document = _repaired(document, args.repair)
     urdf, problems = read_urdf(document)
-    findings = [*(_error(document, problem) for problem in problems), *link_findings(urdf), *joint_findings(urdf)]
+    form = [_error(document, problem) for problem in problems]
+    findings = [*form, *link_findings(urdf), *joint_findings(urdf)]
     robot, found = _loaded(args, document, findings)
     if robot is not None:
+        findings = [finding for finding in findings if finding not in form]  # it has the name of its file
+        urdf = replace(urdf, name=robot.name)
         findings.extend(follower_findings(robot, urdf))
     if robot is not None and found is not None:
         findings.extend(motor_findings(robot, urdf, found.lightest))
