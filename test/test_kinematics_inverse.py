@@ -311,3 +311,7 @@ def test_a_copy_has_memory_of_its_own(prr, copied):
         target = another.pose("tool", q)
         assert_allclose(target, kinematics.pose("tool", q), atol=1e-15)
         assert_allclose(another.pose("tool", other.solve(target).q), target, atol=1e-5)
+        kernel = another.kernel("tool")
+        kernel.inputs[0][:], kernel.parameters[:] = q, (0.1, 0.2, 0.3)
+        kernel.evaluate()
+        assert_allclose(kernel.results[0], kinematics.pose("tool", q, (0.1, 0.2, 0.3)), atol=1e-15)
