@@ -3,6 +3,8 @@
 
 """Speed scaling: trajectories at a part of their speed, with the derivatives of what is asked for."""
 
+from dataclasses import replace
+
 import arms
 import numpy as np
 import pytest
@@ -154,6 +156,16 @@ def test_a_trajectory_that_can_no_longer_be_joined_is_interrupted_and_the_motion
     assert (arm.loop.dropped, "trajectory, speed" in str(arm.loop.drop_reason())) == (1, True), arm.loop.drop_reason()
     assert np.abs(np.diff(rows[:, 1:4], axis=0)).max() < 2.0 * STEP
     np.testing.assert_allclose(rows[-1, 1:4], GOAL, atol=1e-12)
+
+
+def test_a_trajectory_accepted_for_later_does_not_begin_with_velocity_limits_that_are_lower_by_then():
+    arm = Arm()
+    goal = arm.loop.follow(rest_to_rest([Q, Q + 1e-3, GOAL], [0.0, 0.5, 0.5 + DURATION]), arm.t + 0.2)
+    settings = arm.loop.settings
+    arm.loop.apply(settings._replace(limits=replace(settings.limits, velocity=np.full(3, 0.1))))
+    rows = arm.go(DURATION + 1.0)
+    assert np.abs(rows[:, 4:7]).max() <= 0.1
+    assert (goal.outcome, "limits have changed" in str(arm.loop.drop_reason())) == ("interrupted", True)
 
 
 def test_a_thread_prepares_a_trajectory_beside_the_loop_without_its_snapshot():

@@ -41,7 +41,7 @@ enum {
   CORE_UNREACHABLE, /* the reference of a joint jumps, and the joint has no velocity limit for the transition */
   CORE_OVER,        /* the trajectory has ended: value is its duration [s] */
   CORE_NOT_NUMBERS,
-  CORE_CHANGED,     /* the velocity limits changed while the trajectory was prepared */
+  CORE_CHANGED,     /* the velocity limits have changed since the trajectory was prepared */
   CORE_NOT_HELD,    /* the limits cannot hold the arm at its position: effort of a joint, and its limit */
   CORE_NOT_RISING,  /* the times of a trajectory do not increase strictly: `joint` is the point */
   CORE_IN_MOTION,   /* the trajectory does not end at rest */

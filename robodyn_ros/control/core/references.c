@@ -166,7 +166,8 @@ static void begin_next(const Settings* s, References* y) {
   int moves = 0;
   y->next = 0;
   sample(y, begin, before);
-  const CoreRefusal found = splice(s, next, path, before, 1);
+  CoreRefusal found = splice(s, next, path, before, 1);
+  EACH if (!found.why && next->speed_limit[i] > s->velocity_limit[i]) found = refusal(CORE_CHANGED, i, 0, 0);
   if (found.why) { y->dropped++; y->refused = found; end_goal(y, CORE_INTERRUPTED); return; }
   EACH moves |= before[N + i] != 0;
   /* a moving arm begins at full speed, because its velocity must not jump; else the scaled speed counts at once */

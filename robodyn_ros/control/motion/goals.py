@@ -185,7 +185,7 @@ class Refused(Exception):
             "velocity limit with which the jump could be rate-limited",
             CODES["CORE_OVER"]: f"its last point, at {value:.6g} s, has passed or cannot be reached in time",
             CODES["CORE_NOT_NUMBERS"]: f"joint {joint.name!r} gets no finite numbers, or its curve is not finite",
-            CODES["CORE_CHANGED"]: "the velocity limits changed while it was prepared: send it again",
+            CODES["CORE_CHANGED"]: "the velocity limits have changed since it was prepared: send it again",
             CODES["CORE_NOT_RISING"]: f"point {place + 1}: times must be finite and rise strictly, not {value!r}",
             CODES["CORE_IN_MOTION"]: f"does not end at rest: joint {joint.name!r} has the velocity {value:.6g}; to "
             "accept it, set allow_nonzero_velocity_at_trajectory_end",
