@@ -5,6 +5,8 @@
 
 import math
 from collections import deque
+from types import SimpleNamespace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -16,6 +18,7 @@ from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import SetBool, Trigger
 
 from robodyn_ros.nodes.common.client_library import LATCHED
+from robodyn_ros.nodes.simulator.topics import CommandInput
 
 START = {"elevator": 0.5, "shoulder": -0.6, "wrist": 0.3}
 HELD = [20.0 * 9.81, 30.0, 5.0]
@@ -149,13 +152,31 @@ def test_time_does_not_go_backwards_in_the_report_after_a_reset(graph, simulator
     assert min(float(report["real-time factor"]) for report in reports) == 0.0
 
 
-def test_an_explosion_is_an_error_until_the_reset(graph, prr):
-    """Compliant stops of 1e12 N·m/rad are beyond every step."""
-    soft = {f"stops.{joint}.stiffness": 1e12 for joint in START}
-    start = {**START, "shoulder": 0.5}
-    graph.start("simulator", robot_description=prr, initial_position=start, brake=False, diagnostics_rate=50.0, **soft)
+def test_the_time_without_a_command_counts_from_the_first_one_after_a_reset():
+    """It was that since a command of the time before, once the new time had passed this."""
+    hardware = SimpleNamespace(time=5.0, command=Mock(), plant=Mock(**{"dynamics.robot.joint_names": ("a",)}))
+    commands = CommandInput(Mock(), hardware, ["a"], None)
+    commands._on_commands(Float64MultiArray(data=[1.0]))
+    hardware.time = 0.0
+    commands.restart()
+    hardware.time = 7.0
+    assert commands.take_gap() == 0.0
+    commands._on_commands(Float64MultiArray(data=[1.0]))
+    hardware.time = 7.5
+    assert commands.take_gap() == 0.5
 
-    graph.wait(lambda: graph.diagnostics("simulator")["level"] == "2", "the error")
+
+def test_an_explosion_is_an_error_until_the_reset(graph, prr):
+    """A fall with 1e10 m/s² is beyond every step; it begins when a command opens the brakes."""
+    fall = {"gravity": [0.0, 0.0, -1e10], "diagnostics_rate": 50.0}
+    graph.start("simulator", robot_description=prr, initial_position=START, **fall)
+    commands = graph.talk(Float64MultiArray, "commands")
+
+    def has_failed():
+        commands.publish(Float64MultiArray(data=[0.0] * 3))
+        return graph.diagnostics("simulator")["level"] == "2"
+
+    graph.wait(has_failed, "the error")
     said = graph.diagnostics("simulator")["message"]
     assert "the motion has ended: at " in said and "goes beyond the range" in said and "call ~/reset" in said
     assert graph.call(Trigger, "simulator/reset").success

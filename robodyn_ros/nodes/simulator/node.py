@@ -200,6 +200,7 @@ class SimulatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         self._held.reset(self._hardware.plant.dynamics)
         self._hardware.reset()
         self._output.waiting.clear()
+        self._commands.restart()
         self._time.restart()
         self._begin()
         return "back at the start, at time 0"

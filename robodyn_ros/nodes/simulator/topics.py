@@ -68,8 +68,8 @@ class CommandInput:
         self._joints = tuple(joints)
         self._names = JointOrder(arm)
         self._hardware, self._faults = hardware, node.faults
-        self._last: float | None = None  # time at which the latest command was accepted [s]
-        self._gap = 0.0
+        self._last: float | None  # time at which the latest command was accepted [s]
+        self.restart()
         self._lockstep = lockstep
         node.create_subscription(Float64MultiArray, "commands", self._on_commands, NEWEST)
         node.create_subscription(JointState, "joint_commands", self._on_joint_commands, NEWEST)
@@ -102,6 +102,10 @@ class CommandInput:
         self._note_gap()
         self._last = self._hardware.time
         return True
+
+    def restart(self) -> None:
+        """Begin anew at time 0, without a command so far."""
+        self._last, self._gap = None, 0.0
 
     def take_gap(self) -> float:
         """The longest simulated time without a new command since the last call, from the first command on [s]."""
