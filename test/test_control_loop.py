@@ -606,7 +606,7 @@ def test_a_prepared_trajectory_is_followed_from_wherever_the_arm_is_by_then():
     ready = arm.loop.prepare(way)
     limits = dataclasses.replace(arm.loop.settings.limits, velocity=np.full(3, 2.0))
     arm.loop.apply(arm.loop.settings._replace(limits=limits))
-    with pytest.raises(InputError, match="limits changed"):
+    with pytest.raises(InputError, match="limits have changed"):
         arm.loop.follow_prepared(ready)
 
 
