@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from robodyn_ros.files import as_json
 from robodyn_ros.robot import Robot, load_robot
 
 ROOT = Path(__file__).parents[1]
@@ -44,9 +45,9 @@ def options(doc: str | None) -> argparse.ArgumentParser:
     return parser
 
 
-def report(found: Mapping[str, Rows], as_json: bool) -> None:
+def report(found: Mapping[str, Rows], json_wanted: bool) -> None:
     """Print figures as JSON, or a table for each title."""
-    if as_json:
+    if json_wanted:
         print(as_json(found, indent=1))
         return
     console = console_of()
@@ -55,8 +56,7 @@ def report(found: Mapping[str, Rows], as_json: bool) -> None:
             console.print(title, "none", "", markup=False)
             continue
         flat = [_flat(row) for row in rows]
-        heads = dict.fromkeys(head for row in flat for head in row)
-        first = next(iter(heads), "")
+        heads, first = dict.fromkeys(head for row in flat for head in row), next(iter(flat[0]), "")
         if len({row.get(first) for row in flat}) == len(flat) <= FEW < len(heads) - FEW:
             flat = [{first: head, **{_cell(row.get(first)): row.get(head) for row in flat}} for head in [*heads][1:]]
             heads = dict.fromkeys(head for row in flat for head in row)

@@ -1,15 +1,18 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The script behind ``make mutants``: what it changes and leaves alone, and whether its list of exceptions holds."""
+"""The script behind ``make mutants``: what it changes and leaves alone, and whether its list of exceptions holds; what
+benchmarks print."""
 
 import ast
+import json
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 
 import yaml
+from common import report
 from mutants import EQUIVALENT, ROOT, SETS, all_mutants, c_mutants, python_mutants
 
 PYTHON = b'''"""A text of 1 < 2."""
@@ -77,3 +80,12 @@ def test_what_is_known_to_change_nothing_is_drawn() -> None:
     for each in listed:
         assert tuple(each[key] for key in ("file", "line", "before", "after")) in drawn, each
         assert each["reason"].endswith(".") and (ROOT / each["file"]).exists()
+
+
+def test_benchmarks_print_tables_and_json(capsys):
+    rows = [{"arm": "prr", "time [s]": {"least": 1.5, "median": 2.5}}, {"arm": "panda", "time [s]": {"least": 3.5}}]
+    report({"Times": rows, "Nothing": []}, True)
+    assert json.loads(capsys.readouterr().out) == {"Times": rows, "Nothing": []}
+    report({"Times": rows, "Nothing": []}, False)
+    table = [line.split() for line in capsys.readouterr().out.splitlines() if line.strip()]
+    assert (table[0], table[2:]) == (["Times"], [["prr", "1.5", "2.5"], ["panda", "3.5"], ["Nothing", "none"]])

@@ -457,21 +457,23 @@ static int check_state_consistency(const Settings* s, State* m, Period* p) {
   return CORE_SEND;
 }
 
-/* Limits the effort beyond the model's for joints that may move without being detected; `before`: the memory before this
-   step. The limits of effort and rate hold all the same: what the model needs may be beyond them. */
-static void limit_unexplained(const Settings* s, State* m, const StepMemory* before, double* rows) {
+/* Limits the effort beyond the model's for joints that may move without being detected, in the memory `after` this step.
+   The limits of effort and rate hold all the same: what the model needs may be beyond them. */
+static void limit_unexplained(const Settings* s, const State* m, StepMemory* after, double* rows) {
   const Consistency* c = &m->consistency;
+  const double* sent = m->memory.sent;
   if (!s->plausibility || !c->model_known || !m->applies) return;
   EACH {
-    const double added = m->memory.added[i], needed = c->bias[i] - added, effort = rows[EFFORT * N + i];
-    const double change = most_change(s, before, m->memory.sent_at, i);
-    const double least = greater(least_effort(s, i, added), before->sent[i] - change);
-    const double most = smaller(most_effort(s, i, added), before->sent[i] + change);
+    const double added = after->added[i], needed = c->bias[i] - added, effort = rows[EFFORT * N + i];
     const double wanted = needed + within(effort - needed, c->unexplained[i]);
+    if (!differ(effort, wanted)) continue; /* equal but for rounding, as below */
+    const double change = most_change(s, &m->memory, after->sent_at, i);
+    const double least = greater(least_effort(s, i, added), sent[i] - change);
+    const double most = smaller(most_effort(s, i, added), sent[i] + change);
     const double limited = smaller(greater(wanted, smaller(least, effort)), greater(most, effort));
-    if (!differ(effort, limited)) continue; /* equal but for rounding */
-    rows[EFFORT * N + i] = m->memory.sent[i] = limited;
+    if (!differ(effort, limited)) continue;
+    rows[EFFORT * N + i] = after->sent[i] = limited;
     rows[SATURATED * N + i] = 1;
-    m->memory.cut[i] += effort - limited;
+    after->cut[i] += effort - limited;
   }
 }

@@ -123,9 +123,10 @@ static void find_reference(const Settings* s, State* m, double t, double dt, con
 static void take_step(const Settings* s, State* m, Period* p, const double* given, const double* planned) {
   double* const* x = s->step_arrays;
   const int outcome = judge(&m->references, p->t, x[RESULTS] + ERROR * N, p->qd);
-  const StepMemory before = m->memory;
-  m->memory = *(const StepMemory*)x[AFTER];
+  StepMemory* after = (StepMemory*)x[AFTER];
   memcpy(p->rows, x[RESULTS], sizeof p->rows);
+  limit_unexplained(s, m, after, p->rows);
+  m->memory = *after;
   if (outcome) {
     m->references.outcome = outcome;
     m->references.outcomes[m->references.goal_id % OUTCOMES] = outcome;
@@ -133,7 +134,6 @@ static void take_step(const Settings* s, State* m, Period* p, const double* give
   }
   m->active = 0;
   m->stepped = 1;
-  limit_unexplained(s, m, &before, p->rows);
   copy(m->stepped_q, p->q); copy(m->stepped_qd, p->qd); copy(m->stepped_planned, planned);
   for (int k = 0; k < REFERENCES * N; ++k) m->stepped_reference[k] = given[k];
   m->applies = 1;
