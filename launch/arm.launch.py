@@ -165,7 +165,7 @@ def graph(context: LaunchContext) -> list[Any]:
         Node(
             package="robodyn_ros",
             executable="markers",
-            parameters=[*files(node="markers"), description, time],
+            parameters=[*files(node="markers", named=True), description, time],
             remappings=[states],
             condition=beside["rviz2"],
         ),
@@ -180,7 +180,7 @@ def graph(context: LaunchContext) -> list[Any]:
         Node(
             package="robodyn_ros",
             executable="viewer",
-            parameters=[*files(node="viewer"), description, time],
+            parameters=[*files(node="viewer", named=True), description, time],
             remappings=[states],
             output="screen",
             condition=IfCondition(LaunchConfiguration("viewer")),

@@ -226,6 +226,10 @@ def test_what_the_launch_files_read(tmp_path):
     for given in ("", str(config)):
         (made,) = parameter_files("arm", given, tmp_path, "simulator")
         assert read_parameters(Path(made), "any") == {"seed": 2}
+        (made,) = parameter_files("arm", given, tmp_path, "viewer", named=True)
+        assert read_parameters(Path(made), "any") == {}
+        (made,) = parameter_files("arm", given, tmp_path, "simulator", "left", named=True)
+        assert read_parameters(Path(made), "any") == {"seed": 2}
     with pytest.raises(ConfigurationError, match=r"robot: leg: cannot be read.*; the arms of this package are arm$"):
         read_urdf("leg", tmp_path)
     with pytest.raises(ConfigurationError, match=r"robot: no/such.urdf: .*; the arms of this package are arm$"):

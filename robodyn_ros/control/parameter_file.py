@@ -268,8 +268,14 @@ def take_joints(robot: Robot, *nodes: dict[str, Any]) -> Robot:
     return chosen_joints(robot, named[0], locked).robot
 
 
-def read_parameters(path: Path, node: str, namespace: str = "") -> LoadedParameters:
+def read_parameters(path: Path, node: str, namespace: str = "", *, named: bool = False) -> LoadedParameters:
     """The parameters of a node in a file; sections may name a node in a namespace with it or without.
+
+    Args:
+        path: of the file.
+        node: its name.
+        namespace: of the node; empty for none.
+        named: only what the file gives in sections that name the node, not in those for any node.
 
     Raises:
         InputError: the file cannot be read, or is no parameter file.
@@ -283,9 +289,14 @@ def read_parameters(path: Path, node: str, namespace: str = "") -> LoadedParamet
         raise InputError("parameter file", f"{path} cannot be read: {cause}", path) from cause
     if not list(_sections(content, "")):
         raise InputError("parameter file", f"{path} has no {PARAMETERS!r}", path)
-    names = {node, f"{namespace.strip('/')}/{node}".strip("/")}
+    names, others = ({each, f"{namespace.strip('/')}/{each}".strip("/")} for each in (node, "any other"))
     own, lines = (
-        {name: value for key, part in _sections(file, "") if _matches(key, names) for name, value in _flat(part, "")}
+        {
+            name: value
+            for key, part in _sections(file, "")
+            if _matches(key, names) and not (named and _matches(key, others))
+            for name, value in _flat(part, "")
+        }
         for file in (content, _lines(tree))
     )
     return LoadedParameters(own, {name: Place(str(path), line) for name, line in lines.items() if name in own})

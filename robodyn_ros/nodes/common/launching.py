@@ -97,7 +97,9 @@ def chosen_joints(given: Mapping[str, str], urdf: str) -> dict[str, list[str]]:
     return {"joints": list(joints_between(build(read_document(urdf), settings), given["root"], given["tip"]))}
 
 
-def parameter_files(robot: str, config: str, share: Path, node: str, namespace: str = "") -> list[str]:
+def parameter_files(
+    robot: str, config: str, share: Path, node: str, namespace: str = "", *, named: bool = False
+) -> list[str]:
     """The parameters of a node in the file of an arm, as a file for any node: the launch arguments override it.
 
     The file is the one given, else the one that comes with the arm, if any. It may leave the namespace of the node out.
@@ -108,6 +110,7 @@ def parameter_files(robot: str, config: str, share: Path, node: str, namespace: 
         share: the package's share folder.
         node: name of the node that the parameters are for.
         namespace: of the node; empty for none.
+        named: as for :func:`.read_parameters`; for nodes beside the controller, to which sections for any node belong.
 
     Raises:
         ConfigurationError: the one given does not exist.
@@ -119,7 +122,7 @@ def parameter_files(robot: str, config: str, share: Path, node: str, namespace: 
     if not path.is_file():
         return []
     with NamedTemporaryFile("w", encoding="utf-8", prefix="robodyn-", suffix=".json", delete=False) as file:
-        file.write(parameters_text(read_parameters(path, node, namespace)))
+        file.write(parameters_text(read_parameters(path, node, namespace, named=named)))
     return [file.name]
 
 
