@@ -75,14 +75,20 @@ def test_a_node_that_is_ended_from_outside_before_its_result_is_an_error(monkeyp
         verb._follow("replayer", {}, {})
 
 
-def test_the_arm_is_to_be_guided_once_the_law_runs(prr, monkeypatch):
-    """The controller agrees at once, and holds the arm by the former law until the other one is made."""
+def teacher_of(prr, monkeypatch):
+    """A teacher whose controller is answered for, and the answer."""
     answer = SimpleNamespace(values=[SimpleNamespace(string_value="pd")], result=SimpleNamespace(successful=True))
     request = SimpleNamespace(done=lambda: True, result=lambda: answer)
     monkeypatch.setattr(teacher, "RepeatedRequest", lambda *_: request)
     node = teacher.TeacherNode.__new__(teacher.TeacherNode)
     node._description = SimpleNamespace(known=True, robot=lambda: rd.load_robot(prr))
     node._get = node._set = SimpleNamespace(service_is_ready=lambda: True, call_async=lambda request: None)
+    return node, answer
+
+
+def test_the_arm_is_to_be_guided_once_the_law_runs(prr, monkeypatch):
+    """The controller agrees at once, and holds the arm by the former law until the other one is made."""
+    node, _ = teacher_of(prr, monkeypatch)
     node._law, node._running, node._controller, node._signalled, node._rows = "free_drive", "", "/controller", False, []
 
     def told(law, name="/controller"):
@@ -98,12 +104,7 @@ def test_the_arm_is_to_be_guided_once_the_law_runs(prr, monkeypatch):
 
 
 def test_a_motion_is_kept_where_the_controller_refuses_its_former_law(prr, monkeypatch, tmp_path):
-    answer = SimpleNamespace(values=[SimpleNamespace(string_value="pd")], result=SimpleNamespace(successful=True))
-    request = SimpleNamespace(done=lambda: True, result=lambda: answer)
-    monkeypatch.setattr(teacher, "RepeatedRequest", lambda *_: request)
-    node = teacher.TeacherNode.__new__(teacher.TeacherNode)
-    node._description = SimpleNamespace(known=True, robot=lambda: rd.load_robot(prr))
-    node._get = node._set = SimpleNamespace(service_is_ready=lambda: True, call_async=lambda request: None)
+    node, answer = teacher_of(prr, monkeypatch)
     node._law = node._running = "free_drive"
     node._signalled, node._told, node._rows = False, True, []
 

@@ -140,6 +140,11 @@ def without_locked(robot: Robot, *nodes: dict[str, Any], args: Namespace) -> Rob
     return chosen.robot
 
 
+def chooses_joints(args: Namespace) -> bool:
+    """True if the arguments of :func:`add_joints` leave out joints of the robot."""
+    return any((args.joints, args.locked, args.root, args.tip))
+
+
 def locked_joints(args: Namespace, robot: Robot) -> list[Joint]:
     """The joints of the description that the verb has locked.
 
@@ -147,7 +152,7 @@ def locked_joints(args: Namespace, robot: Robot) -> list[Joint]:
         args: of the verb, with those of :func:`add_arm`.
         robot: as :func:`read_arm` gives it.
     """
-    if not (args.joints or args.locked or args.root or args.tip):
+    if not chooses_joints(args):
         return []
     return [joint for joint in whole_arm(args).joints if joint.name not in robot.joint_names]
 

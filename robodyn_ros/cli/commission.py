@@ -28,10 +28,10 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from robodyn_ros.cli.arm import add_arm, arm_settings, read_arm
+from robodyn_ros.cli.arm import add_arm, arm_settings, chooses_joints, read_arm
 from robodyn_ros.cli.console import check_file, console
 from robodyn_ros.cli.processes import messages_of, reporting_node
-from robodyn_ros.cli.verb import ExitCode, add_parameters, gather, read_values
+from robodyn_ros.cli.verb import ExitCode, add_parameters, gather, values_of
 from robodyn_ros.control.commissioning.findings import CommissionerSettings, CommissioningSettings
 from robodyn_ros.control.drives import CompensationSettings, TransmissionSettings
 from robodyn_ros.dynamics import STANDARD_GRAVITY
@@ -93,9 +93,10 @@ def _parameters(args: Namespace) -> dict[str, Any]:
     (given,) = gather(args.params, args.given, ("commissioner",)).values()
     positions = {name: given[name] for name in given if name.startswith(LOCKED)}
     robot = read_arm(args, positions)  # which takes out those of joints that it locks
-    taken = {name for name in given if name.startswith(LOCKED)} - set(positions)
-    defaults = _default_values(robot) | dict.fromkeys(taken, 0.0)
-    values = read_values(args, "commissioner", defaults)
+    for name in [name for name in given if name.startswith(LOCKED) and name not in positions]:
+        del given[name]
+    defaults = _default_values(robot)
+    values = values_of(args, given, defaults)
     with values.located():
         for kind in SETTINGS:
             values.settings(kind)
@@ -105,8 +106,8 @@ def _parameters(args: Namespace) -> dict[str, Any]:
         "guided": not args.yes,
         "report": str(args.report.resolve()),
     }
-    parameters |= {name: _of_type(defaults.get(name), values.given[name]) for name in values.given if name not in taken}
-    if isinstance(parameters.get("joints"), list) and any((args.joints, args.locked, args.root, args.tip)):
+    parameters |= {name: _of_type(defaults.get(name), value) for name, value in given.items()}
+    if isinstance(parameters.get("joints"), list) and chooses_joints(args):
         left = [name for name in parameters["joints"] if name in robot.joint_names]  # in the order of the drives
         parameters["joints"] = split_names(args.joints or "") or left
     return parameters

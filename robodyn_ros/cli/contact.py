@@ -27,14 +27,13 @@ import yaml
 from robodyn_ros import create_dynamics
 from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import check_file, console, print_json, simple_table, write_file
-from robodyn_ros.cli.verb import ExitCode, add_parameters, check_used, gather
+from robodyn_ros.cli.verb import ExitCode, add_parameters, gather, values_of
 from robodyn_ros.control.contact import ProposedThresholds, observe_motion, propose_thresholds
 from robodyn_ros.control.drives import CompensationSettings, DriveCompensation
 from robodyn_ros.control.laws.base import FrictionCompensation
 from robodyn_ros.control.laws.computed_torque import SMOOTHING
 from robodyn_ros.control.loop_settings import loop_default_values, model_parameters
 from robodyn_ros.control.momentum_observer import MomentumObserver
-from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import InputError
 from robodyn_ros.identification.recording import Recording, read_recording
@@ -68,9 +67,7 @@ def run(args: Namespace) -> ExitCode:
         raise InputError("--gain", f"must be within 0.1 and 1000, not {args.gain!r}", args.gain)
     (given,) = gather(args.params, args.given, ("controller",)).values()
     robot = read_arm(args, given)
-    known = loop_default_values(robot)
-    check_used(set(given) - set(known), known, args.given, given.located_names())
-    values = FileParameters(given, known)
+    values = values_of(args, given, loop_default_values(robot))
     with values.located():
         dynamics = create_dynamics("rnea", robot, **model_parameters(values, robot))
         drives = DriveCompensation.of(robot, values.settings(CompensationSettings).drive_compensates)

@@ -288,6 +288,11 @@ def read_values(args: Namespace, node: str, defaults: Mapping[str, Any]) -> File
         InputError: as :func:`gather` and :func:`check_used`.
     """
     (given,) = gather(args.params, args.given, (node,)).values()
+    return values_of(args, given, defaults)
+
+
+def values_of(args: Namespace, given: LoadedParameters, defaults: Mapping[str, Any]) -> FileParameters:
+    """As :func:`read_values`, of parameters that :func:`gather` has read."""
     check_used(set(given) - set(defaults), defaults, args.given, given.located_names())
     return FileParameters(given, defaults)
 

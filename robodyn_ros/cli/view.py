@@ -31,7 +31,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-from robodyn_ros.cli.arm import OWN_GAINS, POSES, add_arm, arm_of, arm_settings, arm_source
+from robodyn_ros.cli.arm import OWN_GAINS, POSES, add_arm, arm_of, arm_settings, arm_source, chooses_joints
 from robodyn_ros.cli.console import console
 from robodyn_ros.cli.processes import GroupProcess, ProcessGroup, add_namespace, isolated, namespace_of, start_arm
 from robodyn_ros.cli.verb import ExitCode, add_parameters, node_parameters
@@ -121,7 +121,7 @@ def _arm(args: Namespace) -> _Arm:
             find_plugin(kind, name)
     if args.dynamics:
         model["dynamics"] = args.dynamics
-    if args.joints or args.locked or args.root or args.tip:
+    if chooses_joints(args):
         model["joints"] = list(robot.joint_names)  # in place of those of a file
     pictured: dict[str, Any] = {"robot_description": robot.urdf, "urdf_file": str(Path(document.label).absolute())}
     if args.urdf == OWN:

@@ -213,9 +213,10 @@ def model_function(dynamics: Dynamics, name: str, shape: Sequence[int]) -> Any:
 def start_model(dynamics: Dynamics) -> None:
     """Begin to compile the functions of a model that its check and the core call, in the background."""
     if isinstance(dynamics, CompiledDynamics) and dynamics.compiled:
-        for quantity in (name for name in (*MODEL, "terms") if name not in dynamics.replaced()):
+        replaced = dynamics.replaced()
+        for quantity in (name for name in (*MODEL, "terms") if name not in replaced):
             start_library_of(dynamics.program(quantity))
-        if not dynamics.replaced():
+        if not replaced:
             start_library_of(sensitivity_program(dynamics))
 
 

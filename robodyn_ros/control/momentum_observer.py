@@ -97,6 +97,10 @@ def momentum_residual(
     return found
 
 
+_NUMBERS = ("memory", "bias", "found")
+"""Arrays that an observer changes from state to state."""
+
+
 class MomentumObserver:
     """The observer of one arm, step by step. Like a kernel, an object of this class belongs to one thread.
 
@@ -135,8 +139,12 @@ class MomentumObserver:
     def __reduce__(self) -> tuple[Any, ...]:
         """A copy or a pickle is made anew, because the kernel owns memory, and goes on with the same numbers."""
         made = partial(type(self), tool=self._task is not None, friction=self._knows_friction)
-        state = {name: getattr(self, name).copy() for name in ("memory", "bias", "found")}
-        return made, (self._dynamics, self.link, self._gain), state
+        return made, (self._dynamics, self.link, self._gain), {name: getattr(self, name).copy() for name in _NUMBERS}
+
+    def go_on_from(self, other: MomentumObserver) -> None:
+        """Take over the numbers of an observer of the same joints, such as one with another model or gain."""
+        for name in _NUMBERS:
+            getattr(self, name)[:] = getattr(other, name)
 
     def _numbers(self) -> Array:
         friction, task = self._friction, self._task

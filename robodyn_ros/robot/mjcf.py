@@ -270,19 +270,19 @@ class _Writer:
     def _constraints(self) -> Iterator[tuple[str, str]]:
         """Name and effect of each element that a tree of joints cannot have."""
         model, kinds = self._model, self._mj.mjtEq
+        equalities, tendons = self._names("EQUALITY", model.neq), self._names("TENDON", model.ntendon)
         mimics: set[int] = set()
         for index in self._active():
             if self._couples(index) and model.eq_obj1id[index] not in mimics:
                 mimics.add(model.eq_obj1id[index])
                 continue
             kind = kinds(model.eq_type[index]).name.removeprefix("mjEQ_").lower()
-            yield f"equality {self._names('EQUALITY', model.neq)[index]!r}", f"is a constraint of type {kind}"
+            yield f"equality {equalities[index]!r}", f"is a constraint of type {kind}"
         for tendon in range(model.ntendon):
             forces = ("stiffness", "damping", "frictionloss", "limited", "armature")
             found = [name for name in forces if self._has(f"tendon_{name}", tendon)]
             if found:
-                name = self._names("TENDON", model.ntendon)[tendon]
-                yield f"tendon {name!r}", f"pulls at its joints ({', '.join(found)})"
+                yield f"tendon {tendons[tendon]!r}", f"pulls at its joints ({', '.join(found)})"
         for joint, name in enumerate(self._joints):
             if self._has("jnt_stiffness", joint) or self._has("jnt_stiffnesspoly", joint):
                 yield f"joint {name!r}", "has a spring (stiffness)"

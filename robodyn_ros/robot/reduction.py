@@ -66,8 +66,6 @@ def chosen_joints(robot: Robot, free: Sequence[str] | None, locked: Mapping[str,
             raise InputError("locked", f"{name!r} is among the joints that are controlled", name)
     chosen = [name for name in robot.joint_names if name not in locked] if free is None else free
     joints = LockedJoints(robot, chosen)
-    if not joints.names:
-        return ChosenJoints(robot, {}, ())
     at = dict(zip(joints.names, joints.middle.tolist(), strict=True)) | dict(locked)
     assumed = tuple(name for name in joints.names if name not in locked)
     return ChosenJoints(joints.robot(list(at.values())), {name: float(q) for name, q in at.items()}, assumed)

@@ -73,6 +73,12 @@ static void find_difference(const Settings* s, State* m, double* difference) {
   copy(m->memory.requested, after->requested);
 }
 
+/* A stream to the tool of the settings `before` ends if there is another tool now, or none. */
+static void leave_tool(Core* c, const CoreSettings* before) {
+  const State* m = &c->state;
+  if (before->loop.tool != c->settings->loop.tool && m->references.source == TOOL) core_hold(c, m->time);
+}
+
 void core_apply(Core* c, CoreSettings* next, int how) {
   State* m = &c->state;
   const CoreSettings* before = c->settings;
@@ -80,8 +86,7 @@ void core_apply(Core* c, CoreSettings* next, int how) {
   double difference[N];
   next->loop.step_arrays[MEMORY] = (double*)&m->memory;
   c->settings = next;
-  if (!before) core_stop(c);
-  if (before && before->loop.tool != s->tool && m->references.source == TOOL) core_hold(c, m->time); /* another tool, or none */
+  if (before) leave_tool(c, before); else core_stop(c);
   if (how == CORE_REFRESH && before) return;
   if (how == CORE_REPLACE) reset_step(&m->memory);
   if (how == CORE_CONTINUE) {

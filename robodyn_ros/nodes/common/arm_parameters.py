@@ -16,7 +16,7 @@ from rclpy.node import Node
 from std_msgs.msg import String
 
 from robodyn_ros.control.drives import Transmission, TransmissionSettings
-from robodyn_ros.control.parameter_file import NOT_GIVEN
+from robodyn_ros.control.parameter_file import NOT_GIVEN, position_given
 from robodyn_ros.dynamics import STANDARD_GRAVITY
 from robodyn_ros.errors import ConfigurationError, LimitError, NotReadyError
 from robodyn_ros.nodes.common.client_library import LATCHED, on_topic
@@ -76,10 +76,8 @@ def locked_position(parameters: NodeParameters, whole: Robot, name: str) -> floa
         LimitError: it is outside the joint's limits.
     """
     parameter, joint = f"locked_joints.{name}", whole.joints[whole.joint_names.index(name)]
-    given: float = parameters[parameter]
-    if given == NOT_GIVEN:
-        return None
-    if not joint.lower <= given <= joint.upper:
+    given = position_given(parameter, parameters[parameter])
+    if given is not None and not joint.lower <= given <= joint.upper:
         raise LimitError(parameter, name, given, joint.lower, joint.upper)
     return given
 

@@ -158,8 +158,7 @@ class ContactTopics:
             self._contact, made = contact, contact_of(self._parameters, self._loop.dynamics)
             assert made is not None  # what is observed is fixed
             self._observer = made.observer
-            for name in ("memory", "bias", "found"):
-                getattr(made.observer, name)[:] = getattr(observer, name)
+            made.observer.go_on_from(observer)
         return self._observer
 
     def _measured(self, data: bytes) -> tuple[Any, Array, Array, Array] | None:
