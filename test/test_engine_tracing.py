@@ -46,6 +46,10 @@ WORKS = {
     "solve many": (lambda m, w: np.linalg.solve(m, w.T), M, W),
     "inverse": (lambda m: np.linalg.inv(m) @ m.T, M),
     "is finite": (lambda a: np.where(np.isfinite(a) & ~np.isnan(a), a, 0.0), np.array([1.0, np.inf, np.nan])),
+    "extremes of NaN": (
+        lambda a, b: np.stack([np.maximum(a, b), np.minimum(a, b), np.fmax(a, b), np.fmin(a, b), np.clip(a, -1.0, b)]),
+        np.array([1.0, np.nan, np.nan, 2.0, -np.inf, np.inf]), np.array([np.nan, 1.0, np.nan, 3.0, np.inf, np.inf]),
+    ),
     "unpacked": (lambda w: w[0] * 2 + sum(list(w[1]), 0.0), W),
     "copy": (lambda a: a.copy() + a.astype(float), A),
     "any and all of one number": (lambda a: np.stack([np.any(a[:1]), np.all(a[1])]) * S, A),

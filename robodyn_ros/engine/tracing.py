@@ -350,6 +350,23 @@ def _casadi(name: str) -> Callable[..., Any]:
     return call
 
 
+def _is_nan(x: Any) -> Any:
+    return _casadi("logic_not")(_casadi("le")(_casadi("fabs")(x), np.inf))
+
+
+def _extreme(is_second: str, ignores_nan: bool) -> Callable[[Any, Any], Any]:
+    """The function that gives the second of two numbers where the comparison ``is_second`` is true, else the first.
+
+    Either NaN is the result, or neither while there is a number: the ``fmax`` of CasADi's C code depends on the order.
+    """
+
+    def call(x: Any, y: Any) -> Any:
+        takes_second = _casadi("logic_or")(_casadi(is_second)(x, y), _is_nan(x if ignores_nan else y))
+        return _casadi("if_else")(takes_second, y, x)
+
+    return call
+
+
 _ELEMENTWISE: dict[Any, Callable[..., Any]] = {
     np.add: operator.add,
     np.subtract: operator.sub,
@@ -361,10 +378,10 @@ _ELEMENTWISE: dict[Any, Callable[..., Any]] = {
     np.positive: operator.pos,
     np.square: lambda x: x * x,
     np.reciprocal: lambda x: _casadi("rdivide")(1.0, x),
-    np.minimum: _casadi("fmin"),
-    np.maximum: _casadi("fmax"),
-    np.fmin: _casadi("fmin"),
-    np.fmax: _casadi("fmax"),
+    np.minimum: _extreme("ge", ignores_nan=False),
+    np.maximum: _extreme("le", ignores_nan=False),
+    np.fmin: _extreme("ge", ignores_nan=True),
+    np.fmax: _extreme("le", ignores_nan=True),
     np.absolute: _casadi("fabs"),
     np.fabs: _casadi("fabs"),
     np.arctan2: _casadi("atan2"),
@@ -381,7 +398,7 @@ _ELEMENTWISE: dict[Any, Callable[..., Any]] = {
     np.bitwise_or: _casadi("logic_or"),
     np.invert: _casadi("logic_not"),
     np.isfinite: lambda x: _casadi("lt")(_casadi("fabs")(x), np.inf),
-    np.isnan: lambda x: _casadi("logic_not")(_casadi("le")(_casadi("fabs")(x), np.inf)),
+    np.isnan: _is_nan,
     **{
         getattr(np, name): _casadi(name) for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "sqrt", "exp", "log")
     },
