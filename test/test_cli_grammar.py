@@ -173,6 +173,7 @@ def test_a_value_may_begin_with_a_minus(joined):
         (["excite", PRR, "--from", "HOEM"], "error: --from: 'HOEM' is neither"),
         (["excite", PRR, "--floor", "nan"], "error: --floor: has a bound that is no number"),
         (["excite", PRR, "--box", *"000111", "--floor", "2"], "error: --box and --floor: has nothing between"),
+        (["excite", PRR, "--gravity", *"00", "-60"], "error: start: is beyond the limits: effort is at"),
         (["excite", PRR, "--floor", "3"], "error: --floor: is beyond the limits: place of link 'carriage'"),
         (["plan", PRR, "--to", "HOME", "--tool", "hnd"], "error: --tool: 'hnd' is not in the robot"),
         (["identify", PRR, "none.csv", "--payload-link", "hnd"], "error: --payload-link: 'hnd' is not in the robot"),

@@ -60,6 +60,12 @@ def test_the_tool_somewhere_with_a_payload(capsys):
     assert_allclose(pose[:3, 3], (0.5, 0.0, 1.2), atol=1e-5)
 
 
+def test_an_arm_without_weight_carries_any_payload(capsys):
+    weightless = ["--gravity", "0", "0", "0", "--method", "time-scaling"]
+    assert main(["plan", PRR, "--to", "PICK", "--payload", "20", *weightless, "--json"]) == 0
+    capsys.readouterr()
+
+
 @pytest.mark.parametrize(
     ("args", "reason"),
     [

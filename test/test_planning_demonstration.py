@@ -81,15 +81,16 @@ def test_a_motion_that_is_too_fast_is_slowed_down_within_the_limits_on_the_same_
     assert 1.1**-2 < np.abs(DYNAMICS.inverse(q, qd, qdd) / (0.8 * PRR.effort_limit)).max() <= 1.0  # 1.1 a step
 
 
-def test_the_command_slows_a_motion_down_for_the_friction_of_the_urdf_too(tmp_path, capsys) -> None:
-    """2 kg at up to 1.6 m/s² and 7 N of friction, where 8 of 10 N may be used."""
+@pytest.mark.parametrize(("friction", "gravity"), [(7.0, "0 0 -9.81"), (0.0, "-3.5 0 -9.2")])
+def test_the_command_slows_a_motion_down_for_friction_and_for_gravity(friction, gravity, tmp_path, capsys) -> None:
+    """2 kg at up to 1.6 m/s² and 7 N of friction, or on a rail that is tilted, where 8 of 10 N may be used."""
     t = np.arange(0.0, 3.0, 0.01)
     u = np.clip(t - 0.5, 0.0, 1.0)
     rows = [f"{time:.2f},{x:.9g}" for time, x in zip(t, 0.28 * u**3 * (10.0 - 15.0 * u + 6.0 * u**2), strict=True)]
     (tmp_path / "shown.csv").write_text("\n".join(["time,slide/position", *rows]))
     arm = tmp_path / "rail.urdf"
-    arm.write_text(slider((-1, 1, 5, 10), extra=losses(friction=7.0)))
-    out = ["--out", str(tmp_path / "taught.json"), "--json"]
+    arm.write_text(slider((-1, 1, 5, 10), extra=losses(friction=friction)))
+    out = ["--out", str(tmp_path / "taught.json"), "--json", "--gravity", *gravity.split()]
     assert main(["teach", str(arm), "--recording", str(tmp_path / "shown.csv"), *out]) == 0
     assert json.loads(capsys.readouterr().out)["slowed"] > 1.5
 

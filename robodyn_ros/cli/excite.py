@@ -30,7 +30,7 @@ import numpy as np
 
 from robodyn_ros.cli.arm import add_arm, parse_pose, read_arm
 from robodyn_ros.cli.console import check_file, console, picked, print_json, progress_bar, simple_table, with_folder
-from robodyn_ros.cli.verb import ExitCode, add_settings
+from robodyn_ros.cli.verb import ExitCode, add_gravity, add_settings
 from robodyn_ros.control.motion.trajectory import write_trajectory
 from robodyn_ros.errors import InputError
 from robodyn_ros.identification.excitation import Excitation, excite
@@ -53,6 +53,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     text = "box x y z x y z in that frame for the links' origins [m]"
     parser.add_argument("--box", type=float, nargs=6, metavar="M", help=text)
     add_settings(parser, ExcitationSettings, OPTIONS)
+    add_gravity(parser)
     parser.add_argument("--json", action="store_true", help="print the figures as JSON instead of a table")
 
 
@@ -65,7 +66,9 @@ def run(args: Namespace) -> ExitCode:
     with progress_bar() as progress, _box_named(args):
         task = progress.add_task("searching for a motion", total=args.tries)
         told = partial(progress.advance, task)
-        excitation = excite(robot, settings, workspace=_workspace(args), start=start, progress=told)
+        excitation = excite(
+            robot, settings, workspace=_workspace(args), start=start, gravity=args.gravity, progress=told
+        )
     write_trajectory(with_folder(args.out), excitation.trajectory, robot.joint_names)
     _report(robot, excitation, args)
     return ExitCode.YES

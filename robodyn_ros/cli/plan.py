@@ -46,7 +46,7 @@ from robodyn_ros.cli.console import (
     with_folder,
 )
 from robodyn_ros.cli.processes import add_namespace, namespace_of, node_command
-from robodyn_ros.cli.verb import ExitCode
+from robodyn_ros.cli.verb import ExitCode, add_gravity
 from robodyn_ros.dynamics.parameters import Payload
 from robodyn_ros.errors import InputError, NotReadyError, need_ros
 from robodyn_ros.kinematics.so3 import quaternion
@@ -104,6 +104,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         text = f"of every joint [rad/s{power}, m/s{power}] (default: that of the URDF)"
         how.add_argument(name, type=float, metavar="LIMIT", help=text)
     how.add_argument("--payload", type=float, metavar="KG", help="mass that the tool carries [kg] (default: 0)")
+    add_gravity(how)
     how.add_argument("--time-limit", type=float, default=20.0, metavar="SECONDS", help="for the search (default: 20)")
     out = parser.add_argument_group("output")
     out.add_argument("--out", type=Path, metavar="FILE", help="write the plan here, as JSON")
@@ -163,7 +164,9 @@ def make_problem(args: Namespace) -> Problem:
     robot = read_arm(args)
     link = robot.link(args.tool or tip(robot), "--tool").name
     payload = None if args.payload is None else Payload(link, args.payload)
-    dynamics = create_dynamics("rnea", robot, payload=payload, viscous=robot.damping, coulomb=robot.friction)
+    dynamics = create_dynamics(
+        "rnea", robot, payload=payload, gravity=args.gravity, viscous=robot.damping, coulomb=robot.friction
+    )
     start = robot.home if args.start is None else parse_pose(args.start, robot, robot.home, "--from")
     stops = [start]
     for text in args.via:

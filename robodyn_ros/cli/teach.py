@@ -28,7 +28,7 @@ from robodyn_ros import create_dynamics
 from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import check_file, console, picked, print_json, with_folder
 from robodyn_ros.cli.processes import add_namespace, messages_of, namespace_of, reporting_node
-from robodyn_ros.cli.verb import ExitCode, add_parameters, read_values
+from robodyn_ros.cli.verb import ExitCode, add_gravity, add_parameters, read_values
 from robodyn_ros.control.motion.trajectory import read_trajectory, write_trajectory
 from robodyn_ros.errors import NotReadyError, RobodynError
 from robodyn_ros.identification.recording import read_recording
@@ -49,6 +49,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--speed", type=float, default=1.0, metavar="FACTOR", help=text)
     text = "law of the controller while the arm is guided by hand"
     parser.add_argument("--controller", default="hand_guiding", metavar="NAME", help=text)
+    add_gravity(parser)
     add_namespace(parser)
     add_parameters(parser, "the thinning", "tolerance:=0.005")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
@@ -87,7 +88,7 @@ def _settings(args: Namespace) -> DemonstrationSettings:
 def _write(args: Namespace, robot: Robot, recording: str, settings: DemonstrationSettings) -> ExitCode:
     """Make a trajectory of a recording, write it, and report."""
     track = read_recording(recording, robot.joint_names).position
-    dynamics = create_dynamics("rnea", robot, viscous=robot.damping, coulomb=robot.friction)
+    dynamics = create_dynamics("rnea", robot, gravity=args.gravity, viscous=robot.damping, coulomb=robot.friction)
     made = demonstration(dynamics, track.t, track.values, settings)
     motion = made.trajectory
     write_trajectory(with_folder(args.out), motion, robot.joint_names)
