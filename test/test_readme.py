@@ -182,6 +182,8 @@ def test_the_two_processes(copy, graph):
 def test_launch(command, copy, graph):
     if not shutil.which("ros2"):
         pytest.skip("ros2 not installed")
+    if subprocess.run(["ros2", "pkg", "prefix", "robodyn_ros"], capture_output=True).returncode:
+        pytest.skip("no workspace with robodyn_ros is sourced (colcon build makes one)")
     from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 
     try:
