@@ -3,6 +3,8 @@
 
 """The parts of the nodes that need no graph."""
 
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -238,6 +240,16 @@ def test_what_the_launch_files_read(tmp_path):
         parameter_files("arm", "nowhere.yaml", tmp_path, "simulator")
     with pytest.raises(RobotDescriptionError, match="malformed XML"):
         root_link("<robot")
+
+
+def test_the_file_of_a_launch_is_deleted_at_its_end(tmp_path):
+    (tmp_path / "arm.yaml").write_text("simulator: {ros__parameters: {rate: 250.0}}")
+    code = "import sys, pathlib, robodyn_ros.nodes.common.launching as l\n"
+    code += "(made,) = l.parameter_files('', sys.argv[1], pathlib.Path(), 'simulator')\n"
+    code += "print(made, pathlib.Path(made).exists())"
+    run = [sys.executable, "-c", code, str(tmp_path / "arm.yaml")]
+    made, existed = subprocess.run(run, capture_output=True, text=True, check=True).stdout.split()
+    assert existed == "True" and not Path(made).exists()
 
 
 @pytest.mark.parametrize(

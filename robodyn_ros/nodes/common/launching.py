@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import atexit
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 from pathlib import Path
@@ -123,6 +124,8 @@ def parameter_files(
         return []
     with NamedTemporaryFile("w", encoding="utf-8", prefix="robodyn-", suffix=".json", delete=False) as file:
         file.write(parameters_text(read_parameters(path, node, namespace, named=named)))
+    # Until the launch ends: a node that is started again reads it.
+    atexit.register(Path(file.name).unlink, missing_ok=True)
     return [file.name]
 
 
