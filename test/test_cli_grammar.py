@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""One grammar for all verbs: one meaning an option, defaults and whole names in help, former names refused."""
+"""One grammar for all verbs: one meaning an option, defaults and whole names in help."""
 
 import re
 from argparse import SUPPRESS
@@ -86,34 +86,6 @@ def test_the_arm_comes_first(verb):
     if "urdf" in positional:
         assert positional[0] == "urdf"
     assert not any(action.dest == "urdf" and action.option_strings for action in PARSERS[verb]._actions)
-
-
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ("identify run --urdf arm.urdf", "--urdf: the arm is the first argument now: robodyn identify arm.urdf"),
-        ("identify arm.urdf a --payload=hand", "--payload is called --payload-link"),
-        ("identify arm.urdf a --states s", "--states is called --joint-states"),
-        ("commission arm.urdf --config f.yaml", "--config is called --params"),
-        ("commission arm.urdf --set push_time=3", "--set is called -p"),
-        ("export arm.urdf --language c --plugin rnea", "--plugin is called --dynamics"),
-        ("excite arm.urdf --start 0,0,0", "--start is called --from"),
-        ("plan arm.urdf --pose 0,0,0", "--pose is called --from or --to"),
-        ("plan arm.urdf --to-tool 1,0,0 --link hand", "--link is called --tool"),
-        ("workspace arm.urdf --mass 2", "--mass is called --payload"),
-        ("simulate arm.urdf --mass 2", "--mass is called --payload or --mass-scale"),
-        ("teach arm.urdf --law pd", "--law is called --controller"),
-        ("compare arm.urdf --controllers pd", "--controllers is called --controller"),
-        ("demo --out demo.png", "--out is called --plot"),
-        ("check arm.urdf --pose 0,0,0", "--pose is called --at"),
-        ("derive arm.urdf --from 0,0,0", "--from is called --at"),
-    ],
-)
-def test_a_former_name_is_refused_with_the_one_of_today(line, said, capsys):
-    with pytest.raises(SystemExit) as end:
-        main(line.split())
-    assert end.value.code == 2
-    assert f"error: {said}\n" in capsys.readouterr().err
 
 
 def test_an_option_is_written_out(capsys):

@@ -129,11 +129,7 @@ def option_of(parser: ArgumentParser, given: Namespace, name: str) -> str:
 
 def parse(parser: ArgumentParser, arguments: Sequence[str] | None) -> Namespace:
     """The values of a command line; ``name:=value`` may be anywhere, if the verb reads an arm."""
-    words = list(sys.argv[1:] if arguments is None else arguments)
-    verbs = verb_parsers(parser)
-    if words and words[0] in verbs:
-        verbs[words[0]].refuse_former(words[1:])
-    given, left = parser.parse_known_args(words)
+    given, left = parser.parse_known_args(arguments)
     own: ArgumentParser = vars(given).pop("own")
     if left and not (hasattr(given, "arguments") and all(map(is_argument, left))):
         own.error(_unknown(own, left))
@@ -162,8 +158,8 @@ def _unknown(parser: ArgumentParser, left: Sequence[str]) -> str:
     return f"unrecognized arguments: {' '.join(left)}{hint}"
 
 
-PARAMETER_OPTIONS = ("-p", "--params", "--set", "--config")
-"""Options by which verbs take parameters, or took them in an earlier version."""
+PARAMETER_OPTIONS = ("-p", "--params")
+"""Options by which verbs take parameters."""
 
 
 def _unwind(number: int, frame: FrameType | None) -> NoReturn:

@@ -130,28 +130,6 @@ class VerbHelp(RawDescriptionHelpFormatter):
 SHARED = ("the arm", "parameters")
 """Titles of groups of options that many verbs have; they are last in a help."""
 
-FORMER = {
-    "--config": ("--params",),
-    "--set": ("-p",),
-    "--plugin": ("--dynamics",),
-    "--law": ("--controller",),
-    "--laws": ("--controller",),
-    "--controllers": ("--controller",),
-    "--pose": ("--at", "--from", "--to"),
-    "--at": ("--from",),
-    "--from": ("--at",),
-    "--start": ("--from",),
-    "--link": ("--tool", "--payload-link"),
-    "--mass": ("--payload", "--mass-scale"),
-    "--payload": ("--payload-link",),
-    "--states": ("--joint-states",),
-    "--out": ("--plot",),
-    "--port": ("--view",),
-    "--urdf": ("urdf",),
-}
-"""Name of an option in an earlier version, or in another verb → its names now, of which a verb has one or none."""
-
-
 NUMBERS: dict[Any, str] = {int: "a whole number", float: "a number"}
 """Type of an option's value → its description in messages."""
 
@@ -177,18 +155,6 @@ class VerbParser(ArgumentParser):
             if not action.option_strings
         ]
         self.usage = " ".join(["%(prog)s", *words, "[options]"])
-
-    def refuse_former(self, line: Iterable[str]) -> None:
-        """Refuse a name of an earlier version, and give the present one."""
-        for word in line:
-            option = word.partition("=")[0]
-            if option in FORMER and option not in self._option_string_actions:
-                known = {*self._option_string_actions, *(action.dest for action in self._actions)}
-                now = [name for name in FORMER[option] if name in known]
-                if now == ["urdf"]:
-                    self.error(f"{option}: the arm is the first argument now: {self.prog} arm.urdf")
-                elif now:
-                    self.error(f"{option} is called {' or '.join(now)}")
 
     def _get_value(self, action: Action, text: str) -> Any:
         kind = NUMBERS.get(action.type)
