@@ -210,7 +210,8 @@ class MuJoCoModel:
         """Return the mjModel, and the names of the links that had to be altered for MuJoCo to accept the arm."""
         read = self.module.MjSpec.from_string
         with suppress(ValueError):
-            return read(reduced(robot.urdf, contact)).compile(), set()
+            massless = {link.name for link in robot.links if link.inertial is not None and link.inertial.mass == 0.0}
+            return read(reduced(robot.urdf, contact)).compile(), massless  # of which MuJoCo drops the inertia
         altered = {link.name for link in robot.links if not _fits(link)}
         spec = read(reduced(robot.urdf, contact, altered))
         for name, value in LEAST.items():
