@@ -5,8 +5,8 @@
 
 The arms are those that trip implementations up, 200 arms drawn at random, and every robot of the industry at hand.
 
-Agreement is to 1e-10 relative to the largest number that a result is made of. What MuJoCo's importer would change is
-neutralised in ``truth_mujoco``. Most arms run on the virtual machine, where nothing need be compiled.
+Agreement is to 1e-10 relative to the largest number that a result is made of. Most arms run on the virtual machine,
+where nothing need be compiled.
 """
 
 from itertools import product
