@@ -12,9 +12,9 @@ import pytest
 from truth import Pinocchio
 
 import robodyn_ros as rd
-from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.errors import ConfigurationError, InputError, RobodynError
-from robodyn_ros.simulation.hardware import DriveModel, default_values, make_hardware
+from robodyn_ros.simulation.hardware import DriveModel
+from robodyn_ros.tasks import make_simulated
 
 ROBOT = rd.load_robot(Path(__file__).parents[1] / "urdf" / "prr.urdf")
 START = {"initial_position.elevator": 0.5, "initial_position.shoulder": -0.6, "initial_position.wrist": 0.3}
@@ -37,9 +37,8 @@ ROUGH = {
 
 
 def hardware(**given):
-    values = FileParameters(given | START, {"dynamics": "rnea", "gravity": GRAVITY} | default_values(ROBOT))
-    made = make_hardware(values, ROBOT)
-    assert values.unused() == []
+    made, unused = make_simulated(given | START, ROBOT)
+    assert not unused
     return made
 
 

@@ -3,27 +3,21 @@
 
 """Stiff friction: light joints with much damping, as in URDFs, against SciPy's Radau, MuJoCo and closed forms."""
 
-from pathlib import Path
-
 import arms
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
+from trials import PRR, hardware_of, loop_of
 from truth import Pinocchio
 
 import robodyn_ros as rd
 from robodyn_ros.control.loop import ControlLoop
-from robodyn_ros.control.loop_settings import MODEL, loop_default_values, make_loop_settings
 from robodyn_ros.control.motion.point_to_point import rest_to_rest
-from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.simulation import Plant, PlantSettings
-from robodyn_ros.simulation.hardware import default_values, make_hardware_settings
 from robodyn_ros.simulation.plant.joint_effects import FrictionSettings, decay_rates, fastest_rate, is_stiff
 from robodyn_ros.simulation.plant.mujoco import MuJoCoPlant
 from robodyn_ros.simulation.rollout import rollout
 from robodyn_ros.simulation.trial_run import run_until_fault
-
-PRR = rd.load_robot(Path(__file__).parents[1] / "urdf" / "prr.urdf")
 
 GRAVITY = (0.7, -1.1, -9.81)
 FIXED_STEP = ("explicit_euler", "semi_implicit_euler", "rk4", "implicit_midpoint")
@@ -230,12 +224,10 @@ def test_an_arm_that_is_held_stays(compiled):
 def test_a_held_arm_under_computed_torque_runs_compiled():
     """The arm of the package, with a wrist like that: at rest, in motion and at rest again."""
     given = {f"friction.{joint}.viscous": value for joint, value in zip(PRR.joint_names, (3e3, 40.0, 3e3), strict=True)}
-    settings = make_hardware_settings(FileParameters(given, MODEL | default_values(PRR)), PRR)
-    dynamics = rd.create_dynamics("rnea", PRR)
+    settings, dynamics = hardware_of(given)._replace(start=(0.3, 0.2, 0.1)), rd.create_dynamics("rnea", PRR)
     # Friction that the model does not know, and that holds the wrist: it is not for the controller to judge here.
-    values = FileParameters({"plausibility": False}, loop_default_values(PRR))
-    loop = ControlLoop.from_settings(make_loop_settings(values, dynamics))
+    loop = ControlLoop.from_settings(loop_of({"plausibility": False}))
     motion = rest_to_rest([[0.3, 0.2, 0.1], [0.5, -0.2, 0.3]], np.array([0.0, 1.0]))
-    found = run_until_fault(settings._replace(start=(0.3, 0.2, 0.1)), dynamics, loop, motion, 1.5)
+    found = run_until_fault(settings, dynamics, loop, motion, 1.5)
     assert found.compiled
     assert found.trial.faults == {}

@@ -3,28 +3,23 @@
 
 """A trial in C beside a plain loop over simulated hardware: the same case and seed, the same trial to rounding."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from arms import joint, link, robot
+from trials import PRR, hardware_of, loop_of
 
 import robodyn_ros as rd
 from robodyn_ros.control.loop import ControlLoop
-from robodyn_ros.control.loop_settings import MODEL, loop_default_values, make_loop_settings
 from robodyn_ros.control.motion.point_to_point import rest_to_rest
-from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.engine import find_compiler
 from robodyn_ros.errors import InputError, JumpError, LimitError, RobodynError
 from robodyn_ros.plugins import load_whole
-from robodyn_ros.simulation.hardware import default_values, make_hardware_settings
 from robodyn_ros.simulation.plant.native import Plant
 from robodyn_ros.simulation.trial import Trial, TrialSamples
 from robodyn_ros.simulation.trial_run import run_trial, run_until_fault
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="there is no C compiler")
 
-PRR = rd.load_robot(Path(__file__).parents[1] / "urdf" / "prr.urdf")
 NAMES = PRR.joint_names
 
 TURNING = rd.load_robot(
@@ -145,10 +140,7 @@ def plain_trial(hardware, loop, duration):
 
 def both(robot, simulator, controller, poses, duration=1.5):
     """A plain trial and one in C."""
-    hardware_settings = make_hardware_settings(FileParameters(simulator, MODEL | default_values(robot)), robot)
-    values = FileParameters(controller, loop_default_values(robot))
-    model = rd.create_dynamics(values["dynamics"], robot)
-    loop_settings = make_loop_settings(values, model)
+    hardware_settings, loop_settings = hardware_of(simulator, robot), loop_of(controller, robot)
     hardware, loop = hardware_settings.assemble(), ControlLoop.from_settings(loop_settings)
     stops = np.array([hardware_settings.start, *poses])
     motion = rest_to_rest(stops, np.linspace(0.0, 0.9 * duration, len(stops))) if poses else None
@@ -203,9 +195,7 @@ def test_a_plant_of_another_package_makes_its_own_steps():
             self.steps += count
             super().step(count)
 
-    values = FileParameters({}, loop_default_values(PRR))
-    loop = ControlLoop.from_settings(make_loop_settings(values, rd.create_dynamics("rnea", PRR)))
-    hardware = make_hardware_settings(FileParameters({}, MODEL | default_values(PRR)), PRR).assemble()
+    loop, hardware = ControlLoop.from_settings(loop_of({})), hardware_of({}).assemble()
     hardware.plant = Counted(rd.create_dynamics("rnea", PRR))
     run_trial(hardware, loop, 0.05)
     assert hardware.plant.steps >= 0.049 / hardware.plant.settings.step  # brakes hold it in the first
@@ -217,11 +207,8 @@ class StoppedError(BaseException):
 
 @pytest.mark.parametrize("where", ["progress", "plant", "law"])
 def test_what_python_raises_ends_a_trial(where, monkeypatch):
-    rig = FileParameters({"drive_adds": ["gravity"]}, MODEL | default_values(PRR))
-    values = FileParameters({"drive_compensates": ["gravity"]}, loop_default_values(PRR))
-    settings = make_loop_settings(values, rd.create_dynamics("rnea", PRR))
-    hardware = make_hardware_settings(rig, PRR).assemble()
-    loop, seen = ControlLoop.from_settings(settings), []
+    hardware, seen = hardware_of({"drive_adds": ["gravity"]}).assemble(), []
+    loop = ControlLoop.from_settings(loop_of({"drive_compensates": ["gravity"]}))
 
     def stop(*_, **_how):
         seen.append(hardware.now)
@@ -267,9 +254,7 @@ def test_the_same_again_to_the_last_bit():
 
 @pytest.mark.parametrize("name", ["adaptive", "disturbance_observer"])
 def test_the_next_trial_under_the_same_law_knows_nothing_of_the_one_before(name):
-    hardware = make_hardware_settings(FileParameters(FRICTION | MISMATCH, MODEL | default_values(PRR)), PRR)
-    values = FileParameters({"controller": name}, loop_default_values(PRR))
-    settings = make_loop_settings(values, rd.create_dynamics("rnea", PRR))
+    hardware, settings = hardware_of(FRICTION | MISMATCH), loop_of({"controller": name})
     dynamics = rd.create_dynamics(hardware.dynamics, PRR, **hardware.parameters)
     motion = rest_to_rest([hardware.start, (0.3, -1.0, 0.4)], [0.0, 0.5])
     trials = [run_until_fault(hardware, dynamics, ControlLoop.from_settings(settings), motion, 0.6) for _ in range(2)]
@@ -289,10 +274,6 @@ def test_every_traced_law_runs_in_c(name):
 def test_a_motion_that_is_not_for_the_arm_is_refused():
     with pytest.raises(LimitError, match="speed"):
         both(PRR, {}, {}, [(2.0, -1.0, 0.4)], 0.1)
-    hardware_settings = make_hardware_settings(
-        FileParameters({"initial_position.wrist": 3.0}, MODEL | default_values(PRR)), PRR
-    )
-    dynamics = rd.create_dynamics("rnea", PRR)
-    loop = ControlLoop.from_settings(make_loop_settings(FileParameters({}, loop_default_values(PRR)), dynamics))
+    beyond, loop = hardware_of({"initial_position.wrist": 3.0}), ControlLoop.from_settings(loop_of({}))
     with pytest.raises(InputError, match="initial_position"):
-        run_until_fault(hardware_settings, dynamics, loop, None, 0.1)
+        run_until_fault(beyond, rd.create_dynamics("rnea", PRR), loop, None, 0.1)
