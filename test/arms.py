@@ -72,6 +72,12 @@ def slider(limit: Vector = (-10, 10, 100, 100), mass: float = 2.0, axis: Vector 
     return robot("slider", link("base"), link("mass", mass, None, (0.1, 0, 0, 0.1, 0, 0.1)), rail)
 
 
+def wheel(inertia: float = 0.5) -> str:
+    """A disc that turns about the vertical without limits, with this inertia [kg m²]."""
+    disc = link("disc", 2.0, None, (0.6 * inertia, 0, 0, 0.8 * inertia, 0, inertia))
+    return robot("wheel", link("base"), disc, joint("hub", "continuous", "base", "disc", (0, 0, 1), limit=None))
+
+
 def mechanism(
     kind: str,
     masses: Vector | None = None,

@@ -3,28 +3,20 @@
 
 """Drives: lag, rate limit, delay and resolution, against closed forms and SciPy."""
 
-import arms
 import numpy as np
 import pytest
+from plants import MASS, on_a_rail
 from scipy.integrate import solve_ivp
 
-import robodyn_ros as rd
 from robodyn_ros.errors import InputError
-from robodyn_ros.simulation import Plant, PlantSettings
 from robodyn_ros.simulation.devices import CommandSettings, Drives, DriveSettings
 
-STEP, MASS = 1e-3, 2.0
+STEP = 1e-3
 
 
-def rail(limit=100.0):
-    """One mass on a horizontal rail, whose velocity is the impulse over its mass."""
-    urdf = arms.slider((-1e3, 1e3, 1e3, limit), MASS)
-    return Plant(rd.create_dynamics("rnea", rd.load_robot(urdf)), PlantSettings(step=STEP))
-
-
-def run(plant, drives, commands, steps):
-    """Velocity after each step, with a command {step: effort}."""
-    found = []
+def run(drives, commands, steps):
+    """Velocity after each step of a mass on a rail, with a command {step: effort}."""
+    plant, found = on_a_rail((-1e3, 1e3, 1e3, 100.0)), []
     for now in range(steps):
         if now in commands:
             drives.command(now, [commands[now]])
@@ -53,7 +45,7 @@ def given(drives, *efforts):
 def test_lag_is_that_of_a_first_order_system():
     """v = F/m (t - T (1 - exp(-t/T))), whatever the step."""
     lag, force = 0.0137, 8.0
-    found = run(rail(), drives(lag=lag), {0: force}, 400)
+    found = run(drives(lag=lag), {0: force}, 400)
     t = STEP * np.arange(1, 401)
     np.testing.assert_allclose(found, force / MASS * (t + lag * np.expm1(-t / lag)), rtol=1e-11)
 
@@ -86,7 +78,7 @@ def test_a_drive_solves_its_equation(lag, duration):
 
 def test_rate_limit_without_lag_is_a_ramp():
     rate, force = 50.0, 3.0
-    found = run(rail(), drives(rate_limit=rate), {0: force}, 200)
+    found = run(drives(rate_limit=rate), {0: force}, 200)
     t = STEP * np.arange(1, 201)
     ramp = force / rate
     expected = np.where(t < ramp, 0.5 * rate * t**2, 0.5 * rate * ramp**2 + force * (t - ramp)) / MASS
@@ -96,7 +88,7 @@ def test_rate_limit_without_lag_is_a_ramp():
 @pytest.mark.parametrize("delay", [0.0, 1e-3, 4e-3, 0.3e-3, 2.75e-3, 0.0316])
 def test_delay_to_the_fraction_of_a_step(delay):
     """The mass has moved for the time since the command reached the drive, not since the next step began."""
-    found = run(rail(), drives(delay), {3: 5.0, 50: -1.0}, 120)
+    found = run(drives(delay), {3: 5.0, 50: -1.0}, 120)
     t = STEP * np.arange(1, 121)
     first, second = (np.maximum(t - at * STEP - delay, 0.0) for at in (3, 50))
     np.testing.assert_allclose(found, (5.0 * first - 6.0 * second) / MASS, atol=1e-13)
@@ -104,18 +96,18 @@ def test_delay_to_the_fraction_of_a_step(delay):
 
 def test_a_later_command_that_arrives_with_an_earlier_one_replaces_it():
     """Any number of them, and the one before them stays."""
-    found = run(rail(), drives(0.0025), {2: 4.0, 3: 5.0}, 20)
+    found = run(drives(0.0025), {2: 4.0, 3: 5.0}, 20)
     often = drives(0.0025)
     often.command(2, [4.0])
     for effort in range(50):
         often.command(3, [-float(effort)])
-    np.testing.assert_array_equal(run(rail(), often, {3: 5.0}, 20), found)
+    np.testing.assert_array_equal(run(often, {3: 5.0}, 20), found)
 
 
 def test_a_command_in_every_step_of_a_long_delay():
     """Each command acts for a step, as late as the delay says."""
     delay, efforts = 0.05, np.random.default_rng(2).normal(size=300)
-    found = run(rail(), drives(delay), dict(enumerate(efforts)), 300)
+    found = run(drives(delay), dict(enumerate(efforts)), 300)
     late = np.concatenate((np.zeros(50), efforts[:250]))
     np.testing.assert_allclose(found, np.cumsum(late) * STEP / MASS, atol=1e-13)
 

@@ -10,33 +10,21 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from plants import FRICTION, MASS, energy, on_a_rail, plant_of
 from scipy.integrate import solve_ivp
 
 import robodyn_ros as rd
-from robodyn_ros.errors import InputError
-from robodyn_ros.simulation import Plant, PlantSettings
 from robodyn_ros.simulation.plant.joint_effects import FrictionSettings, urdf_friction
 
-MASS = 2.0
 ROUGH = FrictionSettings(viscous=0.3, coulomb=1.5, static_friction=2.5, stribeck_velocity=0.05)
 
 
-def rail(friction=ROUGH, step=1e-3, **options):
-    """A mass on a horizontal rail."""
-    dynamics = rd.create_dynamics("rnea", rd.load_robot(arms.slider((-100, 100, 100, 100), MASS)), **options)
-    return Plant(dynamics, PlantSettings(step=step), friction=[friction])
+def rail(friction=ROUGH, **options):
+    return on_a_rail(friction=[friction], **options)
 
 
-def prr_plant(prr, friction, **options):
-    dynamics = rd.create_dynamics("rnea", rd.load_robot(prr), **options)
-    return Plant(dynamics, q0=[0.5, 0.6, -0.4], friction=friction)
-
-
-PRR_FRICTION = (
-    FrictionSettings(viscous=5.0, coulomb=8.0, static_friction=12.0, stribeck_velocity=0.02),
-    FrictionSettings(viscous=0.2, coulomb=0.6, static_friction=0.9),
-    FrictionSettings(viscous=0.1, coulomb=0.3, static_friction=0.5, stribeck_velocity=0.1),
-)
+def prr_plant(friction, **options):
+    return plant_of("prr", q0=[0.5, 0.6, -0.4], friction=friction, **options)
 
 
 def test_the_curve():
@@ -58,12 +46,6 @@ def test_from_the_urdf():
     robot = rd.load_robot(arms.awkward()["gantry"])
     found = [(item.viscous, item.coulomb) for item in urdf_friction(robot)]
     assert found == [(0.31, 0.12), (5.2, 0.0), (0.0, 1.9), (0.0, 0.0)]
-
-
-@pytest.mark.parametrize("friction", [[], [ROUGH, ROUGH], [0.3]])
-def test_one_for_each_joint(friction):
-    with pytest.raises(InputError, match="one FrictionSettings for each of 1 joints"):
-        Plant(rail().dynamics, friction=friction)
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
@@ -110,11 +92,11 @@ def test_coming_to_rest_and_staying():
 
 
 @pytest.mark.parametrize("compiled", [True, False])
-def test_an_arm_at_rest_stays_where_it_is_for_an_hour(prr, compiled):
+def test_an_arm_at_rest_stays_where_it_is_for_an_hour(compiled):
     """3,600,000 steps under gravity less compensation that is off by less than what friction bears; and the reason: a
     step gives back the very same bits, so any number of them does.
     """
-    arm = prr_plant(prr, PRR_FRICTION, compiled=compiled)
+    arm = prr_plant(FRICTION, compiled=compiled)
     load = arm.dynamics.gravity(arm.q)
     start = arm.q.copy()
     arm.apply(load + np.array([11.9, -0.89, 0.49]))
@@ -132,10 +114,10 @@ def test_an_arm_at_rest_stays_where_it_is_for_an_hour(prr, compiled):
         assert arm.q[joint] > start[joint]
 
 
-def test_one_joint_moves_while_others_are_held(prr):
+def test_one_joint_moves_while_others_are_held():
     """The compiled loop holds joints step by step as well: elevator and shoulder stand while the hand swings."""
     held = FrictionSettings(coulomb=300.0), FrictionSettings(coulomb=60.0)
-    arm = prr_plant(prr, (*held, FrictionSettings(viscous=0.01)))
+    arm = prr_plant((*held, FrictionSettings(viscous=0.01)))
     start = [0.5, 1.9, 1.0]
     arm.reset(start, [0.0, 0.0, 1.0])
     arm.advance(60.0)
@@ -152,11 +134,11 @@ def test_one_joint_moves_while_others_are_held(prr):
 
 
 @pytest.mark.parametrize(("held", "points"), [(0, 4), (1, 5), (2, 5), (3, 1)])
-def test_which_joints_are_held_is_not_asked_while_it_stays_so(prr, monkeypatch, held, points):
+def test_which_joints_are_held_is_not_asked_while_it_stays_so(monkeypatch, held, points):
     """RK4 needs accelerations at four points, and the forces on held joints at the first; at rest, these are all.
     At each point, the model is asked for its motion, and for the effect of a force on each held joint.
     """
-    arm = prr_plant(prr, [FrictionSettings(coulomb=1e4 * (k < held)) for k in range(3)], compiled=False)
+    arm = prr_plant([FrictionSettings(coulomb=1e4 * (k < held)) for k in range(3)], compiled=False)
     arm.step()
     counts = []
     for name in ("forward", "mass_matrix"):
@@ -200,14 +182,12 @@ FRICTIONS = st.builds(
 def test_friction_only_takes_energy(frictions, rates, gravity):
     """Energy never grows, but for what the integrator makes of it: as much as it makes without friction, and little."""
     urdf = arms.mechanism("PRR", (13, 1, 6), (1, 0.5, 0.343), (0.1, 0.25, 0.14), (0.1, 1 / 48, 0.06))
-    dynamics = rd.create_dynamics("rnea", rd.load_robot(urdf), gravity=gravity)
-    free = np.full(3, np.inf)
-    arm = Plant(dynamics, PlantSettings(step=5e-4), friction=frictions, velocity_limit=free)
+    arm = plant_of(urdf, 5e-4, gravity=gravity, friction=frictions, velocity_limit=np.full(3, np.inf))
     arm.reset([0.3, 0.6, -0.4], rates)
-    before = sum(dynamics.energy(arm.q, arm.qd))
+    before = energy(arm)
     for _ in range(150):
         arm.step(2)
-        now = sum(dynamics.energy(arm.q, arm.qd))
+        now = energy(arm)
         assert now <= before + 1e-7
         before = now
 
@@ -218,10 +198,8 @@ def test_a_model_in_python_is_called_back(arm):
     robot = rd.load_robot(arms.awkward()[arm])
     n = robot.n
     frictions = [FrictionSettings(0.2 + 0.1 * i, 0.5 + 0.2 * i, 0.8 + 0.3 * i, 0.1 * (i % 2)) for i in range(n)]
-    plants = [
-        Plant(rd.create_dynamics("rnea", robot, compiled=compiled), friction=frictions, velocity_limit=np.full(n, 1.3))
-        for compiled in (True, False)
-    ]
+    limit = np.full(n, 1.3)
+    plants = [plant_of(robot, compiled=way, friction=frictions, velocity_limit=limit) for way in (True, False)]
     rng = np.random.default_rng(4)
     held = limited = False
     for _ in range(60):

@@ -6,12 +6,12 @@
 import arms
 import numpy as np
 import pytest
+from plants import FRICTION, energy, on_a_rail, plant_of
 from scipy.integrate import solve_ivp
 
-import robodyn_ros as rd
 from robodyn_ros.engine import find_compiler
 from robodyn_ros.errors import InputError, LimitError, SimulationError
-from robodyn_ros.simulation import Plant, PlantSettings
+from robodyn_ros.simulation import Plant, StopSettings
 
 PRR = arms.robot(
     "prr",
@@ -25,17 +25,9 @@ PRR = arms.robot(
 )
 
 
-def plant(urdf=PRR, q0=None, step=1e-3, **options):
-    return Plant(rd.create_dynamics("rnea", rd.load_robot(urdf), **options), PlantSettings(step=step), q0=q0)
-
-
-def energy(plant):
-    return float(sum(plant.dynamics.energy(plant.q, plant.qd)))
-
-
 def test_free_fall_onto_the_stop():
     """An elevator with zero command falls freely, hits the lower stop at √(2h/g), and stays exactly there."""
-    lift = plant(arms.slider((0, 3, 10, 500), axis=(0, 0, 1)), q0=[1.0])
+    lift = plant_of(arms.slider((0, 3, 10, 500), axis=(0, 0, 1)), q0=[1.0])
     g = -lift.dynamics.gravity_vector[2]
     hit = np.sqrt(2 / g)
     while lift.time < 2.0:
@@ -50,7 +42,7 @@ def test_free_fall_onto_the_stop():
 def test_an_arm_without_effort_falls_onto_its_stops_and_lies_there_for_good():
     """The hand swings on until friction has stopped it; before, it is fast enough to lift the elevator off its stop."""
     rough = '<axis xyz="0.0 1.0 0.0"/><dynamics damping="0.3" friction="0.1"/>'
-    arm = plant(PRR.replace('<axis xyz="0.0 1.0 0.0"/>', rough), q0=[1.5, 0.3, 0.2])
+    arm = plant_of(PRR.replace('<axis xyz="0.0 1.0 0.0"/>', rough), q0=[1.5, 0.3, 0.2])
     robot, before, lifted = arm.dynamics.robot, energy(arm), False
     for _ in range(8000):
         q = arm.q
@@ -69,29 +61,9 @@ def test_an_arm_without_effort_falls_onto_its_stops_and_lies_there_for_good():
     np.testing.assert_array_equal(arm.qd, 0.0)
 
 
-def test_energy_never_grows_at_stops():
-    """Random arms thrown at random, passive, with stops close by: whatever they hit."""
-    for seed in range(3):
-        arm = plant(arms.random_robot(seed, joints=4))
-        rng = np.random.default_rng(seed)
-        robot = arm.dynamics.robot
-        arm.reset(rng.uniform(0.8 * robot.lower, 0.8 * robot.upper), rng.uniform(-4, 4, robot.n))
-        scale = abs(energy(arm)) + 1.0
-        before, hits = energy(arm), 0
-        for _ in range(1500):
-            qd = arm.qd
-            arm.step()
-            now = energy(arm)
-            assert now - before < 1e-7 * scale
-            hits += bool(((arm.qd == 0.0) & (qd != 0.0)).any())
-            before = now
-        assert hits >= 1
-
-
 def test_hitting_a_stop_acts_on_the_other_joints_through_the_mass_matrix():
     """The elbow of a passive arm hits its stop, seen by SciPy's event detection and the textbook's impact equation."""
-    urdf = arms.lesson_arm()
-    arm = plant(urdf, gravity=(0, 0, 0))
+    arm = plant_of(arms.lesson_arm(), gravity=(0, 0, 0))
     dynamics, stop = arm.dynamics, float(arm.dynamics.robot.upper[1])
     start = np.array([0.2, stop - 0.3, 1.0, 2.0])
 
@@ -118,7 +90,7 @@ def test_hitting_a_stop_acts_on_the_other_joints_through_the_mass_matrix():
 
 
 def test_a_joint_at_a_stop_leaves_it_when_pulled():
-    rail = plant(arms.slider((0, 1, 10, 100)), q0=[0.0])
+    rail = plant_of(arms.slider((0, 1, 10, 100)), q0=[0.0])
     rail.apply([-50.0])
     rail.advance(0.1)
     assert (rail.q[0], rail.qd[0]) == (0.0, 0.0)
@@ -131,47 +103,15 @@ def test_a_joint_at_a_stop_leaves_it_when_pulled():
 
 
 def test_a_velocity_into_a_stop_is_lost_on_reset():
-    rail = plant(arms.slider((0, 1, 10, 100)))
+    rail = plant_of(arms.slider((0, 1, 10, 100)))
     rail.reset([0.0], [-3.0])
     assert rail.qd[0] == 0.0
     rail.reset([0.0], [3.0])
     assert rail.qd[0] == 3.0
 
 
-def test_viscous_friction():
-    rail = plant(arms.slider(extra='<dynamics damping="0.6"/>'))
-    rail.reset([0.0], [1.5])
-    rail.advance(2.0)
-    decay = np.exp(-0.6 / 2.0 * 2.0)
-    assert rail.qd[0] == pytest.approx(1.5 * decay, rel=1e-10)
-    assert rail.q[0] == pytest.approx(1.5 * 2.0 / 0.6 * (1 - decay), rel=1e-10)
-
-
-def test_coulomb_friction_stops_a_sliding_mass_for_good():
-    """It slides v²/(2a) with a = f/m, and then stands."""
-    rail = plant(arms.slider(extra='<dynamics friction="3.0"/>'))
-    rail.reset([0.0], [1.0])
-    deceleration, last = 3.0 / 2.0, 2.0
-    while rail.time < 2.0:
-        rail.step()
-        assert rail.qd[0] <= last
-        last = rail.qd[0]
-    assert rail.qd[0] == 0.0
-    assert rail.q[0] == pytest.approx(1.0 / (2 * deceleration), rel=1e-9)
-
-
-@pytest.mark.parametrize(("effort", "net"), [(2.9, 0.0), (-2.9, 0.0), (5.0, 2.0), (-5.0, -2.0)])
-def test_friction_holds_up_to_its_value_and_no_further(effort, net):
-    rail = plant(arms.slider(extra='<dynamics friction="3.0"/>'), q0=[0.25])
-    rail.apply([effort])
-    rail.advance(1.0)
-    assert rail.q[0] == pytest.approx(0.25 + 0.5 * net / 2.0, rel=1e-12)
-    if net == 0.0:
-        assert (rail.q[0], rail.qd[0]) == (0.25, 0.0)
-
-
 def test_effort_is_clamped_to_the_limit():
-    rail = plant(arms.slider((-10, 10, 100, 7)))
+    rail = plant_of(arms.slider((-10, 10, 100, 7)))
     rail.apply([1e300])
     assert rail.effort[0] == 7.0
     rail.apply([-8.0])
@@ -184,7 +124,7 @@ def test_effort_is_clamped_to_the_limit():
 
 @pytest.mark.parametrize("effort", [[np.nan, 0, 0], [0, np.inf, 0], [0.0, 0.0], 3.0, [[0, 0, 0]], "abc"])
 def test_bad_efforts_are_refused_and_change_nothing(effort):
-    arm = plant()
+    arm = plant_of(PRR)
     arm.apply([200.0, 1.0, 2.0])
     with pytest.raises(InputError, match="effort"):
         arm.apply(effort)
@@ -192,7 +132,7 @@ def test_bad_efforts_are_refused_and_change_nothing(effort):
 
 
 def test_state_stays_finite():
-    arm = Plant(rd.create_dynamics("rnea", rd.load_robot(arms.lesson_arm())), effort_limit=[np.inf, np.inf])
+    arm = plant_of(arms.lesson_arm(), effort_limit=[np.inf, np.inf])
     arm.apply([1.0, 2.0])
     arm.advance(0.01)
     time, q, qd = arm.time, arm.q, arm.qd
@@ -206,7 +146,7 @@ def test_state_stays_finite():
 
 
 def test_starts_as_near_to_zero_as_the_limits_allow():
-    arm = plant(arms.slider((0.3, 1.0, 1, 1)))
+    arm = plant_of(arms.slider((0.3, 1.0, 1, 1)))
     assert arm.q[0] == 0.3
     with pytest.raises(LimitError, match="'slide'"):
         arm.reset([0.2])
@@ -215,11 +155,11 @@ def test_starts_as_near_to_zero_as_the_limits_allow():
     with pytest.raises(InputError):
         arm.reset([0.5], [0.0, 0.0])
     with pytest.raises(LimitError):
-        plant(arms.slider((0.3, 1.0, 1, 1)), q0=[2.0])
+        plant_of(arms.slider((0.3, 1.0, 1, 1)), q0=[2.0])
 
 
 def test_time_counts_steps_and_reset_brings_back_the_start():
-    arm = plant(q0=[1.0, 0.2, 0.1])
+    arm = plant_of(PRR, q0=[1.0, 0.2, 0.1])
     arm.apply([600.0, 3.0, 2.0])
     arm.advance(0.7)
     assert arm.time == 700 * 1e-3
@@ -238,7 +178,7 @@ def test_time_counts_steps_and_reset_brings_back_the_start():
 
 
 def test_what_it_gives_out_is_not_its_state():
-    arm = plant(q0=[1.0, 0.2, 0.1])
+    arm = plant_of(PRR, q0=[1.0, 0.2, 0.1])
     q, kept = arm.q, arm.q.copy()
     with pytest.raises(ValueError, match="read-only"):
         q[0] = 9.0
@@ -252,7 +192,16 @@ def test_what_it_gives_out_is_not_its_state():
     assert arm.q[0] == 1.0 and arm.qd[0] == 1.0
 
 
-@pytest.mark.parametrize("limit", [[1.0, 2.0], [-1.0], [np.nan]])
-def test_effort_limit_must_be_a_limit(limit):
-    with pytest.raises(InputError, match="effort_limit"):
-        Plant(rd.create_dynamics("rnea", rd.load_robot(arms.slider())), effort_limit=limit)
+@pytest.mark.parametrize("name", ["effort_limit", "velocity_limit"])
+@pytest.mark.parametrize("limit", [[1.0, 2.0], [-1.0], [np.nan], "much"])
+def test_a_limit_must_be_one(name, limit):
+    with pytest.raises(InputError, match=name):
+        on_a_rail(**{name: limit})
+
+
+@pytest.mark.parametrize(
+    "given", [{"friction": []}, {"friction": [FRICTION[0]] * 2}, {"friction": [0.3]}, {"stops": [StopSettings()] * 2}]
+)
+def test_one_for_each_joint(given):
+    with pytest.raises(InputError, match=r"must be one (Friction|Stop)Settings for each of 1 joints"):
+        on_a_rail(**given)

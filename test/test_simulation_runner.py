@@ -6,34 +6,26 @@
 import arms
 import numpy as np
 import pytest
+from plants import FRICTION, plant_of
 
 import robodyn_ros as rd
 from robodyn_ros.engine import find_compiler
 from robodyn_ros.errors import SimulationError
-from robodyn_ros.simulation import Plant, PlantSettings
+from robodyn_ros.simulation import StopSettings
 from robodyn_ros.simulation.integrators.rk4 import RK4
-from robodyn_ros.simulation.plant.joint_effects import FrictionSettings, StopSettings
 from robodyn_ros.simulation.rollout import rollout
-
-FRICTION = (
-    FrictionSettings(viscous=5.0, coulomb=8.0, static_friction=12.0, stribeck_velocity=0.02),
-    FrictionSettings(viscous=0.2, coulomb=0.6, static_friction=0.9),
-    FrictionSettings(viscous=0.1, coulomb=0.3, static_friction=0.5, stribeck_velocity=0.1),
-)
 
 compiled = pytest.mark.skipif(find_compiler() is None, reason="there is no C compiler")
 
 
-def prr_plant(prr, **options):
-    dynamics = rd.create_dynamics("rnea", rd.load_robot(prr))
-    stops = StopSettings(restitution=0.4)
-    return Plant(dynamics, q0=[0.5, 0.6, -0.4], friction=FRICTION, stops=stops, **options)
+def prr_plant(**options):
+    return plant_of("prr", q0=[0.5, 0.6, -0.4], friction=FRICTION, stops=StopSettings(restitution=0.4), **options)
 
 
 @compiled
-def test_a_motion_of_a_compiled_arm_never_goes_through_python(prr, monkeypatch):
+def test_a_motion_of_a_compiled_arm_never_goes_through_python(monkeypatch):
     """Neither a bare rollout, nor one with friction, stops and bounces."""
-    arm = prr_plant(prr)
+    arm = prr_plant()
     monkeypatch.setattr(RK4, "step", lambda *_: pytest.fail("a step in Python"))
     for name in ("forward", "mass_matrix", "inverse"):
         monkeypatch.setattr(arm.dynamics, name, lambda *_: pytest.fail("a call of the model"))
@@ -42,9 +34,9 @@ def test_a_motion_of_a_compiled_arm_never_goes_through_python(prr, monkeypatch):
     np.testing.assert_array_equal(arm.qd, 0.0)
 
 
-def test_however_it_is_cut_it_is_the_same_to_the_last_bit(prr):
+def test_however_it_is_cut_it_is_the_same_to_the_last_bit():
     """One step at a time, all at once, and again after a reset; over sliding, sticking, bouncing and braking."""
-    arm, ends = prr_plant(prr), []
+    arm, ends = prr_plant(), []
     for cut in (1, 7, 200, 1):
         arm.reset()
         rng = np.random.default_rng(3)
@@ -61,14 +53,7 @@ def test_however_it_is_cut_it_is_the_same_to_the_last_bit(prr):
 @pytest.mark.parametrize("compiled", [True, False])
 def test_a_failure_on_the_way_keeps_what_was_before(compiled):
     """Each step adds 1.4e4 rad/s. The steps before the one beyond 1e6 rad/s are made and counted."""
-    wheel = arms.robot(
-        "wheel",
-        arms.link("base"),
-        arms.link("disc", 2.0, None, (0.3, 0, 0, 0.4, 0, 0.5)),
-        arms.joint("hub", "continuous", "base", "disc", (0, 0, 1), limit=None),
-    )
-    dynamics = rd.create_dynamics("rnea", rd.load_robot(wheel), compiled=compiled)
-    plant = Plant(dynamics, PlantSettings(step=0.01), integrator="explicit_euler")
+    plant = plant_of(arms.wheel(0.5), 0.01, compiled=compiled, integrator="explicit_euler")
     plant.apply([7e5])
     message = (
         r"joint 'hub' .* beyond the range .* from 9.94e\+05 rad/s to 1.01e\+06 rad/s under 7e\+05 N·m; .* smaller step"
@@ -84,18 +69,17 @@ def test_a_failure_on_the_way_keeps_what_was_before(compiled):
 
 
 def test_a_step_that_is_not_solved_says_so():
-    dynamics = rd.create_dynamics("rnea", rd.load_robot(arms.mechanism("R")))
-    plant = Plant(dynamics, PlantSettings(step=0.1), integrator="implicit_midpoint", velocity_limit=[np.inf])
+    plant = plant_of(arms.mechanism("R"), 0.1, integrator="implicit_midpoint", velocity_limit=[np.inf])
     plant.advance(1.0)
-    dynamics.configure(gravity=(0.0, 0.0, 5e4))
+    plant.dynamics.configure(gravity=(0.0, 0.0, 5e4))
     plant.reset([0.5])
     with pytest.raises(SimulationError, match="ImplicitMidpoint did not converge from q = "):
         plant.step(10)
 
 
-def test_parameters_may_change_while_it_runs(prr):
+def test_parameters_may_change_while_it_runs():
     """A payload is hung on an arm that its effort has held exactly: it falls."""
-    arm = prr_plant(prr)
+    arm = prr_plant()
     arm.apply(arm.dynamics.gravity(arm.q))
     arm.advance(1.0)
     np.testing.assert_array_equal(arm.qd, 0.0)
@@ -118,10 +102,10 @@ class Tripping(RK4):
 
 
 @compiled
-def test_what_is_raised_in_a_model_or_an_integrator_comes_out_and_the_state_stays(prr, monkeypatch):
+def test_what_is_raised_in_a_model_or_an_integrator_comes_out_and_the_state_stays(monkeypatch):
     """An integrator in Python on a compiled model, then a model in Python: both are called back by C."""
-    arm = prr_plant(prr, integrator=Tripping())
-    same = prr_plant(prr)
+    arm = prr_plant(integrator=Tripping())
+    same = prr_plant()
     for plant in (arm, same):
         plant.advance(0.05)
     np.testing.assert_allclose(arm.q, same.q, rtol=0.0, atol=1e-9)
@@ -132,12 +116,11 @@ def test_what_is_raised_in_a_model_or_an_integrator_comes_out_and_the_state_stay
     arm.step(10)
     assert arm.time == pytest.approx(before[0] + 10 * arm.settings.step)
 
-    dynamics = rd.create_dynamics("rnea", rd.load_robot(prr), compiled=False)
-    arm = Plant(dynamics, q0=[0.5, 0.6, -0.4])
+    arm = plant_of("prr", q0=[0.5, 0.6, -0.4], compiled=False)
     arm.step(5)
     before = arm.time, arm.q
     with monkeypatch.context() as broken:
-        broken.setattr(dynamics, "forward", lambda *_: {}["lost"])
+        broken.setattr(arm.dynamics, "forward", lambda *_: {}["lost"])
         with pytest.raises(KeyError, match="lost"):
             arm.step(10)
     assert (arm.time, arm.q.tobytes()) == (before[0], before[1].tobytes())

@@ -6,6 +6,7 @@
 import arms
 import numpy as np
 import pytest
+from plants import energy, plant_of
 from scipy.integrate import solve_ivp
 from trials import PRR, hardware_of, loop_of
 from truth import Pinocchio
@@ -81,9 +82,8 @@ def truth():
 def test_every_fixed_step_integrator_takes_stiff_friction(truth, integrator, compiled):
     """At 1 ms, 33 to 45 times as long as the friction takes to decay."""
     robot, efforts, states = truth
-    dynamics = rd.create_dynamics("rnea", robot, gravity=GRAVITY, compiled=compiled)
-    assert 1e-3 * fastest_rate(dynamics, robot.damping) > 30.0
-    plant = Plant(dynamics, PlantSettings(1e-3), integrator=integrator)
+    plant = plant_of(robot, gravity=GRAVITY, compiled=compiled, integrator=integrator)
+    assert 1e-3 * fastest_rate(plant.dynamics, robot.damping) > 30.0
     plant.reset(*START)
     found = []
     for effort in efforts if compiled else efforts[:30]:
@@ -116,15 +116,8 @@ def test_mujoco_implicitfast_takes_the_same_motion():
     assert apart[1] < 0.2 * apart[0]
 
 
-def wheel(viscous, coulomb=0.0, step=1e-3, inertia=0.5, **options):
-    urdf = arms.robot(
-        "wheel",
-        arms.link("base"),
-        arms.link("disc", 2.0, None, (0.6 * inertia, 0, 0, 0.8 * inertia, 0, inertia)),
-        arms.joint("hub", "continuous", "base", "disc", (0, 0, 1), limit=None),
-    )
-    dynamics = rd.create_dynamics("rnea", rd.load_robot(urdf))
-    return Plant(dynamics, PlantSettings(step), friction=[FrictionSettings(viscous, coulomb)], **options)
+def wheel(viscous, coulomb=0.0, inertia=0.5, **options):
+    return plant_of(arms.wheel(inertia), friction=[FrictionSettings(viscous, coulomb)], **options)
 
 
 @pytest.mark.parametrize("inertia", [0.5, 3e-4, 1e-7])
@@ -178,12 +171,12 @@ def test_coming_to_rest_within_a_step(rate, start):
 
 def test_friction_takes_energy_in_every_step():
     robot = wrist(friction=(0.3, 0.6, 0.2, 0.1))
-    plant = Plant(rd.create_dynamics("rnea", robot, gravity=GRAVITY))
+    plant = plant_of(robot, gravity=GRAVITY)
     plant.reset(*START)
-    before = sum(plant.dynamics.energy(plant.q, plant.qd))
+    before = energy(plant)
     for _ in range(1500):
         plant.step()
-        after = sum(plant.dynamics.energy(plant.q, plant.qd))
+        after = energy(plant)
         assert after <= before + 1e-9
         before = after
     assert (plant.qd == 0.0).any()
@@ -213,8 +206,7 @@ def test_rates():
 @pytest.mark.parametrize("compiled", [True, False])
 def test_an_arm_that_is_held_stays(compiled):
     """Nothing moves but by the rounding errors of effort and gravity, and the steps converge nevertheless."""
-    robot = wrist()
-    plant = Plant(rd.create_dynamics("rnea", robot, gravity=GRAVITY, compiled=compiled))
+    plant = plant_of(wrist(), gravity=GRAVITY, compiled=compiled)
     plant.reset(START[0])
     plant.apply(plant.dynamics.gravity(START[0]) + 1e-13)
     plant.step(2000 if compiled else 20)
