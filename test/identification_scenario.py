@@ -209,9 +209,3 @@ class Arm:
     def _now(self) -> float:
         """The simulated time [s], as far as the controller has come."""
         return seconds(self.errors[-1].header.stamp) if self.errors else 0.0
-
-
-def rms(errors: Array) -> Array:
-    """Root mean square of each joint's errors (n,)."""
-    found: Array = np.sqrt(np.mean(errors**2, axis=0))
-    return found

@@ -12,9 +12,15 @@ from typing import Any
 
 import numpy as np
 
+import robodyn_ros as rd
 from robodyn_ros.dynamics.rnea import RNEA
+from robodyn_ros.identification import PreparedSamples, RecordedTrack, Recording, SignalSettings, preparation
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
+
+ROBOT = rd.load_robot("prr")
+JOINTS = ROBOT.joint_names
+FRICTION = {"viscous": [20.0, 0.7, 0.2], "coulomb": [9.0, 0.8, 0.3]}
 
 NANO = 10**9
 STATE, ARRAY = "sensor_msgs/msg/JointState", "std_msgs/msg/Float64MultiArray"
@@ -37,6 +43,27 @@ def moved(
     """A motion and the efforts that it takes, by the inverse dynamics."""
     motion = fourier(t, robot.n, seed, period)
     return motion, RNEA(robot, **parameters).inverse(*motion)
+
+
+def recording(t: Array, q: Array, effort: Array, at: Array | None = None, **tracks: Any) -> Recording:
+    """Of the PRR arm: positions at times t, measured efforts at the same or others."""
+    return Recording("run", JOINTS, RecordedTrack(t, q), RecordedTrack(t if at is None else at, effort), **tracks)
+
+
+def commanded(t: Array, q: Array, effort: Array, at: Array | None = None) -> Recording:
+    """The same with commands, and without measured efforts."""
+    return Recording("run", JOINTS, RecordedTrack(t, q), None, RecordedTrack(t if at is None else at, effort))
+
+
+def prepare(made: Recording, robot: Robot = ROBOT, settings: SignalSettings | None = None) -> PreparedSamples:
+    """Prepare one recording."""
+    (found,) = preparation.prepare([made], robot, settings)
+    return found
+
+
+def rms(values: Array) -> Array:
+    """Root mean square of each joint's values (n,)."""
+    return np.sqrt(np.mean(values**2, axis=0))
 
 
 class Bag:

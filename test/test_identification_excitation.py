@@ -17,7 +17,7 @@ import robodyn_ros as rd
 from robodyn_ros.cli.main import main
 from robodyn_ros.control.motion.trajectory import Trajectory, read_trajectory, write_trajectory
 from robodyn_ros.dynamics.rnea import RNEA
-from robodyn_ros.errors import ConfigurationError, InputError
+from robodyn_ros.errors import InputError
 from robodyn_ros.identification import IdentificationSettings, Samples, identify
 from robodyn_ros.identification.estimation.base_parameters import base_parameters
 from robodyn_ros.identification.excitation import FourierSeries, _approach, excite
@@ -171,8 +171,6 @@ def test_a_start_of_ones_own_and_one_that_does_not_do():
         excite(RR, QUICK, workspace=Workspace(links=("link0",)))
     with pytest.raises(InputError, match="start: is beyond the limits: position"):
         excite(RR, QUICK, start=[9.0, 0.0])
-    with pytest.raises(ConfigurationError, match="harmonics"):
-        ExcitationSettings(harmonics=1)
     unlimited = RR.urdf.replace('type="revolute"', 'type="prismatic"', 1).replace("<limit", "<nolimit", 1)
     with pytest.raises(InputError, match="'joint1' slides without limits"):
         excite(rd.load_robot(unlimited), QUICK)

@@ -11,6 +11,7 @@ from arms import mechanism
 from identified import AWKWARD, PRR, RR, Unknown, panda
 from industrial import urdfs
 from numpy.testing import assert_allclose
+from recordings import rms
 from scipy.optimize import minimize
 
 import robodyn_ros as rd
@@ -23,10 +24,9 @@ from robodyn_ros.dynamics.parameters import (
     to_pseudo,
 )
 from robodyn_ros.dynamics.rnea import RNEA
-from robodyn_ros.errors import ConfigurationError, InputError
+from robodyn_ros.errors import InputError
 from robodyn_ros.identification import IdentificationSettings, Samples, identify
 from robodyn_ros.identification.estimation.base_parameters import parameter_names
-from robodyn_ros.identification.estimation.identify import _listed
 from robodyn_ros.identification.estimation.physical import fit_physical
 from robodyn_ros.identification.estimation.regression import _LeastSquares, estimate, matvec, tsqr
 from robodyn_ros.identification.estimation.regression_model import RegressionModel
@@ -34,10 +34,6 @@ from robodyn_ros.identification.segments import lowpass
 from robodyn_ros.robot.tree import check_inertial
 
 FRICTION = IdentificationSettings(inertial=False)
-
-
-def rms(values):
-    return np.sqrt(np.mean(values**2, axis=0))
 
 
 @pytest.mark.parametrize("name", ["prr", "rr", *sorted(AWKWARD)])
@@ -196,7 +192,6 @@ def test_what_is_not_shown_stays():
     reason = {p.name: p.reason for p in found.parameters}
     assert reason["Izz(carriage)"] == "no motion of this arm excites it"
     assert reason["m(hand)"] == "seen only together with m(carriage), m(arm), mz(arm), Iyy(arm)"
-    assert _listed("abcdef") == "a, b, c, d and 2 more"
     assert reason["armature(wrist)"] == "taken as known"
     assert found.parameter("armature(wrist)").standard_error == 0.0
     assert reason["mz(hand)"] == reason["viscous(wrist)"] == ""
@@ -364,8 +359,6 @@ def test_what_cannot_be_identified_is_refused():
         identify(RR, replace(samples, qd=np.zeros((100, 2))))
     with pytest.raises(InputError, match="nothing to identify"):
         identify(RR, samples, IdentificationSettings(inertial=False, viscous=False, coulomb=False))
-    with pytest.raises(ConfigurationError, match="huber"):
-        IdentificationSettings(huber=0.0)
     with pytest.raises(InputError, match="count: must be from 2 to 100"):
         Samples.folds(samples, 101)
 

@@ -10,16 +10,13 @@ from threading import Thread
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from recordings import Bag, fourier, table
+from recordings import JOINTS, Bag, fourier, table
 from rosbags.rosbag2 import storage_mcap
 
-import robodyn_ros as rd
 from robodyn_ros.errors import InputError
 from robodyn_ros.identification.recording import RecordingSource, read_recording
 from robodyn_ros.identification.recording.bag import within_limit
 
-ROBOT = rd.load_robot(Path(__file__).parents[1] / "urdf" / "prr.urdf")
-JOINTS = ROBOT.joint_names
 T = 100.0 + np.arange(400) * 0.004
 Q = fourier(T, 3, seed=1)[0]
 TAU = fourier(T, 3, seed=2)[0]

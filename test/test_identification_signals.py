@@ -4,11 +4,10 @@
 """Samples of a recording: every quantity of the same moment, whatever clocks, filters and delays were in between."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
-from recordings import fourier, moved
+from recordings import FRICTION, JOINTS, ROBOT, commanded, fourier, moved, prepare, recording, rms
 from scipy.interpolate import CubicSpline
 
 import robodyn_ros as rd
@@ -20,26 +19,9 @@ from robodyn_ros.identification.recording import RecordedTrack, Recording
 from robodyn_ros.identification.segments import MeanPeriod, Segment
 from robodyn_ros.identification.settings import SignalSettings
 
-ROBOT = rd.load_robot(Path(__file__).parents[1] / "urdf" / "prr.urdf")
-N, JOINTS = ROBOT.n, ROBOT.joint_names
-FRICTION = {"viscous": [20.0, 0.7, 0.2], "coulomb": [9.0, 0.8, 0.3]}
+N = ROBOT.n
 T = np.arange(0.0, 8.0, 0.002)
 SINGLE = SignalSettings(average=False)
-
-
-def prepare(made, robot, config=None):
-    """Of one recording."""
-    (found,) = signals.prepare([made], robot, config)
-    return found
-
-
-def recording(t, q, effort, at=None, **tracks):
-    """Positions at times t, measured efforts at the same or others."""
-    return Recording("run", JOINTS, RecordedTrack(t, q), RecordedTrack(t if at is None else at, effort), **tracks)
-
-
-def commanded(t, q, effort, at=None):
-    return Recording("run", JOINTS, RecordedTrack(t, q), None, RecordedTrack(t if at is None else at, effort))
 
 
 def unexplained(found, **parameters):
@@ -92,7 +74,7 @@ def test_noise_is_kept_out_and_the_errors_are_honest(delay):
     rng = np.random.default_rng(5)
     (q, _, _), effort = moved(ROBOT, T, seed=5, **FRICTION)
     coarse = 1e-4 * np.round(q / 1e-4)
-    noise = 0.01 * np.sqrt(np.mean(effort**2, axis=0))
+    noise = 0.01 * rms(effort)
     found = prepare(recording(T, coarse, effort + noise * rng.normal(size=effort.shape), T - delay), ROBOT, SINGLE)
     assert 3.0 < found.cutoff < 30.0
     assert abs(found.delay - delay) < 4.0 * found.delay_error < 1e-3
@@ -105,7 +87,7 @@ def test_the_error_of_the_delay_is_that_of_repetition():
     t = T[:2500:5]
     q, qd, qdd = fourier(t, N, seed=3)
     effort, rng = RNEA(ROBOT).inverse(q, qd, qdd), np.random.default_rng(2)
-    scale = 0.02 * np.sqrt(np.mean(effort**2, axis=0))
+    scale = 0.02 * rms(effort)
     made = (recording(t, q, effort + scale * rng.normal(size=effort.shape)) for _ in range(25))
     found = [prepare(one, ROBOT, SignalSettings(average=False, cutoff=34.0)) for one in made]
     error = np.mean([one.delay_error for one in found])
@@ -146,7 +128,7 @@ def test_a_motion_that_repeats_is_averaged(period):
     q = phase**4 * (35.0 - 84.0 * phase + 70.0 * phase**2 - 20.0 * phase**3) * fourier(long, N, seed=8, period=3.1)[0]
     spline = CubicSpline(long, q)
     effort = RNEA(ROBOT, **FRICTION).inverse(q, spline(long, 1), spline(long, 2))
-    noise = 0.01 * np.sqrt(np.mean(effort**2, axis=0)) * rng.normal(size=effort.shape)
+    noise = 0.01 * rms(effort) * rng.normal(size=effort.shape)
     found = prepare(recording(long, q, effort + noise), ROBOT, SignalSettings(period=period, cutoff=10.0))
     assert found.periods == 4
     assert np.ptp(found.samples.t) < 3.1 and set(found.samples.weights.tolist()) == {4.0}
@@ -236,12 +218,8 @@ def test_which_effort_counts():
     assert prepare(dead, ROBOT).effort == "commanded"  # a driver without a sensor
 
 
-def test_a_joint_that_turns_on_and_on_does_not_jump(tmp_path):
-    urdf = Path(__file__).parents[1] / "urdf" / "prr.urdf"
-    text = urdf.read_text().replace('name="wrist" type="revolute"', 'name="wrist" type="continuous"')
-    path = tmp_path / "arm.urdf"
-    path.write_text(text)
-    robot = rd.load_robot(path)
+def test_a_joint_that_turns_on_and_on_does_not_jump():
+    robot = rd.load_robot(ROBOT.urdf.replace('name="wrist" type="revolute"', 'name="wrist" type="continuous"'))
     q = fourier(T, N, seed=13)[0]
     q[:, 2] += 2.0 * T
     wrapped = q.copy()

@@ -9,16 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from industrial import urdfs
-from recordings import fourier, moved
+from recordings import FRICTION, ROBOT, fourier, moved, prepare, recording, rms
 
 import robodyn_ros as rd
 from robodyn_ros.dynamics.rnea import RNEA
-from robodyn_ros.identification import RecordedTrack, Recording, SignalSettings, identify, prepare
+from robodyn_ros.identification import SignalSettings, identify
 from robodyn_ros.robot.description import UrdfEditor
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 
-ROBOT = rd.load_robot(Path(__file__).parents[1] / "urdf" / "prr.urdf")
 T = np.arange(0.0, 12.3, 0.004)
 
 
@@ -41,8 +40,7 @@ def test_the_mean_of_periods_has_no_spike_where_it_begins_again():
     q = fourier(T, ROBOT.n, seed=1, period=4.0)[0] + 0.004 * np.exp(-T / 0.8)[:, None]
     spline = np.gradient(np.gradient(q, T, axis=0), T, axis=0)
     effort = RNEA(ROBOT).inverse(q, np.gradient(q, T, axis=0), spline)
-    made = Recording("run", ROBOT.joint_names, RecordedTrack(T, q), RecordedTrack(T, effort))
-    (mean,) = prepare([made], ROBOT, SignalSettings(cutoff=20.0, period=4.0))
+    mean = prepare(recording(T, q, effort), ROBOT, SignalSettings(cutoff=20.0, period=4.0))
     assert mean.periods >= 2 or mean.cutoff == 20.0
     found = identify(ROBOT, mean.samples)
     assert np.nanmax(found.fit.relative) < 1e-3
@@ -52,15 +50,13 @@ def test_the_mean_of_periods_has_no_spike_where_it_begins_again():
 @pytest.mark.parametrize("coarse", [1e-4, 1e-3])
 def test_the_cutoff_frequency_follows_the_coarsest_encoder(coarse):
     """One joint's positions are exact, so that its motion stands out of its noise at every frequency."""
-    (q, _, _), effort = moved(ROBOT, T, seed=2, viscous=[20.0, 0.7, 0.2], coulomb=[9.0, 0.8, 0.3])
+    (q, _, _), effort = moved(ROBOT, T, seed=2, **FRICTION)
     read = q.copy()
     read[:, 1:] = coarse * np.round(q[:, 1:] / coarse)
-    made = Recording("run", ROBOT.joint_names, RecordedTrack(T, read), RecordedTrack(T, effort))
-    (prepared,) = prepare([made], ROBOT, SignalSettings(average=False))
-    found = identify(ROBOT, prepared.samples)
+    found = identify(ROBOT, prepare(recording(T, read, effort), ROBOT, SignalSettings(average=False)).samples)
     assert np.nanmax(found.cross_validation.relative) < 10.0 * coarse
-    np.testing.assert_allclose(found.coulomb, [9.0, 0.8, 0.3], rtol=20.0 * coarse)
-    np.testing.assert_allclose(found.viscous, [20.0, 0.7, 0.2], rtol=20.0 * coarse)
+    np.testing.assert_allclose(found.coulomb, FRICTION["coulomb"], rtol=20.0 * coarse)
+    np.testing.assert_allclose(found.viscous, FRICTION["viscous"], rtol=20.0 * coarse)
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.05])
@@ -74,11 +70,8 @@ def test_friction_that_is_not_there_is_not_claimed(noise, urdf):
     editor.set_dynamics("wrist", "friction", 0.003)  # of 9 N·m
     robot = rd.load_robot(editor.text())
     (q, _, _), effort = moved(ROBOT, T, seed=4, viscous=[0.1, 2.0, 0.0], coulomb=[0.0, 0.0, 0.002])
-    spread = noise * np.sqrt(np.mean(effort**2, axis=0))
-    made = effort + spread * rng.normal(size=effort.shape)
-    recording = Recording("run", ROBOT.joint_names, RecordedTrack(T, q), RecordedTrack(T, made))
-    (prepared,) = prepare([recording], robot)
-    found = identify(robot, prepared.samples)
+    made = effort + noise * rms(effort) * rng.normal(size=effort.shape)
+    found = identify(robot, prepare(recording(T, q, made), robot).samples)
     claimed = {one.name for one in found.parameters if one.identified and one.name.startswith(("viscous", "coulomb"))}
     assert claimed - {"coulomb(wrist)"} == {"viscous(shoulder)"}
     np.testing.assert_array_equal(found.coulomb > 0.0, [False, False, True])

@@ -7,7 +7,8 @@ import json
 
 import numpy as np
 import pytest
-from identification_scenario import RATE, START, Arm, rms, truth
+from identification_scenario import RATE, START, Arm, truth
+from recordings import rms
 
 from robodyn_ros.cli.main import main
 from robodyn_ros.control.motion.point_to_point import rest_to_rest

@@ -152,12 +152,6 @@ def test_an_impossible_inertia_that_was_taken_as_it_is_stays_while_others_are_va
         varied_arm(flat, {"arm.inertia_scale": -1.0})
 
 
-def test_a_study_has_ten_million_cases_at_most():
-    assert Sampling(cases=10_000_000).cases == 10_000_000
-    with pytest.raises(rd.RobodynError, match="cases"):
-        Sampling(cases=10_000_001)
-
-
 def test_figures_by_hand():
     t = np.array([0.0, 0.1, 0.2, 0.3])
     q, asked = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([[0.0], [1.5], [2.0], [2.0]])
