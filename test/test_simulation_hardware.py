@@ -84,7 +84,8 @@ def test_readings_come_at_the_rate_of_the_states_and_are_the_state():
     for _ in range(100):
         made.advance(1)
         for reading in made.readings():
-            assert reading.step == made.now and np.array_equal(reading.q, made.plant.q)
+            assert reading.step == made.now
+            assert np.array_equal(reading.q, made.plant.q) and np.array_equal(reading.qd, made.plant.qd)
             found.append(reading)
     assert [reading.step for reading in found] == list(range(0, 101, 5))
     late = [hardware(state_rate=200.0, **given) for given in ({"state_delay": 0.002}, {"state_jitter": 0.002})]
@@ -170,7 +171,9 @@ def test_the_timeout_comes_to_the_step_within_a_longer_advance():
     np.testing.assert_allclose(ends[0], ends[1], rtol=1e-12)
 
 
-@pytest.mark.parametrize("effort", [[1e300, 0, 0], [np.nan, 0, 0], [0, -np.inf, 0], [0, 0], [0, 0, 0, 0]])
+@pytest.mark.parametrize(
+    "effort", [[1e300, 0, 0], [0, -1.1e6, 0], [np.nan, 0, 0], [0, -np.inf, 0], [0, 0], [0, 0, 0, 0], "much", None]
+)
 def test_bad_commands_change_nothing(effort):
     made, other = hardware(), hardware()
     with pytest.raises(InputError):

@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 from plants import FRICTION, energy, on_a_rail, plant_of
 from scipy.integrate import solve_ivp
+from truth import Pinocchio
 
+import robodyn_ros as rd
+from robodyn_ros.dynamics.parameters import STANDARD_GRAVITY
 from robodyn_ros.engine import find_compiler
 from robodyn_ros.errors import InputError, LimitError, SimulationError
 from robodyn_ros.simulation import Plant, StopSettings
@@ -23,6 +26,30 @@ PRR = arms.robot(
     arms.joint("shoulder", "revolute", "carriage", "arm", (0, 1, 0), None, None, (-2, 2, 12, 96)),
     arms.joint("wrist", "revolute", "arm", "hand", (0, 1, 0), (0, 0, 0.5), None, (-1.5, 2.1, 8, 36)),
 )
+
+
+@pytest.mark.parametrize("arm", ["tilted", "welded", "branched"])
+def test_it_moves_as_pinocchio_and_dop853_say(arm):
+    """Under constant efforts and within the limits: nothing but M q̈ + C q̇ + g = τ."""
+    robot = rd.load_robot(arms.awkward()[arm])
+    pinocchio, n = Pinocchio(robot, STANDARD_GRAVITY), robot.n
+    q0, qd0 = np.linspace(0.2, -0.3, n), np.linspace(-0.4, 0.6, n)
+    effort = pinocchio.inverse(q0, 0.0 * q0, 0.0 * q0) + np.linspace(0.5, -0.7, n)
+
+    def slope(_, x):
+        return np.concatenate((x[n:], pinocchio.forward(x[:n], x[n:], effort)))
+
+    truth = solve_ivp(slope, (0.0, 0.25), np.concatenate((q0, qd0)), method="DOP853", rtol=1e-12, atol=1e-13).y[:, -1]
+    assert (robot.lower < truth[:n]).all() and (truth[:n] < robot.upper).all()
+    errors = []
+    for step in (2.5e-3, 1.25e-3):
+        plant = plant_of(robot, step, velocity_limit=np.full(n, np.inf))
+        plant.reset(q0, qd0)
+        plant.apply(effort)
+        plant.advance(0.25)
+        errors.append(np.abs(np.concatenate((plant.q, plant.qd)) - truth).max())
+    assert errors[1] < 2e-8
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(4.0, abs=0.25)
 
 
 def test_free_fall_onto_the_stop():

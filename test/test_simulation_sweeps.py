@@ -43,9 +43,7 @@ def study(**changes):
         poses=((0.5, -0.4),),
         motion=MotionSettings(0.2, 0.1, 0.05),
         vary={
-            f"arm.{ROBOT.links[-1].name}.mass" if ROBOT.links[-1].inertial else f"arm.{SECOND}.friction": Distribution(
-                "uniform", (0.8, 1.2)
-            ),
+            f"arm.{SECOND}.friction": Distribution("uniform", (0.8, 1.2)),
             f"simulator.sensors.{SECOND}.position_noise": Distribution("uniform", (0.0, 1e-4)),
             "simulator.state_delay": Distribution("choice", (0.0, 0.002)),
         },
