@@ -7,8 +7,9 @@ import re
 from pathlib import Path
 from typing import Any
 
-from rcl_interfaces.msg import ParameterDescriptor, ParameterType, ParameterValue
+from rcl_interfaces.msg import ParameterDescriptor, ParameterValue
 from rcl_interfaces.srv import DescribeParameters, GetParameters, ListParameters
+from rclpy.parameter import parameter_value_to_python
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from ros_graph import Graph
 
@@ -103,18 +104,9 @@ def _merged(one: str, other: str) -> str:
 
 
 def _value(value: Any) -> str:
-    field = {
-        ParameterType.PARAMETER_BOOL: "bool_value",
-        ParameterType.PARAMETER_INTEGER: "integer_value",
-        ParameterType.PARAMETER_DOUBLE: "double_value",
-        ParameterType.PARAMETER_STRING: "string_value",
-        ParameterType.PARAMETER_DOUBLE_ARRAY: "double_array_value",
-        ParameterType.PARAMETER_STRING_ARRAY: "string_array_value",
-        ParameterType.PARAMETER_INTEGER_ARRAY: "integer_array_value",
-    }.get(value.type)
-    if field is None:
+    content = parameter_value_to_python(value)
+    if content is None:
         return ""
-    content = getattr(value, field)
     if isinstance(content, bool):
         return str(content).lower()
     if isinstance(content, (int, float)):
