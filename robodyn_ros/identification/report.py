@@ -198,17 +198,14 @@ def parameters(result: Identification) -> Table:
     for one in sought(result):
         change = (one.value - one.nominal) / abs(one.nominal) if abs(one.nominal) > one.standard_error else np.nan
         verdict = "yes" if one.identified else f"no: {one.reason}"
-        rows.append((one.name, one.unit, *figures(one), "" if np.isnan(change) else f"{change:+.1%}", verdict))
+        shown = figures(one.nominal, one.value, one.standard_error)
+        rows.append((one.name, one.unit, *shown, "" if np.isnan(change) else f"{change:+.1%}", verdict))
     return heading, rows
 
 
-def figures(one: Parameter) -> tuple[str, str, str]:
+def figures(nominal: float, value: float, error: float) -> tuple[str, ...]:
     """Nominal and identified value, with as many digits as the standard error warrants, and that error."""
-    return (
-        rounded(one.nominal, one.standard_error),
-        rounded(one.value, one.standard_error),
-        rounded(one.standard_error, one.standard_error),
-    )
+    return tuple(rounded(number, error) for number in (nominal, value, error))
 
 
 def rounded(value: float, error: float) -> str:
@@ -273,9 +270,7 @@ def base(result: Identification) -> Table:
     """The base parameters: the combinations that the motion of the arm shows."""
     heading = ("Combination", "URDF", "Now", "Standard error")
     values = zip(result.base.text(4), result.base_nominal, result.base_values, result.base_errors, strict=True)
-    return heading, [
-        (name, rounded(old, spread), rounded(new, spread), rounded(spread, spread)) for name, old, new, spread in values
-    ]
+    return heading, [(name, *figures(*numbers)) for name, *numbers in values]
 
 
 def missing(result: Identification) -> Table:

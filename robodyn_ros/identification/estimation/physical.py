@@ -21,8 +21,7 @@ scaling stays good however close P is to the boundary of the possible parameters
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -48,18 +47,11 @@ INWARDS = 0.95
 """Greatest ratio of a step to the distance to the boundary of the possible parameters."""
 
 
-def _symmetric() -> Array:
-    """An orthonormal basis of the symmetric 4 x 4 matrices, (10, 4, 4)."""
-    basis = []
-    for i in range(4):
-        for j in range(i + 1):
-            unit = np.zeros((4, 4))
-            unit[i, j] = unit[j, i] = 1.0 if i == j else np.sqrt(0.5)
-            basis.append(unit)
-    return np.array(basis)
+_ROW, _COLUMN = np.tril_indices(4)
 
-
-SYMMETRIC = _symmetric()
+SYMMETRIC = np.zeros((10, 4, 4))
+"""An orthonormal basis of the symmetric 4 x 4 matrices."""
+SYMMETRIC[range(10), _ROW, _COLUMN] = SYMMETRIC[range(10), _COLUMN, _ROW] = np.where(_ROW == _COLUMN, 1.0, np.sqrt(0.5))
 
 
 class LocalCoordinates:
@@ -164,43 +156,12 @@ def _newton(M: Array, residual: Array, slope: Array) -> Array:
     return across @ y - slope
 
 
-@dataclass(frozen=True, eq=False)
-class PhysicalFit:
-    """The minimum of the module's objective.
+class PhysicalFit(NamedTuple):
+    """The minimum of the module's objective."""
 
-    Attributes:
-        x: parameters (p,), those of bodies first.
-        bodies: number of bodies.
-        data: A K (r, p).
-        weight: w.
-    """
-
-    x: Array
-    bodies: int
-    data: Array
-    weight: float
-
-    @cached_property
-    def covariance(self) -> Array:
-        """Covariance of x by data and prior together (Laplace's approximation), (p, p)."""
-        return self._uncertainty[0]
-
-    @cached_property
-    def gain(self) -> Array:
-        """Fraction of each parameter's prior variance that the data remove, (p,)."""
-        return self._uncertainty[1]
-
-    @cached_property
-    def _uncertainty(self) -> tuple[Array, Array]:
-        local = LocalCoordinates(self.x, self.bodies)
-        _, singular, rows = np.linalg.svd(local.apply(self.data) / np.sqrt(self.weight))
-        # (1 + MᵀM)⁻¹ is 1 / (1 + s²) along the right singular vectors of M, and 1 across them.
-        left = np.ones(len(self.x))
-        left[: len(singular)] = 1.0 / (1.0 + singular**2)
-        prior = local.apply(np.eye(len(self.x))) @ rows.T
-        covariance = (prior * left) @ prior.T / self.weight
-        gain = 1.0 - np.diag(covariance) * self.weight / np.einsum("ij,ij->i", prior, prior)
-        return covariance, gain
+    x: Array  # parameters (p,), those of bodies first
+    covariance: Array  # of x by data and prior together (Laplace's approximation), (p, p)
+    gain: Array  # fraction of each parameter's prior variance that the data remove, (p,)
 
 
 def fit_physical(A: Array, K: Array, c: Array, nominal: Array, bodies: int, weight: float) -> PhysicalFit:
@@ -224,4 +185,12 @@ def fit_physical(A: Array, K: Array, c: Array, nominal: Array, bodies: int, weig
         x = objective.minimise(x, data_weight, ROUGH)
         data_weight = GROWTH * data_weight
     x = objective.minimise(x, 1.0, EXACT)
-    return PhysicalFit(x, bodies, A @ K, weight)
+    local = LocalCoordinates(x, bodies)
+    _, singular, rows = np.linalg.svd(local.apply(A @ K) / np.sqrt(weight))
+    # (1 + MᵀM)⁻¹ is 1 / (1 + s²) along the right singular vectors of M, and 1 across them.
+    left = np.ones(len(x))
+    left[: len(singular)] = 1.0 / (1.0 + singular**2)
+    prior = local.apply(np.eye(len(x))) @ rows.T
+    covariance = (prior * left) @ prior.T / weight
+    gain = 1.0 - np.diag(covariance) * weight / np.einsum("ij,ij->i", prior, prior)
+    return PhysicalFit(x, covariance, gain)
