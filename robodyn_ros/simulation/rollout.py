@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -25,7 +24,7 @@ from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import InputError, SimulationError
 from robodyn_ros.plugins import create
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.simulation.integrators.base import Integrator, checked_step
+from robodyn_ros.simulation.integrators.base import Integrator, checked_step, under_effort
 from robodyn_ros.simulation.plant.base import steps_of
 from robodyn_ros.simulation.plant.joint_effects import stable_integrator
 from robodyn_ros.simulation.plant.native import Plant, compiled_model, motion_library
@@ -110,12 +109,8 @@ def _rollout_stepwise(dynamics: Dynamics, motion: RolloutResult, efforts: Array,
         stride = 0 if efforts.ndim == 1 else n
         made = library.rollout(ctypes.c_longlong(steps), ctypes.c_double(dt), ctypes.c_longlong(stride), *pointers)
     for k in range(made, steps):  # all steps, or from the one that failed, which then raises its error
-        acceleration = partial(_acceleration, dynamics, efforts if efforts.ndim == 1 else efforts[k])
+        acceleration = under_effort(dynamics, efforts if efforts.ndim == 1 else efforts[k])
         motion.q[k + 1], motion.qd[k + 1] = checked_step(rule, acceleration, motion.q[k], motion.qd[k], dt)
-
-
-def _acceleration(dynamics: Dynamics, tau: Array, q: Array, qd: Array) -> Array:
-    return dynamics.forward(q, qd, tau)
 
 
 class RolloutRecording(NamedTuple):

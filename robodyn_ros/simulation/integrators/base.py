@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import ctypes
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -27,6 +27,12 @@ from robodyn_ros.robot.pose import Array
 
 Acceleration = Callable[[Array, Array], Array]
 """q (n,), q̇ (n,) → q̈ (n,)."""
+
+
+def under_effort(dynamics: Dynamics, effort: Array) -> Acceleration:
+    """The equation of motion of an arm under a constant effort (n,) in [N·m] or [N]."""
+    return lambda q, qd: dynamics.forward(q, qd, effort)
+
 
 Sampled = tuple[Array, Array]
 """q and q̇ at the steps, the first state included, (steps + 1, n) each."""
@@ -98,6 +104,39 @@ def _alone(name: str, code: str, n: int) -> Any:
     return required(f"the integrator {name}", "integrator", text_key(whole), lambda: whole)
 
 
+def answer(
+    function: Callable[..., Sequence[Any]],
+    arguments: Sequence[Any],
+    results: Sequence[Any],
+    n: int,
+    problems: list[BaseException],
+) -> bool:
+    """Call a function of arrays (n,) for C.
+
+    Args:
+        function: returns as many arrays as there are results.
+        arguments: addresses of the arrays that it takes.
+        results: addresses of its results; they are NaN after an exception.
+        n: length of each array.
+        problems: takes an exception, which is to be raised when C has returned. Nothing is called while it has one.
+
+    Returns:
+        True without an exception.
+    """
+    into = [np.ctypeslib.as_array(part, (n,)) for part in results]
+    for part in into:
+        part[:] = np.nan
+    try:
+        if not problems:
+            with np.errstate(over="ignore", invalid="ignore"):
+                found = function(*(np.ctypeslib.as_array(part, (n,)).copy() for part in arguments))
+            for part, value in zip(into, found, strict=True):
+                part[:] = value
+    except BaseException as problem:  # also Ctrl-C: C would go on
+        problems.append(problem)
+    return not problems
+
+
 class CompiledIntegrator(Integrator):
     """An integrator that is written in C alone; in Python its step calls that code."""
 
@@ -111,14 +150,7 @@ class CompiledIntegrator(Integrator):
         library = _alone(type(self).__name__, self.code, n)
 
         def called(position: Any, velocity: Any, result: Any) -> None:
-            given = [np.ctypeslib.as_array(part, (n,)).copy() for part in (position, velocity)]
-            into = np.ctypeslib.as_array(result, (n,))
-            into[:] = np.nan
-            try:
-                if not problems:
-                    into[:] = acceleration(*given)
-            except BaseException as problem:  # also Ctrl-C; raised when C has returned
-                problems.append(problem)
+            answer(lambda *state: [acceleration(*state)], (position, velocity), (result,), n, problems)
 
         state, after = np.array([q, qd], np.float64), np.empty((2, n))
         places = [ctypes.c_void_p(array.ctypes.data) for array in (*state, *after)]
@@ -144,10 +176,12 @@ def checked_step(
     Raises:
         SimulationError: the result is no pair of arrays (n,); the message describes it.
     """
-    after = integrator.step(acceleration, q, qd, dt)
-    if isinstance(after, tuple) and len(after) == 2 and all(_is_state(part, q) for part in after):
-        return after
-    given = [f"{type(part).__name__} of shape {getattr(part, 'shape', 'none')}" for part in _parts(after)]
+    after: Any = integrator.step(acceleration, q, qd, dt)
+    parts = after if isinstance(after, tuple) else (after,)
+    arrays = [part for part in parts if isinstance(part, np.ndarray) and part.dtype.kind in "fi"]
+    if len(arrays) == len(parts) == 2 and all(array.shape == q.shape for array in arrays):
+        return arrays[0], arrays[1]
+    given = [f"{type(part).__name__} of shape {getattr(part, 'shape', 'none')}" for part in parts]
     wanted = f"two arrays of shape {q.shape}, positions and velocities"
     raise SimulationError(f"integrator {type(integrator).__name__}: step returns {' and '.join(given)}, not {wanted}")
 
@@ -175,14 +209,6 @@ def check_integrator(integrator: Integrator) -> None:
 
 
 _tried: set[type[Integrator]] = set()
-
-
-def _is_state(part: object, q: Array) -> bool:
-    return isinstance(part, np.ndarray) and part.shape == q.shape and part.dtype.kind in "fi"
-
-
-def _parts(result: object) -> tuple[object, ...]:
-    return result if isinstance(result, tuple) else (result,)
 
 
 require("integrators", Integrator, {"order": ()}, check=check_integrator)

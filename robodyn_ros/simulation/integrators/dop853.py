@@ -5,15 +5,13 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 from scipy.integrate import solve_ivp
 
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import SimulationError
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.simulation.integrators.base import Acceleration, Integrator, Sampled
+from robodyn_ros.simulation.integrators.base import Acceleration, Integrator, Sampled, under_effort
 
 
 class DOP853(Integrator):
@@ -50,11 +48,7 @@ class DOP853(Integrator):
         """Integrate once under constant efforts, and sample the dense output; None if the efforts change."""
         if efforts.ndim > 1 or steps == 0:
             return None
-
-        def acceleration(effort: Array, q: Array, qd: Array) -> Array:
-            return dynamics.forward(q, qd, effort)
-
-        return self._solve(partial(acceleration, efforts), q, qd, np.linspace(0.0, steps * dt, steps + 1))
+        return self._solve(under_effort(dynamics, efforts), q, qd, np.linspace(0.0, steps * dt, steps + 1))
 
     def _solve(self, acceleration: Acceleration, q: Array, qd: Array, times: Array) -> Sampled:
         n = len(q)

@@ -28,7 +28,7 @@ from robodyn_ros.engine.library import loaded
 from robodyn_ros.errors import InputError, SimulationError
 from robodyn_ros.plugins import create
 from robodyn_ros.robot.pose import Array, read_only
-from robodyn_ros.simulation.integrators.base import Integrator, Numbers, checked_step, not_converged
+from robodyn_ros.simulation.integrators.base import Integrator, Numbers, answer, checked_step, not_converged
 from robodyn_ros.simulation.integrators.sdirk4 import SDIRK4
 from robodyn_ros.simulation.plant.base import PlantBase, PlantSettings, unstable
 from robodyn_ros.simulation.plant.external_forces import Contact
@@ -181,7 +181,7 @@ class Plant(PlantBase):
         self.library = motion_library(dynamics, rule, NEEDED)
         self.frame = np.vstack([np.zeros((len(ROWS) - len(self.effects), n)), *self.effects])
         self._beyond = np.zeros(n)
-        self._problem: BaseException | None = None  # of a callback
+        self._problems: list[BaseException] = []  # of callbacks
         self._memory = ctypes.create_string_buffer(self.library.plant_size())
         self.address = ctypes.c_void_p(ctypes.addressof(self._memory))
         self._callback = STEP(self._on_step) if not rule.code else None
@@ -243,7 +243,8 @@ class Plant(PlantBase):
         Raises:
             Exception: any other exception of a dynamics or integrator plugin.
         """
-        problem, self._problem = self._problem, None
+        problem = self._problems[-1] if self._problems else None
+        self._problems.clear()
         if problem is not None and not isinstance(problem, InputError | SimulationError):
             raise problem
         if isinstance(problem, SimulationError):
@@ -263,45 +264,24 @@ class Plant(PlantBase):
         """The equation of motion in the mode of the frame."""
         arrays = [np.ascontiguousarray(q, np.float64), np.ascontiguousarray(qd, np.float64), np.empty(len(q))]
         self.library.plant_acceleration(self.address, *(ctypes.c_void_p(array.ctypes.data) for array in arrays))
-        if self._problem is not None:
-            raise self._problem
+        if self._problems:
+            raise self._problems[-1]
         return arrays[2]
 
     def _on_forward(self, is_whole: int, q: Any, qd: Any, force: Any, result: Any) -> None:
         """The accelerations of a model in Python, for C."""
-        n = len(self._beyond)
-        given = [np.ctypeslib.as_array(part, (n,)).copy() for part in (q, qd, force)]
-        into = np.ctypeslib.as_array(result, (n,))
-        into[:] = np.nan
 
-        def compute() -> None:
-            into[:] = self._accelerations(is_whole, *given)
+        def accelerations(q: Array, qd: Array, force: Array) -> list[Any]:
+            if is_whole:
+                return [self.dynamics.forward(q, qd, force)]
+            return [np.linalg.solve(self.dynamics.mass_matrix(q), force)]
 
-        if self._problem is None:
-            self._guarded(compute)
-
-    def _accelerations(self, is_whole: int, q: Array, qd: Array, force: Array) -> Array:
-        if is_whole:
-            return self.dynamics.forward(q, qd, force)
-        return np.asarray(np.linalg.solve(self.dynamics.mass_matrix(q), force), dtype=np.float64)
+        answer(accelerations, (q, qd, force), (result,), len(self._beyond), self._problems)
 
     def _on_step(self, _system: int, h: float, q: Any, qd: Any, q1: Any, qd1: Any) -> int:
         """A step of an integrator in Python, for C; 1 if it fails."""
-        n = len(self._beyond)
-        position, velocity = (np.ctypeslib.as_array(part, (n,)).copy() for part in (q, qd))
-        after = [np.ctypeslib.as_array(part, (n,)) for part in (q1, qd1)]
 
-        def step() -> None:
-            after[0][:], after[1][:] = checked_step(self.integrator, self._acceleration, position, velocity, h)
+        def step(q: Array, qd: Array) -> tuple[Array, Array]:
+            return checked_step(self.integrator, self._acceleration, q, qd, h)
 
-        return int(self._problem is not None or not self._guarded(step))
-
-    def _guarded(self, call: Callable[[], None]) -> bool:
-        """Call a function for C; an exception is kept until C has returned. True without one."""
-        try:
-            with np.errstate(over="ignore", invalid="ignore"):
-                call()
-        except BaseException as problem:  # also Ctrl-C: C would go on
-            self._problem = problem
-            return False
-        return True
+        return int(not answer(step, (q, qd), (q1, qd1), len(self._beyond), self._problems))
