@@ -56,22 +56,25 @@ def draw(path: Path, study: Study, summaries: list[Summary]) -> None:
         study: the study.
         summaries: one for each controller.
     """
-    inputs = list(study.vary)
-    drawn: list[Callable[[Any, list[Summary]], None]] = [_plot_probabilities]
-    drawn += [_plot_margins] if any(np.isfinite(each.margins).any() for each in summaries) else []
-    drawn += [partial(_plot_sensitivities, inputs)] if any(_known(inputs, each) for each in summaries) else []
+    inputs, colours = list(study.vary), law_colours(each.controller for each in summaries)
+    drawn: dict[str, Callable[..., None]] = {"Probability": _plot_probabilities}
+    if any(np.isfinite(each.margins).any() for each in summaries):
+        drawn["Margins"] = _plot_margins
+    if any(_known(inputs, each) for each in summaries):
+        drawn["Which input matters"] = partial(_plot_sensitivities, inputs)
     widths = (1.0, 1.4, 1.4)[: len(drawn)]
     size = (13.0 * sum(widths) / 3.8, 3.0 + 0.32 * max(6, len(inputs) * len(summaries)))
     ratios = {"width_ratios": widths, "wspace": 0.08}
     with new_figure(path, 1, len(drawn), size, gridspec_kw=ratios) as (figure, (row,)):
-        for plot, axes in zip(drawn, row, strict=True):
-            plot(axes, summaries)
+        for (title, plot), axes in zip(drawn.items(), row, strict=True):
+            plot(axes, summaries, colours)
+            axes.set_title(title, loc="left", weight="bold")
+            axes.set_axisbelow(True)
         cases = f"{study.samples} cases for each controller" if len(summaries) > 1 else f"{study.samples} cases"
         figure.suptitle(f"{study.name}: {cases}", fontsize=13, weight="bold")
 
 
-def _plot_probabilities(axes: Any, summaries: list[Summary]) -> None:
-    colours = law_colours(each.controller for each in summaries)
+def _plot_probabilities(axes: Any, summaries: list[Summary], colours: dict[str, str]) -> None:
     for place, each in enumerate(summaries):
         colour = colours[each.controller]
         spread = [[100 * (each.probability - each.low)], [100 * (each.high - each.probability)]]
@@ -84,13 +87,10 @@ def _plot_probabilities(axes: Any, summaries: list[Summary]) -> None:
     axes.set_ylim(0.0, 112.0)
     axes.set_yticks(range(0, 101, 20))
     axes.set_ylabel("meets the specification [%], 95 % confidence")
-    axes.set_title("Probability", loc="left", weight="bold")
     axes.grid(visible=True, axis="y")
-    axes.set_axisbelow(True)
 
 
-def _plot_margins(axes: Any, summaries: list[Summary]) -> None:
-    colours = law_colours(each.controller for each in summaries)
+def _plot_margins(axes: Any, summaries: list[Summary], colours: dict[str, str]) -> None:
     for each in summaries:
         shown = np.sort(np.maximum(each.margins[np.isfinite(each.margins)], -WIDEST))
         failed = each.cases - len(each.margins)
@@ -101,7 +101,6 @@ def _plot_margins(axes: Any, summaries: list[Summary]) -> None:
     axes.set_xlabel("least margin to a bound [% of it]; broken below 0")
     axes.set_ylabel("cases with less [%]")
     axes.set_ylim(0.0, 100.0)
-    axes.set_title("Margins", loc="left", weight="bold")
     axes.grid(visible=True)
     axes.legend(loc="upper left", frameon=False)
 
@@ -112,8 +111,8 @@ def _known(inputs: list[str], summary: Summary) -> list[str]:
     return [name for name in inputs if name in found and np.isfinite(found[name].first_order)]
 
 
-def _plot_sensitivities(inputs: list[str], axes: Any, summaries: list[Summary]) -> None:
-    height, colours = 0.8 / len(summaries), law_colours(each.controller for each in summaries)
+def _plot_sensitivities(inputs: list[str], axes: Any, summaries: list[Summary], colours: dict[str, str]) -> None:
+    height = 0.8 / len(summaries)
     for place, each in enumerate(summaries):
         found = each.sensitivities.get("margin", {})
         known = _known(inputs, each)
@@ -127,9 +126,7 @@ def _plot_sensitivities(inputs: list[str], axes: Any, summaries: list[Summary]) 
     axes.invert_yaxis()
     axes.set_xlim(left=0.0)
     axes.set_xlabel("fraction of the variance of the margin [%]\ngrey: noise level")
-    axes.set_title("Which input matters", loc="left", weight="bold")
     axes.grid(visible=True, axis="x")
-    axes.set_axisbelow(True)
 
 
 def write_report(folder: Path, study: Study, summaries: list[Summary]) -> None:

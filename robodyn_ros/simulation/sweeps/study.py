@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from math import prod
@@ -47,6 +47,11 @@ LEVELS = 3
 """Default number of values of a continuous input in a full factorial."""
 
 
+def are_numbers(values: Iterable[Any]) -> bool:
+    """Return whether all values are numbers."""
+    return all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values)
+
+
 @dataclass(frozen=True)
 class Distribution:
     """The distribution of one input.
@@ -74,8 +79,7 @@ class Distribution:
 
     def _check_numbers(self) -> None:
         wanted = f"{self.kind}: must be {KINDS[self.kind]}, not {list(self.values)!r}"
-        numbers = [isinstance(value, (int, float)) and not isinstance(value, bool) for value in self.values]
-        if len(numbers) != 2 or not all(numbers) or not np.isfinite(self.values).all():
+        if len(self.values) != 2 or not are_numbers(self.values) or not np.isfinite(self.values).all():
             raise InputError("distribution", wanted, self.values)
         first, second = self.values
         right = second >= 0 if self.kind == "normal" else first <= second
@@ -192,11 +196,11 @@ class Specification:
             named[key] = min(band, named.get(key, band))
         return named
 
-    def margins(self, figures: Mapping[str, float]) -> dict[tuple[str, str], float]:
+    def margins(self, figures: Mapping[str, Any]) -> dict[tuple[str, str], Any]:
         """Return the margin to each bound, as a fraction of the bound; negative where the figure exceeds it.
 
         Args:
-            figures: ``quantity/joint`` → value.
+            figures: ``quantity/joint`` → value, or array of values.
         """
         found = {}
         for (quantity, joint), bound in self.all_bounds().items():

@@ -37,6 +37,7 @@ from robodyn_ros.simulation.sweeps.study import (
     Sampling,
     Specification,
     Study,
+    are_numbers,
 )
 from robodyn_ros.simulation.sweeps.study_yaml import (
     StudySection,
@@ -176,8 +177,7 @@ def _poses(motion: StudySection, robot: Robot) -> tuple[tuple[float, ...], ...]:
     if not isinstance(poses, list):
         raise motion.error("to", f"{wanted}, not {poses!r}")
     for pose in poses:
-        right = isinstance(pose, list) and len(pose) == robot.n
-        if not right or not all(isinstance(x, (int, float)) and not isinstance(x, bool) for x in pose):
+        if not isinstance(pose, list) or len(pose) != robot.n or not are_numbers(pose):
             raise motion.error("to", f"{wanted}; {pose!r} is not one")
         for value, joint in zip(pose, robot.joints, strict=True):
             if not joint.lower <= value <= joint.upper:

@@ -17,6 +17,7 @@ import numpy as np
 
 from robodyn_ros.errors import RobodynError, is_it
 from robodyn_ros.robot import Robot
+from robodyn_ros.simulation.sweeps.study import are_numbers
 
 Settings = TypeVar("Settings")
 
@@ -183,8 +184,7 @@ def by_joint(
 def positive(section: StudySection, name: str) -> float:
     """Return a number above 0."""
     value = section.values[name]
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not number or not (np.isfinite(value) and value > 0.0):
+    if not are_numbers((value,)) or not 0.0 < value < np.inf:
         raise section.error(name, f"must be a number above 0, not {value!r}")
     return float(value)
 
@@ -192,7 +192,7 @@ def positive(section: StudySection, name: str) -> float:
 def pair(section: StudySection, name: str) -> tuple[float, float]:
     """Return a least and a greatest value."""
     value = section.values[name]
-    right = isinstance(value, list) and len(value) == 2 and all(isinstance(x, (int, float)) for x in value)
+    right = isinstance(value, list) and len(value) == 2 and are_numbers(value)
     if not right or not 0.0 <= value[0] < value[1]:
         raise section.error(name, f"must be [least, greatest], from 0 up, not {value!r}")
     return float(value[0]), float(value[1])

@@ -27,6 +27,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robodyn_ros.robot import reload_robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.sweeps.study import Study
 from robodyn_ros.simulation.sweeps.sweep import column
@@ -109,14 +110,12 @@ def _of_one(study: Study, file: Path, controller: str, own: Array) -> Summary:
     count, kept = len(cases), int(met.sum())
     reasons = Counter(_reason(text) for text in failed[~good].tolist())
     bounds, outputs = [], {}
-    for (quantity, joint), bound in study.specification.all_bounds().items():
-        figure = values(f"{quantity}/{joint}")[good]
-        margins = 1.0 - figure / bound if bound > 0.0 else -figure
-        quantiles = (
-            tuple(np.quantile(margins, QUANTILES).tolist()) if len(margins) else (float("nan"),) * len(QUANTILES)
-        )
-        bounds.append(Bound(quantity, joint, bound, int(np.count_nonzero(margins >= 0.0)), quantiles))
-    for name in ("margin", *(key for key in _columns(study) if key.startswith("rms_error/"))):
+    bound_of = study.specification.all_bounds()
+    figures = {f"{quantity}/{joint}": values(f"{quantity}/{joint}")[good] for quantity, joint in bound_of}
+    for key, margins in study.specification.margins(figures).items():
+        quantiles = np.quantile(margins, QUANTILES).tolist() if good.any() else [np.nan] * len(QUANTILES)
+        bounds.append(Bound(*key, bound_of[key], int(np.count_nonzero(margins >= 0.0)), tuple(quantiles)))
+    for name in ("margin", *(f"rms_error/{joint}" for joint in reload_robot(study.urdf).joint_names)):
         found = values(name)[good]
         usable = np.isfinite(found)
         indices = {key: sensitivity(values(key)[good][usable], found[usable]) for key in study.vary}
@@ -140,12 +139,6 @@ def first_stop(cases: Sequence[int], failed: Sequence[str], failed_at: Sequence[
         return ""
     number, said, at = rows[0]
     return f"{len(rows)} of {len(cases)} cases did not run to their end. Case {number} {stop_line(said, at)}"
-
-
-def _columns(study: Study) -> list[str]:
-    from robodyn_ros.robot import reload_robot
-
-    return [f"rms_error/{name}" for name in reload_robot(study.urdf).joint_names]
 
 
 def _reason(text: str) -> str:

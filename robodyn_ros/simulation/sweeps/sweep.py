@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -96,19 +96,19 @@ class Results:
         self._parts = folder / PARTS
         self._schema = schema(study, joints)
         about = folder / ABOUT
-        if about.exists() or (folder / FILE).exists():
-            known = _digest(about)
+        if about.exists() or self.file.exists():
             if not resume:
-                raise InputError(
-                    "folder", f"{folder} has results: continue with --resume, or name another by --out", folder
-                )
-            if known != study.digest:
+                problem = f"{folder} has results: continue with --resume, or name another by --out"
+                raise InputError("folder", problem, folder)
+            if _digest(about) != study.digest:
                 raise InputError("folder", f"{folder} has results of another study: name another by --out", folder)
         with writing("folder", folder):
             folder.mkdir(parents=True, exist_ok=True)
             if not self.file.exists():
                 self._parts.mkdir(exist_ok=True)
-            _replace(about, json.dumps({"digest": study.digest, "study": study.name, "cases": study.size}).encode())
+            with _replaced(about) as temporary:
+                known = {"digest": study.digest, "study": study.name, "cases": study.size}
+                temporary.write_text(json.dumps(known), encoding="utf-8")
 
     @property
     def file(self) -> Path:
@@ -128,10 +128,8 @@ class Results:
         from pyarrow import parquet
 
         table = pyarrow.Table.from_pylist(rows, schema=self._schema)
-        part = self._part(chunk)
-        temporary = part.with_suffix(".tmp")
-        parquet.write_table(table, temporary)
-        os.replace(temporary, part)
+        with _replaced(self._part(chunk)) as temporary:
+            parquet.write_table(table, temporary)
 
     def join(self, wanted: list[Chunk]) -> None:
         """Join the parts to one file."""
@@ -140,13 +138,11 @@ class Results:
 
         if self.file.exists():
             return
-        temporary = self.file.with_suffix(".tmp")
         together = GROUP // wanted[0].size  # a chunk is smaller than a group
-        with parquet.ParquetWriter(temporary, self._schema) as writer:
+        with _replaced(self.file) as temporary, parquet.ParquetWriter(temporary, self._schema) as writer:
             for first in range(0, len(wanted), together):
                 parts = [parquet.read_table(self._part(chunk)) for chunk in wanted[first : first + together]]
                 writer.write_table(pyarrow.concat_tables(parts))
-        os.replace(temporary, self.file)
         for chunk in wanted:
             self._part(chunk).unlink()
         self._parts.rmdir()
@@ -193,7 +189,9 @@ def _digest(about: Path) -> str:
         return ""
 
 
-def _replace(path: Path, content: bytes) -> None:
+@contextmanager
+def _replaced(path: Path) -> Iterator[Path]:
+    """Another file to write, which then takes the place of a path: that is never half written."""
     temporary = path.with_suffix(".tmp")
-    temporary.write_bytes(content)
+    yield temporary
     os.replace(temporary, path)
