@@ -17,7 +17,6 @@ from robodyn_ros.control.laws.base import Controller, Reference
 from robodyn_ros.control.laws.gains import JointGains, gains
 from robodyn_ros.control.loop_settings import check_limits, loop_default_values, make_law, model_parameters
 from robodyn_ros.control.motion.point_to_point import durations, rest_to_rest
-from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.document.plotting import LIMIT_LINE, REFERENCE_LINE, finish_joint_figure, law_figure, plot_errors
 from robodyn_ros.document.text import digits, quantity
@@ -125,22 +124,16 @@ def compared_motions(robot: Robot) -> tuple[ComparedMotion, ComparedMotion]:
     acceleration = np.minimum(ACCELERATION * speed, robot.symmetric_acceleration_limit)
     legs = durations([start, goal, start], SPEED * speed, acceleration, robot.jerk_limit)
     trajectory = rest_to_rest([start, goal, start], [0.0, legs[0], legs.sum()])
-    step = STEP * span
+    step, zero = STEP * span, np.zeros(robot.n)
+    held = Reference(start + step, zero, zero, zero)
+
+    def followed(t: float) -> Reference:
+        return Reference(*trajectory.sample(t), zero)
+
     return (
-        ComparedMotion("step", start, STEP_TIME, _held(start + step), step),
-        ComparedMotion("trajectory", start, trajectory.duration + REST, _followed(trajectory), goal - start),
+        ComparedMotion("step", start, STEP_TIME, lambda t: held, step),
+        ComparedMotion("trajectory", start, trajectory.duration + REST, followed, goal - start),
     )
-
-
-def _held(q: Array) -> Callable[[float], Reference]:
-    zero = np.zeros_like(q)
-    reference = Reference(q, zero, zero, zero)
-    return lambda t: reference
-
-
-def _followed(trajectory: Trajectory) -> Callable[[float], Reference]:
-    zero = np.zeros(trajectory.n)
-    return lambda t: Reference(*trajectory.sample(t), zero)
 
 
 def run_motion(controller: Controller, plant: Plant, motion: ComparedMotion, rate: float) -> ComparedRun:

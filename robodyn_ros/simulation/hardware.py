@@ -287,18 +287,13 @@ class HardwareSettings(NamedTuple):
         drives = Drives(self.drives, self.commands, step, plant.effort_limit)
         return Hardware(plant, drives, Sensors(self.encoders, self.states, step), self.states, self._drive_model())
 
-    @property
-    def drives_add(self) -> bool:
-        """True if the drives add terms of their own."""
-        return set(self.commands.drive_adds) - {NONE} != set()
-
     def _drive_model(self) -> DriveModel | None:
         """The efforts that the drives add, None without any. Their model is the described arm, without a mismatch.
 
         Raises:
             InputError: a term or a joint is unknown.
         """
-        if not self.drives_add:
+        if set(self.commands.drive_adds) <= {NONE}:
             return None
         nominal = create("dynamics", self.dynamics, self.robot, gravity=self.parameters["gravity"])
         return DriveModel(nominal, self.commands.drive_adds)
