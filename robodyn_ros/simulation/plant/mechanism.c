@@ -89,17 +89,6 @@ typedef struct {
   int joint[N], count;
 } Restraint;
 
-/* The inverse of the mass matrix: the accelerations by unit forces, without gravity and velocities. */
-static void find_inverse(const System* y, const double* q, double (*A)[N]) {
-  static const double zero[N];
-  double check;
-  for (int j = 0; j < N; ++j) {
-    double unit[N] = {0};
-    unit[j] = 1;
-    compute(q, zero, unit, y->p0, y->k0, A[j], &check);
-  }
-}
-
 /* The inverse of a symmetric positive definite matrix. Nonzero if it is none. */
 static int invert(double (*A)[N], double (*inverse)[N]) {
   for (int j = 0; j < N; ++j) {
@@ -182,7 +171,7 @@ int boxed_lcp(const double (*M)[N], const double* w, const double* low, const do
 static int hold_joints(Plant* s, const double* q, const double* w, const double* low, const double* high, double* force,
                        double* motion, int* is_held) {
   Restraint y;
-  find_inverse(&s->y, q, y.A);
+  for (int j = 0; j < N; ++j) by_unit_force(&s->y, q, j, y.A[j]);
   if (invert(y.A, y.M) || solve_boxed_lcp(&y, w, low, high, force, motion, is_held)) return fails(s, NOT_HELD);
   return 0;
 }

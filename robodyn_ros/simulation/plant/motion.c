@@ -94,14 +94,19 @@ static int solve(int n, double (*A)[N], const double* b, double* x) {
   return 0;
 }
 
+/* The accelerations by a unit force on joint j, without gravity and velocities. */
+static void by_unit_force(const System* s, const double* q, int j, double* a) {
+  static const double zero[N];
+  double unit[N] = {0}, check;
+  unit[j] = 1;
+  compute(q, zero, unit, s->p0, s->k0, a, &check);
+}
+
 /* Forces r on the held joints, which make their accelerations zero; a becomes the accelerations with these forces. */
 static void hold(const System* s, const double* q, double* a, double* r) {
-  static const double zero[N];
-  double column[N][N], A[N][N], b[N], check;
+  double column[N][N], A[N][N], b[N];
   for (int k = 0; k < s->count; ++k) {
-    double unit[N] = {0};
-    unit[s->held[k]] = 1;
-    compute(q, zero, unit, s->p0, s->k0, column[k], &check);
+    by_unit_force(s, q, s->held[k], column[k]);
     for (int l = 0; l < s->count; ++l) A[k][l] = column[k][s->held[l]];
     b[k] = -a[s->held[k]];
   }

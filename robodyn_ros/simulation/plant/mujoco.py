@@ -378,13 +378,11 @@ def _equations(
             (tau, arm.inverse(q, qd, qdd)),
             (dynamics.forward(q, qd, tau), arm.forward(q, qd, tau)),
         )
-        for row, (ours, theirs) in enumerate(pairs):
-            errors[row, state], sizes[row, state] = np.linalg.norm(ours - theirs), np.linalg.norm(ours)
-            # NaN counts as an infinite error.
-            errors[row, state] = np.nan_to_num(errors[row, state], nan=np.inf)
+        errors[:, state] = [np.linalg.norm(ours - theirs) for ours, theirs in pairs]
+        sizes[:, state] = [np.linalg.norm(ours) for ours, _ in pairs]
         progress()
     scale = np.where(sizes.max(axis=1) > 0.0, sizes.max(axis=1), 1.0)
-    relative = errors.max(axis=1) / scale
+    relative = np.nan_to_num(errors, nan=np.inf).max(axis=1) / scale
     return [
         Comparison(name, float(error), settings.tolerance) for name, error in zip(QUANTITIES, relative, strict=True)
     ]
