@@ -5,7 +5,6 @@
 
 import argparse
 import os
-import re
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +23,7 @@ ROOT = Path(__file__).parents[1]
 if str(ROOT / "test") not in sys.path:
     sys.path.insert(0, str(ROOT / "test"))
 
-from industrial import urdfs  # noqa: E402
+from industrial import panda, urdf, urdfs  # noqa: E402
 
 PRR = ROOT / "urdf" / "prr.urdf"
 
@@ -121,10 +120,8 @@ def arms() -> dict[str, str]:
     """
     found = {name: (ROOT / "urdf" / f"{name}.urdf").read_text(encoding="utf-8") for name in ("prr", "rr")}
     if "panda" in urdfs():
-        found["ur5"] = urdfs()["ur5_robot"].read_text(encoding="utf-8")
-        panda = urdfs()["panda"].read_text(encoding="utf-8")
-        panda = re.sub(r'(<joint name="panda_finger_joint\d" type=)"prismatic"', r'\1"fixed"', panda)
-        found["panda"] = re.sub(r"<mimic[^>]*>", "", panda)
+        found["ur5"] = urdf("ur5_robot")
+        found["panda"] = panda()
     return found
 
 
@@ -138,7 +135,7 @@ POSES = {
 
 def robot_of(name: str) -> Robot:
     """The PRR arm, or one of the package example-robot-data."""
-    return load_robot(PRR if name == "prr" else urdfs()[name])
+    return load_robot(PRR if name == "prr" else urdf(name))
 
 
 def processor_time(pid: int) -> float:

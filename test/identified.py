@@ -3,12 +3,10 @@
 
 """Motions of arms whose numbers are known, for the tests of identification."""
 
-import re
 from typing import Any
 
 import numpy as np
 from arms import awkward, mechanism
-from industrial import urdfs
 
 import robodyn_ros as rd
 from robodyn_ros.dynamics.rnea import RNEA
@@ -22,12 +20,6 @@ from robodyn_ros.simulation.plant.mismatch import Mismatch
 PRR = rd.load_robot("urdf/prr.urdf")
 RR = rd.load_robot(mechanism("RR", (1.3, 0.7), (0.8, 0.6), (0.35, 0.2), (0.11, 0.04)))
 AWKWARD = {name: rd.load_robot(text) for name, text in awkward().items()}
-
-
-def panda() -> Robot:
-    """With its fingers welded, as it is in the literature."""
-    text = urdfs()["panda"].read_text()
-    return rd.load_robot(re.sub(r'(<joint name="panda_finger_joint\d" type=)"prismatic"', r'\1"fixed"', text))
 
 
 class Unknown:

@@ -5,12 +5,12 @@
 
 from functools import partial
 
+import industrial
 import numpy as np
 import pinocchio
 import pytest
 from arms import mechanism, random_robot
-from identified import AWKWARD, PRR, RR, panda
-from industrial import urdfs
+from identified import AWKWARD, PRR, RR
 from numpy.testing import assert_allclose
 from puma import puma
 from truth import Pinocchio
@@ -63,11 +63,10 @@ def test_known_numbers_of_base_parameters(arm, count):
     assert np.linalg.matrix_rank(stacked(arm), tol=1e-8) == count
 
 
-@pytest.mark.skipif("panda" not in urdfs(), reason="example-robot-data is not installed")
 def test_the_panda_has_43():
     """Gaz, Cognetti, Oliva, Robuffo Giordano and De Luca, IEEE RA-L 4(4), 2019."""
-    assert base_parameters(panda()).rank == 43
-    with_joints = base_parameters(panda(), armature=True, viscous=True, coulomb=True)
+    assert base_parameters(rd.load_robot(industrial.panda())).rank == 43
+    with_joints = base_parameters(rd.load_robot(industrial.panda()), armature=True, viscous=True, coulomb=True)
     assert with_joints.rank == 43 + 5 + 7 + 7  # two rotors are seen together with their links
 
 

@@ -5,10 +5,10 @@
 
 from dataclasses import replace
 
+import industrial
 import numpy as np
 import pytest
-from identified import AWKWARD, PRR, RR, Unknown, panda
-from industrial import urdfs
+from identified import AWKWARD, PRR, RR, Unknown
 from numpy.testing import assert_allclose
 
 import robodyn_ros as rd
@@ -90,10 +90,9 @@ def test_a_payload_without_noise(name):
     assert (found.rms < 1e-10 * found.rms_without).all()
 
 
-@pytest.mark.skipif("panda" not in urdfs(), reason="example-robot-data is not installed")
 def test_a_payload_from_a_few_poses_at_rest():
     """Mass and centre of mass come from gravity alone, as sure as their standard errors say."""
-    robot = panda()
+    robot = rd.load_robot(industrial.panda())
     held = rd.Payload("panda_hand_tcp", 2.0, (0.01, 0.04, 0.06), np.diag([0.004, 0.005, 0.003]))
     rng = np.random.default_rng(3)
     q = np.repeat(robot.lower + (robot.upper - robot.lower) * rng.uniform(0.1, 0.9, (6, robot.n)), 20, axis=0)

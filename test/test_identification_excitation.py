@@ -7,10 +7,10 @@ import json
 import re
 from types import SimpleNamespace
 
+import industrial
 import numpy as np
 import pytest
-from identified import AWKWARD, PRR, RR, panda
-from industrial import urdfs
+from identified import AWKWARD, PRR, RR
 from numpy.testing import assert_allclose
 
 import robodyn_ros as rd
@@ -142,11 +142,10 @@ def test_errors_are_smaller_as_promised(found):
     assert np.exp(np.log(errors[0] / errors[1]).mean()) > 2.0
 
 
-@pytest.mark.skipif("panda" not in urdfs(), reason="example-robot-data is not installed")
 @pytest.mark.thorough
 def test_a_floor_does_not_make_the_motion_small():
     """What the optimiser leaves beyond the wall must not be taken away by shrinking everything."""
-    arm = panda()
+    arm = rd.load_robot(industrial.panda())
     found = excite(arm, QUICK, workspace=Workspace(lower=(-np.inf, -np.inf, FLOOR)))
     assert found.gain > 2.0
     assert (found.trajectory.speed(np.zeros(7)) > 0.6 * arm.velocity_limit).sum() >= 4

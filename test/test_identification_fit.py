@@ -5,11 +5,11 @@
 
 from dataclasses import replace
 
+import industrial
 import numpy as np
 import pytest
 from arms import mechanism
-from identified import AWKWARD, PRR, RR, Unknown, panda
-from industrial import urdfs
+from identified import AWKWARD, PRR, RR, Unknown
 from numpy.testing import assert_allclose
 from recordings import rms
 from scipy.optimize import minimize
@@ -51,9 +51,8 @@ def test_exact_without_noise(name):
     assert found.cross_validation.relative.max() < 1e-10
 
 
-@pytest.mark.skipif("panda" not in urdfs(), reason="example-robot-data is not installed")
 def test_a_seven_axis_arm_with_rotors():
-    robot = panda()
+    robot = rd.load_robot(industrial.panda())
     arm = Unknown(robot, armature=True)
     found = identify(robot, arm.motion(400), IdentificationSettings(armature=True, folds=2))
     truth = found.base.values(arm.theta)

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from industrial import urdfs
 from recordings import FRICTION, ROBOT, fourier, moved, prepare, recording, rms
 
 import robodyn_ros as rd
@@ -25,8 +24,6 @@ T = np.arange(0.0, 12.3, 0.004)
 @pytest.mark.parametrize("noisy", [False, True])
 def test_recordings_of_another_library(arm, seed, noisy):
     """Cases of benchmarks/identification.py, which has many more of them, of longer arms."""
-    if arm != "prr" and arm not in urdfs():
-        pytest.skip("example-robot-data is not installed")
     from identification import NOISE_FREE, TIMES_NOISE, make, measure
 
     found = measure(make(arm, seed, noisy))
