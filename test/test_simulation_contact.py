@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose
 from plants import plant_of, restitution
 
 import robodyn_ros as rd
+from robodyn_ros.dynamics.parameters import STANDARD_GRAVITY
 from robodyn_ros.errors import InputError, NotReadyError
 from robodyn_ros.simulation import Plant, PlantSettings
 from robodyn_ros.simulation.plant.base import create_plant
@@ -161,7 +162,7 @@ def test_walls_in_c_and_in_python_are_the_same() -> None:
 
 
 def test_a_push_is_that_of_mujoco() -> None:
-    """MuJoCo's mj_applyFT, an implementation of its own, on the same arm: the accelerations are the same."""
+    """MuJoCo's mj_applyFT, an implementation of its own, on the same arm: efforts and motions are the same."""
     import mujoco
 
     dynamics = rd.create_dynamics("rnea", rd.load_robot(URDF / "prr.urdf"))
@@ -171,20 +172,19 @@ def test_a_push_is_that_of_mujoco() -> None:
     q = np.array([0.5, 0.7, -0.4])
     other.arm.place(q, np.zeros(3))
     mujoco.mj_forward(model, data)
-    body = model.body("wrist_link").id if "wrist_link" in [model.body(k).name for k in range(model.nbody)] else 3
-    name = model.body(body).name
-    link = next(link for link in dynamics.robot.links if link.name == name)
+    body, link = 3, model.body(3).name
     turn = data.xmat[body].reshape(3, 3)
     applied = np.zeros(model.nv)
     mujoco.mj_applyFT(model, data, turn @ force, np.zeros(3), data.xpos[body] + turn @ point, body, applied)
-    shown = plant(dynamics.robot)
-    shown.outside.push(link.name, force, point=point)
+    shown = plant(dynamics.robot, gravity=STANDARD_GRAVITY)
+    shown.outside.push(link, force, point=point)
     assert_allclose(shown.outside.efforts(q, np.zeros(3)), applied[index], atol=1e-9)
     for each in (shown, other):
         each.reset(q)
-        each.outside.push(link.name, force, point=point)
+        each.outside.push(link, force, point=point)
         each.advance(0.05)
     assert np.abs(shown.q - q).max() > 1e-3
+    assert_allclose(shown.q, other.q, atol=1e-5)
 
 
 def test_a_reset_ends_a_push_but_no_wall() -> None:

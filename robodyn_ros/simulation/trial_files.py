@@ -29,6 +29,7 @@ from robodyn_ros.document.plotting import (
     REFERENCE_LINE,
     add_legend,
     finish_joint_figure,
+    gather_legend,
     joint_figure,
     thinned,
 )
@@ -204,8 +205,7 @@ def plot_trial(trial: Trial, robot: Robot, title: str, path: Path | None = None)
         for axes in grid.flat:
             axes.grid(visible=True, axis="y")
             axes.set_xlim(0.0, max(trial.truth.t[-1], 1e-9))
-        found = {label: line for axes in grid[0] for line, label in zip(*axes.get_legend_handles_labels(), strict=True)}
-        add_legend(figure, found.values(), found)
+        add_legend(figure, *gather_legend(grid[0]))
         finish_joint_figure(figure, grid, title)
     return grid
 

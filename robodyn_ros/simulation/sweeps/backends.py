@@ -209,12 +209,11 @@ class ClusterError(RobodynError):
     """The cluster cannot be reached; the message names its address."""
 
 
-def cluster(address: str, timeout: float = RECONNECT_TIMEOUT) -> Backend:
+def cluster(address: str) -> Backend:
     """Return a backend that runs chunks on a Dask cluster.
 
     Args:
         address: address of its scheduler, ``tcp://host:port``.
-        timeout: time to wait for a scheduler that is gone [s].
 
     Raises:
         ConfigurationError: distributed is not installed.
@@ -228,7 +227,7 @@ def cluster(address: str, timeout: float = RECONNECT_TIMEOUT) -> Backend:
         waiting, submitted = iter(todo), _SubmittedChunks(study)
         connected = False
         while True:
-            client = _connect(address, timeout if connected else min(CONNECT_TIMEOUT, timeout))
+            client = _connect(address, RECONNECT_TIMEOUT if connected else CONNECT_TIMEOUT)
             connected = True
             try:
                 waiting = chain(submitted.withdraw(), waiting)
