@@ -15,6 +15,7 @@ from robodyn_ros.dynamics.parameters import STANDARD_GRAVITY
 from robodyn_ros.engine import find_compiler
 from robodyn_ros.errors import InputError, LimitError, SimulationError
 from robodyn_ros.simulation import Plant, StopSettings
+from robodyn_ros.simulation.plant.mujoco import MuJoCoPlant
 
 PRR = arms.robot(
     "prr",
@@ -26,6 +27,8 @@ PRR = arms.robot(
     arms.joint("shoulder", "revolute", "carriage", "arm", (0, 1, 0), None, None, (-2, 2, 12, 96)),
     arms.joint("wrist", "revolute", "arm", "hand", (0, 1, 0), (0, 0, 0.5), None, (-1.5, 2.1, 8, 36)),
 )
+
+KINDS = [Plant, MuJoCoPlant]
 
 
 @pytest.mark.parametrize("arm", ["tilted", "welded", "branched"])
@@ -158,8 +161,9 @@ def test_bad_efforts_are_refused_and_change_nothing(effort):
     np.testing.assert_array_equal(arm.effort, [200.0, 1.0, 2.0])
 
 
-def test_state_stays_finite():
-    arm = plant_of(arms.lesson_arm(), effort_limit=[np.inf, np.inf])
+@pytest.mark.parametrize("kind", KINDS)
+def test_state_stays_finite(kind):
+    arm = kind(rd.create_dynamics("rnea", rd.load_robot(arms.lesson_arm())), effort_limit=[np.inf, np.inf])
     arm.apply([1.0, 2.0])
     arm.advance(0.01)
     time, q, qd = arm.time, arm.q, arm.qd
@@ -185,8 +189,9 @@ def test_starts_as_near_to_zero_as_the_limits_allow():
         plant_of(arms.slider((0.3, 1.0, 1, 1)), q0=[2.0])
 
 
-def test_time_counts_steps_and_reset_brings_back_the_start():
-    arm = plant_of(PRR, q0=[1.0, 0.2, 0.1])
+@pytest.mark.parametrize("kind", KINDS)
+def test_time_counts_steps_and_reset_brings_back_the_start(kind):
+    arm = kind(rd.create_dynamics("rnea", rd.load_robot(PRR)), q0=[1.0, 0.2, 0.1])
     arm.apply([600.0, 3.0, 2.0])
     arm.advance(0.7)
     assert arm.time == 700 * 1e-3
@@ -199,13 +204,16 @@ def test_time_counts_steps_and_reset_brings_back_the_start():
     arm.apply([600.0, 3.0, 2.0])
     arm.advance(0.7)
     np.testing.assert_array_equal(arm.q, first)
+    arm.halt()
+    np.testing.assert_array_equal(arm.qd, 0.0)
     for duration in (-1.0, np.nan):
         with pytest.raises(InputError, match="duration"):
             arm.advance(duration)
 
 
-def test_what_it_gives_out_is_not_its_state():
-    arm = plant_of(PRR, q0=[1.0, 0.2, 0.1])
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_it_gives_out_is_not_its_state(kind):
+    arm = kind(rd.create_dynamics("rnea", rd.load_robot(PRR)), q0=[1.0, 0.2, 0.1])
     q, kept = arm.q, arm.q.copy()
     with pytest.raises(ValueError, match="read-only"):
         q[0] = 9.0

@@ -23,12 +23,10 @@ POSES = np.array([[0, 0, 0], [0.4, -1.0, 0], [0.8, 1.2, 0], [0.2, -1.83, -0.12],
 TIMES = np.array([0.0, 1.2, 2.8, 4.6, 6.0])
 
 
-@pytest.fixture(scope="module")
-def errors():
-    """Law → RMS tracking error of each joint over the reference's named poses."""
+def test_each_law_is_better_than_the_one_before_over_the_named_poses():
     dynamics = rd.create_dynamics("rnea", rd.load_robot(PRR))
     trajectory, none, home = rest_to_rest(POSES, TIMES), np.zeros(3), np.zeros(3)
-    found = {}
+    found = []
     for name in ("pd", "gravity_compensation", "computed_torque"):
         law = load("controllers", name)
         controller = law(dynamics, *gains(law, dynamics, home, 20.0, 1.0))
@@ -37,19 +35,12 @@ def errors():
         assert run.q.shape == run.qd.shape == run.effort.shape == run.reference.shape == (6001, 3)
         np.testing.assert_allclose(run.reference[1200], POSES[1], atol=1e-12)
         assert (np.abs(run.effort) <= dynamics.robot.effort_limit).all()
-        found[name] = np.sqrt(np.mean((run.reference - run.q) ** 2, axis=0))
-    return found
-
-
-def test_each_law_is_better_than_the_one_before(errors):
-    assert (errors["gravity_compensation"] < errors["pd"]).all()
-    assert (errors["computed_torque"] < errors["gravity_compensation"]).all()
-
-
-def test_computed_torque_keeps_the_promise(errors):
-    assert (errors["computed_torque"][1:] * 10.0 < errors["pd"][1:]).all()
-    assert errors["computed_torque"][0] < 2e-3
-    assert (errors["computed_torque"][1:] < 5e-3).all()
+        found.append(np.sqrt(np.mean((run.reference - run.q) ** 2, axis=0)))
+    pd, gravity_compensation, computed_torque = found
+    assert (gravity_compensation < pd).all()
+    assert (computed_torque < gravity_compensation).all()
+    assert (computed_torque[1:] * 10.0 < pd[1:]).all()
+    assert (computed_torque < [2e-3, 5e-3, 5e-3]).all()
 
 
 def test_goes_on_from_where_the_plant_is():

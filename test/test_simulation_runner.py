@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from plants import FRICTION, plant_of
 
-import robodyn_ros as rd
 from robodyn_ros.engine import find_compiler
 from robodyn_ros.errors import SimulationError
 from robodyn_ros.simulation import StopSettings
@@ -75,17 +74,6 @@ def test_a_step_that_is_not_solved_says_so():
     plant.reset([0.5])
     with pytest.raises(SimulationError, match="ImplicitMidpoint did not converge from q = "):
         plant.step(10)
-
-
-def test_parameters_may_change_while_it_runs():
-    """A payload is hung on an arm that its effort has held exactly: it falls."""
-    arm = prr_plant()
-    arm.apply(arm.dynamics.gravity(arm.q))
-    arm.advance(1.0)
-    np.testing.assert_array_equal(arm.qd, 0.0)
-    arm.dynamics.configure(payload=rd.Payload("tool", 3.0))
-    arm.advance(0.2)
-    assert arm.qd[0] < 0.0 and arm.qd[1] > 0.0
 
 
 class Tripping(RK4):
