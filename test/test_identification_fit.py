@@ -35,6 +35,12 @@ from robodyn_ros.robot.tree import check_inertial
 
 FRICTION = IdentificationSettings(inertial=False)
 
+SOLID = np.array([2.0, 0.2, -0.1, 0.3, 0.2, 0.01, 0.25, -0.02, 0.03, 0.3])
+"""Parameters of a body."""
+
+NOMINAL = np.concatenate([SOLID, 1.3 * SOLID, [0.4, 0.7]])
+"""Those of two bodies, and two coefficients of friction."""
+
 
 @pytest.mark.parametrize("name", ["prr", "rr", *sorted(AWKWARD)])
 def test_exact_without_noise(name):
@@ -153,12 +159,10 @@ def test_never_impossible():
 def test_the_minimum_is_one():
     """Against a general-purpose minimiser, over Cholesky factors."""
     rng = np.random.default_rng(7)
-    body = np.array([2.0, 0.2, -0.1, 0.3, 0.2, 0.01, 0.25, -0.02, 0.03, 0.3])
-    nominal = np.concatenate([body, 1.3 * body, [0.4, 0.7]])
     K, A = rng.normal(size=(6, 22)), np.triu(rng.normal(size=(6, 6))) * 3.0
-    c = A @ (K @ (nominal * rng.uniform(0.6, 1.5, 22))) + rng.normal(size=6)
-    fit = fit_physical(A, K, c, nominal, 2, 0.7)
-    inverse = np.linalg.inv(to_pseudo(nominal[:20].reshape(-1, 10)))
+    c = A @ (K @ (NOMINAL * rng.uniform(0.6, 1.5, 22))) + rng.normal(size=6)
+    fit = fit_physical(A, K, c, NOMINAL, 2, 0.7)
+    inverse = np.linalg.inv(to_pseudo(NOMINAL[:20].reshape(-1, 10)))
     lower = np.tril_indices(4)
 
     def unpacked(y):
@@ -167,13 +171,13 @@ def test_the_minimum_is_one():
         return np.concatenate([to_parameters(factors @ factors.transpose(0, 2, 1)).ravel(), np.exp(y[20:])])
 
     def of(x):
-        pseudo, ratio = inverse @ to_pseudo(x[:20].reshape(-1, 10)), x[20:] / nominal[20:]
+        pseudo, ratio = inverse @ to_pseudo(x[:20].reshape(-1, 10)), x[20:] / NOMINAL[20:]
         distance = np.trace(pseudo, axis1=1, axis2=2).sum() - np.linalg.slogdet(pseudo)[1].sum()
         return 0.5 * np.sum((A @ K @ x - c) ** 2) + 0.7 * (distance + np.sum(ratio - np.log(ratio)))
 
-    start = np.linalg.cholesky(to_pseudo(nominal[:20].reshape(-1, 10)))[:, lower[0], lower[1]].ravel()
+    start = np.linalg.cholesky(to_pseudo(NOMINAL[:20].reshape(-1, 10)))[:, lower[0], lower[1]].ravel()
     found = minimize(
-        lambda y: of(unpacked(y)), np.concatenate([start, np.log(nominal[20:])]), method="BFGS", options={"gtol": 1e-7}
+        lambda y: of(unpacked(y)), np.concatenate([start, np.log(NOMINAL[20:])]), method="BFGS", options={"gtol": 1e-7}
     )
     assert_allclose(fit.x, unpacked(found.x), atol=1e-5)
     step = 1e-4 * rng.normal(size=22)  # and the covariance is the inverse of the Hessian
@@ -219,11 +223,9 @@ def test_a_joint_that_did_not_move_is_said_so():
 @pytest.mark.parametrize("seed", range(3))
 def test_data_that_want_an_impossible_body_leave_it_clear_of_the_boundary(seed, precision):
     """However precise they are: beyond, rounding decides what is possible."""
-    body = np.array([2.0, 0.2, -0.1, 0.3, 0.2, 0.01, 0.25, -0.02, 0.03, 0.3])
-    nominal = np.concatenate([body, 1.3 * body, [0.4, 0.7]])
-    wanted = nominal.copy()
+    wanted = NOMINAL.copy()
     wanted[4:10] *= -np.random.default_rng(seed).uniform(0.5, 2.0, 6)  # second moments of the first
-    fit = fit_physical(np.diag(np.full(22, precision)), np.eye(22), precision * wanted, nominal, 2, 0.7)
+    fit = fit_physical(np.diag(np.full(22, precision)), np.eye(22), precision * wanted, NOMINAL, 2, 0.7)
     assert least_eigenvalues(fit.x[:20].reshape(-1, 10)).min() >= 1e-12
 
 
@@ -312,11 +314,10 @@ def test_tsqr_of_tall_matrices(shape):
 
 def test_bodies_without_mass_or_extent_get_some():
     rod = np.array([1.0, 0.0, 0.0, 0.25, 1 / 12 + 1 / 16, 0.0, 1 / 12 + 1 / 16, 0.0, 0.0, 0.0])
-    solid = np.array([2.0, 0.2, -0.1, 0.3, 0.2, 0.01, 0.25, -0.02, 0.03, 0.3])
-    new = made_possible(np.array([rod, np.zeros(10), solid]), 0.5, 1e-4)
+    new = made_possible(np.array([rod, np.zeros(10), SOLID]), 0.5, 1e-4)
     assert (least_eigenvalues(new) > 0.0).all()
     assert_allclose(new[0], rod, atol=1e-4)
-    assert_allclose(new[2], solid)
+    assert_allclose(new[2], SOLID)
     assert 0.0 < new[1, 0] < 1e-3
     body = to_inertial(new[0])
     assert_allclose(body.com, (0.0, 0.0, 0.25), atol=1e-3)

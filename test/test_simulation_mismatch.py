@@ -8,21 +8,12 @@ import numpy as np
 import pytest
 
 import robodyn_ros as rd
-from robodyn_ros.dynamics.parameters import standard_parameters
+from robodyn_ros.dynamics.parameters import standard_parameters, to_pseudo
 from robodyn_ros.simulation import Plant
 from robodyn_ros.simulation.plant.joint_effects import FrictionSettings, urdf_friction
 from robodyn_ros.simulation.plant.mismatch import Mismatch
 
 EVERYTHING = Mismatch(1.2, 0.3, 0.02, 0.4, 1.5, 0.8)
-
-
-def pseudo_inertias(inertial):
-    """[[Σ, m c], [m cᵀ, m]] of each body; a body is possible if and only if it is positive semidefinite."""
-    for m, x, y, z, xx, xy, yy, xz, yz, zz in inertial.reshape(-1, 10):
-        inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-        second = 0.5 * np.trace(inertia) * np.eye(3) - inertia
-        first = np.array([[x], [y], [z]])
-        yield np.block([[second, first], [first.T, np.array([[m]])]])
 
 
 def test_no_mismatch_is_the_urdf():
@@ -38,8 +29,7 @@ def test_whatever_is_drawn_is_possible(arm):
     robot = rd.load_robot(arms.awkward()[arm])
     for seed in range(50):
         drawn = EVERYTHING.draw(robot, seed)
-        for pseudo in pseudo_inertias(drawn.inertial):
-            assert np.linalg.eigvalsh(pseudo)[0] > -1e-12
+        assert np.linalg.eigvalsh(to_pseudo(drawn.inertial.reshape(-1, 10))).min() > -1e-12
         dynamics = rd.create_dynamics("rnea", robot, **drawn.parameters)
         M = dynamics.mass_matrix(np.linspace(0.3, -0.2, robot.n))
         assert np.linalg.eigvalsh(M)[0] > 0.0
@@ -57,7 +47,8 @@ def test_masses_and_inertias_are_within_their_spreads():
     robot = rd.load_robot(arms.awkward()["tilted"])
     masses, shifts, seconds = [], [], []
     for seed in range(300):
-        for pseudo, body in zip(pseudo_inertias(EVERYTHING.draw(robot, seed).inertial), robot.bodies, strict=True):
+        drawn = EVERYTHING.draw(robot, seed).inertial.reshape(-1, 10)
+        for pseudo, body in zip(to_pseudo(drawn), robot.bodies, strict=True):
             mass = pseudo[3, 3]
             com = pseudo[:3, 3] / mass
             masses.append(mass / body.inertial.mass)

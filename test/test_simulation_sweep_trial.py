@@ -247,21 +247,6 @@ def test_readings_in_coarse_steps_agree_until_rounding_decides():
     assert_same(slow, ran.trial, 1e-9)
 
 
-def test_the_same_again_to_the_last_bit():
-    trials = [both(PRR, FRICTION | NOISE | LINE, {}, [(0.3, -1.0, 0.4)], 0.4)[1].trial for _ in range(2)]
-    assert_same(*trials, 0.0)
-
-
-@pytest.mark.parametrize("name", ["adaptive", "disturbance_observer"])
-def test_the_next_trial_under_the_same_law_knows_nothing_of_the_one_before(name):
-    hardware, settings = hardware_of(FRICTION | MISMATCH), loop_of({"controller": name})
-    dynamics = rd.create_dynamics(hardware.dynamics, PRR, **hardware.parameters)
-    motion = rest_to_rest([hardware.start, (0.3, -1.0, 0.4)], [0.0, 0.5])
-    trials = [run_until_fault(hardware, dynamics, ControlLoop.from_settings(settings), motion, 0.6) for _ in range(2)]
-    assert all(ran.compiled for ran in trials)
-    assert_same(trials[0].trial, trials[1].trial, 0.0)
-
-
 @pytest.mark.parametrize("name", [name for name in rd.available("controllers") if name != "mpc"])
 def test_every_traced_law_runs_in_c(name):
     settings = {"controller": name} | each("gains", "integral_rate", (1.0, 2.0, 3.0))

@@ -111,8 +111,7 @@ def test_samples_cover_what_they_should():
     assert np.bincount((sobol[:, 0] * 16).astype(int) * 16 + (sobol[:, 1] * 16).astype(int)).tolist() == [1] * 256
 
 
-def test_an_arm_with_other_numbers():
-    prr = (TEST.parent / "urdf" / "prr.urdf").read_text()
+def test_an_arm_with_other_numbers(prr):
     arm = varied_arm(prr, {"hand.mass": 9.0, "hand.com.x": 0.02, "arm.inertia_scale": 3.0, "wrist.effort": 7.0})
     before = load_robot(prr)
     hand, old = arm.link("hand").inertial, before.link("hand").inertial
@@ -250,14 +249,14 @@ def test_what_was_done_is_done(tmp_path):
     assert again == []
 
 
-def test_a_case_whose_gains_cannot_be_carried_and_one_that_is_impossible(tmp_path):
+def test_a_case_whose_gains_cannot_be_carried_and_one_that_is_impossible(prr, tmp_path):
     """They are recorded as such, and the others are as if those were not there."""
     mass = Distribution("choice", (6.0, -6.0))
     frequency = Distribution("choice", (10.0, 100.0))
     slow = {f"gains.{name}.natural_frequency": 10.0 for name in ("elevator", "wrist")}
     wanted = Study(
         "wild",
-        (TEST.parent / "urdf" / "prr.urdf").read_text(),
+        prr,
         poses=((0.3, -1.0, 0.4),),
         motion=MotionSettings(0.7, 0.1, 0.1),
         given={"simulator": {"state_delay": 0.03}, "controller": slow | {"gains.shoulder.natural_frequency": 90.0}},

@@ -24,7 +24,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -124,7 +124,7 @@ class Spring:
     anchor: Sequence[float]
     stiffness: float
     damping: float = 0.0
-    offset: Sequence[float] = field(default=ORIGIN)
+    offset: Sequence[float] = ORIGIN
 
     def __post_init__(self) -> None:
         """
