@@ -5,8 +5,8 @@
 
 import arms
 import numpy as np
-import pinocchio as pin
 import pytest
+from truth import Pinocchio
 
 import robodyn_ros as rd
 from robodyn_ros.control import (
@@ -34,36 +34,18 @@ LAWS = {
 }
 
 
-def model(urdf):
-    """Dynamics of a URDF, Pinocchio's model and data of the same text, and random (q, qd, reference)."""
-    dynamics = rd.create_dynamics("rnea", rd.load_robot(urdf), compiled=False)
-    theirs = pin.buildModelFromXML(urdf)
-    order = [theirs.idx_vs[theirs.getJointId(name)] for name in dynamics.robot.joint_names]
-    rng = np.random.default_rng(7)
-    vectors = rng.uniform(-1.3, 1.3, (6, dynamics.robot.n))
-    return dynamics, theirs, theirs.createData(), order, vectors
-
-
 @pytest.mark.parametrize("name", LAWS)
 @pytest.mark.parametrize("arm", ["tilted", "welded", "branched", "gantry"])
 def test_law_is_the_published_formula(name, arm):
-    dynamics, theirs, data, order, (q, qd, *wanted) = model(arms.awkward()[arm])
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(arms.awkward()[arm]), compiled=False)
+    truth, n = Pinocchio(dynamics.robot, (0.0, 0.0, -9.81)), dynamics.robot.n
+    q, qd, *wanted = np.random.default_rng(7).uniform(-1.3, 1.3, (6, n))
     reference = Reference(*wanted)
-    n = dynamics.robot.n
     kp, kd, ki = np.linspace(31.0, 57.0, n), np.linspace(5.0, 9.0, n), np.linspace(2.0, 3.0, n)
     integral, zero = np.linspace(-0.7, 0.9, n), np.zeros(n)
     efforts = rd.create_controller(name, dynamics, kp, kd, ki).compute(q, qd, reference, integral)
-
-    def their(values):
-        spread = np.zeros(n)
-        spread[order] = values
-        return spread
-
-    M = np.array(pin.crba(theirs, data, their(q)))
-    M = (np.triu(M) + np.triu(M, 1).T)[np.ix_(order, order)]
-    g = np.array(pin.computeGeneralizedGravity(theirs, data, their(q)))[order]
-    bias = np.array(pin.rnea(theirs, data, their(q), their(qd), np.zeros(n)))[order]
-    C = np.array(pin.computeCoriolisMatrix(theirs, data, their(q), their(qd)))[np.ix_(order, order)]
+    M, C = truth.mass_matrix(q), truth.coriolis_matrix(q, qd)
+    g, bias = truth.inverse(q, zero, zero), truth.inverse(q, qd, zero)
     pid = kp * (reference.q - q) + kd * (reference.qd - qd) + ki * integral
 
     def friction(velocity, smoothing):
@@ -85,8 +67,8 @@ def test_law_is_the_published_formula(name, arm):
         "adaptive": (g, C @ reference.qd, M @ reference.qdd, ahead, learnt),
         "disturbance_observer": (g, bias - g, M @ reference.qdd, ahead, M @ pid),
     }[name]
-    for key, ours, truth in zip(efforts._fields, efforts, (*expected, reference.effort), strict=False):
-        np.testing.assert_allclose(ours, truth, rtol=1e-10, atol=1e-10, err_msg=key)
+    for key, ours, right in zip(efforts._fields, efforts, (*expected, reference.effort), strict=False):
+        np.testing.assert_allclose(ours, right, rtol=1e-10, atol=1e-10, err_msg=key)
     np.testing.assert_allclose(efforts.total, sum(efforts[:-1]), rtol=1e-12, atol=1e-12)
 
 

@@ -8,9 +8,9 @@ import pickle
 
 import arms
 import numpy as np
-import pinocchio as pin
 import pytest
 from scipy.linalg import expm
+from truth import Pinocchio
 
 import robodyn_ros as rd
 from robodyn_ros.control import ComputedTorque, ControlLoop, FreeDrive, Impedance, JointGains, Reference, gains
@@ -93,29 +93,14 @@ def test_stiffness_alone_keeps_the_damping_ratio():
 @pytest.mark.parametrize("arm", ["tilted", "branched"])
 def test_impedance_leaves_the_arm_passive(arm):
     """Pinocchio moves the arm under the law and a push: M ë + (C + D) ė + K e = -push, so energy only drains."""
-    urdf = arms.awkward()[arm]
-    robot = rd.load_robot(urdf)
-    dynamics = rd.create_dynamics("rnea", robot)
-    theirs = pin.buildModelFromXML(urdf)
-    theirs.friction[:], theirs.damping[:] = 0.0, 0.0
-    data = theirs.createData()
-    order = [theirs.idx_vs[theirs.getJointId(name)] for name in robot.joint_names]
-    n = robot.n
+    robot = rd.load_robot(arms.awkward()[arm])
+    dynamics, truth, n = rd.create_dynamics("rnea", robot), Pinocchio(robot, (0.0, 0.0, -9.81)), robot.n
+    truth.model.friction[:], truth.model.damping[:] = 0.0, 0.0
     q, qd, qr, qdr, qddr, push = np.random.default_rng(3).uniform(-1.1, 1.1, (6, n))
     K, D = np.linspace(31.0, 57.0, n), np.linspace(5.0, 9.0, n)
     efforts = Impedance(dynamics, K, D).compute(q, qd, Reference(qr, qdr, qddr, np.zeros(n)))
-
-    def spread(values):
-        wide = np.zeros(n)
-        wide[order] = values
-        return wide
-
-    block = np.ix_(order, order)
-    tau = efforts.total - efforts.friction + push
-    qdd = np.array(pin.aba(theirs, data, spread(q), spread(qd), spread(tau)))[order]
-    M = np.array(pin.crba(theirs, data, spread(q)))
-    M = (np.triu(M) + np.triu(M, 1).T)[block]
-    C = np.array(pin.computeCoriolisMatrix(theirs, data, spread(q), spread(qd)))[block]
+    qdd = truth.forward(q, qd, efforts.total - efforts.friction + push)
+    M, C = truth.mass_matrix(q), truth.coriolis_matrix(q, qd)
     e, ed, edd = qr - q, qdr - qd, qddr - qdd
     np.testing.assert_allclose(M @ edd + C @ ed + D * ed + K * e, -push, rtol=1e-9, atol=1e-9)
 

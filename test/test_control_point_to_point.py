@@ -8,6 +8,7 @@ import re
 import numpy as np
 import pytest
 from arms import joint, link, robot
+from truth import Pinocchio
 
 from robodyn_ros import create_dynamics, load_robot, simulate
 from robodyn_ros.control.motion.point_to_point import LAG, point_to_point
@@ -49,12 +50,9 @@ GOAL = np.array([0.8, -0.9, 1.1])
 
 def needed(dynamics, motion, damping, friction):
     """The efforts of a motion against everything, (K, n), by Pinocchio."""
-    import pinocchio
-
-    model = pinocchio.buildModelFromXML(dynamics.robot.urdf)
-    data = model.createData()
+    truth = Pinocchio(dynamics.robot, (0.0, 0.0, -9.81))
     samples = [motion.sample(t) for t in np.linspace(0.0, motion.duration, 401)]
-    rigid = np.array([pinocchio.rnea(model, data, *sample) for sample in samples])
+    rigid = np.array([truth.inverse(*sample) for sample in samples])
     qd = np.array([sample.qd for sample in samples])
     return rigid + damping * qd + friction * np.sign(qd)
 

@@ -13,7 +13,7 @@ import pytest
 from arms import mechanism, random_robot
 from industrial import urdfs
 from numpy.testing import assert_allclose
-from truth import Pinocchio, pinocchio
+from truth import Pinocchio
 
 import robodyn_ros as rd
 from robodyn_ros.control import ComputedTorque, ControlLoop, SafetySettings
@@ -56,21 +56,16 @@ class Streamed:
             law, np.full(n, 1e4), safety, velocity_limit=self.limit, tool=self.tool, stream=self.stream
         )
         self.truth = Pinocchio(self.robot, (0.0, 0.0, -9.81))
-        self.frame = self.truth.model.getFrameId(self.tool.link)
         self.t, self.q, self.qd, self.effort = 1.0, np.array(q), np.zeros(n), np.zeros(n)
         self.rows: list[np.ndarray] = []
         self.states: set[str] = set()
         self.step()
 
     def pose(self, q: np.ndarray | None = None) -> np.ndarray:
-        full = self.truth.configuration(self.q if q is None else q)
-        pinocchio.framesForwardKinematics(self.truth.model, self.truth.data, full)
-        return np.array(self.truth.data.oMf[self.frame].homogeneous)
+        return self.truth.pose(self.tool.link, self.q if q is None else q)
 
     def jacobian(self) -> np.ndarray:
-        model, data, full = self.truth.model, self.truth.data, self.truth.configuration(self.q)
-        aligned = pinocchio.ReferenceFrame.LOCAL_WORLD_ALIGNED
-        return pinocchio.computeFrameJacobian(model, data, full, self.frame, aligned) @ self.truth.lead
+        return self.truth.jacobian(self.tool.link, self.q)
 
     def direction(self) -> np.ndarray:
         """A twist that the arm can do, (6,)."""

@@ -41,6 +41,21 @@ class Pinocchio:
         upper = np.triu(pinocchio.crba(self.model, self.data, self.configuration(q)))
         return self.lead.T @ (upper + np.triu(upper, 1).T) @ self.lead
 
+    def coriolis_matrix(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        full = pinocchio.computeCoriolisMatrix(self.model, self.data, self.configuration(q), self.lead @ qd)
+        return self.lead.T @ full @ self.lead
+
+    def pose(self, link: str, q: np.ndarray) -> np.ndarray:
+        """Of a link in the root link's frame, (4, 4)."""
+        pinocchio.framesForwardKinematics(self.model, self.data, self.configuration(q))
+        return np.array(self.data.oMf[self.model.getFrameId(link)].homogeneous)
+
+    def jacobian(self, link: str, q: np.ndarray) -> np.ndarray:
+        """Of a link's origin, in the root link's axes, (6, n)."""
+        frame, aligned = self.model.getFrameId(link), pinocchio.ReferenceFrame.LOCAL_WORLD_ALIGNED
+        full = pinocchio.computeFrameJacobian(self.model, self.data, self.configuration(q), frame, aligned)
+        return full @ self.lead
+
     def forward(self, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> np.ndarray:
         if (np.count_nonzero(self.lead, axis=1) == 1).all() and len(self.lead) == len(q):
             full = self.lead @ tau

@@ -95,7 +95,7 @@ typedef struct {
   Request* request; /* to be carried out between two periods; 0 for none */
   Entry* ring;
   int64_t capacity, written, notable, restarts, unpublished; /* notable: count of entries to report at once */
-  int64_t open, wake, done, ros_time_active, priority, scheduled, wants_message;
+  int64_t open, wake, done, ros_time_active, priority, wants_message;
   int64_t order[N], has_forwarded, forwarded_again, priority_error; /* forwarded_again: its layout is known now */
   double received, state_time, node_time, watch_period, watched;
   double forwarded_since; /* received, when a message was forwarded */
