@@ -33,26 +33,13 @@ ARMS = {"prr": rd.load_robot(Path(__file__).parents[1] / "urdf/prr.urdf")} | {
 }
 
 
-class Values(dict):
-    """Settings by name, as a node's parameters give them."""
-
-    def settings(self, settings, prefix=""):
-        names = (name for name in self if name.startswith(prefix) and "." not in name[len(prefix) :])
-        known = settings.__dataclass_fields__
-        return settings(**{name[len(prefix) :]: self[name] for name in names if name[len(prefix) :] in known})
-
-
-PAYLOAD = {"tool": "", "payload.mass": 0.0, "payload.com": [0.0] * 3, "payload.inertia": [0.0] * 6}
-
-
 def configured(robot, limit, changes):
     """The settings of a loop, as the node makes them."""
-    values = Values(loop_default_values(robot) | PAYLOAD)
+    known = loop_default_values(robot) | {"tool": ""}
     for joint, most in zip(robot.joint_names, limit, strict=True):
-        values[f"effort_limits.{joint}"], values[f"effort_rate_limits.{joint}"] = most, 100.0 * most
-    unknown = changes.keys() - values.keys()
-    assert not unknown, unknown
-    values.update(changes)
+        known |= {f"effort_limits.{joint}": most, f"effort_rate_limits.{joint}": 100.0 * most}
+    assert not changes.keys() - known.keys()
+    values = FileParameters(changes, known)
     dynamics = rd.create_dynamics("rnea", robot, **model_parameters(values, robot))
     return make_loop_settings(values, dynamics)
 
@@ -273,11 +260,6 @@ def test_a_state_timeout_below_the_period_from_the_start_is_a_fault_and_the_arm_
     assert command.fault is None
 
 
-def made(name, prefix=None, **changes):
-    settings = configured(PRR, LIMIT, {"controller": name} | changes)
-    return settings.controller
-
-
 QUICK = {
     "computed_torque": {f"gains.{name}.natural_frequency": 1e3 for name in PRR.joint_names},
     "pd": {"gains.joint2.natural_frequency": 1e3},
@@ -383,14 +365,8 @@ def test_a_joint_without_effort_and_without_a_spring_is_not_too_far_away(law):
 
 
 def test_free_drive_has_no_gains_that_a_rate_could_not_carry():
-    loop, t = started(
-        configured(
-            PRR,
-            LIMIT,
-            {"controller": "free_drive"} | {f"gains.{name}.natural_frequency": 1e3 for name in PRR.joint_names},
-        ),
-        period=0.02,
-    )
+    quick = {f"gains.{name}.natural_frequency": 1e3 for name in PRR.joint_names}
+    loop, t = started(configured(PRR, LIMIT, {"controller": "free_drive"} | quick), period=0.02)
     assert loop.update(t + 0.02, t + 0.02, HOME, np.zeros(3)).fault is None
 
 
