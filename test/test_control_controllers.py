@@ -167,6 +167,11 @@ def test_gains_errors():
         gains(PD, dynamics, [0.0, np.nan], 1.0, 1.0)
 
 
+def test_settings_of_a_law_that_takes_none():
+    with pytest.raises(rd.InputError, match="config: PD takes no settings"):
+        PD(rd.create_dynamics("rnea", rd.load_robot(arms.mechanism("RR"))), 1.0, 1.0, config={"rate": 1.0})
+
+
 def test_saturate():
     effort, mask = saturate(np.array([-7.0, 2.0, 5.0, 1e300]), np.array([3.0, 2.0, np.inf, 4.0]))
     np.testing.assert_array_equal(effort, [-3.0, 2.0, 5.0, 4.0])

@@ -34,14 +34,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import finite_array
 from robodyn_ros.control.laws.adaptation import Adaptation, AdaptiveSettings
 from robodyn_ros.control.laws.base import AccelerationGains, Controller, Efforts, FrictionCompensation, Reference
 from robodyn_ros.control.laws.computed_torque import SMOOTHING
 from robodyn_ros.control.step import differ
-from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.parameters import Parameters
 from robodyn_ros.engine import Kernel
@@ -64,28 +62,19 @@ class Adaptive(Controller):
     settings = AdaptiveSettings
     quickness = "gains.<joint>.natural_frequency, or adaptive.rate"
     remembers = ("bodies", "friction", "_symbols")
+    dynamics: CompiledDynamics
 
-    def __init__(
-        self,
-        dynamics: Dynamics,
-        kp: ArrayLike,
-        kd: ArrayLike,
-        ki: ArrayLike = 0.0,
-        *,
-        config: AdaptiveSettings | None = None,
-    ) -> None:
-        """The arguments are those of :class:`Controller`.
+    def use_settings(self, config: AdaptiveSettings) -> None:
+        """See :meth:`Controller.use_settings`.
 
         Raises:
             InputError: the dynamics plugin has no regressor.
         """
-        super().__init__(dynamics, kp, kd, ki)
-        if not isinstance(dynamics, CompiledDynamics):
+        given: object = self.dynamics  # of any plugin
+        if not isinstance(given, CompiledDynamics):
             problem = "the law 'adaptive' needs one with a regressor, such as rnea or lagrangian"
-            raise InputError("dynamics", f"{type(dynamics).__name__}: {problem}", dynamics)
-        self.dynamics: CompiledDynamics = dynamics
-        self.config = config or AdaptiveSettings()
-        robot = dynamics.robot
+            raise InputError("dynamics", f"{type(given).__name__}: {problem}", given)
+        self.config, dynamics, robot = config, self.dynamics, self.dynamics.robot
         self._slope = (self.kd - np.sqrt(np.maximum(self.kd**2 - 4.0 * self.kp, 0.0))) / 2.0
         self._decay = self.kd - self._slope
         self._spring = np.maximum(self.kp - self._slope * self._decay, 0.0)

@@ -93,22 +93,39 @@ class Controller(Summarised, ABC):
     remembers: ClassVar[tuple[str, ...]] = ()
     traced: bool = True
 
-    def __init__(self, dynamics: Dynamics, kp: ArrayLike, kd: ArrayLike, ki: ArrayLike = 0.0) -> None:
+    def __init__(
+        self, dynamics: Dynamics, kp: ArrayLike, kd: ArrayLike, ki: ArrayLike = 0.0, *, config: Any = None
+    ) -> None:
         """
         Args:
             dynamics: the arm's model.
             kp: gain on the position error, (n,), or one number for every joint.
             kd: gain on the velocity error, likewise.
             ki: gain on the integral of the position error, likewise.
+            config: an object of the class ``settings``; with its defaults unless given.
 
         Raises:
-            InputError: a gain has the wrong shape, is negative or not finite.
+            InputError: a gain has the wrong shape, is negative or not finite; the law takes no settings; or see
+                :meth:`use_settings`.
         """
         self.dynamics = dynamics
         self.kp = non_negative("kp", kp, dynamics.robot.n)
         self.kd = non_negative("kd", kd, dynamics.robot.n)
         self.ki = non_negative("ki", ki, dynamics.robot.n)
         self._none = read_only(np.zeros(dynamics.robot.n))
+        if config is not None and self.settings is None:
+            raise InputError("config", f"{type(self).__name__} takes no settings", config)
+        self.use_settings(self.settings() if config is None and self.settings is not None else config)
+
+    def use_settings(self, config: Any) -> None:
+        """Make what depends on the settings, in the constructor, when the model and the gains are known.
+
+        Args:
+            config: an object of the class ``settings``; None if the law takes none.
+
+        Raises:
+            InputError: this arm or these gains do not allow the settings.
+        """
 
     def summary(self) -> tuple[Block, ...]:
         """Return law and model, and the gains of each joint with their units."""
@@ -345,10 +362,9 @@ class FrictionCompensation:
 class FrictionLaw(Controller):
     """A law that compensates the friction of its model."""
 
-    def __init__(self, dynamics: Dynamics, kp: ArrayLike, kd: ArrayLike, ki: ArrayLike = 0.0) -> None:
-        """The arguments are those of :class:`Controller`."""
-        super().__init__(dynamics, kp, kd, ki)
-        self._friction = FrictionCompensation(dynamics)
+    def use_settings(self, config: Any) -> None:
+        """See :meth:`Controller.use_settings`."""
+        self._friction = FrictionCompensation(self.dynamics)
 
 
 def wrong_terms(method: str, answer: object, kind: type[Any], shape: tuple[int, ...]) -> str:

@@ -46,11 +46,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from robodyn_ros.control.laws.base import Efforts, Reference
 from robodyn_ros.control.laws.tool import TINY, DirectedSettings, ToolLaw, yielding
-from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.task_space import DIRECTIONS, FLOOR, TaskTerms, geometric_mean
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import setting
@@ -91,20 +89,11 @@ class CartesianImpedance(ToolLaw):
     settings = CartesianImpedanceSettings
     quickness = "cartesian_impedance.stiffness and task.damping_ratio, or gains.<joint>.natural_frequency"
 
-    def __init__(
-        self,
-        dynamics: Dynamics,
-        kp: ArrayLike,
-        kd: ArrayLike,
-        ki: ArrayLike = 0.0,
-        *,
-        config: CartesianImpedanceSettings | None = None,
-    ) -> None:
-        """The arguments are those of :class:`ToolLaw`; ``config`` has the stiffness of the tool."""
-        given = config or CartesianImpedanceSettings()
-        super().__init__(dynamics, kp, kd, ki, given, given.directions, given.singular_region)
-        self._stiffness = np.array(given.stiffness)
-        robot, limit = dynamics.robot, dynamics.robot.velocity_limit
+    def use_settings(self, config: CartesianImpedanceSettings) -> None:
+        """See :meth:`ToolLaw.use_settings`."""
+        super().use_settings(config)
+        self._stiffness = np.array(config.stiffness)
+        robot, limit = self.dynamics.robot, self.dynamics.robot.velocity_limit
         self._lower, self._upper = np.maximum(robot.lower, -UNLIMITED), np.minimum(robot.upper, UNLIMITED)
         self._margin = np.minimum(MARGIN, NARROW * (self._upper - self._lower))
         self._unbraked = UNBRAKED * np.where((limit > 0.0) & np.isfinite(limit), limit, UNLIMITED)

@@ -24,12 +24,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from robodyn_ros.control.laws.base import AccelerationGains, Controller, Efforts, Reference
 from robodyn_ros.control.laws.computed_torque import SMOOTHING, ComputedTorque
 from robodyn_ros.control.momentum_observer import momentum_residual
-from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import CheckedSettings, setting
 
@@ -58,20 +56,11 @@ class DisturbanceObserver(ComputedTorque):
     _lost: Array
     _observes: float
 
-    def __init__(
-        self,
-        dynamics: Dynamics,
-        kp: ArrayLike,
-        kd: ArrayLike,
-        ki: ArrayLike = 0.0,
-        *,
-        config: DisturbanceObserverSettings | None = None,
-    ) -> None:
-        """The arguments are those of :class:`Controller`."""
-        super().__init__(dynamics, kp, kd, ki)
-        self.config = config or DisturbanceObserverSettings()
-        limits = dynamics.robot.effort_limit
-        self._greatest = np.where(self.config.limit > 0.0, limits, 0.0) * self.config.limit
+    def use_settings(self, config: DisturbanceObserverSettings) -> None:
+        """See :meth:`Controller.use_settings`."""
+        super().use_settings(config)
+        self.config = config
+        self._greatest = np.where(config.limit > 0.0, self.dynamics.robot.effort_limit, 0.0) * config.limit
         self.forget()
 
     def acceleration_gains(self, q: Array, period: float = 0.0) -> AccelerationGains:

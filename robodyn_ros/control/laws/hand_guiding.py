@@ -34,13 +34,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from robodyn_ros.control.faults.settings import SafetySettings
 from robodyn_ros.control.laws.base import AccelerationGains, Controller, Efforts, Reference
 from robodyn_ros.control.laws.free_drive import FRICTION_RATIO, SMOOTHING
 from robodyn_ros.control.laws.tool import TINY, TaskSettings, ToolLaw, clipped_error, marked_directions
-from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.task_space import DIRECTIONS, TaskTerms, geometric_mean
 from robodyn_ros.engine.tracing import solve_positive
 from robodyn_ros.errors import InputError
@@ -89,28 +87,19 @@ class HandGuiding(ToolLaw):
     _left: Array
     _is_anchored: float
 
-    def __init__(
-        self,
-        dynamics: Dynamics,
-        kp: ArrayLike,
-        kd: ArrayLike,
-        ki: ArrayLike = 0.0,
-        *,
-        config: HandGuidingSettings | None = None,
-    ) -> None:
-        """The arguments are those of :class:`ToolLaw`; ``config`` has the free directions, corridor and walls.
+    def use_settings(self, config: HandGuidingSettings) -> None:
+        """See :meth:`ToolLaw.use_settings`.
 
         Raises:
             InputError: no such link or direction, a wall is not below the opposite one, or walls have no stiffness.
         """
-        given = config or HandGuidingSettings()
-        super().__init__(dynamics, kp, kd, ki, given)
-        self._locked = 1.0 - marked_directions("free_directions", given.free_directions)
-        self._stiffness = self._locked * given.stiffness
-        self._corridor = given.corridor
-        self._lower, self._upper = np.array(given.walls[:3]), np.array(given.walls[3:])
-        self._wall_stiffness, self._hold = max(given.stiffness[:3]), given.model_error
-        limit = dynamics.robot.effort_limit
+        super().use_settings(config)
+        self._locked = 1.0 - marked_directions("free_directions", config.free_directions)
+        self._stiffness = self._locked * config.stiffness
+        self._corridor = config.corridor
+        self._lower, self._upper = np.array(config.walls[:3]), np.array(config.walls[3:])
+        self._wall_stiffness, self._hold = max(config.stiffness[:3]), config.model_error
+        limit = self.dynamics.robot.effort_limit
         self._least = LEAST * np.where(np.isfinite(limit), limit, 0.0) * (self._hold > 0.0)
         for name, lower, upper in zip(DIRECTIONS[:3], self._lower, self._upper, strict=True):
             if lower >= upper:

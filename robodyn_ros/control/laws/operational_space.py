@@ -31,11 +31,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from robodyn_ros.control.laws.base import Efforts, Reference
 from robodyn_ros.control.laws.tool import DirectedSettings, ToolLaw, marked_directions, yielding
-from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.task_space import TaskTerms
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import setting, text
@@ -58,26 +56,13 @@ class OperationalSpace(ToolLaw):
     settings = OperationalSpaceSettings
     quickness = "operational_space.natural_frequency, or gains.<joint>.natural_frequency"
 
-    def __init__(
-        self,
-        dynamics: Dynamics,
-        kp: ArrayLike,
-        kd: ArrayLike,
-        ki: ArrayLike = 0.0,
-        *,
-        config: OperationalSpaceSettings | None = None,
-    ) -> None:
-        """The arguments are those of :class:`ToolLaw`; ``config`` has the tool's own.
-
-        Raises:
-            InputError: no such link or direction.
-        """
-        given = config or OperationalSpaceSettings()
-        super().__init__(dynamics, kp, kd, ki, given, given.directions)
-        self._forced = marked_directions("force_directions", given.force_directions)
-        self._frequency = given.natural_frequency
+    def use_settings(self, config: OperationalSpaceSettings) -> None:
+        """See :meth:`ToolLaw.use_settings`."""
+        super().use_settings(config)
+        self._forced = marked_directions("force_directions", config.force_directions)
+        self._frequency = config.natural_frequency
         self._has_forces = bool(self._forced.any())
-        self._force = self._forced * given.force
+        self._force = self._forced * config.force
 
     def tool_gains(self, q: Array, task: TaskTerms) -> tuple[Array, Array]:
         """Stiffness and damping in the directions of motion; damping alone in the directions of force."""

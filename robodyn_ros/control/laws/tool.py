@@ -19,14 +19,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from robodyn_ros.control.laws.base import AccelerationGains, Efforts, FrictionLaw, Reference
 from robodyn_ros.control.laws.computed_torque import SMOOTHING
-from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.task_space import DIRECTIONS, FLOOR, TaskSpace, TaskTerms
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.so3 import rotation_vector
@@ -118,26 +116,20 @@ class ToolLaw(FrictionLaw):
 
     feedback: ClassVar[Literal["effort", "acceleration"]] = "acceleration"
 
-    def __init__(
-        self,
-        dynamics: Dynamics,
-        kp: ArrayLike,
-        kd: ArrayLike,
-        ki: ArrayLike,
-        given: TaskSettings,
-        directions: str = "",
-        floor: float = FLOOR,
-    ) -> None:
-        """The gains hold the posture of the joints in the null space. If ``directions`` is empty, the tool is
-        controlled along all that the arm can move along; ``floor`` is λ₀ of :class:`TaskSpace`.
+    def use_settings(self, config: Any) -> None:
+        """Use :class:`TaskSettings`, or a class derived from it.
+
+        Without ``directions`` the tool is controlled along all that the arm can move along. ``singular_region``, if
+        there is one, is λ₀ of :class:`TaskSpace`.
 
         Raises:
             InputError: no such link or direction.
         """
-        super().__init__(dynamics, kp, kd, ki)
-        self.task = TaskSpace(dynamics, given.link, directions, floor)
-        self._in_tool_axes, self._damping_ratio = given.frame == "tool", given.damping_ratio
-        self._reach, self._turn = given.reach
+        super().use_settings(config)
+        directions, floor = getattr(config, "directions", ""), getattr(config, "singular_region", FLOOR)
+        self.task = TaskSpace(self.dynamics, config.link, directions, floor)
+        self._in_tool_axes, self._damping_ratio = config.frame == "tool", config.damping_ratio
+        self._reach, self._turn = config.reach
 
     @abstractmethod
     def tool_gains(self, q: Array, task: TaskTerms) -> tuple[Array, Array]:
