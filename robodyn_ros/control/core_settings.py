@@ -18,7 +18,7 @@ import numpy as np
 
 from robodyn_ros.checks import is_finite
 from robodyn_ros.control.compiled_step import FLAGS, ROWS, CompiledStep
-from robodyn_ros.control.contact import Contact, ContactThresholds
+from robodyn_ros.control.contact import Contact
 from robodyn_ros.control.core_library import CODES
 from robodyn_ros.control.drives import DriveCompensation
 from robodyn_ros.control.faults.consistency import uncertainty_of
@@ -50,18 +50,7 @@ log = logging.getLogger("robodyn_ros")
 LEVELS = CODES["LEVELS"]  #: Number of levels of escalation, with one reaction each.
 MODEL = ("gravity", "mass_matrix", "inverse", "forward")  #: Functions of the model that the core calls.
 
-OBSERVER = ("observer_run", "observer_arrays", "observer_constants", "judges_contact", *ContactThresholds._fields)
-"""Members of the struct ``Settings`` for the observation of contacts."""
-
-STREAMED = (
-    "tool", "tool_model", "tool_directions", "tool_axes", "tool_floor",
-    "stream_speed", "stream_acceleration",
-)  # fmt: skip
-"""Members of the struct ``Settings`` for streams to the tool."""
-
 RUN = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
-FUNCTION_1 = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
-FUNCTION_3 = ctypes.CFUNCTYPE(None, *(ctypes.c_void_p,) * 5)
 JUDGE = ctypes.CFUNCTYPE(None)
 
 Ahead = Callable[[float], Reference]  #: Time from the latest state [s] → the reference then, for a law that plans.
@@ -207,7 +196,7 @@ def model_function(dynamics: Dynamics, name: str, shape: Sequence[int]) -> Any:
         except Exception:  # of a plugin: the core detects the NaN
             result[...] = np.nan
 
-    return (FUNCTION_3 if count == 3 else FUNCTION_1)(called)
+    return ctypes.CFUNCTYPE(None, *(ctypes.c_void_p,) * (count + 2))(called)
 
 
 def start_model(dynamics: Dynamics) -> None:
@@ -261,20 +250,18 @@ class CoreSettings:
             **plain_values(settings),
             **self._observer_values(settings.contact),
             **self._sensitivity_values(dynamics),
-            **dict.fromkeys(STREAMED, 0.0),
             **({} if settings.tool is None else settings.tool.values(settings.stream)),
         }
-        members = {**vars(self.record.fields)}
-        uncertainty = members.pop("uncertainty")
-        for name, value in uncertainty_of(dynamics, settings.limits, safety).items():
-            getattr(uncertainty, name)[...] = value
-        for name, view in members.items():
-            view[...] = values[name] if name in values else getattr(safety, name)
+        fields = self.record.fields
+        values = {name: getattr(safety, name) for name in vars(fields) if hasattr(safety, name)} | values
+        for part, given in ((fields, values), (fields.uncertainty, uncertainty_of(dynamics, settings.limits, safety))):
+            for name, value in given.items():
+                getattr(part, name)[...] = value
 
     def _sensitivity_values(self, dynamics: Dynamics) -> dict[str, int]:
-        """The sensitivity of efforts, and its parameters; 0 for a model without compiled code."""
+        """The sensitivity of efforts, and its parameters; none for a model without compiled code."""
         if not isinstance(dynamics, CompiledDynamics) or not dynamics.compiled or dynamics.replaced():
-            return {"sensitivity": 0, "sensitivity_model": 0}
+            return {}
         self._sensitivity = plain_function(sensitivity_program(dynamics)), sensitivity_parameters(dynamics)
         function, parameters = self._sensitivity
         return {"sensitivity": address_of(function), "sensitivity_model": parameters.ctypes.data}
@@ -289,9 +276,9 @@ class CoreSettings:
         return made
 
     def _observer_values(self, contact: Contact | None) -> dict[str, Any]:
-        """The members of the struct ``Settings`` for the observation of contacts."""
+        """The members of the struct ``Settings`` for the observation of contacts; none without an observer."""
         if contact is None:
-            return dict.fromkeys(OBSERVER, 0)
+            return {}
         observer = contact.observer
         observer.read_parameters()
         n, numbers = len(observer.bias), observer.parameters
@@ -299,8 +286,12 @@ class CoreSettings:
         run = CoreFunction(widths, observer.program, numbers, lambda _, __: observe(observer, run.parts))
         run.parts[CODES["NUMBERS"]][:] = numbers
         self._observer = run  # keeps it alive
-        places = run.address, run.arrays.ctypes.data, run.constants.ctypes.data
-        return dict(zip(OBSERVER, (*places, contact.judges, *contact.thresholds), strict=True))
+        return contact.thresholds._asdict() | {
+            "observer_run": run.address,
+            "observer_arrays": run.arrays.ctypes.data,
+            "observer_constants": run.constants.ctypes.data,
+            "judges_contact": contact.judges,
+        }
 
 
 def plain_values(settings: LoopSettings) -> dict[str, Any]:

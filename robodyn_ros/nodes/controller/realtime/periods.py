@@ -271,9 +271,9 @@ class Periods:
             self.is_looked_at |= look(when, latest)
 
     def _report_period(self, entry: Any) -> None:
-        problem = refusal(entry, self.loop)
-        if problem is not None:
-            self._refuse(problem)
+        code = int(entry["code"])
+        if code not in (CODES["CORE_SEND"], CODES["CORE_SILENT"]):
+            self._refuse(self.loop.refusal(code, FaultCause.of(entry), entry["q"], entry["qd"]))
             return
         if int(entry["restarts"]) > self._told_restarts:
             self._faults.count("states broke off", BROKE_OFF)
@@ -281,12 +281,14 @@ class Periods:
         if int(entry["kind"]) >= 0:
             if int(entry["faults"]) != self._told_fault:
                 self._told_fault = int(entry["faults"])
-                self._faults.count(FAULTS[KINDS[int(entry["kind"])]].words, problem_of(entry, self.loop))
+                kind, phase = KINDS[int(entry["kind"])], PHASES[int(entry["phase"])]
+                problem = self.loop.problem_of(kind, entry) or "already over"
+                self._faults.count(FAULTS[kind].words, f"{problem}; the reaction is {phase}")
             self._fault_lasts = True
         elif self._fault_lasts:
             self._fault_lasts = False
             self._log.info("the fault is over: the arm is held where it is", throttle_duration_sec=PAUSE)
-        if int(entry["code"]) != CODES["CORE_SEND"] or entry["blind"]:
+        if code != CODES["CORE_SEND"] or entry["blind"]:
             return
         self.latest = when, command = stamp_of(entry), command_of(entry)
         for listen in (*self.listeners, *self.onlookers):
@@ -307,17 +309,3 @@ def command_of(entry: Any) -> Command:
 def stamp_of(entry: Any) -> Time:
     """The stamp of a period."""
     return Time(sec=int(entry["sec"]), nanosec=int(entry["nanosec"]))
-
-
-def refusal(entry: Any, loop: ControlLoop) -> RobodynError | None:
-    """Why a state got no command; None if it got one, or none was due."""
-    code = int(entry["code"])
-    if code in (CODES["CORE_SEND"], CODES["CORE_SILENT"]):
-        return None
-    return loop.refusal(code, FaultCause.of(entry), entry["q"], entry["qd"])
-
-
-def problem_of(entry: Any, loop: ControlLoop) -> str:
-    """The cause of a fault in a period, and the reaction to it, as a message."""
-    text = loop.problem_of(KINDS[int(entry["kind"])], entry)
-    return f"{text or 'already over'}; the reaction is {PHASES[int(entry['phase'])]}"
